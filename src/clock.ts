@@ -1,0 +1,61 @@
+/**
+ * Time as a dependency. Whatever needs the present moment or wants to wait takes a `Clock`, so that tests move
+ * time by hand and nothing in them sleeps.
+ */
+export interface Clock {
+  /** Unix time in milliseconds. */
+  now(): number;
+  /** Runs `callback` once, `delayMs` from now; the returned function takes it back. */
+  after(delayMs: number, callback: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: Date.now,
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Resolves after `delayMs`; rejects with the signal's reason as soon as it aborts. */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(asError(signal.reason));
+      return;
+    }
+    const onAbort = () => {
+      cancel();
+      reject(asError(signal?.reason));
+    };
+    const cancel = clock.after(delayMs, () => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/** Runs `task` every `intervalMs`, never twice at once, until the returned function is called. */
+export function every(clock: Clock, intervalMs: number, task: () => Promise<void>): () => Promise<void> {
+  let stopped = false;
+  let running = Promise.resolve();
+  let cancel = () => {};
+  const schedule = () => {
+    cancel = clock.after(intervalMs, () => {
+      running = task().finally(() => {
+        if (!stopped) schedule();
+      });
+    });
+  };
+  schedule();
+  return async () => {
+    stopped = true;
+    cancel();
+    await running;
+  };
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
+}

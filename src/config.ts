@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { POOL_NAMES } from '../jobs/pools.ts';
+
+const DAILY_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
+
+const port = z.coerce.number().int().min(0).max(65_535);
+const address = (scheme: RegExp, example: string) =>
+  z.string().refine((value) => URL.canParse(value) && scheme.test(new URL(value).protocol), `must be an address such as ${example}`);
+const webAddress = address(/^https?:$/, 'https://example.com').transform((value) => value.replace(/\/+$/, ''));
+
+/**
+ * Every setting, with its meaning and default. README.md lists them; a test holds the two equal.
+ * An empty value counts as absent, as in docker-compose files.
+ */
+const settings = {
+  HOST: z.string().default('127.0.0.1').describe('Address the gateway listens on'),
+  PORT: port.default(3000).describe('Port the gateway listens on'),
+  DATABASE_URL: address(/^postgres(ql)?:$/, 'postgresql://user:password@host:5432/souk')
+    .optional()
+    .describe('PostgreSQL 14 or later; unset: an embedded one'),
+  REDIS_URL: address(/^rediss?:$/, 'redis://host:6379')
+    .optional()
+    .describe('Redis 6.2 or later with maxmemory-policy noeviction; unset: an embedded one'),
+  REDIS_NAMESPACE: z
+    .string()
+    .regex(/^[a-z0-9-]+$/, 'must be lower-case letters, digits and hyphens')
+    .default('souk')
+    .describe('First part of every Redis key, so that several installations can share one Redis'),
+  SOUK_DATA_DIR: z.string().default('.souk').describe('Folder of the embedded services and of what `npm start` remembers'),
+  KEEPA_API_KEY: z.string().optional().describe("The operator's key for the product data provider; unset: the demo provider"),
+  KEEPA_BASE_URL: webAddress.default('https://api.keepa.com').describe('Address of the product data provider'),
+  CHART_SITE_URL: webAddress.default('https://charts.example.com').describe('Site that shows price-chart pages, used in links'),
+  IMAGE_CDN_URL: webAddress.default('https://m.media-amazon.com').describe('Image host, used in links'),
+  OFF_PEAK_WINDOW: z
+    .string()
+    .default('19:00-07:00')
+    .refine((value) => {
+      const times = value.split('-');
+      return times.length === 2 && times.every((time) => DAILY_TIME.test(time)) && times[0] !== times[1];
+    }, 'must be two different times such as 19:00-07:00')
+    .describe('Daily off-peak window, [start, end); may cross midnight'),
+  OFF_PEAK_TIMEZONE: z
+    .string()
+    .default('Asia/Shanghai')
+    .refine(isTimeZone, 'must be an IANA time zone such as Asia/Shanghai')
+    .describe('Time zone of the off-peak window'),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('Least important level that is logged; every request is logged at debug'),
+  WORKER_POOLS: z
+    .string()
+    .default(POOL_NAMES.join(','))
+    .transform((value) => value.split(',').map((name) => name.trim()))
+    .pipe(z.array(z.enum(POOL_NAMES, `must be a comma-separated list of ${POOL_NAMES.join(', ')}`)).nonempty())
+    .describe('Pools this worker process serves'),
+} as const;
+
+const schema = z.object(settings);
+
+export type Config = z.output<typeof schema>;
+export type SettingName = keyof typeof settings;
+
+/** A setting is missing or wrong. The message is a sentence for the operator that names it. */
+export class ConfigError extends Error {}
+
+/** Reads the settings from environment variables. @throws ConfigError naming every bad one. */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''));
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const faults = result.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`);
+  throw new ConfigError(`Bad setting: ${faults.join('; ')}.`);
+}
+
+/** What a gateway or worker process cannot do without; `npm start` fills these in where they are unset. */
+export function requireServices(config: Config): Config & { DATABASE_URL: string; REDIS_URL: string; KEEPA_API_KEY: string } {
+  const { DATABASE_URL, REDIS_URL, KEEPA_API_KEY } = config;
+  if (!DATABASE_URL || !REDIS_URL || !KEEPA_API_KEY) {
+    const missing = Object.entries({ DATABASE_URL, REDIS_URL, KEEPA_API_KEY }).filter(([, value]) => !value);
+    throw new ConfigError(`Not set: ${missing.map(([name]) => name).join(', ')}. \`npm start\` provides them for a trial.`);
+  }
+  return { ...config, DATABASE_URL, REDIS_URL, KEEPA_API_KEY };
+}
+
+/** Name, meaning and default of each setting, for the documentation. */
+export function describeSettings(): { name: string; meaning: string; fallback: string }[] {
+  return Object.entries(settings).map(([name, setting]) => ({
+    name,
+    meaning: setting.description ?? '',
+    fallback: String(schema.parse({})[name as SettingName] ?? ''),
+  }));
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,138 @@
+-- Admits a batch of calls in one round trip: resolves the keys, joins calls that the account already has open or had
+-- answered within the deduplication window, checks the buckets, draws the units, records calls and ledger lines.
+-- Everything about an account happens under the lock of its row, so the outcome is as if the calls came one by one.
+--
+-- The arrays are parallel, one element a call:
+--   answers   not null: the answer is already at hand, and the call is settled at once
+--   dry       true: says what would happen and changes nothing
+--
+-- Outcomes: key_unknown, key_revoked, account_unavailable, joined, admitted, refused (reason says why).
+--
+-- Nearly every account is simple: its first source is a subscription that covers all that the batch asks of it, so no
+-- order matters and the whole batch is a handful of set operations. The calls of the other accounts go one by one
+-- through souk_admit_each; that costs about ten times as much a call and gives the same outcome where both apply.
+create or replace function souk_admit(
+  at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text,
+  key_hashes bytea[], call_ids uuid[], operations text[], charge_ids bytea[], units integer[],
+  pools text[], deadlines timestamptz[], inputs jsonb[], answers text[], dry boolean[]
+)
+returns setof souk_admission language plpgsql
+set enable_seqscan to off
+set enable_hashjoin to off
+set enable_mergejoin to off
+as $$
+declare
+  this_minute constant timestamptz := date_trunc('minute', at, 'UTC');
+  this_day constant timestamptz := date_trunc('day', at, 'UTC');
+  off_peak constant boolean := souk_in_window(at, window_start, window_end, zone);
+  result souk_admission;
+  not_simple integer[] := '{}';
+begin
+  perform 1 from accounts a
+  where a.id in (select k.account_id from api_keys k where k.hash = any(key_hashes))
+  order by a.id
+  for no key update;
+
+  for result in
+    with asked as (
+      select q.*, k.account_id, c.id as open_id, c.state as open_state, c.answer as open_answer,
+        case
+          when k.account_id is null then 'key_unknown'
+          when k.revoked_at is not null or k.expires_at <= at then 'key_revoked'
+          when a.state <> 'active' then 'account_unavailable'
+          when c.id is not null then 'joined'
+        end as outcome,
+        s.id as source_id, s.wallet, s.minute_limit, s.month_start,
+        s.minute_limit - case when s.minute_start = this_minute then s.minute_used else 0 end as minute_left,
+        least(
+          s.daily_limit - case when s.day_start = this_day then s.day_used else 0 end,
+          s.monthly_limit - s.month_used
+        ) as available
+      from unnest(key_hashes, call_ids, operations, charge_ids, units, pools, deadlines, inputs, answers, dry)
+        with ordinality as q(key_hash, call_id, operation, charge_id, units, pool, deadline, input, answer, dry, idx)
+      left join api_keys k on k.hash = q.key_hash
+      left join accounts a on a.id = k.account_id
+      left join lateral (
+        select c.id, c.state, c.answer from calls c
+        where c.account_id = k.account_id and c.charge_id = q.charge_id
+          and (c.state = 'reserved'
+            or (c.state = 'settled' and c.accepted_at > at - make_interval(secs => dedup_seconds)))
+        order by c.accepted_at desc limit 1
+      ) as c on not q.dry
+      -- The first source, where it is a subscription whose present month is already known.
+      left join lateral (
+        select s.*, p.minute_limit * s.quantity as minute_limit, p.daily_limit * s.quantity as daily_limit,
+          p.monthly_limit * s.quantity as monthly_limit
+        from subscriptions s join plans p on p.id = s.plan_id
+        where s.account_id = k.account_id and s.starts_at <= at and s.ends_at > at
+          and (s.wallet = 'general' or off_peak)
+        order by s.wallet desc limit 1
+      ) as s on not q.dry and s.minute_start <= this_minute and s.day_start <= this_day and s.month_end > at
+        and (s.wallet = 'off_peak' or (
+          select true from packs o
+          where o.account_id = k.account_id and o.wallet = 'off_peak' and o.valid_until > at limit 1) is null)
+    ),
+    numbered as (
+      select a.*, row_number() over w as nth, lag(a.charge_id) over w = a.charge_id as repeated
+      from asked a
+      window w as (partition by a.account_id order by a.charge_id)
+    ),
+    judged as materialized (
+      select n.*,
+        -- Counts the calls that will join as well; an account it turns away goes the general way, no worse.
+        n.outcome is null and n.source_id is not null
+          and coalesce(sum(n.units) over account <= n.available, true)
+          and coalesce(count(*) over account <= n.minute_left, true)
+          and bool_or(n.repeated) over account is not true as simple
+      from numbered n
+      window account as (partition by n.account_id)
+    ),
+    new_calls as (
+      insert into calls (account_id, id, operation, charge_id, state, pool, units_reserved, units_charged,
+        accepted_at, deadline_at, finished_at, answer, input, draws)
+      select j.account_id, j.call_id, j.operation, j.charge_id,
+        case when j.answer is null then 'reserved' else 'settled' end::call_state,
+        j.pool, j.units, case when j.answer is null then 0 else j.units end,
+        at, j.deadline, case when j.answer is not null then at end, j.answer,
+        case when j.answer is null then j.input end,
+        case when j.answer is null then jsonb_build_array(jsonb_build_object(
+          'account_id', j.account_id, 'call_id', j.call_id, 'source', 'subscription', 'source_id', j.source_id,
+          'units', j.units, 'day_start', this_day, 'month_start', j.month_start)) end
+      from judged j where j.simple
+    ),
+    new_lines as (
+      insert into ledger (account_id, at, kind, source, source_id, call_id, units)
+      select j.account_id, at, case when j.answer is null then 'reserve' else 'charge' end::ledger_kind,
+        'subscription', j.source_id, j.call_id, j.units
+      from judged j where j.simple
+    ),
+    moved as (
+      update subscriptions s set
+        minute_used = case when s.minute_start = this_minute then s.minute_used else 0 end + u.calls,
+        minute_start = this_minute,
+        day_used = case when s.day_start = this_day then s.day_used else 0 end + u.units,
+        day_start = this_day,
+        month_used = s.month_used + u.units
+      from (
+        select j.source_id, sum(j.units) as units, count(*)::integer as calls
+        from judged j where j.simple group by j.source_id
+      ) as u
+      where s.id = u.source_id
+    )
+    select j.idx::integer, case when j.simple then 'admitted' else j.outcome end, j.account_id,
+      case when j.simple then j.call_id else j.open_id end, j.open_state, j.open_answer,
+      j.wallet, 'subscription'::source_kind, null, null,
+      this_minute + interval '1 minute', j.minute_limit, j.minute_left - j.nth
+    from judged j
+  loop
+    if result.outcome is null then not_simple := not_simple || result.idx;
+    else return next result;
+    end if;
+  end loop;
+
+  if cardinality(not_simple) > 0 then
+    return query select * from souk_admit_each(not_simple, at, dedup_seconds, window_start, window_end, zone,
+      key_hashes, call_ids, operations, charge_ids, units, pools, deadlines, inputs, answers, dry);
+  end if;
+end
+$$;

@@ -1,0 +1,145 @@
+-- Admits the calls of a batch that `chosen` names (by position), one after the other: the general path of souk_admit,
+-- which has locked the accounts. Here a call may draw on several sources, and here it is refused.
+create or replace function souk_admit_each(
+  chosen integer[],
+  at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text,
+  key_hashes bytea[], call_ids uuid[], operations text[], charge_ids bytea[], units integer[],
+  pools text[], deadlines timestamptz[], inputs jsonb[], answers text[], dry boolean[]
+)
+returns setof souk_admission language plpgsql as $$
+declare
+  result souk_admission;
+  r record;                   -- the call at hand
+  account bigint;             -- its account
+  sources souk_source[];      -- what the account may draw on, less what this batch has drawn
+  i integer;
+  bucket integer;             -- whose minute_left counts for source i: packs share that of the first pack
+  first_pack integer;
+  need bigint;
+  take bigint;
+  total bigint;
+  blocked integer;            -- the first source that has units but no call left in its minute
+  drawn souk_draw[];          -- by the call at hand
+  drawn_from integer[];       -- indices into sources
+  pack_drawn boolean;
+  newest calls;               -- the call admitted last
+  new_calls calls[] := '{}';
+  new_draws souk_draw[] := '{}';
+begin
+  for r in
+    select q.*, k.account_id, a.state as account_state,
+      k.revoked_at is not null or coalesce(k.expires_at <= at, false) as key_revoked,
+      c.id as open_id, c.state as open_state, c.answer as open_answer
+    from unnest(key_hashes, call_ids, operations, charge_ids, units, pools, deadlines, inputs, answers, dry)
+      with ordinality as q(key_hash, call_id, operation, charge_id, units, pool, deadline, input, answer, dry, idx)
+    left join api_keys k on k.hash = q.key_hash
+    left join accounts a on a.id = k.account_id
+    left join lateral (
+      select c.id, c.state, c.answer from calls c
+      where c.account_id = k.account_id and c.charge_id = q.charge_id
+        and (c.state = 'reserved'
+          or (c.state = 'settled' and c.accepted_at > at - make_interval(secs => dedup_seconds)))
+      order by c.accepted_at desc limit 1
+    ) as c on not q.dry
+    where q.idx = any(chosen)
+    order by k.account_id, q.charge_id, q.idx
+  loop
+    result := null;
+    result.idx := r.idx; result.account_id := r.account_id;
+    if r.account_id is null then
+      result.outcome := 'key_unknown'; return next result; continue;
+    elsif r.key_revoked then
+      result.outcome := 'key_revoked'; return next result; continue;
+    elsif r.account_state <> 'active' then
+      result.outcome := 'account_unavailable'; return next result; continue;
+    elsif r.open_id is not null then
+      result.outcome := 'joined'; result.call_id := r.open_id;
+      result.joined_state := r.open_state; result.joined_answer := r.open_answer;
+      return next result; continue;
+    elsif not r.dry and newest.account_id = r.account_id and newest.charge_id = r.charge_id then
+      result.outcome := 'joined'; result.call_id := newest.id;
+      result.joined_state := newest.state; result.joined_answer := newest.answer;
+      return next result; continue;
+    end if;
+
+    if account is distinct from r.account_id then
+      account := r.account_id;
+      sources := souk_sources(account, at, window_start, window_end, zone);
+      first_pack := null;
+      for i in 1..cardinality(sources) loop
+        if sources[i].source = 'pack' then first_pack := i; exit; end if;
+      end loop;
+    end if;
+
+    need := r.units; total := 0; blocked := null; drawn := '{}'; drawn_from := '{}'; pack_drawn := false;
+    for i in 1..cardinality(sources) loop
+      exit when need = 0;
+      continue when sources[i].available = 0;
+      total := total + least(sources[i].available, need + r.units);
+      bucket := case when sources[i].source = 'pack' then first_pack else i end;
+      if sources[bucket].minute_left <= 0 then
+        blocked := coalesce(blocked, i);
+        continue;
+      end if;
+      take := least(need, sources[i].available);
+      need := need - take;
+      drawn_from := drawn_from || i;
+      drawn := drawn || row(account, r.call_id, case when r.answer is null then 'reserve' else 'charge' end::ledger_kind,
+        sources[i].source, sources[i].source_id, take,
+        -- A call that draws on two packs is still one call in the minute that packs share.
+        case when sources[i].source = 'pack' and pack_drawn then 0 else 1 end,
+        sources[bucket].minute_start, sources[i].day_start, sources[i].month_start, sources[i].month_end)::souk_draw;
+      pack_drawn := pack_drawn or sources[i].source = 'pack';
+    end loop;
+
+    if need > 0 then
+      result.outcome := 'refused'; result.remaining := total;
+      if blocked is not null and total >= r.units then
+        result.reason := 'QUOTA_MINUTE_EXCEEDED'; result.remaining := 0;
+        result.wallet := sources[blocked].wallet; result.source := sources[blocked].source;
+        result.reset_at := sources[blocked].minute_start + interval '1 minute';
+      elsif cardinality(sources) > 0 then
+        result.reason := case when total > 0 then 'QUOTA_INSUFFICIENT_UNITS' else sources[1].reason end;
+        result.wallet := sources[1].wallet; result.source := sources[1].source; result.reset_at := sources[1].reset_at;
+      else
+        select o.reason, o.wallet, o.reset_at into result.reason, result.wallet, result.reset_at
+        from souk_nothing_to_draw_on(account, at, window_start, zone) as o;
+      end if;
+      return next result; continue;
+    end if;
+
+    i := drawn_from[1]; bucket := case when sources[i].source = 'pack' then first_pack else i end;
+    result.outcome := 'admitted'; result.call_id := r.call_id;
+    result.wallet := sources[i].wallet; result.source := sources[i].source;
+    result.minute_limit := sources[bucket].minute_limit; result.minute_left := sources[bucket].minute_left - 1;
+    result.reset_at := sources[bucket].minute_start + interval '1 minute';
+    return next result;
+    continue when r.dry;
+
+    for i in 1..cardinality(drawn) loop
+      bucket := case when drawn[i].source = 'pack' then first_pack else drawn_from[i] end;
+      sources[drawn_from[i]].available := sources[drawn_from[i]].available - drawn[i].units;
+      sources[bucket].minute_left := sources[bucket].minute_left - drawn[i].calls;
+    end loop;
+    newest := null;
+    newest.account_id := account; newest.id := r.call_id; newest.operation := r.operation;
+    newest.charge_id := r.charge_id; newest.pool := r.pool; newest.units_reserved := r.units;
+    newest.accepted_at := at; newest.deadline_at := r.deadline; newest.attempts := 0;
+    if r.answer is null then
+      newest.state := 'reserved'; newest.units_charged := 0; newest.input := r.input;
+      newest.draws := to_jsonb(drawn);
+    else
+      newest.state := 'settled'; newest.units_charged := r.units; newest.finished_at := at; newest.answer := r.answer;
+    end if;
+    new_calls := new_calls || newest;
+    new_draws := new_draws || drawn;
+  end loop;
+
+  if cardinality(new_calls) > 0 then
+    insert into calls select * from unnest(new_calls);
+    insert into ledger (account_id, at, kind, source, source_id, call_id, units)
+    select d.account_id, at, d.kind, d.source, d.source_id, d.call_id, d.units from unnest(new_draws) as d;
+    perform souk_move_meters(new_draws);
+  end if;
+end
+$$;

@@ -1,0 +1,72 @@
+-- Ends a batch of calls: settles those without an error at their final price, releases the others whole. A call that
+-- has already ended stays as it ended, and says so; ending twice is harmless.
+create or replace function souk_finish(
+  at timestamptz,
+  account_ids bigint[], call_ids uuid[], final_units integer[], answers text[], errors jsonb[],
+  started timestamptz[], tries integer[]
+)
+returns table (idx integer, ended_now boolean, state call_state, units_charged integer)
+language plpgsql
+set enable_seqscan to off
+set enable_hashjoin to off
+set enable_mergejoin to off
+as $$
+#variable_conflict use_column
+declare
+  r record;
+  i integer;
+  last_call uuid;
+  keep bigint;      -- what is still to be charged of the call at hand
+  used bigint;
+  drawn souk_draw;
+  draws souk_draw[];
+  ended souk_ending[] := '{}';
+  settled souk_draw[] := '{}';
+  returned souk_draw[] := '{}';
+begin
+  perform 1 from accounts a where a.id = any(account_ids) order by a.id for no key update;
+
+  for r in
+    select q.*, c.state, c.units_reserved, c.units_charged, c.draws
+    from unnest(account_ids, call_ids, final_units, answers, errors, started, tries)
+      with ordinality as q(account_id, call_id, final_units, answer, error, started_at, attempts, idx)
+    join calls c on c.account_id = q.account_id and c.id = q.call_id
+    order by q.account_id, q.call_id, q.idx
+  loop
+    idx := r.idx; ended_now := r.state = 'reserved' and last_call is distinct from r.call_id;
+    if r.state <> 'reserved' then
+      state := r.state; units_charged := r.units_charged;
+    end if;
+    if not ended_now then return next; continue; end if;
+
+    last_call := r.call_id;
+    keep := case when r.error is null then least(r.final_units, r.units_reserved) else 0 end;
+    state := case when r.error is null then 'settled' else 'released' end; units_charged := keep;
+    return next;
+    ended := ended || row(r.account_id, r.call_id, state, keep, r.answer, r.error, r.started_at, r.attempts)::souk_ending;
+
+    -- The sources drawn on first are charged first; what is left over goes back to the later ones.
+    keep := units_charged;
+    draws := array(select d from jsonb_populate_recordset(null::souk_draw, r.draws) as d);
+    for i in 1..cardinality(draws) loop
+      drawn := draws[i];
+      used := least(keep, drawn.units);
+      keep := keep - used;
+      if used < drawn.units then
+        drawn.kind := 'release'; drawn.units := drawn.units - used; returned := returned || drawn;
+      end if;
+      if used > 0 then
+        drawn.kind := 'settle'; drawn.units := used; settled := settled || drawn;
+      end if;
+    end loop;
+  end loop;
+
+  update calls c set state = e.state, units_charged = e.units_charged, answer = e.answer, error = e.error,
+    started_at = e.started_at, finished_at = at, attempts = e.attempts, draws = null
+  from unnest(ended) as e
+  where c.account_id = e.account_id and c.id = e.call_id;
+  insert into ledger (account_id, at, kind, source, source_id, call_id, units)
+  select d.account_id, at, d.kind, d.source, d.source_id, d.call_id, d.units from unnest(settled || returned) as d;
+  if cardinality(returned) > 0 then perform souk_return_to_meters(returned); end if;
+end
+$$;

@@ -1,0 +1,82 @@
+-- Why an account has nothing to draw on: its units are for another time of day, or it has none at all.
+create or replace function souk_nothing_to_draw_on(account bigint, now_at timestamptz, window_start time, zone text)
+returns table (reason text, wallet wallet, reset_at timestamptz) language sql stable as $$
+  select
+    case when off_peak then 'QUOTA_OFF_PEAK_ONLY' else 'QUOTA_NO_SUBSCRIPTION' end,
+    case when off_peak then 'off_peak'::wallet end,
+    case when off_peak then souk_next_window_start(now_at, window_start, zone) end
+  from (
+    select exists (
+      select 1 from subscriptions s
+      where s.account_id = account and s.wallet = 'off_peak' and s.starts_at <= now_at and s.ends_at > now_at
+    ) or exists (
+      select 1 from packs k
+      where k.account_id = account and k.wallet = 'off_peak' and k.valid_from <= now_at and k.valid_until > now_at
+        and k.remaining_units > 0
+    ) as off_peak
+  ) as has
+$$;
+
+-- Adds what calls drew to the meters of their sources. The caller holds the lock of every account concerned.
+create or replace function souk_move_meters(draws souk_draw[]) returns void language plpgsql as $$
+begin
+  update subscriptions s set
+    minute_used = case when s.minute_start = u.minute_start then s.minute_used else 0 end + u.calls,
+    minute_start = u.minute_start,
+    day_used = case when s.day_start = u.day_start then s.day_used else 0 end + u.units,
+    day_start = u.day_start,
+    month_used = case when s.month_start = u.month_start then s.month_used else 0 end + u.units,
+    month_start = u.month_start,
+    month_end = u.month_end
+  from (
+    select d.source_id, sum(d.units) as units, sum(d.calls)::integer as calls,
+      max(d.minute_start) as minute_start, max(d.day_start) as day_start, max(d.month_start) as month_start,
+      max(d.month_end) as month_end
+    from unnest(draws) as d where d.source = 'subscription' group by d.source_id
+  ) as u
+  where s.id = u.source_id;
+
+  if exists (select 1 from unnest(draws) as d where d.source = 'pack') then
+    update packs k set remaining_units = k.remaining_units - u.units
+    from (
+      select d.source_id, sum(d.units) as units
+      from unnest(draws) as d where d.source = 'pack' group by d.source_id
+    ) as u
+    where k.id = u.source_id;
+
+    update accounts a set
+      pack_minute_used = case when a.pack_minute_start = u.minute_start then a.pack_minute_used else 0 end + u.calls,
+      pack_minute_start = u.minute_start
+    from (
+      select d.account_id, sum(d.calls)::integer as calls, max(d.minute_start) as minute_start
+      from unnest(draws) as d where d.source = 'pack' group by d.account_id
+    ) as u
+    where a.id = u.account_id;
+  end if;
+end
+$$;
+
+-- Takes back what calls had drawn and did not use. Units of a day or month that is over are not owed to the present one.
+create or replace function souk_return_to_meters(draws souk_draw[]) returns void language plpgsql as $$
+begin
+  update subscriptions s set
+    day_used = s.day_used - u.day_units,
+    month_used = s.month_used - u.month_units
+  from (
+    select d.source_id,
+      coalesce(sum(d.units) filter (where d.day_start = m.day_start), 0) as day_units,
+      coalesce(sum(d.units) filter (where d.month_start = m.month_start), 0) as month_units
+    from unnest(draws) as d
+    join subscriptions m on m.id = d.source_id
+    where d.source = 'subscription' group by d.source_id
+  ) as u
+  where s.id = u.source_id;
+
+  update packs k set remaining_units = k.remaining_units + u.units
+  from (
+    select d.source_id, sum(d.units) as units
+    from unnest(draws) as d where d.source = 'pack' group by d.source_id
+  ) as u
+  where k.id = u.source_id;
+end
+$$;

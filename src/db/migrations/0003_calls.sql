@@ -1,0 +1,72 @@
+-- Up Migration
+
+create type call_state as enum ('reserved', 'settled', 'released');
+create type source_kind as enum ('subscription', 'pack');
+create type ledger_kind as enum ('grant', 'charge', 'reserve', 'settle', 'release', 'expire');
+
+-- One row for each admitted call. These two tables are written on every charged call and carry no foreign keys: only
+-- souk_admit and souk_finish write them, and they have the account's row locked.
+create table calls (
+  account_id bigint not null,
+  id uuid not null,
+  operation text not null,
+  -- What makes two calls of an account the same call: operation and canonical input, hashed.
+  charge_id bytea not null,
+  state call_state not null,
+  pool text not null,
+  units_reserved integer not null check (units_reserved >= 0),
+  units_charged integer not null default 0 check (units_charged between 0 and units_reserved),
+  accepted_at timestamptz not null,
+  deadline_at timestamptz not null,
+  started_at timestamptz,
+  finished_at timestamptz,
+  attempts smallint not null default 0,
+  -- Where the result store keeps the answer.
+  answer text,
+  -- {code, metadata} of a call that failed.
+  error jsonb,
+  -- The canonical input, kept for calls that became jobs: a lost job is built again from it.
+  input jsonb,
+  -- [{kind, id, units, day, month}] in the order of drawing; null where nothing can be given back any more.
+  draws jsonb,
+  primary key (account_id, id)
+);
+
+create index calls_claim on calls (account_id, charge_id, accepted_at);
+create index calls_open on calls (deadline_at) where state = 'reserved';
+
+-- Append-only. A line moves units between two places; ledger_entries shows both sides.
+create table ledger (
+  account_id bigint not null,
+  id bigint generated always as identity,
+  at timestamptz not null,
+  kind ledger_kind not null,
+  source source_kind not null,
+  source_id bigint not null,
+  call_id uuid,
+  units bigint not null check (units >= 0),
+  primary key (account_id, id)
+);
+
+create view ledger_entries as
+  select l.account_id, l.id, l.at, l.kind, l.source, l.source_id, l.call_id, e.place, e.units
+  from ledger l
+  cross join lateral (
+    values
+      (case l.kind
+         when 'grant' then 'issued'
+         when 'charge' then 'available'
+         when 'reserve' then 'available'
+         when 'settle' then 'held'
+         when 'release' then 'held'
+         when 'expire' then 'available'
+       end, -l.units),
+      (case l.kind
+         when 'grant' then 'available'
+         when 'charge' then 'used'
+         when 'reserve' then 'held'
+         when 'settle' then 'used'
+         when 'release' then 'available'
+         when 'expire' then 'expired'
+       end, l.units)
+  ) as e (place, units);

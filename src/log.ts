@@ -1,0 +1,26 @@
+import { type DestinationStream, type Logger, pino } from 'pino';
+
+export type { Logger };
+
+/** Anything that looks like a customer's key, ours or the provider's in a URL or a text. */
+const SECRETS = [/km_[A-Za-z0-9]{4,}/g, /([?&]key=)[^&\s"']+/gi];
+
+/** Hides keys in a text: `km_...` and the value of a `key` query parameter. */
+export function maskSecrets(text: string): string {
+  return text.replace(SECRETS[0] as RegExp, 'km_***').replace(SECRETS[1] as RegExp, '$1***');
+}
+
+/** A logger that writes JSON lines to standard output, with keys masked whatever they are part of. */
+export function createLogger(level: string, destination?: DestinationStream): Logger {
+  const options = {
+    level,
+    base: undefined,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    redact: {
+      paths: ['req.headers', '*.headers.authorization', '*.headers["x-api-key"]', 'key', '*.key', 'apiKey', '*.apiKey'],
+      censor: '***',
+    },
+    hooks: { streamWrite: maskSecrets },
+  };
+  return destination ? pino(options, destination) : pino(options);
+}
