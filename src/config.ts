@@ -73,14 +73,14 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   throw new ConfigError(`Bad setting: ${faults.join('; ')}.`);
 }
 
-/** What a gateway or worker process cannot do without; `npm start` fills these in where they are unset. */
-export function requireServices(config: Config): Config & { DATABASE_URL: string; REDIS_URL: string; KEEPA_API_KEY: string } {
-  const { DATABASE_URL, REDIS_URL, KEEPA_API_KEY } = config;
-  if (!DATABASE_URL || !REDIS_URL || !KEEPA_API_KEY) {
-    const missing = Object.entries({ DATABASE_URL, REDIS_URL, KEEPA_API_KEY }).filter(([, value]) => !value);
-    throw new ConfigError(`Not set: ${missing.map(([name]) => name).join(', ')}. \`npm start\` provides them for a trial.`);
-  }
-  return { ...config, DATABASE_URL, REDIS_URL, KEEPA_API_KEY };
+/** The settings with some that this process cannot do without. @throws ConfigError naming those that are not set. */
+export function requireSettings<Name extends SettingName>(
+  config: Config,
+  ...names: readonly Name[]
+): Config & { [N in Name]-?: NonNullable<Config[N]> } {
+  const missing = names.filter((name) => config[name] === undefined);
+  if (missing.length === 0) return config as Config & { [N in Name]-?: NonNullable<Config[N]> };
+  throw new ConfigError(`Not set: ${missing.join(', ')}. For a trial, \`npm start\` provides what is missing.`);
 }
 
 /** Name, meaning and default of each setting, for the documentation. */

@@ -14,7 +14,7 @@ export function maskSecrets(text: string): string {
 export function createLogger(level: string, destination?: DestinationStream): Logger {
   const options = {
     level,
-    base: undefined,
+    base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: {
       paths: ['req.headers', '*.headers.authorization', '*.headers["x-api-key"]', 'key', '*.key', 'apiKey', '*.apiKey'],

@@ -11,6 +11,8 @@ import { freePort, spawnServer, waitUntilReady } from './server-process.ts';
 export interface EmbeddedPostgres {
   /** postgresql:// address of the database `souk`, on 127.0.0.1 and a random port. */
   url: string;
+  /** Settles when the server has ended, whoever ended it. */
+  readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -44,7 +46,7 @@ export async function startPostgres(folder: string, options: { durable: boolean 
     );
   }
   // SIGINT is PostgreSQL's fast shutdown: it ends the sessions and writes a checkpoint.
-  return { url: urlOf('souk'), stop: () => server.stop('SIGINT') };
+  return { url: urlOf('souk'), ended: server.ended, stop: () => server.stop('SIGINT') };
 }
 
 function settings(port: number, durable: boolean): string[] {

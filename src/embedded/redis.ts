@@ -9,6 +9,8 @@ import { freePort, spawnServer, waitUntilReady } from './server-process.ts';
 export interface EmbeddedRedis {
   /** redis:// address on 127.0.0.1 and a random port, password included. */
   url: string;
+  /** Settles when the server has ended, whoever ended it. */
+  readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -56,7 +58,7 @@ export async function startRedis(
     await server.stop('SIGTERM');
     throw new Error(`The embedded Redis did not start (${(error as Error).message}); see ${folder}/redis.log`);
   }
-  return { url, stop: () => server.stop('SIGTERM') };
+  return { url, ended: server.ended, stop: () => server.stop('SIGTERM') };
 }
 
 async function ping(url: string): Promise<void> {

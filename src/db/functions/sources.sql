@@ -69,3 +69,31 @@ begin
   return found_sources;
 end
 $$;
+
+-- The present subscriptions of an account with the state of their meters at an instant, for the quota snapshot. Unlike
+-- souk_sources it shows every wallet, usable now or not.
+create or replace function souk_subscription_meters(account bigint, at timestamptz)
+returns table (
+  wallet wallet, plan_id integer, plan_name text, ends_at timestamptz, quantity integer,
+  minute_limit integer, minute_used integer, minute_end timestamptz,
+  daily_limit bigint, day_used bigint, day_end timestamptz,
+  monthly_limit bigint, month_used bigint, month_end timestamptz
+)
+language sql stable as $$
+  select s.wallet, p.id, p.name, s.ends_at, s.quantity,
+    p.minute_limit * s.quantity,
+    case when s.minute_start = now.minute then s.minute_used else 0 end, now.minute + interval '1 minute',
+    p.daily_limit * s.quantity,
+    case when s.day_start = now.day then s.day_used else 0 end, now.day + interval '24 hours',
+    p.monthly_limit * s.quantity,
+    case when at < s.month_end then s.month_used else 0 end,
+    case when at < s.month_end then s.month_end else souk_month_start(s.starts_at, at, 1) end
+  from subscriptions s
+  join plans p on p.id = s.plan_id
+  cross join lateral (
+    select
+      greatest(date_trunc('minute', at, 'UTC'), s.minute_start) as minute,
+      greatest(date_trunc('day', at, 'UTC'), s.day_start) as day
+  ) as now
+  where s.account_id = account and s.starts_at <= at and s.ends_at > at
+$$;

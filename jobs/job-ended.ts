@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import type { ErrorRecord } from '../src/errors.ts';
+import { POOL_NAMES } from './pools.ts';
+
+/** The news that a call has ended, published to every gateway. A wake-up call, never the truth: that is in PostgreSQL. */
+export interface JobEnded {
+  callId: string;
+  pool: (typeof POOL_NAMES)[number];
+  state: 'settled' | 'released';
+  unitsCharged: number;
+  error: ErrorRecord | null;
+  /** How long the work took, queueing left out. */
+  durationMs: number;
+}
+
+const schema = z.object({
+  callId: z.string(),
+  pool: z.enum(POOL_NAMES),
+  state: z.enum(['settled', 'released']),
+  unitsCharged: z.number(),
+  error: z.custom<ErrorRecord | null>(),
+  durationMs: z.number(),
+});
+
+export function encodeJobEnded(news: JobEnded): string {
+  return JSON.stringify(news);
+}
+
+export function decodeJobEnded(message: string): JobEnded {
+  return schema.parse(JSON.parse(message));
+}

@@ -1,0 +1,19 @@
+import { z } from 'zod';
+
+/**
+ * What travels in a queue: everything a worker needs to do a call and end it, and nothing secret. The BullMQ job id is
+ * the call id.
+ */
+export const payloadSchema = z.object({
+  version: z.literal(1),
+  callId: z.uuid(),
+  accountId: z.int().positive(),
+  operation: z.string(),
+  /** Canonical input; the worker parses it again. */
+  input: z.unknown(),
+  unitsReserved: z.int().nonnegative(),
+  /** Unix milliseconds after which nobody wants the answer any more. */
+  deadlineAt: z.number(),
+});
+
+export type Payload = z.output<typeof payloadSchema>;

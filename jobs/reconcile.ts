@@ -1,0 +1,39 @@
+import type { Redis } from 'ioredis';
+import { releaseOverdue } from '../src/billing/reconciler.ts';
+import type { Settlements } from '../src/billing/settlement.ts';
+import { type Clock, every } from '../src/clock.ts';
+import type { Database } from '../src/db/pool.ts';
+import type { Logger } from '../src/log.ts';
+import type { RedisKeys } from '../src/redis-keys.ts';
+import { encodeJobEnded } from './job-ended.ts';
+import type { Queues } from './queues.ts';
+import { requeueLostJobs } from './requeue.ts';
+
+const RECONCILE_EVERY_MS = 5_000;
+
+export interface ReconcileDeps {
+  database: Database;
+  redis: Redis;
+  keys: RedisKeys;
+  queues: Queues;
+  settlements: Settlements;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Finishes what dead processes left: puts lost jobs back, and releases calls whose deadline is over. */
+export async function reconcile({ database, redis, keys, queues, settlements, clock, log }: ReconcileDeps): Promise<void> {
+  await requeueLostJobs(database, queues, clock.now());
+  for (const { callId, accountId, pool, error } of await releaseOverdue(database, settlements, clock.now())) {
+    log.warn({ callId, accountId }, 'released a call that nobody finished');
+    const news = { callId, pool, state: 'released', unitsCharged: 0, error, durationMs: 0 } as const;
+    await redis.publish(keys.jobsChannel, encodeJobEnded(news));
+  }
+}
+
+/** Reconciles for as long as the process lives. Every process may: each step is harmless when done twice. */
+export function startReconciling(deps: ReconcileDeps): () => Promise<void> {
+  return every(deps.clock, RECONCILE_EVERY_MS, () =>
+    reconcile(deps).catch((error) => deps.log.warn({ err: error }, 'reconciling failed')),
+  );
+}

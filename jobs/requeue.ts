@@ -1,0 +1,20 @@
+import { findWaitingCalls } from '../src/billing/calls.ts';
+import type { Database } from '../src/db/pool.ts';
+import type { Queues } from './queues.ts';
+import { addJob } from './submit.ts';
+
+/** A call this old whose job is not in its queue has lost it. */
+const SETTLED_IN_MS = 10_000;
+
+const BATCH = 500;
+
+/**
+ * Puts the jobs of open calls back into queues that have lost them: Redis came back empty, or a gateway died between
+ * admission and queue. A job that is still there stays as it is.
+ */
+export async function requeueLostJobs(database: Database, queues: Queues, now: number): Promise<void> {
+  for (const call of await findWaitingCalls(database, now - SETTLED_IN_MS, now, BATCH)) {
+    const { callId, accountId, operation, input, unitsReserved, deadlineAt } = call;
+    await addJob(queues, call.pool, { version: 1, callId, accountId, operation, input, unitsReserved, deadlineAt });
+  }
+}

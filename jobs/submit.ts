@@ -1,0 +1,163 @@
+import { v7 as uuid } from 'uuid';
+import { type Admissions, DEDUPLICATION_SECONDS, type MinuteRate } from '../src/billing/admission.ts';
+import { type Call, hasOpenCall } from '../src/billing/calls.ts';
+import type { Settlements } from '../src/billing/settlement.ts';
+import type { Clock } from '../src/clock.ts';
+import type { Database } from '../src/db/pool.ts';
+import { SoukError, toRecord } from '../src/errors.ts';
+import { fingerprint } from '../src/fingerprint.ts';
+import { maxAgeMs, type QueuedOperation, shownInput } from '../src/operations/define.ts';
+import { type Answer, type AnswerStore, OWN_ANSWER, sharedAnswerRef } from '../src/results/answer-store.ts';
+import type { Backlog } from './backlog.ts';
+import type { Payload } from './payload.ts';
+import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS, type PoolName, QUEUE_ALLOWANCE_MS } from './pools.ts';
+import type { Queues } from './queues.ts';
+
+/** A valid request, ready to be admitted. */
+export interface Order {
+  operation: QueuedOperation;
+  /** Canonical input. */
+  input: unknown;
+  keyHash: Buffer;
+  /** The caller does not wait: it is given the job, and comes back for the answer. */
+  async: boolean;
+}
+
+/** What became of an order. Units were reserved or charged unless it was joined. */
+export type Submission =
+  | { kind: 'cached'; accountId: number; callId: string; answer: Answer; rate: MinuteRate }
+  | { kind: 'started'; accountId: number; callId: string; pool: PoolName; rate: MinuteRate; enqueue(): Promise<void> }
+  | { kind: 'joined'; accountId: number; callId: string; pool: PoolName; finished: boolean; answerRef: string | null };
+
+export interface SubmitDeps {
+  database: Database;
+  admissions: Admissions;
+  settlements: Settlements;
+  answers: AnswerStore;
+  backlog: Backlog;
+  queues: Queues;
+  clock: Clock;
+}
+
+/** What identifies an answer that may be shown to any account: all of the input that shows in it. */
+export function presentationIdOf(operation: QueuedOperation, input: unknown): string {
+  return fingerprint('presentation', operation.name, shownInput(operation, input));
+}
+
+/** What identifies a call among those of its account. */
+export function chargeIdOf(operation: QueuedOperation, input: unknown): string {
+  return fingerprint('charge', operation.name, input);
+}
+
+/**
+ * Lets an order in: answers it from the shared answers, joins it to the same call of the account, or reserves its
+ * units so that it can be enqueued.
+ * @throws SoukError KEY_*, QUOTA_* or BUSY; then nothing is charged.
+ */
+export async function submit(deps: SubmitDeps, order: Order): Promise<Submission> {
+  const { admissions, answers, backlog, clock, database } = deps;
+  const { operation, input, keyHash } = order;
+  const pool = operation.queue(input);
+  const presentationId = presentationIdOf(operation, input);
+  const shared = await findFresh(answers, presentationId, clock.now() - maxAgeMs(operation, input));
+  const chargeId = chargeIdOf(operation, input);
+  if (!shared) {
+    const busy = busyError(backlog.estimateWaitMs(pool), allowanceMs(order.async));
+    // However busy the pool is, a call that is under way can be joined.
+    if (busy && !(await hasOpenCall(database, keyHash, chargeId))) throw busy;
+  }
+
+  const callId = uuid();
+  const now = clock.now();
+  const answerRef = shared && (order.async ? OWN_ANSWER : sharedAnswerRef(presentationId, shared.meta.version));
+  const deadlineAt = now + POOLS[pool].timeoutMs + allowanceMs(order.async);
+  const admission = await admissions.admit({
+    keyHash,
+    callId,
+    operation: operation.name,
+    chargeId,
+    units: shared?.meta.units ?? operation.price.quote(input),
+    pool,
+    deadlineAt,
+    input,
+    answer: answerRef,
+  });
+  const { accountId } = admission;
+
+  if (admission.kind === 'joined') {
+    if (order.async) await answers.keep(admission.callId);
+    return { kind: 'joined', accountId, callId: admission.callId, pool, finished: admission.finished, answerRef: admission.answer };
+  }
+  if (order.async) await answers.keep(callId);
+  if (shared) {
+    if (order.async) await answers.putOwn(callId, shared);
+    return { kind: 'cached', accountId, callId, answer: shared, rate: admission.rate };
+  }
+  const unitsReserved = operation.price.quote(input);
+  const payload: Payload = { version: 1, callId, accountId, operation: operation.name, input, unitsReserved, deadlineAt };
+  return {
+    kind: 'started',
+    accountId,
+    callId,
+    pool,
+    rate: admission.rate,
+    enqueue: () => enqueue(deps, pool, payload),
+  };
+}
+
+/** Makes the answer of a call that is settled already once more; nothing is charged for it. */
+export async function enqueueAgain(
+  { queues, clock }: SubmitDeps,
+  operation: QueuedOperation,
+  { callId, accountId, input }: { callId: string; accountId: number; input: unknown },
+): Promise<void> {
+  const pool = operation.queue(input);
+  const deadlineAt = clock.now() + POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS;
+  const unitsReserved = operation.price.quote(input);
+  await addJob(queues, pool, { version: 1, callId, accountId, operation: operation.name, input, unitsReserved, deadlineAt });
+}
+
+/**
+ * Whether a lost answer is made again for its owner. The answer to a caller who waited was delivered; it is owed again
+ * only for as long as the same call would join it. A caller who polls is owed it for as long as results are kept.
+ */
+export function canBeMadeAgain({ acceptedAt, deadlineAt, pool }: Call, now: number): boolean {
+  const polled = deadlineAt - acceptedAt > POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS;
+  return polled || now - acceptedAt < DEDUPLICATION_SECONDS * 1000;
+}
+
+/** Adds the job of a call to its queue; a job that is there already stays as it is. */
+export async function addJob(queues: Queues, pool: PoolName, payload: Payload): Promise<void> {
+  await queues[pool].add(payload.operation, payload, { jobId: payload.callId });
+}
+
+async function enqueue({ queues, settlements }: SubmitDeps, pool: PoolName, payload: Payload): Promise<void> {
+  try {
+    await addJob(queues, pool, payload);
+  } catch (cause) {
+    const error = new SoukError('BUSY', { message: 'The job queue cannot be reached.', retryAfterSeconds: 5, cause });
+    const { accountId, callId } = payload;
+    await settlements.end({ accountId, callId, units: 0, answer: null, error: toRecord(error), startedAt: null, attempts: 0 });
+    throw error;
+  }
+}
+
+async function findFresh(answers: AnswerStore, presentationId: string, fetchedAfter: number): Promise<Answer | null> {
+  const found = await answers.findShared(presentationId);
+  if (!found || found.meta.fetchedAt <= fetchedAfter) return null;
+  const body = found.body ?? (await answers.loadSharedBody(presentationId, found.meta));
+  return body && { meta: found.meta, body };
+}
+
+function busyError(waitMs: number, allowedMs: number): SoukError | null {
+  if (waitMs <= allowedMs) return null;
+  if (!Number.isFinite(waitMs)) {
+    return new SoukError('BUSY', { message: 'No worker is available for this call.', retryAfterSeconds: 10 });
+  }
+  const retryAfterSeconds = Math.ceil((waitMs - allowedMs) / 1000);
+  return new SoukError('BUSY', { message: 'Too much work is waiting already.', retryAfterSeconds });
+}
+
+function allowanceMs(async: boolean): number {
+  return async ? ASYNC_QUEUE_ALLOWANCE_MS : QUEUE_ALLOWANCE_MS;
+}

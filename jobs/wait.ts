@@ -1,0 +1,114 @@
+import type { Redis } from 'ioredis';
+import { findCalls } from '../src/billing/calls.ts';
+import { MicroBatcher } from '../src/billing/micro-batcher.ts';
+import { type Clock, every } from '../src/clock.ts';
+import type { Database } from '../src/db/pool.ts';
+import type { Logger } from '../src/log.ts';
+import type { RedisKeys } from '../src/redis-keys.ts';
+import { decodeJobEnded, type JobEnded } from './job-ended.ts';
+
+/** One call to wait for. */
+export interface Awaited {
+  accountId: number;
+  callId: string;
+}
+
+/** The one place of a gateway process where requests wait for jobs. */
+export interface CompletionMap {
+  /**
+   * Resolves when the call ends, or with null after `timeoutMs`.
+   * @param call one that this process is about to submit (`ours`), or one that somebody else submitted and that may
+   *   have ended already.
+   */
+  wait(call: Awaited, timeoutMs: number, ours: boolean): Promise<JobEnded | null>;
+  /** Called for every job that ends anywhere. */
+  onEnded(listener: (news: JobEnded) => void): void;
+  /** Ends all waiting with null. */
+  close(): Promise<void>;
+}
+
+/** Lost news are made good by looking up, this often, the calls that are still waited for. */
+const CHECK_EVERY_MS = 5_000;
+
+interface Waiter {
+  call: Awaited;
+  resolve(news: JobEnded | null): void;
+}
+
+/** @param subscriber a Redis connection of its own: it is switched to subscription. */
+export async function openCompletionMap(deps: {
+  subscriber: Redis;
+  keys: RedisKeys;
+  database: Database;
+  clock: Clock;
+  log: Logger;
+}): Promise<CompletionMap> {
+  const { subscriber, keys, database, clock, log } = deps;
+  const waiters = new Map<string, Set<Waiter>>();
+  const listeners: ((news: JobEnded) => void)[] = [];
+
+  function tell(news: JobEnded): void {
+    for (const waiter of waiters.get(news.callId) ?? []) waiter.resolve(news);
+  }
+
+  const lookUps = new MicroBatcher<Awaited, void>(async (calls) => {
+    for (const call of await findCalls(database, calls)) {
+      if (call.state === 'reserved') continue;
+      const { callId, pool, state, unitsCharged, error } = call;
+      tell({ callId, pool, state, unitsCharged, error, durationMs: 0 });
+    }
+    return calls.map(() => undefined);
+  });
+
+  const lookUp = (call: Awaited) =>
+    lookUps.submit(call).catch((error) => log.warn({ err: error }, 'looking up a waiting call failed'));
+
+  async function lookUpAll(): Promise<void> {
+    const calls = [...waiters.values()].flatMap((set) => [...set].slice(0, 1).map(({ call }) => call));
+    await Promise.all(calls.map(lookUp));
+  }
+
+  subscriber.on('message', (_channel, message) => {
+    const news = decodeJobEnded(message);
+    tell(news);
+    for (const listener of listeners) listener(news);
+  });
+  // A connection that was away has missed news.
+  subscriber.on('ready', () => void lookUpAll());
+  await subscriber.subscribe(keys.jobsChannel);
+  let closed = false;
+  const stopChecking = every(clock, CHECK_EVERY_MS, lookUpAll);
+
+  return {
+    wait(call, timeoutMs, ours) {
+      return new Promise((resolve) => {
+        if (closed) {
+          resolve(null);
+          return;
+        }
+        const alreadyAwaited = waiters.has(call.callId);
+        const set = waiters.get(call.callId) ?? new Set<Waiter>();
+        waiters.set(call.callId, set);
+        const waiter: Waiter = {
+          call,
+          resolve(news) {
+            cancel();
+            set.delete(waiter);
+            if (set.size === 0) waiters.delete(call.callId);
+            resolve(news);
+          },
+        };
+        const cancel = clock.after(timeoutMs, () => waiter.resolve(null));
+        set.add(waiter);
+        // Its news may have come before we listened; whoever waits here already would have heard them.
+        if (!ours && !alreadyAwaited) void lookUp(call);
+      });
+    },
+    onEnded: (listener) => listeners.push(listener),
+    async close() {
+      closed = true;
+      await stopChecking();
+      for (const set of waiters.values()) for (const waiter of [...set]) waiter.resolve(null);
+    },
+  };
+}

@@ -1,0 +1,25 @@
+// `npm run check`: format, lint and types. Prints what each tool has to say and fails when one of them does.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { ensureInstalled, root } from './install.mjs';
+
+const CHECKS = {
+  format: ['biome', 'ci', '.'],
+  lint: ['oxlint', '--type-aware', '--deny-warnings'],
+  types: ['tsc', '--project', '.'],
+};
+
+export function check() {
+  let passed = true;
+  for (const [name, [tool, ...args]] of Object.entries(CHECKS)) {
+    const { status } = spawnSync(join(root, 'node_modules', '.bin', tool), args, { cwd: root, stdio: 'inherit' });
+    console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name}`);
+    passed &&= status === 0;
+  }
+  return passed;
+}
+
+if (process.argv[1]?.endsWith('check.mjs')) {
+  ensureInstalled();
+  process.exit(check() ? 0 : 1);
+}

@@ -1,0 +1,46 @@
+import { MicroBatcher } from '../billing/micro-batcher.ts';
+import type { Database } from '../db/pool.ts';
+import { SoukError } from '../errors.ts';
+
+/** Finds the account of a key for calls that are not admitted: free ones, and those about jobs. */
+export interface Authentication {
+  /** @throws SoukError KEY_INVALID or KEY_FORBIDDEN. */
+  accountOf(keyHash: Buffer): Promise<number>;
+}
+
+interface KeyRow {
+  idx: number;
+  account_id: number | null;
+  revoked: boolean;
+  active: boolean;
+}
+
+export function createAuthentication(database: Database, now: () => number): Authentication {
+  const batcher = new MicroBatcher<Buffer, KeyRow>(async (hashes) => {
+    const { rows } = await database.query<KeyRow>({
+      name: 'authenticate',
+      text: `select q.idx::integer, k.account_id, a.state = 'active' as active,
+          k.revoked_at is not null or coalesce(k.expires_at <= $2, false) as revoked
+        from unnest($1::bytea[]) with ordinality as q (hash, idx)
+        left join api_keys k on k.hash = q.hash
+        left join accounts a on a.id = k.account_id
+        order by q.idx`,
+      values: [hashes, new Date(now())],
+    });
+    return rows;
+  });
+  return {
+    async accountOf(keyHash) {
+      const key = await batcher.submit(keyHash);
+      if (key.account_id === null) throw unknownKey();
+      if (key.revoked) throw revokedKey();
+      if (!key.active) throw unavailableAccount();
+      return key.account_id;
+    },
+  };
+}
+
+export const unknownKey = () => new SoukError('KEY_INVALID', { message: 'This API key is not known.' });
+export const revokedKey = () => new SoukError('KEY_FORBIDDEN', { message: 'This API key was revoked.' });
+export const unavailableAccount = () =>
+  new SoukError('KEY_FORBIDDEN', { message: 'The account of this API key is disabled or unavailable.' });

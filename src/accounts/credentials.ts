@@ -1,0 +1,40 @@
+import { timingSafeEqual } from 'node:crypto';
+import { SoukError } from '../errors.ts';
+import { hashKey, isWellFormed } from './keys.ts';
+
+/** The places of a request that may carry the API key. A header or parameter sent twice arrives as a list. */
+export interface KeyPlaces {
+  apiKeyHeader: string | readonly string[] | undefined;
+  authorizationHeader: string | undefined;
+  keyParameter: unknown;
+}
+
+/**
+ * The digest of the request's API key.
+ * @throws SoukError KEY_INVALID when it is missing, malformed, or given in several places with different values.
+ */
+export function credentialsOf(places: KeyPlaces): Buffer {
+  const given = [places.apiKeyHeader, bearerToken(places.authorizationHeader), places.keyParameter]
+    .flat()
+    .filter((value) => value !== undefined);
+  if (given.length === 0) {
+    throw new SoukError('KEY_INVALID', {
+      message: 'No API key was sent: use the X-API-Key header, Authorization: Bearer, or the key parameter.',
+    });
+  }
+  const hashes = given.map((key) => {
+    if (typeof key === 'string' && isWellFormed(key.trim())) return hashKey(key.trim());
+    throw new SoukError('KEY_INVALID', { message: 'The API key is malformed: it is km_ followed by 32 letters or digits.' });
+  });
+  const [first, ...others] = hashes as [Buffer, ...Buffer[]];
+  if (others.some((other) => !timingSafeEqual(first, other))) {
+    throw new SoukError('KEY_INVALID', { message: 'Different API keys were sent in several places.' });
+  }
+  return first;
+}
+
+/** The token of an Authorization header; another scheme is somebody else's business and counts as no key. */
+function bearerToken(header: string | undefined): string | undefined {
+  const match = header === undefined ? null : /^bearer(?:\s+(.*))?$/is.exec(header.trim());
+  return match ? (match[1] ?? '') : undefined;
+}

@@ -1,0 +1,41 @@
+import { hash, randomInt } from 'node:crypto';
+import type { Database } from '../db/pool.ts';
+
+const PREFIX = 'km_';
+const LENGTH = 32;
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const FORM = /^km_[A-Za-z0-9]{32}$/;
+
+/** A new API key from a secure source: `km_` and 32 letters or digits. It is shown once and never stored. */
+export function newKey(): string {
+  return PREFIX + Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+}
+
+export function isWellFormed(key: string): boolean {
+  return FORM.test(key);
+}
+
+/**
+ * What is stored of a key, and what it is looked up by. A key has 190 bits of randomness, so a plain digest is as
+ * safe as a slow one, and how long a look-up by digest takes says nothing about the key.
+ */
+export function hashKey(key: string): Buffer {
+  return hash('sha256', key, 'buffer');
+}
+
+/** What the owner recognises a key by in lists. */
+export function keyPrefix(key: string): string {
+  return key.slice(0, PREFIX.length + 4);
+}
+
+/** Gives an account a key. @returns the key, the only time it is seen. */
+export async function createKey(database: Database, accountId: number, now: number): Promise<string> {
+  const key = newKey();
+  await database.query('insert into api_keys (hash, account_id, prefix, created_at) values ($1, $2, $3, $4)', [
+    hashKey(key),
+    accountId,
+    keyPrefix(key),
+    new Date(now),
+  ]);
+  return key;
+}

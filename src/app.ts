@@ -1,0 +1,70 @@
+import type { Socket } from 'node:net';
+import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
+import { v7 as uuid } from 'uuid';
+import { SoukError } from './errors.ts';
+import { errorBody, sendError } from './http/envelope.ts';
+import { registerErrorReplies } from './http/error-replies.ts';
+import type { Gateway } from './http/gateway.ts';
+import { registerHealth } from './http/health.ts';
+import { registerJobs } from './http/jobs.ts';
+import { registerOperations } from './http/operations.ts';
+import { refusingOtherMethods } from './http/other-methods.ts';
+
+/** No body is larger, and none that is larger is ever parsed here. */
+const BODY_LIMIT_BYTES = 65_536;
+
+/** Room for a thousand image names in the address. */
+const HEADER_LIMIT_BYTES = 65_536;
+
+/** The gateway's HTTP side. */
+export function buildApp(gateway: Gateway): FastifyInstance {
+  const { log, clock } = gateway;
+  const app = fastify({
+    logger: false,
+    genReqId: () => uuid(),
+    bodyLimit: BODY_LIMIT_BYTES,
+    http: { maxHeaderSize: HEADER_LIMIT_BYTES },
+    // How long a client may take to send its request. Answers may take as long as their pool allows.
+    requestTimeout: 30_000,
+    keepAliveTimeout: 72_000,
+    routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true },
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => {
+      // An address that cannot be decoded reaches no route.
+      log.debug({ err: error, requestId: request.id }, 'bad address');
+      const refusal = new SoukError('VALIDATION_FAILED', { message: 'The address is not well formed.' });
+      void sendError(reply as FastifyReply, refusal, clock.now());
+    },
+    clientErrorHandler: refuseMalformedRequest,
+  });
+  app.removeContentTypeParser('text/plain');
+  registerErrorReplies(app, { now: clock.now, log });
+  refusingOtherMethods(app, () => {
+    registerOperations(app, gateway);
+    registerJobs(app, gateway);
+    registerHealth(app, gateway);
+  });
+  // Every charged call is a row in PostgreSQL, so the request log is for debugging only and costs nothing otherwise.
+  if (log.isLevelEnabled('debug')) {
+    app.addHook('onResponse', async (request, reply) => {
+      const { method, url, id: requestId } = request;
+      log.debug({ requestId, method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
+    });
+  }
+  return app;
+}
+
+/** What is not HTTP, or has headers beyond the limit, never becomes a request. */
+function refuseMalformedRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return;
+  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
+  const refusal = tooLarge
+    ? new SoukError('PAYLOAD_TOO_LARGE', { message: `The address and headers are larger than ${HEADER_LIMIT_BYTES} bytes.` })
+    : new SoukError('VALIDATION_FAILED', { message: 'This is not a well-formed HTTP request.' });
+  const body = errorBody(refusal);
+  const status = tooLarge ? '413 Payload Too Large' : '400 Bad Request';
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,120 @@
+import type { PoolName } from '../../jobs/pools.ts';
+import type { Database } from '../db/pool.ts';
+import type { ErrorRecord } from '../errors.ts';
+
+/** One admitted call, as the ledger's side of the house knows it. Times are Unix milliseconds. */
+export interface Call {
+  accountId: number;
+  callId: string;
+  operation: string;
+  state: 'reserved' | 'settled' | 'released';
+  pool: PoolName;
+  unitsReserved: number;
+  unitsCharged: number;
+  acceptedAt: number;
+  deadlineAt: number;
+  startedAt: number | null;
+  finishedAt: number | null;
+  attempts: number;
+  /** Where the result store keeps the answer of a settled call. */
+  answer: string | null;
+  error: ErrorRecord | null;
+  /** Canonical input of a call that became a job. */
+  input: unknown;
+}
+
+export async function findCall(database: Database, accountId: number, callId: string): Promise<Call | null> {
+  const { rows } = await database.query<CallRow>({
+    name: 'find-call',
+    text: 'select * from calls where account_id = $1 and id = $2',
+    values: [accountId, callId],
+  });
+  return rows[0] ? toCall(rows[0]) : null;
+}
+
+/** Whether the account of this key still waits for the same call. */
+export async function hasOpenCall(database: Database, keyHash: Buffer, chargeId: string): Promise<boolean> {
+  const { rowCount } = await database.query({
+    name: 'open-call',
+    text: `select 1 from api_keys k
+      join calls c on c.account_id = k.account_id and c.charge_id = $2 and c.state = 'reserved'
+      where k.hash = $1`,
+    values: [keyHash, Buffer.from(chargeId, 'hex')],
+  });
+  return rowCount !== 0;
+}
+
+/** The calls of several accounts at once; those that do not exist are left out. */
+export async function findCalls(database: Database, ids: readonly { accountId: number; callId: string }[]): Promise<Call[]> {
+  const { rows } = await database.query<CallRow>({
+    name: 'find-calls',
+    text: `select c.* from unnest($1::bigint[], $2::uuid[]) as w (account_id, id)
+      join calls c on c.account_id = w.account_id and c.id = w.id`,
+    values: [ids.map(({ accountId }) => accountId), ids.map(({ callId }) => callId)],
+  });
+  return rows.map(toCall);
+}
+
+/** Reserved calls whose deadline passed before `before`, oldest first. */
+export async function findOverdueCalls(database: Database, before: number, limit: number): Promise<Call[]> {
+  const { rows } = await database.query<CallRow>({
+    name: 'overdue-calls',
+    text: `select * from calls where state = 'reserved' and deadline_at < $1 order by deadline_at limit $2`,
+    values: [new Date(before), limit],
+  });
+  return rows.map(toCall);
+}
+
+/** Reserved calls accepted before `acceptedBefore` that still have time left at `now`. */
+export async function findWaitingCalls(
+  database: Database,
+  acceptedBefore: number,
+  now: number,
+  limit: number,
+): Promise<Call[]> {
+  const { rows } = await database.query<CallRow>({
+    name: 'waiting-calls',
+    text: `select * from calls where state = 'reserved' and deadline_at > $1 and accepted_at < $2
+      order by deadline_at limit $3`,
+    values: [new Date(now), new Date(acceptedBefore), limit],
+  });
+  return rows.map(toCall);
+}
+
+interface CallRow {
+  account_id: number;
+  id: string;
+  operation: string;
+  state: Call['state'];
+  pool: PoolName;
+  units_reserved: number;
+  units_charged: number;
+  accepted_at: Date;
+  deadline_at: Date;
+  started_at: Date | null;
+  finished_at: Date | null;
+  attempts: number;
+  answer: string | null;
+  error: ErrorRecord | null;
+  input: unknown;
+}
+
+function toCall(row: CallRow): Call {
+  return {
+    accountId: row.account_id,
+    callId: row.id,
+    operation: row.operation,
+    state: row.state,
+    pool: row.pool,
+    unitsReserved: row.units_reserved,
+    unitsCharged: row.units_charged,
+    acceptedAt: row.accepted_at.getTime(),
+    deadlineAt: row.deadline_at.getTime(),
+    startedAt: row.started_at?.getTime() ?? null,
+    finishedAt: row.finished_at?.getTime() ?? null,
+    attempts: row.attempts,
+    answer: row.answer,
+    error: row.error,
+    input: row.input,
+  };
+}

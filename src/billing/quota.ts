@@ -1,0 +1,191 @@
+import type { Database } from '../db/pool.ts';
+import { ERRORS } from '../errors.ts';
+import type { Admissions } from './admission.ts';
+import type { OffPeakWindow, Source, Wallet } from './wallets.ts';
+
+/** The data of GET /api/quota. Times are ISO 8601, in UTC. */
+export interface QuotaSnapshot {
+  serverTime: string;
+  offPeakWindow: OffPeakWindow;
+  offPeakActive: boolean;
+  activeBilling: Wallet | null;
+  activeBillingTrack: 'legacy' | 'pack' | null;
+  nextCallRejectReason: string | null;
+  nextCallRejectMessage: string | null;
+  keyWarning: string | null;
+  general: WalletSnapshot;
+  off_peak: WalletSnapshot;
+  packs: PacksSnapshot;
+}
+
+export type WalletSnapshot = { subscribed: false } | SubscriptionSnapshot;
+
+export interface SubscriptionSnapshot {
+  subscribed: true;
+  plan: { id: number; name: string };
+  subscriptionEnd: string;
+  quantity: number;
+  minute: Bucket;
+  daily: Bucket;
+  monthly: Bucket;
+  resetAt: { minute: string; daily: string; monthly: string };
+  window?: OffPeakWindow;
+}
+
+/** `limit` and `remaining` are null where the dimension is not limited. */
+export interface Bucket {
+  limit: number | null;
+  used: number;
+  remaining: number | null;
+}
+
+export interface PacksSnapshot {
+  subscribed: boolean;
+  totalRemainingUnits: number;
+  rateLimitPerMinute: number;
+  earliestValidUntil: string | null;
+  items: PackSnapshot[];
+}
+
+export interface PackSnapshot {
+  id: number;
+  planType: Wallet;
+  totalUnits: number;
+  remainingUnits: number;
+  /** 0 to 1. */
+  remainingRatio: number;
+  rateLimitPerMinute: number;
+  validUntil: string;
+  window?: OffPeakWindow;
+  inWindow?: boolean;
+}
+
+const TRACKS: Record<Source, 'legacy' | 'pack'> = { subscription: 'legacy', pack: 'pack' };
+
+/** The account's quota at an instant, and what its next call of one unit would get. */
+export async function quotaSnapshot(
+  deps: { database: Database; admissions: Admissions; offPeak: OffPeakWindow },
+  caller: { keyHash: Buffer; accountId: number },
+  now: number,
+): Promise<QuotaSnapshot> {
+  const { database, admissions, offPeak } = deps;
+  // The prediction is the admission itself, asked without consequences.
+  const prediction = await admissions.predict(caller.keyHash);
+  const at = new Date(now);
+  const window = [offPeak.start, offPeak.end, offPeak.timezone];
+  const [subscriptions, packs] = await Promise.all([
+    database.query<SubscriptionRow>({
+      name: 'quota-subscriptions',
+      text: 'select * from souk_subscription_meters($1, $2)',
+      values: [caller.accountId, at],
+    }),
+    database.query<PackRow>({
+      name: 'quota-packs',
+      text: `select k.*, souk_in_window($2, coalesce(k.window_start, $3), coalesce(k.window_end, $4),
+          coalesce(k.window_timezone, $5)) as in_window, souk_in_window($2, $3, $4, $5) as off_peak_active
+        from (select 1) as always
+        left join packs k on k.account_id = $1 and k.valid_from <= $2 and k.valid_until > $2
+        order by k.valid_until, k.id`,
+      values: [caller.accountId, at, ...window],
+    }),
+  ]);
+  const walletSnapshot = (wallet: Wallet): WalletSnapshot => {
+    const row = subscriptions.rows.find((subscription) => subscription.wallet === wallet);
+    return row ? subscriptionSnapshot(row, wallet === 'off_peak' ? offPeak : null) : { subscribed: false };
+  };
+  return {
+    serverTime: at.toISOString(),
+    offPeakWindow: offPeak,
+    offPeakActive: packs.rows[0]?.off_peak_active ?? false,
+    activeBilling: prediction.admitted ? prediction.wallet : null,
+    activeBillingTrack: prediction.admitted ? TRACKS[prediction.source] : null,
+    nextCallRejectReason: prediction.admitted ? null : ERRORS[prediction.error.kind].code,
+    nextCallRejectMessage: prediction.admitted ? null : prediction.error.message,
+    keyWarning: null,
+    general: walletSnapshot('general'),
+    off_peak: walletSnapshot('off_peak'),
+    packs: packsSnapshot(packs.rows.filter((row) => row.id !== null), offPeak),
+  };
+}
+
+interface SubscriptionRow {
+  wallet: Wallet;
+  plan_id: number;
+  plan_name: string;
+  ends_at: Date;
+  quantity: number;
+  minute_limit: number | null;
+  minute_used: number;
+  minute_end: Date;
+  daily_limit: number | null;
+  day_used: number;
+  day_end: Date;
+  monthly_limit: number | null;
+  month_used: number;
+  month_end: Date;
+}
+
+function subscriptionSnapshot(row: SubscriptionRow, window: OffPeakWindow | null): SubscriptionSnapshot {
+  return {
+    subscribed: true,
+    plan: { id: row.plan_id, name: row.plan_name },
+    subscriptionEnd: row.ends_at.toISOString(),
+    quantity: row.quantity,
+    minute: bucket(row.minute_limit, row.minute_used),
+    daily: bucket(row.daily_limit, row.day_used),
+    monthly: bucket(row.monthly_limit, row.month_used),
+    resetAt: {
+      minute: row.minute_end.toISOString(),
+      daily: row.day_end.toISOString(),
+      monthly: row.month_end.toISOString(),
+    },
+    ...(window ? { window } : {}),
+  };
+}
+
+function bucket(limit: number | null, used: number): Bucket {
+  return { limit, used, remaining: limit === null ? null : Math.max(0, limit - used) };
+}
+
+interface PackRow {
+  id: number | null;
+  wallet: Wallet;
+  total_units: number;
+  remaining_units: number;
+  rate_limit_per_minute: number;
+  valid_until: Date;
+  window_start: string | null;
+  window_end: string | null;
+  window_timezone: string | null;
+  in_window: boolean;
+  off_peak_active: boolean;
+}
+
+function packsSnapshot(rows: readonly PackRow[], offPeak: OffPeakWindow): PacksSnapshot {
+  const usable = rows.filter((row) => row.remaining_units > 0);
+  return {
+    subscribed: usable.length > 0,
+    totalRemainingUnits: usable.reduce((sum, row) => sum + row.remaining_units, 0),
+    rateLimitPerMinute: Math.max(0, ...usable.map((row) => row.rate_limit_per_minute)),
+    earliestValidUntil: usable[0]?.valid_until.toISOString() ?? null,
+    items: rows.map((row) => packSnapshot(row, offPeak)),
+  };
+}
+
+function packSnapshot(row: PackRow, offPeak: OffPeakWindow): PackSnapshot {
+  const window = {
+    start: row.window_start?.slice(0, 5) ?? offPeak.start,
+    end: row.window_end?.slice(0, 5) ?? offPeak.end,
+    timezone: row.window_timezone ?? offPeak.timezone,
+  };
+  return {
+    id: row.id ?? 0,
+    planType: row.wallet,
+    totalUnits: row.total_units,
+    remainingUnits: row.remaining_units,
+    remainingRatio: row.remaining_units / row.total_units,
+    rateLimitPerMinute: row.rate_limit_per_minute,
+    validUntil: row.valid_until.toISOString(),
+    ...(row.wallet === 'off_peak' ? { window, inWindow: row.in_window } : {}),
+  };
+}

@@ -1,0 +1,60 @@
+import type { Database } from '../db/pool.ts';
+import type { ErrorRecord } from '../errors.ts';
+import { MicroBatcher } from './micro-batcher.ts';
+
+/** How a call ended. Exactly one of `units` (settle) and `error` (release everything) decides. */
+export interface Ending {
+  accountId: number;
+  callId: string;
+  /** What to charge at most; never more than was reserved. */
+  units: number;
+  /** Where the answer is kept. */
+  answer: string | null;
+  error: ErrorRecord | null;
+  startedAt: number | null;
+  attempts: number;
+}
+
+export interface Ended {
+  /** False when the call had ended before: nothing was changed, and `state` tells how it ended. */
+  endedNow: boolean;
+  state: 'settled' | 'released';
+  unitsCharged: number;
+}
+
+export interface Settlements {
+  /** Settles or releases a call, once; a second ending changes nothing. Null: there is no such call. */
+  end(ending: Ending): Promise<Ended | null>;
+}
+
+interface EndedRow {
+  idx: number;
+  ended_now: boolean;
+  state: 'settled' | 'released';
+  units_charged: number;
+}
+
+export function createSettlements(database: Database, now: () => number): Settlements {
+  const batcher = new MicroBatcher<Ending, Ended | null>(async (batch) => {
+    const { rows } = await database.query<EndedRow>({
+      name: 'finish',
+      text: 'select * from souk_finish($1, $2, $3, $4, $5, $6, $7, $8)',
+      values: [
+        new Date(now()),
+        batch.map((ending) => ending.accountId),
+        batch.map((ending) => ending.callId),
+        batch.map((ending) => ending.units),
+        batch.map((ending) => ending.answer),
+        batch.map((ending) => (ending.error ? JSON.stringify(ending.error) : null)),
+        batch.map((ending) => (ending.startedAt === null ? null : new Date(ending.startedAt))),
+        batch.map((ending) => ending.attempts),
+      ],
+    });
+    const results: (Ended | null)[] = batch.map(() => null);
+    for (const row of rows) {
+      results[row.idx - 1] = { endedNow: row.ended_now, state: row.state, unitsCharged: row.units_charged };
+    }
+    return results;
+  });
+  return { end: (ending) => batcher.submit(ending) };
+}

@@ -1,0 +1,22 @@
+import type { Redis } from 'ioredis';
+import type { CompletionMap } from '../../jobs/wait.ts';
+import type { SubmitDeps } from '../../jobs/submit.ts';
+import type { Authentication } from '../accounts/authentication.ts';
+import type { OffPeakWindow } from '../billing/wallets.ts';
+import type { Logger } from '../log.ts';
+
+/** What the routes of a gateway work with. */
+export interface Gateway extends SubmitDeps {
+  redis: Redis;
+  authentication: Authentication;
+  completions: CompletionMap;
+  offPeak: OffPeakWindow;
+  links: LinkSettings;
+  log: Logger;
+}
+
+/** Addresses that links are built from, without a slash at the end. */
+export interface LinkSettings {
+  chartSiteUrl: string;
+  imageCdnUrl: string;
+}

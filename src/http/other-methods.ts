@@ -1,0 +1,23 @@
+import type { FastifyInstance } from 'fastify';
+import { SoukError } from '../errors.ts';
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/** Runs `registerRoutes`, then makes every path it has registered answer 405 to the methods it does not take. */
+export function refusingOtherMethods(app: FastifyInstance, registerRoutes: () => void): void {
+  const methodsByPath = new Map<string, string[]>();
+  app.addHook('onRoute', ({ url, method }) => {
+    methodsByPath.set(url, [...(methodsByPath.get(url) ?? []), ...[method].flat()]);
+  });
+  registerRoutes();
+  for (const [url, taken] of [...methodsByPath]) {
+    app.route({
+      method: METHODS.filter((method) => !taken.includes(method)),
+      url,
+      handler: (_request, reply) => {
+        reply.header('allow', taken.join(', '));
+        throw new SoukError('METHOD_NOT_ALLOWED', { message: `This address takes ${taken.join(' and ')}.` });
+      },
+    });
+  }
+}

@@ -1,0 +1,47 @@
+import { SYNC_PATIENCE_MS } from '../../jobs/pools.ts';
+import { invalidParameters } from '../errors.ts';
+import { boolean, integer } from '../operations/params/scalars.ts';
+
+/** How long a caller wants to wait for an answer. */
+export interface Preference {
+  /** Answer with the job at once. */
+  async: boolean;
+  /** Answer with the job after this time; at the latest after the pool's timeout and a little more. */
+  waitMs: number;
+  /** What of the Prefer header was followed, for Preference-Applied. */
+  applied: string | null;
+}
+
+/** Reads `Prefer: respond-async` and `Prefer: wait=N` (RFC 7240, seconds), and `?async=1`. @throws SoukError VALIDATION_FAILED. */
+export function preferenceOf(prefer: string | string[] | undefined, asyncParameter: unknown, timeoutMs: number): Preference {
+  const patienceMs = timeoutMs + SYNC_PATIENCE_MS;
+  const asked = boolean().optional().safeParse(asyncParameter);
+  if (!asked.success) throw invalidParameters([{ parameter: 'async', problem: 'must be 0, 1, true or false' }]);
+  if (prefer === undefined) return { async: asked.data ?? false, waitMs: patienceMs, applied: null };
+
+  const preferences = [prefer].flat().join(',').split(',').map((entry) => entry.trim().toLowerCase());
+  const respondAsync = preferences.includes('respond-async');
+  const waitSeconds = integer({ min: 0 }).safeParse(
+    preferences.find((entry) => /^wait\s*=/.test(entry))?.split('=')[1]?.replaceAll('"', ''),
+  );
+  if (respondAsync) return { async: true, waitMs: 0, applied: 'respond-async' };
+  if (!waitSeconds.success) return { async: asked.data ?? false, waitMs: patienceMs, applied: null };
+  return {
+    async: asked.data ?? false,
+    waitMs: Math.min(waitSeconds.data * 1000, patienceMs),
+    applied: `wait=${waitSeconds.data}`,
+  };
+}
+
+/** The longest long poll, in seconds. */
+const LONGEST_POLL_SECONDS = 60;
+
+/** The `wait` parameter of a long poll, in milliseconds. @throws SoukError VALIDATION_FAILED. */
+export function pollWaitMs(wait: unknown): number {
+  if (wait === undefined) return 0;
+  const seconds = integer({ min: 0, max: LONGEST_POLL_SECONDS }).safeParse(wait);
+  if (seconds.success) return seconds.data * 1000;
+  throw invalidParameters([
+    { parameter: 'wait', problem: `must be an integer from 0 to ${LONGEST_POLL_SECONDS}, in seconds` },
+  ]);
+}

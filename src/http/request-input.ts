@@ -1,0 +1,43 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { credentialsOf } from '../accounts/credentials.ts';
+import { invalidParameters, type ParameterFault } from '../errors.ts';
+import type { Route } from '../operations/define.ts';
+import type { Gateway } from './gateway.ts';
+
+/** The digest of a request's API key. @throws SoukError KEY_INVALID. */
+export function keyHashOf(request: FastifyRequest): Buffer {
+  const { key } = request.query as Record<string, unknown>;
+  return credentialsOf({
+    apiKeyHeader: request.headers['x-api-key'],
+    authorizationHeader: request.headers.authorization,
+    keyParameter: key,
+  });
+}
+
+/** The canonical input of a request to an operation. @throws SoukError VALIDATION_FAILED or SELECTION_INVALID, naming every bad parameter. */
+export function parseInput<Input>(
+  operation: { params: z.ZodType<Input>; invalidKind?: 'SELECTION_INVALID' },
+  route: Route,
+  request: FastifyRequest,
+): Input {
+  const { query, body } = request as { query: Record<string, unknown>; body: unknown };
+  const raw = route.decode ? route.decode({ query, body }) : route.method === 'GET' ? query : body;
+  const result = operation.params.safeParse(raw);
+  if (result.success) return result.data;
+  throw invalidParameters(result.error.issues.map(toFault), operation.invalidKind);
+}
+
+/** Reads a request; when it is bad and its key is no good either, the error is the key's. */
+export async function orKeyError<T>({ authentication }: Pick<Gateway, 'authentication'>, keyHash: Buffer, read: () => T): Promise<T> {
+  try {
+    return read();
+  } catch (error) {
+    await authentication.accountOf(keyHash);
+    throw error;
+  }
+}
+
+function toFault({ path, message }: z.core.$ZodIssue): ParameterFault {
+  return { parameter: path.length > 0 ? path.join('.') : 'body', problem: message };
+}

@@ -1,0 +1,32 @@
+import { createGunzip } from 'node:zlib';
+import type { FastifyReply } from 'fastify';
+import Negotiator from 'negotiator';
+import type { Answer } from '../results/answer-store.ts';
+import { INLINE_LIMIT_BYTES } from '../results/answer.ts';
+import { gunzip } from '../results/compression.ts';
+import { type CallFacts, setFacts } from './envelope.ts';
+
+/** Sends an answer as it is stored, or inflated for a client that does not take gzip; a large one as a stream. */
+export async function sendAnswer(
+  reply: FastifyReply,
+  { meta, body }: Answer,
+  facts: CallFacts,
+  now: number,
+): Promise<FastifyReply> {
+  setFacts(reply, facts, now);
+  reply.code(200).header('content-type', meta.contentType);
+  if (meta.encoding === 'identity') return reply.send(body);
+  reply.header('vary', 'accept-encoding');
+  if (acceptsGzip(reply)) return reply.header('content-encoding', 'gzip').send(body);
+  reply.header('content-length', meta.size);
+  if (meta.size <= INLINE_LIMIT_BYTES) return reply.send(await gunzip(body));
+  const inflate = createGunzip();
+  inflate.end(body);
+  return reply.send(inflate);
+}
+
+function acceptsGzip({ request }: FastifyReply): boolean {
+  const accepted = request.headers['accept-encoding'];
+  if (accepted === undefined) return false;
+  return new Negotiator(request.raw).encoding(['gzip', 'identity']) === 'gzip';
+}

@@ -1,0 +1,116 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { POOLS } from '../../jobs/pools.ts';
+import { enqueueAgain, type Submission, submit } from '../../jobs/submit.ts';
+import { fromRecord } from '../errors.ts';
+import type { QueuedOperation, Route } from '../operations/define.ts';
+import { OWN_ANSWER } from '../results/answer-store.ts';
+import { type CallFacts, sendEnvelope } from './envelope.ts';
+import type { Gateway } from './gateway.ts';
+import { jobLinks, PENDING_RETRY_SECONDS } from './job-view.ts';
+import { type Preference, preferenceOf } from './preferences.ts';
+import { keyHashOf, orKeyError, parseInput } from './request-input.ts';
+import { sendAnswer } from './send-answer.ts';
+
+/** Serves one route of a queued operation: from the request to the answer, or to the job that will bring it. */
+export function serveQueued(gateway: Gateway, operation: QueuedOperation, route: Route) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const keyHash = keyHashOf(request);
+    const { input, preference } = await orKeyError(gateway, keyHash, () => {
+      const input: unknown = parseInput(operation, route, request);
+      const { async } = request.query as Record<string, unknown>;
+      const { timeoutMs } = POOLS[operation.queue(input)];
+      return { input, preference: preferenceOf(request.headers.prefer, async, timeoutMs) };
+    });
+    if (preference.applied) reply.header('preference-applied', preference.applied);
+
+    const submission = await submit(gateway, { operation, input, keyHash, async: preference.async });
+    switch (submission.kind) {
+      case 'cached':
+        return replyCached(gateway, reply, operation, submission, preference);
+      case 'started':
+        return replyStarted(gateway, reply, operation, submission, preference);
+      case 'joined':
+        return replyJoined(gateway, reply, operation, input, submission, preference);
+    }
+  };
+}
+
+type Cached = Extract<Submission, { kind: 'cached' }>;
+type Started = Extract<Submission, { kind: 'started' }>;
+type Joined = Extract<Submission, { kind: 'joined' }>;
+
+function replyCached(gateway: Gateway, reply: FastifyReply, operation: QueuedOperation, cached: Cached, { async }: Preference) {
+  const { answer, callId, rate } = cached;
+  const facts: CallFacts = { unitsConsumed: answer.meta.units, cache: 'HIT', jobId: callId, rate };
+  if (async) return replyWithJob(gateway, reply, operation, callId, facts);
+  return sendAnswer(reply, answer, facts, gateway.clock.now());
+}
+
+async function replyStarted(
+  gateway: Gateway,
+  reply: FastifyReply,
+  operation: QueuedOperation,
+  { callId, accountId, rate, enqueue }: Started,
+  { async, waitMs }: Preference,
+) {
+  const pending: CallFacts = { unitsConsumed: 0, jobId: callId, rate };
+  if (async) {
+    await enqueue();
+    return replyWithJob(gateway, reply, operation, callId, pending);
+  }
+  const waiting = gateway.completions.wait({ accountId, callId }, waitMs, true);
+  await enqueue();
+  return replyWhenEnded(gateway, reply, operation, callId, waiting, { pending, deduplicated: false });
+}
+
+async function replyJoined(
+  gateway: Gateway,
+  reply: FastifyReply,
+  operation: QueuedOperation,
+  input: unknown,
+  joined: Joined,
+  { async, waitMs }: Preference,
+) {
+  const { callId, accountId, finished, answerRef } = joined;
+  const pending: CallFacts = { unitsConsumed: 0, jobId: callId, deduplicated: true };
+  if (async) return replyWithJob(gateway, reply, operation, callId, pending);
+  if (finished) {
+    const answer = await gateway.answers.load(callId, answerRef ?? OWN_ANSWER);
+    if (answer) return sendAnswer(reply, answer, { ...pending, cache: 'HIT' }, gateway.clock.now());
+  }
+  const waiting = gateway.completions.wait({ accountId, callId }, waitMs, finished);
+  // The call is paid for and its answer is lost, so it is made again for nothing.
+  if (finished) await enqueueAgain(gateway, operation, { accountId, callId, input });
+  return replyWhenEnded(gateway, reply, operation, callId, waiting, { pending, deduplicated: true });
+}
+
+/** Waits for the end of a call and sends what it brought; or the job, when the caller's patience ends first. */
+async function replyWhenEnded(
+  gateway: Gateway,
+  reply: FastifyReply,
+  operation: QueuedOperation,
+  callId: string,
+  waiting: ReturnType<Gateway['completions']['wait']>,
+  { pending, deduplicated }: { pending: CallFacts; deduplicated: boolean },
+) {
+  const news = await waiting;
+  if (news?.error) {
+    reply.header('x-job-id', callId);
+    throw fromRecord(news.error);
+  }
+  const answer = news && (await gateway.answers.load(callId, OWN_ANSWER));
+  if (!answer) {
+    await gateway.answers.keep(callId);
+    return replyWithJob(gateway, reply, operation, callId, pending);
+  }
+  const unitsConsumed = deduplicated ? 0 : news.unitsCharged;
+  const cache = answer.meta.fromCache ? 'HIT' : 'MISS';
+  return sendAnswer(reply, answer, { ...pending, unitsConsumed, cache }, gateway.clock.now());
+}
+
+function replyWithJob(gateway: Gateway, reply: FastifyReply, operation: QueuedOperation, callId: string, facts: CallFacts) {
+  const links = jobLinks(callId);
+  reply.header('location', links.self).header('retry-after', PENDING_RETRY_SECONDS);
+  const data = { jobId: callId, operation: operation.name, links };
+  return sendEnvelope(reply, 202, data, { message: 'accepted', facts, now: gateway.clock.now() });
+}

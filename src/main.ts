@@ -1,0 +1,36 @@
+import { parseWindow } from './billing/wallets.ts';
+import { systemClock } from './clock.ts';
+import { ConfigError, readConfig, requireSettings } from './config.ts';
+import { createLogger } from './log.ts';
+import { openGateway, type RunningGateway } from './open-gateway.ts';
+import { runProcess } from './process.ts';
+
+/** The gateway process: answers HTTP until it is told to stop. */
+await runProcess('gateway', async (env) => {
+  const config = requireSettings(readConfig(env), 'DATABASE_URL', 'REDIS_URL');
+  const log = createLogger(config.LOG_LEVEL);
+  const gateway = await openGateway(
+    {
+      databaseUrl: config.DATABASE_URL,
+      redisUrl: config.REDIS_URL,
+      redisNamespace: config.REDIS_NAMESPACE,
+      offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
+      links: { chartSiteUrl: config.CHART_SITE_URL, imageCdnUrl: config.IMAGE_CDN_URL },
+    },
+    systemClock,
+    log,
+  );
+  const address = await listen(gateway, config.HOST, config.PORT);
+  return { close: () => gateway.close(), ready: address };
+});
+
+async function listen(gateway: RunningGateway, host: string, port: number): Promise<string> {
+  try {
+    return await gateway.app.listen({ host, port });
+  } catch (error) {
+    await gateway.close();
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') throw new ConfigError(`PORT ${port} is in use on ${host}; set PORT to another.`);
+    throw new ConfigError(`HOST ${host} and PORT ${port} cannot be listened on: ${message}.`);
+  }
+}

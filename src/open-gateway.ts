@@ -1,0 +1,72 @@
+import type { FastifyInstance } from 'fastify';
+import { openBacklog } from '../jobs/backlog.ts';
+import { closeQueues, openQueues } from '../jobs/queues.ts';
+import { openCompletionMap } from '../jobs/wait.ts';
+import { createAuthentication } from './accounts/authentication.ts';
+import { buildApp } from './app.ts';
+import { createAdmissions } from './billing/admission.ts';
+import { createSettlements } from './billing/settlement.ts';
+import type { OffPeakWindow } from './billing/wallets.ts';
+import type { Clock } from './clock.ts';
+import { openDatabase } from './db/pool.ts';
+import type { LinkSettings } from './http/gateway.ts';
+import type { Logger } from './log.ts';
+import { closeRedis, connectRedis } from './redis.ts';
+import { redisKeys } from './redis-keys.ts';
+import { createAnswerStore } from './results/answer-store.ts';
+
+export interface GatewaySettings {
+  databaseUrl: string;
+  redisUrl: string;
+  redisNamespace: string;
+  offPeak: OffPeakWindow;
+  links: LinkSettings;
+}
+
+export interface RunningGateway {
+  app: FastifyInstance;
+  /** Looks at the queues now, instead of at the next second. */
+  sampleBacklog(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Connects a gateway to its stores; it does not listen yet. @throws when a store cannot be reached. */
+export async function openGateway(settings: GatewaySettings, clock: Clock, log: Logger): Promise<RunningGateway> {
+  const keys = redisKeys(settings.redisNamespace);
+  const database = openDatabase(settings.databaseUrl, log);
+  const redis = await connectRedis(settings.redisUrl, 'serving', log);
+  const subscriber = await connectRedis(settings.redisUrl, 'listening', log);
+  const queues = openQueues(redis, keys, log);
+  await Promise.all(Object.values(queues).map((queue) => queue.waitUntilReady()));
+  const completions = await openCompletionMap({ subscriber, keys, database, clock, log });
+  const { onEnded } = completions;
+  const backlog = await openBacklog({ redis, keys, queues, clock, log, onEnded });
+  const app = buildApp({
+    database,
+    redis,
+    queues,
+    completions,
+    backlog,
+    clock,
+    log,
+    answers: createAnswerStore(redis, keys),
+    admissions: createAdmissions(database, clock.now, settings.offPeak),
+    settlements: createSettlements(database, clock.now),
+    authentication: createAuthentication(database, clock.now),
+    offPeak: settings.offPeak,
+    links: settings.links,
+  });
+  return {
+    app,
+    sampleBacklog: backlog.sample,
+    async close() {
+      // Requests under way are answered first: those that wait for jobs with a 202.
+      await completions.close();
+      await app.close();
+      await backlog.close();
+      await closeQueues(queues);
+      await closeRedis(redis, subscriber);
+      await database.end();
+    },
+  };
+}

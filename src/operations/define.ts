@@ -1,0 +1,108 @@
+import type { z } from 'zod';
+import type { PoolName } from '../../jobs/pools.ts';
+
+/** Where a request to a route carries its parameters. */
+export interface RawRequest {
+  query: Record<string, unknown>;
+  body: unknown;
+}
+
+export interface Route {
+  method: 'GET' | 'POST';
+  path: string;
+  /** Takes the parameters out of the request; without it a GET's are its query and a POST's its body. */
+  decode?: (request: RawRequest) => unknown;
+}
+
+interface Described<Name extends string, Input> {
+  name: Name;
+  /** One sentence for the documentation. */
+  summary: string;
+  /** The first is canonical; the others are aliases and share everything with it. */
+  routes: readonly [Route, ...Route[]];
+  /** Turns what a caller sends into the canonical input. */
+  params: z.ZodType<Input>;
+  /** The error a bad request gets; VALIDATION_FAILED unless the specification says otherwise. */
+  invalidKind?: 'SELECTION_INVALID';
+}
+
+/** One thing an operation needs from upstream. */
+export interface Source {
+  /** Its name within the call: the ASIN of a product, '' where there is only one. */
+  key: string;
+  /** Everything upstream is asked, and nothing else: calls with the same identity share one fetch for an hour. */
+  identity: string;
+}
+
+export interface Presented {
+  data: Record<string, unknown>;
+  metadata?: Record<string, unknown>;
+}
+
+export interface PresentContext {
+  /** Unix milliseconds. */
+  now: number;
+}
+
+/** An operation that is done by a worker and costs units. */
+export interface QueuedOperation<Name extends string = string, Input = unknown, Raw = unknown>
+  extends Described<Name, Input> {
+  kind: 'queued';
+  price: {
+    /** Units reserved before, and charged unless `settle` says less. */
+    quote(input: Input): number;
+    /** Units charged in the end; never more than the quote. */
+    settle?(input: Input, presented: Presented): number;
+  };
+  queue(input: Input): PoolName;
+  source(input: Input): readonly Source[];
+  /**
+   * The input field that says, in hours, how old an answer may be. It decides whether a cached answer will do and is
+   * no part of what the answer shows. 0 always asks upstream.
+   */
+  freshness?: 'update';
+  respond: Responder<Input, Raw>;
+}
+
+/** How the raw data becomes the answer. A source that upstream has nothing for is absent from `found`. */
+export type Responder<Input, Raw> =
+  | { type: 'json'; present(found: ReadonlyMap<string, Raw>, input: Input, context: PresentContext): Presented }
+  | { type: 'png' };
+
+/** An operation that is answered on the spot, without upstream and without units. */
+export interface LocalOperation<Name extends string = string, Input = unknown> extends Described<Name, Input> {
+  kind: 'local';
+}
+
+export function defineQueued<const Name extends string, Input, Raw>(
+  operation: Omit<QueuedOperation<Name, Input, Raw>, 'kind'>,
+): QueuedOperation<Name, Input, Raw> {
+  return { kind: 'queued', ...operation };
+}
+
+export function defineLocal<const Name extends string, Input>(
+  operation: Omit<LocalOperation<Name, Input>, 'kind'>,
+): LocalOperation<Name, Input> {
+  return { kind: 'local', ...operation };
+}
+
+/** The single source of an operation that asks upstream one thing. */
+export function oneSource(identity: string): readonly Source[] {
+  return [{ key: '', identity }];
+}
+
+/** How long a cached answer lives. */
+export const CACHE_LIFETIME_MS = 3_600_000;
+
+/** The age in milliseconds below which a cached answer will do for this input. */
+export function maxAgeMs(operation: QueuedOperation, input: unknown): number {
+  const hours = operation.freshness && (input as Record<string, unknown>)[operation.freshness];
+  return typeof hours === 'number' ? Math.min(CACHE_LIFETIME_MS, hours * 3_600_000) : CACHE_LIFETIME_MS;
+}
+
+/** The part of an input that shows in the answer: all but its freshness. */
+export function shownInput(operation: QueuedOperation, input: unknown): unknown {
+  if (!operation.freshness) return input;
+  const { [operation.freshness]: _, ...shown } = input as Record<string, unknown>;
+  return shown;
+}

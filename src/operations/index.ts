@@ -1,0 +1,29 @@
+import { quota } from './account/quota.ts';
+import type { LocalOperation, QueuedOperation } from './define.ts';
+import { chartUrl } from './market/chart-url.ts';
+import { graphImage } from './market/graph-image.ts';
+import { lightningDeal } from './market/lightning-deal.ts';
+import { product } from './market/product.ts';
+import { imageUrl } from './retail/image-url.ts';
+
+/** Every operation there is. Routes, prices, queues and documentation all come from this list. */
+export const QUEUED = [product, lightningDeal, graphImage] as const;
+export const LOCAL = [quota, chartUrl, imageUrl] as const;
+
+type Queued = (typeof QUEUED)[number];
+type Local = (typeof LOCAL)[number];
+
+export type QueuedName = Queued['name'];
+export type LocalName = Local['name'];
+export type QueuedByName<Name extends QueuedName> = Extract<Queued, { name: Name }>;
+export type LocalByName<Name extends LocalName> = Extract<Local, { name: Name }>;
+
+export type InputOf<Op> = Op extends QueuedOperation<string, infer Input, infer _> ? Input : Op extends LocalOperation<string, infer Input> ? Input : never;
+export type RawOf<Op> = Op extends QueuedOperation<string, infer _, infer Raw> ? Raw : never;
+
+const byName = new Map<string, QueuedOperation>(QUEUED.map((operation) => [operation.name, operation as QueuedOperation]));
+
+/** The queued operation of this name, with its types forgotten: for code that treats all alike. */
+export function queuedOperation(name: string): QueuedOperation | undefined {
+  return byName.get(name);
+}

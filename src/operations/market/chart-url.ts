@@ -1,0 +1,23 @@
+import { defineLocal } from '../define.ts';
+import { DOMAIN_NAMES, type Domain, domain } from '../params/domain.ts';
+import { list, parseAsin } from '../params/lists.ts';
+import { request } from '../params/request.ts';
+
+export interface ChartUrlInput {
+  domain: Domain;
+  /** In capitals, unique, in the order given. */
+  asins: string[];
+}
+
+export const chartUrl = defineLocal<'market.charturl', ChartUrlInput>({
+  name: 'market.charturl',
+  summary: 'Builds links to price-chart pages.',
+  routes: [{ method: 'GET', path: '/api/market/charturl' }],
+  params: request(
+    { domain: DOMAIN_NAMES, asins: ['asin', 'asins'] },
+    {
+      domain: domain(),
+      asins: list({ item: 'ASIN', max: 1000, parse: parseAsin, sorted: false }, '1-1000 ASINs, from asin and asins together'),
+    },
+  ),
+});

@@ -1,0 +1,73 @@
+import { toKeepaMinutes } from '../../products/keepa-time.ts';
+import { defineQueued, oneSource } from '../define.ts';
+import { optionalAsin } from '../params/asin.ts';
+import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
+import { request } from '../params/request.ts';
+import { oneOf, text } from '../params/scalars.ts';
+
+export const DEAL_STATES = ['AVAILABLE', 'UPCOMING', 'WAITLIST', 'SUSPENDED', 'CANCELED', 'EXPIRED', 'SOLDOUT'] as const;
+
+export type DealState = (typeof DEAL_STATES)[number];
+
+export interface LightningDealInput {
+  domain: Domain;
+  asin?: string | undefined;
+  state?: DealState | undefined;
+  type?: string | undefined;
+}
+
+/** A lightning deal as upstream sends it; times are index times in minutes. */
+export interface LightningDeal {
+  asin: string;
+  dealState?: string;
+  dealPrice?: number;
+  startTime?: number;
+  [field: string]: unknown;
+}
+
+export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealInput, LightningDeal[]>({
+  name: 'market.lightningdeal',
+  summary: "Lists a site's lightning deals, or the deal of one ASIN.",
+  routes: [{ method: 'GET', path: '/api/market/lightningdeal' }],
+  params: request(
+    { domain: DOMAIN_NAMES, asin: ['asin'] },
+    {
+      domain: domain(),
+      asin: optionalAsin("One ASIN; without it the whole site's list"),
+      state: oneOf(DEAL_STATES).optional().describe('Only deals in this state'),
+      type: text({ maxLength: 50 }).optional().describe('Only deals of this type'),
+    },
+  ),
+  price: { quote: ({ asin }) => (asin ? 1 : 500) },
+  queue: ({ asin }) => (asin ? 'market' : 'lightning'),
+  // The list is fetched whole and filtered here: a list of one state would cost as much again.
+  source: ({ domain, asin }) => oneSource(`lightningdeal/${domain}/${asin ?? 'all'}`),
+  respond: {
+    type: 'json',
+    present(found, { domain, asin, state, type }, { now }) {
+      const nowMinutes = toKeepaMinutes(now);
+      const deals = (found.get('') ?? []).filter(
+        (deal) =>
+          (asin === undefined || deal.asin === asin) &&
+          (state === undefined || stateOf(deal, nowMinutes) === state) &&
+          (type === undefined || isOfType(deal, type)),
+      );
+      return { data: { country: SITES[domain], domainId: domain, lightningDeals: deals } };
+    },
+  },
+});
+
+/** Upstream's states that have another name in our interface. */
+const OUR_NAMES: Record<string, DealState> = { SUPPRESSED: 'SUSPENDED', CANCELLED: 'CANCELED' };
+
+/** The state to filter by. Upstream seldom says UPCOMING; a deal that has not begun and was not called off is that. */
+function stateOf(deal: LightningDeal, nowMinutes: number): string | undefined {
+  const said = deal.dealState && (OUR_NAMES[deal.dealState] ?? deal.dealState);
+  const notBegun = deal.startTime !== undefined && deal.startTime > nowMinutes;
+  return notBegun && (said === 'AVAILABLE' || said === 'WAITLIST' || said === undefined) ? 'UPCOMING' : said;
+}
+
+/** Deals name no type in the present interface; older and newer lists do, under one of these names. */
+function isOfType(deal: LightningDeal, type: string): boolean {
+  return [deal.type, deal.dealType].some((value) => typeof value === 'string' && value.toUpperCase() === type.toUpperCase());
+}

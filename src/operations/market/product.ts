@@ -1,0 +1,126 @@
+import { cutHistory } from '../../products/cut-history.ts';
+import { atDetailLevel, DETAIL_HINTS, DETAIL_LEVELS, type DetailLevel } from '../../products/detail-level.ts';
+import { type HistoryWindow, lastDays } from '../../products/history-window.ts';
+import { limitOffers } from '../../products/offers.ts';
+import { hasData, type Product } from '../../products/product.ts';
+import { defineQueued } from '../define.ts';
+import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
+import { DATE_RANGE_NAMES, dateRange, windowOf } from '../params/history.ts';
+import { list, parseAsin } from '../params/lists.ts';
+import { request } from '../params/request.ts';
+import { boolean, integer, oneOf } from '../params/scalars.ts';
+import { fingerprint } from '../../fingerprint.ts';
+
+export interface ProductInput {
+  domain: Domain;
+  /** In capitals, unique, sorted. */
+  asins: string[];
+  stats?: number | undefined;
+  history: boolean;
+  update?: number | undefined;
+  offers: number;
+  rating: boolean;
+  buybox: boolean;
+  stock: boolean;
+  days?: number | undefined;
+  dateRange?: { start: number; end: number } | undefined;
+  detailLevel: DetailLevel;
+}
+
+/** Statistics cost nothing upstream and hold the current prices, so they are always fetched; over this many days unless asked otherwise. */
+const DEFAULT_STATS_DAYS = 90;
+
+/** The fewest offers upstream collects. */
+const FEWEST_OFFERS = 20;
+
+export const product = defineQueued<'market.product', ProductInput, Product>({
+  name: 'market.product',
+  summary: 'Looks up 1 to 100 products by ASIN.',
+  routes: [
+    { method: 'GET', path: '/api/market/product' },
+    { method: 'POST', path: '/api/market/product' },
+  ],
+  params: request(
+    { domain: DOMAIN_NAMES, asins: ['asins', 'asin'], dateRange: DATE_RANGE_NAMES },
+    {
+      domain: domain(),
+      asins: list({ item: 'ASIN', max: 100, parse: parseAsin, sorted: true }, '1-100 ASINs; alias asin'),
+      stats: integer({ min: 1 }).optional().describe('Days of price statistics'),
+      history: boolean().default(true).describe('Include the price history'),
+      update: integer({ min: 0 }).optional().describe('Freshness threshold in hours; 0 forces a refresh'),
+      offers: integer({ min: 0, max: 100 }).default(0).describe('Number of offers'),
+      rating: boolean().default(false).describe('Include rating and review-count history'),
+      buybox: boolean().default(false).describe('Include Buy Box data'),
+      stock: boolean().default(false).describe('Include stock data; collects 20 offers where none are asked for'),
+      days: integer({ min: 1 }).optional().describe('Keep only the last N days of history; dateRange wins over it'),
+      dateRange: dateRange(),
+      detailLevel: oneOf(DETAIL_LEVELS).default('lite').describe('How much of each product is returned'),
+    },
+  ).transform(({ days, ...input }) => ({
+    ...input,
+    // Stock is collected with the offers, so there is none without them.
+    offers: input.stock && input.offers === 0 ? FEWEST_OFFERS : input.offers,
+    days: input.dateRange ? undefined : days,
+  })),
+  price: { quote: ({ asins }) => asins.length },
+  queue: () => 'market',
+  freshness: 'update',
+  source: (input) => {
+    const { domain, ...options } = upstreamOptions(input);
+    const optionsId = fingerprint(options);
+    return input.asins.map((asin) => ({ key: asin, identity: `product/${domain}/${asin}/${optionsId}` }));
+  },
+  respond: {
+    type: 'json',
+    present(found, input, { now }) {
+      const window = historyWindow(input, now);
+      const products: Record<string, unknown>[] = [];
+      const errors: { asin: string; errorId: string }[] = [];
+      for (const asin of input.asins) {
+        const product = found.get(asin);
+        if (!product || !hasData(product)) errors.push({ asin, errorId: product ? 'PRODUCT_UNAVAILABLE' : 'PRODUCT_NOT_FOUND' });
+        else products.push(shown(product, input, window));
+      }
+      const { detailLevel } = input;
+      return {
+        data: {
+          country: SITES[input.domain],
+          domainId: input.domain,
+          count: products.length,
+          products,
+          errors,
+          responseShape: { detailLevel, hint: DETAIL_HINTS[detailLevel] },
+        },
+      };
+    },
+  },
+});
+
+/** What upstream is asked for each ASIN. Cutting, trimming and paging happen here, so that calls share a fetch. */
+export function upstreamOptions(input: ProductInput) {
+  return {
+    domain: input.domain,
+    stats: input.stats ?? DEFAULT_STATS_DAYS,
+    history: input.history,
+    offers: input.offers === 0 ? 0 : Math.max(FEWEST_OFFERS, input.offers),
+    rating: input.rating,
+    // With offers the buy box comes for nothing, and stock comes only then.
+    buybox: input.buybox && input.offers === 0,
+    stock: input.stock && input.offers > 0,
+  };
+}
+
+export type ProductOptions = ReturnType<typeof upstreamOptions>;
+
+function historyWindow(input: ProductInput, now: number): HistoryWindow | null {
+  if (input.dateRange) return windowOf(input.dateRange);
+  return input.days === undefined ? null : lastDays(input.days, now);
+}
+
+function shown(product: Product, input: ProductInput, window: HistoryWindow | null): Record<string, unknown> {
+  const cut = window ? cutHistory(product, window) : product;
+  const trimmed = atDetailLevel(limitOffers(cut, input.offers || Number.POSITIVE_INFINITY), input.detailLevel);
+  if (input.stats !== undefined) return trimmed;
+  const { stats: _, ...withoutStats } = trimmed;
+  return withoutStats;
+}

@@ -1,0 +1,20 @@
+import { parseAsin } from './lists.ts';
+import { Fault, grouped, quoted } from './request.ts';
+
+const WANTED = 'must be one ASIN, 10 letters or digits';
+
+/** One ASIN that must be sent. Needs `asin: ['asin']` among the groups of the request. */
+export function requiredAsin() {
+  return grouped<string>(({ asin }) => (asin === undefined ? new Fault(`is required: it ${WANTED}`) : resolve(asin)), 'ASIN');
+}
+
+/** One ASIN that may be left out. An empty one is a mistake, never taken for "all". */
+export function optionalAsin(description: string) {
+  return grouped<string | undefined>(({ asin }) => (asin === undefined ? undefined : resolve(asin)), description);
+}
+
+function resolve(asin: unknown): string | Fault {
+  if (Array.isArray(asin)) return new Fault(`was given more than once; it ${WANTED}`);
+  const parsed = typeof asin === 'string' ? parseAsin(asin.trim()) : null;
+  return typeof parsed === 'string' ? parsed : new Fault(`(${quoted(asin)}) ${WANTED}`);
+}

@@ -1,0 +1,58 @@
+import { Fault, type Group, grouped } from './request.ts';
+import { fromDigits } from './scalars.ts';
+
+/** Site codes by the provider's domain number. There is no 7. */
+export const SITES = {
+  1: 'us',
+  2: 'uk',
+  3: 'de',
+  4: 'fr',
+  5: 'jp',
+  6: 'ca',
+  8: 'it',
+  9: 'es',
+  10: 'in',
+  11: 'mx',
+  12: 'br',
+} as const;
+
+export type Domain = keyof typeof SITES;
+
+/** Names under which a request may say the site; all that are sent must agree. */
+export const DOMAIN_NAMES = ['domain', 'domainId', 'country'] as const;
+
+const NUMBERS = Object.keys(SITES).join(', ');
+const CODES = Object.values(SITES).join(', ');
+
+/** The site of a request, from `domain`, `domainId` or `country`. */
+export function domain() {
+  return grouped<Domain>(resolve, `Site: one of ${NUMBERS}; aliases domainId, and country with ${CODES}`);
+}
+
+function resolve(given: Group): Domain | Fault {
+  const sent = Object.entries(given);
+  if (sent.length === 0) return new Fault(`is required: domain or domainId (one of ${NUMBERS}) or country (one of ${CODES})`);
+  const values = sent.map(([name, value]) => (name === 'country' ? fromCode(value) : fromNumber(name, value)));
+  const fault = values.find((value) => value instanceof Fault);
+  if (fault) return fault;
+  const [first] = values as Domain[];
+  if (first === undefined || values.some((value) => value !== first)) {
+    return new Fault(`${sent.map(([name, value]) => `${name}=${String(value)}`).join(' and ')} do not agree`);
+  }
+  return first;
+}
+
+function fromNumber(name: string, value: unknown): Domain | Fault {
+  if (Array.isArray(value)) return new Fault(`${name} was given more than once`);
+  const number = fromDigits(value);
+  return typeof number === 'number' && Object.hasOwn(SITES, number)
+    ? (number as Domain)
+    : new Fault(`${name} must be one of ${NUMBERS}`);
+}
+
+function fromCode(value: unknown): Domain | Fault {
+  if (Array.isArray(value)) return new Fault('country was given more than once');
+  const code = typeof value === 'string' ? value.trim().toLowerCase() : '';
+  const found = Object.entries(SITES).find(([, known]) => known === code);
+  return found ? (Number(found[0]) as Domain) : new Fault(`country must be one of ${CODES}`);
+}

@@ -1,0 +1,51 @@
+import { Fault, type Group, grouped, quoted } from './request.ts';
+
+export interface ListRule {
+  /** What one item is called in messages. */
+  item: string;
+  max: number;
+  /** Cleans an item, or says what it must be. */
+  parse(item: string): string | Fault;
+  /** Sorted where the order means nothing, so that the same items in another order are the same request. */
+  sorted: boolean;
+}
+
+/**
+ * Several values under one or more names: a list in JSON, repeated in a query, or separated by commas. All names are
+ * read together; duplicates count once.
+ */
+export function list(rule: ListRule, description: string) {
+  return grouped<string[]>((given) => resolve(given, rule), description);
+}
+
+/** An ASIN: 10 letters or digits, in capitals. */
+export function parseAsin(item: string): string | Fault {
+  const asin = item.toUpperCase();
+  return /^[A-Z0-9]{10}$/.test(asin) ? asin : new Fault('must be 10 letters or digits');
+}
+
+/** No list is longer, however many duplicates it holds: what a body may make us do is bounded. */
+const LONGEST_RAW_LIST = 20_000;
+
+function resolve(given: Group, rule: ListRule): string[] | Fault {
+  const raw = Object.values(given).flat();
+  const wanted = `must be 1 to ${rule.max} ${rule.item}s`;
+  if (raw.length === 0) return new Fault(`is required: it ${wanted}, as a list or separated by commas`);
+  if (raw.length > LONGEST_RAW_LIST) return new Fault(`${wanted}; ${raw.length} were given`);
+  const items = new Set<string>();
+  let position = 0;
+  for (const entry of raw) {
+    if (typeof entry !== 'string') return new Fault(`item ${position + 1} (${quoted(entry)}) must be a text`);
+    for (const part of entry.split(',')) {
+      const item = part.trim();
+      if (item === '') continue;
+      position += 1;
+      const value = rule.parse(item);
+      if (value instanceof Fault) return new Fault(`item ${position} (${quoted(item)}) ${value.problem}`);
+      items.add(value);
+    }
+  }
+  if (items.size === 0) return new Fault(`is empty: it ${wanted}`);
+  if (items.size > rule.max) return new Fault(`${wanted}; ${items.size} were given`);
+  return rule.sorted ? [...items].sort() : [...items];
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+
+/**
+ * The parameters of an operation. `groups` names, for a canonical parameter, every name a caller may use for it
+ * (domain: domain, domainId, country). The field's schema then receives an object of those that were sent, so that
+ * one schema sees them together and all faults of a request are reported at once. The output is the canonical input,
+ * and parsing a canonical input again gives the same.
+ */
+export function request<Shape extends z.ZodRawShape>(groups: Record<string, readonly string[]>, shape: Shape) {
+  return z.preprocess((raw) => (isRecord(raw) ? group(raw, groups) : raw), z.object(shape, 'must be a JSON object'));
+}
+
+/** What was sent under the names of a group. */
+export type Group = Readonly<Record<string, unknown>>;
+
+/** A schema over a group that reports one fault under the canonical name, or gives the value. */
+export function grouped<T>(resolve: (given: Group) => T | Fault, description: string): z.ZodType<T> {
+  return z
+    .unknown()
+    .transform((given, context): T => {
+      const value = resolve(isRecord(given) ? given : {});
+      if (value instanceof Fault) {
+        context.issues.push({ code: 'custom', message: value.problem, input: given });
+        return z.NEVER;
+      }
+      return value;
+    })
+    .meta({ description }) as unknown as z.ZodType<T>;
+}
+
+export class Fault {
+  readonly problem: string;
+
+  constructor(problem: string) {
+    this.problem = problem;
+  }
+}
+
+/** A customer's value, short enough to be repeated in a message. */
+export function quoted(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+  return `"${text.length > 40 ? `${text.slice(0, 40)}...` : text}"`;
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function group(raw: Record<string, unknown>, groups: Record<string, readonly string[]>): Record<string, unknown> {
+  const result: Record<string, unknown> = { ...raw };
+  for (const names of Object.values(groups)) for (const name of names) delete result[name];
+  for (const [canonical, names] of Object.entries(groups)) {
+    result[canonical] = Object.fromEntries(names.filter((name) => raw[name] !== undefined).map((name) => [name, raw[name]]));
+  }
+  return result;
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+
+/** A whole number, as a JSON number or in digits. The message says what is allowed. */
+export function integer(bounds: { min?: number; max?: number } = {}) {
+  const message = `must be an integer${range(bounds)}`;
+  const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds;
+  return z.preprocess(fromDigits, z.int(problem(message)).min(min, message).max(max, message));
+}
+
+/** 0/1 or true/false. */
+export function boolean() {
+  return z.preprocess(fromSwitch, z.boolean(problem('must be 0, 1, true or false')));
+}
+
+/** One of a few words. */
+export function oneOf<const Words extends readonly [string, ...string[]]>(words: Words) {
+  return z.preprocess(trimmed, z.enum(words, problem(`must be one of ${words.join(', ')}`)));
+}
+
+/** A text of at least one character. */
+export function text(options: { maxLength: number }) {
+  const message = `must be a text of 1 to ${options.maxLength} characters`;
+  return z.preprocess(trimmed, z.string(problem(message)).min(1, message).max(options.maxLength, message));
+}
+
+/** The message of a fault; a value that was not sent is "required", one that was sent twice says so. */
+export function problem(message: string) {
+  return {
+    error: ({ input }: { input?: unknown }) => {
+      if (input === undefined) return `is required: it ${message}`;
+      return Array.isArray(input) ? `was given more than once; it ${message}` : message;
+    },
+  };
+}
+
+function range({ min, max }: { min?: number; max?: number }): string {
+  if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
+  if (min !== undefined) return ` of ${min} or more`;
+  return max !== undefined ? ` of at most ${max}` : '';
+}
+
+function trimmed(value: unknown): unknown {
+  return typeof value === 'string' ? value.trim() : value;
+}
+
+export function fromDigits(value: unknown): unknown {
+  return typeof value === 'string' && /^\s*[+-]?\d{1,16}\s*$/.test(value) ? Number(value) : value;
+}
+
+function fromSwitch(value: unknown): unknown {
+  const word = typeof value === 'string' ? value.trim().toLowerCase() : value;
+  if (word === '1' || word === 1 || word === 'true') return true;
+  if (word === '0' || word === 0 || word === 'false') return false;
+  return value;
+}

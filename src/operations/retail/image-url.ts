@@ -1,0 +1,35 @@
+import { defineLocal } from '../define.ts';
+import { DOMAIN_NAMES, type Domain, domain } from '../params/domain.ts';
+import { list } from '../params/lists.ts';
+import { Fault, request } from '../params/request.ts';
+
+export interface ImageUrlInput {
+  domain: Domain;
+  /** File names, unique, in the order given. */
+  images: string[];
+}
+
+export const imageUrl = defineLocal<'retail.imageurl', ImageUrlInput>({
+  name: 'retail.imageurl',
+  summary: 'Builds addresses of product images from their file names.',
+  routes: [{ method: 'GET', path: '/api/retail/imageurl' }],
+  params: request(
+    { domain: DOMAIN_NAMES, images: ['image', 'images'] },
+    {
+      domain: domain(),
+      images: list(
+        { item: 'file name', max: 1000, parse: parseFileName, sorted: false },
+        '1-1000 image file names, from image and images together',
+      ),
+    },
+  ),
+});
+
+/** A bare file name with an image extension: the parts of a path would lead elsewhere on the image host. */
+function parseFileName(name: string): string | Fault {
+  if (/[/\\]|\.\./.test(name)) return new Fault('must be a file name without a path');
+  if (!/\.(jpe?g|png|gif|webp|avif|bmp|tiff?|svg)$/i.test(name)) {
+    return new Fault('must end in an image extension such as .jpg');
+  }
+  return /^(?:[\w+.~-]|%2B){1,200}$/i.test(name) ? name : new Fault('must hold only letters, digits and + . _ ~ -');
+}

@@ -1,0 +1,53 @@
+import type { Product } from './product.ts';
+import { SERIES } from './series.ts';
+
+export const DETAIL_LEVELS = ['summary', 'lite', 'full'] as const;
+
+export type DetailLevel = (typeof DETAIL_LEVELS)[number];
+
+/** The fields that make most of a product's size. */
+const LARGE_FIELDS = ['csv', 'salesRanks', 'variationCSV'] as const;
+
+/** Tells the caller what a level leaves out, and how to get it. */
+export const DETAIL_HINTS: Record<DetailLevel, string> = {
+  summary: 'Core fields only. detailLevel=lite adds everything but csv, salesRanks and variationCSV; full adds those.',
+  lite: 'csv, salesRanks and variationCSV are left out. detailLevel=full includes them, summary gives core fields only.',
+  full: 'The complete product. detailLevel=lite leaves out csv, salesRanks and variationCSV and is much smaller.',
+};
+
+/** The product as a detail level shows it. */
+export function atDetailLevel(product: Product, level: DetailLevel): Record<string, unknown> {
+  if (level === 'full') return product;
+  if (level === 'summary') return summary(product);
+  const lite = { ...product };
+  for (const field of LARGE_FIELDS) delete lite[field];
+  return lite;
+}
+
+/** Prices are in the units of the product itself; -1 where there is no data. Needs a product with stats. */
+function summary(product: Product): Record<string, unknown> {
+  return {
+    asin: product.asin,
+    parentAsin: product.parentAsin ?? null,
+    title: product.title ?? null,
+    brand: product.brand ?? null,
+    domainId: product.domainId,
+    price: current(product, SERIES.NEW),
+    amazonPrice: current(product, SERIES.AMAZON),
+    listPrice: current(product, SERIES.LISTPRICE),
+    buyboxPrice: current(product, SERIES.BUY_BOX_SHIPPING),
+    bsr: current(product, SERIES.SALES),
+    rating: current(product, SERIES.RATING),
+    reviewCount: current(product, SERIES.COUNT_REVIEWS),
+    countNew: current(product, SERIES.COUNT_NEW),
+    monthlySold: product.monthlySold ?? -1,
+    image: product.images?.[0]?.l ?? product.imagesCSV?.split(',', 1)[0] ?? null,
+    lastUpdate: product.lastUpdate ?? -1,
+  };
+}
+
+function current(product: Product, index: number): number {
+  const values = product.stats?.current;
+  const value: unknown = Array.isArray(values) ? values[index] : undefined;
+  return typeof value === 'number' && value >= 0 ? value : -1;
+}

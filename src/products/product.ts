@@ -1,0 +1,35 @@
+/**
+ * A product as upstream sends it. Upstream adds, renames and drops fields without notice, so everything but the ASIN
+ * may be missing, and what is not named here is passed on untouched.
+ */
+export interface Product {
+  asin: string;
+  domainId?: number;
+  /** 0 standard, 1 downloadable, 2 e-book, 3 inaccessible, 4 invalid or gone, 5 variation parent. */
+  productType?: number | null;
+  parentAsin?: string | null;
+  title?: string | null;
+  brand?: string | null;
+  csv?: (number[] | null)[] | null;
+  stats?: Record<string, unknown> | null;
+  salesRanks?: Record<string, number[]> | null;
+  images?: { l?: string; m?: string }[] | null;
+  imagesCSV?: string | null;
+  monthlySold?: number | null;
+  lastUpdate?: number | null;
+  offers?: Offer[] | null;
+  liveOffersOrder?: number[] | null;
+  reviews?: Record<string, unknown> | null;
+  [field: string]: unknown;
+}
+
+export interface Offer {
+  lastSeen?: number;
+  [field: string]: unknown;
+}
+
+/** Whether upstream has anything to say about the product beyond that it is gone or out of reach. */
+export function hasData(product: Product): boolean {
+  const gone = product.productType === 3 || product.productType === 4;
+  return !gone || typeof product.title === 'string';
+}

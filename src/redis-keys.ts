@@ -1,0 +1,47 @@
+/**
+ * Every Redis key of the service but BullMQ's own. What must be touched together carries the same hash tag {...}, so
+ * that it lies on one node of a Redis Cluster.
+ */
+export interface RedisKeys {
+  /** The answer to one call, as its caller got it. */
+  callAnswer(callId: string): string;
+  /** The newest answer that any account may be given. */
+  sharedAnswer(presentationId: string): string;
+  /** A shared answer that a newer one has replaced, for callers who join a call that was given it. */
+  replacedAnswer(presentationId: string, version: string): string;
+  /** The body of an answer that is too large to be kept in it; `owner` is the answer's key. */
+  body(owner: string, version: string): string;
+  /** Present while a caller may come back for the answer to a call. */
+  keepAnswer(callId: string): string;
+  /** Raw data of one source. */
+  source(identity: string): string;
+  /** Held by the process that is fetching a source. */
+  flight(identity: string): string;
+  /** Channel on which the end of a flight is told. */
+  flightsChannel: string;
+  /** Channel on which the end of a job is told. */
+  jobsChannel: string;
+  /** The upstream token bucket of one provider. */
+  tokens(provider: string): string;
+  /** Workers alive in a pool. */
+  workers(pool: string): string;
+  /** Prefix of a pool's queue. */
+  queuePrefix(pool: string): string;
+}
+
+export function redisKeys(namespace: string): RedisKeys {
+  return {
+    callAnswer: (callId) => `${namespace}:answer:{${callId}}`,
+    sharedAnswer: (presentationId) => `${namespace}:answer:{${presentationId}}`,
+    replacedAnswer: (presentationId, version) => `${namespace}:answer:{${presentationId}}:${version}`,
+    body: (owner, version) => `${owner}:body:${version}`,
+    keepAnswer: (callId) => `${namespace}:answer:{${callId}}:keep`,
+    source: (identity) => `${namespace}:source:{${identity}}`,
+    flight: (identity) => `${namespace}:source:{${identity}}:flight`,
+    flightsChannel: `${namespace}:flights`,
+    jobsChannel: `${namespace}:jobs`,
+    tokens: (provider) => `${namespace}:tokens:{${provider}}`,
+    workers: (pool) => `${namespace}:workers:{${pool}}`,
+    queuePrefix: (pool) => `{${namespace}-${pool}}`,
+  };
+}

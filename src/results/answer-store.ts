@@ -1,0 +1,145 @@
+import type { Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
+import type { RedisKeys } from '../redis-keys.ts';
+import { type AnswerMeta, decodeAnswer, encodeAnswer, INLINE_LIMIT_BYTES, type StoredAnswer, VERSION_LENGTH } from './answer.ts';
+
+/** An answer whose body is in hand. */
+export interface Answer {
+  meta: AnswerMeta;
+  body: Buffer;
+}
+
+/** Where an answer is kept, as recorded with the call that was given it: its own, or a version of a shared one. */
+export type AnswerRef = string;
+
+export const OWN_ANSWER: AnswerRef = 'own';
+
+export function sharedAnswerRef(presentationId: string, version: string): AnswerRef {
+  return `${presentationId}:${version}`;
+}
+
+export interface AnswerStore {
+  /** The newest shared answer, its body only where that is small. */
+  findShared(presentationId: string): Promise<StoredAnswer | null>;
+  /** The answer that a call was given, or null when it is no longer kept. */
+  load(callId: string, ref: AnswerRef): Promise<Answer | null>;
+  /** The body of a shared answer that `findShared` left out. */
+  loadSharedBody(presentationId: string, meta: AnswerMeta): Promise<Buffer | null>;
+  /** Keeps the answer of one call. */
+  putOwn(callId: string, answer: Answer): Promise<void>;
+  /** Makes an answer the one that everybody is given, unless a fresher one already is. */
+  putShared(presentationId: string, answer: Answer, freshForMs: number): Promise<void>;
+  /** Keeps the answer of a call, which may not exist yet, long enough for a caller who polls. */
+  keep(callId: string): Promise<void>;
+}
+
+/** How long a caller who was given a job may fetch its result. */
+export const POLL_LIFETIME_MS = 24 * 3_600_000;
+
+/** How long the answer of a call whose caller waited is kept: callers may join for five minutes from acceptance. */
+const OWN_LIFETIME_MS = 15 * 60_000;
+
+/** How long an answer outlives its freshness, for those who join a call that was given it. */
+const JOIN_MARGIN_MS = 6 * 60_000;
+
+/** Large bodies that several clients read at once are held here, so that Redis sends each once. */
+const BODY_CACHE_BYTES = 128 * 1024 * 1024;
+
+export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
+  const scripts = registerScripts(redis);
+  const bodies = new LRUCache<string, Buffer>({
+    maxSize: BODY_CACHE_BYTES,
+    sizeCalculation: (body) => body.length,
+    // A body never changes under its key, so callers at the same time share one fetch.
+    fetchMethod: async (key) => (await redis.getBuffer(key)) ?? undefined,
+  });
+
+  async function findAt(key: string): Promise<StoredAnswer | null> {
+    const bytes = await redis.getBuffer(key);
+    return bytes ? decodeAnswer(bytes) : null;
+  }
+
+  async function complete(key: string, found: StoredAnswer | null): Promise<Answer | null> {
+    if (!found) return null;
+    const body = found.body ?? (await bodies.fetch(keys.body(key, found.meta.version)));
+    return body ? { meta: found.meta, body } : null;
+  }
+
+  function toStore({ meta, body }: Answer): { entry: Buffer; large: Buffer } {
+    const inline = body.length <= INLINE_LIMIT_BYTES;
+    return { entry: encodeAnswer({ meta, body: inline ? body : null }), large: inline ? Buffer.alloc(0) : body };
+  }
+
+  return {
+    findShared: (presentationId) => findAt(keys.sharedAnswer(presentationId)),
+
+    async load(callId, ref) {
+      if (ref === OWN_ANSWER) return complete(keys.callAnswer(callId), await findAt(keys.callAnswer(callId)));
+      const [presentationId = '', version = ''] = ref.split(':');
+      const shared = keys.sharedAnswer(presentationId);
+      const newest = await findAt(shared);
+      const found = newest?.meta.version === version ? newest : await findAt(keys.replacedAnswer(presentationId, version));
+      return complete(shared, found);
+    },
+
+    async loadSharedBody(presentationId, meta) {
+      return (await bodies.fetch(keys.body(keys.sharedAnswer(presentationId), meta.version))) ?? null;
+    },
+
+    async putOwn(callId, answer) {
+      const key = keys.callAnswer(callId);
+      const { entry, large } = toStore(answer);
+      const body = keys.body(key, answer.meta.version);
+      await scripts.putOwn(key, body, keys.keepAnswer(callId), entry, large, OWN_LIFETIME_MS, POLL_LIFETIME_MS);
+    },
+
+    async putShared(presentationId, answer, freshForMs) {
+      const key = keys.sharedAnswer(presentationId);
+      const { entry, large } = toStore(answer);
+      const body = keys.body(key, answer.meta.version);
+      const lifetimeMs = Math.ceil(freshForMs) + JOIN_MARGIN_MS;
+      await scripts.putShared(key, body, entry, large, lifetimeMs, JOIN_MARGIN_MS);
+    },
+
+    async keep(callId) {
+      await scripts.keep(keys.callAnswer(callId), keys.keepAnswer(callId), POLL_LIFETIME_MS);
+    },
+  };
+}
+
+const PUT_OWN = `
+  local lifetime = redis.call('EXISTS', KEYS[3]) == 1 and ARGV[4] or ARGV[3]
+  if #ARGV[2] > 0 then redis.call('SET', KEYS[2], ARGV[2], 'PX', lifetime) end
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', lifetime)`;
+
+const PUT_SHARED = `
+  local present = redis.call('GETRANGE', KEYS[1], 0, ${VERSION_LENGTH - 1})
+  if present > string.sub(ARGV[1], 1, ${VERSION_LENGTH}) then return end
+  if present ~= '' then
+    local replaced = KEYS[1] .. ':' .. present
+    redis.call('RENAME', KEYS[1], replaced)
+    redis.call('PEXPIRE', replaced, ARGV[4])
+  end
+  if #ARGV[2] > 0 then redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3]) end
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])`;
+
+const KEEP = `
+  redis.call('SET', KEYS[2], 1, 'PX', ARGV[1])
+  if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 1 then
+    local version = redis.call('GETRANGE', KEYS[1], 0, ${VERSION_LENGTH - 1})
+    redis.call('PEXPIRE', KEYS[1] .. ':body:' .. version, ARGV[1])
+  end`;
+
+type Script = (...args: (string | Buffer | number)[]) => Promise<unknown>;
+
+function registerScripts(redis: Redis): { putOwn: Script; putShared: Script; keep: Script } {
+  redis.defineCommand('soukPutOwn', { numberOfKeys: 3, lua: PUT_OWN });
+  redis.defineCommand('soukPutShared', { numberOfKeys: 2, lua: PUT_SHARED });
+  redis.defineCommand('soukKeep', { numberOfKeys: 2, lua: KEEP });
+  const commands = redis as unknown as Record<'soukPutOwn' | 'soukPutShared' | 'soukKeep', Script>;
+  return {
+    putOwn: (...args) => commands.soukPutOwn(...args),
+    putShared: (...args) => commands.soukPutShared(...args),
+    keep: (...args) => commands.soukKeep(...args),
+  };
+}

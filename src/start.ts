@@ -1,0 +1,113 @@
+import { join, resolve } from 'node:path';
+import { ensureDemoAccount } from './accounts/demo-account.ts';
+import { systemClock } from './clock.ts';
+import { type Config, readConfig } from './config.ts';
+import { migrate } from './db/migrate.ts';
+import { openDatabase } from './db/pool.ts';
+import { startPostgres } from './embedded/postgres.ts';
+import { startRedis } from './embedded/redis.ts';
+import { createLogger } from './log.ts';
+import { checkKeepa, checkPostgres, checkRedis } from './start/check-services.ts';
+import { startChild } from './start/child.ts';
+import { claimDataDir } from './start/data-dir.ts';
+
+/**
+ * `npm start`: starts whatever is not configured (PostgreSQL, Redis, a demo of the data provider), then a gateway and a
+ * worker, and stops in the reverse order exactly what it has started.
+ */
+const undo: (() => Promise<void>)[] = [];
+let stopping = false;
+
+async function start(): Promise<void> {
+  const config = readConfig(process.env);
+  const dataDir = resolve(config.SOUK_DATA_DIR);
+  undo.push(await claimDataDir(dataDir));
+
+  const databaseUrl = config.DATABASE_URL ?? (await embeddedPostgres(dataDir));
+  const redisUrl = config.REDIS_URL ?? (await embeddedRedis(dataDir));
+  await checkPostgres(databaseUrl);
+  await checkRedis(redisUrl);
+  await migrate(databaseUrl);
+
+  const isDemo = config.KEEPA_API_KEY === undefined;
+  const keepa = isDemo ? await demoProvider(dataDir) : { url: config.KEEPA_BASE_URL, key: config.KEEPA_API_KEY ?? '' };
+  await checkKeepa(keepa.url, keepa.key);
+
+  const env = {
+    ...process.env,
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    KEEPA_BASE_URL: keepa.url,
+    KEEPA_API_KEY: keepa.key,
+  };
+  // The worker first: a gateway refuses calls while it knows of no worker.
+  await child('worker', 'workers/main.ts', env, dataDir);
+  await child('gateway', 'src/main.ts', env, dataDir);
+
+  const address = `http://${publicHost(config)}:${config.PORT}`;
+  say(`Souk ready: ${address}`);
+  if (!isDemo) return;
+  const key = await demoKey(databaseUrl, dataDir);
+  say(`Demo key: ${key}`);
+  say(`Try: curl -H "X-API-Key: ${key}" "${address}/api/market/product?country=us&asins=B08N5WRWNX&detailLevel=summary"`);
+}
+
+async function embeddedPostgres(dataDir: string): Promise<string> {
+  const postgres = await startPostgres(join(dataDir, 'postgres'), { durable: true });
+  undo.push(postgres.stop);
+  void postgres.ended.then(() => fail(new Error('The embedded PostgreSQL has ended.')));
+  return postgres.url;
+}
+
+async function embeddedRedis(dataDir: string): Promise<string> {
+  const redis = await startRedis(join(dataDir, 'redis'), join(dataDir, 'tools'), { durable: true });
+  undo.push(redis.stop);
+  void redis.ended.then(() => fail(new Error('The embedded Redis has ended.')));
+  return redis.url;
+}
+
+async function demoProvider(dataDir: string): Promise<{ url: string; key: string }> {
+  const url = await child('demo', 'src/upstream/demo/main.ts', process.env, dataDir);
+  return { url, key: 'demo-demo-demo-demo' };
+}
+
+async function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir: string): Promise<string> {
+  const started = await startChild({ name, file, env, logFile: join(dataDir, `${name}.log`), say });
+  undo.push(started.stop);
+  return started.ready;
+}
+
+async function demoKey(databaseUrl: string, dataDir: string): Promise<string> {
+  const database = openDatabase(databaseUrl, createLogger('silent'), { max: 1 });
+  try {
+    return await ensureDemoAccount(database, join(dataDir, 'demo-key'), systemClock.now());
+  } finally {
+    await database.end();
+  }
+}
+
+function publicHost({ HOST }: Config): string {
+  if (HOST === '0.0.0.0' || HOST === '::') return '127.0.0.1';
+  return HOST.includes(':') ? `[${HOST}]` : HOST;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+async function stop(exitCode: number): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  for (const step of undo.reverse()) await step().catch((error: unknown) => say(String(error)));
+  process.exit(exitCode);
+}
+
+async function fail(error: unknown): Promise<void> {
+  if (stopping) return;
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  await stop(1);
+}
+
+process.on('SIGINT', () => void stop(0));
+process.on('SIGTERM', () => void stop(0));
+start().catch(fail);

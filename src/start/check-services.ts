@@ -1,0 +1,69 @@
+import pg from 'pg';
+import { createLogger, maskSecrets } from '../log.ts';
+import { connectRedis } from '../redis.ts';
+import { createHttpClient } from '../upstream/http-client.ts';
+
+const OLDEST_POSTGRES = 14;
+const OLDEST_REDIS = [6, 2] as const;
+const PROVIDER_TIMEOUT_MS = 15_000;
+
+/** @throws a sentence that names DATABASE_URL when it leads to no usable PostgreSQL. */
+export async function checkPostgres(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ server_version_num: string }>('show server_version_num');
+    const major = Math.floor(Number(rows[0]?.server_version_num) / 10_000);
+    if (major < OLDEST_POSTGRES) throw new Error(`it is version ${major}, Souk needs ${OLDEST_POSTGRES} or later`);
+  } catch (error) {
+    throw new Error(`DATABASE_URL does not lead to a usable PostgreSQL: ${reasonOf(error)}.`);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** @throws a sentence that names REDIS_URL when it leads to no usable Redis. */
+export async function checkRedis(url: string): Promise<void> {
+  const lastError = { reason: '' };
+  const log = createLogger('silent');
+  try {
+    const redis = await connectRedis(url, 'serving', log, (error) => {
+      lastError.reason ||= reasonOf(error);
+    });
+    const info = await redis.info('server');
+    redis.disconnect();
+    const [major = 0, minor = 0] = /redis_version:(\d+)\.(\d+)/.exec(info)?.slice(1).map(Number) ?? [];
+    if (major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1])) {
+      throw new Error(`it is version ${major}.${minor}, Souk needs ${OLDEST_REDIS.join('.')} or later`);
+    }
+  } catch (error) {
+    throw new Error(`REDIS_URL does not lead to a usable Redis: ${lastError.reason || reasonOf(error)}.`);
+  }
+}
+
+/** @throws a sentence that names KEEPA_API_KEY or KEEPA_BASE_URL when the provider does not answer to the key. */
+export async function checkKeepa(baseUrl: string, key: string): Promise<void> {
+  const http = createHttpClient({ connections: 1 });
+  try {
+    const url = new URL(`${baseUrl}/token`);
+    url.searchParams.set('key', key);
+    const signal = AbortSignal.timeout(PROVIDER_TIMEOUT_MS);
+    const { status } = await http.send({ method: 'GET', url, signal, maxBytes: 100_000 });
+    if (status === 400 || status === 401 || status === 402 || status === 403) {
+      throw new Error(`KEEPA_API_KEY is not accepted by ${baseUrl} (HTTP ${status}).`);
+    }
+    if (status !== 200 && status !== 429) throw new Error(`KEEPA_BASE_URL ${baseUrl} answers with HTTP ${status}; is it a product data provider?`);
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('KEEPA_')) throw error;
+    throw new Error(`KEEPA_BASE_URL ${baseUrl} cannot be reached: ${reasonOf(error)}.`);
+  } finally {
+    await http.close();
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { message, code, cause } = error as NodeJS.ErrnoException & { cause?: unknown };
+  if (error instanceof AggregateError) return reasonOf(error.errors[0]);
+  const text = message || code || String(cause ?? error);
+  return maskSecrets(text).replace(/\.$/, '');
+}

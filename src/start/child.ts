@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import type { ProcessMessage } from '../process.ts';
+
+export interface Child {
+  /** What it said when it was ready. */
+  ready: string;
+  stop(): Promise<void>;
+}
+
+const RESTART_DELAY_MS = 1_000;
+
+/**
+ * Runs one of our processes (see runProcess) in a session of its own, so that Ctrl-C reaches only us. It stops when we
+ * are gone, because its channel closes; when it dies by itself it is started again.
+ * @throws what the process says when it cannot start.
+ */
+export async function startChild(options: {
+  name: string;
+  file: string;
+  env: NodeJS.ProcessEnv;
+  logFile: string;
+  say(line: string): void;
+}): Promise<Child> {
+  const { name, say } = options;
+  let stopping = false;
+  let restart: NodeJS.Timeout | undefined;
+  let current = launch(options);
+  const ready = await readiness(current, options);
+  supervise();
+
+  function supervise(): void {
+    current.once('exit', (code, signal) => {
+      if (stopping) return;
+      say(`The ${name} process ended (${signal ?? `code ${code}`}); starting it again.`);
+      restart = setTimeout(() => {
+        current = launch(options);
+        readiness(current, options).catch((error: Error) => say(error.message));
+        supervise();
+      }, RESTART_DELAY_MS);
+    });
+  }
+
+  return {
+    ready,
+    async stop() {
+      stopping = true;
+      clearTimeout(restart);
+      if (current.exitCode !== null || current.signalCode !== null) return;
+      const ended = new Promise((resolve) => current.once('exit', resolve));
+      current.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+function launch({ file, env, logFile }: { file: string; env: NodeJS.ProcessEnv; logFile: string }): ChildProcess {
+  const log = openSync(logFile, 'a', 0o600);
+  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), file], {
+    env,
+    detached: true,
+    stdio: ['ignore', log, log, 'ipc'],
+  });
+  closeSync(log);
+  return child;
+}
+
+function readiness(child: ChildProcess, { name, logFile }: { name: string; logFile: string }): Promise<string> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message: ProcessMessage) => {
+      if ('ready' in message) resolve(message.ready);
+      else reject(new Error(`The ${name} cannot start: ${message.failed}`));
+    });
+    child.once('exit', () => reject(new Error(`The ${name} ended while starting; see ${logFile}`)));
+    child.once('error', reject);
+  });
+}

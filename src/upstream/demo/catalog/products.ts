@@ -1,0 +1,222 @@
+import { type AsinFacts, factsOf } from './asins.ts';
+import { nounOfLeaf, pathOfLeaf } from './categories.ts';
+import { offersOf } from './offers.ts';
+import { fraction, hash, pick } from './random.ts';
+import { sellerAt } from './sellers.ts';
+import { categoryRank, pointsOf, seriesOf, trackingSince, valueAt } from './series.ts';
+import { statsOf } from './stats.ts';
+
+const DAY = 1440;
+
+export interface ProductRequest {
+  domain: number;
+  nowMinutes: number;
+  statsDays: number | null;
+  history: boolean;
+  /** Keep only the last N days of history. */
+  days: number | null;
+  offers: number;
+  onlyLiveOffers: boolean;
+  rating: boolean;
+  buybox: boolean;
+  stock: boolean;
+  videos: boolean;
+  aplus: boolean;
+}
+
+/** What everybody who lists a product needs to know of it. */
+export interface ProductSketch {
+  asin: string;
+  facts: AsinFacts;
+  title: string;
+  brand: string;
+  imageName: string;
+  color: string;
+  size: string;
+  /** Root first. */
+  categoryIds: number[];
+  /** The present value of each csv series, -1 for none. */
+  current(index: number, atMinutes: number): number;
+}
+
+const BRANDS = ['Acme', 'Globex', 'Initech', 'Umbra', 'Nordwell', 'Kestrel', 'Halden', 'Sunrise', 'Ferrum', 'Lumio', 'Pinecrest', 'Vantor'] as const;
+const ADJECTIVES = ['Premium', 'Compact', 'Portable', 'Classic', 'Professional', 'Lightweight', 'Heavy Duty', 'Everyday', 'Deluxe', 'Eco'] as const;
+const COLORS = ['Black', 'White', 'Blue', 'Red', 'Green', 'Grey', 'Beige', 'Pink', 'Silver'] as const;
+const SIZES = ['Small', 'Medium', 'Large', 'X-Large', '2 Pack', '3 Pack', '6 Pack'] as const;
+
+/** Series that upstream fills only on demand: with buybox or offers, with rating. */
+const BUY_BOX_SERIES = new Set([18]);
+const OFFER_SERIES = new Set([7, 10]);
+const RATING_SERIES = new Set([16, 17]);
+
+export function sketch(asin: string, domain: number): ProductSketch {
+  const facts = factsOf(asin);
+  const series = seriesOf(facts, domain);
+  const brand = pick(BRANDS, 'brand', facts.familySeed);
+  const color = pick(COLORS, 'color', asin);
+  const size = pick(SIZES, 'size', asin);
+  const noun = nounOfLeaf(facts.leaf);
+  const base = `${brand} ${pick(ADJECTIVES, 'adjective', facts.familySeed)} ${noun}`;
+  return {
+    asin,
+    facts,
+    brand,
+    color,
+    size,
+    title: facts.kind === 'parent' ? base : `${base}, ${color}, ${size}`,
+    imageName: `${hash('image', asin).toString(36).toUpperCase().padStart(7, '0')}L.jpg`,
+    categoryIds: pathOfLeaf(facts.leaf).map(({ catId }) => catId),
+    current: (index, atMinutes) => {
+      const found = series.get(index);
+      return found ? valueAt(found, facts, index, atMinutes) : -1;
+    },
+  };
+}
+
+/** One element of an answer's `products`, or null for an ASIN nobody has heard of. */
+export function productOf(asin: string, request: ProductRequest): Record<string, unknown> | null {
+  const product = sketch(asin, request.domain);
+  const { facts } = product;
+  if (facts.kind === 'unknown') return null;
+  if (facts.kind === 'gone') return { asin, domainId: request.domain, productType: 4, title: null, csv: null };
+  const { nowMinutes, domain } = request;
+  const csv = csvOf(facts, request);
+  const path = pathOfLeaf(facts.leaf);
+  const rootRank = csv[3] ?? [];
+  const seller = sellerAt(facts.seller);
+  const withStats = request.statsDays === null ? {} : { stats: fullStats(csv, request, seller.sellerId) };
+  const cut = (series: number[], width: number) => lastDays(series, width, request);
+  return {
+    asin,
+    domainId: domain,
+    productType: facts.kind === 'parent' ? 5 : 0,
+    type: path[2]?.name.toUpperCase().replaceAll(' ', '_'),
+    title: product.title,
+    brand: product.brand,
+    manufacturer: product.brand,
+    productGroup: path[0]?.name,
+    model: `${product.brand.slice(0, 3).toUpperCase()}-${hash('model', asin) % 10_000}`,
+    color: facts.kind === 'parent' ? null : product.color,
+    size: facts.kind === 'parent' ? null : product.size,
+    parentAsin: facts.kind === 'parent' ? null : (facts.family?.parent ?? null),
+    variations: facts.family?.members.map((member) => variationOf(member, domain)) ?? null,
+    rootCategory: path[0]?.catId,
+    categories: [path[2]?.catId],
+    categoryTree: path.map(({ catId, name }) => ({ catId, name })),
+    salesRankReference: path[0]?.catId,
+    salesRanks: request.history ? ranksByCategory(path, rootRank, cut) : null,
+    images: [{ l: product.imageName, lH: 1500, lW: 1500, m: product.imageName.replace('L.', 'M.'), mH: 500, mW: 500 }],
+    features: [`Made for every day by ${product.brand}.`, `${product.color}, ${product.size}.`],
+    description: `<p>The ${product.title} by ${product.brand}.</p>`,
+    eanList: [`40${String(hash('ean', asin)).padStart(11, '0').slice(0, 11)}`],
+    upcList: null,
+    packageHeight: 20 + (hash('height', asin) % 300),
+    packageLength: 50 + (hash('length', asin) % 500),
+    packageWidth: 30 + (hash('width', asin) % 400),
+    packageWeight: 50 + (hash('weight', asin) % 5000),
+    packageQuantity: 1,
+    numberOfItems: 1,
+    isAdultProduct: false,
+    hasReviews: true,
+    availabilityAmazon: product.current(0, nowMinutes) > 0 ? 0 : -1,
+    fbaFees: { lastUpdate: nowMinutes - (nowMinutes % DAY), pickAndPackFee: 250 + (hash('fee', asin) % 600) },
+    referralFeePercentage: 15,
+    coupon: null,
+    promotions: null,
+    monthlySold: monthlySold(product.current(3, nowMinutes)),
+    monthlySoldHistory: request.history ? cut(monthlySoldHistory(facts, rootRank), 2) : null,
+    buyBoxSellerIdHistory: request.history && (request.buybox || request.offers > 0) ? cutTexts(buyBoxSellers(facts, csv[18]), request) : null,
+    trackingSince: trackingSince(facts),
+    listedSince: trackingSince(facts) - 20 * DAY,
+    lastUpdate: nowMinutes - (hash('updated', asin) % 60),
+    lastPriceChange: csv[1]?.at(-2) ?? 0,
+    lastRatingUpdate: nowMinutes - (nowMinutes % DAY),
+    csv: request.history ? csv.map((series, index) => series && cut(series, index === 7 || index === 18 ? 3 : 2)) : null,
+    ...(request.rating ? { reviews: { lastUpdate: nowMinutes, ratingCount: csv[17], reviewCount: csv[17] } } : {}),
+    ...(request.videos ? { videos: [] } : {}),
+    ...(request.aplus ? { aPlus: [] } : {}),
+    ...(request.offers > 0 ? offersOf(product, request) : {}),
+    ...withStats,
+  };
+}
+
+function csvOf(facts: AsinFacts, { domain, nowMinutes, offers, buybox, rating }: ProductRequest): (number[] | null)[] {
+  const series = seriesOf(facts, domain);
+  return Array.from({ length: 36 }, (_, index) => {
+    const found = series.get(index);
+    const onDemand =
+      (BUY_BOX_SERIES.has(index) && !buybox && offers === 0) ||
+      (OFFER_SERIES.has(index) && offers === 0) ||
+      (RATING_SERIES.has(index) && !rating);
+    return found && !onDemand ? pointsOf(found, facts, index, nowMinutes) : null;
+  });
+}
+
+function fullStats(csv: (number[] | null)[], { nowMinutes, statsDays, buybox, offers }: ProductRequest, sellerId: string) {
+  const stats = statsOf(csv, nowMinutes, statsDays ?? 90);
+  const [price, shipping] = csv[18]?.slice(-2) ?? [];
+  if (price === undefined || !(buybox || offers > 0)) return stats;
+  return { ...stats, buyBoxPrice: price, buyBoxShipping: shipping, buyBoxSellerId: price < 0 ? '-1' : sellerId, buyBoxIsFBA: true };
+}
+
+function ranksByCategory(path: ReturnType<typeof pathOfLeaf>, rootRank: readonly number[], cut: (series: number[], width: number) => number[]) {
+  return Object.fromEntries(
+    path.map(({ catId }, depth) => [
+      catId,
+      cut(rootRank.map((entry, i) => (i % 2 === 0 ? entry : categoryRank(entry, depth))), 2),
+    ]),
+  );
+}
+
+function variationOf(asin: string, domain: number) {
+  const { color, size, imageName } = sketch(asin, domain);
+  const attributes = [
+    { dimension: 'Color', value: color },
+    { dimension: 'Size', value: size },
+  ];
+  return { asin, image: imageName, attributes };
+}
+
+/** "Bought in the past month" comes in bands, and only for what sells. */
+export function monthlySold(rank: number): number | null {
+  if (rank < 0 || rank > 100_000) return null;
+  const estimate = 200_000 / rank ** 0.8;
+  const band = 10 ** Math.max(1, Math.floor(Math.log10(estimate)));
+  return Math.max(50, Math.floor(estimate / band) * band);
+}
+
+function monthlySoldHistory(facts: AsinFacts, rootRank: readonly number[]): number[] {
+  const points: number[] = [];
+  let last: number | null = null;
+  for (let i = 0; i < rootRank.length; i += 60) {
+    const sold = monthlySold(rootRank[i + 1] ?? -1);
+    if (sold !== null && sold !== last) points.push(rootRank[i] ?? trackingSince(facts), sold);
+    last = sold;
+  }
+  return points;
+}
+
+/** Entries are texts, as upstream has them. */
+function buyBoxSellers(facts: AsinFacts, buyBox: readonly number[] | null | undefined): string[] {
+  const winners: string[] = [];
+  for (let i = 0; i < (buyBox?.length ?? 0); i += 12) {
+    const time = buyBox?.[i] ?? 0;
+    const winner = fraction('winner', facts.asin, i) < 0.7 ? facts.seller : 0;
+    winners.push(String(time), sellerAt(winner).sellerId);
+  }
+  return winners;
+}
+
+function lastDays(series: number[], width: number, { days, nowMinutes }: ProductRequest): number[] {
+  if (days === null) return series;
+  const from = nowMinutes - days * DAY;
+  let keep = 0;
+  for (let i = 0; i < series.length; i += width) if ((series[i] ?? 0) <= from) keep = i;
+  return series.slice(keep);
+}
+
+function cutTexts(series: string[], request: ProductRequest): string[] {
+  const numbers = series.map((entry, i) => (i % 2 === 0 ? Number(entry) : i));
+  const kept = lastDays(numbers, 2, request);
+  return series.slice(series.length - kept.length);
+}

@@ -1,0 +1,50 @@
+import { fraction, hash, pick } from './random.ts';
+
+export const SELLER_COUNT = 1296;
+
+export interface DemoSeller {
+  index: number;
+  sellerId: string;
+  sellerName: string;
+  /** How many products its storefront has. */
+  productCount: number;
+  ratingCount: number;
+  /** Percent. */
+  ratingPercent: number;
+}
+
+const FIRST = ['Blue', 'North', 'Prime', 'Happy', 'Silver', 'Urban', 'Green', 'Direct', 'Bright', 'Golden'] as const;
+const SECOND = ['Harbor', 'Peak', 'Market', 'Trading', 'Supply', 'Goods', 'Outlet', 'Depot', 'Bazaar', 'Corner'] as const;
+
+/** The marketplace's own seller id; every site has it. */
+const MARKETPLACE = 'ATVPDKIKX0DER';
+
+export function sellerAt(index: number): DemoSeller {
+  return {
+    index,
+    sellerId: idOf(index),
+    sellerName: index === 0 ? 'Marketplace' : `${pick(FIRST, 'first', index)} ${pick(SECOND, 'second', index)} ${index}`,
+    productCount: 20 + (hash('products', index) % 3000),
+    ratingCount: Math.floor(10 * 10_000 ** fraction('ratings', index)),
+    ratingPercent: 70 + (hash('percent', index) % 31),
+  };
+}
+
+/** The seller of this id, or null: not every well-formed id is a seller's. */
+export function sellerById(sellerId: string): DemoSeller | null {
+  const index = INDEX_BY_ID.get(sellerId);
+  return index === undefined ? null : sellerAt(index);
+}
+
+/** Sellers with the most ratings first. */
+export function sellersByRatings(): DemoSeller[] {
+  return Array.from({ length: SELLER_COUNT }, (_, index) => sellerAt(index)).sort((a, b) => b.ratingCount - a.ratingCount);
+}
+
+function idOf(index: number): string {
+  if (index === 0) return MARKETPLACE;
+  const digits = [hash('id-a', index), hash('id-b', index)].map((part) => part.toString(36).padStart(7, '0').slice(-6));
+  return `A${digits.join('')}${index.toString(36).padStart(2, '0').slice(-1)}`.toUpperCase();
+}
+
+const INDEX_BY_ID = new Map(Array.from({ length: SELLER_COUNT }, (_, index) => [idOf(index), index]));

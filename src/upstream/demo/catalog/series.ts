@@ -1,0 +1,104 @@
+import type { AsinFacts } from './asins.ts';
+import { fraction, hash } from './random.ts';
+
+const DAY = 1440;
+
+/** A quantity that holds a value for a while and then takes another, by whole steps of time. */
+export interface DemoSeries {
+  stepMinutes: number;
+  /** [value] or [price, shipping] in the given step; -1 for none. */
+  valueAt(step: number): readonly [number] | readonly [number, number];
+}
+
+/** Index time at which the product was first seen: some time between 2021 and 2025. */
+export function trackingSince({ asin }: AsinFacts): number {
+  return 5_400_000 + (hash('tracking', asin) % 2_100_000);
+}
+
+/** The series of a product by csv index, as upstream would have them after an offers call. */
+export function seriesOf(facts: AsinFacts, domain: number): Map<number, DemoSeries> {
+  const { asin, familySeed } = facts;
+  const seed = `${domain}/${asin}`;
+  const scale = domain === 5 ? 1.5 : 1;
+  const basePrice = 500 * 40 ** fraction('price', familySeed) * (0.9 + 0.2 * fraction('price', asin)) * scale;
+  const soldByMarketplace = fraction('amazon', familySeed) < 0.5;
+  const baseRank = 50 * 8000 ** fraction('rank', seed);
+  const rating = 32 + (hash('rating', familySeed) % 17);
+  const phase = hash('phase', seed) % 26;
+
+  const price = (kind: string, factor: number) => (step: number) => {
+    const season = 0.12 * Math.sin(((step + phase) / 26) * 2 * Math.PI);
+    const noise = 0.1 * (fraction(kind, seed, step) - 0.5);
+    const sale = fraction('sale', seed, step) < 0.08 ? 0.75 : 1;
+    return Math.max(99, Math.round((basePrice * factor * (1 + season + noise) * sale) / 10) * 10 - 1);
+  };
+  const amazon = (step: number) => (soldByMarketplace && fraction('stock', seed, step) > 0.06 ? price('amazon', 1)(step) : -1);
+  const third = price('third', 1.04);
+  const cheapest = (step: number) => {
+    const own = amazon(step);
+    return own > 0 ? Math.min(own, third(step)) : third(step);
+  };
+  const shipping = (step: number) => (fraction('shipping', seed, step) < 0.2 ? 499 : 0);
+  const weekly = (value: (step: number) => number): DemoSeries => ({ stepMinutes: 7 * DAY, valueAt: (step) => [value(step)] });
+  const weeklyWithShipping = (value: (step: number) => number): DemoSeries => ({
+    stepMinutes: 7 * DAY,
+    valueAt: (step) => [value(step), shipping(step)],
+  });
+  const monthly = (value: (step: number) => number): DemoSeries => ({ stepMinutes: 30 * DAY, valueAt: (step) => [value(step)] });
+  const reviewsAMonth = 1 + (hash('reviews', familySeed) % 60);
+  const firstMonth = Math.floor(trackingSince(facts) / (30 * DAY));
+
+  const series: [number, DemoSeries][] = [
+    [0, weekly(amazon)],
+    [1, weekly(cheapest)],
+    [2, weekly((step) => Math.round(cheapest(step) * 0.8))],
+    [3, { stepMinutes: DAY, valueAt: (step) => [rankAt(baseRank, seed, step)] }],
+    [4, { stepMinutes: 365 * DAY, valueAt: () => [Math.round((basePrice * 1.3) / 100) * 100 - 1] }],
+    [7, weeklyWithShipping(price('fbm', 1.08))],
+    [10, weekly(price('fba', 1.05))],
+    [11, monthly((step) => 1 + (hash('count', seed, step) % 15))],
+    [12, monthly((step) => hash('used', seed, step) % 6)],
+    [16, monthly((step) => rating + (hash('rating', seed, step) % 2))],
+    [17, monthly((step) => Math.max(0, step - firstMonth + 1) * reviewsAMonth)],
+    [18, weeklyWithShipping(cheapest)],
+    [34, monthly((step) => 1 + (hash('fba', seed, step) % 7))],
+    [35, monthly((step) => 1 + (hash('fbm', seed, step) % 7))],
+  ];
+  return new Map(facts.kind === 'parent' ? series.filter(([index]) => index === 3) : series);
+}
+
+/** The rank of a product in a category of its path; the deeper the category, the better. */
+export function categoryRank(rootRank: number, depth: number): number {
+  return Math.max(1, Math.round(rootRank / 12 ** depth));
+}
+
+/** Points [time, value, ...] where the value changes, from the first sight of the product until now. */
+export function pointsOf(series: DemoSeries, facts: AsinFacts, index: number, nowMinutes: number): number[] {
+  const points: number[] = [];
+  let last = '';
+  for (let step = Math.floor(trackingSince(facts) / series.stepMinutes); ; step += 1) {
+    const time = Math.max(trackingSince(facts), timeOf(series, facts, index, step));
+    if (time > nowMinutes) return points;
+    const value = series.valueAt(step);
+    if (value.join() !== last) points.push(time, ...value);
+    last = value.join();
+  }
+}
+
+/** The value at a moment; price and shipping in one. */
+export function valueAt(series: DemoSeries, facts: AsinFacts, index: number, minutes: number): number {
+  const step = Math.floor(minutes / series.stepMinutes);
+  const inForce = timeOf(series, facts, index, step) <= minutes ? step : step - 1;
+  const [price, shipping = 0] = series.valueAt(inForce);
+  return price < 0 ? -1 : price + shipping;
+}
+
+/** When a step begins: not all series at the same minute. */
+function timeOf({ stepMinutes }: DemoSeries, { asin }: AsinFacts, index: number, step: number): number {
+  return step * stepMinutes + (hash('minute', asin, index, step) % Math.min(stepMinutes, DAY));
+}
+
+function rankAt(baseRank: number, seed: string, day: number): number {
+  const wave = 0.3 * Math.sin(((day + (hash('rank-phase', seed) % 60)) / 60) * 2 * Math.PI);
+  return Math.max(1, Math.round(baseRank * (1 + wave + 0.4 * (fraction('rank', seed, day) - 0.5))));
+}

@@ -1,0 +1,105 @@
+const DAY = 1440;
+const COUNT = 36;
+
+/** Series with [time, price, shipping]; in statistics price and shipping are one number. */
+const WITH_SHIPPING = new Set([7, 18]);
+
+type Point = [time: number, value: number];
+
+/** The statistics of a product as upstream computes them from the stored series. */
+export function statsOf(csv: readonly (readonly number[] | null)[], nowMinutes: number, days: number): Record<string, unknown> {
+  const series = Array.from({ length: COUNT }, (_, index) => toPoints(csv[index] ?? null, index));
+  const each = <T>(compute: (points: Point[]) => T, nothing: T) =>
+    series.map((points) => (points.length > 0 ? compute(points) : nothing));
+  const average = (span: number) => each((points) => mean(points, nowMinutes - span * DAY, nowMinutes), -1);
+  const since = (span: number) => (points: Point[]) => points.filter(([time]) => time >= nowMinutes - span * DAY);
+  const isPrice = (index: number) => ![3, 11, 12, 16, 17, 34, 35].includes(index);
+  const outOfStock = (span: number) =>
+    series.map((points, index) => (isPrice(index) && points.length > 0 ? missingShare(points, nowMinutes - span * DAY, nowMinutes) : -1));
+  const rankDrops = (span: number) => {
+    const points = since(span)(series[3] ?? []);
+    return points.filter(([, rank], i) => i > 0 && rank < (points[i - 1]?.[1] ?? 0) * 0.9).length;
+  };
+  const current = each((points) => points.at(-1)?.[1] ?? -1, -1);
+  return {
+    current,
+    avg: average(days),
+    avg30: average(30),
+    avg90: average(90),
+    avg180: average(180),
+    avg365: average(365),
+    atIntervalStart: each((points) => valueAtTime(points, nowMinutes - days * DAY), -1),
+    min: each((points) => extreme(points, (a, b) => a < b), null),
+    max: each((points) => extreme(points, (a, b) => a > b), null),
+    minInInterval: each((points) => extreme(since(days)(points), (a, b) => a < b), null),
+    maxInInterval: each((points) => extreme(since(days)(points), (a, b) => a > b), null),
+    isLowest: each((points) => isExtreme(points, points), false),
+    isLowest90: each((points) => isExtreme(points, since(90)(points)), false),
+    outOfStockPercentageInInterval: outOfStock(days),
+    outOfStockPercentage30: outOfStock(30),
+    outOfStockPercentage90: outOfStock(90),
+    outOfStockPercentage180: outOfStock(180),
+    outOfStockPercentage365: outOfStock(365),
+    salesRankDrops30: rankDrops(30),
+    salesRankDrops90: rankDrops(90),
+    salesRankDrops180: rankDrops(180),
+    salesRankDrops365: rankDrops(365),
+    totalOfferCount: Math.max(0, current[11] ?? 0),
+    retrievedOfferCount: -2,
+    offerCountFBA: -2,
+    offerCountFBM: -2,
+    lightningDealInfo: null,
+    stockAmazon: -2,
+    stockBuyBox: -2,
+    tradeInPrice: -2,
+    buyBoxPrice: -2,
+    buyBoxShipping: -2,
+  };
+}
+
+function toPoints(series: readonly number[] | null, index: number): Point[] {
+  if (!series) return [];
+  const width = WITH_SHIPPING.has(index) ? 3 : 2;
+  return Array.from({ length: Math.floor(series.length / width) }, (_, i) => {
+    const [time = 0, price = -1, shipping = 0] = series.slice(i * width, (i + 1) * width);
+    return [time, price < 0 ? -1 : price + shipping];
+  });
+}
+
+function valueAtTime(points: readonly Point[], time: number): number {
+  return points.findLast(([from]) => from <= time)?.[1] ?? -1;
+}
+
+/** Mean over a span weighted by time; stretches without a value do not count. */
+function mean(points: readonly Point[], from: number, to: number): number {
+  let sum = 0;
+  let minutes = 0;
+  points.forEach(([time, value], i) => {
+    const start = Math.max(from, time);
+    const end = Math.min(to, points[i + 1]?.[0] ?? to);
+    if (end <= start || value < 0) return;
+    sum += value * (end - start);
+    minutes += end - start;
+  });
+  return minutes === 0 ? -1 : Math.round(sum / minutes);
+}
+
+/** Percent of a span without a value. */
+function missingShare(points: readonly Point[], from: number, to: number): number {
+  let missing = 0;
+  points.forEach(([time, value], i) => {
+    const minutes = Math.min(to, points[i + 1]?.[0] ?? to) - Math.max(from, time);
+    if (value < 0 && minutes > 0) missing += minutes;
+  });
+  return Math.round((100 * missing) / (to - from));
+}
+
+function extreme(points: readonly Point[], beats: (a: number, b: number) => boolean): Point | null {
+  return points.reduce<Point | null>((best, point) => (point[1] >= 0 && (!best || beats(point[1], best[1])) ? point : best), null);
+}
+
+function isExtreme(all: readonly Point[], within: readonly Point[]): boolean {
+  const lowest = extreme(within, (a, b) => a < b);
+  const last = all.at(-1)?.[1] ?? -1;
+  return lowest !== null && last >= 0 && last <= lowest[1];
+}

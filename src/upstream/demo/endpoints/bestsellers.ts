@@ -1,0 +1,40 @@
+import { asinOfLeaf, factsOf } from '../catalog/asins.ts';
+import { leavesBelow } from '../catalog/categories.ts';
+import { sketch } from '../catalog/products.ts';
+import { domainOf, type Endpoint, integerOf, isOn, outOfRange, required } from '../protocol.ts';
+
+const HOUR = 60;
+const LONGEST_LIST = 20_000;
+const ASINS_A_LEAF = 900;
+
+const RANGES = new Set([0, 30, 90, 180]);
+
+export const bestsellers: Endpoint = ({ params, nowMinutes }) => {
+  const domain = domainOf(params);
+  const categoryId = integerOf(required(params.category), { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0;
+  const range = integerOf(params.range, { min: 0, max: 180 }) ?? 0;
+  if (!RANGES.has(range) || domain === 12) throw outOfRange();
+  const leaves = leavesBelow(categoryId);
+  if (leaves.length === 0) return { payload: {}, tokens: 0 };
+  // Lists are rebuilt about every hour.
+  const builtAt = nowMinutes - (nowMinutes % HOUR);
+  const each = Math.min(ASINS_A_LEAF, Math.ceil(LONGEST_LIST / leaves.length));
+  const asins = new Set(leaves.flatMap((leaf) => Array.from({ length: each }, (_, n) => asinOfLeaf(leaf, n))));
+  const ranked = [...asins]
+    .map((asin) => ({ asin, rank: sketch(asin, domain).current(3, builtAt - range * 24 * HOUR) }))
+    .sort((a, b) => a.rank - b.rank || (a.asin < b.asin ? -1 : 1))
+    .map(({ asin }) => asin);
+  // 0: one variation for each parent; 1: all of them.
+  const asinList = isOn(params.variations) ? ranked : onePerFamily(ranked);
+  return { payload: { bestSellersList: { domainId: domain, lastUpdate: builtAt, categoryId, asinList } }, tokens: 50 };
+};
+
+function onePerFamily(asins: readonly string[]): string[] {
+  const seen = new Set<string>();
+  return asins.filter((asin) => {
+    const family = factsOf(asin).family?.parent ?? asin;
+    if (seen.has(family)) return false;
+    seen.add(family);
+    return true;
+  });
+}

@@ -1,0 +1,44 @@
+import { type CategoryNode, categoryNode, leavesBelow, rootCategories } from '../catalog/categories.ts';
+import { fraction, hash } from '../catalog/random.ts';
+import { domainOf, type Endpoint, integerOf, invalidParameter, isOn, required } from '../protocol.ts';
+
+export const category: Endpoint = ({ params }) => {
+  const domain = domainOf(params);
+  const ids = required(params.category).split(',');
+  if (ids.length > 10) throw invalidParameter();
+  const nodes = ids.flatMap((id) => {
+    const catId = integerOf(id, { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0;
+    return catId === 0 ? rootCategories() : (categoryNode(catId) ?? []);
+  });
+  const records = (list: readonly CategoryNode[]) => Object.fromEntries(list.map((node) => [node.catId, categoryRecord(node, domain)]));
+  const payload = { categories: records(nodes) };
+  if (!isOn(params.parents)) return { payload, tokens: 1 };
+  return { payload: { ...payload, categoryParents: records(nodes.flatMap(ancestors)) }, tokens: 1 };
+};
+
+export function categoryRecord({ catId, name, parent, children }: CategoryNode, domain: number): Record<string, unknown> {
+  const leaves = leavesBelow(catId).length;
+  return {
+    domainId: domain,
+    catId,
+    name,
+    contextFreeName: name,
+    parent,
+    children,
+    isBrowseNode: true,
+    highestRank: 400_000,
+    lowestRank: 1,
+    productCount: leaves * (20_000 + (hash('count', domain, catId) % 40_000)),
+    avgBuyBox: 1000 + (hash('buybox', domain, catId) % 6000),
+    avgRating: 38 + (hash('rating', catId) % 9),
+    avgReviewCount: hash('reviews', catId) % 4000,
+    isFBAPercent: Math.round(1000 * fraction('fba', domain, catId)) / 10,
+    soldByAmazonPercent: Math.round(500 * fraction('amazon', domain, catId)) / 10,
+    topBrands: ['Acme', 'Globex', 'Umbra'],
+  };
+}
+
+function ancestors(node: CategoryNode): CategoryNode[] {
+  const parent = categoryNode(node.parent);
+  return parent ? [parent, ...ancestors(parent)] : [];
+}

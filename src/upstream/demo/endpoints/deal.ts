@@ -1,0 +1,132 @@
+import { asinOfLeaf } from '../catalog/asins.ts';
+import { LEAF_COUNT, leavesBelow, pathOfLeaf } from '../catalog/categories.ts';
+import { type ProductSketch, sketch } from '../catalog/products.ts';
+import { type Endpoint, domainOf, invalidParameter, selectionOf } from '../protocol.ts';
+
+const DAY = 1440;
+const PAGE = 150;
+const POOL_SIZE = 4_000;
+const COUNT = 36;
+
+/** Days of the four date ranges. */
+const SPANS = [1, 7, 31, 90] as const;
+
+const PRICE_TYPES = new Set([0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 18, 19, 20, 21, 22, 32, 33]);
+
+/** The category of products without one; its id does not fit into a double. */
+const BLANK_CATEGORY = '9223372036854775807';
+
+export const deal: Endpoint = (request) => {
+  const selection = selectionOf(request);
+  const domain = domainOf({ domain: String(selection.domainId) });
+  const [priceType, ...others] = Array.isArray(selection.priceTypes) ? (selection.priceTypes as number[]) : [];
+  if (priceType === undefined || others.length > 0 || !PRICE_TYPES.has(priceType)) throw invalidParameter();
+  const page = Number(selection.page ?? 0);
+  const dateRange = Math.min(3, Math.max(0, Number(selection.dateRange ?? 1)));
+  const { nowMinutes } = request;
+
+  const candidates = Array.from({ length: POOL_SIZE }, (_, i) => asinOfLeaf(i % LEAF_COUNT, Math.floor(i / LEAF_COUNT)))
+    .map((asin) => candidate(asin, domain, priceType, dateRange, nowMinutes))
+    .filter(({ now, drop }) => now > 0 && drop > 0)
+    .filter((found) => passesRanges(selection, found) && passesFilters(selection, found));
+  const inCategories = candidates.filter(({ product }) => passesCategories(selection, product));
+  const shown = inCategories.sort(orderOf(Number(selection.sortType ?? 4))).slice(page * PAGE, (page + 1) * PAGE);
+
+  const counts = new Map<number, number>();
+  for (const { product } of candidates) {
+    const root = product.categoryIds[0] ?? 0;
+    counts.set(root, (counts.get(root) ?? 0) + 1);
+  }
+  const names = [...counts.keys()].map((root) => pathOfLeaf(leavesBelow(root)[0] ?? 0)[0]?.name);
+  // As upstream does, the blank category goes along; its id is written as digits, not as a number of ours.
+  const payloadText = [
+    `"dealsCached":false,"deals":{"dr":${JSON.stringify(shown.map((found) => dealRecord(found.product, nowMinutes)))}`,
+    `"drDateIndex":[]`,
+    `"categoryIds":[${[...counts.keys(), BLANK_CATEGORY].join(',')}]`,
+    `"categoryNames":${JSON.stringify([...names, '?'])}`,
+    `"categoryCount":[${[...counts.values(), 0].join(',')}]}`,
+  ].join(',');
+  return { payloadText, tokens: 5 };
+};
+
+interface Candidate {
+  product: ProductSketch;
+  now: number;
+  drop: number;
+  percent: number;
+  rank: number;
+}
+
+function candidate(asin: string, domain: number, priceType: number, dateRange: number, nowMinutes: number): Candidate {
+  const product = sketch(asin, domain);
+  const now = product.current(priceType, nowMinutes);
+  const before = product.current(priceType, nowMinutes - (SPANS[dateRange] ?? 7) * DAY);
+  const drop = before - now;
+  return { product, now, drop, percent: before > 0 ? (100 * drop) / before : 0, rank: product.current(3, nowMinutes) };
+}
+
+function passesRanges(selection: Record<string, unknown>, { now, drop, percent, rank }: Candidate): boolean {
+  if (selection.isRangeEnabled !== true) return true;
+  return (
+    within(selection.currentRange, now) &&
+    within(selection.deltaRange, drop) &&
+    within(selection.deltaPercentRange, percent) &&
+    within(selection.salesRankRange, rank)
+  );
+}
+
+function passesFilters(selection: Record<string, unknown>, { product }: Candidate): boolean {
+  const words = typeof selection.titleSearch === 'string' ? selection.titleSearch.toLowerCase().split(/\s+/) : [];
+  return words.every((word) => product.title.toLowerCase().includes(word));
+}
+
+function passesCategories({ includeCategories, excludeCategories }: Record<string, unknown>, { categoryIds }: ProductSketch): boolean {
+  const holds = (list: unknown) => Array.isArray(list) && list.some((id) => categoryIds.includes(Number(id)));
+  const included = !Array.isArray(includeCategories) || includeCategories.length === 0 || holds(includeCategories);
+  return included && !holds(excludeCategories);
+}
+
+function within(range: unknown, value: number): boolean {
+  if (!Array.isArray(range)) return true;
+  const [min, max] = range as [number, number];
+  return value >= min && (max === -1 || value <= max);
+}
+
+function orderOf(sortType: number): (a: Candidate, b: Candidate) => number {
+  const sign = sortType < 0 ? -1 : 1;
+  switch (Math.abs(sortType)) {
+    case 2:
+      return (a, b) => sign * (b.drop - a.drop);
+    case 3:
+      return (a, b) => sign * (a.rank - b.rank);
+    default:
+      return (a, b) => sign * (b.percent - a.percent);
+  }
+}
+
+function dealRecord(product: ProductSketch, now: number): Record<string, unknown> {
+  const { asin, title, categoryIds, imageName } = product;
+  const row = <T>(compute: (index: number) => T): T[] => Array.from({ length: COUNT }, (_, index) => compute(index));
+  const current = row((index) => product.current(index, now));
+  const before = SPANS.map((span) => row((index) => product.current(index, now - span * DAY)));
+  const difference = (from: readonly number[]) => row((i) => ((from[i] ?? -1) > 0 && (current[i] ?? -1) > 0 ? (from[i] ?? 0) - (current[i] ?? 0) : 0));
+  return {
+    asin,
+    title,
+    rootCat: categoryIds[0],
+    categories: [categoryIds[2]],
+    image: [...imageName].map((character) => character.charCodeAt(0)),
+    current,
+    currentSince: row((index) => ((current[index] ?? -1) > 0 ? now - DAY : -1)),
+    deltaLast: difference(before[0] ?? []),
+    delta: before.map(difference),
+    deltaPercent: before.map((from) => difference(from).map((drop, i) => ((from[i] ?? 0) > 0 ? Math.round((100 * drop) / (from[i] ?? 1)) : 0))),
+    avg: before,
+    creationDate: now - 30,
+    lastUpdate: now - 5,
+    lightningStart: 0,
+    lightningEnd: 0,
+    warehouseCondition: 0,
+    warehouseConditionComment: null,
+  };
+}

@@ -1,0 +1,61 @@
+import { asinOfLeaf } from '../catalog/asins.ts';
+import { LEAF_COUNT } from '../catalog/categories.ts';
+import { type ProductRequest, productOf } from '../catalog/products.ts';
+import { hash } from '../catalog/random.ts';
+import { domainOf, type Endpoint, integerOf, invalidParameter, isOn, type Params, required } from '../protocol.ts';
+
+const DAYS = { min: 1, max: 100_000 };
+
+export const product: Endpoint = ({ params, nowMinutes }) => {
+  const request = productRequest(params, nowMinutes);
+  const asins = params.asin === undefined ? codes(required(params.code)) : splitAsins(params.asin);
+  const update = integerOf(params.update, { min: -1, max: 100_000 });
+  const products = asins
+    .map((asin) => productOf(asin, request))
+    .filter((found) => found !== null && !(update === -1 && found.productType === 4));
+  const known = products.filter((found) => found?.productType !== 4);
+  return { payload: { products }, tokens: known.length * tokensEach(request, update) };
+};
+
+/** The options of a product call that other endpoints share. */
+export function productRequest(params: Params, nowMinutes: number): ProductRequest {
+  return {
+    domain: domainOf(params),
+    nowMinutes,
+    statsDays: statsDays(params.stats),
+    history: params.history === undefined || isOn(params.history),
+    days: integerOf(params.days, DAYS),
+    offers: integerOf(params.offers, { min: 20, max: 100 }) ?? 0,
+    onlyLiveOffers: isOn(params['only-live-offers']),
+    rating: isOn(params.rating),
+    buybox: isOn(params.buybox),
+    stock: isOn(params.stock),
+    videos: isOn(params.videos),
+    aplus: isOn(params.aplus),
+  };
+}
+
+/** Days, or an interval of two dates or times, of which the demo takes the length. */
+function statsDays(stats: string | undefined): number | null {
+  if (stats === undefined) return null;
+  if (/^\d+$/.test(stats)) return integerOf(stats, DAYS);
+  const [from, to] = stats.split(',').map((end) => (/^\d+$/.test(end) ? Number(end) : Date.parse(end)));
+  if (from === undefined || to === undefined || !(to >= from)) throw invalidParameter();
+  return Math.max(1, Math.round((to - from) / 86_400_000));
+}
+
+function splitAsins(asin: string): string[] {
+  const asins = [...new Set(asin.split(','))];
+  if (asins.length > 100 || asins.some((entry) => !/^[A-Z0-9]{10}$/.test(entry))) throw invalidParameter();
+  return asins;
+}
+
+/** Every product code belongs to some product. */
+function codes(code: string): string[] {
+  return code.split(',').slice(0, 100).map((entry) => asinOfLeaf(hash('code', entry) % LEAF_COUNT, hash(entry) % 10_000));
+}
+
+function tokensEach({ offers, buybox, rating, stock }: ProductRequest, update: number | null): number {
+  const extras = Number(rating) + (stock && offers > 0 ? 2 : 0) + Number(update === 0);
+  return (offers > 0 ? 6 * Math.ceil(offers / 10) : 1 + (buybox ? 2 : 0)) + extras;
+}

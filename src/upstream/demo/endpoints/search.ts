@@ -1,0 +1,56 @@
+import { asinOfLeaf } from '../catalog/asins.ts';
+import { allCategories, LEAF_COUNT, nounOfLeaf, pathOfLeaf } from '../catalog/categories.ts';
+import { productOf, sketch } from '../catalog/products.ts';
+import { domainOf, type Endpoint, type EndpointAnswer, type EndpointRequest, integerOf, invalidParameter, isOn, required } from '../protocol.ts';
+import { categoryRecord } from './category.ts';
+import { productRequest } from './product.ts';
+
+const PAGE = 10;
+const LIMIT = 100;
+
+/** Titles looked at in each leaf that a word of the term fits. */
+const TITLES_A_LEAF = 60;
+
+export const search: Endpoint = (request) => {
+  if (request.params.type === 'product') return products(request);
+  if (request.params.type === 'category') return categories(request);
+  throw invalidParameter();
+};
+
+function products({ params, nowMinutes }: EndpointRequest): EndpointAnswer {
+  const domain = domainOf(params);
+  const words = wordsOf(required(params.term));
+  const page = integerOf(params.page, { min: 0, max: 9 });
+  const asins = matchingAsins(words, domain);
+  const shown = page === null ? asins.slice(0, 4 * PAGE) : asins.slice(page * PAGE, (page + 1) * PAGE);
+  const tokens = 10 * (page === null ? 4 : 1);
+  if (isOn(params['asins-only'])) return { payload: { asinList: shown }, tokens };
+  const request = productRequest({ ...params, history: params.history ?? '0' }, nowMinutes);
+  return { payload: { products: shown.map((asin) => productOf(asin, request)) }, tokens };
+}
+
+function categories({ params }: EndpointRequest): EndpointAnswer {
+  const domain = domainOf(params);
+  const words = wordsOf(required(params.term));
+  const found = allCategories().filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+  const records = found.slice(0, 50).map((node) => [node.catId, categoryRecord(node, domain)]);
+  return { payload: { categories: Object.fromEntries(records) }, tokens: 1 };
+}
+
+function matchingAsins(words: readonly string[], domain: number): string[] {
+  const found: string[] = [];
+  for (let leaf = 0; leaf < LEAF_COUNT && found.length < LIMIT; leaf += 1) {
+    const about = `${nounOfLeaf(leaf)} ${pathOfLeaf(leaf).map(({ name }) => name).join(' ')}`.toLowerCase();
+    if (!words.some((word) => about.includes(word))) continue;
+    for (let n = 0; n < TITLES_A_LEAF && found.length < LIMIT; n += 1) {
+      const asin = asinOfLeaf(leaf, n);
+      const title = sketch(asin, domain).title.toLowerCase();
+      if (words.every((word) => title.includes(word))) found.push(asin);
+    }
+  }
+  return found;
+}
+
+function wordsOf(term: string): string[] {
+  return term.toLowerCase().split(/\s+/).filter(Boolean);
+}

@@ -1,0 +1,104 @@
+import type { Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { Agent, type Dispatcher, request } from 'undici';
+
+export interface HttpRequest {
+  method: 'GET' | 'POST';
+  url: URL;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Aborts down to the socket. */
+  signal: AbortSignal;
+  /** Of the body as it is after decompression. */
+  maxBytes: number;
+}
+
+export interface HttpResponse {
+  status: number;
+  contentType: string;
+  body: Buffer;
+}
+
+/** A pool of connections to upstream servers that are kept open. */
+export interface HttpClient {
+  /**
+   * Sends a request and reads the whole answer, decompressed. Redirects are not followed: the address may hold a key.
+   * @throws BodyTooLargeError, or whatever the network or the signal throws.
+   */
+  send(request: HttpRequest): Promise<HttpResponse>;
+  close(): Promise<void>;
+}
+
+export class BodyTooLargeError extends Error {}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+export function createHttpClient(options: { connections: number } = { connections: 64 }): HttpClient {
+  const agent = new Agent({
+    connections: options.connections,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    keepAliveTimeout: 30_000,
+    // How long an answer may take is for the caller's signal to say.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  return {
+    async send({ method, url, body, signal, maxBytes }) {
+      const response = await request(url, {
+        method,
+        dispatcher: agent,
+        signal,
+        headers: {
+          'accept-encoding': 'gzip, deflate, br',
+          ...(body === undefined ? {} : { 'content-type': 'application/json; charset=UTF-8' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const contentType = single(response.headers['content-type']) ?? '';
+      return { status: response.statusCode, contentType, body: await read(response, maxBytes) };
+    },
+    close: () => agent.close(),
+  };
+}
+
+/** Decompresses while reading, so that a small body that inflates without end is stopped at the limit. */
+async function read(response: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const stream = decompressed(response);
+  for await (const chunk of stream) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > maxBytes) {
+      stream.destroy();
+      response.body.destroy();
+      throw new BodyTooLargeError(`The answer is larger than ${maxBytes} bytes.`);
+    }
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks);
+}
+
+function decompressed({ headers, body }: Dispatcher.ResponseData): Readable {
+  const decoder = decoderOf(single(headers['content-encoding'])?.toLowerCase());
+  if (!decoder) return body;
+  body.on('error', (error) => decoder.destroy(error));
+  return body.pipe(decoder);
+}
+
+function decoderOf(encoding: string | undefined) {
+  switch (encoding) {
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip();
+    case 'deflate':
+      return createInflate();
+    case 'br':
+      return createBrotliDecompress();
+    default:
+      return null;
+  }
+}
+
+function single(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

@@ -1,0 +1,27 @@
+import type { LightningDeal } from '../../operations/market/lightning-deal.ts';
+import type { Domain } from '../../operations/params/domain.ts';
+import type { CallContext, KeepaTransport } from './transport.ts';
+
+const LIST_COST = 500;
+
+/** The lightning deals of one ASIN, or, without one, of the whole site (10 to 20 MB). */
+export async function fetchLightningDeals(
+  keepa: KeepaTransport,
+  domain: Domain,
+  asin: string | undefined,
+  context: CallContext,
+): Promise<LightningDeal[]> {
+  const { lightningDeals } = await keepa.json(
+    {
+      path: 'lightningdeal',
+      params: asin === undefined ? { domain } : { domain, asin },
+      cost: asin === undefined ? LIST_COST : 1,
+    },
+    context,
+  );
+  return Array.isArray(lightningDeals) ? lightningDeals.filter(isDeal) : [];
+}
+
+function isDeal(value: unknown): value is LightningDeal {
+  return typeof value === 'object' && value !== null && typeof (value as LightningDeal).asin === 'string';
+}

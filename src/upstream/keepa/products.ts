@@ -1,0 +1,67 @@
+import pLimit from 'p-limit';
+import type { ProductOptions } from '../../operations/market/product.ts';
+import { normaliseProduct } from '../../products/normalise.ts';
+import type { Product } from '../../products/product.ts';
+import type { CallContext, KeepaCall, KeepaTransport } from './transport.ts';
+
+/** ASINs a call; fewer with offers, which upstream collects live, so that a call's time stays bounded. */
+const ASINS_PER_CALL = 100;
+const ASINS_PER_OFFERS_CALL = 20;
+
+const CALLS_AT_ONCE = 4;
+
+/**
+ * Products by ASIN, with csv and stats brought to their full number of series. Those upstream has nothing for are
+ * absent.
+ */
+export async function fetchProducts(
+  keepa: KeepaTransport,
+  asins: readonly string[],
+  options: ProductOptions & { update?: number | undefined },
+  context: CallContext,
+): Promise<Map<string, Product>> {
+  const size = options.offers > 0 ? ASINS_PER_OFFERS_CALL : ASINS_PER_CALL;
+  const chunks = Array.from({ length: Math.ceil(asins.length / size) }, (_, i) => asins.slice(i * size, (i + 1) * size));
+  const limit = pLimit(CALLS_AT_ONCE);
+  const answers = await Promise.all(
+    chunks.map((chunk) => limit(() => keepa.json(productCall(chunk, options), context))),
+  );
+  const found = new Map<string, Product>();
+  for (const { products } of answers) {
+    for (const product of Array.isArray(products) ? products : []) {
+      if (isProduct(product)) found.set(product.asin, normaliseProduct(product));
+    }
+  }
+  return found;
+}
+
+function productCall(asins: readonly string[], options: ProductOptions & { update?: number | undefined }): KeepaCall {
+  const { domain, stats, history, offers, rating, buybox, stock, update } = options;
+  return {
+    path: 'product',
+    params: {
+      domain,
+      asin: asins.join(','),
+      stats,
+      history: Number(history),
+      ...(offers > 0 ? { offers } : {}),
+      ...(rating ? { rating: 1 } : {}),
+      ...(buybox ? { buybox: 1 } : {}),
+      ...(stock ? { stock: 1 } : {}),
+      // Anything but a forced refresh is upstream's default policy: one hour, as fresh as our own cache.
+      ...(update === 0 ? { update } : {}),
+    },
+    cost: asins.length * costOf(options),
+  };
+}
+
+/** What one product will probably cost: offers 6 for each page of ten, the rest as listed by the provider. */
+function costOf({ offers, rating, buybox, stock, update }: ProductOptions & { update?: number | undefined }): number {
+  const extras = Number(rating) + (stock ? 2 : 0) + Number(update === 0);
+  if (offers > 0) return 6 * Math.ceil(offers / 10) + extras;
+  return 1 + (buybox ? 2 : 0) + extras;
+}
+
+function isProduct(value: unknown): value is Product {
+  return typeof value === 'object' && value !== null && typeof (value as Product).asin === 'string';
+}

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { type Clock, sleep } from '../clock.ts';
+import { SoukError } from '../errors.ts';
+
+/** What an answer of the provider tells about the operator's tokens. */
+export interface TokenReading {
+  tokensLeft: number;
+  /** Tokens a minute. */
+  refillRate: number;
+  /** Milliseconds until the next refill. */
+  refillIn: number;
+  /** The provider's clock, Unix milliseconds: of two readings the later one holds. */
+  timestamp: number;
+}
+
+/** Tokens taken for a call that is under way. */
+export interface TokenLease {
+  /** Ends the call: with what the answer said of the bucket, or with what the call has cost where it said nothing. */
+  settle(outcome: TokenReading | { spent: number }): Promise<void>;
+}
+
+/**
+ * The operator's tokens at one provider, shared by all workers through Redis. A call takes what it will probably cost
+ * before it is sent; every answer corrects the balance. While it is empty calls wait instead of failing.
+ */
+export interface TokenBucket {
+  /**
+   * Waits until the call may be sent.
+   * @param background true leaves a reserve for calls that somebody waits for.
+   * @throws SoukError BUSY when that will not be before `deadlineAt`; the signal's reason when it aborts.
+   */
+  take(cost: number, options: { signal: AbortSignal; deadlineAt: number; background: boolean }): Promise<TokenLease>;
+}
+
+/** Of the bucket's capacity, what only interactive calls may use. */
+const RESERVED_SHARE = 0.1;
+
+/** A call that never ended is forgotten after this time. */
+const LEASE_MS = 180_000;
+
+/** Unused tokens are kept for an hour. */
+const CAPACITY_MINUTES = 60;
+
+/**
+ * The bucket is a hash: left, rate, refillAt (Unix milliseconds of the next refill) and stamp (the provider's time of
+ * the reading). What calls under way will probably cost is a second key, a sorted set of "id:cost" by expiry, so that a
+ * worker that dies gives it back. Without any reading the first call is let through, to learn.
+ */
+const COMMON = `
+  local now = tonumber(ARGV[1])
+  local function underWay()
+    redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+    local sum, members = 0, redis.call('ZRANGE', KEYS[2], 0, -1)
+    for _, member in ipairs(members) do sum = sum + tonumber(string.match(member, ':(.*)$')) end
+    return sum, #members
+  end`;
+
+const TAKE = `${COMMON}
+  local id, cost, background = ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1'
+  local taken, calls = underWay()
+  local state = redis.call('HMGET', KEYS[1], 'left', 'rate', 'refillAt')
+  if not state[1] then
+    if calls > 0 then return 100 end
+  else
+    local left, rate, refillAt = tonumber(state[1]), tonumber(state[2]), tonumber(state[3])
+    if now >= refillAt then
+      local ticks = 1 + math.floor((now - refillAt) / 60000)
+      left = math.min(left + ticks * rate, rate * ${CAPACITY_MINUTES})
+      refillAt = refillAt + ticks * 60000
+      redis.call('HSET', KEYS[1], 'left', left, 'refillAt', refillAt)
+    end
+    local floor = background and rate * ${CAPACITY_MINUTES} * ${RESERVED_SHARE} or 0
+    local free = left - taken
+    if free <= floor then
+      local ticks = math.ceil((floor + 1 - free) / rate)
+      return math.max(refillAt - now, 1) + (ticks - 1) * 60000
+    end
+  end
+  redis.call('ZADD', KEYS[2], now + ${LEASE_MS}, id .. ':' .. cost)
+  redis.call('PEXPIRE', KEYS[2], ${LEASE_MS})
+  return 0`;
+
+const SETTLE = `${COMMON}
+  redis.call('ZREM', KEYS[2], ARGV[2])
+  if ARGV[4] == '' then
+    if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HINCRBYFLOAT', KEYS[1], 'left', -tonumber(ARGV[3])) end
+    return
+  end
+  local stamp = tonumber(redis.call('HGET', KEYS[1], 'stamp') or '0')
+  if tonumber(ARGV[6]) < stamp then return end
+  redis.call('HSET', KEYS[1], 'left', ARGV[3], 'rate', ARGV[4], 'refillAt', now + tonumber(ARGV[5]), 'stamp', ARGV[6])
+  redis.call('PEXPIRE', KEYS[1], 7200000)`;
+
+/** @param key of the bucket; what is under way is kept beside it. */
+export function createTokenBucket(redis: Redis, key: string, clock: Clock): TokenBucket {
+  redis.defineCommand('soukTakeTokens', { numberOfKeys: 2, lua: TAKE });
+  redis.defineCommand('soukSettleTokens', { numberOfKeys: 2, lua: SETTLE });
+  const scripts = redis as unknown as {
+    soukTakeTokens(...args: (string | number)[]): Promise<number>;
+    soukSettleTokens(...args: (string | number)[]): Promise<unknown>;
+  };
+  const keys = [key, `${key}:under-way`] as const;
+  let lastId = 0;
+  const processId = randomUUID();
+
+  return {
+    async take(cost, { signal, deadlineAt, background }) {
+      lastId += 1;
+      const id = `${processId}-${lastId}`;
+      for (;;) {
+        const waitMs = await scripts.soukTakeTokens(...keys, clock.now(), id, cost, background ? 1 : 0);
+        if (waitMs === 0) break;
+        if (clock.now() + waitMs > deadlineAt) {
+          throw new SoukError('BUSY', {
+            message: 'The data provider allows no more calls before this one would have to be answered.',
+            retryAfterSeconds: Math.ceil(waitMs / 1000),
+          });
+        }
+        await sleep(clock, waitMs, signal);
+      }
+      return {
+        async settle(outcome) {
+          const values =
+            'spent' in outcome
+              ? [outcome.spent, '', '', '']
+              : [outcome.tokensLeft, outcome.refillRate, outcome.refillIn, outcome.timestamp];
+          await scripts.soukSettleTokens(...keys, clock.now(), `${id}:${cost}`, ...values);
+        },
+      };
+    },
+  };
+}

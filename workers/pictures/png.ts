@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto';
+import sharp from 'sharp';
+import { SoukError } from '../../src/errors.ts';
+import type { Logger } from '../../src/log.ts';
+
+/**
+ * A picture that is certainly a whole PNG of the size asked for, re-encoded with a palette where that is smaller: charts have
+ * few colours, so it usually is by far.
+ * @throws SoukError UPSTREAM_ERROR when it is anything else.
+ */
+export async function checkedPng(picture: Buffer, size: { width: number; height: number }, log: Logger): Promise<Buffer> {
+  const fault = await faultOf(picture, size);
+  if (fault) {
+    const errorId = randomUUID();
+    log.warn({ errorId, fault }, 'the data provider sent a bad picture');
+    throw new SoukError('UPSTREAM_ERROR', { metadata: { errorId } });
+  }
+  const smaller = await sharp(picture).png({ palette: true, colours: 64, effort: 1, dither: 0 }).toBuffer();
+  return smaller.length < picture.length ? smaller : picture;
+}
+
+async function faultOf(picture: Buffer, { width, height }: { width: number; height: number }): Promise<string | null> {
+  try {
+    const image = sharp(picture, { failOn: 'error', limitInputPixels: 4_000_000 });
+    const found = await image.metadata();
+    if (found.format !== 'png') return `format ${found.format}`;
+    if (found.width !== width || found.height !== height) {
+      return `size ${found.width}x${found.height} instead of ${width}x${height}`;
+    }
+    // Only decoding every pixel shows that the file is whole.
+    await image.stats();
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { type Job, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { reportAlive, reportGone, WORKER_LIFETIME_MS } from '../jobs/backlog.ts';
+import type { Payload } from '../jobs/payload.ts';
+import { POOLS, type PoolName } from '../jobs/pools.ts';
+import { type Clock, every, sleep } from '../src/clock.ts';
+import type { Logger } from '../src/log.ts';
+import type { RedisKeys } from '../src/redis-keys.ts';
+import type { createExecutor } from './executor.ts';
+
+/** The jobs of one pool, as far as this process does them. */
+export interface PoolWorker {
+  /** Takes no more jobs, lets those that run finish for a while, then hands them back. */
+  close(): Promise<void>;
+}
+
+/** How long running jobs are given when the process stops. */
+const GRACE_MS = 10_000;
+
+export async function openPoolWorker(deps: {
+  pool: PoolName;
+  /** For commands; the worker duplicates it for its blocking reads. */
+  redis: Redis;
+  keys: RedisKeys;
+  execute: ReturnType<typeof createExecutor>;
+  clock: Clock;
+  log: Logger;
+}): Promise<PoolWorker> {
+  const { pool, redis, keys, execute, clock, log } = deps;
+  const workerId = randomUUID();
+
+  // BullMQ hands over the signal only to a function that declares three parameters.
+  const process = async (job: Job<Payload>, _token: string | undefined, signal: AbortSignal | undefined) => {
+    const { callId, state, unitsCharged } = await execute({
+      pool,
+      data: job.data,
+      number: job.attemptsMade + 1,
+      signal: signal ?? new AbortController().signal,
+    });
+    return { callId, state, unitsCharged };
+  };
+  const worker = new Worker<Payload>(pool, process, {
+    connection: redis,
+    prefix: keys.queuePrefix(pool),
+    concurrency: POOLS[pool].concurrency,
+  });
+  worker.on('error', (error) => log.warn({ err: error, pool }, 'worker connection'));
+  worker.on('failed', (job, error) => log.warn({ err: error, pool, callId: job?.id }, 'job attempt failed'));
+  // Another worker will be given these jobs; settling is idempotent, but the upstream call need not be made twice.
+  worker.on('lockRenewalFailed', (jobIds) => {
+    for (const id of jobIds) worker.cancelJob(id, 'lock lost');
+  });
+  await worker.waitUntilReady();
+
+  const alive = () => reportAlive(redis, keys, pool, workerId, clock.now());
+  await alive();
+  const stopReporting = every(clock, WORKER_LIFETIME_MS / 5, () =>
+    alive().catch((error) => log.warn({ err: error, pool }, 'reporting failed')),
+  );
+
+  return {
+    async close() {
+      await stopReporting();
+      await reportGone(redis, keys, pool, workerId).catch(() => {});
+      const closed = worker.close();
+      const controller = new AbortController();
+      const graceOver = sleep(clock, GRACE_MS, controller.signal).then(
+        () => worker.cancelAllJobs('the worker stops'),
+        () => {},
+      );
+      await closed;
+      controller.abort();
+      await graceOver;
+    },
+  };
+}

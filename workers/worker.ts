@@ -1,0 +1,77 @@
+import type { PoolName } from '../jobs/pools.ts';
+import { closeQueues, openQueues } from '../jobs/queues.ts';
+import { reconcile, startReconciling } from '../jobs/reconcile.ts';
+import { createSettlements } from '../src/billing/settlement.ts';
+import type { Clock } from '../src/clock.ts';
+import { openDatabase } from '../src/db/pool.ts';
+import type { Logger } from '../src/log.ts';
+import { closeRedis, connectRedis } from '../src/redis.ts';
+import { redisKeys } from '../src/redis-keys.ts';
+import { createAnswerStore } from '../src/results/answer-store.ts';
+import { createSourceStore } from '../src/results/source-store.ts';
+import { createHttpClient } from '../src/upstream/http-client.ts';
+import { createKeepaTransport } from '../src/upstream/keepa/transport.ts';
+import { createTokenBucket } from '../src/upstream/token-bucket.ts';
+import { createExecutor } from './executor.ts';
+import { openPoolWorker } from './pool.ts';
+import { openSingleFlight } from './single-flight.ts';
+import { createSources } from './sources.ts';
+
+export interface WorkerSettings {
+  databaseUrl: string;
+  redisUrl: string;
+  redisNamespace: string;
+  keepaBaseUrl: string;
+  keepaKey: string;
+  pools: readonly PoolName[];
+}
+
+/** A worker: everything a process needs to do the jobs of some pools. */
+export interface SoukWorker {
+  /** One round of finishing what dead processes left; it also runs by itself every few seconds. */
+  reconcile(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Connects to everything and starts working. @throws when a store cannot be reached. */
+export async function openWorker(settings: WorkerSettings, clock: Clock, log: Logger): Promise<SoukWorker> {
+  const keys = redisKeys(settings.redisNamespace);
+  const database = openDatabase(settings.databaseUrl, log);
+  const redis = await connectRedis(settings.redisUrl, 'working', log);
+  const subscriber = await connectRedis(settings.redisUrl, 'listening', log);
+  const http = createHttpClient();
+
+  const queues = openQueues(redis, keys, log);
+  const settlements = createSettlements(database, clock.now);
+  const flights = await openSingleFlight({ redis, subscriber, keys, clock, log });
+  const tokens = createTokenBucket(redis, keys.tokens('keepa'), clock);
+  const { keepaBaseUrl: baseUrl, keepaKey: key } = settings;
+  const execute = createExecutor({
+    redis,
+    keys,
+    sources: createSources(createSourceStore(redis, keys), flights, clock),
+    answers: createAnswerStore(redis, keys),
+    settlements,
+    upstream: { keepa: createKeepaTransport({ baseUrl, key, http, tokens, clock, log }) },
+    clock,
+    log,
+  });
+  const pools = await Promise.all(
+    settings.pools.map((pool) => openPoolWorker({ pool, redis, keys, execute, clock, log })),
+  );
+  const reconciling = { database, redis, keys, queues, settlements, clock, log };
+  const stopReconciling = startReconciling(reconciling);
+
+  return {
+    reconcile: () => reconcile(reconciling),
+    async close() {
+      await stopReconciling();
+      await Promise.all(pools.map((pool) => pool.close()));
+      await flights.close();
+      await closeQueues(queues);
+      await closeRedis(redis, subscriber);
+      await database.end();
+      await http.close();
+    },
+  };
+}
