@@ -75,7 +75,13 @@ export async function openBacklog(deps: {
 }
 
 /** A worker process's sign of life in a pool, to be repeated well within WORKER_LIFETIME_MS. */
-export async function reportAlive(redis: Redis, keys: RedisKeys, pool: PoolName, workerId: string, now: number): Promise<void> {
+export async function reportAlive(
+  redis: Redis,
+  keys: RedisKeys,
+  pool: PoolName,
+  workerId: string,
+  now: number,
+): Promise<void> {
   await redis
     .multi()
     .zadd(keys.workers(pool), now, workerId)
@@ -85,6 +91,11 @@ export async function reportAlive(redis: Redis, keys: RedisKeys, pool: PoolName,
 }
 
 /** A worker process leaves: calls are no longer counted on it. */
-export async function reportGone(redis: Redis, keys: RedisKeys, pool: PoolName, workerId: string): Promise<void> {
+export async function reportGone(
+  redis: Redis,
+  keys: RedisKeys,
+  pool: PoolName,
+  workerId: string,
+): Promise<void> {
   await redis.zrem(keys.workers(pool), workerId);
 }

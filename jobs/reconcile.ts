@@ -22,7 +22,15 @@ export interface ReconcileDeps {
 }
 
 /** Finishes what dead processes left: puts lost jobs back, and releases calls whose deadline is over. */
-export async function reconcile({ database, redis, keys, queues, settlements, clock, log }: ReconcileDeps): Promise<void> {
+export async function reconcile({
+  database,
+  redis,
+  keys,
+  queues,
+  settlements,
+  clock,
+  log,
+}: ReconcileDeps): Promise<void> {
   await requeueLostJobs(database, queues, clock.now());
   for (const { callId, accountId, pool, error } of await releaseOverdue(database, settlements, clock.now())) {
     log.warn({ callId, accountId }, 'released a call that nobody finished');

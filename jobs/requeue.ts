@@ -15,6 +15,14 @@ const BATCH = 500;
 export async function requeueLostJobs(database: Database, queues: Queues, now: number): Promise<void> {
   for (const call of await findWaitingCalls(database, now - SETTLED_IN_MS, now, BATCH)) {
     const { callId, accountId, operation, input, unitsReserved, deadlineAt } = call;
-    await addJob(queues, call.pool, { version: 1, callId, accountId, operation, input, unitsReserved, deadlineAt });
+    await addJob(queues, call.pool, {
+      version: 1,
+      callId,
+      accountId,
+      operation,
+      input,
+      unitsReserved,
+      deadlineAt,
+    });
   }
 }

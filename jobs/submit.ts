@@ -26,8 +26,22 @@ export interface Order {
 /** What became of an order. Units were reserved or charged unless it was joined. */
 export type Submission =
   | { kind: 'cached'; accountId: number; callId: string; answer: Answer; rate: MinuteRate }
-  | { kind: 'started'; accountId: number; callId: string; pool: PoolName; rate: MinuteRate; enqueue(): Promise<void> }
-  | { kind: 'joined'; accountId: number; callId: string; pool: PoolName; finished: boolean; answerRef: string | null };
+  | {
+      kind: 'started';
+      accountId: number;
+      callId: string;
+      pool: PoolName;
+      rate: MinuteRate;
+      enqueue(): Promise<void>;
+    }
+  | {
+      kind: 'joined';
+      accountId: number;
+      callId: string;
+      pool: PoolName;
+      finished: boolean;
+      answerRef: string | null;
+    };
 
 export interface SubmitDeps {
   database: Database;
@@ -69,7 +83,8 @@ export async function submit(deps: SubmitDeps, order: Order): Promise<Submission
 
   const callId = uuid();
   const now = clock.now();
-  const answerRef = shared && (order.async ? OWN_ANSWER : sharedAnswerRef(presentationId, shared.meta.version));
+  const answerRef =
+    shared && (order.async ? OWN_ANSWER : sharedAnswerRef(presentationId, shared.meta.version));
   const deadlineAt = now + POOLS[pool].timeoutMs + allowanceMs(order.async);
   const admission = await admissions.admit({
     keyHash,
@@ -86,7 +101,14 @@ export async function submit(deps: SubmitDeps, order: Order): Promise<Submission
 
   if (admission.kind === 'joined') {
     if (order.async) await answers.keep(admission.callId);
-    return { kind: 'joined', accountId, callId: admission.callId, pool, finished: admission.finished, answerRef: admission.answer };
+    return {
+      kind: 'joined',
+      accountId,
+      callId: admission.callId,
+      pool,
+      finished: admission.finished,
+      answerRef: admission.answer,
+    };
   }
   if (order.async) await answers.keep(callId);
   if (shared) {
@@ -94,7 +116,15 @@ export async function submit(deps: SubmitDeps, order: Order): Promise<Submission
     return { kind: 'cached', accountId, callId, answer: shared, rate: admission.rate };
   }
   const unitsReserved = operation.price.quote(input);
-  const payload: Payload = { version: 1, callId, accountId, operation: operation.name, input, unitsReserved, deadlineAt };
+  const payload: Payload = {
+    version: 1,
+    callId,
+    accountId,
+    operation: operation.name,
+    input,
+    unitsReserved,
+    deadlineAt,
+  };
   return {
     kind: 'started',
     accountId,
@@ -114,7 +144,15 @@ export async function enqueueAgain(
   const pool = operation.queue(input);
   const deadlineAt = clock.now() + POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS;
   const unitsReserved = operation.price.quote(input);
-  await addJob(queues, pool, { version: 1, callId, accountId, operation: operation.name, input, unitsReserved, deadlineAt });
+  await addJob(queues, pool, {
+    version: 1,
+    callId,
+    accountId,
+    operation: operation.name,
+    input,
+    unitsReserved,
+    deadlineAt,
+  });
 }
 
 /**
@@ -135,14 +173,30 @@ async function enqueue({ queues, settlements }: SubmitDeps, pool: PoolName, payl
   try {
     await addJob(queues, pool, payload);
   } catch (cause) {
-    const error = new SoukError('BUSY', { message: 'The job queue cannot be reached.', retryAfterSeconds: 5, cause });
+    const error = new SoukError('BUSY', {
+      message: 'The job queue cannot be reached.',
+      retryAfterSeconds: 5,
+      cause,
+    });
     const { accountId, callId } = payload;
-    await settlements.end({ accountId, callId, units: 0, answer: null, error: toRecord(error), startedAt: null, attempts: 0 });
+    await settlements.end({
+      accountId,
+      callId,
+      units: 0,
+      answer: null,
+      error: toRecord(error),
+      startedAt: null,
+      attempts: 0,
+    });
     throw error;
   }
 }
 
-async function findFresh(answers: AnswerStore, presentationId: string, fetchedAfter: number): Promise<Answer | null> {
+async function findFresh(
+  answers: AnswerStore,
+  presentationId: string,
+  fetchedAfter: number,
+): Promise<Answer | null> {
   const found = await answers.findShared(presentationId);
   if (!found || found.meta.fetchedAt <= fetchedAfter) return null;
   const body = found.body ?? (await answers.loadSharedBody(presentationId, found.meta));

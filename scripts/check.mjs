@@ -9,17 +9,21 @@ const CHECKS = {
   types: ['tsc', '--project', '.'],
 };
 
+/** How many checks passed and failed. */
 export function check() {
-  let passed = true;
+  const counts = { passed: 0, failed: 0 };
   for (const [name, [tool, ...args]] of Object.entries(CHECKS)) {
-    const { status } = spawnSync(join(root, 'node_modules', '.bin', tool), args, { cwd: root, stdio: 'inherit' });
+    const { status } = spawnSync(join(root, 'node_modules', '.bin', tool), args, {
+      cwd: root,
+      stdio: 'inherit',
+    });
     console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name}`);
-    passed &&= status === 0;
+    counts[status === 0 ? 'passed' : 'failed'] += 1;
   }
-  return passed;
+  return counts;
 }
 
 if (process.argv[1]?.endsWith('check.mjs')) {
   ensureInstalled();
-  process.exit(check() ? 0 : 1);
+  process.exit(check().failed === 0 ? 0 : 1);
 }

@@ -39,6 +39,11 @@ export function buildApp(gateway: Gateway): FastifyInstance {
     clientErrorHandler: refuseMalformedRequest,
   });
   app.removeContentTypeParser('text/plain');
+  app.decorateRequest('startedAt', 0);
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.startedAt = performance.now();
+    done();
+  });
   registerErrorReplies(app, { now: clock.now, log });
   refusingOtherMethods(app, () => {
     registerOperations(app, gateway);
@@ -49,7 +54,10 @@ export function buildApp(gateway: Gateway): FastifyInstance {
   if (log.isLevelEnabled('debug')) {
     app.addHook('onResponse', async (request, reply) => {
       const { method, url, id: requestId } = request;
-      log.debug({ requestId, method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
+      log.debug(
+        { requestId, method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) },
+        'request',
+      );
     });
   }
   return app;
@@ -60,7 +68,9 @@ function refuseMalformedRequest(error: NodeJS.ErrnoException, socket: Socket): v
   if (error.code === 'ECONNRESET' || !socket.writable) return;
   const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
   const refusal = tooLarge
-    ? new SoukError('PAYLOAD_TOO_LARGE', { message: `The address and headers are larger than ${HEADER_LIMIT_BYTES} bytes.` })
+    ? new SoukError('PAYLOAD_TOO_LARGE', {
+        message: `The address and headers are larger than ${HEADER_LIMIT_BYTES} bytes.`,
+      })
     : new SoukError('VALIDATION_FAILED', { message: 'This is not a well-formed HTTP request.' });
   const body = errorBody(refusal);
   const status = tooLarge ? '413 Payload Too Large' : '400 Bad Request';

@@ -5,8 +5,15 @@ const DAILY_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const address = (scheme: RegExp, example: string) =>
-  z.string().refine((value) => URL.canParse(value) && scheme.test(new URL(value).protocol), `must be an address such as ${example}`);
-const webAddress = address(/^https?:$/, 'https://example.com').transform((value) => value.replace(/\/+$/, ''));
+  z
+    .string()
+    .refine(
+      (value) => URL.canParse(value) && scheme.test(new URL(value).protocol),
+      `must be an address such as ${example}`,
+    );
+const webAddress = address(/^https?:$/, 'https://example.com').transform((value) =>
+  value.replace(/\/+$/, ''),
+);
 
 /**
  * Every setting, with its meaning and default. README.md lists them; a test holds the two equal.
@@ -26,10 +33,20 @@ const settings = {
     .regex(/^[a-z0-9-]+$/, 'must be lower-case letters, digits and hyphens')
     .default('souk')
     .describe('First part of every Redis key, so that several installations can share one Redis'),
-  SOUK_DATA_DIR: z.string().default('.souk').describe('Folder of the embedded services and of what `npm start` remembers'),
-  KEEPA_API_KEY: z.string().optional().describe("The operator's key for the product data provider; unset: the demo provider"),
-  KEEPA_BASE_URL: webAddress.default('https://api.keepa.com').describe('Address of the product data provider'),
-  CHART_SITE_URL: webAddress.default('https://charts.example.com').describe('Site that shows price-chart pages, used in links'),
+  SOUK_DATA_DIR: z
+    .string()
+    .default('.souk')
+    .describe('Folder of the embedded services and of what `npm start` remembers'),
+  KEEPA_API_KEY: z
+    .string()
+    .optional()
+    .describe("The operator's key for the product data provider; unset: the demo provider"),
+  KEEPA_BASE_URL: webAddress
+    .default('https://api.keepa.com')
+    .describe('Address of the product data provider'),
+  CHART_SITE_URL: webAddress
+    .default('https://charts.example.com')
+    .describe('Site that shows price-chart pages, used in links'),
   IMAGE_CDN_URL: webAddress.default('https://m.media-amazon.com').describe('Image host, used in links'),
   OFF_PEAK_WINDOW: z
     .string()
@@ -52,7 +69,9 @@ const settings = {
     .string()
     .default(POOL_NAMES.join(','))
     .transform((value) => value.split(',').map((name) => name.trim()))
-    .pipe(z.array(z.enum(POOL_NAMES, `must be a comma-separated list of ${POOL_NAMES.join(', ')}`)).nonempty())
+    .pipe(
+      z.array(z.enum(POOL_NAMES, `must be a comma-separated list of ${POOL_NAMES.join(', ')}`)).nonempty(),
+    )
     .describe('Pools this worker process serves'),
 } as const;
 
@@ -66,7 +85,9 @@ export class ConfigError extends Error {}
 
 /** Reads the settings from environment variables. @throws ConfigError naming every bad one. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''));
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
+  );
   const result = schema.safeParse(given);
   if (result.success) return result.data;
   const faults = result.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`);
@@ -80,7 +101,9 @@ export function requireSettings<Name extends SettingName>(
 ): Config & { [N in Name]-?: NonNullable<Config[N]> } {
   const missing = names.filter((name) => config[name] === undefined);
   if (missing.length === 0) return config as Config & { [N in Name]-?: NonNullable<Config[N]> };
-  throw new ConfigError(`Not set: ${missing.join(', ')}. For a trial, \`npm start\` provides what is missing.`);
+  throw new ConfigError(
+    `Not set: ${missing.join(', ')}. For a trial, \`npm start\` provides what is missing.`,
+  );
 }
 
 /** Name, meaning and default of each setting, for the documentation. */

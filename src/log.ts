@@ -17,7 +17,15 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: {
-      paths: ['req.headers', '*.headers.authorization', '*.headers["x-api-key"]', 'key', '*.key', 'apiKey', '*.apiKey'],
+      paths: [
+        'req.headers',
+        '*.headers.authorization',
+        '*.headers["x-api-key"]',
+        'key',
+        '*.key',
+        'apiKey',
+        '*.apiKey',
+      ],
       censor: '***',
     },
     hooks: { streamWrite: maskSecrets },

@@ -30,7 +30,8 @@ async function listen(gateway: RunningGateway, host: string, port: number): Prom
   } catch (error) {
     await gateway.close();
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE') throw new ConfigError(`PORT ${port} is in use on ${host}; set PORT to another.`);
+    if (code === 'EADDRINUSE')
+      throw new ConfigError(`PORT ${port} is in use on ${host}; set PORT to another.`);
     throw new ConfigError(`HOST ${host} and PORT ${port} cannot be listened on: ${message}.`);
   }
 }

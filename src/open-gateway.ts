@@ -31,7 +31,11 @@ export interface RunningGateway {
 }
 
 /** Connects a gateway to its stores; it does not listen yet. @throws when a store cannot be reached. */
-export async function openGateway(settings: GatewaySettings, clock: Clock, log: Logger): Promise<RunningGateway> {
+export async function openGateway(
+  settings: GatewaySettings,
+  clock: Clock,
+  log: Logger,
+): Promise<RunningGateway> {
   const keys = redisKeys(settings.redisNamespace);
   const database = openDatabase(settings.databaseUrl, log);
   const redis = await connectRedis(settings.redisUrl, 'serving', log);

@@ -22,7 +22,9 @@ export async function connectRedis(
     connectionName: `souk-${purpose}`,
     connectTimeout: 5_000,
     retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
-    ...(purpose === 'serving' ? { enableOfflineQueue: false, maxRetriesPerRequest: 1 } : { maxRetriesPerRequest: null }),
+    ...(purpose === 'serving'
+      ? { enableOfflineQueue: false, maxRetriesPerRequest: 1 }
+      : { maxRetriesPerRequest: null }),
   });
   redis.on('error', (error) => {
     log.warn({ err: error, purpose }, 'Redis connection');

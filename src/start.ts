@@ -30,7 +30,9 @@ async function start(): Promise<void> {
   await migrate(databaseUrl);
 
   const isDemo = config.KEEPA_API_KEY === undefined;
-  const keepa = isDemo ? await demoProvider(dataDir) : { url: config.KEEPA_BASE_URL, key: config.KEEPA_API_KEY ?? '' };
+  const keepa = isDemo
+    ? await demoProvider(dataDir)
+    : { url: config.KEEPA_BASE_URL, key: config.KEEPA_API_KEY ?? '' };
   await checkKeepa(keepa.url, keepa.key);
 
   const env = {
@@ -49,7 +51,9 @@ async function start(): Promise<void> {
   if (!isDemo) return;
   const key = await demoKey(databaseUrl, dataDir);
   say(`Demo key: ${key}`);
-  say(`Try: curl -H "X-API-Key: ${key}" "${address}/api/market/product?country=us&asins=B08N5WRWNX&detailLevel=summary"`);
+  say(
+    `Try: curl -H "X-API-Key: ${key}" "${address}/api/market/product?country=us&asins=B08N5WRWNX&detailLevel=summary"`,
+  );
 }
 
 async function embeddedPostgres(dataDir: string): Promise<string> {

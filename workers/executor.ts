@@ -52,7 +52,11 @@ export function createExecutor(deps: ExecutorDeps): (attempt: Attempt) => Promis
   return async ({ pool, data, number, signal }) => {
     const payload = payloadSchema.parse(data);
     const startedAt = clock.now();
-    const deadline = deadlineSignal(clock, Math.min(startedAt + POOLS[pool].timeoutMs, payload.deadlineAt), signal);
+    const deadline = deadlineSignal(
+      clock,
+      Math.min(startedAt + POOLS[pool].timeoutMs, payload.deadlineAt),
+      signal,
+    );
     const jobLog = log.child({ callId: payload.callId, operation: payload.operation });
     let result: { units: number } | SoukError;
     try {
@@ -98,7 +102,8 @@ async function produceAnswer(
   log: Logger,
 ): Promise<{ units: number }> {
   const { clock, sources, answers, upstream } = deps;
-  if (signal.aborted) throw new SoukError('UPSTREAM_TIMEOUT', { message: 'The call waited too long for its turn.' });
+  if (signal.aborted)
+    throw new SoukError('UPSTREAM_TIMEOUT', { message: 'The call waited too long for its turn.' });
   const operation = operationOf(payload);
   const input = operation.params.parse(payload.input);
   const handler = HANDLERS[operation.name as QueuedName] as Handler<QueuedOperation>;
@@ -118,8 +123,18 @@ async function produceAnswer(
   const version = newVersion(fetchedAt);
   const answerWith = async (cached: boolean): Promise<Answer> => {
     const body = content.body(cached);
-    const { encoding, bytes } = content.compressible ? await pack(body, 6) : { encoding: 'identity' as const, bytes: body };
-    const meta = { version, contentType: content.contentType, encoding, size: body.length, fetchedAt, fromCache: cached, units };
+    const { encoding, bytes } = content.compressible
+      ? await pack(body, 6)
+      : { encoding: 'identity' as const, bytes: body };
+    const meta = {
+      version,
+      contentType: content.contentType,
+      encoding,
+      size: body.length,
+      fetchedAt,
+      fromCache: cached,
+      units,
+    };
     return { meta, body: bytes };
   };
   const own = await answerWith(fromCache);
@@ -128,7 +143,12 @@ async function produceAnswer(
   const freshForMs = fetchedAt + CACHE_LIFETIME_MS - clock.now();
   await Promise.all([
     answers.putOwn(payload.callId, own),
-    complete && answers.putShared(presentationIdOf(operation, input), fromCache ? own : await answerWith(true), freshForMs),
+    complete &&
+      answers.putShared(
+        presentationIdOf(operation, input),
+        fromCache ? own : await answerWith(true),
+        freshForMs,
+      ),
   ]);
   return { units };
 }
@@ -141,7 +161,12 @@ interface Content {
   body(fromCache: boolean): Buffer;
 }
 
-function present(operation: QueuedOperation, input: unknown, obtained: ReadonlyMap<string, Obtained>, now: number): Content {
+function present(
+  operation: QueuedOperation,
+  input: unknown,
+  obtained: ReadonlyMap<string, Obtained>,
+  now: number,
+): Content {
   const { respond, price } = operation;
   const units = price.quote(input);
   if (respond.type === 'png') {
@@ -158,7 +183,9 @@ function present(operation: QueuedOperation, input: unknown, obtained: ReadonlyM
     compressible: true,
     units: price.settle ? price.settle(input, presented) : units,
     body: (fromCache) =>
-      Buffer.from(`{"code":"0000","msg":"success","data":{"fromCache":${fromCache}${rest === '{}' ? '}' : `,${rest.slice(1)}`}${metadata}}`),
+      Buffer.from(
+        `{"code":"0000","msg":"success","data":{"fromCache":${fromCache}${rest === '{}' ? '}' : `,${rest.slice(1)}`}${metadata}}`,
+      ),
   };
 }
 
@@ -186,7 +213,8 @@ interface Deadline {
 /** A signal that aborts at a time of our clock, or with another signal. */
 function deadlineSignal(clock: Clock, deadlineAt: number, other: AbortSignal): Deadline {
   const controller = new AbortController();
-  const abort = (reason: unknown) => controller.abort(reason instanceof Error ? reason : new Error(String(reason)));
+  const abort = (reason: unknown) =>
+    controller.abort(reason instanceof Error ? reason : new Error(String(reason)));
   const onOther = () => abort(other.reason);
   const remainingMs = deadlineAt - clock.now();
   const expired = () => abort(new SoukError('UPSTREAM_TIMEOUT'));

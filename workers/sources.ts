@@ -109,7 +109,11 @@ class Obtaining {
         sources.map(async ({ key, identity }) => {
           const value = fetched.get(key) ?? null;
           if (value !== null) this.#obtained.set(key, { value, fetchedAt, fromCache: false });
-          await this.#store.put(identity, { value, fetchedAt }, value === null ? NOTHING_LIFETIME_MS : CACHE_LIFETIME_MS);
+          await this.#store.put(
+            identity,
+            { value, fetchedAt },
+            value === null ? NOTHING_LIFETIME_MS : CACHE_LIFETIME_MS,
+          );
         }),
       );
     } catch (error) {

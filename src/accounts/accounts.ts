@@ -1,7 +1,12 @@
 import type { Database } from '../db/pool.ts';
 
 /** Finds the account of an e-mail address, or creates it. @returns its id. */
-export async function ensureAccount(database: Database, email: string, name: string, now: number): Promise<number> {
+export async function ensureAccount(
+  database: Database,
+  email: string,
+  name: string,
+  now: number,
+): Promise<number> {
   const { rows } = await database.query<{ id: number }>(
     `insert into accounts (email, name, created_at) values ($1, $2, $3)
      on conflict (email) do update set email = excluded.email

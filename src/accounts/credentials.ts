@@ -24,7 +24,9 @@ export function credentialsOf(places: KeyPlaces): Buffer {
   }
   const hashes = given.map((key) => {
     if (typeof key === 'string' && isWellFormed(key.trim())) return hashKey(key.trim());
-    throw new SoukError('KEY_INVALID', { message: 'The API key is malformed: it is km_ followed by 32 letters or digits.' });
+    throw new SoukError('KEY_INVALID', {
+      message: 'The API key is malformed: it is km_ followed by 32 letters or digits.',
+    });
   });
   const [first, ...others] = hashes as [Buffer, ...Buffer[]];
   if (others.some((other) => !timingSafeEqual(first, other))) {

@@ -26,7 +26,14 @@ export async function ensureDemoAccount(database: Database, keyFile: string, now
       monthlyLimit: 1_000_000,
     });
     const [startsAt, endsAt] = [new Date(now), new Date(now + YEAR_MS)];
-    await grantSubscription(database, { accountId, wallet: 'general', planId, quantity: 1, startsAt, endsAt });
+    await grantSubscription(database, {
+      accountId,
+      wallet: 'general',
+      planId,
+      quantity: 1,
+      startsAt,
+      endsAt,
+    });
   }
   const known = (await readFile(keyFile, 'utf8').catch(() => '')).trim();
   if (isWellFormed(known) && (await isKeyOf(database, known, accountId))) return known;

@@ -31,11 +31,9 @@ export function keyPrefix(key: string): string {
 /** Gives an account a key. @returns the key, the only time it is seen. */
 export async function createKey(database: Database, accountId: number, now: number): Promise<string> {
   const key = newKey();
-  await database.query('insert into api_keys (hash, account_id, prefix, created_at) values ($1, $2, $3, $4)', [
-    hashKey(key),
-    accountId,
-    keyPrefix(key),
-    new Date(now),
-  ]);
+  await database.query(
+    'insert into api_keys (hash, account_id, prefix, created_at) values ($1, $2, $3, $4)',
+    [hashKey(key), accountId, keyPrefix(key), new Date(now)],
+  );
   return key;
 }

@@ -101,7 +101,12 @@ export function createAdmissions(database: Database, now: () => number, offPeak:
       const accountId = row.account_id ?? 0;
       switch (row.outcome) {
         case 'admitted':
-          return { kind: request.answer === null ? 'started' : 'cached', accountId, callId: row.call_id, rate: rateOf(row) };
+          return {
+            kind: request.answer === null ? 'started' : 'cached',
+            accountId,
+            callId: row.call_id,
+            rate: rateOf(row),
+          };
         case 'joined':
           return {
             kind: 'joined',
@@ -127,7 +132,8 @@ export function createAdmissions(database: Database, now: () => number, offPeak:
         answer: null,
         dry: true,
       });
-      if (row.outcome === 'admitted') return { admitted: true, wallet: row.wallet as Wallet, source: row.source };
+      if (row.outcome === 'admitted')
+        return { admitted: true, wallet: row.wallet as Wallet, source: row.source };
       const error = refusal(row, 1, now());
       if (error.kind === 'KEY_INVALID' || error.kind === 'KEY_FORBIDDEN') throw error;
       return { admitted: false, error };
@@ -152,7 +158,12 @@ function collapse(batch: readonly (CallRequest & { dry?: boolean })[]) {
 /** What the call after an admitted one gets when both are the same: it joins. Other outcomes hold for both. */
 function asRepetition(first: AdmissionRow, answer: string | null): AdmissionRow {
   if (first.outcome !== 'admitted') return first;
-  return { ...first, outcome: 'joined', joined_state: answer === null ? 'reserved' : 'settled', joined_answer: answer };
+  return {
+    ...first,
+    outcome: 'joined',
+    joined_state: answer === null ? 'reserved' : 'settled',
+    joined_answer: answer,
+  };
 }
 
 function rateOf(row: AdmissionRow): MinuteRate {

@@ -37,7 +37,7 @@ export async function hasOpenCall(database: Database, keyHash: Buffer, chargeId:
   const { rowCount } = await database.query({
     name: 'open-call',
     text: `select 1 from api_keys k
-      join calls c on c.account_id = k.account_id and c.charge_id = $2 and c.state = 'reserved'
+      join calls c on c.claim_key = souk_claim_key(k.account_id, $2) and c.state = 'reserved'
       where k.hash = $1`,
     values: [keyHash, Buffer.from(chargeId, 'hex')],
   });
@@ -45,7 +45,10 @@ export async function hasOpenCall(database: Database, keyHash: Buffer, chargeId:
 }
 
 /** The calls of several accounts at once; those that do not exist are left out. */
-export async function findCalls(database: Database, ids: readonly { accountId: number; callId: string }[]): Promise<Call[]> {
+export async function findCalls(
+  database: Database,
+  ids: readonly { accountId: number; callId: string }[],
+): Promise<Call[]> {
   const { rows } = await database.query<CallRow>({
     name: 'find-calls',
     text: `select c.* from unnest($1::bigint[], $2::uuid[]) as w (account_id, id)

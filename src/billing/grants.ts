@@ -27,7 +27,14 @@ export async function upsertPlan(database: Database, plan: Plan): Promise<number
 /** Gives an account a subscription. Two of one wallet must not overlap; that is for the caller to see to. */
 export async function grantSubscription(
   database: Database,
-  subscription: { accountId: number; wallet: Wallet; planId: number; quantity: number; startsAt: Date; endsAt: Date },
+  subscription: {
+    accountId: number;
+    wallet: Wallet;
+    planId: number;
+    quantity: number;
+    startsAt: Date;
+    endsAt: Date;
+  },
 ): Promise<void> {
   const { accountId, wallet, planId, quantity, startsAt, endsAt } = subscription;
   await database.query(

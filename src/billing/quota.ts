@@ -104,7 +104,10 @@ export async function quotaSnapshot(
     keyWarning: null,
     general: walletSnapshot('general'),
     off_peak: walletSnapshot('off_peak'),
-    packs: packsSnapshot(packs.rows.filter((row) => row.id !== null), offPeak),
+    packs: packsSnapshot(
+      packs.rows.filter((row) => row.id !== null),
+      offPeak,
+    ),
   };
 }
 

@@ -13,8 +13,14 @@ const BATCH = 500;
  * number of processes at once, because a call ends only once.
  * @returns the calls this run has released.
  */
-export async function releaseOverdue(database: Database, settlements: Settlements, now: number): Promise<Call[]> {
-  const error = toRecord(new SoukError('UPSTREAM_TIMEOUT', { message: 'The call was not answered by its deadline.' }));
+export async function releaseOverdue(
+  database: Database,
+  settlements: Settlements,
+  now: number,
+): Promise<Call[]> {
+  const error = toRecord(
+    new SoukError('UPSTREAM_TIMEOUT', { message: 'The call was not answered by its deadline.' }),
+  );
   const released: Call[] = [];
   for (;;) {
     const overdue = await findOverdueCalls(database, now - RECONCILE_GRACE_MS, BATCH);

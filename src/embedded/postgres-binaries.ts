@@ -49,7 +49,9 @@ function ignoreExisting(error: NodeJS.ErrnoException): void {
 
 async function fromDebian(): Promise<string | null> {
   const versions = await readdir(DEBIAN_FOLDER).catch(() => []);
-  const newestFirst = versions.filter((version) => Number(version) >= 14).sort((a, b) => Number(b) - Number(a));
+  const newestFirst = versions
+    .filter((version) => Number(version) >= 14)
+    .sort((a, b) => Number(b) - Number(a));
   for (const version of newestFirst) {
     const bin = join(DEBIAN_FOLDER, version, 'bin');
     if ((await isExecutable(join(bin, 'postgres'))) && (await isExecutable(join(bin, 'initdb')))) return bin;

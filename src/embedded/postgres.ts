@@ -20,7 +20,10 @@ export interface EmbeddedPostgres {
  * Starts a private PostgreSQL with its data in `folder`, creating it the first time.
  * @param options.durable false switches off fsync: for tests, whose data nobody mourns.
  */
-export async function startPostgres(folder: string, options: { durable: boolean }): Promise<EmbeddedPostgres> {
+export async function startPostgres(
+  folder: string,
+  options: { durable: boolean },
+): Promise<EmbeddedPostgres> {
   const bin = await postgresBinaries();
   await mkdir(folder, { recursive: true, mode: 0o755 });
   const dataDir = join(folder, 'data');

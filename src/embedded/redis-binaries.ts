@@ -29,7 +29,9 @@ async function checked(binary: RedisBinary): Promise<RedisBinary> {
   const { stdout } = await run(binary.command, ['--version'], { env: binary.env });
   const [major = 0, minor = 0] = /v=(\d+)\.(\d+)/.exec(stdout)?.slice(1).map(Number) ?? [];
   if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
-    throw new Error(`${binary.command} is version ${major}.${minor}; Souk needs Redis ${OLDEST.join('.')} or later.`);
+    throw new Error(
+      `${binary.command} is version ${major}.${minor}; Souk needs Redis ${OLDEST.join('.')} or later.`,
+    );
   }
   return binary;
 }
@@ -44,7 +46,8 @@ async function ownCopy(root: string): Promise<RedisBinary | null> {
 
 /** Debian's packages, fetched with apt's state in a private folder: no root, no change to the machine. */
 async function download(root: string): Promise<RedisBinary> {
-  if (!(await hasCommand('apt-get')) || !(await hasCommand('dpkg'))) throw none('this is not a Debian system');
+  if (!(await hasCommand('apt-get')) || !(await hasCommand('dpkg')))
+    throw none('this is not a Debian system');
   const work = `${root}.download`;
   await rm(work, { recursive: true, force: true });
   await Promise.all(
@@ -63,7 +66,11 @@ async function download(root: string): Promise<RedisBinary> {
   try {
     await run('apt-get', [...apt, 'update', '-qq'], inDebs);
     // The server itself is in redis-tools; redis-server brings the link with its name.
-    await run('apt-get', [...apt, 'download', '-qq', 'redis-server', 'redis-tools', 'libjemalloc2', 'liblzf1'], inDebs);
+    await run(
+      'apt-get',
+      [...apt, 'download', '-qq', 'redis-server', 'redis-tools', 'libjemalloc2', 'liblzf1'],
+      inDebs,
+    );
     for (const deb of await readdir(inDebs.cwd)) {
       await run('dpkg', ['-x', join(inDebs.cwd, deb), join(work, 'root')]);
     }

@@ -56,7 +56,9 @@ export async function startRedis(
     await waitUntilReady(server, () => ping(url));
   } catch (error) {
     await server.stop('SIGTERM');
-    throw new Error(`The embedded Redis did not start (${(error as Error).message}); see ${folder}/redis.log`);
+    throw new Error(
+      `The embedded Redis did not start (${(error as Error).message}); see ${folder}/redis.log`,
+    );
   }
   return { url, ended: server.ended, stop: () => server.stop('SIGTERM') };
 }

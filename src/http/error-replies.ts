@@ -9,7 +9,8 @@ export function registerErrorReplies(app: FastifyInstance, deps: { now: () => nu
 
   app.setErrorHandler((error: FastifyError | SoukError | Error, request, reply) => {
     const known = error instanceof SoukError ? error : fromFramework(error, request);
-    if (known.kind === 'INTERNAL') log.error({ err: error, requestId: request.id, route: request.routeOptions.url }, 'request failed');
+    if (known.kind === 'INTERNAL')
+      log.error({ err: error, requestId: request.id, route: request.routeOptions.url }, 'request failed');
     return sendError(reply, known, now());
   });
 
@@ -28,7 +29,10 @@ function fromFramework(error: FastifyError | Error, request: FastifyRequest): So
   }
   if (statusCode >= 400 && statusCode < 500) {
     const message = `body: is not valid JSON (${error.message})`;
-    return new SoukError('VALIDATION_FAILED', { message, metadata: { errors: [{ parameter: 'body', problem: 'is not valid JSON' }] } });
+    return new SoukError('VALIDATION_FAILED', {
+      message,
+      metadata: { errors: [{ parameter: 'body', problem: 'is not valid JSON' }] },
+    });
   }
   return new SoukError('INTERNAL', { cause: error });
 }

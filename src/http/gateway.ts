@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import type { CompletionMap } from '../../jobs/wait.ts';
 import type { SubmitDeps } from '../../jobs/submit.ts';
+import type { CompletionMap } from '../../jobs/wait.ts';
 import type { Authentication } from '../accounts/authentication.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import type { Logger } from '../log.ts';

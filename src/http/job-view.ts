@@ -29,7 +29,8 @@ export function jobLinks(callId: string) {
 
 /** What is known of a call as a job; for one that has not ended, its queue is asked. */
 export async function jobView(call: Call, queues: Queues): Promise<JobView> {
-  const { startedAt, attempts, state } = call.state === 'reserved' ? await progressOf(call, queues) : ended(call);
+  const { startedAt, attempts, state } =
+    call.state === 'reserved' ? await progressOf(call, queues) : ended(call);
   return {
     jobId: call.callId,
     operation: call.operation,

@@ -27,7 +27,11 @@ export function registerJobs(app: FastifyInstance, gateway: Gateway): void {
     const answer = await gateway.answers.load(call.callId, call.answer ?? OWN_ANSWER);
     if (answer) {
       const { fromCache } = answer.meta;
-      const facts = { unitsConsumed: call.unitsCharged, jobId: call.callId, cache: fromCache ? 'HIT' : 'MISS' } as const;
+      const facts = {
+        unitsConsumed: call.unitsCharged,
+        jobId: call.callId,
+        cache: fromCache ? 'HIT' : 'MISS',
+      } as const;
       return sendAnswer(reply, answer, facts, gateway.clock.now());
     }
     return makeAgain(gateway, reply, call);
@@ -50,7 +54,12 @@ async function awaitedCall(gateway: Gateway, request: FastifyRequest): Promise<C
   return call;
 }
 
-async function sendJob(gateway: Gateway, reply: FastifyReply, call: Call, pendingStatus: 200 | 202): Promise<FastifyReply> {
+async function sendJob(
+  gateway: Gateway,
+  reply: FastifyReply,
+  call: Call,
+  pendingStatus: 200 | 202,
+): Promise<FastifyReply> {
   if (call.state === 'reserved') reply.header('retry-after', PENDING_RETRY_SECONDS);
   const data = await jobView(call, gateway.queues);
   const facts = { unitsConsumed: 0, jobId: call.callId };
@@ -60,7 +69,8 @@ async function sendJob(gateway: Gateway, reply: FastifyReply, call: Call, pendin
 /** A paid answer that the store has lost is made again, for nothing. */
 async function makeAgain(gateway: Gateway, reply: FastifyReply, call: Call): Promise<FastifyReply> {
   const operation = queuedOperation(call.operation);
-  if (!operation || call.input === null || !canBeMadeAgain(call, gateway.clock.now())) throw new SoukError('JOB_NOT_FOUND');
+  if (!operation || call.input === null || !canBeMadeAgain(call, gateway.clock.now()))
+    throw new SoukError('JOB_NOT_FOUND');
   await gateway.answers.keep(call.callId);
   await enqueueAgain(gateway, operation, call);
   return sendJob(gateway, reply, call, 202);

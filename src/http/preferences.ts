@@ -13,16 +13,28 @@ export interface Preference {
 }
 
 /** Reads `Prefer: respond-async` and `Prefer: wait=N` (RFC 7240, seconds), and `?async=1`. @throws SoukError VALIDATION_FAILED. */
-export function preferenceOf(prefer: string | string[] | undefined, asyncParameter: unknown, timeoutMs: number): Preference {
+export function preferenceOf(
+  prefer: string | string[] | undefined,
+  asyncParameter: unknown,
+  timeoutMs: number,
+): Preference {
   const patienceMs = timeoutMs + SYNC_PATIENCE_MS;
   const asked = boolean().optional().safeParse(asyncParameter);
-  if (!asked.success) throw invalidParameters([{ parameter: 'async', problem: 'must be 0, 1, true or false' }]);
+  if (!asked.success)
+    throw invalidParameters([{ parameter: 'async', problem: 'must be 0, 1, true or false' }]);
   if (prefer === undefined) return { async: asked.data ?? false, waitMs: patienceMs, applied: null };
 
-  const preferences = [prefer].flat().join(',').split(',').map((entry) => entry.trim().toLowerCase());
+  const preferences = [prefer]
+    .flat()
+    .join(',')
+    .split(',')
+    .map((entry) => entry.trim().toLowerCase());
   const respondAsync = preferences.includes('respond-async');
   const waitSeconds = integer({ min: 0 }).safeParse(
-    preferences.find((entry) => /^wait\s*=/.test(entry))?.split('=')[1]?.replaceAll('"', ''),
+    preferences
+      .find((entry) => /^wait\s*=/.test(entry))
+      ?.split('=')[1]
+      ?.replaceAll('"', ''),
   );
   if (respondAsync) return { async: true, waitMs: 0, applied: 'respond-async' };
   if (!waitSeconds.success) return { async: asked.data ?? false, waitMs: patienceMs, applied: null };

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { credentialsOf } from '../accounts/credentials.ts';
 import { invalidParameters, type ParameterFault } from '../errors.ts';
 import type { Route } from '../operations/define.ts';
@@ -29,7 +29,11 @@ export function parseInput<Input>(
 }
 
 /** Reads a request; when it is bad and its key is no good either, the error is the key's. */
-export async function orKeyError<T>({ authentication }: Pick<Gateway, 'authentication'>, keyHash: Buffer, read: () => T): Promise<T> {
+export async function orKeyError<T>(
+  { authentication }: Pick<Gateway, 'authentication'>,
+  keyHash: Buffer,
+  read: () => T,
+): Promise<T> {
   try {
     return read();
   } catch (error) {

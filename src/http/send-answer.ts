@@ -1,8 +1,8 @@
 import { createGunzip } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
 import Negotiator from 'negotiator';
-import type { Answer } from '../results/answer-store.ts';
 import { INLINE_LIMIT_BYTES } from '../results/answer.ts';
+import type { Answer } from '../results/answer-store.ts';
 import { gunzip } from '../results/compression.ts';
 import { type CallFacts, setFacts } from './envelope.ts';
 

@@ -39,7 +39,13 @@ type Cached = Extract<Submission, { kind: 'cached' }>;
 type Started = Extract<Submission, { kind: 'started' }>;
 type Joined = Extract<Submission, { kind: 'joined' }>;
 
-function replyCached(gateway: Gateway, reply: FastifyReply, operation: QueuedOperation, cached: Cached, { async }: Preference) {
+function replyCached(
+  gateway: Gateway,
+  reply: FastifyReply,
+  operation: QueuedOperation,
+  cached: Cached,
+  { async }: Preference,
+) {
   const { answer, callId, rate } = cached;
   const facts: CallFacts = { unitsConsumed: answer.meta.units, cache: 'HIT', jobId: callId, rate };
   if (async) return replyWithJob(gateway, reply, operation, callId, facts);
@@ -108,7 +114,13 @@ async function replyWhenEnded(
   return sendAnswer(reply, answer, { ...pending, unitsConsumed, cache }, gateway.clock.now());
 }
 
-function replyWithJob(gateway: Gateway, reply: FastifyReply, operation: QueuedOperation, callId: string, facts: CallFacts) {
+function replyWithJob(
+  gateway: Gateway,
+  reply: FastifyReply,
+  operation: QueuedOperation,
+  callId: string,
+  facts: CallFacts,
+) {
   const links = jobLinks(callId);
   reply.header('location', links.self).header('retry-after', PENDING_RETRY_SECONDS);
   const data = { jobId: callId, operation: operation.name, links };

@@ -66,11 +66,15 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
 
 /** How the raw data becomes the answer. A source that upstream has nothing for is absent from `found`. */
 export type Responder<Input, Raw> =
-  | { type: 'json'; present(found: ReadonlyMap<string, Raw>, input: Input, context: PresentContext): Presented }
+  | {
+      type: 'json';
+      present(found: ReadonlyMap<string, Raw>, input: Input, context: PresentContext): Presented;
+    }
   | { type: 'png' };
 
 /** An operation that is answered on the spot, without upstream and without units. */
-export interface LocalOperation<Name extends string = string, Input = unknown> extends Described<Name, Input> {
+export interface LocalOperation<Name extends string = string, Input = unknown>
+  extends Described<Name, Input> {
   kind: 'local';
 }
 

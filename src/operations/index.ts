@@ -18,10 +18,17 @@ export type LocalName = Local['name'];
 export type QueuedByName<Name extends QueuedName> = Extract<Queued, { name: Name }>;
 export type LocalByName<Name extends LocalName> = Extract<Local, { name: Name }>;
 
-export type InputOf<Op> = Op extends QueuedOperation<string, infer Input, infer _> ? Input : Op extends LocalOperation<string, infer Input> ? Input : never;
+export type InputOf<Op> =
+  Op extends QueuedOperation<string, infer Input, infer _>
+    ? Input
+    : Op extends LocalOperation<string, infer Input>
+      ? Input
+      : never;
 export type RawOf<Op> = Op extends QueuedOperation<string, infer _, infer Raw> ? Raw : never;
 
-const byName = new Map<string, QueuedOperation>(QUEUED.map((operation) => [operation.name, operation as QueuedOperation]));
+const byName = new Map<string, QueuedOperation>(
+  QUEUED.map((operation) => [operation.name, operation as QueuedOperation]),
+);
 
 /** The queued operation of this name, with its types forgotten: for code that treats all alike. */
 export function queuedOperation(name: string): QueuedOperation | undefined {

@@ -1,6 +1,6 @@
 import { cutSeries, type HistoryWindow, seenWithin } from './history-window.ts';
-import type { Offer, Product } from './product.ts';
 import { keepOffers } from './offers.ts';
+import type { Offer, Product } from './product.ts';
 import { pointWidth } from './series.ts';
 
 /** Entries a point has in each history outside csv. Some are written as texts. */
@@ -25,10 +25,14 @@ export function cutHistory(product: Product, window: HistoryWindow): Product {
   }
   if (product.salesRanks) {
     cut.salesRanks = Object.fromEntries(
-      Object.entries(product.salesRanks).map(([category, series]) => [category, series && cutSeries(series, 2, window)]),
+      Object.entries(product.salesRanks).map(([category, series]) => [
+        category,
+        series && cutSeries(series, 2, window),
+      ]),
     );
   }
-  if (product.reviews) cut.reviews = { ...product.reviews, ...cutFields(product.reviews, REVIEW_HISTORIES, window) };
+  if (product.reviews)
+    cut.reviews = { ...product.reviews, ...cutFields(product.reviews, REVIEW_HISTORIES, window) };
   if (!product.offers) return cut;
   const seen = product.offers.flatMap((offer, index) =>
     offer.lastSeen === undefined || seenWithin(offer.lastSeen, window) ? [index] : [],

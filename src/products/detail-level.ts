@@ -10,7 +10,8 @@ const LARGE_FIELDS = ['csv', 'salesRanks', 'variationCSV'] as const;
 
 /** Tells the caller what a level leaves out, and how to get it. */
 export const DETAIL_HINTS: Record<DetailLevel, string> = {
-  summary: 'Core fields only. detailLevel=lite adds everything but csv, salesRanks and variationCSV; full adds those.',
+  summary:
+    'Core fields only. detailLevel=lite adds everything but csv, salesRanks and variationCSV; full adds those.',
   lite: 'csv, salesRanks and variationCSV are left out. detailLevel=full includes them, summary gives core fields only.',
   full: 'The complete product. detailLevel=lite leaves out csv, salesRanks and variationCSV and is much smaller.',
 };

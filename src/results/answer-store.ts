@@ -1,7 +1,14 @@
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import type { RedisKeys } from '../redis-keys.ts';
-import { type AnswerMeta, decodeAnswer, encodeAnswer, INLINE_LIMIT_BYTES, type StoredAnswer, VERSION_LENGTH } from './answer.ts';
+import {
+  type AnswerMeta,
+  decodeAnswer,
+  encodeAnswer,
+  INLINE_LIMIT_BYTES,
+  type StoredAnswer,
+  VERSION_LENGTH,
+} from './answer.ts';
 
 /** An answer whose body is in hand. */
 export interface Answer {
@@ -67,7 +74,10 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
 
   function toStore({ meta, body }: Answer): { entry: Buffer; large: Buffer } {
     const inline = body.length <= INLINE_LIMIT_BYTES;
-    return { entry: encodeAnswer({ meta, body: inline ? body : null }), large: inline ? Buffer.alloc(0) : body };
+    return {
+      entry: encodeAnswer({ meta, body: inline ? body : null }),
+      large: inline ? Buffer.alloc(0) : body,
+    };
   }
 
   return {
@@ -78,7 +88,10 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
       const [presentationId = '', version = ''] = ref.split(':');
       const shared = keys.sharedAnswer(presentationId);
       const newest = await findAt(shared);
-      const found = newest?.meta.version === version ? newest : await findAt(keys.replacedAnswer(presentationId, version));
+      const found =
+        newest?.meta.version === version
+          ? newest
+          : await findAt(keys.replacedAnswer(presentationId, version));
       return complete(shared, found);
     },
 
@@ -90,7 +103,15 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
       const key = keys.callAnswer(callId);
       const { entry, large } = toStore(answer);
       const body = keys.body(key, answer.meta.version);
-      await scripts.putOwn(key, body, keys.keepAnswer(callId), entry, large, OWN_LIFETIME_MS, POLL_LIFETIME_MS);
+      await scripts.putOwn(
+        key,
+        body,
+        keys.keepAnswer(callId),
+        entry,
+        large,
+        OWN_LIFETIME_MS,
+        POLL_LIFETIME_MS,
+      );
     },
 
     async putShared(presentationId, answer, freshForMs) {

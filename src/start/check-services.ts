@@ -14,7 +14,8 @@ export async function checkPostgres(url: string): Promise<void> {
     await client.connect();
     const { rows } = await client.query<{ server_version_num: string }>('show server_version_num');
     const major = Math.floor(Number(rows[0]?.server_version_num) / 10_000);
-    if (major < OLDEST_POSTGRES) throw new Error(`it is version ${major}, Souk needs ${OLDEST_POSTGRES} or later`);
+    if (major < OLDEST_POSTGRES)
+      throw new Error(`it is version ${major}, Souk needs ${OLDEST_POSTGRES} or later`);
   } catch (error) {
     throw new Error(`DATABASE_URL does not lead to a usable PostgreSQL: ${reasonOf(error)}.`);
   } finally {
@@ -52,7 +53,10 @@ export async function checkKeepa(baseUrl: string, key: string): Promise<void> {
     if (status === 400 || status === 401 || status === 402 || status === 403) {
       throw new Error(`KEEPA_API_KEY is not accepted by ${baseUrl} (HTTP ${status}).`);
     }
-    if (status !== 200 && status !== 429) throw new Error(`KEEPA_BASE_URL ${baseUrl} answers with HTTP ${status}; is it a product data provider?`);
+    if (status !== 200 && status !== 429)
+      throw new Error(
+        `KEEPA_BASE_URL ${baseUrl} answers with HTTP ${status}; is it a product data provider?`,
+      );
   } catch (error) {
     if (error instanceof Error && error.message.startsWith('KEEPA_')) throw error;
     throw new Error(`KEEPA_BASE_URL ${baseUrl} cannot be reached: ${reasonOf(error)}.`);

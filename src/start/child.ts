@@ -54,7 +54,15 @@ export async function startChild(options: {
   };
 }
 
-function launch({ file, env, logFile }: { file: string; env: NodeJS.ProcessEnv; logFile: string }): ChildProcess {
+function launch({
+  file,
+  env,
+  logFile,
+}: {
+  file: string;
+  env: NodeJS.ProcessEnv;
+  logFile: string;
+}): ChildProcess {
   const log = openSync(logFile, 'a', 0o600);
   const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), file], {
     env,
@@ -65,7 +73,10 @@ function launch({ file, env, logFile }: { file: string; env: NodeJS.ProcessEnv; 
   return child;
 }
 
-function readiness(child: ChildProcess, { name, logFile }: { name: string; logFile: string }): Promise<string> {
+function readiness(
+  child: ChildProcess,
+  { name, logFile }: { name: string; logFile: string },
+): Promise<string> {
   return new Promise((resolve, reject) => {
     child.once('message', (message: ProcessMessage) => {
       if ('ready' in message) resolve(message.ready);

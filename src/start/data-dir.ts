@@ -11,7 +11,9 @@ export async function claimDataDir(dataDir: string): Promise<() => Promise<void>
   const pidFile = join(dataDir, 'start.pid');
   const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
   if (pid > 0 && pid !== process.pid && (await isSouk(pid))) {
-    throw new Error(`Souk is already running on ${dataDir} (process ${pid}). Stop it, or set SOUK_DATA_DIR to another folder.`);
+    throw new Error(
+      `Souk is already running on ${dataDir} (process ${pid}). Stop it, or set SOUK_DATA_DIR to another folder.`,
+    );
   }
   await writeFile(pidFile, String(process.pid));
   return () => rm(pidFile, { force: true });

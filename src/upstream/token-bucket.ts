@@ -30,7 +30,10 @@ export interface TokenBucket {
    * @param background true leaves a reserve for calls that somebody waits for.
    * @throws SoukError BUSY when that will not be before `deadlineAt`; the signal's reason when it aborts.
    */
-  take(cost: number, options: { signal: AbortSignal; deadlineAt: number; background: boolean }): Promise<TokenLease>;
+  take(
+    cost: number,
+    options: { signal: AbortSignal; deadlineAt: number; background: boolean },
+  ): Promise<TokenLease>;
 }
 
 /** Of the bucket's capacity, what only interactive calls may use. */

@@ -8,7 +8,11 @@ import type { Logger } from '../../src/log.ts';
  * few colours, so it usually is by far.
  * @throws SoukError UPSTREAM_ERROR when it is anything else.
  */
-export async function checkedPng(picture: Buffer, size: { width: number; height: number }, log: Logger): Promise<Buffer> {
+export async function checkedPng(
+  picture: Buffer,
+  size: { width: number; height: number },
+  log: Logger,
+): Promise<Buffer> {
   const fault = await faultOf(picture, size);
   if (fault) {
     const errorId = randomUUID();
@@ -19,7 +23,10 @@ export async function checkedPng(picture: Buffer, size: { width: number; height:
   return smaller.length < picture.length ? smaller : picture;
 }
 
-async function faultOf(picture: Buffer, { width, height }: { width: number; height: number }): Promise<string | null> {
+async function faultOf(
+  picture: Buffer,
+  { width, height }: { width: number; height: number },
+): Promise<string | null> {
   try {
     const image = sharp(picture, { failOn: 'error', limitInputPixels: 4_000_000 });
     const found = await image.metadata();

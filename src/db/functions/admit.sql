@@ -54,7 +54,7 @@ begin
       left join accounts a on a.id = k.account_id
       left join lateral (
         select c.id, c.state, c.answer from calls c
-        where c.account_id = k.account_id and c.charge_id = q.charge_id
+        where c.claim_key = souk_claim_key(k.account_id, q.charge_id)
           and (c.state = 'reserved'
             or (c.state = 'settled' and c.accepted_at > at - make_interval(secs => dedup_seconds)))
         order by c.accepted_at desc limit 1
@@ -88,9 +88,9 @@ begin
       window account as (partition by n.account_id)
     ),
     new_calls as (
-      insert into calls (account_id, id, operation, charge_id, state, pool, units_reserved, units_charged,
+      insert into calls (account_id, id, operation, claim_key, state, pool, units_reserved, units_charged,
         accepted_at, deadline_at, finished_at, answer, input, draws)
-      select j.account_id, j.call_id, j.operation, j.charge_id,
+      select j.account_id, j.call_id, j.operation, souk_claim_key(j.account_id, j.charge_id),
         case when j.answer is null then 'reserved' else 'settled' end::call_state,
         j.pool, j.units, case when j.answer is null then 0 else j.units end,
         at, j.deadline, case when j.answer is not null then at end, j.answer,

@@ -36,7 +36,7 @@ begin
     left join accounts a on a.id = k.account_id
     left join lateral (
       select c.id, c.state, c.answer from calls c
-      where c.account_id = k.account_id and c.charge_id = q.charge_id
+      where c.claim_key = souk_claim_key(k.account_id, q.charge_id)
         and (c.state = 'reserved'
           or (c.state = 'settled' and c.accepted_at > at - make_interval(secs => dedup_seconds)))
       order by c.accepted_at desc limit 1
@@ -56,7 +56,7 @@ begin
       result.outcome := 'joined'; result.call_id := r.open_id;
       result.joined_state := r.open_state; result.joined_answer := r.open_answer;
       return next result; continue;
-    elsif not r.dry and newest.account_id = r.account_id and newest.charge_id = r.charge_id then
+    elsif not r.dry and newest.claim_key = souk_claim_key(r.account_id, r.charge_id) then
       result.outcome := 'joined'; result.call_id := newest.id;
       result.joined_state := newest.state; result.joined_answer := newest.answer;
       return next result; continue;
@@ -123,7 +123,7 @@ begin
     end loop;
     newest := null;
     newest.account_id := account; newest.id := r.call_id; newest.operation := r.operation;
-    newest.charge_id := r.charge_id; newest.pool := r.pool; newest.units_reserved := r.units;
+    newest.claim_key := souk_claim_key(account, r.charge_id); newest.pool := r.pool; newest.units_reserved := r.units;
     newest.accepted_at := at; newest.deadline_at := r.deadline; newest.attempts := 0;
     if r.answer is null then
       newest.state := 'reserved'; newest.units_charged := 0; newest.input := r.input;

@@ -10,8 +10,8 @@ create table calls (
   account_id bigint not null,
   id uuid not null,
   operation text not null,
-  -- What makes two calls of an account the same call: operation and canonical input, hashed.
-  charge_id bytea not null,
+  -- What makes two calls the same call: operation and canonical input, hashed, and the account (see souk_claim_key).
+  claim_key bytea not null,
   state call_state not null,
   pool text not null,
   units_reserved integer not null check (units_reserved >= 0),
@@ -32,7 +32,7 @@ create table calls (
   primary key (account_id, id)
 );
 
-create index calls_claim on calls (account_id, charge_id, accepted_at);
+create index calls_claim on calls (claim_key, accepted_at);
 create index calls_open on calls (deadline_at) where state = 'reserved';
 
 -- Append-only. A line moves units between two places; ledger_entries shows both sides.

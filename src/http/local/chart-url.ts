@@ -4,7 +4,10 @@ import type { LocalAnswer } from './local-answer.ts';
 
 export const answerChartUrl: LocalAnswer<typeof chartUrl> = async ({ links }, { domain, asins }) => {
   const country = SITES[domain];
-  const items = asins.map((asin) => ({ asin, url: `${links.chartSiteUrl}/market/product?country=${country}&asin=${asin}` }));
+  const items = asins.map((asin) => ({
+    asin,
+    url: `${links.chartSiteUrl}/market/product?country=${country}&asin=${asin}`,
+  }));
   return {
     data: {
       country,

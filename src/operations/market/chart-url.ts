@@ -17,7 +17,10 @@ export const chartUrl = defineLocal<'market.charturl', ChartUrlInput>({
     { domain: DOMAIN_NAMES, asins: ['asin', 'asins'] },
     {
       domain: domain(),
-      asins: list({ item: 'ASIN', max: 1000, parse: parseAsin, sorted: false }, '1-1000 ASINs, from asin and asins together'),
+      asins: list(
+        { item: 'ASIN', max: 1000, parse: parseAsin, sorted: false },
+        '1-1000 ASINs, from asin and asins together',
+      ),
     },
   ),
 });

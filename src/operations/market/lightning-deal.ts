@@ -5,7 +5,15 @@ import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { oneOf, text } from '../params/scalars.ts';
 
-export const DEAL_STATES = ['AVAILABLE', 'UPCOMING', 'WAITLIST', 'SUSPENDED', 'CANCELED', 'EXPIRED', 'SOLDOUT'] as const;
+export const DEAL_STATES = [
+  'AVAILABLE',
+  'UPCOMING',
+  'WAITLIST',
+  'SUSPENDED',
+  'CANCELED',
+  'EXPIRED',
+  'SOLDOUT',
+] as const;
 
 export type DealState = (typeof DEAL_STATES)[number];
 
@@ -69,5 +77,7 @@ function stateOf(deal: LightningDeal, nowMinutes: number): string | undefined {
 
 /** Deals name no type in the present interface; older and newer lists do, under one of these names. */
 function isOfType(deal: LightningDeal, type: string): boolean {
-  return [deal.type, deal.dealType].some((value) => typeof value === 'string' && value.toUpperCase() === type.toUpperCase());
+  return [deal.type, deal.dealType].some(
+    (value) => typeof value === 'string' && value.toUpperCase() === type.toUpperCase(),
+  );
 }

@@ -1,3 +1,4 @@
+import { fingerprint } from '../../fingerprint.ts';
 import { cutHistory } from '../../products/cut-history.ts';
 import { atDetailLevel, DETAIL_HINTS, DETAIL_LEVELS, type DetailLevel } from '../../products/detail-level.ts';
 import { type HistoryWindow, lastDays } from '../../products/history-window.ts';
@@ -9,7 +10,6 @@ import { DATE_RANGE_NAMES, dateRange, windowOf } from '../params/history.ts';
 import { list, parseAsin } from '../params/lists.ts';
 import { request } from '../params/request.ts';
 import { boolean, integer, oneOf } from '../params/scalars.ts';
-import { fingerprint } from '../../fingerprint.ts';
 
 export interface ProductInput {
   domain: Domain;
@@ -51,8 +51,12 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
       offers: integer({ min: 0, max: 100 }).default(0).describe('Number of offers'),
       rating: boolean().default(false).describe('Include rating and review-count history'),
       buybox: boolean().default(false).describe('Include Buy Box data'),
-      stock: boolean().default(false).describe('Include stock data; collects 20 offers where none are asked for'),
-      days: integer({ min: 1 }).optional().describe('Keep only the last N days of history; dateRange wins over it'),
+      stock: boolean()
+        .default(false)
+        .describe('Include stock data; collects 20 offers where none are asked for'),
+      days: integer({ min: 1 })
+        .optional()
+        .describe('Keep only the last N days of history; dateRange wins over it'),
       dateRange: dateRange(),
       detailLevel: oneOf(DETAIL_LEVELS).default('lite').describe('How much of each product is returned'),
     },
@@ -78,7 +82,8 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
       const errors: { asin: string; errorId: string }[] = [];
       for (const asin of input.asins) {
         const product = found.get(asin);
-        if (!product || !hasData(product)) errors.push({ asin, errorId: product ? 'PRODUCT_UNAVAILABLE' : 'PRODUCT_NOT_FOUND' });
+        if (!product || !hasData(product))
+          errors.push({ asin, errorId: product ? 'PRODUCT_UNAVAILABLE' : 'PRODUCT_NOT_FOUND' });
         else products.push(shown(product, input, window));
       }
       const { detailLevel } = input;
@@ -119,7 +124,10 @@ function historyWindow(input: ProductInput, now: number): HistoryWindow | null {
 
 function shown(product: Product, input: ProductInput, window: HistoryWindow | null): Record<string, unknown> {
   const cut = window ? cutHistory(product, window) : product;
-  const trimmed = atDetailLevel(limitOffers(cut, input.offers || Number.POSITIVE_INFINITY), input.detailLevel);
+  const trimmed = atDetailLevel(
+    limitOffers(cut, input.offers || Number.POSITIVE_INFINITY),
+    input.detailLevel,
+  );
   if (input.stats !== undefined) return trimmed;
   const { stats: _, ...withoutStats } = trimmed;
   return withoutStats;

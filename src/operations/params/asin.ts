@@ -5,12 +5,18 @@ const WANTED = 'must be one ASIN, 10 letters or digits';
 
 /** One ASIN that must be sent. Needs `asin: ['asin']` among the groups of the request. */
 export function requiredAsin() {
-  return grouped<string>(({ asin }) => (asin === undefined ? new Fault(`is required: it ${WANTED}`) : resolve(asin)), 'ASIN');
+  return grouped<string>(
+    ({ asin }) => (asin === undefined ? new Fault(`is required: it ${WANTED}`) : resolve(asin)),
+    'ASIN',
+  );
 }
 
 /** One ASIN that may be left out. An empty one is a mistake, never taken for "all". */
 export function optionalAsin(description: string) {
-  return grouped<string | undefined>(({ asin }) => (asin === undefined ? undefined : resolve(asin)), description);
+  return grouped<string | undefined>(
+    ({ asin }) => (asin === undefined ? undefined : resolve(asin)),
+    description,
+  );
 }
 
 function resolve(asin: unknown): string | Fault {

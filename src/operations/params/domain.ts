@@ -31,8 +31,11 @@ export function domain() {
 
 function resolve(given: Group): Domain | Fault {
   const sent = Object.entries(given);
-  if (sent.length === 0) return new Fault(`is required: domain or domainId (one of ${NUMBERS}) or country (one of ${CODES})`);
-  const values = sent.map(([name, value]) => (name === 'country' ? fromCode(value) : fromNumber(name, value)));
+  if (sent.length === 0)
+    return new Fault(`is required: domain or domainId (one of ${NUMBERS}) or country (one of ${CODES})`);
+  const values = sent.map(([name, value]) =>
+    name === 'country' ? fromCode(value) : fromNumber(name, value),
+  );
   const fault = values.find((value) => value instanceof Fault);
   if (fault) return fault;
   const [first] = values as Domain[];

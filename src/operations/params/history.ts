@@ -19,7 +19,8 @@ export function windowOf({ start, end }: { start: number; end: number }): Histor
 function resolve(given: Group): { start: number; end: number } | undefined | Fault {
   const { dateRange: range, dateRangeStart, dateRangeEnd } = given;
   if (range === undefined && dateRangeStart === undefined && dateRangeEnd === undefined) return undefined;
-  if (range !== undefined && !isRecord(range)) return new Fault(`${WANTED}; in a query send dateRangeStart and dateRangeEnd`);
+  if (range !== undefined && !isRecord(range))
+    return new Fault(`${WANTED}; in a query send dateRangeStart and dateRangeEnd`);
   const start = fromDigits(dateRangeStart ?? (range as Group | undefined)?.start);
   const end = fromDigits(dateRangeEnd ?? (range as Group | undefined)?.end);
   if (!isTime(start) || !isTime(end) || start > end) return new Fault(WANTED);

@@ -6,8 +6,14 @@ import { z } from 'zod';
  * one schema sees them together and all faults of a request are reported at once. The output is the canonical input,
  * and parsing a canonical input again gives the same.
  */
-export function request<Shape extends z.ZodRawShape>(groups: Record<string, readonly string[]>, shape: Shape) {
-  return z.preprocess((raw) => (isRecord(raw) ? group(raw, groups) : raw), z.object(shape, 'must be a JSON object'));
+export function request<Shape extends z.ZodRawShape>(
+  groups: Record<string, readonly string[]>,
+  shape: Shape,
+) {
+  return z.preprocess(
+    (raw) => (isRecord(raw) ? group(raw, groups) : raw),
+    z.object(shape, 'must be a JSON object'),
+  );
 }
 
 /** What was sent under the names of a group. */
@@ -46,11 +52,16 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function group(raw: Record<string, unknown>, groups: Record<string, readonly string[]>): Record<string, unknown> {
+function group(
+  raw: Record<string, unknown>,
+  groups: Record<string, readonly string[]>,
+): Record<string, unknown> {
   const result: Record<string, unknown> = { ...raw };
   for (const names of Object.values(groups)) for (const name of names) delete result[name];
   for (const [canonical, names] of Object.entries(groups)) {
-    result[canonical] = Object.fromEntries(names.filter((name) => raw[name] !== undefined).map((name) => [name, raw[name]]));
+    result[canonical] = Object.fromEntries(
+      names.filter((name) => raw[name] !== undefined).map((name) => [name, raw[name]]),
+    );
   }
   return result;
 }

@@ -31,5 +31,7 @@ function parseFileName(name: string): string | Fault {
   if (!/\.(jpe?g|png|gif|webp|avif|bmp|tiff?|svg)$/i.test(name)) {
     return new Fault('must end in an image extension such as .jpg');
   }
-  return /^(?:[\w+.~-]|%2B){1,200}$/i.test(name) ? name : new Fault('must hold only letters, digits and + . _ ~ -');
+  return /^(?:[\w+.~-]|%2B){1,200}$/i.test(name)
+    ? name
+    : new Fault('must hold only letters, digits and + . _ ~ -');
 }

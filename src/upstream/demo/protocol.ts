@@ -71,7 +71,8 @@ export function required(value: string | undefined): string {
 /** The selection of a finder or deals call: the body of a POST, or the `selection` parameter. */
 export function selectionOf({ params, body }: EndpointRequest): Record<string, unknown> {
   const selection: unknown = params.selection === undefined ? body : parse(params.selection);
-  if (typeof selection !== 'object' || selection === null || Array.isArray(selection)) throw invalidParameter();
+  if (typeof selection !== 'object' || selection === null || Array.isArray(selection))
+    throw invalidParameter();
   return selection as Record<string, unknown>;
 }
 

@@ -12,7 +12,7 @@ import { product } from './endpoints/product.ts';
 import { query } from './endpoints/query.ts';
 import { search } from './endpoints/search.ts';
 import { seller, topseller } from './endpoints/seller.ts';
-import { type Endpoint, type EndpointAnswer, ProviderError, type Params } from './protocol.ts';
+import { type Endpoint, type EndpointAnswer, type Params, ProviderError } from './protocol.ts';
 import type { DemoSettings } from './settings.ts';
 import { DemoTokens } from './tokens.ts';
 
@@ -43,7 +43,11 @@ export function buildDemoProvider(settings: DemoSettings, clock: Clock): Fastify
   };
   const app = fastify({ logger: false, bodyLimit: 1_000_000, routerOptions: { ignoreTrailingSlash: true } });
   for (const [name, endpoint] of Object.entries(endpoints)) {
-    app.route({ method: ['GET', 'POST'], url: `/${name}`, handler: (request, reply) => serve(endpoint, name === 'token', request, reply) });
+    app.route({
+      method: ['GET', 'POST'],
+      url: `/${name}`,
+      handler: (request, reply) => serve(endpoint, name === 'token', request, reply),
+    });
   }
 
   async function serve(endpoint: Endpoint, isFree: boolean, request: FastifyRequest, reply: FastifyReply) {
@@ -52,22 +56,43 @@ export function buildDemoProvider(settings: DemoSettings, clock: Clock): Fastify
     if (settings.DEMO_LATENCY_MS > 0) await sleep(clock, settings.DEMO_LATENCY_MS);
     try {
       checkKey(params.key);
-      if (!isFree && !tokens.mayCall()) throw new ProviderError(429, 'notEnoughTokens', 'You do not have enough tokens');
+      if (!isFree && !tokens.mayCall())
+        throw new ProviderError(429, 'notEnoughTokens', 'You do not have enough tokens');
       if (!isFree) injectFault(settings);
-      const answer = await endpoint({ params, body: request.body, now: startedAt, nowMinutes: toKeepaMinutes(startedAt) });
+      const answer = await endpoint({
+        params,
+        body: request.body,
+        now: startedAt,
+        nowMinutes: toKeepaMinutes(startedAt),
+      });
       tokens.charge(answer.tokens);
       return await sendAnswer(request, reply, answer, startedAt);
     } catch (error) {
-      const known = error instanceof ProviderError ? error : new ProviderError(500, 'internal', String(error));
+      const known =
+        error instanceof ProviderError ? error : new ProviderError(500, 'internal', String(error));
       // The answer to a wrong key has an empty bucket: there is none to speak of.
-      const state = known.type === 'badKey' ? { tokensLeft: 0, refillIn: 0, refillRate: 0, tokenFlowReduction: 0 } : tokens.state();
+      const state =
+        known.type === 'badKey'
+          ? { tokensLeft: 0, refillIn: 0, refillRate: 0, tokenFlowReduction: 0 }
+          : tokens.state();
       const type = known.type === 'badKey' ? 'invalidParameter' : known.type;
-      const body = { timestamp: clock.now(), ...state, tokensConsumed: 0, processingTimeInMs: 0, error: { type, message: known.message, details: '' } };
+      const body = {
+        timestamp: clock.now(),
+        ...state,
+        tokensConsumed: 0,
+        processingTimeInMs: 0,
+        error: { type, message: known.message, details: '' },
+      };
       return sendText(request, reply.code(known.status), JSON.stringify(body));
     }
   }
 
-  async function sendAnswer(request: FastifyRequest, reply: FastifyReply, answer: EndpointAnswer, startedAt: number) {
+  async function sendAnswer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    answer: EndpointAnswer,
+    startedAt: number,
+  ) {
     if ('picture' in answer) return reply.header('content-type', 'image/png').send(answer.picture);
     const envelope = {
       timestamp: clock.now(),
@@ -76,7 +101,8 @@ export function buildDemoProvider(settings: DemoSettings, clock: Clock): Fastify
       processingTimeInMs: clock.now() - startedAt,
     };
     const head = JSON.stringify(envelope).slice(0, -1);
-    const payload = 'payloadText' in answer ? answer.payloadText : JSON.stringify(answer.payload).slice(1, -1);
+    const payload =
+      'payloadText' in answer ? answer.payloadText : JSON.stringify(answer.payload).slice(1, -1);
     return sendText(request, reply, payload === '' ? `${head}}` : `${head},${payload}}`);
   }
 
@@ -104,5 +130,6 @@ function checkKey(key: string | undefined): void {
 function injectFault({ DEMO_FAIL_RATE, DEMO_ERROR_BODY_RATE }: DemoSettings): void {
   const dice = Math.random();
   if (dice < DEMO_FAIL_RATE) throw new ProviderError(500, 'internalServerError', 'Unexpected error.');
-  if (dice < DEMO_FAIL_RATE + DEMO_ERROR_BODY_RATE) throw new ProviderError(200, 'invalidParameter', 'The request was rejected.');
+  if (dice < DEMO_FAIL_RATE + DEMO_ERROR_BODY_RATE)
+    throw new ProviderError(200, 'invalidParameter', 'The request was rejected.');
 }

@@ -17,7 +17,11 @@ const COLOURS = {
 } as const satisfies Record<string, keyof GraphImageInput>;
 
 /** The picture upstream draws, as it comes. */
-export function fetchGraphImage(keepa: KeepaTransport, input: GraphImageInput, context: CallContext): Promise<Buffer> {
+export function fetchGraphImage(
+  keepa: KeepaTransport,
+  input: GraphImageInput,
+  context: CallContext,
+): Promise<Buffer> {
   const { domain, asin, range, width, height } = input;
   const colours = Object.entries(COLOURS).flatMap(([theirs, ours]) => {
     const colour = input[ours];

@@ -21,7 +21,9 @@ export async function fetchProducts(
   context: CallContext,
 ): Promise<Map<string, Product>> {
   const size = options.offers > 0 ? ASINS_PER_OFFERS_CALL : ASINS_PER_CALL;
-  const chunks = Array.from({ length: Math.ceil(asins.length / size) }, (_, i) => asins.slice(i * size, (i + 1) * size));
+  const chunks = Array.from({ length: Math.ceil(asins.length / size) }, (_, i) =>
+    asins.slice(i * size, (i + 1) * size),
+  );
   const limit = pLimit(CALLS_AT_ONCE);
   const answers = await Promise.all(
     chunks.map((chunk) => limit(() => keepa.json(productCall(chunk, options), context))),
@@ -35,7 +37,10 @@ export async function fetchProducts(
   return found;
 }
 
-function productCall(asins: readonly string[], options: ProductOptions & { update?: number | undefined }): KeepaCall {
+function productCall(
+  asins: readonly string[],
+  options: ProductOptions & { update?: number | undefined },
+): KeepaCall {
   const { domain, stats, history, offers, rating, buybox, stock, update } = options;
   return {
     path: 'product',
@@ -56,7 +61,13 @@ function productCall(asins: readonly string[], options: ProductOptions & { updat
 }
 
 /** What one product will probably cost: offers 6 for each page of ten, the rest as listed by the provider. */
-function costOf({ offers, rating, buybox, stock, update }: ProductOptions & { update?: number | undefined }): number {
+function costOf({
+  offers,
+  rating,
+  buybox,
+  stock,
+  update,
+}: ProductOptions & { update?: number | undefined }): number {
   const extras = Number(rating) + (stock ? 2 : 0) + Number(update === 0);
   if (offers > 0) return 6 * Math.ceil(offers / 10) + extras;
   return 1 + (buybox ? 2 : 0) + extras;

@@ -142,7 +142,10 @@ class Refusal extends Error {
   readonly operatorMustAct: boolean;
   readonly reading: TokenReading | null;
 
-  constructor(message: string, facts: { mayPass: boolean; operatorMustAct?: boolean; reading?: TokenReading | null }) {
+  constructor(
+    message: string,
+    facts: { mayPass: boolean; operatorMustAct?: boolean; reading?: TokenReading | null },
+  ) {
     super(message);
     this.mayPass = facts.mayPass;
     this.operatorMustAct = facts.operatorMustAct ?? false;
@@ -159,7 +162,10 @@ function mayPass(error: unknown): boolean {
 function describe(error: unknown): { message: string; operatorMustAct: boolean } {
   if (error instanceof Refusal) return { message: error.message, operatorMustAct: error.operatorMustAct };
   const { message, cause } = error as Error;
-  return { message: cause instanceof Error ? `${message}: ${cause.message}` : String(message), operatorMustAct: false };
+  return {
+    message: cause instanceof Error ? `${message}: ${cause.message}` : String(message),
+    operatorMustAct: false,
+  };
 }
 
 /** An error may come with any status, 200 included, and a body that is not JSON with any but 200. */

@@ -44,7 +44,12 @@ export function factsOf(asin: string): AsinFacts {
     .filter((position) => position < PAIR)
     .map((position) => key + base36(position));
   if (members.length === 0) return { ...base, kind: 'gone', family: null, familySeed: asin };
-  return { ...base, kind: isParent ? 'parent' : 'product', family: { parent, members }, familySeed: `${key}/${run}` };
+  return {
+    ...base,
+    kind: isParent ? 'parent' : 'product',
+    family: { parent, members },
+    familySeed: `${key}/${run}`,
+  };
 }
 
 /** The `n`th ASIN of a category: up to half a million different ones. */

@@ -9,16 +9,86 @@ export interface CategoryNode {
 
 /** Root, its three children, and what the products of each of its leaves are called. */
 const TREE: readonly [string, readonly [string, readonly string[]][]][] = [
-  ['Electronics', [['Audio', ['Headphones', 'Bluetooth Speaker', 'Soundbar', 'Microphone']], ['Power', ['USB Charger', 'Power Bank', 'Extension Cord', 'Charging Cable']], ['Cameras', ['Action Camera', 'Tripod', 'Camera Bag', 'Memory Card']]]],
-  ['Home & Kitchen', [['Cookware', ['Frying Pan', 'Stock Pot', 'Baking Sheet', 'Knife Set']], ['Storage', ['Storage Box', 'Shoe Rack', 'Laundry Basket', 'Drawer Organizer']], ['Bedding', ['Pillow', 'Duvet Cover', 'Mattress Topper', 'Throw Blanket']]]],
-  ['Beauty', [['Skin Care', ['Face Serum', 'Moisturizer', 'Sunscreen', 'Cleansing Oil']], ['Hair', ['Shampoo', 'Hair Dryer', 'Hair Brush', 'Styling Gel']], ['Makeup', ['Lipstick', 'Mascara', 'Eyeshadow Palette', 'Makeup Brush Set']]]],
-  ['Toys & Games', [['Building', ['Building Blocks', 'Marble Run', 'Magnetic Tiles', 'Model Kit']], ['Games', ['Board Game', 'Card Game', 'Jigsaw Puzzle', 'Dice Set']], ['Outdoor Play', ['Water Blaster', 'Kite', 'Bubble Machine', 'Scooter']]]],
-  ['Sports & Outdoors', [['Fitness', ['Yoga Mat', 'Resistance Bands', 'Dumbbell Set', 'Jump Rope']], ['Camping', ['Tent', 'Sleeping Bag', 'Camping Stove', 'Headlamp']], ['Cycling', ['Bike Lock', 'Bike Light', 'Cycling Gloves', 'Bike Pump']]]],
-  ['Pet Supplies', [['Dogs', ['Dog Bed', 'Dog Leash', 'Chew Toy', 'Dog Bowl']], ['Cats', ['Cat Tree', 'Cat Litter', 'Cat Toy', 'Cat Carrier']], ['Aquariums', ['Aquarium Filter', 'Fish Food', 'Aquarium Light', 'Air Pump']]]],
-  ['Office Products', [['Paper', ['Notebook', 'Printer Paper', 'Sticky Notes', 'Envelope Pack']], ['Desk', ['Desk Lamp', 'Monitor Stand', 'Mouse Pad', 'Desk Organizer']], ['Writing', ['Gel Pen Set', 'Fountain Pen', 'Marker Set', 'Mechanical Pencil']]]],
-  ['Garden', [['Tools', ['Garden Hose', 'Pruning Shears', 'Leaf Rake', 'Watering Can']], ['Plants', ['Planter', 'Seed Starter Tray', 'Grow Light', 'Potting Soil']], ['Patio', ['Patio Umbrella', 'Outdoor Rug', 'String Lights', 'Fire Pit']]]],
-  ['Automotive', [['Interior', ['Phone Mount', 'Seat Cover', 'Floor Mats', 'Trunk Organizer']], ['Care', ['Car Wax', 'Microfiber Towels', 'Tire Inflator', 'Car Vacuum']], ['Parts', ['Wiper Blades', 'LED Headlight Bulb', 'Air Filter', 'Brake Pads']]]],
-  ['Baby', [['Feeding', ['Baby Bottle', 'High Chair', 'Bib Set', 'Bottle Warmer']], ['Nursery', ['Crib Sheet', 'Baby Monitor', 'Night Light', 'Changing Pad']], ['Travel', ['Stroller', 'Car Seat Cover', 'Diaper Bag', 'Baby Carrier']]]],
+  [
+    'Electronics',
+    [
+      ['Audio', ['Headphones', 'Bluetooth Speaker', 'Soundbar', 'Microphone']],
+      ['Power', ['USB Charger', 'Power Bank', 'Extension Cord', 'Charging Cable']],
+      ['Cameras', ['Action Camera', 'Tripod', 'Camera Bag', 'Memory Card']],
+    ],
+  ],
+  [
+    'Home & Kitchen',
+    [
+      ['Cookware', ['Frying Pan', 'Stock Pot', 'Baking Sheet', 'Knife Set']],
+      ['Storage', ['Storage Box', 'Shoe Rack', 'Laundry Basket', 'Drawer Organizer']],
+      ['Bedding', ['Pillow', 'Duvet Cover', 'Mattress Topper', 'Throw Blanket']],
+    ],
+  ],
+  [
+    'Beauty',
+    [
+      ['Skin Care', ['Face Serum', 'Moisturizer', 'Sunscreen', 'Cleansing Oil']],
+      ['Hair', ['Shampoo', 'Hair Dryer', 'Hair Brush', 'Styling Gel']],
+      ['Makeup', ['Lipstick', 'Mascara', 'Eyeshadow Palette', 'Makeup Brush Set']],
+    ],
+  ],
+  [
+    'Toys & Games',
+    [
+      ['Building', ['Building Blocks', 'Marble Run', 'Magnetic Tiles', 'Model Kit']],
+      ['Games', ['Board Game', 'Card Game', 'Jigsaw Puzzle', 'Dice Set']],
+      ['Outdoor Play', ['Water Blaster', 'Kite', 'Bubble Machine', 'Scooter']],
+    ],
+  ],
+  [
+    'Sports & Outdoors',
+    [
+      ['Fitness', ['Yoga Mat', 'Resistance Bands', 'Dumbbell Set', 'Jump Rope']],
+      ['Camping', ['Tent', 'Sleeping Bag', 'Camping Stove', 'Headlamp']],
+      ['Cycling', ['Bike Lock', 'Bike Light', 'Cycling Gloves', 'Bike Pump']],
+    ],
+  ],
+  [
+    'Pet Supplies',
+    [
+      ['Dogs', ['Dog Bed', 'Dog Leash', 'Chew Toy', 'Dog Bowl']],
+      ['Cats', ['Cat Tree', 'Cat Litter', 'Cat Toy', 'Cat Carrier']],
+      ['Aquariums', ['Aquarium Filter', 'Fish Food', 'Aquarium Light', 'Air Pump']],
+    ],
+  ],
+  [
+    'Office Products',
+    [
+      ['Paper', ['Notebook', 'Printer Paper', 'Sticky Notes', 'Envelope Pack']],
+      ['Desk', ['Desk Lamp', 'Monitor Stand', 'Mouse Pad', 'Desk Organizer']],
+      ['Writing', ['Gel Pen Set', 'Fountain Pen', 'Marker Set', 'Mechanical Pencil']],
+    ],
+  ],
+  [
+    'Garden',
+    [
+      ['Tools', ['Garden Hose', 'Pruning Shears', 'Leaf Rake', 'Watering Can']],
+      ['Plants', ['Planter', 'Seed Starter Tray', 'Grow Light', 'Potting Soil']],
+      ['Patio', ['Patio Umbrella', 'Outdoor Rug', 'String Lights', 'Fire Pit']],
+    ],
+  ],
+  [
+    'Automotive',
+    [
+      ['Interior', ['Phone Mount', 'Seat Cover', 'Floor Mats', 'Trunk Organizer']],
+      ['Care', ['Car Wax', 'Microfiber Towels', 'Tire Inflator', 'Car Vacuum']],
+      ['Parts', ['Wiper Blades', 'LED Headlight Bulb', 'Air Filter', 'Brake Pads']],
+    ],
+  ],
+  [
+    'Baby',
+    [
+      ['Feeding', ['Baby Bottle', 'High Chair', 'Bib Set', 'Bottle Warmer']],
+      ['Nursery', ['Crib Sheet', 'Baby Monitor', 'Night Light', 'Changing Pad']],
+      ['Travel', ['Stroller', 'Car Seat Cover', 'Diaper Bag', 'Baby Carrier']],
+    ],
+  ],
 ];
 
 const CHILDREN = 3;
@@ -38,7 +108,9 @@ const leafId = (root: number, child: number, leaf: number) => childId(root, chil
 /** The path from the root to a leaf, root first. */
 export function pathOfLeaf(leaf: number): CategoryNode[] {
   const [root, child, last] = position(leaf);
-  return [rootId(root), childId(root, child), leafId(root, child, last)].map((id) => NODES.get(id) as CategoryNode);
+  return [rootId(root), childId(root, child), leafId(root, child, last)].map(
+    (id) => NODES.get(id) as CategoryNode,
+  );
 }
 
 /** What products of a leaf are called. */
@@ -54,7 +126,12 @@ TREE.forEach(([rootName, children], root) => {
   NODES.set(rootId(root), { catId: rootId(root), name: rootName, parent: 0, children: rootChildren });
   children.forEach(([childName, nouns], child) => {
     const leaves = nouns.map((_, leaf) => leafId(root, child, leaf));
-    NODES.set(childId(root, child), { catId: childId(root, child), name: childName, parent: rootId(root), children: leaves });
+    NODES.set(childId(root, child), {
+      catId: childId(root, child),
+      name: childName,
+      parent: rootId(root),
+      children: leaves,
+    });
     nouns.forEach((noun, leaf) => {
       const catId = leafId(root, child, leaf);
       NODES.set(catId, { catId, name: noun, parent: childId(root, child), children: [] });

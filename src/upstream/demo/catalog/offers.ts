@@ -35,8 +35,23 @@ export function offersOf(product: ProductSketch, request: ProductRequest): Recor
       isPrimeExcl: false,
       shipsFromChina: false,
       minOrderQty: 1,
-      offerCSV: [lastSeen - 90 * DAY, offerPrice + 200, shipping, lastSeen - 30 * DAY, offerPrice + 100, shipping, lastSeen, offerPrice, shipping],
-      ...(request.stock ? { stockCSV: [lastSeen - DAY, 10, lastSeen, 1 + (hash('stock', asin, i) % 10)], lastStockUpdate: lastSeen } : {}),
+      offerCSV: [
+        lastSeen - 90 * DAY,
+        offerPrice + 200,
+        shipping,
+        lastSeen - 30 * DAY,
+        offerPrice + 100,
+        shipping,
+        lastSeen,
+        offerPrice,
+        shipping,
+      ],
+      ...(request.stock
+        ? {
+            stockCSV: [lastSeen - DAY, 10, lastSeen, 1 + (hash('stock', asin, i) % 10)],
+            lastStockUpdate: lastSeen,
+          }
+        : {}),
     };
   });
   return {

@@ -39,8 +39,32 @@ export interface ProductSketch {
   current(index: number, atMinutes: number): number;
 }
 
-const BRANDS = ['Acme', 'Globex', 'Initech', 'Umbra', 'Nordwell', 'Kestrel', 'Halden', 'Sunrise', 'Ferrum', 'Lumio', 'Pinecrest', 'Vantor'] as const;
-const ADJECTIVES = ['Premium', 'Compact', 'Portable', 'Classic', 'Professional', 'Lightweight', 'Heavy Duty', 'Everyday', 'Deluxe', 'Eco'] as const;
+const BRANDS = [
+  'Acme',
+  'Globex',
+  'Initech',
+  'Umbra',
+  'Nordwell',
+  'Kestrel',
+  'Halden',
+  'Sunrise',
+  'Ferrum',
+  'Lumio',
+  'Pinecrest',
+  'Vantor',
+] as const;
+const ADJECTIVES = [
+  'Premium',
+  'Compact',
+  'Portable',
+  'Classic',
+  'Professional',
+  'Lightweight',
+  'Heavy Duty',
+  'Everyday',
+  'Deluxe',
+  'Eco',
+] as const;
 const COLORS = ['Black', 'White', 'Blue', 'Red', 'Green', 'Grey', 'Beige', 'Pink', 'Silver'] as const;
 const SIZES = ['Small', 'Medium', 'Large', 'X-Large', '2 Pack', '3 Pack', '6 Pack'] as const;
 
@@ -78,7 +102,8 @@ export function productOf(asin: string, request: ProductRequest): Record<string,
   const product = sketch(asin, request.domain);
   const { facts } = product;
   if (facts.kind === 'unknown') return null;
-  if (facts.kind === 'gone') return { asin, domainId: request.domain, productType: 4, title: null, csv: null };
+  if (facts.kind === 'gone')
+    return { asin, domainId: request.domain, productType: 4, title: null, csv: null };
   const { nowMinutes, domain } = request;
   const csv = csvOf(facts, request);
   const path = pathOfLeaf(facts.leaf);
@@ -105,7 +130,16 @@ export function productOf(asin: string, request: ProductRequest): Record<string,
     categoryTree: path.map(({ catId, name }) => ({ catId, name })),
     salesRankReference: path[0]?.catId,
     salesRanks: request.history ? ranksByCategory(path, rootRank, cut) : null,
-    images: [{ l: product.imageName, lH: 1500, lW: 1500, m: product.imageName.replace('L.', 'M.'), mH: 500, mW: 500 }],
+    images: [
+      {
+        l: product.imageName,
+        lH: 1500,
+        lW: 1500,
+        m: product.imageName.replace('L.', 'M.'),
+        mH: 500,
+        mW: 500,
+      },
+    ],
     features: [`Made for every day by ${product.brand}.`, `${product.color}, ${product.size}.`],
     description: `<p>The ${product.title} by ${product.brand}.</p>`,
     eanList: [`40${String(hash('ean', asin)).padStart(11, '0').slice(0, 11)}`],
@@ -125,14 +159,21 @@ export function productOf(asin: string, request: ProductRequest): Record<string,
     promotions: null,
     monthlySold: monthlySold(product.current(3, nowMinutes)),
     monthlySoldHistory: request.history ? cut(monthlySoldHistory(facts, rootRank), 2) : null,
-    buyBoxSellerIdHistory: request.history && (request.buybox || request.offers > 0) ? cutTexts(buyBoxSellers(facts, csv[18]), request) : null,
+    buyBoxSellerIdHistory:
+      request.history && (request.buybox || request.offers > 0)
+        ? cutTexts(buyBoxSellers(facts, csv[18]), request)
+        : null,
     trackingSince: trackingSince(facts),
     listedSince: trackingSince(facts) - 20 * DAY,
     lastUpdate: nowMinutes - (hash('updated', asin) % 60),
     lastPriceChange: csv[1]?.at(-2) ?? 0,
     lastRatingUpdate: nowMinutes - (nowMinutes % DAY),
-    csv: request.history ? csv.map((series, index) => series && cut(series, index === 7 || index === 18 ? 3 : 2)) : null,
-    ...(request.rating ? { reviews: { lastUpdate: nowMinutes, ratingCount: csv[17], reviewCount: csv[17] } } : {}),
+    csv: request.history
+      ? csv.map((series, index) => series && cut(series, index === 7 || index === 18 ? 3 : 2))
+      : null,
+    ...(request.rating
+      ? { reviews: { lastUpdate: nowMinutes, ratingCount: csv[17], reviewCount: csv[17] } }
+      : {}),
     ...(request.videos ? { videos: [] } : {}),
     ...(request.aplus ? { aPlus: [] } : {}),
     ...(request.offers > 0 ? offersOf(product, request) : {}),
@@ -140,7 +181,10 @@ export function productOf(asin: string, request: ProductRequest): Record<string,
   };
 }
 
-function csvOf(facts: AsinFacts, { domain, nowMinutes, offers, buybox, rating }: ProductRequest): (number[] | null)[] {
+function csvOf(
+  facts: AsinFacts,
+  { domain, nowMinutes, offers, buybox, rating }: ProductRequest,
+): (number[] | null)[] {
   const series = seriesOf(facts, domain);
   return Array.from({ length: 36 }, (_, index) => {
     const found = series.get(index);
@@ -152,18 +196,35 @@ function csvOf(facts: AsinFacts, { domain, nowMinutes, offers, buybox, rating }:
   });
 }
 
-function fullStats(csv: (number[] | null)[], { nowMinutes, statsDays, buybox, offers }: ProductRequest, sellerId: string) {
+function fullStats(
+  csv: (number[] | null)[],
+  { nowMinutes, statsDays, buybox, offers }: ProductRequest,
+  sellerId: string,
+) {
   const stats = statsOf(csv, nowMinutes, statsDays ?? 90);
   const [price, shipping] = csv[18]?.slice(-2) ?? [];
   if (price === undefined || !(buybox || offers > 0)) return stats;
-  return { ...stats, buyBoxPrice: price, buyBoxShipping: shipping, buyBoxSellerId: price < 0 ? '-1' : sellerId, buyBoxIsFBA: true };
+  return {
+    ...stats,
+    buyBoxPrice: price,
+    buyBoxShipping: shipping,
+    buyBoxSellerId: price < 0 ? '-1' : sellerId,
+    buyBoxIsFBA: true,
+  };
 }
 
-function ranksByCategory(path: ReturnType<typeof pathOfLeaf>, rootRank: readonly number[], cut: (series: number[], width: number) => number[]) {
+function ranksByCategory(
+  path: ReturnType<typeof pathOfLeaf>,
+  rootRank: readonly number[],
+  cut: (series: number[], width: number) => number[],
+) {
   return Object.fromEntries(
     path.map(({ catId }, depth) => [
       catId,
-      cut(rootRank.map((entry, i) => (i % 2 === 0 ? entry : categoryRank(entry, depth))), 2),
+      cut(
+        rootRank.map((entry, i) => (i % 2 === 0 ? entry : categoryRank(entry, depth))),
+        2,
+      ),
     ]),
   );
 }

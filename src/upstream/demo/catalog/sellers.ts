@@ -13,8 +13,30 @@ export interface DemoSeller {
   ratingPercent: number;
 }
 
-const FIRST = ['Blue', 'North', 'Prime', 'Happy', 'Silver', 'Urban', 'Green', 'Direct', 'Bright', 'Golden'] as const;
-const SECOND = ['Harbor', 'Peak', 'Market', 'Trading', 'Supply', 'Goods', 'Outlet', 'Depot', 'Bazaar', 'Corner'] as const;
+const FIRST = [
+  'Blue',
+  'North',
+  'Prime',
+  'Happy',
+  'Silver',
+  'Urban',
+  'Green',
+  'Direct',
+  'Bright',
+  'Golden',
+] as const;
+const SECOND = [
+  'Harbor',
+  'Peak',
+  'Market',
+  'Trading',
+  'Supply',
+  'Goods',
+  'Outlet',
+  'Depot',
+  'Bazaar',
+  'Corner',
+] as const;
 
 /** The marketplace's own seller id; every site has it. */
 const MARKETPLACE = 'ATVPDKIKX0DER';
@@ -23,7 +45,10 @@ export function sellerAt(index: number): DemoSeller {
   return {
     index,
     sellerId: idOf(index),
-    sellerName: index === 0 ? 'Marketplace' : `${pick(FIRST, 'first', index)} ${pick(SECOND, 'second', index)} ${index}`,
+    sellerName:
+      index === 0
+        ? 'Marketplace'
+        : `${pick(FIRST, 'first', index)} ${pick(SECOND, 'second', index)} ${index}`,
     productCount: 20 + (hash('products', index) % 3000),
     ratingCount: Math.floor(10 * 10_000 ** fraction('ratings', index)),
     ratingPercent: 70 + (hash('percent', index) % 31),
@@ -38,12 +63,16 @@ export function sellerById(sellerId: string): DemoSeller | null {
 
 /** Sellers with the most ratings first. */
 export function sellersByRatings(): DemoSeller[] {
-  return Array.from({ length: SELLER_COUNT }, (_, index) => sellerAt(index)).sort((a, b) => b.ratingCount - a.ratingCount);
+  return Array.from({ length: SELLER_COUNT }, (_, index) => sellerAt(index)).sort(
+    (a, b) => b.ratingCount - a.ratingCount,
+  );
 }
 
 function idOf(index: number): string {
   if (index === 0) return MARKETPLACE;
-  const digits = [hash('id-a', index), hash('id-b', index)].map((part) => part.toString(36).padStart(7, '0').slice(-6));
+  const digits = [hash('id-a', index), hash('id-b', index)].map((part) =>
+    part.toString(36).padStart(7, '0').slice(-6),
+  );
   return `A${digits.join('')}${index.toString(36).padStart(2, '0').slice(-1)}`.toUpperCase();
 }
 

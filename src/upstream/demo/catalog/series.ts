@@ -32,19 +32,26 @@ export function seriesOf(facts: AsinFacts, domain: number): Map<number, DemoSeri
     const sale = fraction('sale', seed, step) < 0.08 ? 0.75 : 1;
     return Math.max(99, Math.round((basePrice * factor * (1 + season + noise) * sale) / 10) * 10 - 1);
   };
-  const amazon = (step: number) => (soldByMarketplace && fraction('stock', seed, step) > 0.06 ? price('amazon', 1)(step) : -1);
+  const amazon = (step: number) =>
+    soldByMarketplace && fraction('stock', seed, step) > 0.06 ? price('amazon', 1)(step) : -1;
   const third = price('third', 1.04);
   const cheapest = (step: number) => {
     const own = amazon(step);
     return own > 0 ? Math.min(own, third(step)) : third(step);
   };
   const shipping = (step: number) => (fraction('shipping', seed, step) < 0.2 ? 499 : 0);
-  const weekly = (value: (step: number) => number): DemoSeries => ({ stepMinutes: 7 * DAY, valueAt: (step) => [value(step)] });
+  const weekly = (value: (step: number) => number): DemoSeries => ({
+    stepMinutes: 7 * DAY,
+    valueAt: (step) => [value(step)],
+  });
   const weeklyWithShipping = (value: (step: number) => number): DemoSeries => ({
     stepMinutes: 7 * DAY,
     valueAt: (step) => [value(step), shipping(step)],
   });
-  const monthly = (value: (step: number) => number): DemoSeries => ({ stepMinutes: 30 * DAY, valueAt: (step) => [value(step)] });
+  const monthly = (value: (step: number) => number): DemoSeries => ({
+    stepMinutes: 30 * DAY,
+    valueAt: (step) => [value(step)],
+  });
   const reviewsAMonth = 1 + (hash('reviews', familySeed) % 60);
   const firstMonth = Math.floor(trackingSince(facts) / (30 * DAY));
 

@@ -7,15 +7,22 @@ const WITH_SHIPPING = new Set([7, 18]);
 type Point = [time: number, value: number];
 
 /** The statistics of a product as upstream computes them from the stored series. */
-export function statsOf(csv: readonly (readonly number[] | null)[], nowMinutes: number, days: number): Record<string, unknown> {
+export function statsOf(
+  csv: readonly (readonly number[] | null)[],
+  nowMinutes: number,
+  days: number,
+): Record<string, unknown> {
   const series = Array.from({ length: COUNT }, (_, index) => toPoints(csv[index] ?? null, index));
   const each = <T>(compute: (points: Point[]) => T, nothing: T) =>
     series.map((points) => (points.length > 0 ? compute(points) : nothing));
   const average = (span: number) => each((points) => mean(points, nowMinutes - span * DAY, nowMinutes), -1);
-  const since = (span: number) => (points: Point[]) => points.filter(([time]) => time >= nowMinutes - span * DAY);
+  const since = (span: number) => (points: Point[]) =>
+    points.filter(([time]) => time >= nowMinutes - span * DAY);
   const isPrice = (index: number) => ![3, 11, 12, 16, 17, 34, 35].includes(index);
   const outOfStock = (span: number) =>
-    series.map((points, index) => (isPrice(index) && points.length > 0 ? missingShare(points, nowMinutes - span * DAY, nowMinutes) : -1));
+    series.map((points, index) =>
+      isPrice(index) && points.length > 0 ? missingShare(points, nowMinutes - span * DAY, nowMinutes) : -1,
+    );
   const rankDrops = (span: number) => {
     const points = since(span)(series[3] ?? []);
     return points.filter(([, rank], i) => i > 0 && rank < (points[i - 1]?.[1] ?? 0) * 0.9).length;
@@ -95,7 +102,10 @@ function missingShare(points: readonly Point[], from: number, to: number): numbe
 }
 
 function extreme(points: readonly Point[], beats: (a: number, b: number) => boolean): Point | null {
-  return points.reduce<Point | null>((best, point) => (point[1] >= 0 && (!best || beats(point[1], best[1])) ? point : best), null);
+  return points.reduce<Point | null>(
+    (best, point) => (point[1] >= 0 && (!best || beats(point[1], best[1])) ? point : best),
+    null,
+  );
 }
 
 function isExtreme(all: readonly Point[], within: readonly Point[]): boolean {

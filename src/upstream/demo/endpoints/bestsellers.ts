@@ -19,14 +19,19 @@ export const bestsellers: Endpoint = ({ params, nowMinutes }) => {
   // Lists are rebuilt about every hour.
   const builtAt = nowMinutes - (nowMinutes % HOUR);
   const each = Math.min(ASINS_A_LEAF, Math.ceil(LONGEST_LIST / leaves.length));
-  const asins = new Set(leaves.flatMap((leaf) => Array.from({ length: each }, (_, n) => asinOfLeaf(leaf, n))));
+  const asins = new Set(
+    leaves.flatMap((leaf) => Array.from({ length: each }, (_, n) => asinOfLeaf(leaf, n))),
+  );
   const ranked = [...asins]
     .map((asin) => ({ asin, rank: sketch(asin, domain).current(3, builtAt - range * 24 * HOUR) }))
     .sort((a, b) => a.rank - b.rank || (a.asin < b.asin ? -1 : 1))
     .map(({ asin }) => asin);
   // 0: one variation for each parent; 1: all of them.
   const asinList = isOn(params.variations) ? ranked : onePerFamily(ranked);
-  return { payload: { bestSellersList: { domainId: domain, lastUpdate: builtAt, categoryId, asinList } }, tokens: 50 };
+  return {
+    payload: { bestSellersList: { domainId: domain, lastUpdate: builtAt, categoryId, asinList } },
+    tokens: 50,
+  };
 };
 
 function onePerFamily(asins: readonly string[]): string[] {

@@ -10,13 +10,17 @@ export const category: Endpoint = ({ params }) => {
     const catId = integerOf(id, { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0;
     return catId === 0 ? rootCategories() : (categoryNode(catId) ?? []);
   });
-  const records = (list: readonly CategoryNode[]) => Object.fromEntries(list.map((node) => [node.catId, categoryRecord(node, domain)]));
+  const records = (list: readonly CategoryNode[]) =>
+    Object.fromEntries(list.map((node) => [node.catId, categoryRecord(node, domain)]));
   const payload = { categories: records(nodes) };
   if (!isOn(params.parents)) return { payload, tokens: 1 };
   return { payload: { ...payload, categoryParents: records(nodes.flatMap(ancestors)) }, tokens: 1 };
 };
 
-export function categoryRecord({ catId, name, parent, children }: CategoryNode, domain: number): Record<string, unknown> {
+export function categoryRecord(
+  { catId, name, parent, children }: CategoryNode,
+  domain: number,
+): Record<string, unknown> {
   const leaves = leavesBelow(catId).length;
   return {
     domainId: domain,

@@ -1,7 +1,7 @@
 import { asinOfLeaf } from '../catalog/asins.ts';
 import { LEAF_COUNT, leavesBelow, pathOfLeaf } from '../catalog/categories.ts';
 import { type ProductSketch, sketch } from '../catalog/products.ts';
-import { type Endpoint, domainOf, invalidParameter, selectionOf } from '../protocol.ts';
+import { domainOf, type Endpoint, invalidParameter, selectionOf } from '../protocol.ts';
 
 const DAY = 1440;
 const PAGE = 150;
@@ -19,18 +19,24 @@ const BLANK_CATEGORY = '9223372036854775807';
 export const deal: Endpoint = (request) => {
   const selection = selectionOf(request);
   const domain = domainOf({ domain: String(selection.domainId) });
-  const [priceType, ...others] = Array.isArray(selection.priceTypes) ? (selection.priceTypes as number[]) : [];
+  const [priceType, ...others] = Array.isArray(selection.priceTypes)
+    ? (selection.priceTypes as number[])
+    : [];
   if (priceType === undefined || others.length > 0 || !PRICE_TYPES.has(priceType)) throw invalidParameter();
   const page = Number(selection.page ?? 0);
   const dateRange = Math.min(3, Math.max(0, Number(selection.dateRange ?? 1)));
   const { nowMinutes } = request;
 
-  const candidates = Array.from({ length: POOL_SIZE }, (_, i) => asinOfLeaf(i % LEAF_COUNT, Math.floor(i / LEAF_COUNT)))
+  const candidates = Array.from({ length: POOL_SIZE }, (_, i) =>
+    asinOfLeaf(i % LEAF_COUNT, Math.floor(i / LEAF_COUNT)),
+  )
     .map((asin) => candidate(asin, domain, priceType, dateRange, nowMinutes))
     .filter(({ now, drop }) => now > 0 && drop > 0)
     .filter((found) => passesRanges(selection, found) && passesFilters(selection, found));
   const inCategories = candidates.filter(({ product }) => passesCategories(selection, product));
-  const shown = inCategories.sort(orderOf(Number(selection.sortType ?? 4))).slice(page * PAGE, (page + 1) * PAGE);
+  const shown = inCategories
+    .sort(orderOf(Number(selection.sortType ?? 4)))
+    .slice(page * PAGE, (page + 1) * PAGE);
 
   const counts = new Map<number, number>();
   for (const { product } of candidates) {
@@ -57,12 +63,24 @@ interface Candidate {
   rank: number;
 }
 
-function candidate(asin: string, domain: number, priceType: number, dateRange: number, nowMinutes: number): Candidate {
+function candidate(
+  asin: string,
+  domain: number,
+  priceType: number,
+  dateRange: number,
+  nowMinutes: number,
+): Candidate {
   const product = sketch(asin, domain);
   const now = product.current(priceType, nowMinutes);
   const before = product.current(priceType, nowMinutes - (SPANS[dateRange] ?? 7) * DAY);
   const drop = before - now;
-  return { product, now, drop, percent: before > 0 ? (100 * drop) / before : 0, rank: product.current(3, nowMinutes) };
+  return {
+    product,
+    now,
+    drop,
+    percent: before > 0 ? (100 * drop) / before : 0,
+    rank: product.current(3, nowMinutes),
+  };
 }
 
 function passesRanges(selection: Record<string, unknown>, { now, drop, percent, rank }: Candidate): boolean {
@@ -76,13 +94,18 @@ function passesRanges(selection: Record<string, unknown>, { now, drop, percent, 
 }
 
 function passesFilters(selection: Record<string, unknown>, { product }: Candidate): boolean {
-  const words = typeof selection.titleSearch === 'string' ? selection.titleSearch.toLowerCase().split(/\s+/) : [];
+  const words =
+    typeof selection.titleSearch === 'string' ? selection.titleSearch.toLowerCase().split(/\s+/) : [];
   return words.every((word) => product.title.toLowerCase().includes(word));
 }
 
-function passesCategories({ includeCategories, excludeCategories }: Record<string, unknown>, { categoryIds }: ProductSketch): boolean {
+function passesCategories(
+  { includeCategories, excludeCategories }: Record<string, unknown>,
+  { categoryIds }: ProductSketch,
+): boolean {
   const holds = (list: unknown) => Array.isArray(list) && list.some((id) => categoryIds.includes(Number(id)));
-  const included = !Array.isArray(includeCategories) || includeCategories.length === 0 || holds(includeCategories);
+  const included =
+    !Array.isArray(includeCategories) || includeCategories.length === 0 || holds(includeCategories);
   return included && !holds(excludeCategories);
 }
 
@@ -106,21 +129,25 @@ function orderOf(sortType: number): (a: Candidate, b: Candidate) => number {
 
 function dealRecord(product: ProductSketch, now: number): Record<string, unknown> {
   const { asin, title, categoryIds, imageName } = product;
-  const row = <T>(compute: (index: number) => T): T[] => Array.from({ length: COUNT }, (_, index) => compute(index));
+  const row = <T>(compute: (index: number) => T): T[] =>
+    Array.from({ length: COUNT }, (_, index) => compute(index));
   const current = row((index) => product.current(index, now));
   const before = SPANS.map((span) => row((index) => product.current(index, now - span * DAY)));
-  const difference = (from: readonly number[]) => row((i) => ((from[i] ?? -1) > 0 && (current[i] ?? -1) > 0 ? (from[i] ?? 0) - (current[i] ?? 0) : 0));
+  const difference = (from: readonly number[]) =>
+    row((i) => ((from[i] ?? -1) > 0 && (current[i] ?? -1) > 0 ? (from[i] ?? 0) - (current[i] ?? 0) : 0));
   return {
     asin,
     title,
     rootCat: categoryIds[0],
     categories: [categoryIds[2]],
-    image: [...imageName].map((character) => character.charCodeAt(0)),
+    image: [...Buffer.from(imageName, 'latin1')],
     current,
     currentSince: row((index) => ((current[index] ?? -1) > 0 ? now - DAY : -1)),
     deltaLast: difference(before[0] ?? []),
     delta: before.map(difference),
-    deltaPercent: before.map((from) => difference(from).map((drop, i) => ((from[i] ?? 0) > 0 ? Math.round((100 * drop) / (from[i] ?? 1)) : 0))),
+    deltaPercent: before.map((from) =>
+      difference(from).map((drop, i) => ((from[i] ?? 0) > 0 ? Math.round((100 * drop) / (from[i] ?? 1)) : 0)),
+    ),
     avg: before,
     creationDate: now - 30,
     lastUpdate: now - 5,

@@ -18,10 +18,22 @@ interface Curve {
 }
 
 const CURVES: Record<string, Curve> = {
-  amazon: { name: 'Marketplace', series: 0, colour: 'FFA500', colourParameter: 'cAmazon', isShownByDefault: true },
+  amazon: {
+    name: 'Marketplace',
+    series: 0,
+    colour: 'FFA500',
+    colourParameter: 'cAmazon',
+    isShownByDefault: true,
+  },
   new: { name: 'New', series: 1, colour: '8888dd', colourParameter: 'cNew', isShownByDefault: true },
   used: { name: 'Used', series: 2, colour: '444444', colourParameter: 'cUsed', isShownByDefault: false },
-  salesrank: { name: 'Sales rank', series: 3, colour: '3a883a', colourParameter: 'cSales', isShownByDefault: false },
+  salesrank: {
+    name: 'Sales rank',
+    series: 3,
+    colour: '3a883a',
+    colourParameter: 'cSales',
+    isShownByDefault: false,
+  },
   fba: { name: 'FBA', series: 10, colour: 'ff5722', colourParameter: 'cFBA', isShownByDefault: false },
   fbm: { name: 'FBM', series: 7, colour: '039BE5', colourParameter: 'cFBM', isShownByDefault: false },
   bb: { name: 'Buy Box', series: 18, colour: 'ff00b4', colourParameter: 'cBB', isShownByDefault: false },
@@ -42,23 +54,37 @@ export const graphimage: Endpoint = async ({ params, nowMinutes }) => {
   return { picture: await sharp(Buffer.from(svg)).png().toBuffer(), tokens: 1 };
 };
 
-function chart(asin: string, domain: number, params: Params, { width, height }: { width: number; height: number }, from: number, to: number): string {
+function chart(
+  asin: string,
+  domain: number,
+  params: Params,
+  { width, height }: { width: number; height: number },
+  from: number,
+  to: number,
+): string {
   const facts = factsOf(asin);
   const margin = { left: 52, right: 12, top: 24, bottom: 22 };
   const inner = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom };
   const drawn = Object.entries(CURVES)
-    .filter(([parameter, curve]) => (params[parameter] === undefined ? curve.isShownByDefault : isOn(params[parameter])))
+    .filter(([parameter, curve]) =>
+      params[parameter] === undefined ? curve.isShownByDefault : isOn(params[parameter]),
+    )
     .map(([, curve]) => ({ ...curve, points: steps(asin, domain, curve.series, from, to) }))
     .filter(({ points }) => points.length > 0);
-  const prices = drawn.filter(({ series }) => series !== 3).flatMap(({ points }) => points.map(([, value]) => value));
+  const prices = drawn
+    .filter(({ series }) => series !== 3)
+    .flatMap(({ points }) => points.map(([, value]) => value));
   const low = isOn(params.yzoom ?? '1') ? Math.min(...prices, Number.MAX_SAFE_INTEGER) * 0.95 : 0;
   const high = Math.max(...prices, 1) * 1.05;
   const x = (time: number) => margin.left + ((time - from) / (to - from)) * inner.width;
-  const yOf = (value: number, min: number, max: number) => margin.top + inner.height * (1 - (value - min) / Math.max(1, max - min));
+  const yOf = (value: number, min: number, max: number) =>
+    margin.top + inner.height * (1 - (value - min) / Math.max(1, max - min));
   const lines = drawn.map(({ points, series, colour, colourParameter }) => {
     const values = points.map(([, value]) => value);
     const [min, max] = series === 3 ? [0, Math.max(...values) * 1.1] : [low, high];
-    const path = points.map(([time, value], i) => `${i === 0 ? 'M' : 'L'}${x(time).toFixed(1)} ${yOf(value, min, max).toFixed(1)}`);
+    const path = points.map(
+      ([time, value], i) => `${i === 0 ? 'M' : 'L'}${x(time).toFixed(1)} ${yOf(value, min, max).toFixed(1)}`,
+    );
     return `<path d="${path.join('')}" fill="none" stroke="#${params[colourParameter] ?? colour}" stroke-width="1.5"/>`;
   });
   const font = params.cFont ?? '444444';
@@ -70,7 +96,11 @@ function chart(asin: string, domain: number, params: Params, { width, height }: 
     return `<line x1="${margin.left}" x2="${width - margin.right}" y1="${y}" y2="${y}" stroke="#dddddd"/>${label((price / 100).toFixed(2), { x: margin.left - 4, y: y + 3 }, 'end')}`;
   });
   const dates = [0, 0.5, 1].map((share) =>
-    label(new Date((from + (to - from) * share + 21_564_000) * 60_000).toISOString().slice(0, 10), { x: margin.left + inner.width * share, y: height - 6 }, share === 0 ? 'start' : share === 1 ? 'end' : 'middle'),
+    label(
+      new Date((from + (to - from) * share + 21_564_000) * 60_000).toISOString().slice(0, 10),
+      { x: margin.left + inner.width * share, y: height - 6 },
+      share === 0 ? 'start' : share === 1 ? 'end' : 'middle',
+    ),
   );
   const title = escapeXml(sketch(asin, domain).title).slice(0, Math.floor(width / 7));
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%" fill="#${params.cBackground ?? 'ffffff'}"/>${grid.join('')}${facts.kind === 'product' ? lines.join('') : ''}${dates.join('')}${label(title, { x: margin.left, y: 15 }, 'start')}</svg>`;
@@ -103,7 +133,10 @@ function escapeXml(text: string): string {
 /** sharp finds no font on a machine without any, so it is given one; it must be told before it is loaded. */
 async function loadSharp() {
   if (!process.env.FONTCONFIG_FILE) {
-    const fonts = join(dirname(createRequire(import.meta.url).resolve('dejavu-fonts-ttf/package.json')), 'ttf');
+    const fonts = join(
+      dirname(createRequire(import.meta.url).resolve('dejavu-fonts-ttf/package.json')),
+      'ttf',
+    );
     const folder = join(tmpdir(), `souk-demo-fonts-${process.getuid?.() ?? 0}`);
     mkdirSync(folder, { recursive: true });
     const config = join(folder, 'fonts.conf');

@@ -23,7 +23,10 @@ export function lightningdeal(listLength: number): Endpoint {
     if (asin !== undefined && asin !== '') {
       if (!/^[A-Z0-9]{10}$/.test(asin)) throw invalidParameter();
       const deals = fraction('deal', domain, asin) < 0.7 ? [dealOf(asin, domain, madeAt)] : [];
-      return { payload: { lightningDeals: deals.filter((deal) => !state || deal.dealState === state) }, tokens: 1 };
+      return {
+        payload: { lightningDeals: deals.filter((deal) => !state || deal.dealState === state) },
+        tokens: 1,
+      };
     }
     const key = `${domain}/${madeAt}/${listLength}/${state ?? ''}`;
     let text = lists.get(key);

@@ -2,7 +2,15 @@ import { asinOfLeaf } from '../catalog/asins.ts';
 import { LEAF_COUNT } from '../catalog/categories.ts';
 import { type ProductRequest, productOf } from '../catalog/products.ts';
 import { hash } from '../catalog/random.ts';
-import { domainOf, type Endpoint, integerOf, invalidParameter, isOn, type Params, required } from '../protocol.ts';
+import {
+  domainOf,
+  type Endpoint,
+  integerOf,
+  invalidParameter,
+  isOn,
+  type Params,
+  required,
+} from '../protocol.ts';
 
 const DAYS = { min: 1, max: 100_000 };
 
@@ -52,7 +60,10 @@ function splitAsins(asin: string): string[] {
 
 /** Every product code belongs to some product. */
 function codes(code: string): string[] {
-  return code.split(',').slice(0, 100).map((entry) => asinOfLeaf(hash('code', entry) % LEAF_COUNT, hash(entry) % 10_000));
+  return code
+    .split(',')
+    .slice(0, 100)
+    .map((entry) => asinOfLeaf(hash('code', entry) % LEAF_COUNT, hash(entry) % 10_000));
 }
 
 function tokensEach({ offers, buybox, rating, stock }: ProductRequest, update: number | null): number {

@@ -1,7 +1,16 @@
 import { asinOfLeaf } from '../catalog/asins.ts';
 import { allCategories, LEAF_COUNT, nounOfLeaf, pathOfLeaf } from '../catalog/categories.ts';
 import { productOf, sketch } from '../catalog/products.ts';
-import { domainOf, type Endpoint, type EndpointAnswer, type EndpointRequest, integerOf, invalidParameter, isOn, required } from '../protocol.ts';
+import {
+  domainOf,
+  type Endpoint,
+  type EndpointAnswer,
+  type EndpointRequest,
+  integerOf,
+  invalidParameter,
+  isOn,
+  required,
+} from '../protocol.ts';
 import { categoryRecord } from './category.ts';
 import { productRequest } from './product.ts';
 
@@ -32,7 +41,9 @@ function products({ params, nowMinutes }: EndpointRequest): EndpointAnswer {
 function categories({ params }: EndpointRequest): EndpointAnswer {
   const domain = domainOf(params);
   const words = wordsOf(required(params.term));
-  const found = allCategories().filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+  const found = allCategories().filter(({ name }) =>
+    words.every((word) => name.toLowerCase().includes(word)),
+  );
   const records = found.slice(0, 50).map((node) => [node.catId, categoryRecord(node, domain)]);
   return { payload: { categories: Object.fromEntries(records) }, tokens: 1 };
 }
@@ -40,7 +51,9 @@ function categories({ params }: EndpointRequest): EndpointAnswer {
 function matchingAsins(words: readonly string[], domain: number): string[] {
   const found: string[] = [];
   for (let leaf = 0; leaf < LEAF_COUNT && found.length < LIMIT; leaf += 1) {
-    const about = `${nounOfLeaf(leaf)} ${pathOfLeaf(leaf).map(({ name }) => name).join(' ')}`.toLowerCase();
+    const about = `${nounOfLeaf(leaf)} ${pathOfLeaf(leaf)
+      .map(({ name }) => name)
+      .join(' ')}`.toLowerCase();
     if (!words.some((word) => about.includes(word))) continue;
     for (let n = 0; n < TITLES_A_LEAF && found.length < LIMIT; n += 1) {
       const asin = asinOfLeaf(leaf, n);

@@ -1,6 +1,5 @@
-import { asinOfSeller } from '../catalog/asins.ts';
+import { asinOfSeller, factsOf } from '../catalog/asins.ts';
 import { pathOfLeaf } from '../catalog/categories.ts';
-import { factsOf } from '../catalog/asins.ts';
 import { hash } from '../catalog/random.ts';
 import { type DemoSeller, sellerById, sellersByRatings } from '../catalog/sellers.ts';
 import { domainOf, type Endpoint, invalidParameter, isOn, outOfRange, required } from '../protocol.ts';
@@ -26,7 +25,12 @@ export const topseller: Endpoint = ({ params }) => {
   return { payload: { sellerIdList: sellersByRatings().map(({ sellerId }) => sellerId) }, tokens: 50 };
 };
 
-function sellerRecord(found: DemoSeller, domain: number, nowMinutes: number, storefront: boolean): Record<string, unknown> {
+function sellerRecord(
+  found: DemoSeller,
+  domain: number,
+  nowMinutes: number,
+  storefront: boolean,
+): Record<string, unknown> {
   const { index, sellerId, sellerName, productCount, ratingCount, ratingPercent } = found;
   const months = Array.from({ length: 24 }, (_, i) => nowMinutes - (nowMinutes % DAY) - (23 - i) * 30 * DAY);
   const share = (part: number) => Math.round(ratingCount * part);
@@ -68,7 +72,17 @@ function storefrontOf({ index, productCount }: DemoSeller, nowMinutes: number): 
     asinListLastSeen: asinList.map((_, i) => nowMinutes - Math.floor((i * 7 * DAY) / asinList.length)),
     sellerCategoryStatistics: [...counts]
       .sort((a, b) => b[1] - a[1])
-      .map(([catId, count]) => ({ catId, productCount: count, avg30SalesRank: 1000 + (hash(catId, index) % 90_000), productCountWithAmazonOffer: Math.floor(count / 3) })),
-    sellerBrandStatistics: ['acme', 'globex'].map((brand) => ({ brand, productCount: Math.ceil(asinList.length / 12), avg30SalesRank: 5000, productCountWithAmazonOffer: 0 })),
+      .map(([catId, count]) => ({
+        catId,
+        productCount: count,
+        avg30SalesRank: 1000 + (hash(catId, index) % 90_000),
+        productCountWithAmazonOffer: Math.floor(count / 3),
+      })),
+    sellerBrandStatistics: ['acme', 'globex'].map((brand) => ({
+      brand,
+      productCount: Math.ceil(asinList.length / 12),
+      avg30SalesRank: 5000,
+      productCountWithAmazonOffer: 0,
+    })),
   };
 }

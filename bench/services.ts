@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { ensureAccount } from '../src/accounts/accounts.ts';
+import { createKey } from '../src/accounts/keys.ts';
+import { grantSubscription, upsertPlan } from '../src/billing/grants.ts';
+import { migrate } from '../src/db/migrate.ts';
+import { type Database, openDatabase } from '../src/db/pool.ts';
+import { startPostgres } from '../src/embedded/postgres.ts';
+import { startRedis } from '../src/embedded/redis.ts';
+import { createLogger } from '../src/log.ts';
+import type { ProcessMessage } from '../src/process.ts';
+
+/** Everything a bench row measures against, in processes of their own. */
+export interface Services {
+  databaseUrl: string;
+  redisUrl: string;
+  database: Database;
+  /** Starts a process of ours; its ready line comes back. It ends with the bench. */
+  start(file: string, env?: NodeJS.ProcessEnv): Promise<{ ready: string; child: ChildProcess }>;
+  stop(child: ChildProcess): Promise<void>;
+  /** Keys of new accounts whose subscription is not limited. */
+  keys(count: number): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/** A durable PostgreSQL and Redis as `npm start` has them, in a folder that is thrown away. */
+export async function openServices(): Promise<Services> {
+  const folder = await mkdtemp(join(tmpdir(), 'souk-bench-'));
+  await chmod(folder, 0o755);
+  const postgres = await startPostgres(join(folder, 'postgres'), { durable: true });
+  const redis = await startRedis(join(folder, 'redis'), resolve('.souk/tools'), { durable: true });
+  await migrate(postgres.url);
+  const database = openDatabase(postgres.url, createLogger('warn'));
+  const children = new Set<ChildProcess>();
+  let accounts = 0;
+
+  const stop = async (child: ChildProcess) => {
+    children.delete(child);
+    if (child.exitCode !== null) return;
+    const ended = new Promise((done) => child.once('exit', done));
+    child.kill('SIGTERM');
+    await ended;
+  };
+
+  return {
+    databaseUrl: postgres.url,
+    redisUrl: redis.url,
+    database,
+    start: (file, env = {}) =>
+      new Promise((ready, reject) => {
+        const child = spawn(process.execPath, ['--import', 'tsx', file], {
+          env: {
+            ...process.env,
+            NODE_ENV: 'production',
+            DATABASE_URL: postgres.url,
+            REDIS_URL: redis.url,
+            ...env,
+          },
+          stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+        });
+        children.add(child);
+        child.once('message', (message: ProcessMessage) => {
+          if ('ready' in message) ready({ ready: message.ready, child });
+          else reject(new Error(message.failed));
+        });
+      }),
+    stop,
+    async keys(count) {
+      const now = Date.now();
+      const planId = await upsertPlan(database, {
+        code: 'bench',
+        name: 'Bench',
+        minuteLimit: null,
+        dailyLimit: null,
+        monthlyLimit: null,
+      });
+      const keys: string[] = [];
+      for (let i = 0; i < count; i += 1) {
+        accounts += 1;
+        const accountId = await ensureAccount(database, `bench-${accounts}@bench.example`, 'Bench', now);
+        const [startsAt, endsAt] = [new Date(now - 1000), new Date(now + 86_400_000)];
+        await grantSubscription(database, {
+          accountId,
+          wallet: 'general',
+          planId,
+          quantity: 1,
+          startsAt,
+          endsAt,
+        });
+        keys.push(await createKey(database, accountId, now));
+      }
+      return keys;
+    },
+    async close() {
+      await Promise.all([...children].map(stop));
+      await database.end();
+      await redis.stop();
+      await postgres.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface UpstreamCall {
+  path: string;
+  params: Record<string, string>;
+  body: string;
+  /** Becomes true when the caller hung up before the answer. */
+  aborted: boolean;
+}
+
+/** What upstream does with a call: an answer, or nothing until the promise resolves. */
+export type Script = (
+  call: UpstreamCall,
+  response: ServerResponse,
+) => UpstreamAnswer | Promise<UpstreamAnswer>;
+
+export type UpstreamAnswer =
+  | { status?: number; json: unknown }
+  | { status?: number; raw: string | Buffer; contentType?: string; headers?: Record<string, string> }
+  /** The script has written the response itself. */
+  | 'handled';
+
+/** A product data provider that does what the test says, on real HTTP. */
+export interface ScriptedUpstream {
+  url: string;
+  calls: UpstreamCall[];
+  /** Calls of one endpoint. */
+  callsTo(path: string): UpstreamCall[];
+  on(path: string, script: Script): void;
+  close(): Promise<void>;
+}
+
+/** The token fields of an ordinary answer. */
+export const PLENTY = {
+  timestamp: 0,
+  tokensLeft: 10_000,
+  refillIn: 30_000,
+  refillRate: 300,
+  tokenFlowReduction: 0,
+  tokensConsumed: 1,
+  processingTimeInMs: 1,
+};
+
+export async function openScriptedUpstream(): Promise<ScriptedUpstream> {
+  const scripts = new Map<string, Script>();
+  const calls: UpstreamCall[] = [];
+  let clock = 0;
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '', 'http://upstream');
+    const path = url.pathname.replace(/^\/|\/$/g, '');
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const params = Object.fromEntries(url.searchParams);
+    const call: UpstreamCall = { path, params, body: Buffer.concat(chunks).toString(), aborted: false };
+    response.once('close', () => {
+      call.aborted = !response.writableFinished;
+    });
+    calls.push(call);
+    const script = scripts.get(path);
+    const answer = script ? await script(call, response) : ({ status: 404, json: {} } as const);
+    if (answer === 'handled' || response.destroyed) return;
+    if ('raw' in answer) {
+      response.writeHead(answer.status ?? 200, {
+        'content-type': answer.contentType ?? 'application/json',
+        ...answer.headers,
+      });
+      response.end(answer.raw);
+      return;
+    }
+    clock += 1;
+    const envelope =
+      answer.status === undefined || answer.status === 200 ? { ...PLENTY, timestamp: clock } : {};
+    response.writeHead(answer.status ?? 200, { 'content-type': 'application/json;charset=UTF-8' });
+    response.end(JSON.stringify({ ...envelope, ...(answer.json as object) }));
+  }
+
+  const server = createServer((request, response) => void serve(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    callsTo: (path) => calls.filter((call) => call.path === path),
+    on: (path, script) => scripts.set(path, script),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** A moment a test decides on: what waits for `reached` goes on when `open` is called. */
+export function gate(): { reached: Promise<void>; open(): void } {
+  let open = () => {};
+  const reached = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { reached, open };
+}

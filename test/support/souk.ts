@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { inject, onTestFailed } from 'vitest';
+import { POOL_NAMES, type PoolName } from '../../jobs/pools.ts';
+import { ensureAccount } from '../../src/accounts/accounts.ts';
+import { createKey } from '../../src/accounts/keys.ts';
+import { grantSubscription, type Plan, upsertPlan } from '../../src/billing/grants.ts';
+import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
+import type { Clock } from '../../src/clock.ts';
+import { type Database, openDatabase } from '../../src/db/pool.ts';
+import { createLogger } from '../../src/log.ts';
+import { openGateway, type RunningGateway } from '../../src/open-gateway.ts';
+import { openWorker, type SoukWorker } from '../../workers/worker.ts';
+import { type Client, createClient } from './client.ts';
+import { TestClock } from './clock.ts';
+import { createTestDatabase } from './database.ts';
+import { openScriptedUpstream, type ScriptedUpstream } from './scripted-upstream.ts';
+
+export const UPSTREAM_KEY = 'operators-own-upstream-key';
+
+export interface Souk {
+  clock: TestClock;
+  upstream: ScriptedUpstream;
+  database: Database;
+  databaseUrl: string;
+  redisUrl: string;
+  redisNamespace: string;
+  /** Everything the gateways and workers have logged. */
+  logLines: string[];
+  gateways: RunningGateway[];
+  workers: SoukWorker[];
+  /** A client of the first gateway, or of another, with a key of a new account. */
+  client(options?: AccountOptions & { gateway?: number }): Promise<Client>;
+  account(options?: AccountOptions): Promise<TestAccount>;
+  clientOf(key: string, gateway?: number): Client;
+  addGateway(): Promise<void>;
+  addWorker(pools?: readonly PoolName[]): Promise<SoukWorker>;
+  close(): Promise<void>;
+}
+
+export interface AccountOptions {
+  /** null: no subscription. */
+  plan?: Partial<Plan> | null;
+  wallet?: Wallet;
+}
+
+export interface TestAccount {
+  accountId: number;
+  key: string;
+}
+
+/**
+ * A whole service: real PostgreSQL and Redis, real HTTP on both sides, time moved by hand, an upstream that does what
+ * the test says.
+ */
+export async function openSouk(
+  options: {
+    gateways?: number;
+    workers?: number;
+    upstreamUrl?: string;
+    clock?: Clock;
+    offPeak?: OffPeakWindow;
+  } = {},
+): Promise<Souk> {
+  const database = await createTestDatabase();
+  const upstream = await openScriptedUpstream();
+  const clock = new TestClock();
+  const usedClock = options.clock ?? clock;
+  const redisUrl = inject('redisUrl');
+  const redisNamespace = `test-${randomBytes(6).toString('hex')}`;
+  const logLines: string[] = [];
+  const log = createLogger('debug', { write: (line) => void logLines.push(line) });
+  const pool = openDatabase(database.url, log);
+  const gateways: RunningGateway[] = [];
+  const workers: SoukWorker[] = [];
+  const stores = { databaseUrl: database.url, redisUrl, redisNamespace };
+
+  const souk: Souk = {
+    clock,
+    upstream,
+    database: pool,
+    ...stores,
+    logLines,
+    gateways,
+    workers,
+
+    async addGateway() {
+      const gateway = await openGateway(
+        {
+          ...stores,
+          offPeak: options.offPeak ?? { start: '19:00', end: '07:00', timezone: 'Asia/Shanghai' },
+          links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
+        },
+        usedClock,
+        log,
+      );
+      await gateway.app.listen({ host: '127.0.0.1', port: 0 });
+      gateways.push(gateway);
+    },
+
+    async addWorker(pools = POOL_NAMES) {
+      const keepa = { keepaBaseUrl: options.upstreamUrl ?? upstream.url, keepaKey: UPSTREAM_KEY };
+      const worker = await openWorker({ ...stores, ...keepa, pools }, usedClock, log);
+      workers.push(worker);
+      for (const gateway of gateways) await gateway.sampleBacklog();
+      return worker;
+    },
+
+    async account({ plan = {}, wallet = 'general' } = {}) {
+      const now = usedClock.now();
+      const name = randomBytes(6).toString('hex');
+      const accountId = await ensureAccount(pool, `${name}@test.example`, name, now);
+      if (plan !== null) {
+        const unlimited = {
+          code: name,
+          name: 'Test',
+          minuteLimit: null,
+          dailyLimit: null,
+          monthlyLimit: null,
+        };
+        const planId = await upsertPlan(pool, { ...unlimited, ...plan });
+        const [startsAt, endsAt] = [new Date(now - 86_400_000), new Date(now + 365 * 86_400_000)];
+        await grantSubscription(pool, { accountId, wallet, planId, quantity: 1, startsAt, endsAt });
+      }
+      return { accountId, key: await createKey(pool, accountId, now) };
+    },
+
+    clientOf(key, gateway = 0) {
+      const address = gateways[gateway]?.app.server.address();
+      const { port } = address as AddressInfo;
+      return createClient(`http://127.0.0.1:${port}`, key);
+    },
+
+    async client({ gateway, ...account } = {}) {
+      return souk.clientOf((await souk.account(account)).key, gateway);
+    },
+
+    async close() {
+      await Promise.all(gateways.map((gateway) => gateway.close()));
+      await Promise.all(workers.map((worker) => worker.close()));
+      await upstream.close();
+      await pool.end();
+      await database.drop();
+    },
+  };
+
+  for (let i = 0; i < (options.gateways ?? 1); i += 1) await souk.addGateway();
+  for (let i = 0; i < (options.workers ?? 1); i += 1) await souk.addWorker();
+  return souk;
+}
+
+/** Shows what the service has logged when the running test fails. */
+export function showLogOnFailure({ logLines }: Souk): void {
+  onTestFailed(() => {
+    process.stderr.write(logLines.slice(-40).join(''));
+  });
+}
