@@ -1,26 +1,39 @@
 import { fastify } from 'fastify';
 import { Redis } from 'ioredis';
 import { runProcess } from '../src/process.ts';
+import { openBareQueue } from './bare-queue.ts';
 
-/** The baseline of the cached rows: a bare Fastify route that does one Redis GET and sends the bytes. */
+/** The baselines: what the same frameworks do with nothing of ours between them. */
 await runProcess('bare server', async (env) => {
-  const redis = new Redis(env.REDIS_URL ?? '');
+  const url = env.REDIS_URL ?? '';
+  const redis = new Redis(url);
+  const queue = await openBareQueue(url);
   const app = fastify({ logger: false });
-  const held = env.BARE_HOLD_KEY ? await redis.getBuffer(env.BARE_HOLD_KEY) : null;
+
   app.get('/bytes', async (_request, reply) =>
     reply.header('content-type', 'application/json; charset=utf-8').send(await redis.getBuffer('bare:bytes')),
   );
-  app.get('/held', async (_request, reply) =>
-    reply
+
+  let held: Buffer | null = null;
+  app.get('/held', async (_request, reply) => {
+    held ??= await redis.getBuffer('bare:held');
+    return reply
       .header('content-type', 'application/json; charset=utf-8')
       .header('content-encoding', 'gzip')
-      .send(held),
-  );
+      .send(held);
+  });
+
+  app.get('/job', async () => {
+    await queue.runJob();
+    return { done: true };
+  });
+
   const address = await app.listen({ host: '127.0.0.1', port: 0 });
   return {
     ready: address,
     async close() {
       await app.close();
+      await queue.close();
       redis.disconnect();
     },
   };

@@ -5,5 +5,19 @@ export interface Row {
   baseline: string;
   ratio: number;
   aim: string;
+  /** Answers that were not what they should be, on either side. */
   failures: number;
+}
+
+export function printRows(rows: readonly Row[]): void {
+  console.table(
+    rows.map(({ what, ours, baseline, ratio, aim, failures }) => ({
+      what,
+      ours,
+      baseline,
+      ratio: Number(ratio.toFixed(2)),
+      aim,
+      failures,
+    })),
+  );
 }

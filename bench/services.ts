@@ -17,8 +17,14 @@ export interface Services {
   databaseUrl: string;
   redisUrl: string;
   database: Database;
-  /** Starts a process of ours; its ready line comes back. It ends with the bench. */
-  start(file: string, env?: NodeJS.ProcessEnv): Promise<{ ready: string; child: ChildProcess }>;
+  /** Starts a process; its ready line comes back. It ends with the bench. */
+  start(
+    file: string,
+    env?: NodeJS.ProcessEnv,
+    preload?: string,
+  ): Promise<{ ready: string; child: ChildProcess }>;
+  /** Starts Souk: a gateway (with the probe) and a worker, in front of an upstream. */
+  startSouk(upstreamUrl: string): Promise<{ url: string; gateway: ChildProcess }>;
   stop(child: ChildProcess): Promise<void>;
   /** Keys of new accounts whose subscription is not limited. */
   keys(count: number): Promise<string[]>;
@@ -44,28 +50,40 @@ export async function openServices(): Promise<Services> {
     await ended;
   };
 
+  const start: Services['start'] = (file, env = {}, preload) =>
+    new Promise((resolve, reject) => {
+      const preloads = preload ? ['--import', preload] : [];
+      // BENCH_PROFILE=DIR leaves a CPU profile of each process there.
+      const { BENCH_PROFILE: profileDir } = process.env;
+      const profile = profileDir ? ['--cpu-prof', `--cpu-prof-dir=${profileDir}`] : [];
+      const child = spawn(process.execPath, [...profile, '--import', 'tsx', ...preloads, file], {
+        env: {
+          ...process.env,
+          NODE_ENV: 'production',
+          DATABASE_URL: postgres.url,
+          REDIS_URL: redis.url,
+          ...env,
+        },
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      });
+      children.add(child);
+      child.once('message', (message: ProcessMessage) => {
+        if ('ready' in message) resolve({ ready: message.ready, child });
+        else reject(new Error(message.failed));
+      });
+    });
+
   return {
     databaseUrl: postgres.url,
     redisUrl: redis.url,
     database,
-    start: (file, env = {}) =>
-      new Promise((ready, reject) => {
-        const child = spawn(process.execPath, ['--import', 'tsx', file], {
-          env: {
-            ...process.env,
-            NODE_ENV: 'production',
-            DATABASE_URL: postgres.url,
-            REDIS_URL: redis.url,
-            ...env,
-          },
-          stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-        });
-        children.add(child);
-        child.once('message', (message: ProcessMessage) => {
-          if ('ready' in message) ready({ ready: message.ready, child });
-          else reject(new Error(message.failed));
-        });
-      }),
+    start,
+    async startSouk(upstreamUrl) {
+      const env = { KEEPA_API_KEY: 'b'.repeat(64), KEEPA_BASE_URL: upstreamUrl, PORT: '0', LOG_LEVEL: 'warn' };
+      await start('workers/main.ts', env);
+      const gateway = await start('src/main.ts', env, './bench/probe.ts');
+      return { url: gateway.ready, gateway: gateway.child };
+    },
     stop,
     async keys(count) {
       const now = Date.now();
@@ -94,7 +112,8 @@ export async function openServices(): Promise<Services> {
       return keys;
     },
     async close() {
-      await Promise.all([...children].map(stop));
+      // Last started, first stopped: nothing loses what it stands on.
+      for (const child of [...children].reverse()) await stop(child);
       await database.end();
       await redis.stop();
       await postgres.stop();

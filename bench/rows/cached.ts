@@ -3,11 +3,13 @@ import { load } from '../load.ts';
 import type { Row } from '../row.ts';
 import type { Services } from '../services.ts';
 
-const OPTIONS = { connections: 50, seconds: 8 };
+const OPTIONS = { connections: 200, seconds: 8 };
 const ACCOUNTS = 1000;
 
 /** A cached, charged call against a bare route that does one Redis GET of the same bytes. */
-export async function cachedRows(services: Services, gatewayUrl: string): Promise<Row[]> {
+export async function cachedRows(services: Services): Promise<Row[]> {
+  const upstream = await services.start('bench/instant-upstream.ts');
+  const { url: gatewayUrl } = await services.startSouk(upstream.ready);
   const keys = await services.keys(ACCOUNTS);
   const path = '/api/market/product?domain=1&asins=B00BENCH01&detailLevel=summary';
   const first = await fetch(`${gatewayUrl}${path}`, { headers: { 'x-api-key': keys[0] ?? '' } });

@@ -18,7 +18,7 @@ export class MicroBatcher<In, Out> {
   /** @param run answers a batch in its order, one result an item; when it throws, the whole batch fails with that. */
   constructor(
     run: (batch: readonly In[]) => Promise<readonly Out[]>,
-    limits: { maxBatch: number; maxFlights: number } = { maxBatch: 256, maxFlights: 2 },
+    limits: { maxBatch: number; maxFlights: number } = { maxBatch: 256, maxFlights: 1 },
   ) {
     this.#run = run;
     this.#limits = limits;

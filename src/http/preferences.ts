@@ -12,6 +12,10 @@ export interface Preference {
   applied: string | null;
 }
 
+// Built once: making a schema costs more than most requests do.
+const asyncSchema = boolean();
+const waitSchema = integer({ min: 0 });
+
 /** Reads `Prefer: respond-async` and `Prefer: wait=N` (RFC 7240, seconds), and `?async=1`. @throws SoukError VALIDATION_FAILED. */
 export function preferenceOf(
   prefer: string | string[] | undefined,
@@ -19,10 +23,8 @@ export function preferenceOf(
   timeoutMs: number,
 ): Preference {
   const patienceMs = timeoutMs + SYNC_PATIENCE_MS;
-  const asked = boolean().optional().safeParse(asyncParameter);
-  if (!asked.success)
-    throw invalidParameters([{ parameter: 'async', problem: 'must be 0, 1, true or false' }]);
-  if (prefer === undefined) return { async: asked.data ?? false, waitMs: patienceMs, applied: null };
+  const asked = asyncParameter !== undefined && readAsync(asyncParameter);
+  if (prefer === undefined) return { async: asked, waitMs: patienceMs, applied: null };
 
   const preferences = [prefer]
     .flat()
@@ -30,28 +32,36 @@ export function preferenceOf(
     .split(',')
     .map((entry) => entry.trim().toLowerCase());
   const respondAsync = preferences.includes('respond-async');
-  const waitSeconds = integer({ min: 0 }).safeParse(
+  const waitSeconds = waitSchema.safeParse(
     preferences
       .find((entry) => /^wait\s*=/.test(entry))
       ?.split('=')[1]
       ?.replaceAll('"', ''),
   );
   if (respondAsync) return { async: true, waitMs: 0, applied: 'respond-async' };
-  if (!waitSeconds.success) return { async: asked.data ?? false, waitMs: patienceMs, applied: null };
+  if (!waitSeconds.success) return { async: asked, waitMs: patienceMs, applied: null };
   return {
-    async: asked.data ?? false,
+    async: asked,
     waitMs: Math.min(waitSeconds.data * 1000, patienceMs),
     applied: `wait=${waitSeconds.data}`,
   };
 }
 
+function readAsync(parameter: unknown): boolean {
+  const asked = asyncSchema.safeParse(parameter);
+  if (asked.success) return asked.data;
+  throw invalidParameters([{ parameter: 'async', problem: 'must be 0, 1, true or false' }]);
+}
+
 /** The longest long poll, in seconds. */
 const LONGEST_POLL_SECONDS = 60;
+
+const pollSchema = integer({ min: 0, max: LONGEST_POLL_SECONDS });
 
 /** The `wait` parameter of a long poll, in milliseconds. @throws SoukError VALIDATION_FAILED. */
 export function pollWaitMs(wait: unknown): number {
   if (wait === undefined) return 0;
-  const seconds = integer({ min: 0, max: LONGEST_POLL_SECONDS }).safeParse(wait);
+  const seconds = pollSchema.safeParse(wait);
   if (seconds.success) return seconds.data * 1000;
   throw invalidParameters([
     { parameter: 'wait', problem: `must be an integer from 0 to ${LONGEST_POLL_SECONDS}, in seconds` },

@@ -1,0 +1,31 @@
+import { printRows, type Row } from './row.ts';
+import { cachedRows } from './rows/cached.ts';
+import { largeListRows } from './rows/large-list.ts';
+import { uncachedRows } from './rows/uncached.ts';
+import { openServices, type Services } from './services.ts';
+
+const GROUPS: Record<string, (services: Services) => Promise<Row[]>> = {
+  cached: cachedRows,
+  uncached: uncachedRows,
+  'large-list': largeListRows,
+};
+
+/** `npm run bench [GROUP ...]`: measures each row against its bare baseline in this run, and prints a table. */
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !GROUPS[name]);
+if (unknown.length > 0) {
+  console.error(`No such group: ${unknown.join(', ')}. There are ${Object.keys(GROUPS).join(', ')}.`);
+  process.exit(1);
+}
+const rows: Row[] = [];
+for (const [name, measure] of Object.entries(GROUPS)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  // Each group has services of its own, so that none starts with what another left behind.
+  const services = await openServices();
+  try {
+    rows.push(...(await measure(services)));
+  } finally {
+    await services.close();
+  }
+}
+printRows(rows);

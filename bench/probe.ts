@@ -1,0 +1,32 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
+/** Loaded before a process of ours: measures its event loop and memory between the messages `reset` and `report`. */
+export interface ProbeReport {
+  loopDelayP99Ms: number;
+  /** Growth of resident memory since `reset`, at its highest. */
+  memoryGrowthMb: number;
+}
+
+const SAMPLE_EVERY_MS = 100;
+
+const delay = monitorEventLoopDelay({ resolution: 10 });
+let start = process.memoryUsage.rss();
+let highest = start;
+setInterval(() => {
+  highest = Math.max(highest, process.memoryUsage.rss());
+}, SAMPLE_EVERY_MS).unref();
+
+process.on('message', (message) => {
+  if (message === 'reset') {
+    start = process.memoryUsage.rss();
+    highest = start;
+    delay.reset();
+    delay.enable();
+  } else if (message === 'report') {
+    const report: ProbeReport = {
+      loopDelayP99Ms: delay.percentile(99) / 1e6,
+      memoryGrowthMb: (highest - start) / 2 ** 20,
+    };
+    process.send?.({ report });
+  }
+});
