@@ -79,7 +79,12 @@ export async function openServices(): Promise<Services> {
     database,
     start,
     async startSouk(upstreamUrl) {
-      const env = { KEEPA_API_KEY: 'b'.repeat(64), KEEPA_BASE_URL: upstreamUrl, PORT: '0', LOG_LEVEL: 'warn' };
+      const env = {
+        KEEPA_API_KEY: 'b'.repeat(64),
+        KEEPA_BASE_URL: upstreamUrl,
+        PORT: '0',
+        LOG_LEVEL: 'warn',
+      };
       await start('workers/main.ts', env);
       const gateway = await start('src/main.ts', env, './bench/probe.ts');
       return { url: gateway.ready, gateway: gateway.child };

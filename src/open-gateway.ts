@@ -40,7 +40,8 @@ export async function openGateway(
   const database = openDatabase(settings.databaseUrl, log);
   const redis = await connectRedis(settings.redisUrl, 'serving', log);
   const subscriber = await connectRedis(settings.redisUrl, 'listening', log);
-  const queues = openQueues(redis, keys, log);
+  const submitting = await connectRedis(settings.redisUrl, 'submitting', log);
+  const queues = openQueues(submitting, keys, log);
   await Promise.all(Object.values(queues).map((queue) => queue.waitUntilReady()));
   const completions = await openCompletionMap({ subscriber, keys, database, clock, log });
   const { onEnded } = completions;
@@ -69,7 +70,7 @@ export async function openGateway(
       await app.close();
       await backlog.close();
       await closeQueues(queues);
-      await closeRedis(redis, subscriber);
+      await closeRedis(redis, submitting, subscriber);
       await database.end();
     },
   };

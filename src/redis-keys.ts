@@ -15,8 +15,8 @@ export interface RedisKeys {
   keepAnswer(callId: string): string;
   /** Raw data of one source. */
   source(identity: string): string;
-  /** Held by the process that is fetching a source. */
-  flight(identity: string): string;
+  /** Held by the process that is fetching a source; a forced fetch is another flight. */
+  flight(identity: string, forced: boolean): string;
   /** Channel on which the end of a flight is told. */
   flightsChannel: string;
   /** Channel on which the end of a job is told. */
@@ -37,7 +37,7 @@ export function redisKeys(namespace: string): RedisKeys {
     body: (owner, version) => `${owner}:body:${version}`,
     keepAnswer: (callId) => `${namespace}:answer:{${callId}}:keep`,
     source: (identity) => `${namespace}:source:{${identity}}`,
-    flight: (identity) => `${namespace}:source:{${identity}}:flight`,
+    flight: (identity, forced) => `${namespace}:source:{${identity}}:${forced ? 'forced' : 'flight'}`,
     flightsChannel: `${namespace}:flights`,
     jobsChannel: `${namespace}:jobs`,
     tokens: (provider) => `${namespace}:tokens:{${provider}}`,

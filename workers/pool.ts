@@ -20,14 +20,15 @@ const GRACE_MS = 10_000;
 
 export async function openPoolWorker(deps: {
   pool: PoolName;
-  /** For commands; the worker duplicates it for its blocking reads. */
   redis: Redis;
+  /** For the queue's commands; the worker duplicates it for its blocking reads. */
+  pulling: Redis;
   keys: RedisKeys;
   execute: ReturnType<typeof createExecutor>;
   clock: Clock;
   log: Logger;
 }): Promise<PoolWorker> {
-  const { pool, redis, keys, execute, clock, log } = deps;
+  const { pool, redis, pulling, keys, execute, clock, log } = deps;
   const workerId = randomUUID();
 
   // BullMQ hands over the signal only to a function that declares three parameters.
@@ -41,7 +42,7 @@ export async function openPoolWorker(deps: {
     return { callId, state, unitsCharged };
   };
   const worker = new Worker<Payload>(pool, process, {
-    connection: redis,
+    connection: pulling,
     prefix: keys.queuePrefix(pool),
     concurrency: POOLS[pool].concurrency,
   });

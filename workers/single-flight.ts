@@ -4,18 +4,31 @@ import { type Clock, every } from '../src/clock.ts';
 import { type ErrorRecord, fromRecord, type SoukError, toRecord } from '../src/errors.ts';
 import type { Logger } from '../src/log.ts';
 import type { RedisKeys } from '../src/redis-keys.ts';
+import { decodeSource, encodeSource, type StoredSource } from '../src/results/stored-source.ts';
+
+/** The fetching of one source. A forced one asks upstream for more than an ordinary one, so it does not follow one. */
+export interface Flight {
+  identity: string;
+  forced: boolean;
+}
 
 /**
- * Lets one call at a time, of all calls in all worker processes, do the work that an identity stands for. That one
- * leads; the others follow: they wait for its end and find what it stored, or share its error.
+ * Lets one call at a time, of all calls in all worker processes, fetch a source. That one leads; the others follow: they
+ * wait for its end and find what it stored, or share its error.
  */
 export interface SingleFlight {
-  /** Whether the caller leads now; then it must `finish`. */
-  tryLead(identity: string): Promise<boolean>;
-  /** Tells the followers that the work is over; `error` is given to those who wait at this moment. */
-  finish(identity: string, error?: SoukError): Promise<void>;
-  /** Starts listening for the end of the present leader. Follow before looking, so that no end falls between. */
-  follow(identity: string, signal: AbortSignal): Following;
+  /**
+   * Takes what is stored of the source, when it was fetched after `newerThan` (Unix milliseconds); or the lead, when
+   * nobody has it; then the caller must `finish`.
+   */
+  take(flight: Flight, newerThan: number): Promise<StoredSource | 'leads' | 'follows'>;
+  /** Stores what was fetched, if anything was, and tells the followers; `error` is given to those who wait now. */
+  finish(
+    flight: Flight,
+    outcome: { fetched: StoredSource; lifetimeMs: number } | { error?: SoukError },
+  ): Promise<void>;
+  /** Starts listening for the end of the present leader. Follow before taking, so that no end falls between. */
+  follow(flight: Flight, signal: AbortSignal): Following;
   close(): Promise<void>;
 }
 
@@ -34,8 +47,15 @@ const RENEW_EVERY_MS = 5_000;
 /** An end whose news were lost is noticed by looking again after this time. */
 const LOOK_AGAIN_MS = 2_000;
 
+const TAKE = `
+  local head = redis.call('GETRANGE', KEYS[1], 0, 7)
+  if #head == 8 and struct.unpack('>d', head) > tonumber(ARGV[3]) then return redis.call('GET', KEYS[1]) end
+  if redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2], 'NX') then return 1 end
+  return 0`;
+
 const FINISH = `
-  if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+  if #ARGV[4] > 0 then redis.call('SET', KEYS[1], ARGV[4], 'PX', ARGV[5]) end
+  if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
   redis.call('PUBLISH', ARGV[2], ARGV[3])`;
 
 const RENEW = `
@@ -52,36 +72,55 @@ export async function openSingleFlight(deps: {
   const { redis, subscriber, keys, clock, log } = deps;
   const scripts = registerScripts(redis);
   const leaderId = randomUUID();
+  /** Keys of the flights that this process leads. */
   const leading = new Set<string>();
   const followers = new Map<string, Set<(error: ErrorRecord | null) => void>>();
 
   subscriber.on('message', (_channel, message) => {
-    const { identity, error } = JSON.parse(message) as { identity: string; error: ErrorRecord | null };
-    for (const tell of [...(followers.get(identity) ?? [])]) tell(error);
+    const { flight, error } = JSON.parse(message) as { flight: string; error: ErrorRecord | null };
+    for (const tell of [...(followers.get(flight) ?? [])]) tell(error);
   });
   await subscriber.subscribe(keys.flightsChannel);
 
   const stopRenewing = every(clock, RENEW_EVERY_MS, async () => {
-    const renewals = [...leading].map((identity) => scripts.renew(keys.flight(identity), leaderId, LEASE_MS));
+    const renewals = [...leading].map((flight) => scripts.renew(flight, leaderId, LEASE_MS));
     await Promise.all(renewals).catch((error) => log.warn({ err: error }, 'renewing leases failed'));
   });
 
   return {
-    async tryLead(identity) {
-      const taken = await redis.set(keys.flight(identity), leaderId, 'PX', LEASE_MS, 'NX');
-      if (taken) leading.add(identity);
-      return taken !== null;
+    async take({ identity, forced }, newerThan) {
+      const flight = keys.flight(identity, forced);
+      const taken = await scripts.take(keys.source(identity), flight, leaderId, LEASE_MS, newerThan);
+      if (Buffer.isBuffer(taken)) return decodeSource(taken);
+      if (taken === 0) return 'follows';
+      leading.add(flight);
+      return 'leads';
     },
 
-    async finish(identity, error) {
-      leading.delete(identity);
-      const news = JSON.stringify({ identity, error: error ? toRecord(error) : null });
-      await scripts.finish(keys.flight(identity), leaderId, keys.flightsChannel, news);
+    async finish({ identity, forced }, outcome) {
+      const flight = keys.flight(identity, forced);
+      const [stored, lifetimeMs] =
+        'fetched' in outcome
+          ? [await encodeSource(outcome.fetched), outcome.lifetimeMs]
+          : [Buffer.alloc(0), 0];
+      const error = 'error' in outcome && outcome.error ? toRecord(outcome.error) : null;
+      leading.delete(flight);
+      const news = JSON.stringify({ flight, error });
+      await scripts.finish(
+        keys.source(identity),
+        flight,
+        leaderId,
+        keys.flightsChannel,
+        news,
+        stored,
+        lifetimeMs,
+      );
     },
 
-    follow(identity, signal) {
-      const set = followers.get(identity) ?? new Set();
-      followers.set(identity, set);
+    follow({ identity, forced }, signal) {
+      const flight = keys.flight(identity, forced);
+      const set = followers.get(flight) ?? new Set();
+      followers.set(flight, set);
       let stop = () => {};
       const ended = new Promise<void>((resolve, reject) => {
         const tell = (error: ErrorRecord | null) => {
@@ -98,7 +137,7 @@ export async function openSingleFlight(deps: {
           cancel();
           signal.removeEventListener('abort', onAbort);
           set.delete(tell);
-          if (set.size === 0) followers.delete(identity);
+          if (set.size === 0) followers.delete(flight);
         };
         set.add(tell);
         if (signal.aborted) onAbort();
@@ -113,13 +152,18 @@ export async function openSingleFlight(deps: {
   };
 }
 
-type Script = (...args: (string | number)[]) => Promise<unknown>;
+type Script = (...args: (string | number | Buffer)[]) => Promise<unknown>;
 
-function registerScripts(redis: Redis): { finish: Script; renew: Script } {
-  redis.defineCommand('soukFinishFlight', { numberOfKeys: 1, lua: FINISH });
+function registerScripts(redis: Redis): { take: Script; finish: Script; renew: Script } {
+  redis.defineCommand('soukTakeFlight', { numberOfKeys: 2, lua: TAKE });
+  redis.defineCommand('soukFinishFlight', { numberOfKeys: 2, lua: FINISH });
   redis.defineCommand('soukRenewFlight', { numberOfKeys: 1, lua: RENEW });
-  const commands = redis as unknown as Record<'soukFinishFlight' | 'soukRenewFlight', Script>;
+  const commands = redis as unknown as Record<
+    'soukTakeFlightBuffer' | 'soukFinishFlight' | 'soukRenewFlight',
+    Script
+  >;
   return {
+    take: (...args) => commands.soukTakeFlightBuffer(...args),
     finish: (...args) => commands.soukFinishFlight(...args),
     renew: (...args) => commands.soukRenewFlight(...args),
   };

@@ -1,8 +1,8 @@
 import type { Clock } from '../src/clock.ts';
 import { SoukError } from '../src/errors.ts';
 import { CACHE_LIFETIME_MS, type Source } from '../src/operations/define.ts';
-import type { SourceStore } from '../src/results/source-store.ts';
-import type { SingleFlight } from './single-flight.ts';
+import type { StoredSource } from '../src/results/stored-source.ts';
+import type { Flight, SingleFlight } from './single-flight.ts';
 
 /** What was obtained for one source. */
 export interface Obtained {
@@ -30,10 +30,10 @@ export interface Sources {
 /** How long we remember that upstream has nothing; a product may appear any minute. */
 const NOTHING_LIFETIME_MS = 60_000;
 
-export function createSources(store: SourceStore, flights: SingleFlight, clock: Clock): Sources {
+export function createSources(flights: SingleFlight, clock: Clock): Sources {
   return {
     async obtain(request) {
-      const call = new Obtaining(request, store, flights, clock);
+      const call = new Obtaining(request, flights, clock);
       return call.run();
     },
   };
@@ -42,28 +42,25 @@ export function createSources(store: SourceStore, flights: SingleFlight, clock: 
 /** The sources of one call on their way. */
 class Obtaining {
   readonly #request: ObtainRequest;
-  readonly #store: SourceStore;
   readonly #flights: SingleFlight;
   readonly #clock: Clock;
   readonly #startedAt: number;
   readonly #obtained = new Map<string, Obtained>();
 
-  constructor(request: ObtainRequest, store: SourceStore, flights: SingleFlight, clock: Clock) {
+  constructor(request: ObtainRequest, flights: SingleFlight, clock: Clock) {
     this.#request = request;
-    this.#store = store;
     this.#flights = flights;
     this.#clock = clock;
     this.#startedAt = clock.now();
   }
 
   async run(): Promise<Map<string, Obtained>> {
-    const missing = await this.#unless(this.#request.sources, (source) => this.#takeStored(source, false));
-    const ours: Source[] = [];
-    const theirs = await this.#unless(missing, async (source) => {
-      const leads = await this.#lead(source, false);
-      if (leads) ours.push(source);
-      return leads !== null;
-    });
+    const { sources, maxAgeMs } = this.#request;
+    // A forced call takes nothing that was there before.
+    const newerThan = maxAgeMs === 0 ? Number.POSITIVE_INFINITY : this.#startedAt - maxAgeMs;
+    const taken = await Promise.all(sources.map((source) => this.#take(source, newerThan)));
+    const ours = sources.filter((_, i) => taken[i] === 'leads');
+    const theirs = sources.filter((_, i) => taken[i] === 'follows');
     // Our own first and without waiting for others: two calls that each lead what the other follows both get on.
     await Promise.all([
       ours.length > 0 ? this.#fetch(ours) : undefined,
@@ -72,75 +69,55 @@ class Obtaining {
     return this.#obtained;
   }
 
-  /** The sources for which `done` is false. */
-  async #unless(sources: readonly Source[], done: (source: Source) => Promise<boolean>): Promise<Source[]> {
-    const results = await Promise.all(sources.map(done));
-    return sources.filter((_, i) => !results[i]);
+  async #take(source: Source, newerThan: number): Promise<'taken' | 'leads' | 'follows'> {
+    const taken = await this.#flights.take(this.#flightOf(source), newerThan);
+    if (typeof taken === 'string') return taken;
+    this.#keep(source, taken, taken.fetchedAt < this.#startedAt);
+    return 'taken';
   }
 
-  /** Takes what is stored, where it is fresh enough, or new since the call began and it has waited for that. */
-  async #takeStored({ key, identity }: Source, waited: boolean): Promise<boolean> {
-    const { maxAgeMs } = this.#request;
-    if (maxAgeMs === 0 && !waited) return false;
-    const stored = await this.#store.get(identity);
-    if (!stored) return false;
-    const { value, fetchedAt } = stored;
-    const limitMs = value === null ? Math.min(maxAgeMs, NOTHING_LIFETIME_MS) : maxAgeMs;
-    const isNew = fetchedAt >= this.#startedAt;
-    if (this.#startedAt - fetchedAt >= limitMs && !(waited && isNew)) return false;
-    if (value !== null) this.#obtained.set(key, { value, fetchedAt, fromCache: !isNew });
-    return true;
-  }
-
-  /** True: we lead. Null: somebody else does. False: no need, it has come in meanwhile. */
-  async #lead(source: Source, waited: boolean): Promise<boolean | null> {
-    if (!(await this.#flights.tryLead(this.#flightOf(source)))) return null;
-    if (!(await this.#takeStored(source, waited))) return true;
-    await this.#flights.finish(this.#flightOf(source));
-    return false;
+  #keep({ key }: Source, { value, fetchedAt }: StoredSource, fromCache: boolean): void {
+    if (value !== null) this.#obtained.set(key, { value, fetchedAt, fromCache });
   }
 
   async #fetch(sources: readonly Source[]): Promise<void> {
-    let failure: SoukError | undefined;
+    let fetched: ReadonlyMap<string, unknown>;
     try {
-      const fetched = await this.#request.fetch(sources);
-      const fetchedAt = this.#clock.now();
-      await Promise.all(
-        sources.map(async ({ key, identity }) => {
-          const value = fetched.get(key) ?? null;
-          if (value !== null) this.#obtained.set(key, { value, fetchedAt, fromCache: false });
-          await this.#store.put(
-            identity,
-            { value, fetchedAt },
-            value === null ? NOTHING_LIFETIME_MS : CACHE_LIFETIME_MS,
-          );
-        }),
-      );
+      fetched = await this.#request.fetch(sources);
     } catch (error) {
       // What upstream said holds for the followers too. Our own deadline does not: one of them takes over.
-      if (error instanceof SoukError && error.kind === 'UPSTREAM_ERROR') failure = error;
+      const shared = error instanceof SoukError && error.kind === 'UPSTREAM_ERROR' ? { error } : {};
+      await Promise.all(sources.map((source) => this.#flights.finish(this.#flightOf(source), shared)));
       throw error;
-    } finally {
-      await Promise.all(sources.map((source) => this.#flights.finish(this.#flightOf(source), failure)));
     }
+    const fetchedAt = this.#clock.now();
+    await Promise.all(
+      sources.map(async (source) => {
+        const stored = { value: fetched.get(source.key) ?? null, fetchedAt };
+        this.#keep(source, stored, false);
+        const lifetimeMs = stored.value === null ? NOTHING_LIFETIME_MS : CACHE_LIFETIME_MS;
+        await this.#flights.finish(this.#flightOf(source), { fetched: stored, lifetimeMs });
+      }),
+    );
   }
 
   async #follow(source: Source): Promise<void> {
     for (;;) {
       const following = this.#flights.follow(this.#flightOf(source), this.#request.signal);
-      const leads = await this.#lead(source, true);
-      if (leads === null) {
+      // What came in since the call began will do, for a forced call too.
+      const newerThan = this.#startedAt - Math.max(this.#request.maxAgeMs, 1);
+      const taken = await this.#take(source, newerThan);
+      if (taken === 'follows') {
         await following.ended();
         continue;
       }
       following.stop();
-      if (leads) await this.#fetch([source]);
+      if (taken === 'leads') await this.#fetch([source]);
       return;
     }
   }
 
-  /** A forced fetch asks upstream for more than an ordinary one, so it does not follow one. */
-  #flightOf({ identity }: Source): string {
-    return this.#request.maxAgeMs === 0 ? `${identity}/forced` : identity;
+  #flightOf({ identity }: Source): Flight {
+    return { identity, forced: this.#request.maxAgeMs === 0 };
   }
 }

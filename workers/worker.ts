@@ -8,7 +8,6 @@ import type { Logger } from '../src/log.ts';
 import { closeRedis, connectRedis } from '../src/redis.ts';
 import { redisKeys } from '../src/redis-keys.ts';
 import { createAnswerStore } from '../src/results/answer-store.ts';
-import { createSourceStore } from '../src/results/source-store.ts';
 import { createHttpClient } from '../src/upstream/http-client.ts';
 import { createKeepaTransport } from '../src/upstream/keepa/transport.ts';
 import { createTokenBucket } from '../src/upstream/token-bucket.ts';
@@ -41,7 +40,8 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
   const subscriber = await connectRedis(settings.redisUrl, 'listening', log);
   const http = createHttpClient();
 
-  const queues = openQueues(redis, keys, log);
+  const pulling = await connectRedis(settings.redisUrl, 'pulling', log);
+  const queues = openQueues(pulling, keys, log);
   const settlements = createSettlements(database, clock.now);
   const flights = await openSingleFlight({ redis, subscriber, keys, clock, log });
   const tokens = createTokenBucket(redis, keys.tokens('keepa'), clock);
@@ -49,7 +49,7 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
   const execute = createExecutor({
     redis,
     keys,
-    sources: createSources(createSourceStore(redis, keys), flights, clock),
+    sources: createSources(flights, clock),
     answers: createAnswerStore(redis, keys),
     settlements,
     upstream: { keepa: createKeepaTransport({ baseUrl, key, http, tokens, clock, log }) },
@@ -57,7 +57,7 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
     log,
   });
   const pools = await Promise.all(
-    settings.pools.map((pool) => openPoolWorker({ pool, redis, keys, execute, clock, log })),
+    settings.pools.map((pool) => openPoolWorker({ pool, redis, pulling, keys, execute, clock, log })),
   );
   const reconciling = { database, redis, keys, queues, settlements, clock, log };
   const stopReconciling = startReconciling(reconciling);
@@ -69,7 +69,7 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
       await Promise.all(pools.map((pool) => pool.close()));
       await flights.close();
       await closeQueues(queues);
-      await closeRedis(redis, subscriber);
+      await closeRedis(redis, pulling, subscriber);
       await database.end();
       await http.close();
     },

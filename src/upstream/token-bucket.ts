@@ -47,24 +47,24 @@ const CAPACITY_MINUTES = 60;
 
 /**
  * The bucket is a hash: left, rate, refillAt (Unix milliseconds of the next refill) and stamp (the provider's time of
- * the reading). What calls under way will probably cost is a second key, a sorted set of "id:cost" by expiry, so that a
- * worker that dies gives it back. Without any reading the first call is let through, to learn.
+ * the reading). Calls under way are a second key, a sorted set of "id:cost" by expiry, so that a worker that dies gives
+ * its tokens back; a third is the sum of their costs. Without any reading the first call is let through, to learn.
  */
 const COMMON = `
   local now = tonumber(ARGV[1])
-  local function underWay()
-    redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
-    local sum, members = 0, redis.call('ZRANGE', KEYS[2], 0, -1)
-    for _, member in ipairs(members) do sum = sum + tonumber(string.match(member, ':(.*)$')) end
-    return sum, #members
+  local function giveBack(member)
+    if redis.call('ZREM', KEYS[2], member) == 1 then
+      redis.call('DECRBY', KEYS[3], string.match(member, ':(%d+)$'))
+    end
   end`;
 
 const TAKE = `${COMMON}
   local id, cost, background = ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1'
-  local taken, calls = underWay()
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now)) do giveBack(member) end
+  local taken = tonumber(redis.call('GET', KEYS[3]) or '0')
   local state = redis.call('HMGET', KEYS[1], 'left', 'rate', 'refillAt')
   if not state[1] then
-    if calls > 0 then return 100 end
+    if redis.call('EXISTS', KEYS[2]) == 1 then return 100 end
   else
     local left, rate, refillAt = tonumber(state[1]), tonumber(state[2]), tonumber(state[3])
     if now >= refillAt then
@@ -81,11 +81,13 @@ const TAKE = `${COMMON}
     end
   end
   redis.call('ZADD', KEYS[2], now + ${LEASE_MS}, id .. ':' .. cost)
+  redis.call('INCRBY', KEYS[3], cost)
   redis.call('PEXPIRE', KEYS[2], ${LEASE_MS})
+  redis.call('PEXPIRE', KEYS[3], ${LEASE_MS})
   return 0`;
 
 const SETTLE = `${COMMON}
-  redis.call('ZREM', KEYS[2], ARGV[2])
+  giveBack(ARGV[2])
   if ARGV[4] == '' then
     if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HINCRBYFLOAT', KEYS[1], 'left', -tonumber(ARGV[3])) end
     return
@@ -95,15 +97,15 @@ const SETTLE = `${COMMON}
   redis.call('HSET', KEYS[1], 'left', ARGV[3], 'rate', ARGV[4], 'refillAt', now + tonumber(ARGV[5]), 'stamp', ARGV[6])
   redis.call('PEXPIRE', KEYS[1], 7200000)`;
 
-/** @param key of the bucket; what is under way is kept beside it. */
+/** @param key of the bucket, with a hash tag; what is under way is kept beside it. */
 export function createTokenBucket(redis: Redis, key: string, clock: Clock): TokenBucket {
-  redis.defineCommand('soukTakeTokens', { numberOfKeys: 2, lua: TAKE });
-  redis.defineCommand('soukSettleTokens', { numberOfKeys: 2, lua: SETTLE });
+  redis.defineCommand('soukTakeTokens', { numberOfKeys: 3, lua: TAKE });
+  redis.defineCommand('soukSettleTokens', { numberOfKeys: 3, lua: SETTLE });
   const scripts = redis as unknown as {
     soukTakeTokens(...args: (string | number)[]): Promise<number>;
     soukSettleTokens(...args: (string | number)[]): Promise<unknown>;
   };
-  const keys = [key, `${key}:under-way`] as const;
+  const keys = [key, `${key}:under-way`, `${key}:taken`] as const;
   let lastId = 0;
   const processId = randomUUID();
 

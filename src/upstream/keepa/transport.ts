@@ -79,6 +79,8 @@ export function createKeepaTransport(deps: {
         });
         if (response.status === 429) {
           outcome = exhausted(response, clock.now());
+          // The next turn of the loop must find the bucket empty.
+          await lease.settle(outcome);
           continue;
         }
         const { result, reading } = read(response);
@@ -88,7 +90,8 @@ export function createKeepaTransport(deps: {
         if (error instanceof Refusal && error.reading) outcome = error.reading;
         throw error;
       } finally {
-        await lease.settle(outcome);
+        // Nobody has to wait for this; a lease that is not settled runs out.
+        void lease.settle(outcome).catch((error) => log.warn({ err: error }, 'settling tokens failed'));
       }
     }
   }

@@ -1,39 +1,20 @@
-import type { Redis } from 'ioredis';
 import { parseJson, stringifyJson } from '../json.ts';
-import type { RedisKeys } from '../redis-keys.ts';
 import { pack, unpack } from './compression.ts';
 
 /** Raw data of one source, as upstream gave it. */
 export interface StoredSource {
-  /** Parsed JSON, or the bytes of a picture. */
+  /** Parsed JSON, or the bytes of a picture; null where upstream had nothing. */
   value: unknown;
   /** Unix milliseconds. */
   fetchedAt: number;
-}
-
-export interface SourceStore {
-  get(identity: string): Promise<StoredSource | null>;
-  put(identity: string, source: StoredSource, lifetimeMs: number): Promise<void>;
 }
 
 const JSON_PLAIN = 0;
 const JSON_GZIP = 1;
 const BYTES = 2;
 
-export function createSourceStore(redis: Redis, keys: RedisKeys): SourceStore {
-  return {
-    async get(identity) {
-      const bytes = await redis.getBuffer(keys.source(identity));
-      return bytes ? decode(bytes) : null;
-    },
-    async put(identity, source, lifetimeMs) {
-      await redis.set(keys.source(identity), await encode(source), 'PX', lifetimeMs);
-    },
-  };
-}
-
-/** Layout: time of fetching (8 bytes), kind (1 byte), content. */
-async function encode({ value, fetchedAt }: StoredSource): Promise<Buffer> {
+/** Layout: time of fetching (8 bytes, a big-endian double, read by a script in Redis), kind (1 byte), content. */
+export async function encodeSource({ value, fetchedAt }: StoredSource): Promise<Buffer> {
   const head = Buffer.alloc(9);
   head.writeDoubleBE(fetchedAt);
   if (Buffer.isBuffer(value)) {
@@ -45,7 +26,7 @@ async function encode({ value, fetchedAt }: StoredSource): Promise<Buffer> {
   return Buffer.concat([head, bytes]);
 }
 
-async function decode(bytes: Buffer): Promise<StoredSource> {
+export async function decodeSource(bytes: Buffer): Promise<StoredSource> {
   const fetchedAt = bytes.readDoubleBE();
   const kind = bytes.readUInt8(8);
   const content = bytes.subarray(9);
