@@ -9,7 +9,7 @@ export interface LoadResult {
   failures: number;
 }
 
-/** Keeps `connections` requests under way for a while; `next` makes each. A short warm-up comes first. */
+/** Keeps `connections` requests under way for a while; `next` makes each. A warm-up comes first, for the compiler. */
 export async function load(
   url: string,
   next: () => { path: string; headers?: Record<string, string> },
@@ -30,7 +30,7 @@ export async function load(
         },
       ],
     });
-  await run(2);
+  await run(4);
   const result = await run(options.seconds);
   return {
     requestsPerSecond: result.requests.average,

@@ -89,7 +89,10 @@ export function createExecutor(deps: ExecutorDeps): (attempt: Attempt) => Promis
       error: result instanceof SoukError ? toRecord(result) : null,
       durationMs: clock.now() - startedAt,
     };
-    await redis.publish(keys.jobsChannel, encodeJobEnded(news));
+    // Not awaited: whoever misses the news looks the call up.
+    redis.publish(keys.jobsChannel, encodeJobEnded(news)).catch((error: unknown) => {
+      jobLog.warn({ err: error }, 'telling the end of a job failed');
+    });
     return news;
   };
 }
