@@ -6,6 +6,7 @@ import { errorBody, sendError } from './http/envelope.ts';
 import { registerErrorReplies } from './http/error-replies.ts';
 import type { Gateway } from './http/gateway.ts';
 import { registerHealth } from './http/health.ts';
+import { finishHandlersOnClose } from './http/in-flight.ts';
 import { registerJobs } from './http/jobs.ts';
 import { registerOperations } from './http/operations.ts';
 import { refusingOtherMethods } from './http/other-methods.ts';
@@ -44,6 +45,7 @@ export function buildApp(gateway: Gateway): FastifyInstance {
     request.startedAt = performance.now();
     done();
   });
+  finishHandlersOnClose(app);
   registerErrorReplies(app, { now: clock.now, log });
   refusingOtherMethods(app, () => {
     registerOperations(app, gateway);
