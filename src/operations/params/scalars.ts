@@ -4,7 +4,9 @@ import { z } from 'zod';
 export function integer(bounds: { min?: number; max?: number } = {}) {
   const message = `must be an integer${range(bounds)}`;
   const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds;
-  return z.preprocess(fromDigits, z.int(problem(message)).min(min, message).max(max, message));
+  // One fault is enough: a number beyond all integers would fail its bounds as well.
+  const whole = z.int({ ...problem(message), abort: true });
+  return z.preprocess(fromDigits, whole.min(min, message).max(max, message));
 }
 
 /** 0/1 or true/false. */

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { product } from '../../../src/operations/market/product.ts';
+import { toKeepaMinutes } from '../../../src/products/keepa-time.ts';
+import type { Product } from '../../../src/products/product.ts';
+import { canonical } from '../../support/parameters.ts';
+
+const NOW = Date.parse('2026-03-04T10:00:00Z');
+const minutesAgo = (days: number) => toKeepaMinutes(NOW - days * 86_400_000);
+
+const RAW: Product = {
+  asin: 'B000000001',
+  domainId: 3,
+  title: 'Kettle',
+  productType: 0,
+  csv: [[minutesAgo(50), 900, minutesAgo(30), 950, minutesAgo(10), 990, minutesAgo(2), 970]],
+  salesRanks: { 77: [minutesAgo(9), 5] },
+  stats: { current: [970] },
+  offers: [
+    { sellerId: 'S1', lastSeen: minutesAgo(1) },
+    { sellerId: 'S2', lastSeen: minutesAgo(40) },
+  ],
+  liveOffersOrder: [0],
+  somethingNew: { kept: true },
+};
+
+interface Answer {
+  country: string;
+  count: number;
+  products: Record<string, unknown>[];
+  errors: { asin: string; errorId: string }[];
+  responseShape: { detailLevel: string; hint: string };
+}
+
+function answer(sent: object, found: readonly Product[] = [RAW]): Answer {
+  const input = canonical(product, { domain: 3, asins: 'B000000001', ...sent });
+  const { respond } = product;
+  if (respond.type !== 'json') throw new Error('products are JSON');
+  const byAsin = new Map(found.map((item) => [item.asin, item]));
+  return respond.present(byAsin, input, { now: NOW }).data as unknown as Answer;
+}
+
+describe('the answer of a product look-up', () => {
+  test('has products in the order of the canonical input, and a per-ASIN error for each that is missing', () => {
+    const found = [{ asin: 'B000000003' }, { asin: 'B000000001' }, { asin: 'B000000009' }];
+    const { products, count, errors } = answer({ asins: 'B000000003,B000000002,B000000001' }, found);
+    expect(products.map(({ asin }) => asin)).toEqual(['B000000001', 'B000000003']);
+    expect(count).toBe(2);
+    expect(errors).toEqual([{ asin: 'B000000002', errorId: 'PRODUCT_NOT_FOUND' }]);
+  });
+
+  test('counts a product that is gone or out of reach as an error, unless it still has data', () => {
+    const found = [
+      { asin: 'B000000001', productType: 4, title: null },
+      { asin: 'B000000002', productType: 3 },
+      { asin: 'B000000003', productType: 4, title: 'Last seen alive' },
+      { asin: 'B000000004', productType: 5 },
+    ];
+    const { products, errors } = answer({ asins: found.map(({ asin }) => asin) }, found);
+    expect(products.map(({ asin }) => asin)).toEqual(['B000000003', 'B000000004']);
+    expect(errors.map(({ errorId }) => errorId)).toEqual(['PRODUCT_UNAVAILABLE', 'PRODUCT_UNAVAILABLE']);
+  });
+
+  test('is no failure when there is nothing at all', () => {
+    expect(answer({}, [])).toMatchObject({ count: 0, products: [], errors: [{ asin: 'B000000001' }] });
+  });
+
+  test.each(['summary', 'lite', 'full'])('says its site and its shape: %s, with a hint', (detailLevel) => {
+    const { responseShape, country } = answer({ detailLevel });
+    expect(country).toBe('de');
+    expect(responseShape).toEqual({ detailLevel, hint: expect.stringMatching(/detailLevel=/) });
+  });
+
+  test('is lite unless asked otherwise', () => {
+    const { products, responseShape } = answer({});
+    expect(responseShape.detailLevel).toBe('lite');
+    expect(products[0]).not.toHaveProperty('csv');
+    expect(products[0]).toHaveProperty('somethingNew', { kept: true });
+  });
+
+  test('has stats only where they were asked for, though they are always fetched', () => {
+    for (const detailLevel of ['lite', 'full']) {
+      expect(answer({ detailLevel }).products[0]).not.toHaveProperty('stats');
+      expect(answer({ detailLevel, stats: 5 }).products[0]).toHaveProperty('stats', RAW.stats);
+    }
+    expect(answer({ detailLevel: 'summary' }).products[0]).toMatchObject({ amazonPrice: 970 });
+  });
+
+  test('has the whole history without days and dateRange', () => {
+    expect(answer({ detailLevel: 'full' }).products[0]?.csv).toEqual(RAW.csv);
+  });
+
+  test('has the last N days before now, and the point in force when they begin', () => {
+    const series = (days: number) => answer({ detailLevel: 'full', days }).products[0]?.csv;
+    expect(series(20)).toEqual([[minutesAgo(30), 950, minutesAgo(10), 990, minutesAgo(2), 970]]);
+    expect(series(1)).toEqual([[minutesAgo(2), 970]]);
+    expect(series(4000)).toEqual(RAW.csv);
+  });
+
+  test('has the date range, which wins over days', () => {
+    const dateRange = { start: NOW - 20 * 86_400_000, end: NOW - 5 * 86_400_000 };
+    const { products } = answer({ detailLevel: 'full', dateRange, days: 1 });
+    expect(products[0]?.csv).toEqual([[minutesAgo(30), 950, minutesAgo(10), 990]]);
+  });
+
+  test('has as many offers as were asked for, the live ones first', () => {
+    const offers = (count: number) => answer({ offers: count }).products[0]?.offers;
+    expect(offers(1)).toMatchObject([{ sellerId: 'S1' }]);
+    expect(offers(2)).toMatchObject([{ sellerId: 'S1' }, { sellerId: 'S2' }]);
+  });
+
+  test('leaves what was fetched as it was, for the next call that shares it', () => {
+    const before = structuredClone(RAW);
+    for (const detailLevel of ['summary', 'lite', 'full']) answer({ detailLevel, days: 1, offers: 1 });
+    expect(RAW).toEqual(before);
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import { product, upstreamOptions } from '../../../src/operations/market/product.ts';
+import { asins, canonical } from '../../support/parameters.ts';
+
+const read = (sent: object = {}) => canonical(product, { domain: 1, asins: 'B000000001', ...sent });
+const identities = (sent: object) => product.source(read(sent)).map(({ identity }) => identity);
+
+describe('the source identity of a product look-up', () => {
+  test('is one for each ASIN, named by the ASIN', () => {
+    const sources = product.source(read({ asins: asins(3) }));
+    expect(sources.map(({ key }) => key)).toEqual(asins(3));
+    expect(new Set(sources.map(({ identity }) => identity)).size).toBe(3);
+  });
+
+  test('of an ASIN is the same in every batch', () => {
+    expect(identities({ asins: asins(40) })).toEqual(expect.arrayContaining(identities({ asins: asins(3) })));
+  });
+
+  test.each([
+    { detailLevel: 'summary' },
+    { detailLevel: 'full' },
+    { days: 7 },
+    { dateRange: { start: 0, end: 1 } },
+    { update: 0 },
+    { update: 5 },
+    { country: 'us' },
+    { history: true, rating: 'false', offers: '0' },
+  ])('does not hold what is cut, trimmed or decided here: %j', (sent) => {
+    expect(identities(sent)).toEqual(identities({}));
+  });
+
+  test('differs with everything that upstream answers differently', () => {
+    const different = [
+      {},
+      { domain: 2 },
+      { asins: 'B000000002' },
+      { history: 0 },
+      { stats: 30 },
+      { stats: 31 },
+      { rating: 1 },
+      { buybox: 1 },
+      { offers: 20 },
+      { offers: 21 },
+      { stock: 1 },
+    ].flatMap(identities);
+    expect(new Set(different).size).toBe(different.length);
+  });
+
+  test('is one for all numbers of offers upstream answers alike', () => {
+    expect(identities({ offers: 1 })).toEqual(identities({ offers: 20 }));
+    expect(identities({ offers: 7, buybox: 1 })).toEqual(identities({ offers: 20 }));
+    expect(identities({ offers: 7, stock: 1 })).toEqual(identities({ stock: 1 }));
+  });
+});
+
+describe('what upstream is asked', () => {
+  test('always includes statistics, which hold the current prices', () => {
+    expect(upstreamOptions(read()).stats).toBe(90);
+    expect(upstreamOptions(read({ stats: 7 })).stats).toBe(7);
+  });
+
+  test.each([
+    [0, 0],
+    [1, 20],
+    [19, 20],
+    [20, 20],
+    [21, 21],
+    [100, 100],
+  ])('%i offers become %i', (asked, sent) => {
+    expect(upstreamOptions(read({ offers: asked })).offers).toBe(sent);
+  });
+});

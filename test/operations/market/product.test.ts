@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import { maxAgeMs, type QueuedOperation, shownInput } from '../../../src/operations/define.ts';
+import { product } from '../../../src/operations/market/product.ts';
+import { asins, canonical, faultsOf } from '../../support/parameters.ts';
+
+const NEEDED = { domain: 1, asins: 'B000000001' };
+const read = (sent: object = {}) => canonical(product, { ...NEEDED, ...sent });
+const faults = (sent: object) => faultsOf(product, { ...NEEDED, ...sent });
+const untyped = product as QueuedOperation;
+
+describe('parameters of a product look-up', () => {
+  test('have defaults: history on, the rest off, detail level lite', () => {
+    expect(read()).toEqual({
+      domain: 1,
+      asins: ['B000000001'],
+      history: true,
+      offers: 0,
+      rating: false,
+      buybox: false,
+      stock: false,
+      detailLevel: 'lite',
+    });
+  });
+
+  test.each([
+    ['stats', 1, Number.MAX_SAFE_INTEGER],
+    ['update', 0, Number.MAX_SAFE_INTEGER],
+    ['offers', 0, 100],
+    ['days', 1, Number.MAX_SAFE_INTEGER],
+  ] as const)('%s may be %i to %i, as a number or in digits', (name, min, max) => {
+    for (const value of [min, max, min + 1]) {
+      expect(read({ [name]: value })[name]).toBe(value);
+      expect(read({ [name]: ` ${value} ` })[name]).toBe(value);
+    }
+  });
+
+  test.each([
+    ['stats', 'must be an integer of 1 or more', [0, -1]],
+    ['update', 'must be an integer of 0 or more', [-1, -24]],
+    ['offers', 'must be an integer from 0 to 100', [-1, 101, 1000]],
+    ['days', 'must be an integer of 1 or more', [0, -7]],
+  ])('%s outside its bounds or no integer is refused: it %s', (name, problem, outside) => {
+    const bad = [
+      ...outside,
+      ...outside.map(String),
+      1.5,
+      '1.5',
+      'x',
+      '',
+      null,
+      true,
+      {},
+      2 ** 53,
+      '9'.repeat(17),
+      1e300,
+    ];
+    for (const value of bad) expect(faults({ [name]: value }), String(value)).toEqual({ [name]: problem });
+  });
+
+  test.each(['history', 'rating', 'buybox', 'stock'] as const)('%s takes 0, 1, true and false', (name) => {
+    for (const on of [1, '1', true, 'true', 'TRUE', ' 1 ']) expect(read({ [name]: on })[name]).toBe(true);
+    for (const off of [0, '0', false, 'false', 'False']) expect(read({ [name]: off })[name]).toBe(false);
+    for (const bad of [2, -1, '2', 'yes', 'on', '', null, {}, 'truee']) {
+      expect(faults({ [name]: bad })).toEqual({ [name]: 'must be 0, 1, true or false' });
+    }
+  });
+
+  test.each(['summary', 'lite', 'full'] as const)('detailLevel takes %s', (detailLevel) => {
+    expect(read({ detailLevel }).detailLevel).toBe(detailLevel);
+  });
+
+  test.each(['Full', 'medium', '', 1, null, {}])(
+    'detailLevel %j is refused with the levels',
+    (detailLevel) => {
+      expect(faults({ detailLevel })).toEqual({ detailLevel: 'must be one of summary, lite, full' });
+    },
+  );
+
+  test.each(['stats', 'history', 'offers', 'days', 'detailLevel', 'buybox'])(
+    '%s sent twice is refused',
+    (name) => {
+      expect(faults({ [name]: ['1', '1'] })[name]).toMatch(/^was given more than once; it must be /);
+    },
+  );
+
+  test('stock brings offers along, since it is collected with them', () => {
+    expect(read({ stock: 1 })).toMatchObject({ stock: true, offers: 20 });
+    expect(read({ stock: 1, offers: 5 })).toMatchObject({ stock: true, offers: 5 });
+  });
+
+  test('unknown ones are ignored', () => {
+    const unknown = {
+      colour: 'red',
+      key: 'k',
+      async: '1',
+      domain_id: '2',
+      constructor: 'x',
+      dateRangeFrom: 1,
+    };
+    expect(read(unknown)).toEqual(read());
+  });
+
+  test('that are bad are all named at once, each with what is allowed', () => {
+    const bad = {
+      stats: 0,
+      update: -1,
+      offers: 101,
+      history: 'maybe',
+      days: 'x',
+      detailLevel: 'tiny',
+      dateRange: {},
+    };
+    const found = faultsOf(product, { ...bad, rating: 7, buybox: 'no', stock: [], domain: 7, asins: '' });
+    expect(Object.keys(found).sort()).toEqual(
+      [...Object.keys(bad), 'rating', 'buybox', 'stock', 'domain', 'asins'].sort(),
+    );
+    for (const problem of Object.values(found)) expect(problem).toMatch(/must (be|have) /);
+  });
+
+  test.each([undefined, null, [], 'text', 7, [1]])('a body of %j is refused as a whole', (body) => {
+    expect(Object.keys(faultsOf(product, body))).toEqual(['']);
+  });
+});
+
+describe('a product look-up', () => {
+  test('costs a unit for each distinct ASIN, whatever else is asked', () => {
+    expect(product.price.quote(read({ asins: asins(100) }))).toBe(100);
+    expect(product.price.quote(read({ asins: 'B000000001,b000000001' }))).toBe(1);
+    const extras = { offers: 100, rating: 1, buybox: 1, stock: 1, update: 0, days: 1, detailLevel: 'full' };
+    expect(product.price.quote(read({ asins: asins(3), ...extras }))).toBe(3);
+  });
+
+  test('runs in the market pool', () => {
+    expect(product.queue(read({ asins: asins(100), offers: 100 }))).toBe('market');
+  });
+
+  test('takes answers up to an hour old, or as old as update allows; 0 takes none', () => {
+    const ages = [{}, { update: 24 }, { update: 1 }, { update: 0 }].map((sent) =>
+      maxAgeMs(untyped, read(sent)),
+    );
+    expect(ages).toEqual([3_600_000, 3_600_000, 3_600_000, 0]);
+  });
+
+  test('shows the same whatever its update', () => {
+    expect(shownInput(untyped, read({ update: 5 }))).toEqual(shownInput(untyped, read()));
+    expect(shownInput(untyped, read({ days: 5 }))).not.toEqual(shownInput(untyped, read()));
+  });
+});

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+import { chartUrl } from '../../../src/operations/market/chart-url.ts';
+import { graphImage } from '../../../src/operations/market/graph-image.ts';
+import { lightningDeal } from '../../../src/operations/market/lightning-deal.ts';
+import { product } from '../../../src/operations/market/product.ts';
+import { imageUrl } from '../../../src/operations/retail/image-url.ts';
+import { canonical, faultsOf } from '../../support/parameters.ts';
+
+const SITES = [
+  [1, 'us'],
+  [2, 'uk'],
+  [3, 'de'],
+  [4, 'fr'],
+  [5, 'jp'],
+  [6, 'ca'],
+  [8, 'it'],
+  [9, 'es'],
+  [10, 'in'],
+  [11, 'mx'],
+  [12, 'br'],
+] as const;
+
+/** Each operation that names a site, with what else it needs. */
+const OPERATIONS = [
+  { operation: product, rest: { asins: 'B000000001' } },
+  { operation: lightningDeal, rest: {} },
+  { operation: graphImage, rest: { asin: 'B000000001' } },
+  { operation: chartUrl, rest: { asins: 'B000000001' } },
+  { operation: imageUrl, rest: { images: 'one.jpg' } },
+].map(({ operation, rest }) => ({
+  name: operation.name,
+  read: (site: object) => (canonical(operation, { ...rest, ...site }) as { domain: number }).domain,
+  faults: (site: object) => faultsOf(operation, { ...rest, ...site }),
+}));
+
+describe.each(OPERATIONS)('the site of $name', ({ read, faults }) => {
+  test.each(SITES)('%i is %s, under each of its names', (number, code) => {
+    const text = String(number);
+    expect(
+      [
+        { domain: number },
+        { domain: text },
+        { domainId: number },
+        { domainId: text },
+        { country: code },
+        { country: code.toUpperCase() },
+        { domain: text, domainId: number, country: code },
+      ].map(read),
+    ).toEqual(Array(7).fill(number));
+  });
+
+  test.each([0, 7, 13, -1, 1.5, '7', '0', '13', 'us', '', ' ', '1e0', null, true, {}])(
+    'domain %j is refused with the numbers that are allowed',
+    (domain) => {
+      expect(faults({ domain })).toEqual({
+        domain: 'domain must be one of 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12',
+      });
+    },
+  );
+
+  test.each(['cn', 'gb', 'usa', '1', '', 1, null, 'constructor'])(
+    'country %j is refused with the codes that are allowed',
+    (country) => {
+      expect(faults({ country })).toEqual({
+        domain: 'country must be one of us, uk, de, fr, jp, ca, it, es, in, mx, br',
+      });
+    },
+  );
+
+  test('no site at all is refused, with all its names', () => {
+    expect(faults({}).domain).toMatch(/^is required: domain or domainId \(one of 1, .*\) or country \(/);
+  });
+
+  test.each([
+    [{ domain: 1, domainId: 2 }, 'domain=1 and domainId=2 do not agree'],
+    [{ domain: 1, country: 'uk' }, 'domain=1 and country=uk do not agree'],
+    [{ domain: '5', domainId: '5', country: 'de' }, 'domain=5 and domainId=5 and country=de do not agree'],
+  ])('%j do not agree and are refused', (site, problem) => {
+    const [fault = ''] = Object.values(faults(site));
+    expect(fault.replace('domainid', 'domainId')).toBe(problem);
+  });
+
+  test('one good name does not hide a bad one', () => {
+    expect(faults({ domain: 1, country: 'xx' })).toHaveProperty('domain');
+    expect(faults({ domain: 7, country: 'us' })).toHaveProperty('domain');
+  });
+
+  test('one name given twice is refused, even with the same value', () => {
+    expect(faults({ domain: ['1', '1'] }).domain).toBe('domain was given more than once');
+    expect(faults({ country: ['us', 'us'] }).domain).toBe('country was given more than once');
+  });
+});

@@ -1,0 +1,33 @@
+import type { z } from 'zod';
+import type { Route } from '../../src/operations/define.ts';
+
+interface TakingParameters<Input> {
+  params: z.ZodType<Input>;
+  routes: readonly [Route, ...Route[]];
+}
+
+/** The canonical input of a request whose query or body is this. */
+export function canonical<Input>(operation: TakingParameters<Input>, sent: unknown): Input {
+  return operation.params.parse(decoded(operation, sent));
+}
+
+/** What is wrong with a request, by parameter; empty when nothing is. Each parameter is named once. */
+export function faultsOf(operation: TakingParameters<unknown>, sent: unknown): Record<string, string> {
+  const result = operation.params.safeParse(decoded(operation, sent));
+  const faults: Record<string, string> = {};
+  for (const { path, message } of result.error?.issues ?? []) {
+    const parameter = path.join('.');
+    if (parameter in faults) throw new Error(`${parameter} is named twice: ${faults[parameter]}; ${message}`);
+    faults[parameter] = message;
+  }
+  return faults;
+}
+
+function decoded({ routes: [route] }: TakingParameters<unknown>, sent: unknown): unknown {
+  return route.decode ? route.decode({ query: sent as Record<string, unknown>, body: sent }) : sent;
+}
+
+/** Different ASINs, as many as wanted. */
+export function asins(count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `B${String(i).padStart(9, '0')}`);
+}
