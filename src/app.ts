@@ -24,7 +24,8 @@ export function buildApp(gateway: Gateway): FastifyInstance {
     logger: false,
     genReqId: () => uuid(),
     bodyLimit: BODY_LIMIT_BYTES,
-    http: { maxHeaderSize: HEADER_LIMIT_BYTES },
+    // Of two Authorization headers Node would drop the second, and with it a key that disagrees.
+    http: { maxHeaderSize: HEADER_LIMIT_BYTES, joinDuplicateHeaders: true },
     // How long a client may take to send its request. Answers may take as long as their pool allows.
     requestTimeout: 30_000,
     keepAliveTimeout: 72_000,
@@ -33,7 +34,8 @@ export function buildApp(gateway: Gateway): FastifyInstance {
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       // An address that cannot be decoded reaches no route.
-      log.debug({ err: error, requestId: request.id }, 'bad address');
+      log.debug({ code: error.code, requestId: request.id }, 'bad address');
+      request.startedAt = performance.now();
       const refusal = new SoukError('VALIDATION_FAILED', { message: 'The address is not well formed.' });
       void sendError(reply as FastifyReply, refusal, clock.now());
     },
@@ -56,10 +58,11 @@ export function buildApp(gateway: Gateway): FastifyInstance {
   if (log.isLevelEnabled('debug')) {
     app.addHook('onResponse', async (request, reply) => {
       const { method, url, id: requestId } = request;
-      log.debug(
-        { requestId, method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) },
-        'request',
-      );
+      // As it was sent, the query could hold the key in an encoding that no mask knows.
+      const { key: _, ...query } = request.query as Record<string, unknown>;
+      const [path] = url.split('?', 1);
+      const { statusCode: status, elapsedTime } = reply;
+      log.debug({ requestId, method, path, query, status, ms: Math.round(elapsedTime) }, 'request');
     });
   }
   return app;

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { SoukError } from '../errors.ts';
 import { hashKey, isWellFormed } from './keys.ts';
 
-/** The places of a request that may carry the API key. A header or parameter sent twice arrives as a list. */
+/** The places of a request that may carry the API key. A header sent twice arrives joined by a comma, a parameter as a list. */
 export interface KeyPlaces {
   apiKeyHeader: string | readonly string[] | undefined;
   authorizationHeader: string | undefined;
@@ -14,9 +14,11 @@ export interface KeyPlaces {
  * @throws SoukError KEY_INVALID when it is missing, malformed, or given in several places with different values.
  */
 export function credentialsOf(places: KeyPlaces): Buffer {
-  const given = [places.apiKeyHeader, bearerToken(places.authorizationHeader), places.keyParameter]
-    .flat()
-    .filter((value) => value !== undefined);
+  const given: unknown[] = [
+    ...[places.apiKeyHeader ?? []].flat().flatMap((value) => value.split(',')),
+    ...(places.authorizationHeader?.split(',').flatMap(bearerToken) ?? []),
+    ...[places.keyParameter ?? []].flat(),
+  ];
   if (given.length === 0) {
     throw new SoukError('KEY_INVALID', {
       message: 'No API key was sent: use the X-API-Key header, Authorization: Bearer, or the key parameter.',
@@ -36,7 +38,7 @@ export function credentialsOf(places: KeyPlaces): Buffer {
 }
 
 /** The token of an Authorization header; another scheme is somebody else's business and counts as no key. */
-function bearerToken(header: string | undefined): string | undefined {
-  const match = header === undefined ? null : /^bearer(?:\s+(.*))?$/is.exec(header.trim());
-  return match ? (match[1] ?? '') : undefined;
+function bearerToken(header: string): string[] {
+  const match = /^bearer(?:\s+(.*))?$/is.exec(header.trim());
+  return match ? [match[1] ?? ''] : [];
 }

@@ -42,13 +42,17 @@ const RESERVED_SHARE = 0.1;
 /** A call that never ended is forgotten after this time. */
 const LEASE_MS = 180_000;
 
+/** How many calls may be under way while nothing is known of the bucket. */
+const LEARNERS = 8;
+
 /** Unused tokens are kept for an hour. */
 const CAPACITY_MINUTES = 60;
 
 /**
  * The bucket is a hash: left, rate, refillAt (Unix milliseconds of the next refill) and stamp (the provider's time of
  * the reading). Calls under way are a second key, a sorted set of "id:cost" by expiry, so that a worker that dies gives
- * its tokens back; a third is the sum of their costs. Without any reading the first call is let through, to learn.
+ * its tokens back; a third is the sum of their costs. Without any reading a few calls are let through, to learn: with one
+ * alone a slow call would hold up all others, and pictures, whose answers have no reading, would be drawn one by one.
  */
 const COMMON = `
   local now = tonumber(ARGV[1])
@@ -64,7 +68,7 @@ const TAKE = `${COMMON}
   local taken = tonumber(redis.call('GET', KEYS[3]) or '0')
   local state = redis.call('HMGET', KEYS[1], 'left', 'rate', 'refillAt')
   if not state[1] then
-    if redis.call('EXISTS', KEYS[2]) == 1 then return 100 end
+    if redis.call('ZCARD', KEYS[2]) >= ${LEARNERS} then return 100 end
   else
     local left, rate, refillAt = tonumber(state[1]), tonumber(state[2]), tonumber(state[3])
     if now >= refillAt then

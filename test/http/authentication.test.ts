@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hashKey, newKey } from '../../src/accounts/keys.ts';
+import { LOCAL, QUEUED } from '../../src/operations/index.ts';
+import { knowsEveryProduct } from '../support/answers.ts';
+import type { RequestOptions } from '../support/client.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+
+const PRODUCT = '/api/market/product?domain=1&asins=B00AUTHKEY';
+
+let souk: Souk;
+beforeAll(async () => {
+  souk = await openSouk();
+  souk.upstream.on('product', knowsEveryProduct);
+});
+afterAll(() => souk.close());
+
+/** A request with nothing but what the test gives it. */
+function send(path: string, options?: RequestOptions) {
+  return souk.clientOf('').raw(path, options);
+}
+
+describe('where the key may be', () => {
+  test.each<[string, (key: string) => [path: string, headers: Record<string, string | string[]>]]>([
+    ['X-API-Key', (key) => [PRODUCT, { 'x-api-key': key }]],
+    ['Authorization: Bearer', (key) => [PRODUCT, { authorization: `Bearer ${key}` }]],
+    [
+      'Authorization with the scheme in small letters',
+      (key) => [PRODUCT, { authorization: `bearer ${key}` }],
+    ],
+    ['the key parameter', (key) => [`${PRODUCT}&key=${key}`, {}]],
+    [
+      'all three places, when it is the same',
+      (key) => [`${PRODUCT}&key=${key}`, { 'x-api-key': key, authorization: `Bearer ${key}` }],
+    ],
+    ['one header, sent twice', (key) => [PRODUCT, { authorization: [`Bearer ${key}`, `Bearer ${key}`] }]],
+    [
+      'one place, beside an Authorization of another scheme',
+      (key) => [PRODUCT, { 'x-api-key': key, authorization: 'Basic dXNlcjpwYXNz' }],
+    ],
+  ])('accepts it in %s', async (_place, request) => {
+    const { key } = await souk.account();
+    const [path, headers] = request(key);
+    const reply = await send(path, { headers });
+    expect([reply.status, reply.json.code]).toEqual([200, '0000']);
+  });
+});
+
+describe('what is refused with 401 and code 4001', () => {
+  test.each<
+    [string, (key: string, other: string) => [path: string, headers: Record<string, string | string[]>]]
+  >([
+    ['no key', () => [PRODUCT, {}]],
+    ['an empty key parameter', () => [`${PRODUCT}&key=`, {}]],
+    ['an empty bearer token', () => [PRODUCT, { authorization: 'Bearer' }]],
+    ['a key without the prefix', (key) => [PRODUCT, { 'x-api-key': key.slice(3) }]],
+    ['a key that is too short', (key) => [PRODUCT, { 'x-api-key': key.slice(0, -1) }]],
+    ['a key that is too long', (key) => [PRODUCT, { 'x-api-key': `${key}A` }]],
+    ['a key with a strange letter', (key) => [PRODUCT, { 'x-api-key': `${key.slice(0, -1)}-` }]],
+    ['a key that nobody has', () => [PRODUCT, { 'x-api-key': newKey() }]],
+    [
+      'different keys in both headers',
+      (key, other) => [PRODUCT, { 'x-api-key': key, authorization: `Bearer ${other}` }],
+    ],
+    [
+      'different keys in header and parameter',
+      (key, other) => [`${PRODUCT}&key=${other}`, { 'x-api-key': key }],
+    ],
+    [
+      'different keys in bearer token and parameter',
+      (key, other) => [`${PRODUCT}&key=${other}`, { authorization: `Bearer ${key}` }],
+    ],
+    ['different keys in two key parameters', (key, other) => [`${PRODUCT}&key=${key}&key=${other}`, {}]],
+    [
+      'different keys in two Authorization headers',
+      (key, other) => [PRODUCT, { authorization: [`Bearer ${key}`, `Bearer ${other}`] }],
+    ],
+    ['a good key beside a malformed one', (key) => [`${PRODUCT}&key=abc`, { 'x-api-key': key }]],
+    ['a good key in a place that is none', (key) => [`${PRODUCT}&api_key=${key}`, { cookie: `key=${key}` }]],
+  ])('%s', async (_what, request) => {
+    const [{ key }, { key: other }] = await Promise.all([souk.account(), souk.account()]);
+    const [path, headers] = request(key, other);
+    const reply = await send(path, { headers });
+    expect([reply.status, reply.json.code, reply.json.data]).toEqual([401, '4001', null]);
+  });
+});
+
+describe('what is refused with 403 and code 4003', () => {
+  const setKey = (assignment: string) => (_accountId: number, key: string) =>
+    souk.database.query(`update api_keys set ${assignment} where hash = $1`, [
+      hashKey(key),
+      new Date(souk.clock.now()),
+    ]);
+  const setState = (state: string) => (accountId: number) =>
+    souk.database.query('update accounts set state = $2::account_state where id = $1', [accountId, state]);
+
+  test.each<[string, (accountId: number, key: string) => Promise<unknown>]>([
+    ['a revoked key', setKey('revoked_at = $2')],
+    ['a key of a disabled account', setState('disabled')],
+    ['a key of an unavailable account', setState('unavailable')],
+    ['a rotated key whose time has just run out', setKey('expires_at = $2')],
+  ])('%s, on charged and free paths alike', async (_what, spoil) => {
+    const { accountId, key } = await souk.account();
+    await spoil(accountId, key);
+    for (const path of [PRODUCT, '/api/quota', '/api/market/product?domain=99']) {
+      const reply = await souk.clientOf(key).get(path);
+      expect([path, reply.status, reply.json.code]).toEqual([path, 403, '4003']);
+    }
+  });
+
+  test('a rotated key works until its time runs out', async () => {
+    const { key } = await souk.account();
+    await souk.database.query('update api_keys set expires_at = $2 where hash = $1', [
+      hashKey(key),
+      new Date(souk.clock.now() + 1),
+    ]);
+    const client = souk.clientOf(key);
+    expect((await client.get(PRODUCT)).status).toBe(200);
+    souk.clock.advance(1);
+    expect((await client.get(PRODUCT)).status).toBe(403);
+  });
+});
+
+test('a valid key without a subscription gets 429 QUOTA_NO_SUBSCRIPTION, but free answers', async () => {
+  const client = await souk.client({ plan: null });
+  const refused = await client.get(PRODUCT);
+  expect([refused.status, refused.json.code]).toEqual([429, 'QUOTA_NO_SUBSCRIPTION']);
+  const free = await client.get('/api/market/charturl?domain=1&asin=B00AUTHKEY');
+  expect(free.status).toBe(200);
+});
+
+test.each([
+  ['an unknown key', { 'x-api-key': newKey() }],
+  ['no key', {}],
+])('bad parameters with %s are a matter of the key', async (_what, headers) => {
+  for (const path of ['/api/market/product?domain=99', '/api/market/charturl?domain=99']) {
+    const reply = await send(path, { headers });
+    expect([reply.status, reply.json.code]).toEqual([401, '4001']);
+  }
+});
+
+const paths = [...QUEUED, ...LOCAL].flatMap(({ routes }) =>
+  routes.map(({ method, path }) => ({ method, path })),
+);
+
+test.each([
+  ...paths,
+  { method: 'GET', path: '/api/jobs/00000000-0000-7000-8000-000000000000' },
+  { method: 'GET', path: '/api/jobs/00000000-0000-7000-8000-000000000000/result' },
+])('$method $path needs a key', async ({ method, path }) => {
+  const reply = await send(path, { method, ...(method === 'POST' ? { body: {} } : {}) });
+  expect([reply.status, reply.json.code]).toEqual([401, '4001']);
+});

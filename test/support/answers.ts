@@ -1,0 +1,37 @@
+import sharp from 'sharp';
+import type { Script } from './scripted-upstream.ts';
+
+/** An upstream that knows every ASIN. The products say which parameters they were asked with. */
+export const knowsEveryProduct: Script = ({ params }) => ({
+  json: {
+    products: (params.asin ?? '').split(',').map((asin) => ({
+      asin,
+      domainId: Number(params.domain),
+      productType: 0,
+      title: `Thing ${asin}`,
+      csv: [],
+    })),
+  },
+});
+
+/** An upstream that has one lightning deal for every ASIN, and a site's list of these. */
+export function hasDeals(deals: readonly Record<string, unknown>[]): Script {
+  return ({ params }) => ({
+    json: { lightningDeals: deals.filter(({ asin }) => params.asin === undefined || asin === params.asin) },
+  });
+}
+
+/** An upstream that draws a picture of the size asked for. */
+export const drawsPictures: Script = async ({ params }) => ({
+  raw: await picture(Number(params.width), Number(params.height)),
+  contentType: 'image/png',
+});
+
+/** A PNG with something on it. */
+export function picture(width: number, height: number): Promise<Buffer> {
+  const bar = { create: { width: 40, height: 40, channels: 3, background: '#2266aa' } } as const;
+  return sharp({ create: { width, height, channels: 3, background: '#ffeecc' } })
+    .composite([{ input: bar, left: 10, top: 20 }])
+    .png()
+    .toBuffer();
+}
