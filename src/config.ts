@@ -85,6 +85,11 @@ export class ConfigError extends Error {}
 
 /** Reads the settings from environment variables. @throws ConfigError naming every bad one. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
+  return parseSettings(schema, env);
+}
+
+/** The same for settings of another kind. @throws ConfigError naming every bad one. */
+export function parseSettings<Settings>(schema: z.ZodType<Settings>, env: NodeJS.ProcessEnv): Settings {
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
   );

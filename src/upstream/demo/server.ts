@@ -12,7 +12,13 @@ import { product } from './endpoints/product.ts';
 import { query } from './endpoints/query.ts';
 import { search } from './endpoints/search.ts';
 import { seller, topseller } from './endpoints/seller.ts';
-import { type Endpoint, type EndpointAnswer, type Params, ProviderError } from './protocol.ts';
+import {
+  type Endpoint,
+  type EndpointAnswer,
+  invalidParameter,
+  type Params,
+  ProviderError,
+} from './protocol.ts';
 import type { DemoSettings } from './settings.ts';
 import { DemoTokens } from './tokens.ts';
 
@@ -39,9 +45,17 @@ export function buildDemoProvider(settings: DemoSettings, clock: Clock): Fastify
     deal,
     query,
     lightningdeal: lightningdeal(settings.DEMO_LIGHTNING_DEALS),
-    graphimage,
+    graphimage: graphimage(),
   };
-  const app = fastify({ logger: false, bodyLimit: 1_000_000, routerOptions: { ignoreTrailingSlash: true } });
+  const app = fastify({
+    logger: false,
+    bodyLimit: 1_000_000,
+    // Of a parameter that is sent twice the last one counts.
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)),
+    },
+  });
   for (const [name, endpoint] of Object.entries(endpoints)) {
     app.route({
       method: ['GET', 'POST'],
@@ -49,6 +63,11 @@ export function buildDemoProvider(settings: DemoSettings, clock: Clock): Fastify
       handler: (request, reply) => serve(endpoint, name === 'token', request, reply),
     });
   }
+  app.setNotFoundHandler((request, reply) =>
+    sendError(request, reply, new ProviderError(404, 'unknownPath', 'There is nothing at this path.')),
+  );
+  // Only a body that cannot be read ends here.
+  app.setErrorHandler((_error, request, reply) => sendError(request, reply, invalidParameter()));
 
   async function serve(endpoint: Endpoint, isFree: boolean, request: FastifyRequest, reply: FastifyReply) {
     const startedAt = clock.now();
@@ -70,21 +89,25 @@ export function buildDemoProvider(settings: DemoSettings, clock: Clock): Fastify
     } catch (error) {
       const known =
         error instanceof ProviderError ? error : new ProviderError(500, 'internal', String(error));
-      // The answer to a wrong key has an empty bucket: there is none to speak of.
-      const state =
-        known.type === 'badKey'
-          ? { tokensLeft: 0, refillIn: 0, refillRate: 0, tokenFlowReduction: 0 }
-          : tokens.state();
-      const type = known.type === 'badKey' ? 'invalidParameter' : known.type;
-      const body = {
-        timestamp: clock.now(),
-        ...state,
-        tokensConsumed: 0,
-        processingTimeInMs: 0,
-        error: { type, message: known.message, details: '' },
-      };
-      return sendText(request, reply.code(known.status), JSON.stringify(body));
+      return sendError(request, reply, known);
     }
+  }
+
+  function sendError(request: FastifyRequest, reply: FastifyReply, error: ProviderError) {
+    // The answer to a wrong key has an empty bucket: there is none to speak of.
+    const state =
+      error.type === 'badKey'
+        ? { tokensLeft: 0, refillIn: 0, refillRate: 0, tokenFlowReduction: 0 }
+        : tokens.state();
+    const type = error.type === 'badKey' ? 'invalidParameter' : error.type;
+    const body = {
+      timestamp: clock.now(),
+      ...state,
+      tokensConsumed: 0,
+      processingTimeInMs: 0,
+      error: { type, message: error.message, details: '' },
+    };
+    return sendText(request, reply.code(error.status), JSON.stringify(body));
   }
 
   async function sendAnswer(
@@ -93,7 +116,7 @@ export function buildDemoProvider(settings: DemoSettings, clock: Clock): Fastify
     answer: EndpointAnswer,
     startedAt: number,
   ) {
-    if ('picture' in answer) return reply.header('content-type', 'image/png').send(answer.picture);
+    if ('picture' in answer) return sendBytes(reply.header('content-type', 'image/png'), answer.picture);
     const envelope = {
       timestamp: clock.now(),
       ...tokens.state(),
@@ -108,11 +131,17 @@ export function buildDemoProvider(settings: DemoSettings, clock: Clock): Fastify
 
   async function sendText(request: FastifyRequest, reply: FastifyReply, text: string) {
     reply.header('content-type', 'application/json;charset=UTF-8');
-    const malformed = Math.random() < settings.DEMO_MALFORMED_RATE;
-    const body = Buffer.from(malformed ? `<html>${text.slice(0, 100)}` : text);
+    const body = Buffer.from(text);
     const compressed = /\bgzip\b/.test(String(request.headers['accept-encoding'])) && body.length > 1000;
-    const bytes = compressed ? await gzip(body, { level: 1 }) : body;
-    if (compressed) reply.header('content-encoding', 'gzip');
+    if (!compressed) return sendBytes(reply, body);
+    return sendBytes(reply.header('content-encoding', 'gzip'), await gzip(body, { level: 1 }));
+  }
+
+  /** Sends a body as it should be, unless this one is to be spoiled. */
+  function sendBytes(reply: FastifyReply, bytes: Buffer) {
+    if (Math.random() < settings.DEMO_MALFORMED_RATE) {
+      return reply.removeHeader('content-encoding').send(Buffer.from('<html><body>Bad gateway</body>'));
+    }
     const truncated = Math.random() < settings.DEMO_TRUNCATE_RATE;
     return reply.send(truncated ? bytes.subarray(0, bytes.length >> 1) : bytes);
   }

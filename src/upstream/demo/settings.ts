@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseSettings } from '../../config.ts';
 
 const rate = z.coerce.number().min(0).max(1).default(0);
 
@@ -15,7 +16,7 @@ const schema = z.object({
   DEMO_FAIL_RATE: rate.describe('Share of calls answered with HTTP 500'),
   DEMO_ERROR_BODY_RATE: rate.describe('Share of calls answered with HTTP 200 and an error in the body'),
   DEMO_TRUNCATE_RATE: rate.describe('Share of calls whose answer breaks off'),
-  DEMO_MALFORMED_RATE: rate.describe('Share of calls answered with something that is not JSON'),
+  DEMO_MALFORMED_RATE: rate.describe('Share of calls answered with a web page instead of JSON or a picture'),
   DEMO_LIGHTNING_DEALS: z.coerce
     .number()
     .int()
@@ -26,6 +27,7 @@ const schema = z.object({
 
 export type DemoSettings = z.output<typeof schema>;
 
+/** @throws ConfigError naming every bad setting. */
 export function readDemoSettings(env: NodeJS.ProcessEnv): DemoSettings {
-  return schema.parse(env);
+  return parseSettings(schema, env);
 }

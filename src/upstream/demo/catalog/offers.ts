@@ -1,6 +1,7 @@
-import type { ProductRequest, ProductSketch } from './products.ts';
+import type { ProductRequest } from './products.ts';
 import { fraction, hash } from './random.ts';
 import { SELLER_COUNT, sellerAt } from './sellers.ts';
+import type { ProductSketch } from './sketch.ts';
 
 const DAY = 1440;
 

@@ -1,9 +1,10 @@
-import { type AsinFacts, factsOf } from './asins.ts';
-import { nounOfLeaf, pathOfLeaf } from './categories.ts';
+import type { AsinFacts } from './asins.ts';
+import { pathOfLeaf } from './categories.ts';
 import { offersOf } from './offers.ts';
-import { fraction, hash, pick } from './random.ts';
+import { fraction, hash } from './random.ts';
 import { sellerAt } from './sellers.ts';
-import { categoryRank, pointsOf, seriesOf, trackingSince, valueAt } from './series.ts';
+import { categoryRank, pointsOf, seriesOf, trackingSince } from './series.ts';
+import { sketch } from './sketch.ts';
 import { statsOf } from './stats.ts';
 
 const DAY = 1440;
@@ -24,78 +25,10 @@ export interface ProductRequest {
   aplus: boolean;
 }
 
-/** What everybody who lists a product needs to know of it. */
-export interface ProductSketch {
-  asin: string;
-  facts: AsinFacts;
-  title: string;
-  brand: string;
-  imageName: string;
-  color: string;
-  size: string;
-  /** Root first. */
-  categoryIds: number[];
-  /** The present value of each csv series, -1 for none. */
-  current(index: number, atMinutes: number): number;
-}
-
-const BRANDS = [
-  'Acme',
-  'Globex',
-  'Initech',
-  'Umbra',
-  'Nordwell',
-  'Kestrel',
-  'Halden',
-  'Sunrise',
-  'Ferrum',
-  'Lumio',
-  'Pinecrest',
-  'Vantor',
-] as const;
-const ADJECTIVES = [
-  'Premium',
-  'Compact',
-  'Portable',
-  'Classic',
-  'Professional',
-  'Lightweight',
-  'Heavy Duty',
-  'Everyday',
-  'Deluxe',
-  'Eco',
-] as const;
-const COLORS = ['Black', 'White', 'Blue', 'Red', 'Green', 'Grey', 'Beige', 'Pink', 'Silver'] as const;
-const SIZES = ['Small', 'Medium', 'Large', 'X-Large', '2 Pack', '3 Pack', '6 Pack'] as const;
-
 /** Series that upstream fills only on demand: with buybox or offers, with rating. */
 const BUY_BOX_SERIES = new Set([18]);
 const OFFER_SERIES = new Set([7, 10]);
 const RATING_SERIES = new Set([16, 17]);
-
-export function sketch(asin: string, domain: number): ProductSketch {
-  const facts = factsOf(asin);
-  const series = seriesOf(facts, domain);
-  const brand = pick(BRANDS, 'brand', facts.familySeed);
-  const color = pick(COLORS, 'color', asin);
-  const size = pick(SIZES, 'size', asin);
-  const noun = nounOfLeaf(facts.leaf);
-  const base = `${brand} ${pick(ADJECTIVES, 'adjective', facts.familySeed)} ${noun}`;
-  return {
-    asin,
-    facts,
-    brand,
-    color,
-    size,
-    title: facts.kind === 'parent' ? base : `${base}, ${color}, ${size}`,
-    imageName: `${hash('image', asin).toString(36).toUpperCase().padStart(7, '0')}L.jpg`,
-    categoryIds: pathOfLeaf(facts.leaf).map(({ catId }) => catId),
-    current: (index, atMinutes) => {
-      const found = series.get(index);
-      return found ? valueAt(found, facts, index, atMinutes) : -1;
-    },
-  };
-}
 
 /** One element of an answer's `products`, or null for an ASIN nobody has heard of. */
 export function productOf(asin: string, request: ProductRequest): Record<string, unknown> | null {
@@ -176,7 +109,8 @@ export function productOf(asin: string, request: ProductRequest): Record<string,
       : {}),
     ...(request.videos ? { videos: [] } : {}),
     ...(request.aplus ? { aPlus: [] } : {}),
-    ...(request.offers > 0 ? offersOf(product, request) : {}),
+    // The parent of a family is not for sale.
+    ...(request.offers > 0 && facts.kind === 'product' ? offersOf(product, request) : {}),
     ...withStats,
   };
 }

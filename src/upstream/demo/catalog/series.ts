@@ -100,6 +100,40 @@ export function valueAt(series: DemoSeries, facts: AsinFacts, index: number, min
   return price < 0 ? -1 : price + shipping;
 }
 
+/** The mean over a span weighted by time; stretches without a value do not count. -1 where there is none. */
+export function meanOver(
+  series: DemoSeries,
+  facts: AsinFacts,
+  index: number,
+  span: { from: number; to: number },
+): number {
+  const from = Math.max(span.from, trackingSince(facts));
+  let sum = 0;
+  let minutes = 0;
+  for (let step = Math.floor(from / series.stepMinutes) - 1; ; step += 1) {
+    const start = Math.max(from, timeOf(series, facts, index, step));
+    if (start >= span.to) break;
+    const end = Math.min(span.to, timeOf(series, facts, index, step + 1));
+    const [price, shipping = 0] = series.valueAt(step);
+    if (end <= start || price < 0) continue;
+    sum += (price + shipping) * (end - start);
+    minutes += end - start;
+  }
+  return minutes === 0 ? -1 : Math.round(sum / minutes);
+}
+
+/** Whether the value at a moment has never been undercut. */
+export function isLowestEver(series: DemoSeries, facts: AsinFacts, index: number, minutes: number): boolean {
+  const present = valueAt(series, facts, index, minutes);
+  if (present < 0) return false;
+  const last = Math.floor(minutes / series.stepMinutes);
+  for (let step = Math.floor(trackingSince(facts) / series.stepMinutes); step < last; step += 1) {
+    const [price, shipping = 0] = series.valueAt(step);
+    if (price >= 0 && price + shipping < present) return false;
+  }
+  return true;
+}
+
 /** When a step begins: not all series at the same minute. */
 function timeOf({ stepMinutes }: DemoSeries, { asin }: AsinFacts, index: number, step: number): number {
   return step * stepMinutes + (hash('minute', asin, index, step) % Math.min(stepMinutes, DAY));

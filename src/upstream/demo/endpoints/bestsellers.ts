@@ -1,7 +1,15 @@
 import { asinOfLeaf, factsOf } from '../catalog/asins.ts';
-import { leavesBelow } from '../catalog/categories.ts';
-import { sketch } from '../catalog/products.ts';
-import { domainOf, type Endpoint, integerOf, isOn, outOfRange, required } from '../protocol.ts';
+import { leavesBelow, rootCategories } from '../catalog/categories.ts';
+import { sketch } from '../catalog/sketch.ts';
+import {
+  domainOf,
+  type Endpoint,
+  integerOf,
+  invalidParameter,
+  isOn,
+  outOfRange,
+  required,
+} from '../protocol.ts';
 
 const HOUR = 60;
 const LONGEST_LIST = 20_000;
@@ -11,10 +19,14 @@ const RANGES = new Set([0, 30, 90, 180]);
 
 export const bestsellers: Endpoint = ({ params, nowMinutes }) => {
   const domain = domainOf(params);
-  const categoryId = integerOf(required(params.category), { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0;
+  const category = required(params.category);
   const range = integerOf(params.range, { min: 0, max: 180 }) ?? 0;
   if (!RANGES.has(range) || domain === 12) throw outOfRange();
-  const leaves = leavesBelow(categoryId);
+  if (isOn(params.sublist) && params.range !== undefined) throw invalidParameter();
+  // A product group is asked for by its name; here each root category has one.
+  const group = rootCategories().find(({ name }) => name === category);
+  const categoryId = group ? 0 : (integerOf(category, { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0);
+  const leaves = leavesBelow(group?.catId ?? categoryId);
   if (leaves.length === 0) return { payload: {}, tokens: 0 };
   // Lists are rebuilt about every hour.
   const builtAt = nowMinutes - (nowMinutes % HOUR);

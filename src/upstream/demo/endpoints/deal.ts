@@ -1,7 +1,7 @@
 import { asinOfLeaf } from '../catalog/asins.ts';
 import { LEAF_COUNT, leavesBelow, pathOfLeaf } from '../catalog/categories.ts';
-import { type ProductSketch, sketch } from '../catalog/products.ts';
-import { domainOf, type Endpoint, invalidParameter, selectionOf } from '../protocol.ts';
+import { type ProductSketch, sketch } from '../catalog/sketch.ts';
+import { domainOf, type Endpoint, invalidParameter, outOfRange, selectionOf } from '../protocol.ts';
 
 const DAY = 1440;
 const PAGE = 150;
@@ -23,8 +23,9 @@ export const deal: Endpoint = (request) => {
     ? (selection.priceTypes as number[])
     : [];
   if (priceType === undefined || others.length > 0 || !PRICE_TYPES.has(priceType)) throw invalidParameter();
-  const page = Number(selection.page ?? 0);
-  const dateRange = Math.min(3, Math.max(0, Number(selection.dateRange ?? 1)));
+  const page = wholeNumber(selection.page ?? 0, 0, 1_000);
+  const dateRange = wholeNumber(selection.dateRange ?? 1, 0, 3);
+  const sortType = wholeNumber(selection.sortType ?? 4, -4, 4);
   const { nowMinutes } = request;
 
   const candidates = Array.from({ length: POOL_SIZE }, (_, i) =>
@@ -32,11 +33,13 @@ export const deal: Endpoint = (request) => {
   )
     .map((asin) => candidate(asin, domain, priceType, dateRange, nowMinutes))
     .filter(({ now, drop }) => now > 0 && drop > 0)
-    .filter((found) => passesRanges(selection, found) && passesFilters(selection, found));
+    .filter(
+      (found) => passesRanges(selection, found) && passesFilters(selection, found, priceType, nowMinutes),
+    );
   const inCategories = candidates.filter(({ product }) => passesCategories(selection, product));
-  const shown = inCategories
-    .sort(orderOf(Number(selection.sortType ?? 4)))
-    .slice(page * PAGE, (page + 1) * PAGE);
+  const isSingle = selection.isFilterEnabled === true && selection.singleVariation === true;
+  const sorted = inCategories.sort(orderOf(sortType));
+  const shown = (isSingle ? onePerFamily(sorted) : sorted).slice(page * PAGE, (page + 1) * PAGE);
 
   const counts = new Map<number, number>();
   for (const { product } of candidates) {
@@ -55,10 +58,18 @@ export const deal: Endpoint = (request) => {
   return { payloadText, tokens: 5 };
 };
 
+function wholeNumber(value: unknown, min: number, max: number): number {
+  if (typeof value !== 'number' || !Number.isInteger(value)) throw invalidParameter();
+  if (value < min || value > max) throw outOfRange();
+  return value;
+}
+
 interface Candidate {
   product: ProductSketch;
   now: number;
   drop: number;
+  /** The drop since yesterday. */
+  lastDrop: number;
   percent: number;
   rank: number;
 }
@@ -73,30 +84,64 @@ function candidate(
   const product = sketch(asin, domain);
   const now = product.current(priceType, nowMinutes);
   const before = product.current(priceType, nowMinutes - (SPANS[dateRange] ?? 7) * DAY);
-  const drop = before - now;
+  const drop = difference(before, now);
   return {
     product,
     now,
     drop,
+    lastDrop: difference(product.current(priceType, nowMinutes - DAY), now),
     percent: before > 0 ? (100 * drop) / before : 0,
     rank: product.current(3, nowMinutes),
   };
 }
 
-function passesRanges(selection: Record<string, unknown>, { now, drop, percent, rank }: Candidate): boolean {
+/** Earlier minus present value: positive means cheaper, or a better rank. 0 where one of them is unknown. */
+function difference(before: number, now: number): number {
+  return before > 0 && now > 0 ? before - now : 0;
+}
+
+function passesRanges(
+  selection: Record<string, unknown>,
+  { now, drop, lastDrop, percent, rank }: Candidate,
+): boolean {
   if (selection.isRangeEnabled !== true) return true;
   return (
     within(selection.currentRange, now) &&
     within(selection.deltaRange, drop) &&
+    within(selection.deltaLastRange, lastDrop) &&
     within(selection.deltaPercentRange, percent) &&
     within(selection.salesRankRange, rank)
   );
 }
 
-function passesFilters(selection: Record<string, unknown>, { product }: Candidate): boolean {
+function passesFilters(
+  selection: Record<string, unknown>,
+  { product, now }: Candidate,
+  priceType: number,
+  nowMinutes: number,
+): boolean {
   const words =
     typeof selection.titleSearch === 'string' ? selection.titleSearch.toLowerCase().split(/\s+/) : [];
-  return words.every((word) => product.title.toLowerCase().includes(word));
+  if (!words.every((word) => product.title.toLowerCase().includes(word))) return false;
+  if (selection.isFilterEnabled !== true) return true;
+  const { minRating, isLowest, isLowestOffer, isOutOfStock } = selection;
+  return (
+    (typeof minRating !== 'number' || product.current(16, nowMinutes) >= minRating) &&
+    (isLowest !== true || product.isLowest(priceType, nowMinutes)) &&
+    (isLowestOffer !== true || now <= product.current(1, nowMinutes)) &&
+    // What has a price is in stock.
+    isOutOfStock !== true
+  );
+}
+
+function onePerFamily(deals: readonly Candidate[]): Candidate[] {
+  const families = new Set<string>();
+  return deals.filter(({ product: { asin, facts } }) => {
+    const family = facts.family?.parent ?? asin;
+    if (families.has(family)) return false;
+    families.add(family);
+    return true;
+  });
 }
 
 function passesCategories(
@@ -133,8 +178,7 @@ function dealRecord(product: ProductSketch, now: number): Record<string, unknown
     Array.from({ length: COUNT }, (_, index) => compute(index));
   const current = row((index) => product.current(index, now));
   const before = SPANS.map((span) => row((index) => product.current(index, now - span * DAY)));
-  const difference = (from: readonly number[]) =>
-    row((i) => ((from[i] ?? -1) > 0 && (current[i] ?? -1) > 0 ? (from[i] ?? 0) - (current[i] ?? 0) : 0));
+  const drops = (from: readonly number[]) => row((i) => difference(from[i] ?? -1, current[i] ?? -1));
   return {
     asin,
     title,
@@ -143,10 +187,10 @@ function dealRecord(product: ProductSketch, now: number): Record<string, unknown
     image: [...Buffer.from(imageName, 'latin1')],
     current,
     currentSince: row((index) => ((current[index] ?? -1) > 0 ? now - DAY : -1)),
-    deltaLast: difference(before[0] ?? []),
-    delta: before.map(difference),
+    deltaLast: drops(before[0] ?? []),
+    delta: before.map(drops),
     deltaPercent: before.map((from) =>
-      difference(from).map((drop, i) => ((from[i] ?? 0) > 0 ? Math.round((100 * drop) / (from[i] ?? 1)) : 0)),
+      drops(from).map((drop, i) => ((from[i] ?? 0) > 0 ? Math.round((100 * drop) / (from[i] ?? 1)) : 0)),
     ),
     avg: before,
     creationDate: now - 30,

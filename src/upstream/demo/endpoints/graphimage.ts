@@ -3,11 +3,21 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { factsOf } from '../catalog/asins.ts';
-import { sketch } from '../catalog/products.ts';
 import { pointsOf, seriesOf } from '../catalog/series.ts';
-import { domainOf, type Endpoint, integerOf, invalidParameter, isOn, type Params } from '../protocol.ts';
+import { sketch } from '../catalog/sketch.ts';
+import {
+  domainOf,
+  type Endpoint,
+  type EndpointRequest,
+  integerOf,
+  invalidParameter,
+  isOn,
+  type Params,
+} from '../protocol.ts';
 
 const DAY = 1440;
+const FREE_FOR_MS = 90 * 60_000;
+const COLOUR_PARAMETER = /^c[A-Z]/;
 
 interface Curve {
   name: string;
@@ -40,7 +50,20 @@ const CURVES: Record<string, Curve> = {
 };
 
 /** A price-history chart of the same data that /product gives. */
-export const graphimage: Endpoint = async ({ params, nowMinutes }) => {
+export function graphimage(): Endpoint {
+  // The same picture again is free for a while.
+  const paid = new Map<string, number>();
+  return async (request) => {
+    const { key: _, ...asked } = request.params;
+    const identity = JSON.stringify(Object.entries(asked).sort());
+    const picture = await draw(request);
+    const isFree = request.now < (paid.get(identity) ?? 0) + FREE_FOR_MS;
+    if (!isFree) paid.set(identity, request.now);
+    return { picture, tokens: isFree ? 0 : 1 };
+  };
+}
+
+async function draw({ params, nowMinutes }: EndpointRequest): Promise<Buffer> {
   const domain = domainOf(params);
   const { asin = '' } = params;
   if (!/^[A-Z0-9]{10}$/.test(asin)) throw invalidParameter();
@@ -48,11 +71,14 @@ export const graphimage: Endpoint = async ({ params, nowMinutes }) => {
     width: integerOf(params.width, { min: 300, max: 1000 }) ?? 500,
     height: integerOf(params.height, { min: 150, max: 1000 }) ?? 200,
   };
+  for (const [name, value] of Object.entries(params)) {
+    if (COLOUR_PARAMETER.test(name) && !/^[0-9a-fA-F]{6}$/.test(value ?? '')) throw invalidParameter();
+  }
   const days = integerOf(params.range, { min: 1, max: 10_000 }) ?? 90;
   const svg = chart(asin, domain, params, size, nowMinutes - days * DAY, nowMinutes);
   const sharp = await loadSharp();
-  return { picture: await sharp(Buffer.from(svg)).png().toBuffer(), tokens: 1 };
-};
+  return sharp(Buffer.from(svg)).png().toBuffer();
+}
 
 function chart(
   asin: string,
@@ -74,7 +100,7 @@ function chart(
   const prices = drawn
     .filter(({ series }) => series !== 3)
     .flatMap(({ points }) => points.map(([, value]) => value));
-  const low = isOn(params.yzoom ?? '1') ? Math.min(...prices, Number.MAX_SAFE_INTEGER) * 0.95 : 0;
+  const low = isOn(params.yzoom ?? '1') && prices.length > 0 ? Math.min(...prices) * 0.95 : 0;
   const high = Math.max(...prices, 1) * 1.05;
   const x = (time: number) => margin.left + ((time - from) / (to - from)) * inner.width;
   const yOf = (value: number, min: number, max: number) =>
@@ -102,7 +128,9 @@ function chart(
       share === 0 ? 'start' : share === 1 ? 'end' : 'middle',
     ),
   );
-  const title = escapeXml(sketch(asin, domain).title).slice(0, Math.floor(width / 7));
+  const title = isOn(params.title ?? '1')
+    ? escapeXml(sketch(asin, domain).title.slice(0, Math.floor(width / 7)))
+    : '';
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%" fill="#${params.cBackground ?? 'ffffff'}"/>${grid.join('')}${facts.kind === 'product' ? lines.join('') : ''}${dates.join('')}${label(title, { x: margin.left, y: 15 }, 'start')}</svg>`;
 }
 

@@ -1,8 +1,8 @@
 import { asinOfLeaf } from '../catalog/asins.ts';
 import { LEAF_COUNT } from '../catalog/categories.ts';
-import { sketch } from '../catalog/products.ts';
 import { fraction, hash } from '../catalog/random.ts';
 import { sellerAt } from '../catalog/sellers.ts';
+import { sketch } from '../catalog/sketch.ts';
 import { domainOf, type Endpoint, invalidParameter } from '../protocol.ts';
 
 const LIST_MINUTES = 10;

@@ -16,13 +16,15 @@ const DAYS = { min: 1, max: 100_000 };
 
 export const product: Endpoint = ({ params, nowMinutes }) => {
   const request = productRequest(params, nowMinutes);
+  if (params.asin !== undefined && params.code !== undefined) throw invalidParameter();
   const asins = params.asin === undefined ? codes(required(params.code)) : splitAsins(params.asin);
   const update = integerOf(params.update, { min: -1, max: 100_000 });
   const products = asins
     .map((asin) => productOf(asin, request))
     .filter((found) => found !== null && !(update === -1 && found.productType === 4));
   const known = products.filter((found) => found?.productType !== 4);
-  return { payload: { products }, tokens: known.length * tokensEach(request, update) };
+  const tokens = known.reduce((sum, found) => sum + tokensOf(found?.offers, request, update), 0);
+  return { payload: { products }, tokens };
 };
 
 /** The options of a product call that other endpoints share. */
@@ -66,7 +68,9 @@ function codes(code: string): string[] {
     .map((entry) => asinOfLeaf(hash('code', entry) % LEAF_COUNT, hash(entry) % 10_000));
 }
 
-function tokensEach({ offers, buybox, rating, stock }: ProductRequest, update: number | null): number {
-  const extras = Number(rating) + (stock && offers > 0 ? 2 : 0) + Number(update === 0);
-  return (offers > 0 ? 6 * Math.ceil(offers / 10) : 1 + (buybox ? 2 : 0)) + extras;
+/** An offers call costs by the pages of ten offers found. */
+function tokensOf(found: unknown, { buybox, rating, stock }: ProductRequest, update: number | null): number {
+  const offerCount = Array.isArray(found) ? found.length : 0;
+  const extras = Number(rating) + (stock && offerCount > 0 ? 2 : 0) + Number(update === 0);
+  return (offerCount > 0 ? 6 * Math.ceil(offerCount / 10) : 1 + (buybox ? 2 : 0)) + extras;
 }

@@ -1,10 +1,10 @@
 import { asinOfLeaf } from '../catalog/asins.ts';
 import { LEAF_COUNT } from '../catalog/categories.ts';
-import { monthlySold, type ProductSketch, sketch } from '../catalog/products.ts';
+import { monthlySold } from '../catalog/products.ts';
 import { sellerAt } from '../catalog/sellers.ts';
+import { type ProductSketch, sketch } from '../catalog/sketch.ts';
 import { domainOf, type Endpoint, invalidParameter, isOn, outOfRange, selectionOf } from '../protocol.ts';
 
-const DAY = 1440;
 const ASINS_A_LEAF = 100;
 
 /** Metrics and series by the names the finder has for them. */
@@ -23,16 +23,17 @@ const SERIES: Record<string, number> = {
   ...{ RATING: 16, COUNT_REVIEWS: 17, BUY_BOX_SHIPPING: 18 },
 };
 
-const SETTINGS = new Set(['page', 'perPage', 'sort', 'productType']);
+const SETTINGS = new Set(['page', 'perPage', 'sort']);
 
 export const query: Endpoint = (request) => {
   const { params, nowMinutes } = request;
   const domain = domainOf(params);
   const selection = selectionOf(request);
   if ('domain' in selection || 'stats' in selection) throw invalidParameter();
-  const page = Number(selection.page ?? 0);
-  const perPage = Number(selection.perPage ?? 50);
-  if (perPage < 50 || perPage > 10_000 || (page > 0 && (page + 1) * perPage > 10_000)) throw outOfRange();
+  const { page = 0, perPage = 50, sort = [] } = selection;
+  if (!isWhole(page) || !isWhole(perPage) || !isSort(sort)) throw invalidParameter();
+  if (page < 0 || perPage < 50 || perPage > 10_000 || (page > 0 && (page + 1) * perPage > 10_000))
+    throw outOfRange();
   const filters = Object.entries(selection).filter(
     ([field, value]) => !SETTINGS.has(field) && value !== null,
   );
@@ -43,7 +44,7 @@ export const query: Endpoint = (request) => {
   )
     .map((asin) => sketch(asin, domain))
     .filter((product) => filters.every(([field, value]) => passes(product, field, value, nowMinutes)));
-  const sorted = matches.sort(orderOf(selection.sort, nowMinutes));
+  const sorted = matches.sort(orderOf(sort, nowMinutes));
   const asinList = sorted.slice(page * perPage, (page + 1) * perPage).map(({ asin }) => asin);
   const withStats = isOn(params.stats);
   return {
@@ -56,13 +57,30 @@ export const query: Endpoint = (request) => {
   };
 };
 
+function isWhole(value: unknown): value is number {
+  return Number.isInteger(value);
+}
+
+function isSort(value: unknown): value is [string, string][] {
+  return (
+    Array.isArray(value) &&
+    value.length <= 3 &&
+    value.every(
+      (key: unknown) =>
+        Array.isArray(key) && typeof key[0] === 'string' && (key[1] === 'asc' || key[1] === 'desc'),
+    )
+  );
+}
+
 /** Filters the demo does not know let everything pass. */
 function passes(product: ProductSketch, field: string, wanted: unknown, now: number): boolean {
   const bound = /^(.*)_(gte|lte)$/.exec(field);
   if (bound) {
     const value = fieldValue(product, bound[1] ?? '', now);
     if (typeof value !== 'number') return true;
-    return value >= 0 && (bound[2] === 'gte' ? value >= Number(wanted) : value <= Number(wanted));
+    // No data is -1, but differences may well be negative.
+    if (value === -1 && !bound[1]?.startsWith('delta')) return false;
+    return bound[2] === 'gte' ? value >= Number(wanted) : value <= Number(wanted);
   }
   const list = [wanted].flat();
   switch (field) {
@@ -80,11 +98,19 @@ function passes(product: ProductSketch, field: string, wanted: unknown, now: num
         .toLowerCase()
         .split(/\s+/)
         .every((word) => product.title.toLowerCase().includes(word));
+    case 'productType':
+      return list.some((type) => Number(type) === 0);
+    case 'hasReviews':
+      return wanted === true;
+    case 'singleVariation':
+      return wanted !== true || (product.facts.family?.members[0] ?? product.asin) === product.asin;
     case 'sellerIds':
     case 'buyBoxSellerId':
       return list.includes(sellerAt(product.facts.seller).sellerId);
-    default:
-      return true;
+    default: {
+      const index = SERIES[/^isLowest_(.+)$/.exec(field)?.[1] ?? ''];
+      return index === undefined || product.isLowest(index, now) === wanted;
+    }
   }
 }
 
@@ -97,11 +123,10 @@ function fieldValue(product: ProductSketch, field: string, now: number): number 
     if (index === undefined) return undefined;
     const current = product.current(index, now);
     if (kind === 'current') return current;
-    const span = Number(/\d+/.exec(kind)?.[0] ?? 30) * DAY;
-    const mean = Math.round(
-      (current + product.current(index, now - span / 2) + product.current(index, now - span)) / 3,
-    );
+    const mean = product.average(index, Number(/\d+/.exec(kind)?.[0] ?? 30), now);
     if (kind.startsWith('avg')) return mean;
+    // Without data there is no difference, which compares with nothing.
+    if (current < 0 || mean < 0) return Number.NaN;
     return kind.startsWith('deltaPercent')
       ? Math.round((100 * (mean - current)) / Math.max(1, mean))
       : mean - current;
@@ -113,14 +138,14 @@ function fieldValue(product: ProductSketch, field: string, now: number): number 
   return field === 'brand' ? product.brand : undefined;
 }
 
-function orderOf(sort: unknown, now: number): (a: ProductSketch, b: ProductSketch) => number {
-  const keys =
-    Array.isArray(sort) && sort.length > 0
-      ? (sort as [string, string][])
-      : [['current_SALES', 'asc'] as const];
+function orderOf(
+  sort: readonly [string, string][],
+  now: number,
+): (a: ProductSketch, b: ProductSketch) => number {
+  const keys = sort.length > 0 ? sort : [['current_SALES', 'asc'] as const];
   const cached = new Map<string, (number | string)[]>();
   const valuesOf = (product: ProductSketch) => {
-    const known = cached.get(product.asin) ?? keys.map(([field]) => fieldValue(product, field, now) ?? 0);
+    const known = cached.get(product.asin) ?? keys.map(([field]) => fieldValue(product, field, now) || 0);
     cached.set(product.asin, known);
     return known;
   };
@@ -143,14 +168,30 @@ function insights(products: readonly ProductSketch[], now: number): Record<strin
   const ranks = products.map((product) => product.current(3, now));
   const counts = new Map<string, number>();
   for (const { brand } of products) counts.set(brand, (counts.get(brand) ?? 0) + 1);
+  const share = (holds: (product: ProductSketch) => boolean) =>
+    products.length === 0 ? 0 : Math.round((1000 * products.filter(holds).length) / products.length) / 10;
+  const sellers = new Map<string, number>();
+  for (const { facts } of products) {
+    const { sellerId } = sellerAt(facts.seller);
+    sellers.set(sellerId, (sellers.get(sellerId) ?? 0) + 1);
+  }
   return {
     avgBuyBox: mean(18),
     avgBuyBox90: mean(18),
+    avgBuyBox365: mean(18),
+    avgBuyBoxDeviation: Math.round(mean(18) / 12),
+    avgDeltaPercent30BuyBox: 0.4,
+    avgDeltaPercent90BuyBox: 0.9,
+    avgDeltaPercent30Amazon: 0.3,
+    avgDeltaPercent90Amazon: 0.8,
+    isFBAPercent: 50,
+    soldByAmazonPercent: share((product) => product.current(0, now) > 0),
+    hasCouponPercent: 0,
     avgReviewCount: mean(17),
     avgRating: mean(16),
     avgOfferCountNew: mean(11),
     avgOfferCountUsed: mean(12),
-    sellerCount: new Set(products.map(({ facts }) => facts.seller)).size,
+    sellerCount: sellers.size,
     brandCount: counts.size,
     highestRank: ranks.reduce((a, b) => Math.max(a, b), 0),
     lowestRank: ranks.reduce((a, b) => Math.min(a, b), Number.MAX_SAFE_INTEGER),
@@ -158,6 +199,11 @@ function insights(products: readonly ProductSketch[], now: number): Record<strin
       0,
       5,
     ),
-    topBrandsWithCounts: Object.fromEntries([...counts].sort((a, b) => b[1] - a[1]).slice(0, 5)),
+    topBrandsWithCounts: mostFrequent(counts),
+    topSellersWithCounts: mostFrequent(sellers),
   };
+}
+
+function mostFrequent(counts: ReadonlyMap<string, number>): Record<string, number> {
+  return Object.fromEntries([...counts].sort((a, b) => b[1] - a[1]).slice(0, 5));
 }

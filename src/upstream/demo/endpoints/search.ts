@@ -1,6 +1,7 @@
 import { asinOfLeaf } from '../catalog/asins.ts';
 import { allCategories, LEAF_COUNT, nounOfLeaf, pathOfLeaf } from '../catalog/categories.ts';
-import { productOf, sketch } from '../catalog/products.ts';
+import { productOf } from '../catalog/products.ts';
+import { sketch } from '../catalog/sketch.ts';
 import {
   domainOf,
   type Endpoint,
@@ -34,7 +35,9 @@ function products({ params, nowMinutes }: EndpointRequest): EndpointAnswer {
   const shown = page === null ? asins.slice(0, 4 * PAGE) : asins.slice(page * PAGE, (page + 1) * PAGE);
   const tokens = 10 * (page === null ? 4 : 1);
   if (isOn(params['asins-only'])) return { payload: { asinList: shown }, tokens };
-  const request = productRequest({ ...params, history: params.history ?? '0' }, nowMinutes);
+  // These have no meaning in a search.
+  const { days: _days, offers: _offers, buybox: _buybox, stock: _stock, ...options } = params;
+  const request = productRequest(options, nowMinutes);
   return { payload: { products: shown.map((asin) => productOf(asin, request)) }, tokens };
 }
 
@@ -65,5 +68,7 @@ function matchingAsins(words: readonly string[], domain: number): string[] {
 }
 
 function wordsOf(term: string): string[] {
-  return term.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = term.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) throw invalidParameter();
+  return words;
 }

@@ -1,0 +1,87 @@
+import { type AsinFacts, factsOf } from './asins.ts';
+import { nounOfLeaf, pathOfLeaf } from './categories.ts';
+import { hash, pick } from './random.ts';
+import { isLowestEver, meanOver, seriesOf, valueAt } from './series.ts';
+
+const DAY = 1440;
+
+/** What everybody who lists a product needs to know of it. */
+export interface ProductSketch {
+  asin: string;
+  facts: AsinFacts;
+  title: string;
+  brand: string;
+  imageName: string;
+  color: string;
+  size: string;
+  /** Root first. */
+  categoryIds: number[];
+  /** The value of a csv series at a moment, -1 for none. */
+  current(index: number, atMinutes: number): number;
+  /** Its mean over the days before. */
+  average(index: number, days: number, atMinutes: number): number;
+  /** Whether it has never been lower. */
+  isLowest(index: number, atMinutes: number): boolean;
+}
+
+const BRANDS = [
+  'Acme',
+  'Globex',
+  'Initech',
+  'Umbra',
+  'Nordwell',
+  'Kestrel',
+  'Halden',
+  'Sunrise',
+  'Ferrum',
+  'Lumio',
+  'Pinecrest',
+  'Vantor',
+] as const;
+const ADJECTIVES = [
+  'Premium',
+  'Compact',
+  'Portable',
+  'Classic',
+  'Professional',
+  'Lightweight',
+  'Heavy Duty',
+  'Everyday',
+  'Deluxe',
+  'Eco',
+] as const;
+const COLORS = ['Black', 'White', 'Blue', 'Red', 'Green', 'Grey', 'Beige', 'Pink', 'Silver'] as const;
+const SIZES = ['Small', 'Medium', 'Large', 'X-Large', '2 Pack', '3 Pack', '6 Pack'] as const;
+
+export function sketch(asin: string, domain: number): ProductSketch {
+  const facts = factsOf(asin);
+  const series = seriesOf(facts, domain);
+  const brand = pick(BRANDS, 'brand', facts.familySeed);
+  const color = pick(COLORS, 'color', asin);
+  const size = pick(SIZES, 'size', asin);
+  const noun = nounOfLeaf(facts.leaf);
+  const base = `${brand} ${pick(ADJECTIVES, 'adjective', facts.familySeed)} ${noun}`;
+  return {
+    asin,
+    facts,
+    brand,
+    color,
+    size,
+    title: facts.kind === 'parent' ? base : `${base}, ${color}, ${size}`,
+    imageName: `${hash('image', asin).toString(36).toUpperCase().padStart(7, '0')}L.jpg`,
+    categoryIds: pathOfLeaf(facts.leaf).map(({ catId }) => catId),
+    current: (index, atMinutes) => {
+      const found = series.get(index);
+      return found ? valueAt(found, facts, index, atMinutes) : -1;
+    },
+    average: (index, days, atMinutes) => {
+      const found = series.get(index);
+      const span = { from: atMinutes - days * DAY, to: atMinutes };
+      return found ? meanOver(found, facts, index, span) : -1;
+    },
+    isLowest: (index, atMinutes) => {
+      const found = series.get(index);
+      return found ? isLowestEver(found, facts, index, atMinutes) : false;
+    },
+  };
+}
