@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Route } from '../../src/operations/define.ts';
 
-interface TakingParameters<Input> {
+export interface TakingParameters<Input> {
   params: z.ZodType<Input>;
   routes: readonly [Route, ...Route[]];
 }

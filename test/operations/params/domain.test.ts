@@ -4,7 +4,7 @@ import { graphImage } from '../../../src/operations/market/graph-image.ts';
 import { lightningDeal } from '../../../src/operations/market/lightning-deal.ts';
 import { product } from '../../../src/operations/market/product.ts';
 import { imageUrl } from '../../../src/operations/retail/image-url.ts';
-import { canonical, faultsOf } from '../../support/parameters.ts';
+import { canonical, faultsOf, type TakingParameters } from '../../support/parameters.ts';
 
 const SITES = [
   [1, 'us'],
@@ -21,17 +21,23 @@ const SITES = [
 ] as const;
 
 /** Each operation that names a site, with what else it needs. */
-const OPERATIONS = [
+const OPERATIONS = siteTakers([
   { operation: product, rest: { asins: 'B000000001' } },
   { operation: lightningDeal, rest: {} },
   { operation: graphImage, rest: { asin: 'B000000001' } },
   { operation: chartUrl, rest: { asins: 'B000000001' } },
   { operation: imageUrl, rest: { images: 'one.jpg' } },
-].map(({ operation, rest }) => ({
-  name: operation.name,
-  read: (site: object) => (canonical(operation, { ...rest, ...site }) as { domain: number }).domain,
-  faults: (site: object) => faultsOf(operation, { ...rest, ...site }),
-}));
+]);
+
+function siteTakers(
+  operations: { operation: TakingParameters<{ domain: number }> & { name: string }; rest: object }[],
+) {
+  return operations.map(({ operation, rest }) => ({
+    name: operation.name,
+    read: (site: object) => canonical(operation, { ...rest, ...site }).domain,
+    faults: (site: object) => faultsOf(operation, { ...rest, ...site }),
+  }));
+}
 
 describe.each(OPERATIONS)('the site of $name', ({ read, faults }) => {
   test.each(SITES)('%i is %s, under each of its names', (number, code) => {

@@ -1,0 +1,164 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { fingerprint } from '../../src/fingerprint.ts';
+import { chartUrl } from '../../src/operations/market/chart-url.ts';
+import { graphImage } from '../../src/operations/market/graph-image.ts';
+import { DEAL_STATES, lightningDeal } from '../../src/operations/market/lightning-deal.ts';
+import { product } from '../../src/operations/market/product.ts';
+import { imageUrl } from '../../src/operations/retail/image-url.ts';
+import { canonical, faultsOf, type TakingParameters } from '../support/parameters.ts';
+
+const NUMBERS = [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12];
+const CODES = ['us', 'UK', 'de', 'fr', 'jp', 'ca', 'It', 'es', 'in', 'mx', 'br'];
+
+const site = fc.oneof(
+  fc.record({ domain: fc.constantFrom(...NUMBERS, ...NUMBERS.map(String)) }),
+  fc.record({ domainId: fc.constantFrom(...NUMBERS, ...NUMBERS.map(String)) }),
+  fc.record({ country: fc.constantFrom(...CODES) }),
+);
+const asin = fc.stringMatching(/^[A-Za-z0-9]{10}$/);
+const fileName = fc.stringMatching(/^[A-Za-z0-9+_~-]{1,12}\.(jpg|PNG|webp)$/);
+const onOff = fc.constantFrom(0, 1, '0', '1', true, false, 'true', 'FALSE');
+const colour = fc.stringMatching(/^#?[0-9A-Fa-f]{6}$/);
+const moment = fc.integer({ min: 0, max: 4_102_444_800_000 });
+
+function whole(min: number, max: number) {
+  const number = fc.integer({ min, max });
+  return fc.oneof(number, number.map(String));
+}
+
+function listed(item: fc.Arbitrary<string>) {
+  const items = fc.array(item, { minLength: 1, maxLength: 12 });
+  return fc.oneof(
+    items,
+    items.map((list) => list.join()),
+  );
+}
+
+const optional = <T>(shape: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record(shape, { requiredKeys: [] });
+
+const history = fc
+  .tuple(moment, moment)
+  .map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) }))
+  .chain((dateRange) =>
+    fc.constantFrom<object>(
+      {},
+      { dateRange },
+      { dateRangeStart: dateRange.start, dateRangeEnd: String(dateRange.end) },
+      { dateRange, days: 3 },
+    ),
+  );
+
+const productOptions = optional({
+  stats: whole(1, 1000),
+  history: onOff,
+  update: whole(0, 100),
+  offers: whole(0, 100),
+  rating: onOff,
+  buybox: onOff,
+  stock: onOff,
+  days: whole(1, 5000),
+  detailLevel: fc.constantFrom('summary', 'lite', 'full'),
+});
+
+const graphOptions = optional({
+  range: whole(1, 10_000),
+  WIDTH: whole(1, 2000),
+  height: whole(1, 2000),
+  yZoom: onOff,
+  Retailer: onOff,
+  used: onOff,
+  salesRank: onOff,
+  cFont: colour,
+  cbackground: colour,
+});
+
+const merged = (...parts: fc.Arbitrary<object>[]) =>
+  fc.tuple(...parts).map((all) => Object.assign({}, ...all) as object);
+
+const CASES: { name: string; operation: TakingParameters<unknown>; sent: fc.Arbitrary<object> }[] = [
+  {
+    name: product.name,
+    operation: product,
+    sent: merged(
+      site,
+      fc.oneof(fc.record({ asins: listed(asin) }), fc.record({ asin })),
+      productOptions,
+      history,
+    ),
+  },
+  {
+    name: lightningDeal.name,
+    operation: lightningDeal,
+    sent: merged(
+      site,
+      optional({ asin, state: fc.constantFrom(...DEAL_STATES), type: fc.stringMatching(/^[A-Z_]{1,20}$/) }),
+    ),
+  },
+  { name: graphImage.name, operation: graphImage, sent: merged(site, fc.record({ asin }), graphOptions) },
+  {
+    name: chartUrl.name,
+    operation: chartUrl,
+    sent: merged(site, fc.record({ asin }), optional({ asins: listed(asin) })),
+  },
+  {
+    name: imageUrl.name,
+    operation: imageUrl,
+    sent: merged(site, fc.record({ images: listed(fileName) }), optional({ image: fileName })),
+  },
+];
+
+describe.each(CASES)('the canonical input of $name', ({ operation, sent }) => {
+  test('is its own canonical input, also after a journey through a queue', () => {
+    fc.assert(
+      fc.property(sent, (request) => {
+        const once = canonical(operation, request);
+        const travelled = JSON.parse(JSON.stringify(once)) as unknown;
+        expect(operation.params.parse(once)).toEqual(once);
+        expect(operation.params.parse(travelled)).toEqual(once);
+        expect(fingerprint(operation.params.parse(travelled))).toBe(fingerprint(once));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('does not depend on the order in which parameters are sent, nor on unknown ones', () => {
+    fc.assert(
+      fc.property(sent, (request) => {
+        const reversed = Object.fromEntries(Object.entries(request).reverse());
+        const once = fingerprint(canonical(operation, request));
+        expect(fingerprint(canonical(operation, reversed))).toBe(once);
+        expect(fingerprint(canonical(operation, { ...request, unheardOf: 'x' }))).toBe(once);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('is never made from nonsense, and nonsense never breaks anything', () => {
+    const names = [
+      'domain',
+      'country',
+      'asins',
+      'asin',
+      'images',
+      'state',
+      'days',
+      'dateRange',
+      'cfont',
+      'width',
+    ];
+    const nonsense = fc.oneof(
+      fc.jsonValue(),
+      fc.dictionary(fc.constantFrom(...names), fc.jsonValue()),
+    ) as fc.Arbitrary<unknown>;
+    fc.assert(
+      fc.property(nonsense, (request) => {
+        const usable = typeof request === 'object' && request !== null && !Array.isArray(request);
+        if (!usable && operation.routes[0].decode) return;
+        const problems = Object.values(faultsOf(operation, request));
+        for (const problem of problems) expect(problem).not.toMatch(/Invalid|expected|undefined|\[object/);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest';
+import { chartUrl } from '../../../src/operations/market/chart-url.ts';
+import { asins, canonical, faultsOf } from '../../support/parameters.ts';
+
+const read = (sent: object) => canonical(chartUrl, { domain: 1, ...sent });
+const faults = (sent: object) => faultsOf(chartUrl, { domain: 1, ...sent });
+
+describe('parameters of chart links', () => {
+  test('take asin, asins or both, merged and without duplicates, in the order given', () => {
+    expect(read({ asin: 'b000000003' }).asins).toEqual(['B000000003']);
+    expect(read({ asins: 'B000000002,B000000001' }).asins).toEqual(['B000000002', 'B000000001']);
+    expect(read({ asin: 'B000000003', asins: ['B000000002,b000000003', 'B000000001'] }).asins).toEqual([
+      'B000000003',
+      'B000000002',
+      'B000000001',
+    ]);
+  });
+
+  test('take 1000 ASINs at most', () => {
+    expect(read({ asins: asins(1000).join() }).asins).toHaveLength(1000);
+    expect(read({ asins: asins(1000).join(), asin: asins(1)[0] }).asins).toHaveLength(1000);
+    expect(faults({ asins: asins(1001).join() })).toEqual({
+      asins: 'must be 1 to 1000 ASINs; 1001 were given',
+    });
+    expect(faults({ asins: asins(1000).join(), asin: 'X000000000' }).asins).toMatch(/1001 were given$/);
+  });
+
+  test('need one ASIN at least', () => {
+    expect(faults({}).asins).toMatch(/^is required: it must be 1 to 1000 ASINs/);
+    expect(faults({ asins: ',' }).asins).toMatch(/^is empty/);
+  });
+
+  test.each(['B00000001', 'B0000000011', 'B00000000/', '../../../..'])('refuse %s as an ASIN', (asin) => {
+    expect(faults({ asin }).asins).toBe(`item 1 ("${asin}") must be 10 letters or digits`);
+  });
+
+  test('that are bad are all named at once, and unknown ones are ignored', () => {
+    expect(Object.keys(faultsOf(chartUrl, { asin: '?' })).sort()).toEqual(['asins', 'domain']);
+    expect(read({ asin: 'B000000001', page: 'x' })).toEqual({ domain: 1, asins: ['B000000001'] });
+  });
+});

@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest';
+import { graphImage } from '../../../src/operations/market/graph-image.ts';
+import { canonical, faultsOf } from '../../support/parameters.ts';
+
+const read = (sent: object = {}) => canonical(graphImage, { domain: 1, asin: 'B000000001', ...sent });
+const faults = (sent: object) => faultsOf(graphImage, { domain: 1, asin: 'B000000001', ...sent });
+
+const CURVES = ['retailer', 'new', 'used', 'salesrank', 'bb', 'fba', 'fbm', 'ld', 'wd'] as const;
+const COLOURS = [
+  ...(['cbackground', 'cfont', 'cretailer', 'cnew', 'cused', 'csales'] as const),
+  ...(['cfba', 'cfbm', 'cbb', 'cld', 'cwd'] as const),
+];
+
+describe('parameters of a price-history picture', () => {
+  test('have defaults: 90 days, 500 by 200 pixels, and the curves upstream draws by itself', () => {
+    const off = Object.fromEntries(CURVES.map((name) => [name, false]));
+    expect(read()).toEqual({
+      domain: 1,
+      asin: 'B000000001',
+      range: 90,
+      width: 500,
+      height: 200,
+      yzoom: true,
+      ...off,
+      retailer: true,
+      new: true,
+    });
+  });
+
+  test('are taken in any case', () => {
+    const shouted = {
+      DOMAIN: 1,
+      Asin: 'b00000000a',
+      sAlEsRaNk: 1,
+      RANGE: 7,
+      cBackground: 'FFFFFF',
+      yZoom: '0',
+    };
+    expect(canonical(graphImage, shouted)).toMatchObject({
+      asin: 'B00000000A',
+      salesrank: true,
+      range: 7,
+      cbackground: 'ffffff',
+      yzoom: false,
+    });
+    expect(canonical(graphImage, { domainID: 5, asin: 'B000000001' }).domain).toBe(5);
+    expect(canonical(graphImage, { COUNTRY: 'JP', asin: 'B000000001' }).domain).toBe(5);
+  });
+
+  test.each([...CURVES, 'yzoom'] as const)('%s is 0 or 1', (name) => {
+    expect(['1', 1, 'true'].map((on) => read({ [name]: on })[name])).toEqual([true, true, true]);
+    expect(['0', 0, 'false'].map((off) => read({ [name]: off })[name])).toEqual([false, false, false]);
+    expect(faults({ [name]: '2' })).toEqual({ [name]: 'must be 0, 1, true or false' });
+  });
+
+  test.each(COLOURS)('%s is six hex digits', (name) => {
+    expect(read({ [name]: '#FF8800' })[name]).toBe('ff8800');
+    expect(read({ [name]: '00aa00' })[name]).toBe('00aa00');
+    for (const bad of ['red', 'fff', 'ff88000', 'gg0000', '', '##ff8800', 7]) {
+      expect(faults({ [name]: bad })).toEqual({ [name]: 'must be 6 hex digits such as ff8800' });
+    }
+  });
+
+  test.each([
+    ['range', 1, 10_000],
+    ['width', 300, 1000],
+    ['height', 150, 1000],
+  ] as const)('%s may be %i to %i', (name, min, max) => {
+    expect([min, max].map((value) => read({ [name]: String(value) })[name])).toEqual([min, max]);
+  });
+
+  test('bring a size beyond what upstream draws to the nearest', () => {
+    expect(read({ width: 1, height: 1 })).toMatchObject({ width: 300, height: 150 });
+    expect(read({ width: 299, height: 149 })).toMatchObject({ width: 300, height: 150 });
+    expect(read({ width: 1001, height: 100_000 })).toMatchObject({ width: 1000, height: 1000 });
+  });
+
+  test('refuse a range of no days and sizes of no pixels', () => {
+    expect(faults({ range: 0, width: 0, height: -5 })).toEqual({
+      range: 'must be an integer from 1 to 10000',
+      width: 'must be an integer of 1 or more',
+      height: 'must be an integer of 1 or more',
+    });
+    expect(faults({ range: 10_001 })).toHaveProperty('range');
+  });
+
+  test('need an ASIN', () => {
+    expect(faultsOf(graphImage, { domain: 1 })).toEqual({
+      asin: 'is required: it must be one ASIN, 10 letters or digits',
+    });
+    expect(faults({ asin: 'B00' }).asin).toMatch(/^\("B00"\) must be one ASIN/);
+  });
+
+  test('that are unknown are dropped, names of other curves and of plain objects among them', () => {
+    const unknown = { key: 'k', title: '0', bbu: 1, pe: 1, amazon: 1, cAmazon: 'zz', cPE: '1', asins: 'x' };
+    const odd = JSON.parse('{"__proto__": {"range": 7}, "constructor": "x", "toString": "x"}') as object;
+    expect(read({ ...unknown, ...odd })).toEqual(read());
+    expect(
+      canonical(graphImage, JSON.parse('{"__proto__": "7", "domain": 1, "asin": "B000000001"}')),
+    ).toEqual(read());
+  });
+
+  test('sent in two spellings were sent twice', () => {
+    expect(faults({ range: '7', Range: '7' }).range).toMatch(/^was given more than once/);
+    expect(faults({ ASIN: 'B000000002' }).asin).toMatch(/^was given more than once/);
+    expect(faults({ Domain: 1 }).domain).toBe('domain was given more than once');
+  });
+
+  test('that are bad are all named at once', () => {
+    const bad = { asin: '', range: 'x', width: 'x', used: 'x', cfont: 'x', domain: 7, yzoom: 'x' };
+    expect(Object.keys(faultsOf(graphImage, bad)).sort()).toEqual(Object.keys(bad).sort());
+  });
+});
+
+describe('a call for a picture', () => {
+  test('costs 1 unit and runs in the graph pool', () => {
+    expect(graphImage.price.quote(read())).toBe(1);
+    expect(graphImage.queue(read())).toBe('graph');
+  });
+
+  test('is the same picture however it is asked for, and another with any other parameter', () => {
+    const identity = (sent: object) => graphImage.source(read(sent))[0]?.identity;
+    expect(identity({ Retailer: 'true', used: 0, cFont: undefined, width: '500' })).toBe(identity({}));
+    expect(identity({ CFONT: '#00FF00' })).toBe(identity({ cfont: '00ff00' }));
+    const others = [
+      ...[
+        {},
+        { domain: 2 },
+        { asin: 'B000000002' },
+        { range: 7 },
+        { width: 501 },
+        { height: 201 },
+        { yzoom: 0 },
+      ],
+      ...CURVES.map((name) => ({ [name]: !['retailer', 'new'].includes(name) })),
+      ...COLOURS.map((name) => ({ [name]: '123456' })),
+    ].map(identity);
+    expect(new Set(others).size).toBe(others.length);
+  });
+});

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { POOLS } from '../../../jobs/pools.ts';
+import { type LightningDeal, lightningDeal } from '../../../src/operations/market/lightning-deal.ts';
+import { toKeepaMinutes } from '../../../src/products/keepa-time.ts';
+import { canonical, faultsOf } from '../../support/parameters.ts';
+
+const read = (sent: object = {}) => canonical(lightningDeal, { domain: 2, ...sent });
+const faults = (sent: object) => faultsOf(lightningDeal, { domain: 2, ...sent });
+
+const STATES = ['AVAILABLE', 'UPCOMING', 'WAITLIST', 'SUSPENDED', 'CANCELED', 'EXPIRED', 'SOLDOUT'];
+
+describe('parameters of lightning deals', () => {
+  test('need be no more than the site', () => {
+    expect(read()).toEqual({ domain: 2 });
+  });
+
+  test('bring the ASIN to capitals', () => {
+    expect(read({ asin: ' b00000000a ' }).asin).toBe('B00000000A');
+  });
+
+  test.each([
+    '',
+    ' ',
+    'B00000001',
+    'B0000000011',
+    'B00000000-',
+    'B000000001,B000000002',
+    1234567890,
+    null,
+    {},
+  ])('refuse %j as an ASIN rather than take it for the whole site', (asin) => {
+    expect(faults({ asin }).asin).toMatch(/must be one ASIN, 10 letters or digits$/);
+  });
+
+  test('refuse two ASINs', () => {
+    expect(faults({ asin: ['B000000001', 'B000000001'] }).asin).toMatch(/^was given more than once/);
+  });
+
+  test.each(STATES)('take the state %s', (state) => {
+    expect(read({ state }).state).toBe(state);
+  });
+
+  test.each(['available', 'SUPPRESSED', 'CANCELLED', '', 1])(
+    'refuse the state %j with the states',
+    (state) => {
+      expect(faults({ state })).toEqual({ state: `must be one of ${STATES.join(', ')}` });
+    },
+  );
+
+  test('take any type of 1 to 50 characters', () => {
+    expect(read({ type: ' BEST_DEAL ' }).type).toBe('BEST_DEAL');
+    expect(read({ type: 'x'.repeat(50) }).type).toHaveLength(50);
+    for (const type of ['', '  ', 'x'.repeat(51), 5]) {
+      expect(faults({ type })).toEqual({ type: 'must be a text of 1 to 50 characters' });
+    }
+  });
+
+  test('that are bad are all named at once', () => {
+    const found = faultsOf(lightningDeal, { domain: 0, asin: 'x', state: 'x', type: '' });
+    expect(Object.keys(found).sort()).toEqual(['asin', 'domain', 'state', 'type']);
+  });
+
+  test('that are unknown are ignored', () => {
+    expect(read({ page: 'x', asins: '?', states: 1 })).toEqual(read());
+  });
+});
+
+describe('a call for lightning deals', () => {
+  test('of one ASIN costs 1 unit and has 60 seconds, of a site 500 and 120, in a pool of its own', () => {
+    const [one, all] = [read({ asin: 'B000000001' }), read({ state: 'EXPIRED' })];
+    expect([one, all].map(lightningDeal.price.quote)).toEqual([1, 500]);
+    expect([one, all].map(lightningDeal.queue)).toEqual(['market', 'lightning']);
+    expect([one, all].map((input) => POOLS[lightningDeal.queue(input)].timeoutMs)).toEqual([60_000, 120_000]);
+  });
+
+  test('asks upstream the same whatever its state and type', () => {
+    const identity = (sent: object) => lightningDeal.source(read(sent))[0]?.identity;
+    expect(identity({ state: 'EXPIRED', type: 'X' })).toBe(identity({}));
+    const different = [{}, { domain: 3 }, { asin: 'B000000001' }, { asin: 'B000000002' }].map(identity);
+    expect(new Set(different).size).toBe(4);
+  });
+});
+
+const NOW = Date.parse('2026-03-04T10:00:00Z');
+const [past, future] = [toKeepaMinutes(NOW) - 60, toKeepaMinutes(NOW) + 60];
+
+const DEALS: LightningDeal[] = [
+  { asin: 'B000000001', dealState: 'AVAILABLE', startTime: past, type: 'BEST_DEAL' },
+  { asin: 'B000000002', dealState: 'AVAILABLE', startTime: future, dealPrice: -1, dealType: 'best_deal' },
+  { asin: 'B000000003', dealState: 'WAITLIST', startTime: past },
+  { asin: 'B000000004', dealState: 'SUPPRESSED', startTime: future },
+  { asin: 'B000000005', dealState: 'EXPIRED', startTime: past, type: 7 },
+  { asin: 'B000000006', dealState: 'WAITLISTFULL', startTime: past },
+  { asin: 'B000000007', dealState: 'SOLDOUT', startTime: past },
+  { asin: 'B000000008', startTime: future },
+  { asin: 'B000000009', dealState: 'CANCELLED', startTime: future },
+  { asin: 'B000000010', dealState: 'UPCOMING' },
+  { asin: 'B000000011' },
+];
+
+function answer(sent: object, deals: LightningDeal[] | undefined = DEALS): Record<string, unknown> {
+  const { respond } = lightningDeal;
+  if (respond.type !== 'json') throw new Error('deals are JSON');
+  return respond.present(new Map(deals && [['', deals]]), read(sent), { now: NOW }).data;
+}
+
+function shown(sent: object): number[] {
+  return (answer(sent).lightningDeals as LightningDeal[]).map(({ asin }) => Number(asin.slice(1)));
+}
+
+describe('the answer for lightning deals', () => {
+  test('is the whole list, untouched and in order, without a filter', () => {
+    expect(answer({})).toEqual({ country: 'uk', domainId: 2, lightningDeals: DEALS });
+  });
+
+  test.each([
+    ['AVAILABLE', [1]],
+    ['UPCOMING', [2, 8, 10]],
+    ['WAITLIST', [3]],
+    ['SUSPENDED', [4]],
+    ['CANCELED', [9]],
+    ['EXPIRED', [5]],
+    ['SOLDOUT', [7]],
+  ])('of state %s has the deals that are in it, by whichever name upstream has for it', (state, expected) => {
+    expect(shown({ state })).toEqual(expected);
+  });
+
+  test('of a type has the deals that name it, in any case', () => {
+    expect(shown({ type: 'Best_Deal' })).toEqual([1, 2]);
+    expect(shown({ type: 'other' })).toEqual([]);
+    expect(shown({ type: 'BEST_DEAL', state: 'UPCOMING' })).toEqual([2]);
+  });
+
+  test('of an ASIN has its deals only, should upstream send more', () => {
+    expect(shown({ asin: 'B000000007' })).toEqual([7]);
+    expect(shown({ asin: 'B000000099' })).toEqual([]);
+  });
+
+  test('is an empty list where upstream has nothing', () => {
+    const { respond } = lightningDeal;
+    const found = respond.type === 'json' && respond.present(new Map(), read(), { now: NOW });
+    expect(found).toMatchObject({ data: { lightningDeals: [] } });
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { imageUrl } from '../../../src/operations/retail/image-url.ts';
+import { canonical, faultsOf } from '../../support/parameters.ts';
+
+const read = (sent: object) => canonical(imageUrl, { domain: 1, ...sent });
+const faults = (sent: object) => faultsOf(imageUrl, { domain: 1, ...sent });
+const names = (count: number) => Array.from({ length: count }, (_, i) => `picture${i}.jpg`);
+
+describe('parameters of image links', () => {
+  test('take image, images or both, merged and without duplicates, in the order given', () => {
+    expect(read({ image: 'b.jpg' }).images).toEqual(['b.jpg']);
+    expect(read({ images: ['c.jpg,a.png', 'b.jpg'], image: 'b.jpg' }).images).toEqual([
+      'b.jpg',
+      'c.jpg',
+      'a.png',
+    ]);
+  });
+
+  test('tell names in small letters and in capitals apart', () => {
+    expect(read({ images: 'a.jpg,A.jpg,A.JPG' }).images).toEqual(['a.jpg', 'A.jpg', 'A.JPG']);
+  });
+
+  test.each([
+    '41xKl+Qw-L.jpg',
+    '61_a~b.jpeg',
+    'x.png',
+    'x.gif',
+    'x.webp',
+    'Z.JPG',
+    'pic._AC_SL1500_.jpg',
+    '4%2B1.jpg',
+  ])('take %s', (image) => {
+    expect(read({ image }).images).toEqual([image]);
+  });
+
+  test.each([
+    ['/x.jpg', 'must be a file name without a path'],
+    ['images/I/x.jpg', 'must be a file name without a path'],
+    ['..\\x.jpg', 'must be a file name without a path'],
+    ['..x.jpg', 'must be a file name without a path'],
+    ['https://images.test/x.jpg', 'must be a file name without a path'],
+    ['x', 'must end in an image extension such as .jpg'],
+    ['x.', 'must end in an image extension such as .jpg'],
+    ['x.jpg.exe', 'must end in an image extension such as .jpg'],
+    ['x.html', 'must end in an image extension such as .jpg'],
+    ['x.jpg?a=1', 'must end in an image extension such as .jpg'],
+    ['jpg', 'must end in an image extension such as .jpg'],
+    ['a b.jpg', 'must hold only letters, digits and + . _ ~ -'],
+    ['a%2Fb.jpg', 'must hold only letters, digits and + . _ ~ -'],
+    ['%2e%2e.jpg', 'must hold only letters, digits and + . _ ~ -'],
+    ['x?y.jpg', 'must hold only letters, digits and + . _ ~ -'],
+    ['x#y.jpg', 'must hold only letters, digits and + . _ ~ -'],
+    ['<script>.jpg', 'must hold only letters, digits and + . _ ~ -'],
+    ['a\u0000.jpg', 'must hold only letters, digits and + . _ ~ -'],
+    [`${'x'.repeat(300)}.jpg`, 'must hold only letters, digits and + . _ ~ -'],
+  ])('refuse %j, with what a name must be', (image, problem) => {
+    expect(faults({ images: ['ok.jpg', image] }).images).toMatch(/^item 2 \(".*"\) /);
+    expect(faults({ image }).images).toContain(problem);
+  });
+
+  test('take 1000 names at most', () => {
+    expect(read({ images: names(1000).join() }).images).toHaveLength(1000);
+    expect(faults({ images: names(1001) })).toEqual({
+      images: 'must be 1 to 1000 file names; 1001 were given',
+    });
+    expect(faults({ images: names(1000), image: 'one-more.jpg' }).images).toMatch(/1001 were given$/);
+  });
+
+  test('need one name at least, and the site', () => {
+    expect(faults({}).images).toMatch(/^is required: it must be 1 to 1000 file names/);
+    expect(faults({ images: '' }).images).toMatch(/^is empty/);
+    expect(Object.keys(faultsOf(imageUrl, { image: 'x' })).sort()).toEqual(['domain', 'images']);
+  });
+});
