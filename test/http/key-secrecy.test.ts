@@ -55,7 +55,7 @@ async function everythingInRedis(): Promise<string> {
         case 'set':
           return (await redis.smembers(key)).join();
         case 'zset':
-          return (await redis.zrange(key, 0, -1)).join();
+          return (await redis.zrange(key, '0', '-1')).join();
         case 'stream':
           return JSON.stringify(await redis.xrange(key, '-', '+'));
         default:
@@ -132,7 +132,7 @@ test("the operator's own key is nowhere in logs or answers, whatever upstream do
   await advanceUntil(souk.clock, () => ended === asins.length, 50);
   for (const reply of await replies) {
     expect([reply.status, reply.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
-    expect(`${JSON.stringify(reply.headers)}${reply.body}`).not.toContain(UPSTREAM_KEY);
+    expect(`${JSON.stringify(reply.headers)}${reply.body.toString()}`).not.toContain(UPSTREAM_KEY);
   }
   // Upstream was given the key each time, so that it could have leaked.
   const keys = souk.upstream

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { drawsPictures, hasDeals, knowsEveryProduct } from '../support/answers.ts';
+import type { Reply } from '../support/client.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+import { leapAhead } from '../support/time.ts';
+import { unitsUsed } from '../support/units.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+let souk: Souk;
+beforeAll(async () => {
+  souk = await openSouk();
+  souk.upstream.on('product', knowsEveryProduct);
+  souk.upstream.on('lightningdeal', hasDeals([{ asin: 'B00ENVELOP' }]));
+  souk.upstream.on('graphimage', drawsPictures);
+});
+afterAll(() => souk.close());
+
+const JSON_PATHS = [
+  '/api/market/product?domain=1&asins=B00ENVELOP',
+  '/api/market/lightningdeal?domain=1&asin=B00ENVELOP',
+  '/api/market/charturl?domain=1&asin=B00ENVELOP',
+  '/api/retail/imageurl?domain=1&image=a.jpg',
+  '/api/quota',
+  '/api/token',
+];
+
+test.each(JSON_PATHS)('%s answers with an envelope and the headers of every answer', async (path) => {
+  const reply = await (await souk.client()).get(path);
+  expect(reply.status).toBe(200);
+  expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
+  expect(reply.json).toEqual({ code: '0000', msg: expect.any(String), data: expect.any(Object) });
+  expectCommonHeaders(reply);
+});
+
+test.each([...JSON_PATHS, '/api/market/graphimage?domain=1&asin=B00ENVELOP'])(
+  '%s refuses in the same envelope, with the same headers',
+  async (path) => {
+    const reply = await souk.clientOf('').raw(path);
+    expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(reply.json).toEqual({ code: '4001', msg: expect.any(String), data: null });
+    expectCommonHeaders(reply);
+    expect(reply.headers['x-units-consumed']).toBe('0');
+  },
+);
+
+function expectCommonHeaders({ headers }: Reply): void {
+  expect(headers['x-response-time']).toMatch(/^\d+ms$/);
+  expect(headers['x-units-consumed']).toMatch(/^\d+$/);
+  expect(headers['x-request-id']).toMatch(UUID);
+}
+
+test('an answer says what it cost, whether upstream was asked, and which job made it', async () => {
+  const [client, other] = await Promise.all([souk.client(), souk.client()]);
+  const path = '/api/market/product?domain=1&asins=B00ENV0001,B00ENV0002,B00ENV0003';
+  const facts = ({ headers }: Reply) => [
+    headers['x-units-consumed'],
+    headers['x-cache'],
+    headers['x-deduplicated'],
+  ];
+
+  const first = await client.get(path);
+  expect(facts(first)).toEqual(['3', 'MISS', undefined]);
+  expect(first.headers['x-job-id']).toMatch(UUID);
+  expect(first.headers['x-request-id']).not.toBe(first.headers['x-job-id']);
+  expect(first.json.data.fromCache).toBe(false);
+
+  const joined = await client.get(path);
+  expect(facts(joined)).toEqual(['0', 'HIT', 'true']);
+  expect(joined.headers['x-job-id']).toBe(first.headers['x-job-id']);
+  expect(joined.body).toEqual(first.body);
+
+  const cached = await other.get(path);
+  expect(facts(cached)).toEqual(['3', 'HIT', undefined]);
+  expect(cached.headers['x-job-id']).not.toBe(first.headers['x-job-id']);
+  expect(cached.json.data).toEqual({ ...first.json.data, fromCache: true });
+  expect(await Promise.all([unitsUsed(client), unitsUsed(other)])).toEqual([3, 3]);
+});
+
+test('an account with a minute limit is told in every charged answer what is left of it, and when to come back', async () => {
+  const client = await souk.client({ plan: { minuteLimit: 2 } });
+  const get = (asin: string) => client.get(`/api/market/product?domain=1&asins=${asin}`);
+  // The clock stands at a full minute plus what earlier tests have let pass.
+  const left = 60 - Math.floor((souk.clock.now() % 60_000) / 1000);
+
+  const [first, second] = [await get('B00LIMIT01'), await get('B00LIMIT02')];
+  expect([first, second].map(({ headers }) => headers['ratelimit-policy'])).toEqual(
+    Array(2).fill('"minute";q=2;w=60'),
+  );
+  expect([first, second].map(({ headers }) => headers.ratelimit)).toEqual([
+    `"minute";r=1;t=${left}`,
+    `"minute";r=0;t=${left}`,
+  ]);
+
+  const third = await get('B00LIMIT03');
+  expect([third.status, third.json.code]).toEqual([429, 'QUOTA_MINUTE_EXCEEDED']);
+  expect(third.headers['retry-after']).toBe(String(left));
+  expect(third.json.metadata).toMatchObject({ wallet: 'general', needed: 1, remaining: 0 });
+  expect(await unitsUsed(client)).toBe(2);
+
+  await leapAhead(souk, left * 1000, ['market']);
+  expect((await get('B00LIMIT03')).status).toBe(200);
+});
+
+test('an account without a minute limit is told nothing of one', async () => {
+  const reply = await (await souk.client()).get('/api/market/product?domain=1&asins=B00LIMIT04');
+  expect(reply.headers).not.toHaveProperty('ratelimit');
+  expect(reply.headers).not.toHaveProperty('ratelimit-policy');
+});
+
+test('without a worker a call is refused at once with 503, says when to come back, and costs nothing', async () => {
+  const idle = await openSouk({ workers: 0 });
+  try {
+    const client = await idle.client();
+    const reply = await client.get('/api/market/product?domain=1&asins=B00NOWORK0');
+    expect([reply.status, reply.json.code, reply.json.data]).toEqual([503, 'BUSY', null]);
+    expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0);
+    expect(await unitsUsed(client)).toBe(0);
+  } finally {
+    await idle.close();
+  }
+});
