@@ -52,20 +52,28 @@ export function factsOf(asin: string): AsinFacts {
   };
 }
 
-/** The `n`th ASIN of a category: up to half a million different ones. */
+/** The `n`th ASIN of a category: thousands of different ones, often with a sibling next to it. */
 export function asinOfLeaf(leaf: number, n: number): string {
-  return composeAsin(leaf, hash('leaf', leaf, n) % SELLER_COUNT, n);
+  return composeAsin(leaf, hash('leaf', leaf, coupleOf(n)) % SELLER_COUNT, n);
 }
 
 /** The `n`th ASIN of a seller. */
 export function asinOfSeller(seller: number, n: number): string {
-  return composeAsin(hash('seller', seller, n) % LEAF_COUNT, seller, n);
+  return composeAsin(hash('seller', seller, coupleOf(n)) % LEAF_COUNT, seller, n);
+}
+
+/** Numbers come in couples whose ASINs differ in the last character only: siblings, where there is a family. */
+function coupleOf(n: number): number {
+  return Math.floor(n / 2);
 }
 
 function composeAsin(leaf: number, seller: number, n: number): string {
+  const couple = coupleOf(n);
   const alternatives = Math.floor(PAIR / LEAF_COUNT);
-  const category = leaf + (n % alternatives) * LEAF_COUNT;
-  return `B0${base36(category)}${base36(seller)}${base36(Math.floor(n / 7) % PAIR)}${base36(hash('position', n) % PAIR)}`;
+  const category = leaf + (couple % alternatives) * LEAF_COUNT;
+  const anything = Math.floor(couple / 7) % PAIR;
+  const position = 2 * (hash('position', couple) % (PAIR / 2)) + (n % 2);
+  return `B0${base36(category)}${base36(seller)}${base36(anything)}${base36(position)}`;
 }
 
 function pair(text: string, at: number): number {

@@ -1,5 +1,5 @@
 import { asinOfLeaf } from '../catalog/asins.ts';
-import { allCategories, LEAF_COUNT, nounOfLeaf, pathOfLeaf } from '../catalog/categories.ts';
+import { allCategories, LEAF_COUNT, pathOfLeaf } from '../catalog/categories.ts';
 import { productOf } from '../catalog/products.ts';
 import { sketch } from '../catalog/sketch.ts';
 import {
@@ -18,7 +18,7 @@ import { productRequest } from './product.ts';
 const PAGE = 10;
 const LIMIT = 100;
 
-/** Titles looked at in each leaf that a word of the term fits. */
+/** Titles looked at in each leaf. */
 const TITLES_A_LEAF = 60;
 
 export const search: Endpoint = (request) => {
@@ -53,11 +53,7 @@ function categories({ params }: EndpointRequest): EndpointAnswer {
 
 function matchingAsins(words: readonly string[], domain: number): string[] {
   const found: string[] = [];
-  for (let leaf = 0; leaf < LEAF_COUNT && found.length < LIMIT; leaf += 1) {
-    const about = `${nounOfLeaf(leaf)} ${pathOfLeaf(leaf)
-      .map(({ name }) => name)
-      .join(' ')}`.toLowerCase();
-    if (!words.some((word) => about.includes(word))) continue;
+  for (const leaf of leavesAbout(words)) {
     for (let n = 0; n < TITLES_A_LEAF && found.length < LIMIT; n += 1) {
       const asin = asinOfLeaf(leaf, n);
       const title = sketch(asin, domain).title.toLowerCase();
@@ -65,6 +61,18 @@ function matchingAsins(words: readonly string[], domain: number): string[] {
     }
   }
   return found;
+}
+
+/** The leaves whose category names hold a word of the term; all where it names none, as a brand alone does. */
+function leavesAbout(words: readonly string[]): number[] {
+  const all = Array.from({ length: LEAF_COUNT }, (_, leaf) => leaf);
+  const named = all.filter((leaf) => {
+    const about = pathOfLeaf(leaf)
+      .map(({ name }) => name.toLowerCase())
+      .join(' ');
+    return words.some((word) => about.includes(word));
+  });
+  return named.length > 0 ? named : all;
 }
 
 function wordsOf(term: string): string[] {
