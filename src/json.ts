@@ -7,7 +7,7 @@ import { isSafeNumber, parse as parseLossless, stringify as stringifyLossless } 
  * @throws SyntaxError
  */
 export function parseJson(text: string): unknown {
-  if (!/[:,[]\s*-?\d{16}/.test(text)) return JSON.parse(text);
+  if (!/(?:^|[:,[])\s*-?\d{16}/.test(text)) return JSON.parse(text);
   return parseLossless(text, null, (digits) =>
     /^-?\d+$/.test(digits) && !isSafeNumber(digits) ? BigInt(digits) : Number(digits),
   );

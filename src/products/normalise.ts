@@ -23,14 +23,39 @@ const STATS_ARRAYS = {
   outOfStockPercentage365: -1,
 } as const;
 
-/** The product with csv and stats brought to the number of series our interface promises. */
+/** What the fields that are worked with here must be. */
+const KINDS: Record<string, (value: unknown) => boolean> = {
+  title: isText,
+  imagesCSV: isText,
+  csv: Array.isArray,
+  liveOffersOrder: Array.isArray,
+  offers: isListOfRecords,
+  images: isListOfRecords,
+  stats: isRecord,
+  salesRanks: isRecord,
+  reviews: isRecord,
+};
+
+/**
+ * The product with csv and stats brought to the number of series our interface promises. A field that is not of the
+ * kind its name says becomes null, so that one odd field of upstream does not cost the caller the whole answer.
+ */
 export function normaliseProduct(product: Product): Product {
   const result = { ...product };
-  if (Array.isArray(product.csv)) result.csv = padded(product.csv, null);
-  if (product.stats) {
-    result.stats = { ...product.stats };
+  for (const [field, isRightKind] of Object.entries(KINDS)) {
+    if (field in result && !isRightKind(result[field])) result[field] = null;
+  }
+  const { csv, stats, salesRanks } = result;
+  if (csv) result.csv = padded(csv.map(listOrNull), null);
+  if (salesRanks) {
+    result.salesRanks = Object.fromEntries(
+      Object.entries(salesRanks).map(([category, series]) => [category, listOrNull(series)]),
+    );
+  }
+  if (stats) {
+    result.stats = { ...stats };
     for (const [field, nothing] of Object.entries(STATS_ARRAYS)) {
-      const values = product.stats[field];
+      const values = stats[field];
       if (Array.isArray(values)) result.stats[field] = padded(values, nothing);
     }
   }
@@ -40,4 +65,20 @@ export function normaliseProduct(product: Product): Product {
 function padded<T, N>(values: readonly T[], nothing: N): (T | N)[] {
   const missing = SERIES_COUNT - values.length;
   return missing > 0 ? [...values, ...Array<N>(missing).fill(nothing)] : [...values];
+}
+
+function listOrNull<T>(value: readonly T[] | null): T[] | null {
+  return Array.isArray(value) ? (value as T[]) : null;
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isListOfRecords(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isRecord);
 }

@@ -12,7 +12,7 @@ export interface Product {
   brand?: string | null;
   csv?: (number[] | null)[] | null;
   stats?: Record<string, unknown> | null;
-  salesRanks?: Record<string, number[]> | null;
+  salesRanks?: Record<string, number[] | null> | null;
   images?: { l?: string; m?: string }[] | null;
   imagesCSV?: string | null;
   monthlySold?: number | null;
