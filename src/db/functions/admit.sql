@@ -73,7 +73,9 @@ begin
           where o.account_id = k.account_id and o.wallet = 'off_peak' and o.valid_until > at limit 1) is null)
     ),
     numbered as (
-      select a.*, row_number() over w as nth, lag(a.charge_id) over w = a.charge_id as repeated
+      select a.*, lag(a.charge_id) over w = a.charge_id as repeated,
+        -- How many calls of its minute the account has taken with this one; one that joins, or is dry, takes none.
+        count(*) filter (where a.outcome is null and not a.dry) over (w rows unbounded preceding) as nth
       from asked a
       window w as (partition by a.account_id order by a.charge_id)
     ),

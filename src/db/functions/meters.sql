@@ -2,19 +2,23 @@
 create or replace function souk_nothing_to_draw_on(account bigint, now_at timestamptz, window_start time, zone text)
 returns table (reason text, wallet wallet, reset_at timestamptz) language sql stable as $$
   select
-    case when off_peak then 'QUOTA_OFF_PEAK_ONLY' else 'QUOTA_NO_SUBSCRIPTION' end,
-    case when off_peak then 'off_peak'::wallet end,
-    case when off_peak then souk_next_window_start(now_at, window_start, zone) end
+    case when opens_at is null then 'QUOTA_NO_SUBSCRIPTION' else 'QUOTA_OFF_PEAK_ONLY' end,
+    case when opens_at is not null then 'off_peak'::wallet end,
+    opens_at
   from (
-    select exists (
-      select 1 from subscriptions s
+    select min(opening) as opens_at
+    from (
+      select souk_next_window_start(now_at, window_start, zone) as opening
+      from subscriptions s
       where s.account_id = account and s.wallet = 'off_peak' and s.starts_at <= now_at and s.ends_at > now_at
-    ) or exists (
-      select 1 from packs k
+      union all
+      select souk_next_window_start(now_at, coalesce(k.window_start, souk_nothing_to_draw_on.window_start),
+        coalesce(k.window_timezone, zone))
+      from packs k
       where k.account_id = account and k.wallet = 'off_peak' and k.valid_from <= now_at and k.valid_until > now_at
         and k.remaining_units > 0
-    ) as off_peak
-  ) as has
+    ) as openings
+  ) as earliest
 $$;
 
 -- Adds what calls drew to the meters of their sources. The caller holds the lock of every account concerned.

@@ -36,7 +36,8 @@ begin
     month_left := coalesce(
       s.monthly_limit - case when s.month_start = source.month_start then s.month_used else 0 end, 9e18::bigint);
     source.available := greatest(least(day_left, month_left), 0);
-    if month_left <= 0 then
+    -- The one that binds: a call that costs more than the month has left gains nothing by waiting for tomorrow.
+    if month_left <= greatest(day_left, 0) then
       source.reason := 'QUOTA_MONTHLY_EXCEEDED'; source.reset_at := source.month_end;
     else
       source.reason := 'QUOTA_DAILY_EXCEEDED'; source.reset_at := source.day_start + interval '24 hours';

@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
+import { billingModel } from '../support/billing-model.ts';
+
+let billing: Billing;
+beforeAll(async () => {
+  billing = await openBilling();
+});
+afterAll(() => billing.close());
+
+const limit = (min: number, max: number) => fc.option(fc.integer({ min, max }), { nil: null });
+const wallet = fc.constantFrom('general' as const, 'off_peak' as const);
+const grants = fc.record({
+  subscriptions: fc.uniqueArray(
+    fc.record({ wallet, minuteLimit: limit(1, 6), dailyLimit: limit(5, 60), monthlyLimit: limit(20, 120) }),
+    { maxLength: 2, selector: (subscription) => subscription.wallet },
+  ),
+  packs: fc.array(
+    fc.record({ wallet, units: fc.integer({ min: 1, max: 40 }), rate: fc.integer({ min: 1, max: 6 }) }),
+    { maxLength: 3 },
+  ),
+});
+
+type Step =
+  | { kind: 'admit'; units: number; answered: boolean }
+  | { kind: 'end'; pick: number; units: number; release: boolean }
+  | { kind: 'wait'; ms: number };
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('admit' as const),
+      units: fc.integer({ min: 1, max: 25 }),
+      answered: fc.boolean(),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('end' as const),
+      pick: fc.nat(),
+      units: fc.integer({ min: 0, max: 30 }),
+      release: fc.boolean(),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('wait' as const),
+      ms: fc.constantFrom(1_000, 60_000, 6 * 3_600_000, 24 * 3_600_000, 20 * 24 * 3_600_000),
+    }),
+  },
+);
+
+/** The first of a month, so that the model's months are calendar months. */
+const START = new Date('2026-01-01T00:00:00Z');
+const END = new Date('2099-01-01T00:00:00Z');
+
+async function metersOf({ accountId }: BilledAccount) {
+  const ask = async (text: string) => (await billing.database.query(text, [accountId])).rows;
+  const now = billing.clock.now();
+  const subscriptions = await billing.database.query(
+    'select day_used as day, month_used as month from souk_subscription_meters($1, $2) order by plan_id',
+    [accountId, new Date(now)],
+  );
+  return {
+    subscriptions: subscriptions.rows,
+    packs: await ask('select remaining_units as left from packs where account_id = $1 order by valid_until'),
+  };
+}
+
+/** Whatever happened: each source's entries add up to its balance, and each call's to what it was charged. */
+async function expectBooksToBalance({ accountId }: BilledAccount): Promise<void> {
+  const ask = async (text: string) => (await billing.database.query(text, [accountId])).rows;
+  expect(
+    await ask(`select k.id from packs k
+      left join ledger_entries e on e.source = 'pack' and e.source_id = k.id and e.place = 'available'
+        and e.account_id = k.account_id
+      where k.account_id = $1
+      group by k.id having k.total_units + coalesce(sum(e.units), 0) <> k.remaining_units`),
+  ).toEqual([]);
+  expect(
+    await ask(`select c.id from calls c
+      left join ledger_entries e on e.account_id = c.account_id and e.call_id = c.id
+      where c.account_id = $1
+      group by c.account_id, c.id
+      having coalesce(sum(e.units) filter (where e.place = 'available'), 0)
+          <> -case when c.state = 'reserved' then c.units_reserved else c.units_charged end
+        or coalesce(sum(e.units) filter (where e.place = 'held'), 0)
+          <> case when c.state = 'reserved' then c.units_reserved else 0 end
+        or coalesce(sum(e.units) filter (where e.place = 'used'), 0) <> c.units_charged
+        or c.units_charged > c.units_reserved
+        or (c.state = 'released' and c.units_charged > 0)`),
+  ).toEqual([]);
+}
+
+test('any history of calls leaves what the rules say: outcome, meters, and a ledger that equals the balances', async () => {
+  await fc.assert(
+    fc.asyncProperty(grants, fc.array(step, { minLength: 5, maxLength: 30 }), async (granted, steps) => {
+      // Granted in the opposite order, so that only their ends can put them right.
+      const model = billingModel({ ...granted, packs: granted.packs.toReversed() });
+      const account = await billing.account({
+        subscriptions: granted.subscriptions.map((grant) => ({ ...grant, startsAt: START, endsAt: END })),
+        packs: granted.packs.map((grant, i) => ({ ...grant, validUntil: new Date(END.getTime() - i) })),
+      });
+      const open: string[] = [];
+      for (const taken of steps) {
+        if (taken.kind === 'wait') {
+          billing.clock.advance(taken.ms);
+        } else if (taken.kind === 'admit') {
+          const request = billing.request(account, taken.units, taken.answered ? { answer: 'own' } : {});
+          const verdict = model.admit(request.callId, taken.units, billing.clock.now());
+          if (!verdict.admitted) {
+            const refusal = await refusalOf(billing.admissions.admit(request));
+            expect(refusal).toMatchObject({
+              kind: verdict.reason,
+              metadata: { needed: taken.units, remaining: verdict.remaining },
+            });
+            continue;
+          }
+          const { kind } = await billing.admissions.admit(request);
+          expect(kind).toBe(taken.answered ? 'cached' : 'started');
+          if (taken.answered) model.end(request.callId, taken.units);
+          else open.push(request.callId);
+        } else {
+          const [callId] = open.splice(taken.pick % Math.max(1, open.length), 1);
+          if (!callId) continue;
+          const units = taken.release ? 0 : taken.units;
+          const charged = model.end(callId, units);
+          const ended = taken.release
+            ? await billing.release(account, callId)
+            : await billing.settle(account, callId, units);
+          const state = taken.release ? 'released' : 'settled';
+          expect(ended).toEqual({ endedNow: true, state, unitsCharged: charged });
+        }
+      }
+      expect(await metersOf(account)).toEqual(model.meters(billing.clock.now()));
+      await expectBooksToBalance(account);
+    }),
+    { numRuns: 120 },
+  );
+});

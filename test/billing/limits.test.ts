@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Admissions, CallRequest } from '../../src/billing/admission.ts';
+import { SoukError } from '../../src/errors.ts';
+import { type Billing, openBilling } from '../support/billing.ts';
+
+let billing: Billing;
+let gateways: Admissions[];
+beforeAll(async () => {
+  billing = await openBilling();
+  gateways = [billing.admissions, billing.anotherGateway(), billing.anotherGateway()];
+});
+afterAll(() => billing.close());
+
+/** All at once, over three gateways. @returns how many were let in, and why the others were not. */
+async function admitAll(requests: readonly CallRequest[]) {
+  const outcomes = await Promise.all(
+    requests.map((request, i) =>
+      (gateways[i % gateways.length] as Admissions).admit(request).then(
+        ({ kind }) => kind,
+        (error: unknown) => (error instanceof SoukError ? error.kind : String(error)),
+      ),
+    ),
+  );
+  const counts: Record<string, number> = {};
+  for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+}
+
+const times = <T>(count: number, make: (i: number) => T) => Array.from({ length: count }, (_, i) => make(i));
+
+test.each([
+  ['minute', { minuteLimit: 50 }, 50, 'QUOTA_MINUTE_EXCEEDED'],
+  ['day', { dailyLimit: 150 }, 50, 'QUOTA_DAILY_EXCEEDED'],
+  ['month', { monthlyLimit: 150 }, 50, 'QUOTA_MONTHLY_EXCEEDED'],
+] as const)(
+  'concurrent calls over several gateways never exceed the limit of the %s',
+  async (_, limits, fit, reason) => {
+    const account = await billing.account({ subscriptions: [limits] });
+    expect(await admitAll(times(200, () => billing.request(account, 3)))).toEqual({
+      started: fit,
+      [reason]: 200 - fit,
+    });
+  },
+);
+
+test('concurrent calls never take more out of a pack than is in it', async () => {
+  const account = await billing.account({ packs: [{ units: 40 }, { units: 35 }] });
+  expect(await admitAll(times(100, () => billing.request(account, 5)))).toEqual({
+    started: 15,
+    QUOTA_PACK_EXHAUSTED: 85,
+  });
+});
+
+test('the calls a minute of packs are limited for all packs together, by the highest of their limits', async () => {
+  const account = await billing.account({
+    packs: [
+      { units: 100, rate: 3 },
+      { units: 100, rate: 10 },
+    ],
+  });
+  expect(await admitAll(times(20, () => billing.request(account, 1)))).toEqual({
+    started: 10,
+    QUOTA_MINUTE_EXCEEDED: 10,
+  });
+});
+
+test('a purchased quantity multiplies every limit', async () => {
+  const account = await billing.account({ subscriptions: [{ minuteLimit: 4, quantity: 3 }] });
+  expect(await admitAll(times(20, () => billing.request(account, 1)))).toEqual({
+    started: 12,
+    QUOTA_MINUTE_EXCEEDED: 8,
+  });
+});
+
+test('identical calls at the same moment are one admission an account, over several gateways', async () => {
+  const accounts = await Promise.all(times(5, () => billing.account({ subscriptions: [{}] })));
+  const chargeId = 'ab'.repeat(16);
+  const requests = times(100, (i) =>
+    billing.request(accounts[i % 5] as (typeof accounts)[0], 7, { chargeId }),
+  );
+  expect(await admitAll(requests)).toEqual({ started: 5, joined: 95 });
+  const { rows } = await billing.database.query(
+    'select account_id, month_used from subscriptions where account_id = any($1)',
+    [accounts.map(({ accountId }) => accountId)],
+  );
+  expect(rows.map(({ month_used }) => month_used)).toEqual([7, 7, 7, 7, 7]);
+});
+
+test('a limit is not exceeded either while calls end and are admitted at the same time', async () => {
+  const account = await billing.account({ subscriptions: [{ dailyLimit: 30 }] });
+  let charged = 0;
+  for (let round = 0; round < 5; round += 1) {
+    const admitted = await Promise.allSettled(times(20, () => billing.admit(account, 3)));
+    const started = admitted.flatMap((call) => (call.status === 'fulfilled' ? [call.value.callId] : []));
+    expect(charged + started.length * 3).toBeLessThanOrEqual(30);
+    // Every other call is charged a third, the rest nothing, while more calls knock.
+    const [endings] = await Promise.all([
+      Promise.all(
+        started.map((id, i) => (i % 2 ? billing.settle(account, id, 1) : billing.release(account, id))),
+      ),
+      Promise.allSettled(times(10, () => billing.admit(account, 30))),
+    ]);
+    charged += endings.reduce((sum, ended) => sum + (ended?.unitsCharged ?? 0), 0);
+    const { rows } = await billing.database.query(
+      'select day_used from subscriptions where account_id = $1',
+      [account.accountId],
+    );
+    expect(rows[0]?.day_used).toBe(charged);
+  }
+  expect(charged).toBeGreaterThan(0);
+});

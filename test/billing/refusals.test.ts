@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type Billing, openBilling, refusalOf } from '../support/billing.ts';
+
+let billing: Billing;
+beforeAll(async () => {
+  billing = await openBilling({ start: Date.parse('2026-03-10T10:00:30Z') });
+});
+afterAll(() => billing.close());
+beforeEach(() => {
+  // To 10:00:30 of the next day: outside the off-peak window, which is 11:00 to 23:00 UTC.
+  billing.clock.advance(86_400_000);
+});
+
+const at = (offsetMs: number) => new Date(billing.clock.now() + offsetMs).toISOString();
+const HALF_MINUTE_MS = 30_000;
+const TO_MIDNIGHT_MS = 13 * 3_600_000 + 59 * 60_000 + 30_000;
+
+test('refuses an account without a subscription and without a pack', async () => {
+  const account = await billing.account();
+  expect(await refusalOf(billing.admit(account, 3))).toEqual({
+    kind: 'QUOTA_NO_SUBSCRIPTION',
+    metadata: { wallet: null, needed: 3, remaining: 0, resetAt: null },
+    retryAfterSeconds: undefined,
+  });
+});
+
+test.each([
+  ['is over', { startsAt: new Date(0), endsAt: new Date(1) }],
+  ['has not begun', { startsAt: new Date('2098-01-01'), endsAt: new Date('2099-01-01') }],
+])('a subscription that %s counts as none', async (_, period) => {
+  const account = await billing.account({ subscriptions: [period] });
+  expect(await refusalOf(billing.admit(account, 1))).toMatchObject({ kind: 'QUOTA_NO_SUBSCRIPTION' });
+});
+
+test('says when the window opens to an account whose units are for off-peak hours only', async () => {
+  const account = await billing.account({ subscriptions: [{ wallet: 'off_peak' }] });
+  expect(await refusalOf(billing.admit(account, 1))).toEqual({
+    kind: 'QUOTA_OFF_PEAK_ONLY',
+    metadata: { wallet: 'off_peak', needed: 1, remaining: 0, resetAt: at(3_570_000) },
+    retryAfterSeconds: 3_570,
+  });
+});
+
+test('a pack with a window of its own is waited for by that window', async () => {
+  const window = { start: '10:15', end: '10:45', timezone: 'UTC' };
+  const account = await billing.account({ packs: [{ wallet: 'off_peak', units: 9, window }] });
+  expect(await refusalOf(billing.admit(account, 1))).toMatchObject({
+    kind: 'QUOTA_OFF_PEAK_ONLY',
+    metadata: { resetAt: at(14.5 * 60_000) },
+  });
+  billing.clock.advance(14.5 * 60_000);
+  expect(await billing.admit(account, 1)).toMatchObject({ kind: 'started' });
+  billing.clock.advance(86_400_000 - 14.5 * 60_000);
+});
+
+test('the calls of a minute are refused beyond its limit, until the minute is over', async () => {
+  const account = await billing.account({ subscriptions: [{ minuteLimit: 2, quantity: 1 }] });
+  await billing.admit(account, 5);
+  await billing.admit(account, 5);
+  expect(await refusalOf(billing.admit(account, 1))).toEqual({
+    kind: 'QUOTA_MINUTE_EXCEEDED',
+    metadata: { wallet: 'general', needed: 1, remaining: 0, resetAt: at(HALF_MINUTE_MS) },
+    retryAfterSeconds: 30,
+  });
+});
+
+test('the units of a day are refused beyond its limit, until midnight in UTC', async () => {
+  const account = await billing.account({ subscriptions: [{ dailyLimit: 5 }] });
+  await billing.admit(account, 5);
+  expect(await refusalOf(billing.admit(account, 2))).toEqual({
+    kind: 'QUOTA_DAILY_EXCEEDED',
+    metadata: { wallet: 'general', needed: 2, remaining: 0, resetAt: at(TO_MIDNIGHT_MS) },
+    retryAfterSeconds: TO_MIDNIGHT_MS / 1000,
+  });
+});
+
+test('the units of a month are refused beyond its limit, until the subscription is a month older', async () => {
+  const startsAt = new Date(billing.clock.now() - 10 * 86_400_000);
+  const account = await billing.account({ subscriptions: [{ monthlyLimit: 5, dailyLimit: 5, startsAt }] });
+  await billing.admit(account, 5);
+  const next = new Date(startsAt);
+  next.setUTCMonth(next.getUTCMonth() + 1);
+  next.setUTCHours(0, 0, 0, 0);
+  expect(await refusalOf(billing.admit(account, 2))).toEqual({
+    kind: 'QUOTA_MONTHLY_EXCEEDED',
+    metadata: { wallet: 'general', needed: 2, remaining: 0, resetAt: next.toISOString() },
+    retryAfterSeconds: Math.ceil((next.getTime() - billing.clock.now()) / 1000),
+  });
+});
+
+test('an empty pack is refused without a time to wait for', async () => {
+  const account = await billing.account({ packs: [{ units: 4 }] });
+  await billing.admit(account, 4);
+  expect(await refusalOf(billing.admit(account, 1))).toEqual({
+    kind: 'QUOTA_PACK_EXHAUSTED',
+    metadata: { wallet: 'general', needed: 1, remaining: 0, resetAt: null },
+    retryAfterSeconds: undefined,
+  });
+});
+
+test('a call that costs more than all sources together have left is told how much that is', async () => {
+  const account = await billing.account({ subscriptions: [{ dailyLimit: 10 }], packs: [{ units: 4 }] });
+  await billing.admit(account, 7);
+  expect(await refusalOf(billing.admit(account, 8))).toMatchObject({
+    kind: 'QUOTA_INSUFFICIENT_UNITS',
+    metadata: { wallet: 'general', needed: 8, remaining: 7, resetAt: at(TO_MIDNIGHT_MS) },
+  });
+  expect(await billing.admit(account, 7)).toMatchObject({ kind: 'started' });
+});
+
+test('a call that the rest of the month cannot pay for is not told to wait for tomorrow', async () => {
+  const startsAt = new Date(billing.clock.now());
+  const account = await billing.account({ subscriptions: [{ dailyLimit: 50, monthlyLimit: 60, startsAt }] });
+  await billing.admit(account, 45);
+  billing.clock.advance(86_400_000);
+  const refusal = await refusalOf(billing.admit(account, 20));
+  expect(refusal).toMatchObject({ kind: 'QUOTA_INSUFFICIENT_UNITS', metadata: { remaining: 15 } });
+  const daysToWait = (refusal.retryAfterSeconds ?? 0) / 86_400;
+  expect(daysToWait).toBeGreaterThan(20);
+});
+
+test('what is refused leaves no trace: no call, no ledger line, no moved meter', async () => {
+  const account = await billing.account({
+    subscriptions: [{ minuteLimit: 1, dailyLimit: 5 }],
+    packs: [{ units: 2 }],
+  });
+  await refusalOf(billing.admit(account, 50));
+  const { rows } = await billing.database.query(
+    `select (select count(*) from calls c where c.account_id = $1)::integer as calls,
+       (select count(*) from ledger l where l.account_id = $1)::integer as lines,
+       (select sum(minute_used + day_used + month_used) from subscriptions s where s.account_id = $1)::integer as used,
+       (select sum(remaining_units) from packs k where k.account_id = $1)::integer as left_in_packs,
+       (select pack_minute_used from accounts a where a.id = $1) as pack_minute`,
+    [account.accountId],
+  );
+  expect(rows).toEqual([{ calls: 0, lines: 0, used: 0, left_in_packs: 2, pack_minute: 0 }]);
+});

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createSettlements } from '../../src/billing/settlement.ts';
+import { type BilledAccount, type Billing, openBilling } from '../support/billing.ts';
+
+let billing: Billing;
+beforeAll(async () => {
+  billing = await openBilling();
+});
+afterAll(() => billing.close());
+
+async function metersOf({ accountId }: BilledAccount) {
+  const { rows } = await billing.database.query(
+    `select (select sum(day_used)::integer from subscriptions where account_id = $1) as day,
+       (select sum(month_used)::integer from subscriptions where account_id = $1) as month,
+       (select array_agg(remaining_units::integer order by valid_until) from packs where account_id = $1) as packs`,
+    [accountId],
+  );
+  return rows[0];
+}
+
+async function linesOf({ accountId }: BilledAccount): Promise<string[]> {
+  const { rows } = await billing.database.query(
+    'select kind, source, units from ledger where account_id = $1 order by id',
+    [accountId],
+  );
+  return rows.map(({ kind, source, units }) => `${kind} ${units} ${source}`);
+}
+
+test('a settled call is charged what was reserved', async () => {
+  const account = await billing.account({ subscriptions: [{ dailyLimit: 100 }] });
+  const { callId } = await billing.admit(account, 10);
+  expect(await billing.settle(account, callId, 10)).toEqual({
+    endedNow: true,
+    state: 'settled',
+    unitsCharged: 10,
+  });
+  expect(await metersOf(account)).toMatchObject({ day: 10, month: 10 });
+  expect(await linesOf(account)).toEqual(['reserve 10 subscription', 'settle 10 subscription']);
+});
+
+test('settling for less gives the rest back', async () => {
+  const account = await billing.account({ subscriptions: [{}] });
+  const { callId } = await billing.admit(account, 5);
+  expect(await billing.settle(account, callId, 1)).toMatchObject({ unitsCharged: 1 });
+  expect(await metersOf(account)).toMatchObject({ day: 1, month: 1 });
+  expect(await linesOf(account)).toEqual([
+    'reserve 5 subscription',
+    'settle 1 subscription',
+    'release 4 subscription',
+  ]);
+});
+
+test('a call is never charged more than was reserved', async () => {
+  const account = await billing.account({ subscriptions: [{}] });
+  const { callId } = await billing.admit(account, 5);
+  expect(await billing.settle(account, callId, 50)).toMatchObject({ unitsCharged: 5 });
+  expect(await metersOf(account)).toMatchObject({ day: 5 });
+});
+
+test('a released call costs nothing', async () => {
+  const account = await billing.account({ subscriptions: [{}] });
+  const { callId } = await billing.admit(account, 5);
+  expect(await billing.release(account, callId)).toEqual({
+    endedNow: true,
+    state: 'released',
+    unitsCharged: 0,
+  });
+  expect(await metersOf(account)).toMatchObject({ day: 0, month: 0 });
+});
+
+test.each([
+  ['settled', 'released'],
+  ['settled', 'settled for less'],
+  ['released', 'settled'],
+  ['released', 'released'],
+])('a call that was %s cannot be %s afterwards', async (first, then) => {
+  const account = await billing.account({ subscriptions: [{}] });
+  const { callId } = await billing.admit(account, 5);
+  const end = (how: string) =>
+    how === 'released'
+      ? billing.release(account, callId)
+      : billing.settle(account, callId, how === 'settled' ? 5 : 2);
+  const ended = await end(first);
+  const meters = await metersOf(account);
+  const lines = await linesOf(account);
+  expect(await end(then)).toEqual({ ...ended, endedNow: false });
+  expect(await metersOf(account)).toEqual(meters);
+  expect(await linesOf(account)).toEqual(lines);
+});
+
+test('of many endings at once, over several processes, exactly one counts', async () => {
+  const account = await billing.account({ subscriptions: [{}] });
+  const { callId } = await billing.admit(account, 9);
+  const processes = [1, 2, 3].map(() => createSettlements(billing.database, billing.clock.now));
+  const { accountId } = account;
+  const ending = { accountId, callId, answer: null, error: null, startedAt: null, attempts: 1 };
+  const endings = await Promise.all(
+    processes.flatMap(({ end }, i) => [0, 1, 2, 3, 4, 5].map((n) => end({ ...ending, units: n + i }))),
+  );
+  const [winner] = endings.filter((ending) => ending?.endedNow);
+  expect(endings.filter((ending) => ending?.endedNow)).toHaveLength(1);
+  expect(new Set(endings.map((ending) => ending?.unitsCharged))).toEqual(new Set([winner?.unitsCharged]));
+  expect(await metersOf(account)).toMatchObject({ day: winner?.unitsCharged });
+});
+
+test('a call that nobody knows cannot be ended', async () => {
+  const account = await billing.account({ subscriptions: [{}] });
+  const other = await billing.account({ subscriptions: [{}] });
+  const { callId } = await billing.admit(account, 5);
+  expect(await billing.release(other, callId)).toBeNull();
+  expect(await metersOf(account)).toMatchObject({ day: 5 });
+});
+
+test('a call that drew on several sources gives back to the one drawn on last first', async () => {
+  const account = await billing.account({
+    subscriptions: [{ dailyLimit: 10 }],
+    packs: [
+      { units: 10, validUntil: new Date('2026-05-01') },
+      { units: 10, validUntil: new Date('2026-04-01') },
+    ],
+  });
+  const { callId } = await billing.admit(account, 25);
+  expect(await metersOf(account)).toEqual({ day: 10, month: 10, packs: [0, 5] });
+  await billing.settle(account, callId, 12);
+  expect(await metersOf(account)).toEqual({ day: 10, month: 10, packs: [8, 10] });
+});
+
+test('what was drawn on yesterday is not given back to today, but still to the month', async () => {
+  const startsAt = new Date('2026-03-01');
+  const account = await billing.account({ subscriptions: [{ startsAt }] });
+  const { callId } = await billing.admit(account, 8);
+  billing.clock.advance(24 * 3_600_000);
+  await billing.admit(account, 3);
+  await billing.release(account, callId);
+  expect(await metersOf(account)).toMatchObject({ day: 3, month: 3 });
+});
+
+test('what was drawn on last month is given back to no meter of this one', async () => {
+  const account = await billing.account({ subscriptions: [{ startsAt: new Date('2026-03-01') }] });
+  const { callId } = await billing.admit(account, 8);
+  billing.clock.advance(31 * 24 * 3_600_000);
+  await billing.admit(account, 3);
+  await billing.release(account, callId);
+  expect(await metersOf(account)).toMatchObject({ day: 3, month: 3 });
+});

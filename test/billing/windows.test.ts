@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Billing, openBilling } from '../support/billing.ts';
+
+let billing: Billing;
+beforeAll(async () => {
+  billing = await openBilling();
+});
+afterAll(() => billing.close());
+
+const ZONES = [
+  'UTC',
+  'Asia/Shanghai',
+  'Asia/Kolkata',
+  'Europe/Berlin',
+  'America/New_York',
+  'America/Sao_Paulo',
+  'Australia/Lord_Howe',
+  'Pacific/Chatham',
+];
+
+interface Question {
+  at: number;
+  start: string;
+  end: string;
+  zone: string;
+}
+
+async function inWindow(questions: readonly Question[]): Promise<boolean[]> {
+  const { rows } = await billing.database.query<{ inside: boolean }>(
+    `select souk_in_window(q.at, q.s, q.e, q.zone) as inside
+     from unnest($1::timestamptz[], $2::time[], $3::time[], $4::text[]) with ordinality as q (at, s, e, zone, nth)
+     order by nth`,
+    [
+      questions.map(({ at }) => new Date(at)),
+      questions.map(({ start }) => start),
+      questions.map(({ end }) => end),
+      questions.map(({ zone }) => zone),
+    ],
+  );
+  return rows.map(({ inside }) => inside);
+}
+
+/** The wall clock of a zone, as JavaScript knows it: an opinion of its own. */
+function wallClock(at: number, zone: string): string {
+  const format = { timeZone: zone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+  return new Intl.DateTimeFormat('en-GB', format).format(at);
+}
+
+function expected({ at, start, end, zone }: Question): boolean {
+  const time = wallClock(at, zone);
+  return start < end ? time >= start && time < end : time >= start || time < end;
+}
+
+const dailyTime = fc
+  .integer({ min: 0, max: 1439 })
+  .map(
+    (minute) => `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`,
+  );
+
+/** Instants of some years, many of them within a day of a change of the clocks of 2026. */
+const CHANGES = [
+  '2026-03-08T07:00Z',
+  '2026-03-29T01:00Z',
+  '2026-04-04T15:00Z',
+  '2026-10-25T01:00Z',
+  '2026-11-01T06:00Z',
+];
+const instant = fc.oneof(
+  fc.integer({ min: Date.parse('2024-01-01'), max: Date.parse('2029-12-31') }),
+  fc
+    .tuple(fc.constantFrom(...CHANGES), fc.integer({ min: -86_400_000, max: 86_400_000 }))
+    .map(([change, offset]) => Date.parse(change) + offset),
+);
+
+test('an instant is inside the window when the wall clock of its zone says so, also when the clocks change', async () => {
+  const question = fc.record({
+    at: instant,
+    start: dailyTime,
+    end: dailyTime,
+    zone: fc.constantFrom(...ZONES),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(question, { minLength: 50, maxLength: 200 }), async (questions) => {
+      const valid = questions.filter(({ start, end }) => start !== end);
+      expect(await inWindow(valid)).toEqual(valid.map(expected));
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test.each([
+  ['the first moment counts', '2026-06-01T11:00:00.000Z', true],
+  ['the last millisecond before does not', '2026-06-01T10:59:59.999Z', false],
+  ['midnight lies within', '2026-06-01T16:00:00.000Z', true],
+  ['the end does not count', '2026-06-01T23:00:00.000Z', false],
+  ['the last millisecond does', '2026-06-01T22:59:59.999Z', true],
+])('of a window from 19:00 to 07:00 in Shanghai, %s', async (_, at, inside) => {
+  const window = { start: '19:00', end: '07:00', zone: 'Asia/Shanghai' };
+  expect(await inWindow([{ at: Date.parse(at), ...window }])).toEqual([inside]);
+});
+
+test.each([
+  ['later today', '2026-06-01T10:00:00.000Z', '19:00', 'Asia/Shanghai', '2026-06-01T11:00:00.000Z'],
+  [
+    'tomorrow, when it has just opened',
+    '2026-06-01T11:00:00.000Z',
+    '19:00',
+    'Asia/Shanghai',
+    '2026-06-02T11:00:00.000Z',
+  ],
+  [
+    'an hour earlier by UTC after clocks go forward',
+    '2026-03-28T20:00:00.000Z',
+    '20:00',
+    'Europe/Berlin',
+    '2026-03-29T18:00:00.000Z',
+  ],
+  [
+    'an hour later by UTC after clocks go back',
+    '2026-10-24T20:00:00.000Z',
+    '20:00',
+    'Europe/Berlin',
+    '2026-10-25T19:00:00.000Z',
+  ],
+])('the next opening is %s', async (_, at, start, zone, opening) => {
+  const { rows } = await billing.database.query<{ opening: Date }>(
+    'select souk_next_window_start($1, $2, $3) as opening',
+    [new Date(at), start, zone],
+  );
+  expect(rows[0]?.opening.toISOString()).toBe(opening);
+});

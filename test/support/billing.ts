@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto';
+import { v7 as uuid } from 'uuid';
+import { ensureAccount } from '../../src/accounts/accounts.ts';
+import { createKey, hashKey } from '../../src/accounts/keys.ts';
+import {
+  type Admission,
+  type Admissions,
+  type CallRequest,
+  createAdmissions,
+} from '../../src/billing/admission.ts';
+import { grantSubscription, type Plan, upsertPlan } from '../../src/billing/grants.ts';
+import { createSettlements, type Ended, type Settlements } from '../../src/billing/settlement.ts';
+import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
+import { type Database, openDatabase } from '../../src/db/pool.ts';
+import { type ErrorKind, SoukError, toRecord } from '../../src/errors.ts';
+import { createLogger } from '../../src/log.ts';
+import { TestClock } from './clock.ts';
+import { createTestDatabase } from './database.ts';
+
+/** 19:00 to 07:00 in a zone without daylight saving: 11:00 to 23:00 UTC. */
+export const OFF_PEAK: OffPeakWindow = { start: '19:00', end: '07:00', timezone: 'Asia/Shanghai' };
+
+const DAY_MS = 86_400_000;
+
+export interface SubscriptionGrant extends Partial<Omit<Plan, 'code' | 'name'>> {
+  wallet?: Wallet;
+  quantity?: number;
+  startsAt?: Date;
+  endsAt?: Date;
+}
+
+export interface PackGrant {
+  wallet?: Wallet;
+  units: number;
+  rate?: number;
+  validFrom?: Date;
+  validUntil?: Date;
+  window?: OffPeakWindow;
+}
+
+export interface BilledAccount {
+  accountId: number;
+  key: string;
+  keyHash: Buffer;
+}
+
+/** Admission and settlement on a real database, without the rest of the service. */
+export interface Billing {
+  clock: TestClock;
+  database: Database;
+  admissions: Admissions;
+  settlements: Settlements;
+  /** Admissions as another gateway process would have them, perhaps with another idea of the time. */
+  anotherGateway(now?: () => number): Admissions;
+  account(sources?: { subscriptions?: SubscriptionGrant[]; packs?: PackGrant[] }): Promise<BilledAccount>;
+  /** A call that no other call is the same as, unless it says so. */
+  request(account: BilledAccount, units: number, details?: Partial<CallRequest>): CallRequest;
+  admit(account: BilledAccount, units: number, details?: Partial<CallRequest>): Promise<Admission>;
+  settle(account: BilledAccount, callId: string, units: number): Promise<Ended | null>;
+  release(account: BilledAccount, callId: string): Promise<Ended | null>;
+  close(): Promise<void>;
+}
+
+export async function openBilling(options: { start?: number } = {}): Promise<Billing> {
+  const { url, drop } = await createTestDatabase();
+  const clock = new TestClock(options.start);
+  const database = openDatabase(url, createLogger('silent'));
+  const admissions = createAdmissions(database, clock.now, OFF_PEAK);
+  const settlements = createSettlements(database, clock.now);
+  const ending = { answer: null, startedAt: null, attempts: 1 };
+
+  const billing: Billing = {
+    clock,
+    database,
+    admissions,
+    settlements,
+    anotherGateway: (now = clock.now) => createAdmissions(database, now, OFF_PEAK),
+
+    async account({ subscriptions = [], packs = [] } = {}) {
+      const name = randomBytes(6).toString('hex');
+      const accountId = await ensureAccount(database, `${name}@test.example`, name, clock.now());
+      for (const [i, subscription] of subscriptions.entries()) {
+        await grant(accountId, `${name}-${i}`, subscription);
+      }
+      for (const pack of packs) await grantPack(accountId, pack);
+      const key = await createKey(database, accountId, clock.now());
+      return { accountId, key, keyHash: hashKey(key) };
+    },
+
+    request: ({ keyHash }, units, details = {}) => ({
+      keyHash,
+      callId: uuid(),
+      operation: 'market.product',
+      chargeId: randomBytes(16).toString('hex'),
+      units,
+      pool: 'market',
+      deadlineAt: clock.now() + 60_000,
+      input: { units },
+      answer: null,
+      ...details,
+    }),
+    admit: (account, units, details) => admissions.admit(billing.request(account, units, details)),
+    settle: ({ accountId }, callId, units) =>
+      settlements.end({ ...ending, accountId, callId, units, error: null }),
+    release: ({ accountId }, callId) =>
+      settlements.end({
+        ...ending,
+        accountId,
+        callId,
+        units: 0,
+        error: toRecord(new SoukError('UPSTREAM_ERROR')),
+      }),
+
+    async close() {
+      await database.end();
+      await drop();
+    },
+  };
+
+  async function grant(accountId: number, code: string, subscription: SubscriptionGrant): Promise<void> {
+    const { minuteLimit = null, dailyLimit = null, monthlyLimit = null } = subscription;
+    const planId = await upsertPlan(database, { code, name: 'Test', minuteLimit, dailyLimit, monthlyLimit });
+    await grantSubscription(database, {
+      accountId,
+      planId,
+      wallet: subscription.wallet ?? 'general',
+      quantity: subscription.quantity ?? 1,
+      startsAt: subscription.startsAt ?? new Date(clock.now() - DAY_MS),
+      endsAt: subscription.endsAt ?? new Date(clock.now() + 365 * DAY_MS),
+    });
+  }
+
+  async function grantPack(accountId: number, pack: PackGrant): Promise<void> {
+    const { wallet = 'general', units, rate = 1_000_000, window } = pack;
+    await database.query(
+      `insert into packs (account_id, wallet, total_units, remaining_units, rate_limit_per_minute, valid_from,
+         valid_until, window_start, window_end, window_timezone)
+       values ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9)`,
+      [
+        ...[accountId, wallet, units, rate],
+        pack.validFrom ?? new Date(clock.now() - DAY_MS),
+        pack.validUntil ?? new Date(clock.now() + 90 * DAY_MS),
+        ...[window?.start ?? null, window?.end ?? null, window?.timezone ?? null],
+      ],
+    );
+  }
+
+  return billing;
+}
+
+/** The kind of error a call was refused with, and what it says. */
+export async function refusalOf(call: Promise<unknown>): Promise<{
+  kind: ErrorKind;
+  metadata: Record<string, unknown> | undefined;
+  retryAfterSeconds: number | undefined;
+}> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof SoukError) {
+      const { kind, metadata, retryAfterSeconds } = error;
+      return { kind, metadata, retryAfterSeconds };
+    }
+    throw error;
+  }
+  throw new Error('the call was let in');
+}
