@@ -1,6 +1,11 @@
 import { v7 as uuid } from 'uuid';
-import { type Admissions, DEDUPLICATION_SECONDS, type MinuteRate } from '../src/billing/admission.ts';
-import { type Call, hasOpenCall } from '../src/billing/calls.ts';
+import {
+  type Admission,
+  type Admissions,
+  DEDUPLICATION_SECONDS,
+  type MinuteRate,
+} from '../src/billing/admission.ts';
+import { type Call, hasJoinableCall } from '../src/billing/calls.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Database } from '../src/db/pool.ts';
@@ -77,8 +82,9 @@ export async function submit(deps: SubmitDeps, order: Order): Promise<Submission
   const chargeId = chargeIdOf(operation, input);
   if (!shared) {
     const busy = busyError(backlog.estimateWaitMs(pool), allowanceMs(order.async));
-    // However busy the pool is, a call that is under way can be joined.
-    if (busy && !(await hasOpenCall(database, keyHash, chargeId))) throw busy;
+    // However busy the pool is, a call that is under way, or was answered just now, can be joined.
+    const acceptedAfter = clock.now() - DEDUPLICATION_SECONDS * 1000;
+    if (busy && !(await hasJoinableCall(database, keyHash, chargeId, acceptedAfter))) throw busy;
   }
 
   const callId = uuid();
@@ -100,7 +106,7 @@ export async function submit(deps: SubmitDeps, order: Order): Promise<Submission
   const { accountId } = admission;
 
   if (admission.kind === 'joined') {
-    if (order.async) await answers.keep(admission.callId);
+    if (order.async) await keepJoined(answers, admission);
     return {
       kind: 'joined',
       accountId,
@@ -162,6 +168,17 @@ export async function enqueueAgain(
 export function canBeMadeAgain({ acceptedAt, deadlineAt, pool }: Call, now: number): boolean {
   const polled = deadlineAt - acceptedAt > POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS;
   return polled || now - acceptedAt < DEDUPLICATION_SECONDS * 1000;
+}
+
+/** Keeps the answer of a joined call for a caller who polls; one that is shared does not live as long, so it is copied. */
+async function keepJoined(
+  answers: AnswerStore,
+  { callId, answer: ref }: Extract<Admission, { kind: 'joined' }>,
+): Promise<void> {
+  await answers.keep(callId);
+  if (ref === null || ref === OWN_ANSWER) return;
+  const answer = await answers.load(callId, ref);
+  if (answer) await answers.putOwn(callId, answer);
 }
 
 /** Adds the job of a call to its queue; a job that is there already stays as it is. */

@@ -32,14 +32,20 @@ export async function findCall(database: Database, accountId: number, callId: st
   return rows[0] ? toCall(rows[0]) : null;
 }
 
-/** Whether the account of this key still waits for the same call. */
-export async function hasOpenCall(database: Database, keyHash: Buffer, chargeId: string): Promise<boolean> {
+/** Whether the account of this key waits for the same call, or was answered it since it asked at `acceptedAfter`. */
+export async function hasJoinableCall(
+  database: Database,
+  keyHash: Buffer,
+  chargeId: string,
+  acceptedAfter: number,
+): Promise<boolean> {
   const { rowCount } = await database.query({
-    name: 'open-call',
+    name: 'joinable-call',
     text: `select 1 from api_keys k
-      join calls c on c.claim_key = souk_claim_key(k.account_id, $2) and c.state = 'reserved'
-      where k.hash = $1`,
-    values: [keyHash, Buffer.from(chargeId, 'hex')],
+      join calls c on c.claim_key = souk_claim_key(k.account_id, $2)
+        and (c.state = 'reserved' or (c.state = 'settled' and c.accepted_at > $3))
+      where k.hash = $1 limit 1`,
+    values: [keyHash, Buffer.from(chargeId, 'hex'), new Date(acceptedAfter)],
   });
   return rowCount !== 0;
 }

@@ -92,7 +92,9 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
         newest?.meta.version === version
           ? newest
           : await findAt(keys.replacedAnswer(presentationId, version));
-      return complete(shared, found);
+      const answer = await complete(shared, found);
+      // A shared answer that was lost may have been made again, or copied, for this call alone.
+      return answer ?? complete(keys.callAnswer(callId), await findAt(keys.callAnswer(callId)));
     },
 
     async loadSharedBody(presentationId, meta) {

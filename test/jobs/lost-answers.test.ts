@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { knowsEveryProduct } from '../support/answers.ts';
+import type { Client } from '../support/client.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+import { unitsUsed } from '../support/units.ts';
+import { loseRedis } from '../support/workers.ts';
+
+let souk: Souk;
+let client: Client;
+beforeAll(async () => {
+  souk = await openSouk();
+  souk.upstream.on('product', knowsEveryProduct);
+});
+afterAll(() => souk.close());
+beforeEach(async () => {
+  client = await souk.client();
+  souk.upstream.calls.length = 0;
+});
+
+const productOf = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
+const loseAnswers = () => loseRedis(souk, `${souk.redisNamespace}:answer:*`);
+const loseCaches = async () => {
+  await loseAnswers();
+  await loseRedis(souk, `${souk.redisNamespace}:source:*`);
+};
+
+test('a paid answer that Redis has lost is made again for nothing', async () => {
+  const first = await client.get(productOf('B0ANSWER01'));
+  await loseCaches();
+  const again = await client.get(productOf('B0ANSWER01'));
+  expect(again.status).toBe(200);
+  expect(again.headers).toMatchObject({ 'x-units-consumed': '0', 'x-deduplicated': 'true' });
+  expect(again.json).toEqual(first.json);
+  expect(souk.upstream.calls).toHaveLength(2);
+  expect(await unitsUsed(client)).toBe(1);
+});
+
+test('an answer that came from the cache and was lost is made again once, not for every call that joins', async () => {
+  await (await souk.client()).get(productOf('B0ANSWER02'));
+  const cached = await client.get(productOf('B0ANSWER02'));
+  expect(cached.headers).toMatchObject({ 'x-cache': 'HIT', 'x-units-consumed': '1' });
+  await loseCaches();
+  const again = await client.get(productOf('B0ANSWER02'));
+  expect(again.json.data.products).toEqual(cached.json.data.products);
+  await loseRedis(souk, `${souk.redisNamespace}:source:*`);
+  const third = await client.get(productOf('B0ANSWER02'));
+  expect(third.headers).toMatchObject({ 'x-units-consumed': '0', 'x-deduplicated': 'true' });
+  expect(third.body).toEqual(again.body);
+  expect(souk.upstream.calls).toHaveLength(2);
+  expect(await unitsUsed(client)).toBe(1);
+});
+
+test('the result of a job that was lost is made again for whoever polls', async () => {
+  const { headers } = await client.get(`${productOf('B0ANSWER03')}&async=1`);
+  const result = `${headers.location}/result`;
+  await client.get(`${headers.location}?wait=30`);
+  const first = await client.get(result);
+  await loseCaches();
+  souk.clock.advance(20 * 60_000);
+  expect((await client.get(result)).status).toBe(202);
+  await expect.poll(async () => (await client.get(result)).status).toBe(200);
+  const again = await client.get(result);
+  expect(again.json.data.products).toEqual(first.json.data.products);
+  expect(await unitsUsed(client)).toBe(1);
+});
+
+test('an asynchronous call that joins a cached one keeps its result when the cache is over', async () => {
+  await (await souk.client()).get(productOf('B0ANSWER04'));
+  const cached = await client.get(productOf('B0ANSWER04'));
+  const { headers } = await client.get(`${productOf('B0ANSWER04')}&async=1`);
+  expect(headers['x-deduplicated']).toBe('true');
+  // Only what is shared goes: the keys that do not belong to this call.
+  const shared = `${souk.redisNamespace}:answer:{????????????????????????????????}*`;
+  expect(await loseRedis(souk, shared)).toBeGreaterThan(0);
+  const result = await client.get(`${headers.location}/result`);
+  expect(result.status).toBe(200);
+  expect(result.body).toEqual(cached.body);
+});
+
+test('a lost answer that cannot be made again is an error, and the call stays paid', async () => {
+  await client.get(productOf('B0ANSWER05'));
+  await loseCaches();
+  souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
+  const again = await client.get(productOf('B0ANSWER05'));
+  souk.upstream.on('product', knowsEveryProduct);
+  expect(again.status).toBe(502);
+  expect(again.headers['x-units-consumed']).toBe('0');
+  expect(await unitsUsed(client)).toBe(1);
+  const third = await client.get(productOf('B0ANSWER05'));
+  expect(third.status).toBe(200);
+  expect(third.headers['x-units-consumed']).toBe('0');
+});

@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { knowsEveryProduct } from '../support/answers.ts';
+import type { Client } from '../support/client.ts';
+import { gate } from '../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+import { unitsUsed } from '../support/units.ts';
+import { loseRedis, openCalls, stopWorkers } from '../support/workers.ts';
+
+let souk: Souk;
+let client: Client;
+beforeEach(async () => {
+  souk = await openSouk();
+  souk.upstream.on('product', knowsEveryProduct);
+  client = await souk.client();
+});
+afterEach(() => souk.close());
+
+const PATH = '/api/market/product?domain=1&asins=B0LOST0001,B0LOST0002';
+
+/** Accepts a job that no worker takes: the last one has left, and the gateway does not know it yet. */
+async function acceptedJob(): Promise<string> {
+  await stopWorkers(souk);
+  const { status, headers } = await client.get(`${PATH}&async=1`);
+  expect(status).toBe(202);
+  return headers.location ?? '';
+}
+
+test('a job that Redis has lost is put back and done, charged once', async () => {
+  const job = await acceptedJob();
+  expect(await loseRedis(souk)).toBeGreaterThan(0);
+  const worker = await souk.addWorker();
+  souk.clock.advance(10_001);
+  await worker.reconcile();
+  const reply = await client.get(`${job}?wait=30`);
+  expect(reply.json.data).toMatchObject({ state: 'done', unitsCharged: 2 });
+  expect((await client.get(`${job}/result`)).json.data.count).toBe(2);
+  expect(souk.upstream.callsTo('product')).toHaveLength(1);
+  expect(await unitsUsed(client)).toBe(2);
+});
+
+test('a job that was lost while it ran is done again, and charged once whichever of the two ends first', async () => {
+  const { reached, open } = gate();
+  souk.upstream.on('product', async (...call) => {
+    await reached;
+    return knowsEveryProduct(...call);
+  });
+  const { headers } = await client.get(`${PATH}&async=1`);
+  await expect.poll(() => souk.upstream.callsTo('product')).toHaveLength(1);
+  await loseRedis(souk);
+  const worker = await souk.addWorker();
+  souk.clock.advance(10_001);
+  await worker.reconcile();
+  await expect.poll(() => souk.upstream.callsTo('product')).toHaveLength(2);
+  open();
+  const reply = await client.get(`${headers.location}?wait=30`);
+  expect(reply.json.data).toMatchObject({ state: 'done', unitsCharged: 2 });
+  expect(await unitsUsed(client)).toBe(2);
+});
+
+test('a job that is still queued stays one job, however often it is looked for', async () => {
+  await acceptedJob();
+  const idle = await souk.addWorker(['trends']);
+  souk.clock.advance(10_001);
+  await idle.reconcile();
+  await idle.reconcile();
+  await souk.addWorker(['market']);
+  await expect.poll(() => openCalls(souk)).toBe(0);
+  expect(souk.upstream.callsTo('product')).toHaveLength(1);
+});
+
+test('a call that nobody has finished by its deadline is released, its units are given back, and whoever waits is told', async () => {
+  const job = await acceptedJob();
+  const idle = await souk.addWorker(['trends']);
+  await loseRedis(souk);
+  expect(await unitsUsed(client)).toBe(2);
+  const { deadlineAt } = (await client.get(job)).json.data;
+  souk.clock.advance(Date.parse(deadlineAt) - souk.clock.now() + 15_000);
+  await idle.reconcile();
+  expect((await client.get(job)).json.data.state).toBe('queued');
+  const poll = client.get(`${job}?wait=60`);
+  souk.clock.advance(1);
+  await idle.reconcile();
+  expect((await poll).json.data).toMatchObject({
+    state: 'failed',
+    unitsCharged: 0,
+    error: { code: 'UPSTREAM_TIMEOUT' },
+  });
+  expect((await client.get(`${job}/result`)).status).toBe(504);
+  expect(await unitsUsed(client)).toBe(0);
+});
+
+test('calls are released once, however many processes reconcile at the same time', async () => {
+  await acceptedJob();
+  const idle = [await souk.addWorker(['trends']), await souk.addWorker(['trends'])];
+  souk.clock.advance(3_600_000);
+  await Promise.all([...idle, ...idle].map((worker) => worker.reconcile()));
+  const { rows } = await souk.database.query("select units from ledger where kind = 'release'");
+  expect(rows).toEqual([{ units: 2 }]);
+  expect(await unitsUsed(client)).toBe(0);
+});
+
+test('the account may ask again as soon as its lost call was released', async () => {
+  await acceptedJob();
+  const worker = await souk.addWorker(['trends']);
+  await loseRedis(souk);
+  souk.clock.advance(3_600_000);
+  await worker.reconcile();
+  await souk.addWorker(['market', 'trends']);
+  const reply = await client.get(PATH);
+  expect(reply.status).toBe(200);
+  expect(reply.headers['x-units-consumed']).toBe('2');
+});
