@@ -18,7 +18,7 @@ export interface AsinFacts {
   leaf: number;
   seller: number;
   /** The ASIN of the family's parent, and of its members; null for those who stand alone. */
-  family: { parent: string; members: string[] } | null;
+  family: { parent: string; readonly members: string[] } | null;
   /** What members of a family have in common is drawn from this. */
   familySeed: string;
 }
@@ -39,15 +39,18 @@ export function factsOf(asin: string): AsinFacts {
   const size = key.startsWith('B0') ? (FAMILY_SIZES[hash('family', key) % FAMILY_SIZES.length] ?? 1) : 1;
   const run = isParent ? pair(asin, 8) : Math.floor(pair(asin, 8) / size);
   if (size === 1) return { ...base, kind: isParent ? 'gone' : 'product', family: null, familySeed: asin };
-  const parent = `BP${key.slice(2)}${base36(run)}`;
-  const members = Array.from({ length: size }, (_, i) => run * size + i)
-    .filter((position) => position < PAIR)
-    .map((position) => key + base36(position));
-  if (members.length === 0) return { ...base, kind: 'gone', family: null, familySeed: asin };
+  const first = run * size;
+  if (first >= PAIR) return { ...base, kind: 'gone', family: null, familySeed: asin };
   return {
     ...base,
     kind: isParent ? 'parent' : 'product',
-    family: { parent, members },
+    family: {
+      parent: `BP${key.slice(2)}${base36(run)}`,
+      // Families may be large, and are rarely looked at.
+      get members() {
+        return Array.from({ length: Math.min(size, PAIR - first) }, (_, i) => key + base36(first + i));
+      },
+    },
     familySeed: `${key}/${run}`,
   };
 }

@@ -81,10 +81,11 @@ export function categoryRank(rootRank: number, depth: number): number {
 
 /** Points [time, value, ...] where the value changes, from the first sight of the product until now. */
 export function pointsOf(series: DemoSeries, facts: AsinFacts, index: number, nowMinutes: number): number[] {
+  const begin = trackingSince(facts);
   const points: number[] = [];
   let last = '';
-  for (let step = Math.floor(trackingSince(facts) / series.stepMinutes); ; step += 1) {
-    const time = Math.max(trackingSince(facts), timeOf(series, facts, index, step));
+  for (let step = stepAt(series, facts, index, begin); ; step += 1) {
+    const time = Math.max(begin, timeOf(series, facts, index, step));
     if (time > nowMinutes) return points;
     const value = series.valueAt(step);
     if (value.join() !== last) points.push(time, ...value);
@@ -94,10 +95,16 @@ export function pointsOf(series: DemoSeries, facts: AsinFacts, index: number, no
 
 /** The value at a moment; price and shipping in one. */
 export function valueAt(series: DemoSeries, facts: AsinFacts, index: number, minutes: number): number {
-  const step = Math.floor(minutes / series.stepMinutes);
-  const inForce = timeOf(series, facts, index, step) <= minutes ? step : step - 1;
-  const [price, shipping = 0] = series.valueAt(inForce);
-  return price < 0 ? -1 : price + shipping;
+  return worthAt(series, stepAt(series, facts, index, minutes));
+}
+
+/** The value before the one in force at a moment: -1 for none. */
+export function valueBefore(series: DemoSeries, facts: AsinFacts, index: number, minutes: number): number {
+  const present = stepAt(series, facts, index, minutes);
+  for (let step = present - 1; step >= stepAt(series, facts, index, trackingSince(facts)); step -= 1) {
+    if (worthAt(series, step) !== worthAt(series, present)) return worthAt(series, step);
+  }
+  return -1;
 }
 
 /** The mean over a span weighted by time; stretches without a value do not count. -1 where there is none. */
@@ -110,33 +117,43 @@ export function meanOver(
   const from = Math.max(span.from, trackingSince(facts));
   let sum = 0;
   let minutes = 0;
-  for (let step = Math.floor(from / series.stepMinutes) - 1; ; step += 1) {
+  for (let step = stepAt(series, facts, index, from); ; step += 1) {
     const start = Math.max(from, timeOf(series, facts, index, step));
-    if (start >= span.to) break;
+    if (start >= span.to) return minutes === 0 ? -1 : Math.round(sum / minutes);
+    const value = worthAt(series, step);
+    if (value < 0) continue;
     const end = Math.min(span.to, timeOf(series, facts, index, step + 1));
-    const [price, shipping = 0] = series.valueAt(step);
-    if (end <= start || price < 0) continue;
-    sum += (price + shipping) * (end - start);
+    sum += value * (end - start);
     minutes += end - start;
   }
-  return minutes === 0 ? -1 : Math.round(sum / minutes);
 }
 
 /** Whether the value at a moment has never been undercut. */
 export function isLowestEver(series: DemoSeries, facts: AsinFacts, index: number, minutes: number): boolean {
-  const present = valueAt(series, facts, index, minutes);
+  const last = stepAt(series, facts, index, minutes);
+  const present = worthAt(series, last);
   if (present < 0) return false;
-  const last = Math.floor(minutes / series.stepMinutes);
-  for (let step = Math.floor(trackingSince(facts) / series.stepMinutes); step < last; step += 1) {
-    const [price, shipping = 0] = series.valueAt(step);
-    if (price >= 0 && price + shipping < present) return false;
+  for (let step = stepAt(series, facts, index, trackingSince(facts)); step < last; step += 1) {
+    const value = worthAt(series, step);
+    if (value >= 0 && value < present) return false;
   }
   return true;
 }
 
-/** When a step begins: not all series at the same minute. */
+function worthAt(series: DemoSeries, step: number): number {
+  const [price, shipping = 0] = series.valueAt(step);
+  return price < 0 ? -1 : price + shipping;
+}
+
+/** The step in force at a moment. */
+function stepAt(series: DemoSeries, facts: AsinFacts, index: number, minutes: number): number {
+  const step = Math.floor(minutes / series.stepMinutes);
+  return timeOf(series, facts, index, step) <= minutes ? step : step - 1;
+}
+
+/** When a step begins: each series at a moment of its own, so that something changes every minute. */
 function timeOf({ stepMinutes }: DemoSeries, { asin }: AsinFacts, index: number, step: number): number {
-  return step * stepMinutes + (hash('minute', asin, index, step) % Math.min(stepMinutes, DAY));
+  return step * stepMinutes + (hash('minute', asin, index) % stepMinutes);
 }
 
 function rankAt(baseRank: number, seed: string, day: number): number {

@@ -1,7 +1,7 @@
 import { type AsinFacts, factsOf } from './asins.ts';
 import { nounOfLeaf, pathOfLeaf } from './categories.ts';
 import { hash, pick } from './random.ts';
-import { isLowestEver, meanOver, seriesOf, valueAt } from './series.ts';
+import { type DemoSeries, isLowestEver, meanOver, seriesOf, valueAt, valueBefore } from './series.ts';
 
 const DAY = 1440;
 
@@ -18,6 +18,8 @@ export interface ProductSketch {
   categoryIds: number[];
   /** The value of a csv series at a moment, -1 for none. */
   current(index: number, atMinutes: number): number;
+  /** The value it had before. */
+  previous(index: number, atMinutes: number): number;
   /** Its mean over the days before. */
   average(index: number, days: number, atMinutes: number): number;
   /** Whether it has never been lower. */
@@ -55,7 +57,12 @@ const SIZES = ['Small', 'Medium', 'Large', 'X-Large', '2 Pack', '3 Pack', '6 Pac
 
 export function sketch(asin: string, domain: number): ProductSketch {
   const facts = factsOf(asin);
-  const series = seriesOf(facts, domain);
+  // Most lists need no series of most products.
+  let all: Map<number, DemoSeries> | undefined;
+  const seriesAt = (index: number) => {
+    all ??= seriesOf(facts, domain);
+    return all.get(index);
+  };
   const brand = pick(BRANDS, 'brand', facts.familySeed);
   const color = pick(COLORS, 'color', asin);
   const size = pick(SIZES, 'size', asin);
@@ -71,16 +78,20 @@ export function sketch(asin: string, domain: number): ProductSketch {
     imageName: `${hash('image', asin).toString(36).toUpperCase().padStart(7, '0')}L.jpg`,
     categoryIds: pathOfLeaf(facts.leaf).map(({ catId }) => catId),
     current: (index, atMinutes) => {
-      const found = series.get(index);
+      const found = seriesAt(index);
       return found ? valueAt(found, facts, index, atMinutes) : -1;
     },
+    previous: (index, atMinutes) => {
+      const found = seriesAt(index);
+      return found ? valueBefore(found, facts, index, atMinutes) : -1;
+    },
     average: (index, days, atMinutes) => {
-      const found = series.get(index);
+      const found = seriesAt(index);
       const span = { from: atMinutes - days * DAY, to: atMinutes };
       return found ? meanOver(found, facts, index, span) : -1;
     },
     isLowest: (index, atMinutes) => {
-      const found = series.get(index);
+      const found = seriesAt(index);
       return found ? isLowestEver(found, facts, index, atMinutes) : false;
     },
   };

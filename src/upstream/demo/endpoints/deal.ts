@@ -68,7 +68,7 @@ interface Candidate {
   product: ProductSketch;
   now: number;
   drop: number;
-  /** The drop since yesterday. */
+  /** The last change. */
   lastDrop: number;
   percent: number;
   rank: number;
@@ -89,7 +89,7 @@ function candidate(
     product,
     now,
     drop,
-    lastDrop: difference(product.current(priceType, nowMinutes - DAY), now),
+    lastDrop: difference(product.previous(priceType, nowMinutes), now),
     percent: before > 0 ? (100 * drop) / before : 0,
     rank: product.current(3, nowMinutes),
   };
@@ -187,7 +187,7 @@ function dealRecord(product: ProductSketch, now: number): Record<string, unknown
     image: [...Buffer.from(imageName, 'latin1')],
     current,
     currentSince: row((index) => ((current[index] ?? -1) > 0 ? now - DAY : -1)),
-    deltaLast: drops(before[0] ?? []),
+    deltaLast: drops(row((index) => product.previous(index, now))),
     delta: before.map(drops),
     deltaPercent: before.map((from) =>
       drops(from).map((drop, i) => ((from[i] ?? 0) > 0 ? Math.round((100 * drop) / (from[i] ?? 1)) : 0)),

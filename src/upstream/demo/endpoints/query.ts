@@ -5,7 +5,7 @@ import { sellerAt } from '../catalog/sellers.ts';
 import { type ProductSketch, sketch } from '../catalog/sketch.ts';
 import { domainOf, type Endpoint, invalidParameter, isOn, outOfRange, selectionOf } from '../protocol.ts';
 
-const ASINS_A_LEAF = 100;
+const ASINS_A_LEAF = 40;
 
 /** Metrics and series by the names the finder has for them. */
 const SERIES: Record<string, number> = {
