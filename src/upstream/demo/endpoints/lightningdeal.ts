@@ -49,7 +49,7 @@ function dealOf(asin: string, domain: number, now: number) {
   const endTime = startTime + HOUR * (4 + (hash('length', asin) % 9));
   const price = Math.max(product.current(1, now), 100);
   const percentOff = 10 + (hash('off', asin) % 50);
-  const claimed = hash('claimed', asin) % 101;
+  const claimed = Math.min(100, hash('claimed', asin) % 130);
   const dealState = stateOf(asin, now, startTime, endTime, claimed);
   return {
     domainId: domain,
