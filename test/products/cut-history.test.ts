@@ -66,13 +66,18 @@ describe('a product cut to a window', () => {
     const offers = [
       { sellerId: 'ended', lastSeen: 249 },
       { sellerId: 'live', lastSeen: 600, offerCSV: [100, 9, 0, 240, 8, 1, 440, 7, 0, 500, 6, 0] },
-      { sellerId: 'past', lastSeen: 250, stockCSV: [100, 3, 255, 2], couponHistory: [240, -5, 600, 0] },
+      {
+        sellerId: 'past',
+        lastSeen: 250,
+        stockCSV: [100, 3, 200, 4, 255, 2],
+        couponHistory: [240, -5, 600, 0],
+      },
       { sellerId: 'undated', primeExclCSV: [10, 1, 249, 2, 300, 3] },
     ];
     const cut = cutHistory({ asin: ASIN, offers, liveOffersOrder: [3, 1] }, window);
     expect(cut.offers).toEqual([
       { sellerId: 'live', lastSeen: 600, offerCSV: [240, 8, 1, 440, 7, 0] },
-      { sellerId: 'past', lastSeen: 250, stockCSV: [100, 3, 255, 2], couponHistory: [240, -5] },
+      { sellerId: 'past', lastSeen: 250, stockCSV: [200, 4, 255, 2], couponHistory: [240, -5] },
       { sellerId: 'undated', primeExclCSV: [249, 2, 300, 3] },
     ]);
     expect(cut.liveOffersOrder).toEqual([2, 0]);

@@ -96,6 +96,7 @@ const DEALS: LightningDeal[] = [
   { asin: 'B000000009', dealState: 'CANCELLED', startTime: future },
   { asin: 'B000000010', dealState: 'UPCOMING' },
   { asin: 'B000000011' },
+  { asin: 'B000000012', dealState: 'WAITLIST', startTime: future },
 ];
 
 function answer(sent: object, deals: LightningDeal[] | undefined = DEALS): Record<string, unknown> {
@@ -109,13 +110,18 @@ function shown(sent: object): number[] {
 }
 
 describe('the answer for lightning deals', () => {
-  test('is the whole list, untouched and in order, without a filter', () => {
-    expect(answer({})).toEqual({ country: 'uk', domainId: 2, lightningDeals: DEALS });
+  test('is the whole list in order, each deal untouched but for a state that has another name here', () => {
+    const renamed: Record<number, string> = { 2: 'UPCOMING', 4: 'SUSPENDED', 8: 'UPCOMING', 9: 'CANCELED' };
+    const expected = DEALS.map((deal, i) => {
+      const dealState = renamed[i + 1];
+      return dealState ? { ...deal, dealState } : deal;
+    });
+    expect(answer({})).toEqual({ country: 'uk', domainId: 2, lightningDeals: expected });
   });
 
   test.each([
     ['AVAILABLE', [1]],
-    ['UPCOMING', [2, 8, 10]],
+    ['UPCOMING', [2, 8, 10, 12]],
     ['WAITLIST', [3]],
     ['SUSPENDED', [4]],
     ['CANCELED', [9]],

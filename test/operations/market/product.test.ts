@@ -54,7 +54,8 @@ describe('parameters of a product look-up', () => {
       '9'.repeat(17),
       1e300,
     ];
-    for (const value of bad) expect(faults({ [name]: value }), String(value)).toEqual({ [name]: problem });
+    for (const value of bad)
+      expect(faults({ [name]: value }), JSON.stringify(value)).toEqual({ [name]: problem });
   });
 
   test.each(['history', 'rating', 'buybox', 'stock'] as const)('%s takes 0, 1, true and false', (name) => {

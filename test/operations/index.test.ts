@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { POOL_NAMES } from '../../jobs/pools.ts';
+import type { LocalOperation, QueuedOperation } from '../../src/operations/define.ts';
+import { LOCAL, QUEUED, queuedOperation } from '../../src/operations/index.ts';
+import { HANDLERS } from '../../workers/handlers/index.ts';
+
+const queued = QUEUED as readonly unknown[] as readonly QueuedOperation[];
+const all = [...queued, ...(LOCAL as readonly unknown[] as readonly LocalOperation[])];
+const addresses = all.flatMap(({ routes }) => routes.map(({ method, path }) => `${method} ${path}`));
+
+test('no two operations share a name', () => {
+  const names = all.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test('no two routes share method and path', () => {
+  expect(new Set(addresses).size).toBe(addresses.length);
+});
+
+test('every path lies below /api/, in lower case', () => {
+  for (const address of addresses) expect(address).toMatch(/^(GET|POST) \/api\/[a-z/:-]+$/);
+});
+
+test.each([
+  'GET /api/market/product',
+  'POST /api/market/product',
+  'GET /api/market/lightningdeal',
+  'GET /api/market/graphimage',
+  'GET /api/market/charturl',
+  'GET /api/retail/imageurl',
+  'GET /api/quota',
+  'GET /api/token',
+])('%s is there', (address) => {
+  expect(addresses).toContain(address);
+});
+
+test('an alias belongs to the operation it is an alias of', () => {
+  const quota = all.find(({ routes }) => routes.some(({ path }) => path === '/api/quota'));
+  expect(quota?.routes.map(({ path }) => path)).toEqual(['/api/quota', '/api/token']);
+  expect(quota?.kind).toBe('local');
+});
+
+test('every queued operation has a handler, and every handler an operation', () => {
+  expect(Object.keys(HANDLERS).sort()).toEqual(queued.map(({ name }) => name).sort());
+  for (const handler of Object.values(HANDLERS)) expect(handler).toBeTypeOf('function');
+});
+
+test('a queued operation is found by its name', () => {
+  for (const operation of queued) expect(queuedOperation(operation.name)).toBe(operation);
+  expect(queuedOperation('account.quota')).toBeUndefined();
+  expect(queuedOperation('constructor')).toBeUndefined();
+});
+
+test('every operation says in a sentence what it does', () => {
+  for (const { summary } of all) expect(summary).toMatch(/^[A-Z].+\.$/);
+});
+
+test('every contract names a pool there is, a price of whole units and a source for an ordinary input', () => {
+  const inputs: Record<string, unknown> = {
+    'market.product': { domain: '1', asins: 'B0AA11BB22,B0CC11BB22' },
+    'market.lightningdeal': { domain: '1' },
+    'market.graphimage': { domain: '1', asin: 'B0AA11BB22' },
+  };
+  expect(Object.keys(inputs).sort()).toEqual(queued.map(({ name }) => name).sort());
+  for (const operation of queued) {
+    const input = operation.params.parse(inputs[operation.name]);
+    expect(POOL_NAMES).toContain(operation.queue(input));
+    expect(operation.price.quote(input)).toBeGreaterThanOrEqual(1);
+    expect(Number.isInteger(operation.price.quote(input))).toBe(true);
+    const identities = operation.source(input).map(({ identity }) => identity);
+    expect(identities.length).toBeGreaterThan(0);
+    expect(new Set(identities).size).toBe(identities.length);
+  }
+});
