@@ -65,6 +65,8 @@ export async function openGateway(
     app,
     sampleBacklog: backlog.sample,
     async close() {
+      // A connection that is answered only now must not be kept alive: closing would wait for its client to leave.
+      app.server.keepAliveTimeout = 1;
       // Requests under way are answered first: those that wait for jobs with a 202.
       await completions.close();
       await app.close();
