@@ -54,12 +54,14 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
     type: 'json',
     present(found, { domain, asin, state, type }, { now }) {
       const nowMinutes = toKeepaMinutes(now);
-      const deals = (found.get('') ?? []).filter(
-        (deal) =>
-          (asin === undefined || deal.asin === asin) &&
-          (state === undefined || stateOf(deal, nowMinutes) === state) &&
-          (type === undefined || isOfType(deal, type)),
-      );
+      const deals = (found.get('') ?? [])
+        .map((deal) => inOurWords(deal, nowMinutes))
+        .filter(
+          (deal) =>
+            (asin === undefined || deal.asin === asin) &&
+            (state === undefined || deal.dealState === state) &&
+            (type === undefined || isOfType(deal, type)),
+        );
       return { data: { country: SITES[domain], domainId: domain, lightningDeals: deals } };
     },
   },
@@ -68,11 +70,16 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
 /** Upstream's states that have another name in our interface. */
 const OUR_NAMES: Record<string, DealState> = { SUPPRESSED: 'SUSPENDED', CANCELLED: 'CANCELED' };
 
-/** The state to filter by. Upstream seldom says UPCOMING; a deal that has not begun and was not called off is that. */
-function stateOf(deal: LightningDeal, nowMinutes: number): string | undefined {
+/**
+ * The deal with its state as our interface calls it, so that what a filter finds also says so. Upstream seldom says
+ * UPCOMING; a deal that has not begun and was not called off is that. WAITLISTFULL has no name of ours and stays.
+ */
+function inOurWords(deal: LightningDeal, nowMinutes: number): LightningDeal {
   const said = deal.dealState && (OUR_NAMES[deal.dealState] ?? deal.dealState);
   const notBegun = deal.startTime !== undefined && deal.startTime > nowMinutes;
-  return notBegun && (said === 'AVAILABLE' || said === 'WAITLIST' || said === undefined) ? 'UPCOMING' : said;
+  const dealState =
+    notBegun && (said === 'AVAILABLE' || said === 'WAITLIST' || said === undefined) ? 'UPCOMING' : said;
+  return dealState === undefined || dealState === deal.dealState ? deal : { ...deal, dealState };
 }
 
 /** Deals name no type in the present interface; older and newer lists do, under one of these names. */

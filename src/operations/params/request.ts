@@ -44,8 +44,17 @@ export class Fault {
 
 /** A customer's value, short enough to be repeated in a message. */
 export function quoted(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+  const text = typeof value === 'string' ? value : written(value);
   return `"${text.length > 40 ? `${text.slice(0, 40)}...` : text}"`;
+}
+
+function written(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    // Lists within lists, thousands deep: they fit into a body, but not onto the stack.
+    return Array.isArray(value) ? '[...]' : '{...}';
+  }
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

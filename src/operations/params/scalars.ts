@@ -19,10 +19,17 @@ export function oneOf<const Words extends readonly [string, ...string[]]>(words:
   return z.preprocess(trimmed, z.enum(words, problem(`must be one of ${words.join(', ')}`)));
 }
 
-/** A text of at least one character. */
+/** A text of at least one character, of which none is a control character or half of one: a database takes no such text. */
 export function text(options: { maxLength: number }) {
   const message = `must be a text of 1 to ${options.maxLength} characters`;
-  return z.preprocess(trimmed, z.string(problem(message)).min(1, message).max(options.maxLength, message));
+  return z.preprocess(
+    trimmed,
+    z
+      .string(problem(message))
+      .min(1, message)
+      .max(options.maxLength, message)
+      .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must not hold control characters'),
+  );
 }
 
 /** The message of a fault; a value that was not sent is "required", one that was sent twice says so. */
