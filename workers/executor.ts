@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Redis } from 'ioredis';
 import { encodeJobEnded, type JobEnded } from '../jobs/job-ended.ts';
 import { type Payload, payloadSchema } from '../jobs/payload.ts';
@@ -66,7 +67,7 @@ export function createExecutor(deps: ExecutorDeps): (attempt: Attempt) => Promis
       if (signal.aborted) throw error;
       result = publicError(error, jobLog);
     } finally {
-      deadline.clear();
+      deadline.end();
     }
 
     const failed = result instanceof SoukError;
@@ -210,12 +211,15 @@ function publicError(error: unknown, log: Logger): SoukError {
 interface Deadline {
   signal: AbortSignal;
   deadlineAt: number;
-  clear(): void;
+  /** Stops the clock, and whatever of the call is still under way. */
+  end(): void;
 }
 
 /** A signal that aborts at a time of our clock, or with another signal. */
 function deadlineSignal(clock: Clock, deadlineAt: number, other: AbortSignal): Deadline {
   const controller = new AbortController();
+  // Each source of a large batch listens for itself.
+  setMaxListeners(0, controller.signal);
   const abort = (reason: unknown) =>
     controller.abort(reason instanceof Error ? reason : new Error(String(reason)));
   const onOther = () => abort(other.reason);
@@ -227,9 +231,11 @@ function deadlineSignal(clock: Clock, deadlineAt: number, other: AbortSignal): D
   return {
     signal: controller.signal,
     deadlineAt,
-    clear() {
+    end() {
       cancel();
       other.removeEventListener('abort', onOther);
+      // A call that failed may have left other requests under way, which nothing else would ever end.
+      abort(new Error('the call has ended'));
     },
   };
 }

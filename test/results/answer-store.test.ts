@@ -1,0 +1,153 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, expect, inject, test } from 'vitest';
+import { redisKeys } from '../../src/redis-keys.ts';
+import { INLINE_LIMIT_BYTES, newVersion } from '../../src/results/answer.ts';
+import {
+  type Answer,
+  createAnswerStore,
+  OWN_ANSWER,
+  POLL_LIFETIME_MS,
+  sharedAnswerRef,
+} from '../../src/results/answer-store.ts';
+
+const redis = new Redis(inject('redisUrl'));
+const keys = redisKeys(`test-${randomUUID()}`);
+const store = createAnswerStore(redis, keys);
+/** Another process: it shares Redis, and nothing else. */
+const other = redis.duplicate();
+const elsewhere = createAnswerStore(other, keys);
+afterAll(() => {
+  redis.disconnect();
+  other.disconnect();
+});
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const NOW = Date.parse('2026-03-04T10:00:00Z');
+
+function answerOf(text: string | Buffer, fetchedAt = NOW): Answer {
+  const body = Buffer.from(text);
+  const meta = {
+    version: newVersion(fetchedAt),
+    contentType: 'application/json; charset=utf-8',
+    encoding: 'identity' as const,
+    size: body.length,
+    fetchedAt,
+    fromCache: false,
+    units: 3,
+  };
+  return { meta, body };
+}
+
+const newId = () => randomBytes(16).toString('hex');
+const large = (fill: string) => Buffer.alloc(INLINE_LIMIT_BYTES + 1, fill);
+
+test('an answer is found again as it was stored, with all that is known of it', async () => {
+  const [id, answer] = [newId(), answerOf('{"a":1}')];
+  await store.putShared(id, answer, HOUR_MS);
+  expect(await elsewhere.findShared(id)).toEqual(answer);
+  expect(await elsewhere.load(randomUUID(), sharedAnswerRef(id, answer.meta.version))).toEqual(answer);
+});
+
+test('what nobody has stored is not there', async () => {
+  expect(await store.findShared(newId())).toBeNull();
+  expect(await store.load(randomUUID(), OWN_ANSWER)).toBeNull();
+  expect(await store.load(randomUUID(), sharedAnswerRef(newId(), newVersion(NOW)))).toBeNull();
+});
+
+test('an answer that was replaced stays readable for those who were given it', async () => {
+  const id = newId();
+  const [older, newer] = [answerOf('older', NOW), answerOf('newer', NOW + 1)];
+  await store.putShared(id, older, HOUR_MS);
+  await store.putShared(id, newer, HOUR_MS);
+  expect((await store.findShared(id))?.body?.toString()).toBe('newer');
+  const joined = await store.load(randomUUID(), sharedAnswerRef(id, older.meta.version));
+  expect(joined?.body.toString()).toBe('older');
+  // For longer than anybody can join.
+  expect(await redis.pttl(keys.replacedAnswer(id, older.meta.version))).toBeGreaterThan(5 * MINUTE_MS);
+});
+
+test('a newer answer is never replaced by an older one', async () => {
+  const id = newId();
+  await store.putShared(id, answerOf('newer', NOW + 1), HOUR_MS);
+  await store.putShared(id, answerOf('older', NOW), HOUR_MS);
+  expect((await store.findShared(id))?.body?.toString()).toBe('newer');
+});
+
+test('of answers stored by several processes at once the one with the freshest data stays', async () => {
+  const id = newId();
+  const answers = Array.from({ length: 20 }, (_, i) => answerOf(`fetched ${i}`, NOW + ((i * 7) % 20)));
+  await Promise.all(answers.map((answer, i) => (i % 2 ? store : elsewhere).putShared(id, answer, HOUR_MS)));
+  expect((await store.findShared(id))?.meta.fetchedAt).toBe(NOW + 19);
+});
+
+test('a large body is kept apart, so that looking an answer up does not carry it', async () => {
+  const [id, answer] = [newId(), answerOf(large('x'))];
+  await store.putShared(id, answer, HOUR_MS);
+  const found = await elsewhere.findShared(id);
+  expect(found).toEqual({ meta: answer.meta, body: null });
+  expect(await redis.strlen(keys.sharedAnswer(id))).toBeLessThan(1_000);
+  expect((await elsewhere.loadSharedBody(id, answer.meta))?.equals(answer.body)).toBe(true);
+  const joined = await elsewhere.load(randomUUID(), sharedAnswerRef(id, answer.meta.version));
+  expect(joined?.body.equals(answer.body)).toBe(true);
+});
+
+test('a body just within the limit travels with its answer', async () => {
+  const [id, answer] = [newId(), answerOf(Buffer.alloc(INLINE_LIMIT_BYTES, 'y'))];
+  await store.putShared(id, answer, HOUR_MS);
+  expect((await store.findShared(id))?.body?.equals(answer.body)).toBe(true);
+});
+
+test('a large answer that was replaced stays readable too', async () => {
+  const id = newId();
+  const [older, newer] = [answerOf(large('o'), NOW), answerOf(large('n'), NOW + 1)];
+  await store.putShared(id, older, HOUR_MS);
+  await store.putShared(id, newer, HOUR_MS);
+  for (const { meta, body } of [older, newer]) {
+    const joined = await elsewhere.load(randomUUID(), sharedAnswerRef(id, meta.version));
+    expect(joined?.body.equals(body)).toBe(true);
+  }
+});
+
+test('an answer whose large body is lost counts as lost', async () => {
+  const [id, answer] = [newId(), answerOf(large('z'))];
+  await store.putShared(id, answer, HOUR_MS);
+  await redis.del(keys.body(keys.sharedAnswer(id), answer.meta.version));
+  expect(await elsewhere.load(randomUUID(), sharedAnswerRef(id, answer.meta.version))).toBeNull();
+  expect(await elsewhere.loadSharedBody(id, answer.meta)).toBeNull();
+});
+
+test('a shared answer outlives its freshness by the time in which a call that was given it can be joined', async () => {
+  const [id, answer] = [newId(), answerOf(large('t'))];
+  await store.putShared(id, answer, 10 * MINUTE_MS);
+  for (const key of [keys.sharedAnswer(id), keys.body(keys.sharedAnswer(id), answer.meta.version)]) {
+    const lifetimeMs = await redis.pttl(key);
+    expect(lifetimeMs).toBeGreaterThan(15 * MINUTE_MS);
+    expect(lifetimeMs).toBeLessThanOrEqual(16 * MINUTE_MS);
+  }
+});
+
+test.each([
+  { who: 'a caller who waited', before: false, after: false, expectedMs: 15 * MINUTE_MS },
+  { who: 'one who asked to poll beforehand', before: true, after: false, expectedMs: POLL_LIFETIME_MS },
+  { who: 'one who comes to poll afterwards', before: false, after: true, expectedMs: POLL_LIFETIME_MS },
+])('the answer to a call is kept long enough for $who', async ({ before, after, expectedMs }) => {
+  const [callId, answer] = [randomUUID(), answerOf(large('k'))];
+  if (before) await store.keep(callId);
+  await store.putOwn(callId, answer);
+  if (after) await store.keep(callId);
+  for (const key of [keys.callAnswer(callId), keys.body(keys.callAnswer(callId), answer.meta.version)]) {
+    const lifetimeMs = await redis.pttl(key);
+    expect(lifetimeMs).toBeGreaterThan(expectedMs - MINUTE_MS);
+    expect(lifetimeMs).toBeLessThanOrEqual(expectedMs);
+  }
+  expect((await elsewhere.load(callId, OWN_ANSWER))?.body.equals(answer.body)).toBe(true);
+});
+
+test('a shared answer that is lost is read from the copy that the call has of its own', async () => {
+  const [id, callId, answer] = [newId(), randomUUID(), answerOf('copied')];
+  await store.putOwn(callId, answer);
+  expect(await store.load(callId, sharedAnswerRef(id, newVersion(NOW)))).toEqual(answer);
+  expect(await store.load(randomUUID(), sharedAnswerRef(id, newVersion(NOW)))).toBeNull();
+});

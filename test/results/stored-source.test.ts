@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseJson, stringifyJson } from '../../src/json.ts';
+import { decodeSource, encodeSource } from '../../src/results/stored-source.ts';
+
+const instant = fc.integer({ min: 0, max: 2 ** 45 });
+
+test('any JSON comes back as it was stored, small or large enough to be compressed', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.jsonValue(), instant, fc.constantFrom(1, 2_000), async (json, fetchedAt, times) => {
+      const value = times === 1 ? json : Array.from({ length: times }, () => json);
+      const stored = await decodeSource(await encodeSource({ value, fetchedAt }));
+      expect(stored.fetchedAt).toBe(fetchedAt);
+      expect(stringifyJson(stored.value)).toBe(stringifyJson(value));
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('an integer beyond 2^53 is stored to the last digit', async () => {
+  const text = '{"id":9007199254740993123}';
+  const { value } = await decodeSource(await encodeSource({ value: parseJson(text), fetchedAt: 1 }));
+  expect(stringifyJson(value)).toBe(text);
+});
+
+test('a picture comes back byte for byte', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.uint8Array({ maxLength: 10_000 }), instant, async (bytes, fetchedAt) => {
+      const value = Buffer.from(bytes);
+      expect(await decodeSource(await encodeSource({ value, fetchedAt }))).toEqual({ value, fetchedAt });
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('that upstream had nothing is stored as nothing', async () => {
+  expect(await decodeSource(await encodeSource({ value: null, fetchedAt: 7 }))).toEqual({
+    value: null,
+    fetchedAt: 7,
+  });
+});

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { knowsEveryProduct } from '../support/answers.ts';
+import { asins } from '../support/parameters.ts';
+import { gate } from '../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+import { unitsUsed } from '../support/units.ts';
+
+let souk: Souk;
+beforeAll(async () => {
+  souk = await openSouk();
+});
+afterAll(() => souk.close());
+beforeEach(() => {
+  souk.upstream.calls.length = 0;
+});
+
+test('a call that fails leaves no upstream request under way', async () => {
+  const never = gate();
+  // With offers a batch goes upstream in parts: the first is refused, the others are never answered.
+  souk.upstream.on('product', async ({ params }) => {
+    if (!params.asin?.startsWith('B000000000')) await never.reached;
+    else await expect.poll(() => souk.upstream.calls).toHaveLength(3);
+    return { status: 400, json: { error: { type: 'invalidParameter' } } };
+  });
+  const client = await souk.client();
+  const reply = await client.post('/api/market/product', { domain: 1, asins: asins(60), offers: 20 });
+  expect(reply.json.code).toBe('UPSTREAM_ERROR');
+  await expect.poll(() => souk.upstream.calls.map(({ aborted }) => aborted)).toEqual([false, true, true]);
+  expect(await unitsUsed(client)).toBe(0);
+  never.open();
+});
+
+test('what a failed call was fetching for others as well is taken over by them', async () => {
+  const { reached: failed, open: fail } = gate();
+  const never = gate();
+  souk.upstream.on('product', async (call, response) => {
+    const { params } = call;
+    if (params.asin === 'B0FAILS001') {
+      await failed;
+      return { status: 400, json: { error: { type: 'invalidParameter' } } };
+    }
+    if (souk.upstream.calls.length === 2) await never.reached;
+    return knowsEveryProduct(call, response);
+  });
+  const [one, two, three] = await Promise.all([0, 1, 2].map(() => souk.client()));
+  const first = one?.get('/api/market/product?domain=2&asins=B0FAILS001');
+  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  const second = two?.get('/api/market/product?domain=2&asins=B0FAILS001,B0OTHER001');
+  await expect.poll(() => souk.upstream.calls).toHaveLength(2);
+  const timers = souk.clock.waiting;
+  const third = three?.get('/api/market/product?domain=2&asins=B0OTHER001');
+  // Its patience, its deadline, and its waiting for the leader.
+  await expect.poll(() => souk.clock.waiting).toBe(timers + 3);
+  fail();
+  expect([(await first)?.status, (await second)?.status]).toEqual([502, 502]);
+  expect((await third)?.json.data.products[0].asin).toBe('B0OTHER001');
+  never.open();
+});

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { knowsEveryProduct } from '../support/answers.ts';
+import { asins } from '../support/parameters.ts';
+import { gate } from '../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+
+let souk: Souk;
+beforeAll(async () => {
+  souk = await openSouk({ workers: 2 });
+});
+afterAll(() => souk.close());
+beforeEach(() => {
+  souk.upstream.on('product', knowsEveryProduct);
+  souk.upstream.calls.length = 0;
+  souk.clock.advance(1);
+});
+
+const askedFor = () => souk.upstream.calls.flatMap(({ params }) => params.asin?.split(',') ?? []);
+
+/** So that no test finds what another has cached: each has a site of its own. */
+const lookUp = (domain: number, wanted: readonly string[]) => ({ domain, asins: wanted });
+
+test('a batch of a hundred of which ninety are fresh asks upstream for ten, and is charged for a hundred', async () => {
+  const client = await souk.client();
+  const all = asins(100);
+  await client.post('/api/market/product', lookUp(1, all.slice(0, 90)));
+  souk.clock.advance(1);
+  souk.upstream.calls.length = 0;
+  const reply = await client.post('/api/market/product', lookUp(1, all));
+  expect(reply.json.data.count).toBe(100);
+  expect(reply.headers).toMatchObject({ 'x-units-consumed': '100', 'x-cache': 'MISS' });
+  expect(askedFor()).toEqual(all.slice(90));
+});
+
+test('overlapping batches at the same time ask upstream for each product once', async () => {
+  const { reached, open } = gate();
+  souk.upstream.on('product', async (...call) => {
+    await reached;
+    return knowsEveryProduct(...call);
+  });
+  const all = asins(100);
+  const clients = await Promise.all(
+    [0, 20, 40, 60, 10, 30].map(async (from) => ({ from, client: await souk.client() })),
+  );
+  const replies = clients.map(({ from, client }) =>
+    client.post('/api/market/product', lookUp(2, all.slice(from, from + 40))),
+  );
+  // Between them they want every product, so that nobody has to be waited for once all have been asked for.
+  await expect.poll(() => new Set(askedFor()).size).toBe(100);
+  open();
+  for (const reply of await Promise.all(replies)) expect(reply.json.data.count).toBe(40);
+  expect(askedFor().sort((a, b) => a.localeCompare(b))).toEqual(all);
+});
+
+test('the same product under other options is another question', async () => {
+  const client = await souk.client();
+  const [asin] = asins(1);
+  await client.get(`/api/market/product?domain=3&asins=${asin}`);
+  await client.get(`/api/market/product?domain=3&asins=${asin}&rating=1`);
+  await client.get(`/api/market/product?domain=4&asins=${asin}`);
+  expect(souk.upstream.calls.map(({ params }) => [params.domain, params.rating])).toEqual([
+    ['3', undefined],
+    ['3', '1'],
+    ['4', undefined],
+  ]);
+});
+
+test('what only trims the answer is served from what was fetched', async () => {
+  const client = await souk.client();
+  const path = `/api/market/product?domain=5&asins=${asins(3).join(',')}`;
+  await client.get(path);
+  for (const trimmed of [
+    'detailLevel=summary',
+    'detailLevel=full',
+    'days=30',
+    'dateRangeStart=1&dateRangeEnd=2',
+  ]) {
+    souk.clock.advance(1);
+    const reply = await client.get(`${path}&${trimmed}`);
+    expect(reply.headers).toMatchObject({ 'x-units-consumed': '3', 'x-cache': 'HIT' });
+    expect(reply.json.data.fromCache).toBe(true);
+  }
+  expect(souk.upstream.calls).toHaveLength(1);
+});
+
+test('a product that upstream does not know is not asked for again at once, and not kept for an hour with the others', async () => {
+  souk.upstream.on('product', () => ({
+    json: { products: [{ asin: 'B000000000', title: 'Known', csv: [] }] },
+  }));
+  const path = `/api/market/product?domain=6&asins=${asins(2).join(',')}`;
+  const first = await (await souk.client()).get(path);
+  expect(first.json.data.errors).toEqual([{ asin: 'B000000001', errorId: 'PRODUCT_NOT_FOUND' }]);
+  souk.clock.advance(1);
+  await (await souk.client()).get(path);
+  expect(souk.upstream.calls).toHaveLength(1);
+});

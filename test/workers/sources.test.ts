@@ -1,0 +1,286 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { SoukError } from '../../src/errors.ts';
+import { createLogger } from '../../src/log.ts';
+import { CACHE_LIFETIME_MS, type Source } from '../../src/operations/define.ts';
+import { redisKeys } from '../../src/redis-keys.ts';
+import { openSingleFlight, type SingleFlight } from '../../workers/single-flight.ts';
+import { createSources, type Obtained, type Sources } from '../../workers/sources.ts';
+import { TestClock } from '../support/clock.ts';
+import { gate } from '../support/scripted-upstream.ts';
+
+const keys = redisKeys(`test-${randomUUID()}`);
+const clock = new TestClock();
+const redis = new Redis(inject('redisUrl'));
+const connections = [redis];
+const flights: SingleFlight[] = [];
+/** As two worker processes have them. */
+let here: Sources;
+let there: Sources;
+
+async function openSources(): Promise<Sources> {
+  const [own, subscriber] = [redis.duplicate(), redis.duplicate()];
+  connections.push(own, subscriber);
+  const log = createLogger('silent');
+  const flight = await openSingleFlight({ redis: own, subscriber, keys, clock, log });
+  flights.push(flight);
+  return createSources(flight, clock);
+}
+
+beforeAll(async () => {
+  [here, there] = [await openSources(), await openSources()];
+});
+afterAll(async () => {
+  await Promise.all(flights.map((flight) => flight.close()));
+  for (const connection of connections) connection.disconnect();
+});
+beforeEach(() => {
+  clock.advance(2 * CACHE_LIFETIME_MS);
+});
+
+interface Asking {
+  maxAgeMs?: number;
+  signal?: AbortSignal;
+}
+
+/** Asks for some sources; `asked` collects what upstream is asked for, which then says `says`. */
+function obtain(
+  sources: Sources,
+  names: string[],
+  says: (asked: string[]) => unknown,
+  { maxAgeMs = CACHE_LIFETIME_MS, signal = new AbortController().signal }: Asking = {},
+): Promise<Map<string, Obtained>> {
+  return sources.obtain({
+    sources: names.map((name): Source => ({ key: name, identity: `test/${name}` })),
+    maxAgeMs,
+    signal,
+    async fetch(missing) {
+      const asked = missing.map(({ key }) => key);
+      const value = await says(asked);
+      return new Map(value === undefined ? [] : asked.map((key) => [key, value]));
+    },
+  });
+}
+
+const unexpected = () => {
+  throw new Error('upstream was asked');
+};
+const name = () => randomUUID();
+/** What follows waits for an end of a leader: for two seconds at most, which is a timer. */
+async function following(begin: () => void, howMany = 1): Promise<void> {
+  const timers = clock.waiting;
+  begin();
+  await expect.poll(() => clock.waiting).toBe(timers + howMany);
+}
+
+test('what is fresh is not fetched again, and says that it came from the cache', async () => {
+  const [a, b, c] = [name(), name(), name()];
+  await obtain(here, [a, b], () => 'old');
+  clock.advance(1);
+  const asked: string[] = [];
+  const found = await obtain(there, [a, b, c], (missing) => {
+    asked.push(...missing);
+    return 'new';
+  });
+  expect(asked).toEqual([c]);
+  expect(found.get(a)).toEqual({ value: 'old', fetchedAt: clock.now() - 1, fromCache: true });
+  expect(found.get(c)).toEqual({ value: 'new', fetchedAt: clock.now(), fromCache: false });
+});
+
+test('of two processes that want overlapping sources, each source is fetched by one', async () => {
+  const [a, b, c] = [name(), name(), name()];
+  const { reached, open } = gate();
+  const asked: string[][] = [];
+  const says = async (missing: string[]) => {
+    asked.push(missing);
+    await reached;
+    return asked.length;
+  };
+  const first = obtain(here, [a, b], says);
+  await expect.poll(() => asked).toHaveLength(1);
+  const second = obtain(there, [b, c], says);
+  await expect.poll(() => asked).toHaveLength(2);
+  open();
+  const [one, two] = await Promise.all([first, second]);
+  expect(asked).toEqual([[a, b], [c]]);
+  expect(two.get(b)?.value).toEqual(one.get(b)?.value);
+  // Neither was in the cache when it was asked for.
+  expect(two.get(b)?.fromCache).toBe(false);
+});
+
+test('two calls that each lead what the other follows both get on', async () => {
+  const [a, b] = [name(), name()];
+  const both = await Promise.all([obtain(here, [a, b], () => 'here'), obtain(there, [b, a], () => 'there')]);
+  for (const found of both) expect([...found.keys()].sort((x, y) => x.localeCompare(y))).toHaveLength(2);
+});
+
+test('what upstream has nothing for is remembered for a minute', async () => {
+  const a = name();
+  expect((await obtain(here, [a], () => undefined)).size).toBe(0);
+  expect((await obtain(there, [a], unexpected)).size).toBe(0);
+  const lifetimeMs = await redis.pttl(keys.source(`test/${a}`));
+  expect(lifetimeMs).toBeGreaterThan(0);
+  expect(lifetimeMs).toBeLessThanOrEqual(60_000);
+});
+
+test('what upstream has is remembered for an hour', async () => {
+  const a = name();
+  await obtain(here, [a], () => 'thing');
+  const lifetimeMs = await redis.pttl(keys.source(`test/${a}`));
+  expect(lifetimeMs).toBeGreaterThan(60_000);
+  expect(lifetimeMs).toBeLessThanOrEqual(CACHE_LIFETIME_MS);
+  clock.advance(CACHE_LIFETIME_MS - 1);
+  expect((await obtain(there, [a], unexpected)).get(a)?.value).toBe('thing');
+  clock.advance(1);
+  expect((await obtain(there, [a], () => 'newer')).get(a)?.value).toBe('newer');
+});
+
+test("the leader's upstream error is that of all who wait, and nobody asks again for them", async () => {
+  const a = name();
+  const { reached, open } = gate();
+  let asked = 0;
+  const failing = obtain(here, [a], async () => {
+    asked += 1;
+    await reached;
+    throw new SoukError('UPSTREAM_ERROR', { metadata: { errorId: 'e-1' } });
+  });
+  await expect.poll(() => asked).toBe(1);
+  let follower: Promise<unknown> = Promise.resolve();
+  await following(() => {
+    follower = obtain(there, [a], unexpected);
+  });
+  open();
+  await expect(failing).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR', metadata: { errorId: 'e-1' } });
+  await expect(follower).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR', metadata: { errorId: 'e-1' } });
+  // Whoever comes later tries anew.
+  expect((await obtain(there, [a], () => 'thing')).get(a)?.value).toBe('thing');
+});
+
+test.each([
+  ['timeout', new SoukError('UPSTREAM_TIMEOUT')],
+  ['lack of tokens before its deadline', new SoukError('BUSY')],
+  ['own fault', new TypeError('a bug')],
+])("the leader's %s is its own: one who follows takes over", async (_, error) => {
+  const a = name();
+  const { reached, open } = gate();
+  let asked = 0;
+  const failing = obtain(here, [a], async () => {
+    asked += 1;
+    await reached;
+    throw error;
+  });
+  await expect.poll(() => asked).toBe(1);
+  let follower: Promise<Map<string, Obtained>> = Promise.resolve(new Map());
+  await following(() => {
+    follower = obtain(there, [a], () => 'thing');
+  });
+  open();
+  await expect(failing).rejects.toBe(error);
+  expect((await follower).get(a)).toMatchObject({ value: 'thing', fromCache: false });
+});
+
+test('when the leader dies a follower takes over once its lease has run out', async () => {
+  const a = name();
+  const dead = gate();
+  let asked = 0;
+  void obtain(here, [a], async () => {
+    asked += 1;
+    await dead.reached;
+  });
+  await expect.poll(() => asked).toBe(1);
+  const lease = keys.flight(`test/${a}`, false);
+  expect(await redis.pttl(lease)).toBeLessThanOrEqual(15_000);
+  let follower: Promise<Map<string, Obtained>> = Promise.resolve(new Map());
+  await following(() => {
+    follower = obtain(there, [a], () => 'rescued');
+  });
+  // As long as the lease holds, looking again leads to nothing but waiting on.
+  await following(() => clock.advance(2_000), 0);
+  // The lease ends, as it does when nobody renews it.
+  await redis.del(lease);
+  clock.advance(2_000);
+  expect((await follower).get(a)?.value).toBe('rescued');
+  dead.open();
+});
+
+test('a leader that is alive keeps its lease', async () => {
+  const a = name();
+  const { reached, open } = gate();
+  let asked = 0;
+  const leading = obtain(here, [a], async () => {
+    asked += 1;
+    await reached;
+  });
+  await expect.poll(() => asked).toBe(1);
+  const lease = keys.flight(`test/${a}`, false);
+  await redis.pexpire(lease, 10_000);
+  clock.advance(5_000);
+  await expect.poll(() => redis.pttl(lease)).toBeGreaterThan(10_000);
+  open();
+  await leading;
+  expect(await redis.exists(lease)).toBe(0);
+});
+
+test('a forced call takes nothing that was there before, and does not follow one that is not forced', async () => {
+  const a = name();
+  await obtain(here, [a], () => 'old');
+  const { reached, open } = gate();
+  const asked: string[] = [];
+  const ordinary = obtain(here, [a, name()], async () => {
+    asked.push('ordinary');
+    await reached;
+    return 'ordinary';
+  });
+  await expect.poll(() => asked).toEqual(['ordinary']);
+  const forced = await obtain(there, [a], () => 'forced', { maxAgeMs: 0 });
+  expect(forced.get(a)).toMatchObject({ value: 'forced', fromCache: false });
+  open();
+  await ordinary;
+  expect((await obtain(there, [a], unexpected)).get(a)?.value).toBe('forced');
+});
+
+test('forced calls at the same time are one', async () => {
+  const a = name();
+  const { reached, open } = gate();
+  let asked = 0;
+  const first = obtain(
+    here,
+    [a],
+    async () => {
+      asked += 1;
+      await reached;
+      return 'forced';
+    },
+    { maxAgeMs: 0 },
+  );
+  await expect.poll(() => asked).toBe(1);
+  let second: Promise<Map<string, Obtained>> = Promise.resolve(new Map());
+  await following(() => {
+    second = obtain(there, [a], unexpected, { maxAgeMs: 0 });
+  });
+  open();
+  await first;
+  expect((await second).get(a)?.value).toBe('forced');
+});
+
+test('a follower whose own time is over waits no longer', async () => {
+  const a = name();
+  const { reached, open } = gate();
+  let asked = 0;
+  const leading = obtain(here, [a], async () => {
+    asked += 1;
+    await reached;
+  });
+  await expect.poll(() => asked).toBe(1);
+  const patience = new AbortController();
+  let follower: Promise<unknown> = Promise.resolve();
+  await following(() => {
+    follower = obtain(there, [a], unexpected, { signal: patience.signal });
+  });
+  const reason = new SoukError('UPSTREAM_TIMEOUT');
+  patience.abort(reason);
+  await expect(follower).rejects.toBe(reason);
+  open();
+  await leading;
+});
