@@ -35,3 +35,11 @@ export function picture(width: number, height: number): Promise<Buffer> {
     .png()
     .toBuffer();
 }
+
+let lastAsin = 0;
+
+/** An ASIN that no other test of the file has asked for, so that no answer is taken from a cache. */
+export function newAsin(): string {
+  lastAsin += 1;
+  return `B0NEW${String(lastAsin).padStart(5, '0')}`;
+}

@@ -57,6 +57,7 @@ function productCall(
       ...(update === 0 ? { update } : {}),
     },
     cost: asins.length * costOf(options),
+    list: { field: 'products', mayBeAbsent: false },
   };
 }
 

@@ -25,6 +25,8 @@ export interface KeepaCall {
   body?: unknown;
   /** Tokens it will probably cost. */
   cost: number;
+  /** The field of the answer that is a list. Without it the answer is malformed, unless there may be nothing. */
+  list?: { field: string; mayBeAbsent: boolean };
 }
 
 export interface KeepaTransport {
@@ -134,7 +136,12 @@ export function createKeepaTransport(deps: {
   }
 
   return {
-    json: (call, context) => send(call, context, MAX_JSON_BYTES, readJson),
+    json: (call, context) =>
+      send(call, context, MAX_JSON_BYTES, (response) => {
+        const answer = readJson(response);
+        if (call.list) requireList(answer, call.list);
+        return answer;
+      }),
     picture: (call, context) => send(call, context, MAX_PICTURE_BYTES, readPicture),
   };
 }
@@ -184,6 +191,16 @@ function readJson({ status, body }: HttpResponse): { result: Envelope; reading: 
     operatorMustAct: status === 402 || (status === 400 && envelope?.refillRate === 0),
     reading,
   });
+}
+
+/** That a list is missing does not say that it is empty: customers would pay for nothing, and it would be kept for an hour. */
+function requireList(
+  { result, reading }: { result: Envelope; reading: TokenReading | null },
+  { field, mayBeAbsent }: NonNullable<KeepaCall['list']>,
+): void {
+  const value = result[field];
+  if (Array.isArray(value) || (mayBeAbsent && (value === undefined || value === null))) return;
+  throw new Refusal(`HTTP 200 without a list of ${field}`, { mayPass: false, reading });
 }
 
 function readPicture({ status, contentType, body }: HttpResponse): { result: Buffer; reading: null } {
