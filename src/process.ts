@@ -10,6 +10,9 @@ export type ProcessMessage = { ready: string } | { failed: string };
 /** A process that does not stop by itself within this time is ended. */
 const STOP_LIMIT_MS = 25_000;
 
+/** The same when the parent was killed: the stores it had started are gone as well, and closing may wait for them. */
+const ORPHAN_STOP_LIMIT_MS = 5_000;
+
 /**
  * Runs one of our processes: starts it, tells the parent (or the terminal) when it is ready, stops it on SIGINT,
  * SIGTERM or when the parent has gone. A start that fails ends the process with a sentence that says why.
@@ -29,10 +32,10 @@ export async function runProcess(
   tell({ ready: running.ready }, running.ready, process.stdout);
 
   let stopping = false;
-  const stop = () => {
+  const stop = (limitMs: number) => {
     if (stopping) return;
     stopping = true;
-    setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref();
+    setTimeout(() => process.exit(1), limitMs).unref();
     running.close().then(
       () => process.exit(0),
       (error: unknown) => {
@@ -41,10 +44,10 @@ export async function runProcess(
       },
     );
   };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  process.on('SIGINT', () => stop(STOP_LIMIT_MS));
+  process.on('SIGTERM', () => stop(STOP_LIMIT_MS));
   // A parent that was killed cannot send a signal; its channel closes.
-  process.on('disconnect', stop);
+  process.on('disconnect', () => stop(ORPHAN_STOP_LIMIT_MS));
 }
 
 function tell(message: ProcessMessage, line: string, stream: NodeJS.WriteStream): void {

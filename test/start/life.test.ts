@@ -1,0 +1,110 @@
+import { execFile, spawn } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { hasCommand } from '../../src/embedded/commands.ts';
+import { freePort } from '../../src/embedded/server-process.ts';
+import { type Client, createClient } from '../support/client.ts';
+import { isAlive, processesWith } from '../support/processes.ts';
+import { createDataDir, type Start, start } from '../support/start.ts';
+
+const run = promisify(execFile);
+const SERVICES = ['demo', 'gateway', 'postgres', 'redis', 'worker'];
+
+// One life in several chapters: each test goes on where the one before has stopped.
+let dataDir: Awaited<ReturnType<typeof createDataDir>>;
+let env: Record<string, string>;
+let address: string;
+let current: Start;
+let key: string;
+let client: Client;
+const bystander = spawn('sleep', ['3600'], { stdio: 'ignore' });
+
+beforeAll(async () => {
+  dataDir = await createDataDir();
+  const port = await freePort();
+  address = `http://127.0.0.1:${port}`;
+  env = { SOUK_DATA_DIR: dataDir.path, PORT: String(port) };
+});
+afterAll(async () => {
+  current.kill();
+  bystander.kill();
+  await vi.waitFor(async () => expect(await processesWith(dataDir.path)).toEqual([]), { timeout: 30_000 });
+  await dataDir.remove();
+}, 60_000);
+
+const unitsUsed = async () => (await client.get('/api/quota')).json.data.general.daily.used;
+
+test('a first start says where it is, the key, and a call to try', { timeout: 120_000 }, async () => {
+  current = start(env);
+  const [, curl = ''] = await current.line(/^Try: (curl .+)$/m);
+  expect(current.said()).toContain(`Souk ready: ${address}\n`);
+  [, key = ''] = await current.line(/^Demo key: (km_[A-Za-z0-9]{32})$/m);
+  client = createClient(address, key);
+  expect(Object.keys(await current.children()).sort()).toEqual(SERVICES);
+
+  expect(curl).toMatch(/^curl -H "X-API-Key: km_\w+" "http:[^"]+"$/);
+  expect(JSON.parse(await answerTo(curl))).toMatchObject({ code: '0000', data: { count: 1 } });
+  expect(await unitsUsed()).toBe(1);
+});
+
+test('a second start on the same folder is refused while the first runs', async () => {
+  const second = start({ ...env, PORT: '0' });
+  expect(await second.ended).toBe(1);
+  expect(second.said()).toContain(`Souk is already running on ${dataDir.path} (process ${current.pid})`);
+  expect(Object.keys(await current.children()).sort()).toEqual(SERVICES);
+});
+
+test('a process that dies is started again, and calls are answered again', { timeout: 120_000 }, async () => {
+  const { worker = 0 } = await current.children();
+  process.kill(worker, 'SIGKILL');
+  await current.line(/^The worker process ended \(SIGKILL\); starting it again\.$/m);
+  await expect
+    .poll(async () => (await current.children()).worker ?? 0, { timeout: 30_000 })
+    .toBeGreaterThan(0);
+  expect((await current.children()).worker).not.toBe(worker);
+  await expect
+    .poll(async () => (await client.get('/api/market/product?domain=1&asins=B0CC11BB22')).status, {
+      timeout: 60_000,
+    })
+    .toBe(200);
+});
+
+test('Ctrl-C stops everything it started, and nothing else', { timeout: 60_000 }, async () => {
+  const children = Object.values(await current.children());
+  expect(children).toHaveLength(SERVICES.length);
+  current.interrupt();
+  expect(await current.ended).toBe(0);
+  expect(children.filter(isAlive)).toEqual([]);
+  expect(await processesWith(dataDir.path)).toEqual([]);
+  expect(bystander.exitCode ?? bystander.signalCode).toBeNull();
+  await expect(client.get('/healthz')).rejects.toThrow();
+});
+
+test('the next start has the same key and remembers what was used', { timeout: 120_000 }, async () => {
+  current = start(env);
+  await current.line(new RegExp(`^Demo key: ${key}$`, 'm'));
+  expect(await unitsUsed()).toBe(2);
+});
+
+test('whatever it started stops when it is killed outright', { timeout: 60_000 }, async () => {
+  const children = Object.values(await current.children());
+  expect(children).toHaveLength(SERVICES.length);
+  current.kill();
+  await expect.poll(() => children.filter(isAlive), { timeout: 30_000 }).toEqual([]);
+  await expect.poll(() => processesWith(dataDir.path), { timeout: 30_000 }).toEqual([]);
+});
+
+test('a start after that has the same key and data', { timeout: 120_000 }, async () => {
+  current = start(env);
+  await current.line(new RegExp(`^Demo key: ${key}$`, 'm'));
+  expect(await unitsUsed()).toBe(2);
+  current.interrupt();
+  expect(await current.ended).toBe(0);
+});
+
+/** Runs the command as a user would, where there is curl; else does the same. */
+async function answerTo(curl: string): Promise<string> {
+  if (await hasCommand('curl')) return (await run('sh', ['-c', `${curl} --silent`])).stdout;
+  const [, header = '', url = ''] = /"X-API-Key: (\w+)" "([^"]+)"/.exec(curl) ?? [];
+  return (await fetch(url, { headers: { 'x-api-key': header } })).text();
+}

@@ -1,0 +1,32 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+export interface RunningProcess {
+  pid: number;
+  parent: number;
+  /** Command line and, where the system shows it, environment. */
+  text: string;
+}
+
+/** Every process of this machine whose command line or environment holds the text. */
+export async function processesWith(text: string): Promise<RunningProcess[]> {
+  const { stdout } = await run('ps', ['axeww', '-o', 'pid=,ppid=,args='], { maxBuffer: 50_000_000 });
+  return stdout
+    .split('\n')
+    .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line))
+    .flatMap((found) =>
+      found ? [{ pid: Number(found[1]), parent: Number(found[2]), text: found[3] ?? '' }] : [],
+    )
+    .filter((process) => process.text.includes(text) && !/^ps axeww/.test(process.text));
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

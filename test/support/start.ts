@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmod, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect } from 'vitest';
+import { isAlive, processesWith } from './processes.ts';
+
+/** A folder for SOUK_DATA_DIR, with the tools of this checkout so that nothing is fetched. */
+export async function createDataDir(): Promise<{ path: string; remove(): Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), 'souk-start-'));
+  await chmod(path, 0o755);
+  await symlink(resolve('.souk/tools'), join(path, 'tools'));
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** A run of `npm start`'s program. */
+export interface Start {
+  pid: number;
+  /** Everything it has said so far, on both streams. */
+  said(): string;
+  /** Waits for a line; rejects when the program ends first. */
+  line(pattern: RegExp): Promise<RegExpExecArray>;
+  /** The services it has started, by name. */
+  children(): Promise<Record<string, number>>;
+  /** Resolves with the exit code, or null after a signal. */
+  ended: Promise<number | null>;
+  /** As Ctrl-C in a terminal does: to the whole foreground group. */
+  interrupt(): void;
+  kill(): void;
+}
+
+const PROGRAMS: Record<string, RegExp> = {
+  postgres: /bin\/postgres\b.* -D /,
+  redis: /redis-server/,
+  demo: /demo\/main\.ts/,
+  worker: /workers\/main\.ts/,
+  gateway: / src\/main\.ts/,
+};
+
+/** @param env settings; those of this test run's own environment do not count. */
+export function start(env: Record<string, string>): Start {
+  const { PATH = '', HOME = '', LANG = '', LD_LIBRARY_PATH } = process.env;
+  const base = { PATH, HOME, LANG, ...(LD_LIBRARY_PATH ? { LD_LIBRARY_PATH } : {}) };
+  const child: ChildProcess = spawn(process.execPath, ['scripts/start.mjs'], {
+    cwd: resolve('.'),
+    env: { ...base, ...env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+  }
+  let hasEnded = false;
+  const ended = new Promise<number | null>((done) => {
+    child.once('close', (code) => {
+      hasEnded = true;
+      done(code);
+    });
+  });
+  const { pid = 0 } = child;
+  return {
+    pid,
+    said: () => said,
+    async line(pattern) {
+      let found: RegExpExecArray | null = null;
+      await expect
+        .poll(
+          () => {
+            found = pattern.exec(said);
+            return found !== null || hasEnded;
+          },
+          { timeout: 90_000 },
+        )
+        .toBe(true);
+      if (found === null) throw new Error(`It ended without saying ${pattern}:\n${said}`);
+      return found;
+    },
+    async children() {
+      const own = (await processesWith('')).filter(({ parent }) => parent === pid);
+      return Object.fromEntries(
+        own.flatMap((process) => {
+          const program = Object.entries(PROGRAMS).find(([, pattern]) => pattern.test(process.text));
+          return program ? [[program[0], process.pid]] : [];
+        }),
+      );
+    },
+    ended,
+    interrupt: () => void process.kill(-pid, 'SIGINT'),
+    kill: () => void (isAlive(pid) && process.kill(pid, 'SIGKILL')),
+  };
+}
