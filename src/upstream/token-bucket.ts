@@ -10,8 +10,8 @@ export interface TokenReading {
   refillRate: number;
   /** Milliseconds until the next refill. */
   refillIn: number;
-  /** The provider's clock, Unix milliseconds: of two readings the later one holds. */
-  timestamp: number;
+  /** The provider's clock, Unix milliseconds: of two readings the later one holds. null: a guess, which any reading replaces. */
+  timestamp: number | null;
 }
 
 /** Tokens taken for a call that is under way. */
@@ -97,8 +97,9 @@ const SETTLE = `${COMMON}
     return
   end
   local stamp = tonumber(redis.call('HGET', KEYS[1], 'stamp') or '0')
-  if tonumber(ARGV[6]) < stamp then return end
-  redis.call('HSET', KEYS[1], 'left', ARGV[3], 'rate', ARGV[4], 'refillAt', now + tonumber(ARGV[5]), 'stamp', ARGV[6])
+  local read = tonumber(ARGV[6]) or stamp
+  if read < stamp then return end
+  redis.call('HSET', KEYS[1], 'left', ARGV[3], 'rate', ARGV[4], 'refillAt', now + tonumber(ARGV[5]), 'stamp', read)
   redis.call('PEXPIRE', KEYS[1], 7200000)`;
 
 /** @param key of the bucket, with a hash tag; what is under way is kept beside it. */
@@ -133,7 +134,7 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
           const values =
             'spent' in outcome
               ? [outcome.spent, '', '', '']
-              : [outcome.tokensLeft, outcome.refillRate, outcome.refillIn, outcome.timestamp];
+              : [outcome.tokensLeft, outcome.refillRate, outcome.refillIn, outcome.timestamp ?? ''];
           await scripts.soukSettleTokens(...keys, clock.now(), `${id}:${cost}`, ...values);
         },
       };

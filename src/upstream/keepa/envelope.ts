@@ -29,5 +29,5 @@ export function tokenReading(envelope: Envelope): TokenReading | null {
   const { tokensLeft, refillRate, refillIn, timestamp, tokenFlowReduction = 0 } = envelope;
   if (tokensLeft === undefined || refillIn === undefined || !refillRate) return null;
   const netRate = refillRate - tokenFlowReduction;
-  return netRate > 0 ? { tokensLeft, refillIn, refillRate: netRate, timestamp: timestamp ?? 0 } : null;
+  return netRate > 0 ? { tokensLeft, refillIn, refillRate: netRate, timestamp: timestamp ?? null } : null;
 }

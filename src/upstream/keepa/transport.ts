@@ -80,7 +80,7 @@ export function createKeepaTransport(deps: {
           maxBytes,
         });
         if (response.status === 429) {
-          outcome = exhausted(response, clock.now());
+          outcome = exhausted(response);
           // The next turn of the loop must find the bucket empty.
           await lease.settle(outcome);
           continue;
@@ -228,10 +228,10 @@ function parsed(body: Buffer): Envelope | null {
 }
 
 /** The reading of a 429; where it has none, the bucket counts as empty until the next full minute. */
-function exhausted({ body }: HttpResponse, now: number): TokenReading {
+function exhausted({ body }: HttpResponse): TokenReading {
   const envelope = parsed(body);
   const reading = envelope && tokenReading(envelope);
   return reading
     ? { ...reading, tokensLeft: Math.min(0, reading.tokensLeft), refillIn: reading.refillIn + 100 }
-    : { tokensLeft: 0, refillRate: 1, refillIn: 60_000, timestamp: now };
+    : { tokensLeft: 0, refillRate: 1, refillIn: 60_000, timestamp: null };
 }

@@ -1,0 +1,271 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { createTokenBucket, type TokenBucket, type TokenLease } from '../../src/upstream/token-bucket.ts';
+import { TestClock } from '../support/clock.ts';
+
+const MINUTE = 60_000;
+
+let connections: Redis[];
+let clock: TestClock;
+/** Buckets of two processes on the same key. */
+let one: TokenBucket;
+let two: TokenBucket;
+
+beforeAll(() => {
+  connections = [new Redis(inject('redisUrl')), new Redis(inject('redisUrl'))];
+});
+afterAll(() => Promise.all(connections.map((redis) => redis.quit())));
+beforeEach(() => {
+  [one, two] = newBuckets();
+});
+
+function newBuckets(): [TokenBucket, TokenBucket] {
+  clock = new TestClock();
+  const key = `test-${randomBytes(6).toString('hex')}:tokens:{bucket}`;
+  return connections.map((redis) => createTokenBucket(redis, key, clock)) as [TokenBucket, TokenBucket];
+}
+
+let stamp = 0;
+function reading(tokensLeft: number, refillIn = 10 * MINUTE, refillRate = 10) {
+  stamp += 1;
+  return { tokensLeft, refillIn, refillRate, timestamp: stamp };
+}
+
+/** Takes tokens if they are there now. */
+async function takeNow(bucket: TokenBucket, cost = 1, background = false): Promise<TokenLease | 'refused'> {
+  const { signal } = new AbortController();
+  try {
+    return await bucket.take(cost, { signal, deadlineAt: clock.now(), background });
+  } catch (error) {
+    expect(error).toMatchObject({ kind: 'BUSY' });
+    return 'refused';
+  }
+}
+
+async function mustTake(bucket: TokenBucket, cost = 1): Promise<TokenLease> {
+  const lease = await takeNow(bucket, cost);
+  if (lease === 'refused') throw new Error('there should have been tokens');
+  return lease;
+}
+
+/** Tells the bucket how many tokens there are, as the answer to a call does. */
+async function learn(bucket: TokenBucket, ...facts: Parameters<typeof reading>): Promise<void> {
+  await (await mustTake(bucket)).settle(reading(...facts));
+}
+
+const isLease = (taken: TokenLease | 'refused') => taken !== 'refused';
+
+describe('the tokens of two processes', () => {
+  test('are the same: what one takes, the other has no more', async () => {
+    await learn(one, 3);
+    const taken = [await takeNow(one), await takeNow(two), await takeNow(one), await takeNow(two)];
+    expect(taken.map(isLease)).toEqual([true, true, true, false]);
+  });
+
+  test('are never taken twice, however many calls come at once', async () => {
+    await learn(one, 20);
+    const taken = await Promise.all(Array.from({ length: 60 }, (_, i) => takeNow(i % 2 ? one : two)));
+    expect(taken.filter(isLease)).toHaveLength(20);
+  });
+
+  test('are what the latest answer says, whichever process got it and in whichever order they come', async () => {
+    await learn(one, 500);
+    const [early, late] = [await mustTake(one), await mustTake(two)];
+    const [older, newer] = [reading(490), reading(1)];
+    await late.settle(newer);
+    await early.settle(older);
+    expect(isLease(await takeNow(one))).toBe(true);
+    expect(await takeNow(two)).toBe('refused');
+  });
+});
+
+describe('while there are none', () => {
+  test('no call is sent, and all are when they come', async () => {
+    await learn(one, 0, 20_000);
+    const options = {
+      signal: new AbortController().signal,
+      deadlineAt: clock.now() + MINUTE,
+      background: false,
+    };
+    const sentAt: number[] = [];
+    const calls = [one, two, one].map(async (bucket) => {
+      await bucket.take(1, options);
+      sentAt.push(clock.now());
+    });
+    await expect.poll(() => clock.waiting).toBe(3);
+    const start = clock.now();
+    clock.advance(MINUTE);
+    await Promise.all(calls);
+    expect(Math.min(...sentAt)).toBeGreaterThanOrEqual(start + 20_000);
+  });
+
+  test('an overdraft is waited for to its end', async () => {
+    // Ten a minute from the first tick on: 1 token is there after the fifth.
+    await learn(one, -40, 30_000);
+    const leaps = [30_000, MINUTE, MINUTE, MINUTE, MINUTE];
+    const taken = [];
+    for (const leap of leaps) {
+      clock.advance(leap);
+      taken.push(isLease(await takeNow(one)));
+    }
+    expect(taken).toEqual([false, false, false, false, true]);
+  });
+
+  test('a call whose time would end first is refused with the time to come back', async () => {
+    await learn(one, 0, 45_000);
+    const { signal } = new AbortController();
+    const late = two.take(1, { signal, deadlineAt: clock.now() + 44_999, background: false });
+    await expect(late).rejects.toMatchObject({ kind: 'BUSY', retryAfterSeconds: 45 });
+  });
+
+  test('a call that is given up stops waiting', async () => {
+    await learn(one, 0, 45_000);
+    const controller = new AbortController();
+    const waiting = one.take(1, {
+      signal: controller.signal,
+      deadlineAt: clock.now() + MINUTE,
+      background: false,
+    });
+    await expect.poll(() => clock.waiting).toBe(1);
+    controller.abort(new Error('given up'));
+    await expect(waiting).rejects.toThrow('given up');
+    expect(clock.waiting).toBe(0);
+  });
+});
+
+describe('the balance', () => {
+  test('may go below zero with a call that costs more than there is, as upstream allows', async () => {
+    await learn(one, 300);
+    const list = await mustTake(one, 500);
+    expect(await takeNow(two)).toBe('refused');
+    await list.settle({ spent: 500 });
+    expect(await takeNow(two)).toBe('refused');
+  });
+
+  test('is given back what a call did not cost', async () => {
+    await learn(one, 10);
+    const lease = await mustTake(one, 10);
+    expect(await takeNow(two)).toBe('refused');
+    await lease.settle({ spent: 0 });
+    expect(isLease(await takeNow(two, 10))).toBe(true);
+  });
+
+  test('loses what a call has cost that says nothing of it', async () => {
+    await learn(one, 2);
+    for (const bucket of [one, two]) await (await mustTake(bucket)).settle({ spent: 1 });
+    expect(await takeNow(one)).toBe('refused');
+  });
+
+  test('counts a call once, though it is settled twice', async () => {
+    await learn(one, 5);
+    const lease = await mustTake(one, 2);
+    const held = await mustTake(two, 3);
+    await lease.settle(reading(4));
+    await lease.settle(reading(4));
+    // Of four, three are still held.
+    expect([await takeNow(one), await takeNow(two)].map(isLease)).toEqual([true, false]);
+    await held.settle({ spent: 3 });
+  });
+
+  test('grows with the refill, to what an hour brings and no further', async () => {
+    await learn(one, 0, MINUTE, 2);
+    clock.advance(24 * 60 * MINUTE);
+    const taken = await Promise.all(Array.from({ length: 130 }, () => takeNow(one)));
+    expect(taken.filter(isLease)).toHaveLength(120);
+  });
+});
+
+describe('the reserve', () => {
+  test('is for calls that somebody waits for', async () => {
+    // An hour brings 600, a tenth of them is the reserve.
+    await learn(one, 60);
+    expect(await takeNow(two, 1, true)).toBe('refused');
+    expect(isLease(await takeNow(two, 1, false))).toBe(true);
+  });
+
+  test('leaves the rest to calls that nobody waits for', async () => {
+    await learn(one, 63);
+    const taken = [await takeNow(one, 1, true), await takeNow(two, 2, true), await takeNow(one, 1, true)];
+    expect(taken.map(isLease)).toEqual([true, true, false]);
+  });
+});
+
+describe('tokens held by a process that has died', () => {
+  test('come back after three minutes', async () => {
+    await learn(one, 2);
+    await mustTake(one, 2);
+    clock.advance(180_000 - 1);
+    expect(await takeNow(two)).toBe('refused');
+    clock.advance(1);
+    expect(isLease(await takeNow(two))).toBe(true);
+  });
+
+  test('come back once, should it not be dead after all', async () => {
+    await learn(one, 2);
+    const undead = await mustTake(one, 2);
+    clock.advance(180_000);
+    await mustTake(two, 2);
+    await undead.settle({ spent: 0 });
+    expect(await takeNow(two)).toBe('refused');
+  });
+});
+
+describe('before any answer has told of tokens', () => {
+  test('a few calls are sent to learn, the others wait for what they say', async () => {
+    const taken = [];
+    for (let i = 0; i < 12; i += 1) taken.push(await takeNow(i % 2 ? one : two));
+    const sent = taken.filter((lease) => lease !== 'refused');
+    expect(sent.length).toBeGreaterThan(1);
+    expect(sent.length).toBeLessThan(12);
+    await sent[0]?.settle(reading(100));
+    expect(isLease(await takeNow(one))).toBe(true);
+  });
+
+  test('calls that tell nothing do not stand in the way of each other', async () => {
+    for (let i = 0; i < 30; i += 1) await (await mustTake(i % 2 ? one : two)).settle({ spent: 1 });
+  });
+});
+
+test('whatever happens, a call is sent only while the provider would have tokens', async () => {
+  const step = fc.oneof(
+    fc.record({ take: fc.integer({ min: 1, max: 8 }), by: fc.constantFrom(0, 1) }),
+    fc.record({ answer: fc.nat(20), silent: fc.boolean() }),
+    fc.record({ pass: fc.integer({ min: 1, max: 90_000 }) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const buckets = newBuckets();
+      // The provider: five tokens a minute, twelve to begin with; it charges when it answers.
+      const start = clock.now();
+      let [left, ticks] = [12, 0];
+      const open: { lease: TokenLease; cost: number }[] = [];
+      const refill = () => {
+        const passed = Math.floor((clock.now() - start) / MINUTE);
+        left = Math.min(300, left + (passed - ticks) * 5);
+        ticks = passed;
+      };
+      const state = () => reading(left, MINUTE - ((clock.now() - start) % MINUTE), 5);
+      await (await mustTake(buckets[0])).settle(state());
+      for (const action of steps) {
+        refill();
+        if ('pass' in action) clock.advance(action.pass);
+        else if ('take' in action) {
+          const lease = await takeNow(buckets[action.by] ?? one, action.take);
+          const held = open.reduce((sum, { cost }) => sum + cost, 0);
+          expect(isLease(lease)).toBe(left - held > 0);
+          if (lease !== 'refused') open.push({ lease, cost: action.take });
+        } else {
+          const [ended] = open.splice(action.answer % Math.max(1, open.length), 1);
+          if (!ended) continue;
+          left -= ended.cost;
+          await ended.lease.settle(action.silent ? { spent: ended.cost } : state());
+        }
+        // Leases do not run out in this story.
+        if (clock.now() - start > 170_000) break;
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
