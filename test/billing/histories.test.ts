@@ -138,6 +138,6 @@ test('any history of calls leaves what the rules say: outcome, meters, and a led
       expect(await metersOf(account)).toEqual(model.meters(billing.clock.now()));
       await expectBooksToBalance(account);
     }),
-    { numRuns: 120 },
+    { numRuns: 80 },
   );
 });
