@@ -10,6 +10,7 @@ import { finishHandlersOnClose } from './http/in-flight.ts';
 import { registerJobs } from './http/jobs.ts';
 import { registerOperations } from './http/operations.ts';
 import { refusingOtherMethods } from './http/other-methods.ts';
+import { hasLargeInteger, parseJson } from './json.ts';
 
 /** No body is larger, and none that is larger is ever parsed here. */
 const BODY_LIMIT_BYTES = 65_536;
@@ -42,6 +43,14 @@ export function buildApp(gateway: Gateway): FastifyInstance {
     clientErrorHandler: refuseMalformedRequest,
   });
   app.removeContentTypeParser('text/plain');
+  const parseBody = app.getDefaultJsonParser('error', 'error');
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text: string, done) =>
+    parseBody(request, text, (error, value: unknown) => {
+      // Ids beyond 2^53 survive; what the framework's own parser refuses stays refused.
+      if (error) done(error);
+      else done(null, hasLargeInteger(text) ? parseJson(text) : value);
+    }),
+  );
   app.decorateRequest('startedAt', 0);
   app.addHook('onRequest', (request, _reply, done) => {
     request.startedAt = performance.now();

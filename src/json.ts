@@ -7,10 +7,15 @@ import { isSafeNumber, parse as parseLossless, stringify as stringifyLossless } 
  * @throws SyntaxError
  */
 export function parseJson(text: string): unknown {
-  if (!/(?:^|[:,[])\s*-?\d{16}/.test(text)) return JSON.parse(text);
+  if (!hasLargeInteger(text)) return JSON.parse(text);
   return parseLossless(text, null, (digits) =>
     /^-?\d+$/.test(digits) && !isSafeNumber(digits) ? BigInt(digits) : Number(digits),
   );
+}
+
+/** Whether a JSON text may hold an integer that a number cannot. */
+export function hasLargeInteger(text: string): boolean {
+  return /(?:^|[:,[])\s*-?\d{16}/.test(text);
 }
 
 /** The reverse of `parseJson`. */

@@ -9,7 +9,7 @@ import type { Clock } from '../src/clock.ts';
 import { SoukError, toRecord } from '../src/errors.ts';
 import { stringifyJson } from '../src/json.ts';
 import type { Logger } from '../src/log.ts';
-import { CACHE_LIFETIME_MS, maxAgeMs, type QueuedOperation } from '../src/operations/define.ts';
+import { CACHE_LIFETIME_MS, maxAgeMs, type QueuedOperation, type Source } from '../src/operations/define.ts';
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
 import type { RedisKeys } from '../src/redis-keys.ts';
 import { newVersion } from '../src/results/answer.ts';
@@ -112,17 +112,29 @@ async function produceAnswer(
   const input = operation.params.parse(payload.input);
   const handler = HANDLERS[operation.name as QueuedName] as Handler<QueuedOperation>;
   const maxAge = maxAgeMs(operation, input);
-  const wanted = operation.source(input);
-  const obtained = await sources.obtain({
-    sources: wanted,
-    maxAgeMs: maxAge,
+  const obtained: Obtained[] = [];
+  let complete = true;
+  const found = await handler(input, {
+    sources: operation.source(input),
+    async obtain<Raw>(
+      wanted: readonly Source[],
+      fetch: (missing: readonly Source[]) => Promise<ReadonlyMap<string, Raw>>,
+    ) {
+      const got = await sources.obtain({ sources: wanted, maxAgeMs: maxAge, signal, fetch });
+      complete &&= got.size === wanted.length;
+      obtained.push(...got.values());
+      return new Map([...got].map(([key, { value }]) => [key, value as Raw]));
+    },
     signal,
-    fetch: (missing) => handler(input, missing, { signal, deadlineAt, background: false, upstream, log }),
+    deadlineAt,
+    background: false,
+    upstream,
+    log,
   });
 
-  const fetchedAt = Math.min(...[...obtained.values()].map((source) => source.fetchedAt), clock.now());
-  const fromCache = obtained.size > 0 && [...obtained.values()].every((source) => source.fromCache);
-  const content = present(operation, input, obtained, clock.now());
+  const fetchedAt = obtained.reduce((oldest, source) => Math.min(oldest, source.fetchedAt), clock.now());
+  const fromCache = obtained.length > 0 && obtained.every((source) => source.fromCache);
+  const content = present(operation, input, found, clock.now());
   const units = Math.min(content.units, payload.unitsReserved);
   const version = newVersion(fetchedAt);
   const answerWith = async (cached: boolean): Promise<Answer> => {
@@ -143,7 +155,6 @@ async function produceAnswer(
   };
   const own = await answerWith(fromCache);
   // What upstream had nothing for may be there in a minute, so such an answer is not shared for an hour.
-  const complete = obtained.size === wanted.length;
   const freshForMs = fetchedAt + CACHE_LIFETIME_MS - clock.now();
   await Promise.all([
     answers.putOwn(payload.callId, own),
@@ -168,16 +179,15 @@ interface Content {
 function present(
   operation: QueuedOperation,
   input: unknown,
-  obtained: ReadonlyMap<string, Obtained>,
+  found: ReadonlyMap<string, unknown>,
   now: number,
 ): Content {
   const { respond, price } = operation;
   const units = price.quote(input);
   if (respond.type === 'png') {
-    const [picture] = [...obtained.values()];
-    return { contentType: 'image/png', compressible: false, units, body: () => picture?.value as Buffer };
+    const [picture] = found.values();
+    return { contentType: 'image/png', compressible: false, units, body: () => picture as Buffer };
   }
-  const found = new Map([...obtained].map(([key, { value }]) => [key, value]));
   const presented = respond.present(found, input, { now });
   // Serialised once; the two variants of a body differ in one word near its beginning.
   const rest = stringifyJson({ ...presented.data });

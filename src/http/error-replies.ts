@@ -29,7 +29,7 @@ function fromFramework(error: FastifyError | Error, request: FastifyRequest): So
   }
   if (statusCode >= 400 && statusCode < 500) {
     const message = `body: is not valid JSON (${error.message})`;
-    return new SoukError('VALIDATION_FAILED', {
+    return new SoukError(request.routeOptions.config.invalidJsonKind ?? 'VALIDATION_FAILED', {
       message,
       metadata: { errors: [{ parameter: 'body', problem: 'is not valid JSON' }] },
     });

@@ -25,7 +25,7 @@ export function parseInput<Input>(
   const raw = route.decode ? route.decode({ query, body }) : route.method === 'GET' ? query : body;
   const result = operation.params.safeParse(raw);
   if (result.success) return result.data;
-  throw invalidParameters(result.error.issues.map(toFault), operation.invalidKind);
+  throw invalidParameters(result.error.issues.flatMap(toFaults), operation.invalidKind);
 }
 
 /** Reads a request; when it is bad and its key is no good either, the error is the key's. */
@@ -42,6 +42,13 @@ export async function orKeyError<T>(
   }
 }
 
-function toFault({ path, message }: z.core.$ZodIssue): ParameterFault {
-  return { parameter: path.length > 0 ? path.join('.') : 'body', problem: message };
+function toFaults(issue: z.core.$ZodIssue): ParameterFault[] {
+  const { path, message } = issue;
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      parameter: [...path, key].join('.'),
+      problem: 'is not a known field',
+    }));
+  }
+  return [{ parameter: path.length > 0 ? path.join('.') : 'body', problem: message }];
 }

@@ -12,6 +12,10 @@ export interface Route {
   path: string;
   /** Takes the parameters out of the request; without it a GET's are its query and a POST's its body. */
   decode?: (request: RawRequest) => unknown;
+  /** Several operations share a path; the query parameter `type` tells which is meant, the first where it is absent. */
+  type?: string;
+  /** The error a body that is not JSON gets; VALIDATION_FAILED unless the specification says otherwise. */
+  invalidJsonKind?: 'SELECTION_INVALID';
 }
 
 interface Described<Name extends string, Input> {
@@ -22,6 +26,8 @@ interface Described<Name extends string, Input> {
   routes: readonly [Route, ...Route[]];
   /** Turns what a caller sends into the canonical input. */
   params: z.ZodType<Input>;
+  /** Name of the equivalent tool for agents, where the specification has one. */
+  tool?: string;
   /** The error a bad request gets; VALIDATION_FAILED unless the specification says otherwise. */
   invalidKind?: 'SELECTION_INVALID';
 }
@@ -51,10 +57,15 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
   price: {
     /** Units reserved before, and charged unless `settle` says less. */
     quote(input: Input): number;
+    /** The price in words, for the documentation. */
+    text: string;
     /** Units charged in the end; never more than the quote. */
     settle?(input: Input, presented: Presented): number;
   };
+  /** The pools it may use, for the documentation; `queue` chooses. */
+  pools: readonly [PoolName, ...PoolName[]];
   queue(input: Input): PoolName;
+  /** What its handler asks for first, and for most operations all it asks for. */
   source(input: Input): readonly Source[];
   /**
    * The input field that says, in hours, how old an answer may be. It decides whether a cached answer will do and is

@@ -1,13 +1,36 @@
 import { quota } from './account/quota.ts';
 import type { LocalOperation, QueuedOperation } from './define.ts';
+import { bestSellers } from './market/best-sellers.ts';
+import { category } from './market/category.ts';
+import { categorySearch } from './market/category-search.ts';
 import { chartUrl } from './market/chart-url.ts';
+import { deal } from './market/deal.ts';
 import { graphImage } from './market/graph-image.ts';
 import { lightningDeal } from './market/lightning-deal.ts';
 import { product } from './market/product.ts';
+import { productFinder } from './market/product-finder.ts';
+import { productSearch } from './market/product-search.ts';
+import { seller } from './market/seller.ts';
+import { topSellers } from './market/top-sellers.ts';
+import { variations } from './market/variations.ts';
 import { imageUrl } from './retail/image-url.ts';
 
 /** Every operation there is. Routes, prices, queues and documentation all come from this list. */
-export const QUEUED = [product, lightningDeal, graphImage] as const;
+export const QUEUED = [
+  product,
+  variations,
+  productFinder,
+  // Of two that share a path, the first is meant where `type` is absent.
+  productSearch,
+  categorySearch,
+  category,
+  bestSellers,
+  seller,
+  topSellers,
+  deal,
+  lightningDeal,
+  graphImage,
+] as const;
 export const LOCAL = [quota, chartUrl, imageUrl] as const;
 
 type Queued = (typeof QUEUED)[number];

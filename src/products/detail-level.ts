@@ -33,21 +33,22 @@ function summary(product: Product): Record<string, unknown> {
     title: product.title ?? null,
     brand: product.brand ?? null,
     domainId: product.domainId,
-    price: current(product, SERIES.NEW),
-    amazonPrice: current(product, SERIES.AMAZON),
-    listPrice: current(product, SERIES.LISTPRICE),
-    buyboxPrice: current(product, SERIES.BUY_BOX_SHIPPING),
-    bsr: current(product, SERIES.SALES),
-    rating: current(product, SERIES.RATING),
-    reviewCount: current(product, SERIES.COUNT_REVIEWS),
-    countNew: current(product, SERIES.COUNT_NEW),
+    price: currentOf(product, SERIES.NEW),
+    amazonPrice: currentOf(product, SERIES.AMAZON),
+    listPrice: currentOf(product, SERIES.LISTPRICE),
+    buyboxPrice: currentOf(product, SERIES.BUY_BOX_SHIPPING),
+    bsr: currentOf(product, SERIES.SALES),
+    rating: currentOf(product, SERIES.RATING),
+    reviewCount: currentOf(product, SERIES.COUNT_REVIEWS),
+    countNew: currentOf(product, SERIES.COUNT_NEW),
     monthlySold: product.monthlySold ?? -1,
     image: product.images?.[0]?.l ?? product.imagesCSV?.split(',', 1)[0] ?? null,
     lastUpdate: product.lastUpdate ?? -1,
   };
 }
 
-function current(product: Product, index: number): number {
+/** The present value of a series, or -1 where there is no data. */
+export function currentOf(product: Product, index: number): number {
   const values = product.stats?.current;
   const value: unknown = Array.isArray(values) ? values[index] : undefined;
   return typeof value === 'number' && value >= 0 ? value : -1;

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher, request } from 'undici';
+import { stringifyJson } from '../json.ts';
 
 export interface HttpRequest {
   method: 'GET' | 'POST';
@@ -52,7 +53,7 @@ export function createHttpClient(options: { connections: number } = { connection
           'accept-encoding': 'gzip, deflate, br',
           ...(body === undefined ? {} : { 'content-type': 'application/json; charset=UTF-8' }),
         },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(body === undefined ? {} : { body: stringifyJson(body) }),
       });
       const contentType = single(response.headers['content-type']) ?? '';
       return { status: response.statusCode, contentType, body: await read(response, maxBytes) };

@@ -9,6 +9,16 @@ export interface Upstreams {
 }
 
 export interface HandlerContext {
+  /** What the contract names for this input. */
+  sources: readonly Source[];
+  /**
+   * Gets sources from the cache or from upstream, by key: `fetch` is called with those that are missing, and for each
+   * of them once in all processes. What upstream has nothing for is absent.
+   */
+  obtain<Raw>(
+    sources: readonly Source[],
+    fetch: (missing: readonly Source[]) => Promise<ReadonlyMap<string, Raw>>,
+  ): Promise<ReadonlyMap<string, Raw>>;
   /** Aborts at the deadline; to be handed to everything that waits. */
   signal: AbortSignal;
   /** Unix milliseconds. */
@@ -19,22 +29,29 @@ export interface HandlerContext {
   log: Logger;
 }
 
-/**
- * Fetches the raw data of an operation: those of its sources that are missing, by key. A source that upstream has
- * nothing for is left out.
- */
+/** Gets the raw data of an operation, by the keys of its sources. */
 export type Handler<Operation> = (
   input: InputOf<Operation>,
-  missing: readonly Source[],
   context: HandlerContext,
 ) => Promise<ReadonlyMap<string, RawOf<Operation>>>;
+
+/** The handler of an operation that needs what its contract names, and fetches several of them at once. */
+export function fetching<Operation>(
+  fetch: (
+    input: InputOf<Operation>,
+    missing: readonly Source[],
+    context: HandlerContext,
+  ) => Promise<ReadonlyMap<string, RawOf<Operation>>>,
+): Handler<Operation> {
+  return (input, context) => context.obtain(context.sources, (missing) => fetch(input, missing, context));
+}
 
 /** The handler of an operation with a single source. */
 export function single<Operation>(
   fetch: (input: InputOf<Operation>, context: HandlerContext) => Promise<RawOf<Operation>>,
 ): Handler<Operation> {
-  return async (input, missing, context) => {
+  return fetching<Operation>(async (input, missing, context) => {
     const value = await fetch(input, context);
     return new Map(missing.map(({ key }) => [key, value]));
-  };
+  });
 }

@@ -1,12 +1,30 @@
 import type { QueuedByName, QueuedName } from '../../src/operations/index.ts';
 import type { Handler } from './handler.ts';
+import { handleBestSellers } from './market/best-sellers.ts';
+import { handleCategory } from './market/category.ts';
+import { handleCategorySearch } from './market/category-search.ts';
+import { handleDeal } from './market/deal.ts';
 import { handleGraphImage } from './market/graph-image.ts';
 import { handleLightningDeal } from './market/lightning-deal.ts';
 import { handleProduct } from './market/product.ts';
+import { handleProductFinder } from './market/product-finder.ts';
+import { handleProductSearch } from './market/product-search.ts';
+import { handleSeller } from './market/seller.ts';
+import { handleTopSellers } from './market/top-sellers.ts';
+import { handleVariations } from './market/variations.ts';
 
 /** Who does what. An operation without its handler does not compile. */
 export const HANDLERS: { [Name in QueuedName]: Handler<QueuedByName<Name>> } = {
   'market.product': handleProduct,
+  'market.variations': handleVariations,
+  'market.productfinder': handleProductFinder,
+  'market.productsearch': handleProductSearch,
+  'market.categorysearch': handleCategorySearch,
+  'market.category': handleCategory,
+  'market.bestseller': handleBestSellers,
+  'market.seller': handleSeller,
+  'market.topseller': handleTopSellers,
+  'market.deal': handleDeal,
   'market.lightningdeal': handleLightningDeal,
   'market.graphimage': handleGraphImage,
 };

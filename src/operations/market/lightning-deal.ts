@@ -46,7 +46,8 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
       type: text({ maxLength: 50 }).optional().describe('Only deals of this type'),
     },
   ),
-  price: { quote: ({ asin }) => (asin ? 1 : 500) },
+  price: { text: '1 with asin, 500 without', quote: ({ asin }) => (asin ? 1 : 500) },
+  pools: ['market', 'lightning'],
   queue: ({ asin }) => (asin ? 'market' : 'lightning'),
   // The list is fetched whole and filtered here: a list of one state would cost as much again.
   source: ({ domain, asin }) => oneSource(`lightningdeal/${domain}/${asin ?? 'all'}`),

@@ -4,7 +4,7 @@ import { atDetailLevel, DETAIL_HINTS, DETAIL_LEVELS, type DetailLevel } from '..
 import { type HistoryWindow, lastDays } from '../../products/history-window.ts';
 import { limitOffers } from '../../products/offers.ts';
 import { hasData, type Product } from '../../products/product.ts';
-import { defineQueued } from '../define.ts';
+import { defineQueued, type Source } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { DATE_RANGE_NAMES, dateRange, windowOf } from '../params/history.ts';
 import { list, parseAsin } from '../params/lists.ts';
@@ -28,7 +28,7 @@ export interface ProductInput {
 }
 
 /** Statistics cost nothing upstream and hold the current prices, so they are always fetched; over this many days unless asked otherwise. */
-const DEFAULT_STATS_DAYS = 90;
+export const DEFAULT_STATS_DAYS = 90;
 
 /** The fewest offers upstream collects. */
 const FEWEST_OFFERS = 20;
@@ -36,6 +36,7 @@ const FEWEST_OFFERS = 20;
 export const product = defineQueued<'market.product', ProductInput, Product>({
   name: 'market.product',
   summary: 'Looks up 1 to 100 products by ASIN.',
+  tool: 'market_get_product',
   routes: [
     { method: 'GET', path: '/api/market/product' },
     { method: 'POST', path: '/api/market/product' },
@@ -66,14 +67,11 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
     offers: input.stock && input.offers === 0 ? FEWEST_OFFERS : input.offers,
     days: input.dateRange ? undefined : days,
   })),
-  price: { quote: ({ asins }) => asins.length },
+  price: { text: '1 an ASIN', quote: ({ asins }) => asins.length },
+  pools: ['market'],
   queue: () => 'market',
   freshness: 'update',
-  source: (input) => {
-    const { domain, ...options } = upstreamOptions(input);
-    const optionsId = fingerprint(options);
-    return input.asins.map((asin) => ({ key: asin, identity: `product/${domain}/${asin}/${optionsId}` }));
-  },
+  source: (input) => productSources(input.asins, upstreamOptions(input)),
   respond: {
     type: 'json',
     present(found, input, { now }) {
@@ -117,6 +115,15 @@ export function upstreamOptions(input: ProductInput) {
 
 export type ProductOptions = ReturnType<typeof upstreamOptions>;
 
+/** One source an ASIN, keyed by it: whatever operation asks for a product with the same options shares its fetch. */
+export function productSources(
+  asins: readonly string[],
+  { domain, ...options }: ProductOptions,
+): readonly Source[] {
+  const optionsId = fingerprint(options);
+  return asins.map((asin) => ({ key: asin, identity: `product/${domain}/${asin}/${optionsId}` }));
+}
+
 function historyWindow(input: ProductInput, now: number): HistoryWindow | null {
   if (input.dateRange) return windowOf(input.dateRange);
   return input.days === undefined ? null : lastDays(input.days, now);
@@ -128,7 +135,8 @@ function shown(product: Product, input: ProductInput, window: HistoryWindow | nu
     limitOffers(cut, input.offers || Number.POSITIVE_INFINITY),
     input.detailLevel,
   );
-  if (input.stats !== undefined) return trimmed;
+  // Much of what is known of the Buy Box stands in the statistics.
+  if (input.stats !== undefined || input.buybox) return trimmed;
   const { stats: _, ...withoutStats } = trimmed;
   return withoutStats;
 }

@@ -29,6 +29,19 @@ export function domain() {
   return grouped<Domain>(resolve, `Site: one of ${NUMBERS}; aliases domainId, and country with ${CODES}`);
 }
 
+/** The same for an operation that the provider does not offer for some sites. */
+export function domainExcept(missing: readonly Domain[], reason: string) {
+  return grouped<Domain>(
+    (given) => {
+      const found = resolve(given);
+      return typeof found === 'number' && missing.includes(found)
+        ? new Fault(`${found} (${SITES[found]}) ${reason}`)
+        : found;
+    },
+    `Site: one of ${NUMBERS} except ${missing.join(', ')}; aliases domainId, and country`,
+  );
+}
+
 function resolve(given: Group): Domain | Fault {
   const sent = Object.entries(given);
   if (sent.length === 0)

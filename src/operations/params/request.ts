@@ -5,14 +5,17 @@ import { z } from 'zod';
  * (domain: domain, domainId, country). The field's schema then receives an object of those that were sent, so that
  * one schema sees them together and all faults of a request are reported at once. The output is the canonical input,
  * and parsing a canonical input again gives the same.
+ * @param strict refuses fields that are neither in the shape nor in a group; otherwise they are ignored.
  */
 export function request<Shape extends z.ZodRawShape>(
   groups: Record<string, readonly string[]>,
   shape: Shape,
+  { strict = false } = {},
 ) {
+  const object = strict ? z.strictObject : z.object;
   return z.preprocess(
     (raw) => (isRecord(raw) ? group(raw, groups) : raw),
-    z.object(shape, 'must be a JSON object'),
+    object(shape, 'must be a JSON object'),
   );
 }
 

@@ -1,5 +1,8 @@
 import { z } from 'zod';
 
+/** Text that a database takes: without control characters and halves of characters. */
+export const PRINTABLE = /^[^\p{Cc}\p{Cs}]*$/u;
+
 /** A whole number, as a JSON number or in digits. The message says what is allowed. */
 export function integer(bounds: { min?: number; max?: number } = {}) {
   const message = `must be an integer${range(bounds)}`;
@@ -19,6 +22,14 @@ export function oneOf<const Words extends readonly [string, ...string[]]>(words:
   return z.preprocess(trimmed, z.enum(words, problem(`must be one of ${words.join(', ')}`)));
 }
 
+/** One of a few numbers. */
+export function oneOfNumbers<const Numbers extends readonly [number, ...number[]]>(numbers: Numbers) {
+  return z.preprocess(
+    fromDigits,
+    z.literal([...numbers] as Numbers[number][], problem(`must be one of ${numbers.join(', ')}`)),
+  );
+}
+
 /** A text of at least one character, of which none is a control character or half of one: a database takes no such text. */
 export function text(options: { maxLength: number }) {
   const message = `must be a text of 1 to ${options.maxLength} characters`;
@@ -28,7 +39,7 @@ export function text(options: { maxLength: number }) {
       .string(problem(message))
       .min(1, message)
       .max(options.maxLength, message)
-      .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must not hold control characters'),
+      .regex(PRINTABLE, 'must not hold control characters'),
   );
 }
 

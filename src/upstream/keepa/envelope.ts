@@ -31,3 +31,8 @@ export function tokenReading(envelope: Envelope): TokenReading | null {
   const netRate = refillRate - tokenFlowReduction;
   return netRate > 0 ? { tokensLeft, refillIn, refillRate: netRate, timestamp: timestamp ?? null } : null;
 }
+
+/** Whether a part of an answer is an object. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -74,6 +74,7 @@ function costOf({
   return 1 + (buybox ? 2 : 0) + extras;
 }
 
-function isProduct(value: unknown): value is Product {
+/** Whether an element of an answer is a product at all. */
+export function isProduct(value: unknown): value is Product {
   return typeof value === 'object' && value !== null && typeof (value as Product).asin === 'string';
 }

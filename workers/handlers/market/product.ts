@@ -1,8 +1,8 @@
 import { type product, upstreamOptions } from '../../../src/operations/market/product.ts';
 import { fetchProducts } from '../../../src/upstream/keepa/products.ts';
-import type { Handler } from '../handler.ts';
+import { fetching } from '../handler.ts';
 
-export const handleProduct: Handler<typeof product> = (input, missing, { upstream, ...context }) => {
+export const handleProduct = fetching<typeof product>((input, missing, { upstream, ...context }) => {
   const asins = missing.map(({ key }) => key);
   return fetchProducts(upstream.keepa, asins, { ...upstreamOptions(input), update: input.update }, context);
-};
+});

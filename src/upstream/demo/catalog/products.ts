@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { AsinFacts } from './asins.ts';
 import { pathOfLeaf } from './categories.ts';
 import { offersOf } from './offers.ts';
@@ -57,7 +58,7 @@ export function productOf(asin: string, request: ProductRequest): Record<string,
     color: facts.kind === 'parent' ? null : product.color,
     size: facts.kind === 'parent' ? null : product.size,
     parentAsin: facts.kind === 'parent' ? null : (facts.family?.parent ?? null),
-    variations: facts.family?.members.map((member) => variationOf(member, domain)) ?? null,
+    variations: facts.family && variationsOf(facts.family, domain),
     rootCategory: path[0]?.catId,
     categories: [path[2]?.catId],
     categoryTree: path.map(({ catId, name }) => ({ catId, name })),
@@ -161,6 +162,18 @@ function ranksByCategory(
       ),
     ]),
   );
+}
+
+/** Every member of a family lists all of it. */
+const variationLists = new LRUCache<string, ReturnType<typeof variationOf>[]>({ max: 200 });
+
+function variationsOf({ parent, members }: { parent: string; members: string[] }, domain: number) {
+  const key = `${parent}/${domain}`;
+  const known = variationLists.get(key);
+  if (known) return known;
+  const list = members.map((member) => variationOf(member, domain));
+  variationLists.set(key, list);
+  return list;
 }
 
 function variationOf(asin: string, domain: number) {

@@ -1,0 +1,37 @@
+import { POOLS } from '../jobs/pools.ts';
+import type { LocalOperation, QueuedOperation, Route } from '../src/operations/define.ts';
+import { LOCAL, QUEUED } from '../src/operations/index.ts';
+
+type Operation = LocalOperation | QueuedOperation;
+
+const HEADER = ['| Address | Aliases | Tool | Pool | Timeout | Units |', '|---|---|---|---|---|---|'];
+
+/** Every operation as a row of a Markdown table, from its contract. */
+export function operationsTable(): string {
+  const operations = [...QUEUED, ...LOCAL] as readonly unknown[] as readonly Operation[];
+  return [...HEADER, ...operations.map(row)].join('\n');
+}
+
+function row(operation: Operation): string {
+  const [first, ...aliases] = addresses(operation.routes);
+  const pools = operation.kind === 'queued' ? operation.pools : [];
+  const cells = [
+    first ?? '',
+    aliases.join(', '),
+    operation.tool ? `\`${operation.tool}\`` : '',
+    pools.map((pool) => `\`${pool}\``).join(', ') || 'at once',
+    pools.map((pool) => `${POOLS[pool].timeoutMs / 1000} s`).join(', '),
+    operation.kind === 'queued' ? operation.price.text : '0',
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+/** One text a path, with all its methods. */
+function addresses(routes: readonly Route[]): string[] {
+  const methods = new Map<string, string[]>();
+  for (const { method, path, type } of routes) {
+    const address = type ? `${path}?type=${type}` : path;
+    methods.set(address, [...(methods.get(address) ?? []), method]);
+  }
+  return [...methods].map(([address, list]) => `\`${list.sort().join(', ')} ${address}\``);
+}

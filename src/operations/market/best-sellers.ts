@@ -1,0 +1,69 @@
+import { defineQueued, oneSource } from '../define.ts';
+import { DOMAIN_NAMES, type Domain, domainExcept, SITES } from '../params/domain.ts';
+import { completePaging, type Paging, pageOf, paging } from '../params/paging.ts';
+import { request } from '../params/request.ts';
+import { boolean, integer, oneOfNumbers } from '../params/scalars.ts';
+
+export const RANK_DAYS = [0, 30, 90, 180] as const;
+
+export interface BestSellersInput extends Paging {
+  domain: Domain;
+  category: number;
+  /** 0: the current rank; otherwise the mean of so many days. */
+  range: (typeof RANK_DAYS)[number];
+  /** Only the best-selling variation of each parent. */
+  variations: boolean;
+  /** Rank within the sub-category instead of the main rank. */
+  sublist: boolean;
+}
+
+/** The list as upstream sends it, best first; null where there is none. */
+export interface BestSellersList {
+  asinList: string[];
+  [field: string]: unknown;
+}
+
+/** Upstream's lists of root categories are longer than our interface promises. */
+const LONGEST_LIST = 10_000;
+
+export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, BestSellersList>({
+  name: 'market.bestseller',
+  summary: 'Lists the best sellers of a category, best first.',
+  routes: [
+    { method: 'GET', path: '/api/market/bestseller' },
+    { method: 'GET', path: '/api/market/bestsellers' },
+  ],
+  params: request(
+    { domain: DOMAIN_NAMES },
+    {
+      domain: domainExcept([12], 'has no best-seller lists'),
+      category: integer({ min: 0 }).describe('Category node id'),
+      range: oneOfNumbers(RANK_DAYS)
+        .default(0)
+        .describe('0: current rank; otherwise the mean of so many days'),
+      variations: boolean().default(false).describe('Keep only the best-selling variation of each parent'),
+      sublist: boolean().default(false).describe('Use the rank in the sub-category'),
+      ...paging(),
+    },
+  ).transform(completePaging),
+  price: { text: '10', quote: () => 10 },
+  pools: ['market'],
+  queue: () => 'market',
+  source: ({ domain, category, range, variations, sublist }) =>
+    oneSource(`bestsellers/${domain}/${category}/${range}/${Number(variations)}/${Number(sublist)}`),
+  respond: {
+    type: 'json',
+    present(found, input) {
+      const { domain, category } = input;
+      const raw = found.get('') ?? { domainId: domain, lastUpdate: 0, categoryId: category, asinList: [] };
+      const asinList = raw.asinList.slice(0, LONGEST_LIST);
+      const page = pageOf(asinList.length, input);
+      const bestSellersList = {
+        ...raw,
+        asinList: page ? page.cut(asinList) : asinList,
+        ...(page ? { _pagination: page.pagination } : {}),
+      };
+      return { data: { country: SITES[domain], domainId: domain, bestSellersList } };
+    },
+  },
+});

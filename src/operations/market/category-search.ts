@@ -1,0 +1,38 @@
+import { defineQueued, oneSource } from '../define.ts';
+import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
+import { request } from '../params/request.ts';
+import { text } from '../params/scalars.ts';
+import type { Category } from './category.ts';
+
+export interface CategorySearchInput {
+  domain: Domain;
+  term: string;
+}
+
+export const categorySearch = defineQueued<
+  'market.categorysearch',
+  CategorySearchInput,
+  Record<string, Category>
+>({
+  name: 'market.categorysearch',
+  summary: 'Searches categories by keyword.',
+  routes: [
+    { method: 'GET', path: '/api/market/categorysearch' },
+    { method: 'GET', path: '/api/market/search', type: 'category' },
+  ],
+  params: request(
+    { domain: DOMAIN_NAMES },
+    { domain: domain(), term: text({ maxLength: 500 }).describe('Keywords; all must match') },
+  ),
+  price: { text: '1', quote: () => 1 },
+  pools: ['market'],
+  queue: () => 'market',
+  source: ({ domain, term }) => oneSource(`categorysearch/${domain}/${encodeURIComponent(term)}`),
+  respond: {
+    type: 'json',
+    present: (found, { domain }) => {
+      const categories = Object.values(found.get('') ?? {}).map(({ catId, name }) => ({ catId, name }));
+      return { data: { country: SITES[domain], domainId: domain, categories } };
+    },
+  },
+});

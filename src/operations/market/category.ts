@@ -1,0 +1,43 @@
+import { defineQueued, oneSource } from '../define.ts';
+import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
+import { request } from '../params/request.ts';
+import { boolean, integer } from '../params/scalars.ts';
+
+export interface CategoryInput {
+  domain: Domain;
+  /** 0: all root categories. */
+  category: number;
+  parents: boolean;
+}
+
+/** A category as upstream sends it. Its id may lie beyond 2^53. */
+export interface Category {
+  catId: number | bigint;
+  name: string;
+  [field: string]: unknown;
+}
+
+export const category = defineQueued<'market.category', CategoryInput, Record<string, Category>>({
+  name: 'market.category',
+  summary: 'Describes a category, or all root categories of a site.',
+  routes: [{ method: 'GET', path: '/api/market/category' }],
+  params: request(
+    { domain: DOMAIN_NAMES },
+    {
+      domain: domain(),
+      category: integer({ min: 0 }).describe('Category node id; 0 for all root categories'),
+      parents: boolean().default(false).describe('Add the parents, from the root to the category'),
+    },
+  ),
+  price: { text: '1', quote: () => 1 },
+  pools: ['market'],
+  queue: () => 'market',
+  source: ({ domain, category, parents }) =>
+    oneSource(`category/${domain}/${category}${parents ? '/parents' : ''}`),
+  respond: {
+    type: 'json',
+    present: (found, { domain }) => ({
+      data: { country: SITES[domain], domainId: domain, categories: found.get('') ?? {} },
+    }),
+  },
+});

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { fingerprint } from '../../fingerprint.ts';
+import { defineQueued, oneSource } from '../define.ts';
+import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
+import { request } from '../params/request.ts';
+import { integer, oneOfNumbers } from '../params/scalars.ts';
+import { selectionRoutes } from '../params/selection.ts';
+import { filters, sortOrder } from './finder-fields.ts';
+
+const LARGEST_RESULT = 10_000;
+const FEWEST_PER_PAGE = 50;
+
+const PAGE_NAMES = ['page', 'perPage', 'sort', 'stats'];
+
+/** A filter is whatever is no other part of what is sent; all of them are gathered under one name. */
+const params = z.preprocess(
+  gatherFilters,
+  request(
+    { domain: DOMAIN_NAMES },
+    {
+      domain: domain(),
+      page: integer({ min: 0 }).default(0).describe('Page, from 0'),
+      perPage: integer({ min: FEWEST_PER_PAGE, max: LARGEST_RESULT })
+        .default(FEWEST_PER_PAGE)
+        .describe('ASINs a page'),
+      sort: sortOrder(),
+      stats: oneOfNumbers([0, 1]).default(0).describe('1 adds searchInsights'),
+      selection: filters(),
+    },
+  ).refine(({ page, perPage }) => (page + 1) * perPage <= LARGEST_RESULT, {
+    path: ['page'],
+    message: `reaches beyond the first ${LARGEST_RESULT} results: (page + 1) * perPage must not exceed them`,
+  }),
+);
+
+export type ProductFinderInput = z.output<typeof params> & { domain: Domain };
+
+export interface FinderPage {
+  asinList: string[];
+  totalResults: number;
+  searchInsights: unknown;
+}
+
+export const productFinder = defineQueued<'market.productfinder', ProductFinderInput, FinderPage>({
+  name: 'market.productfinder',
+  summary: 'Finds products by criteria.',
+  routes: selectionRoutes('/api/market/productfinder', '/api/market/query'),
+  params,
+  invalidKind: 'SELECTION_INVALID',
+  price: { text: '1, with stats 31', quote: ({ stats }) => (stats === 1 ? 31 : 1) },
+  pools: ['market'],
+  queue: () => 'market',
+  source: (input) => oneSource(`productfinder/${fingerprint(input)}`),
+  respond: {
+    type: 'json',
+    present(found, { domain }) {
+      const { asinList = [], totalResults = 0, searchInsights = null } = found.get('') ?? {};
+      return {
+        data: {
+          country: SITES[domain],
+          domainId: domain,
+          asinList,
+          totalResultCount: totalResults,
+          searchInsights,
+        },
+      };
+    },
+  },
+});
+
+/** Canonical input has its filters gathered already, so that parsing it again gives the same. */
+function gatherFilters(raw: unknown): unknown {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw;
+  const known = new Set<string>([...DOMAIN_NAMES, ...PAGE_NAMES]);
+  const result: Record<string, unknown> = {};
+  let gathered: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(raw)) {
+    if (known.has(name)) result[name] = value;
+    else if (name === 'selection' && typeof value === 'object') gathered = { ...gathered, ...value };
+    else gathered = { ...gathered, [name]: value };
+  }
+  return { ...result, selection: gathered };
+}

@@ -1,0 +1,88 @@
+import { fingerprint } from '../../fingerprint.ts';
+import { cutHistory } from '../../products/cut-history.ts';
+import { atDetailLevel, DETAIL_HINTS, DETAIL_LEVELS, type DetailLevel } from '../../products/detail-level.ts';
+import { lastDays } from '../../products/history-window.ts';
+import type { Product } from '../../products/product.ts';
+import { defineQueued, oneSource } from '../define.ts';
+import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
+import { request } from '../params/request.ts';
+import { boolean, integer, oneOf, text } from '../params/scalars.ts';
+import { statsPeriod } from '../params/stats-period.ts';
+import { DEFAULT_STATS_DAYS } from './product.ts';
+
+export interface ProductSearchInput {
+  domain: Domain;
+  term: string;
+  page: number;
+  asinsOnly: boolean;
+  /** Days, or two moments separated by a comma. */
+  stats?: string | undefined;
+  history: boolean;
+  update?: number | undefined;
+  rating: boolean;
+  historyDays?: number | undefined;
+  detailLevel: DetailLevel;
+}
+
+/** What upstream found for one page: products, or only their ASINs. */
+export type SearchPage = { products: Product[] } | { asinList: string[] };
+
+export const productSearch = defineQueued<'market.productsearch', ProductSearchInput, SearchPage>({
+  name: 'market.productsearch',
+  summary: "Searches products by keyword, in the site's order without advertisements.",
+  routes: [
+    { method: 'GET', path: '/api/market/productsearch' },
+    { method: 'GET', path: '/api/market/search', type: 'product' },
+  ],
+  params: request(
+    { domain: DOMAIN_NAMES },
+    {
+      domain: domain(),
+      term: text({ maxLength: 500 }).describe('Keywords'),
+      page: integer({ min: 0, max: 9 }).default(0).describe('Page of results, from 0'),
+      asinsOnly: boolean().default(false).describe('Return only ASINs'),
+      stats: statsPeriod().optional().describe('Days of statistics, or two moments separated by a comma'),
+      history: boolean().default(false).describe('Include the price history'),
+      update: integer({ min: 0 }).optional().describe('Freshness threshold in hours; 0 forces a refresh'),
+      rating: boolean().default(false).describe('Include rating and review-count history'),
+      historyDays: integer({ min: 1 })
+        .optional()
+        .describe('Keep only the last N days of history; turns it on'),
+      detailLevel: oneOf(DETAIL_LEVELS).default('lite').describe('How much of each product is returned'),
+    },
+  ).transform((input) => ({ ...input, history: input.history || input.historyDays !== undefined })),
+  price: { text: '5', quote: () => 5 },
+  pools: ['market'],
+  queue: () => 'market',
+  freshness: 'update',
+  source: (input) => oneSource(`productsearch/${fingerprint(searchOptions(input))}`),
+  respond: {
+    type: 'json',
+    present(found, input, { now }) {
+      const { domain, detailLevel } = input;
+      const site = { country: SITES[domain], domainId: domain };
+      const page = found.get('') ?? { products: [] };
+      if ('asinList' in page) return { data: { ...site, asinList: page.asinList } };
+      const products = page.products.map((product) => shown(product, input, now));
+      const responseShape = { detailLevel, hint: DETAIL_HINTS[detailLevel] };
+      return { data: { ...site, count: products.length, products, responseShape } };
+    },
+  },
+});
+
+/** What upstream is asked. Statistics cost nothing and hold the current prices, so they always come. */
+export function searchOptions({ domain, term, page, asinsOnly, stats, history, rating }: ProductSearchInput) {
+  if (asinsOnly) return { domain, term, page, asinsOnly };
+  return { domain, term, page, asinsOnly, stats: stats ?? String(DEFAULT_STATS_DAYS), history, rating };
+}
+
+export type SearchOptions = ReturnType<typeof searchOptions>;
+
+function shown(product: Product, input: ProductSearchInput, now: number): Record<string, unknown> {
+  const cut =
+    input.historyDays === undefined ? product : cutHistory(product, lastDays(input.historyDays, now));
+  const trimmed = atDetailLevel(cut, input.detailLevel);
+  if (input.stats !== undefined) return trimmed;
+  const { stats: _, ...rest } = trimmed;
+  return rest;
+}

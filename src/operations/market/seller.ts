@@ -1,0 +1,97 @@
+import { cutSeries, lastDays } from '../../products/history-window.ts';
+import { defineQueued } from '../define.ts';
+import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
+import { list } from '../params/lists.ts';
+import { completePaging, type Paging, pageOf, paging } from '../params/paging.ts';
+import { Fault, request } from '../params/request.ts';
+import { boolean, integer } from '../params/scalars.ts';
+
+export interface SellerInput extends Paging {
+  domain: Domain;
+  /** In capitals, unique, sorted; one only with a storefront. */
+  seller: string[];
+  storefront: boolean;
+  update?: number | undefined;
+  /** -1: the whole csv; 0: none; otherwise its last days. */
+  csvDays: number;
+}
+
+/** A seller as upstream sends it. The two storefront lists are parallel. */
+export interface Seller {
+  sellerId: string;
+  csv?: Csv;
+  asinList?: string[] | null;
+  asinListLastSeen?: number[] | null;
+  [field: string]: unknown;
+}
+
+export const seller = defineQueued<'market.seller', SellerInput, Seller>({
+  name: 'market.seller',
+  summary: "Describes sellers, and what is in a seller's storefront.",
+  tool: 'market_get_seller',
+  routes: [{ method: 'GET', path: '/api/market/seller' }],
+  params: request(
+    { domain: DOMAIN_NAMES, seller: ['seller'] },
+    {
+      domain: domain(),
+      seller: list({ item: 'seller id', max: 100, parse: parseSellerId, sorted: true }, '1-100 seller ids'),
+      storefront: boolean().default(false).describe('Include the ASINs of the storefront; one seller only'),
+      update: integer({ min: 0 })
+        .optional()
+        .describe('Freshness threshold of a storefront in hours; 0 forces a refresh'),
+      csvDays: integer({ min: -1 })
+        .default(-1)
+        .describe('-1: all of the csv; 0: none of it; otherwise its last days'),
+      ...paging(),
+    },
+  )
+    .refine(({ seller, storefront }) => !storefront || seller.length === 1, {
+      path: ['seller'],
+      message: 'must be 1 seller id with storefront on',
+    })
+    .transform((input) => completePaging({ ...input, update: input.storefront ? input.update : undefined })),
+  price: {
+    text: '1 a seller id, 10 with storefront',
+    quote: ({ seller, storefront }) => (storefront ? 10 : seller.length),
+  },
+  pools: ['market', 'storefront'],
+  queue: ({ storefront }) => (storefront ? 'storefront' : 'market'),
+  freshness: 'update',
+  source: ({ domain, seller, storefront }) =>
+    seller.map((id) => ({ key: id, identity: `seller/${domain}/${id}/${Number(storefront)}` })),
+  respond: {
+    type: 'json',
+    present(found, input, { now }) {
+      const { domain } = input;
+      const known = input.seller.flatMap((id) => found.get(id) ?? []);
+      const sellers = Object.fromEntries(known.map((record) => [record.sellerId, shown(record, input, now)]));
+      return { data: { country: SITES[domain], domainId: domain, sellers } };
+    },
+  },
+});
+
+/** A seller id: 10 to 20 letters or digits, in capitals. */
+export function parseSellerId(item: string): string | Fault {
+  const id = item.toUpperCase();
+  return /^[A-Z0-9]{10,20}$/.test(id) ? id : new Fault('must be 10 to 20 letters or digits');
+}
+
+function shown(record: Seller, input: SellerInput, now: number): Seller {
+  const { csv, asinList, asinListLastSeen, ...rest } = record;
+  const result: Seller = rest as Seller;
+  if (csv !== undefined && input.csvDays !== 0) result.csv = cutCsv(csv, input.csvDays, now);
+  if (!asinList) return result;
+  const page = pageOf(asinList.length, input);
+  result.asinList = page ? page.cut(asinList) : asinList;
+  if (asinListLastSeen) result.asinListLastSeen = page ? page.cut(asinListLastSeen) : asinListLastSeen;
+  if (page) result._pagination = page.pagination;
+  return result;
+}
+
+type Csv = (number[] | null)[] | null;
+
+function cutCsv(csv: Csv, days: number, now: number): Csv {
+  if (!csv || days < 0) return csv;
+  const window = lastDays(days, now);
+  return csv.map((series) => series && cutSeries(series, 2, window));
+}

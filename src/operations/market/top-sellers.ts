@@ -1,0 +1,38 @@
+import { defineQueued, oneSource } from '../define.ts';
+import { DOMAIN_NAMES, type Domain, domainExcept, SITES } from '../params/domain.ts';
+import { completePaging, type Paging, pageOf, paging } from '../params/paging.ts';
+import { request } from '../params/request.ts';
+
+export interface TopSellersInput extends Paging {
+  domain: Domain;
+}
+
+export const topSellers = defineQueued<'market.topseller', TopSellersInput, string[]>({
+  name: 'market.topseller',
+  summary: 'Lists the most rated sellers of a site, most ratings first.',
+  routes: [{ method: 'GET', path: '/api/market/topseller' }],
+  params: request(
+    { domain: DOMAIN_NAMES },
+    { domain: domainExcept([12], 'has no list of most rated sellers'), ...paging() },
+  ).transform(completePaging),
+  price: { text: '50', quote: () => 50 },
+  pools: ['market'],
+  queue: () => 'market',
+  source: ({ domain }) => oneSource(`topseller/${domain}`),
+  respond: {
+    type: 'json',
+    present(found, input) {
+      const { domain } = input;
+      const ids = found.get('') ?? [];
+      const page = pageOf(ids.length, input);
+      return {
+        data: {
+          country: SITES[domain],
+          domainId: domain,
+          sellerIdList: page ? page.cut(ids) : ids,
+          ...(page ? { _pagination: page.pagination } : {}),
+        },
+      };
+    },
+  },
+});

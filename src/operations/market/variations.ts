@@ -1,0 +1,90 @@
+import { DETAIL_LEVELS, type DetailLevel } from '../../products/detail-level.ts';
+import { familyOf } from '../../products/family.ts';
+import type { Product } from '../../products/product.ts';
+import { variationRecord } from '../../products/variation.ts';
+import { defineQueued } from '../define.ts';
+import { requiredAsin } from '../params/asin.ts';
+import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
+import { pageOf } from '../params/paging.ts';
+import { request } from '../params/request.ts';
+import { integer, oneOf } from '../params/scalars.ts';
+import { DEFAULT_STATS_DAYS, type ProductOptions, productSources } from './product.ts';
+
+export interface VariationsInput {
+  domain: Domain;
+  /** Any member of the family, or its parent. */
+  asin: string;
+  detailLevel: DetailLevel;
+  page: number;
+  perPage: number;
+}
+
+export const variations = defineQueued<'market.variations', VariationsInput, Product>({
+  name: 'market.variations',
+  summary: 'Lists the variations of a product, from any member of the family.',
+  tool: 'market_get_variations',
+  routes: [
+    { method: 'GET', path: '/api/market/variations' },
+    { method: 'POST', path: '/api/market/variations' },
+  ],
+  params: request(
+    { domain: DOMAIN_NAMES, asin: ['asin'] },
+    {
+      domain: domain(),
+      asin: requiredAsin(),
+      detailLevel: oneOf(DETAIL_LEVELS).default('full').describe('How much of each variation is returned'),
+      page: integer({ min: 0 }).default(0).describe('Page, from 0'),
+      perPage: integer({ min: 1, max: 4000 }).default(1000).describe('Variations a page'),
+    },
+  ),
+  price: {
+    text: '5; 1 without variations',
+    quote: () => 5,
+    settle: (_input, { data }) => (data.isStandalone ? 1 : 5),
+  },
+  pools: ['market'],
+  queue: () => 'market',
+  source: ({ domain, asin }) => productSources([asin], memberOptions(domain)),
+  respond: {
+    type: 'json',
+    present(found, input) {
+      const { domain, asin, detailLevel } = input;
+      const asked = found.get(asin) ?? { asin };
+      const { parentAsin, members } = familyOf(asked, found.get(asked.parentAsin ?? ''));
+      const page = pageOf(members.length, input);
+      const shown = page ? page.cut(members) : members;
+      const isWhole = input.page === 0 && shown.length === members.length;
+      return {
+        data: {
+          country: SITES[domain],
+          domainId: domain,
+          inputAsin: asin,
+          parentAsin,
+          isStandalone: parentAsin === null,
+          variationsCount: members.length,
+          variations: shown.map((member) =>
+            variationRecord(member, found.get(member.asin), parentAsin, detailLevel),
+          ),
+          ...(isWhole ? {} : { _pagination: page?.pagination }),
+          responseShape: { detailLevel },
+        },
+      };
+    },
+  },
+});
+
+/**
+ * What upstream is asked for each member: enough for every detail level, so that all pages and levels of a family
+ * share one fetch an hour. The buy box and ratings cost extra tokens; the summary promises both.
+ */
+export function memberOptions(domain: Domain): ProductOptions {
+  const options = {
+    stats: DEFAULT_STATS_DAYS,
+    history: true,
+    offers: 0,
+    rating: true,
+    buybox: true,
+    stock: false,
+  };
+  return { domain, ...options };
+}

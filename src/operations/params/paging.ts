@@ -1,0 +1,43 @@
+import { integer } from './scalars.ts';
+
+/** Which part of a long list is asked for; neither field: all of it. */
+export interface Paging {
+  page?: number | undefined;
+  perPage?: number | undefined;
+}
+
+export interface Pagination {
+  page: number;
+  perPage: number;
+  total: number;
+  totalPages: number;
+}
+
+const DEFAULT_PER_PAGE = 1000;
+const LARGEST_PER_PAGE = 10_000;
+
+/** The paging parameters of lists that are whole unless a page is asked for. */
+export function paging() {
+  return {
+    page: integer({ min: 0 }).optional().describe('Page, from 0; turns paging on'),
+    perPage: integer({ min: 1, max: LARGEST_PER_PAGE })
+      .optional()
+      .describe(`Entries a page, ${DEFAULT_PER_PAGE} unless given; turns paging on`),
+  };
+}
+
+/** Pages are the same call however they are asked for: the default of a field that paging leaves open is filled in. */
+export function completePaging<Input extends Paging>(input: Input): Input {
+  if (input.page === undefined && input.perPage === undefined) return input;
+  return { ...input, page: input.page ?? 0, perPage: input.perPage ?? DEFAULT_PER_PAGE };
+}
+
+/** Cuts the page that is asked for out of lists of the same length; null where all of them is. */
+export function pageOf(total: number, { page, perPage }: Paging) {
+  if (page === undefined || perPage === undefined) return null;
+  const pagination: Pagination = { page, perPage, total, totalPages: Math.ceil(total / perPage) };
+  return {
+    pagination,
+    cut: <Entry>(list: readonly Entry[]): Entry[] => list.slice(page * perPage, (page + 1) * perPage),
+  };
+}

@@ -1,0 +1,27 @@
+import { invalidParameters } from '../../errors.ts';
+import { parseJson } from '../../json.ts';
+import type { RawRequest, Route } from '../define.ts';
+
+/** The routes of an operation that takes a selection: as the body of a POST, or as JSON in a GET's `selection`. */
+export function selectionRoutes(...paths: readonly [string, ...string[]]): readonly [Route, ...Route[]] {
+  const routes = paths.flatMap((path): Route[] => [
+    { method: 'POST', path, invalidJsonKind: 'SELECTION_INVALID' },
+    { method: 'GET', path, decode: selectionOf },
+  ]);
+  return routes as [Route, ...Route[]];
+}
+
+function selectionOf({ query: { selection } }: RawRequest): unknown {
+  if (selection === undefined || selection === '')
+    throw fault('is required: it must be a JSON object, URL-encoded');
+  if (typeof selection !== 'string') throw fault('was given more than once');
+  try {
+    return parseJson(selection);
+  } catch {
+    throw fault('is not valid JSON');
+  }
+}
+
+function fault(problem: string) {
+  return invalidParameters([{ parameter: 'selection', problem }], 'SELECTION_INVALID');
+}

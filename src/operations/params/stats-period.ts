@@ -1,0 +1,36 @@
+import { z } from 'zod';
+
+const WANTED =
+  'must be a positive number of days, or two ISO 8601 dates or two Unix times in milliseconds, separated by a comma, the earlier first';
+
+/** The period of statistics: days, or an interval as two ISO 8601 times or two Unix times in milliseconds. */
+export function statsPeriod() {
+  return z.preprocess(
+    (value) => (typeof value === 'number' ? String(value) : value),
+    z.string(WANTED).trim().refine(isPeriod, WANTED).transform(canonical),
+  );
+}
+
+function isPeriod(value: string): boolean {
+  if (/^\d{1,6}$/.test(value)) return Number(value) >= 1;
+  const ends = value.split(',').map(momentOf);
+  const [from, to] = ends;
+  return ends.length === 2 && from !== undefined && to !== undefined && from <= to;
+}
+
+/** Without the spaces a caller may have put around the comma. */
+function canonical(value: string): string {
+  return value
+    .split(',')
+    .map((part) => (/^\d+$/.test(part.trim()) ? String(Number(part)) : part.trim()))
+    .join(',');
+}
+
+/** Unix milliseconds, or undefined for what is no moment. */
+function momentOf(text: string): number | undefined {
+  const trimmed = text.trim();
+  if (/^\d{9,15}$/.test(trimmed)) return Number(trimmed);
+  if (!/^\d{4}-\d{2}-\d{2}([T ][\d:.]+(Z|[+-]\d{2}:?\d{2})?)?$/.test(trimmed)) return undefined;
+  const moment = Date.parse(trimmed);
+  return Number.isNaN(moment) ? undefined : moment;
+}

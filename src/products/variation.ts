@@ -1,0 +1,77 @@
+import { currentOf, type DetailLevel } from './detail-level.ts';
+import type { Member } from './family.ts';
+import type { Product } from './product.ts';
+import { SERIES } from './series.ts';
+
+/**
+ * A member of a family as a detail level shows it: `summary` has chosen fields with named statistics, `lite` leaves out
+ * the price history and keeps the latest review counts only, `full` is the product as upstream sends it.
+ * @param product undefined where upstream has nothing for the member; then only what the family says of it is shown.
+ */
+export function variationRecord(
+  member: Member,
+  product: Product | undefined,
+  parentAsin: string | null,
+  level: DetailLevel,
+): Record<string, unknown> {
+  const source = product ?? { asin: member.asin };
+  const described = {
+    asin: member.asin,
+    title: source.title ?? null,
+    color: source.color ?? attribute(member, 'color'),
+    size: source.size ?? attribute(member, 'size'),
+    swatchImage: member.image ?? null,
+    imagesCSV: source.imagesCSV ?? imagesCsv(source),
+    monthlySold: source.monthlySold ?? -1,
+    parentAsin: source.parentAsin ?? parentAsin,
+    lastUpdate: source.lastUpdate ?? -1,
+  };
+  if (level === 'full') return { ...source, ...described };
+  if (level === 'lite') return { ...latestReviews(source), ...described };
+  return { ...described, stats: namedStats(source), ...codes(source) };
+}
+
+function namedStats(product: Product): Record<string, number> {
+  return {
+    price: currentOf(product, SERIES.NEW),
+    amazonPrice: currentOf(product, SERIES.AMAZON),
+    listPrice: currentOf(product, SERIES.LISTPRICE),
+    buyboxPrice: currentOf(product, SERIES.BUY_BOX_SHIPPING),
+    bsr: currentOf(product, SERIES.SALES),
+    rating: currentOf(product, SERIES.RATING),
+    reviewCount: currentOf(product, SERIES.COUNT_REVIEWS),
+    countNew: currentOf(product, SERIES.COUNT_NEW),
+  };
+}
+
+/** Trade codes, on members that have them only. */
+function codes(product: Product): Record<string, unknown> {
+  const { upcList, eanList, gtinList } = product;
+  return Object.fromEntries(
+    Object.entries({ upcList, eanList, gtinList }).filter(
+      ([, list]) => Array.isArray(list) && list.length > 0,
+    ),
+  );
+}
+
+/** The product without its price history, and with the last point only of its two review series. */
+function latestReviews(product: Product): Record<string, unknown> {
+  const { csv: _, ...rest } = product;
+  if (!rest.reviews) return rest;
+  const reviews = { ...rest.reviews };
+  for (const field of ['ratingCount', 'reviewCount']) {
+    const series = reviews[field];
+    if (Array.isArray(series)) reviews[field] = series.slice(-2);
+  }
+  return { ...rest, reviews };
+}
+
+function imagesCsv({ images }: Product): string | null {
+  const names = (images ?? []).flatMap(({ l, m }) => l ?? m ?? []);
+  return names.length > 0 ? names.join(',') : null;
+}
+
+function attribute({ attributes }: Member, wanted: string): string | null {
+  const found = attributes.find(({ dimension = '' }) => dimension.toLowerCase().startsWith(wanted));
+  return found?.value ?? null;
+}

@@ -1,0 +1,24 @@
+import type { BestSellersInput, BestSellersList } from '../../operations/market/best-sellers.ts';
+import { isRecord } from './envelope.ts';
+import type { CallContext, KeepaTransport } from './transport.ts';
+
+const LIST_COST = 50;
+
+/** The list of a category, or null where there is none. */
+export async function fetchBestSellers(
+  keepa: KeepaTransport,
+  { domain, category, range, variations, sublist }: BestSellersInput,
+  context: CallContext,
+): Promise<BestSellersList | null> {
+  const params = {
+    domain,
+    category,
+    // Upstream's switch says the opposite of ours: 1 is all variations.
+    variations: variations ? 0 : 1,
+    // It has no means of the rank in a sub-category.
+    ...(sublist ? { sublist: 1 } : { range }),
+  };
+  const answer = await keepa.json({ path: 'bestsellers', params, cost: LIST_COST }, context);
+  const { bestSellersList: list } = answer;
+  return isRecord(list) && Array.isArray(list.asinList) ? (list as BestSellersList) : null;
+}

@@ -1,0 +1,30 @@
+import type { Category } from '../../operations/market/category.ts';
+import type { Domain } from '../../operations/params/domain.ts';
+import { isRecord } from './envelope.ts';
+import type { CallContext, KeepaTransport } from './transport.ts';
+
+/** Categories by id; with `parents` the whole chain to the root too. Unknown ids are absent. */
+export async function fetchCategory(
+  keepa: KeepaTransport,
+  { domain, category, parents }: { domain: Domain; category: number; parents: boolean },
+  context: CallContext,
+): Promise<Record<string, Category>> {
+  const params = { domain, category, parents: Number(parents) };
+  const { categories, categoryParents } = await keepa.json({ path: 'category', params, cost: 1 }, context);
+  return { ...categoriesIn(categoryParents), ...categoriesIn(categories) };
+}
+
+/** Categories whose names have all words of the term. */
+export async function searchCategories(
+  keepa: KeepaTransport,
+  { domain, term }: { domain: Domain; term: string },
+  context: CallContext,
+): Promise<Record<string, Category>> {
+  const params = { domain, type: 'category', term };
+  const { categories } = await keepa.json({ path: 'search', params, cost: 1 }, context);
+  return categoriesIn(categories);
+}
+
+function categoriesIn(value: unknown): Record<string, Category> {
+  return isRecord(value) ? (value as Record<string, Category>) : {};
+}

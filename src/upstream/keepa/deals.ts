@@ -1,0 +1,15 @@
+import type { DealInput, Deals } from '../../operations/market/deal.ts';
+import { isRecord } from './envelope.ts';
+import type { CallContext, KeepaTransport } from './transport.ts';
+
+const PAGE_COST = 5;
+
+/** One page of deals. */
+export async function fetchDeals(
+  keepa: KeepaTransport,
+  selection: DealInput,
+  context: CallContext,
+): Promise<Deals> {
+  const { deals } = await keepa.json({ path: 'deal', params: {}, body: selection, cost: PAGE_COST }, context);
+  return isRecord(deals) ? { ...deals, dr: deals.dr ?? [] } : { dr: [] };
+}

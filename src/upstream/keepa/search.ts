@@ -1,0 +1,34 @@
+import type { SearchOptions, SearchPage } from '../../operations/market/product-search.ts';
+import { normaliseProduct } from '../../products/normalise.ts';
+import { isProduct } from './products.ts';
+import type { CallContext, KeepaTransport } from './transport.ts';
+
+const PAGE_COST = 10;
+
+/** One page of results in the site's order. How many a page has is for upstream to say: ten at present. */
+export async function searchProducts(
+  keepa: KeepaTransport,
+  options: SearchOptions & { update?: number | undefined },
+  context: CallContext,
+): Promise<SearchPage> {
+  const { domain, term, page, asinsOnly, stats, history, rating, update } = {
+    stats: undefined,
+    history: false,
+    rating: false,
+    ...options,
+  };
+  const params = {
+    domain,
+    type: 'product',
+    term,
+    page,
+    ...(asinsOnly ? { 'asins-only': 1 } : { history: Number(history) }),
+    ...(stats === undefined ? {} : { stats }),
+    ...(rating ? { rating: 1 } : {}),
+    ...(update === 0 ? { update } : {}),
+  };
+  const answer = await keepa.json({ path: 'search', params, cost: PAGE_COST }, context);
+  if (asinsOnly) return { asinList: Array.isArray(answer.asinList) ? (answer.asinList as string[]) : [] };
+  const products = Array.isArray(answer.products) ? answer.products.filter(isProduct) : [];
+  return { products: products.map(normaliseProduct) };
+}

@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest';
+import { bestSellers } from '../../../src/operations/market/best-sellers.ts';
+import { category } from '../../../src/operations/market/category.ts';
+import { categorySearch } from '../../../src/operations/market/category-search.ts';
+import { deal } from '../../../src/operations/market/deal.ts';
+import { productFinder } from '../../../src/operations/market/product-finder.ts';
+import { productSearch } from '../../../src/operations/market/product-search.ts';
+import { seller } from '../../../src/operations/market/seller.ts';
+import { topSellers } from '../../../src/operations/market/top-sellers.ts';
+import { variations } from '../../../src/operations/market/variations.ts';
+import { canonical, faultsOf, type TakingParameters } from '../../support/parameters.ts';
+
+interface Bounds {
+  operation: TakingParameters<unknown>;
+  /** The least that is accepted. */
+  least: Record<string, unknown>;
+  defaults: Record<string, unknown>;
+  good: Record<string, unknown[]>;
+  bad: Record<string, unknown[]>;
+}
+
+const paging = {
+  good: { page: [0, 5], perPage: [1, 10_000] },
+  bad: { page: [-1, 'x'], perPage: [0, 10_001] },
+};
+const ids = (count: number) => Array.from({ length: count }, (_, i) => 10_000 + i);
+const sellers = (count: number) => ids(count).map((id) => `ASELLER${id}`);
+
+const TABLE: Record<string, Bounds> = {
+  variations: {
+    operation: variations,
+    least: { domain: 1, asin: 'b000000001' },
+    defaults: { domain: 1, asin: 'B000000001', detailLevel: 'full', page: 0, perPage: 1000 },
+    good: { detailLevel: ['summary', 'lite', 'full'], page: [0, 9], perPage: [1, 4000] },
+    bad: { domain: [0, 7, 13], asin: ['B1', ''], detailLevel: ['all'], page: [-1], perPage: [0, 4001] },
+  },
+  productSearch: {
+    operation: productSearch,
+    least: { domain: 1, term: ' pump ' },
+    defaults: {
+      domain: 1,
+      term: 'pump',
+      page: 0,
+      asinsOnly: false,
+      history: false,
+      rating: false,
+      detailLevel: 'lite',
+    },
+    good: {
+      page: [0, 9],
+      stats: [
+        '30',
+        1,
+        '2026-01-01,2026-02-01',
+        '1700000000000,1710000000000',
+        '2026-01-01T00:00:00Z, 2026-01-02',
+      ],
+      update: [0, 5],
+      historyDays: [1, 30],
+      asinsOnly: [0, 'true'],
+    },
+    bad: {
+      term: ['', '  '],
+      page: [-1, 10],
+      stats: ['0', '-1', 'x', '2026-02-01,2026-01-01', '1,2,3', '2026-01-01'],
+      update: [-1],
+      historyDays: [0],
+      detailLevel: ['huge'],
+    },
+  },
+  categorySearch: {
+    operation: categorySearch,
+    least: { country: 'de', term: 'kitchen' },
+    defaults: { domain: 3, term: 'kitchen' },
+    good: { term: ['a b c'] },
+    bad: { term: ['', ' ', undefined] },
+  },
+  category: {
+    operation: category,
+    least: { domain: 1, category: 0 },
+    defaults: { domain: 1, category: 0, parents: false },
+    good: { category: [0, '281052'], parents: [1, 'false'] },
+    bad: { category: [-1, 'x', undefined], parents: ['yes'] },
+  },
+  bestSellers: {
+    operation: bestSellers,
+    least: { domain: 1, category: 5 },
+    defaults: { domain: 1, category: 5, range: 0, variations: false, sublist: false },
+    good: { range: [0, 30, 90, '180'], ...paging.good },
+    bad: { domain: [12], category: [-1, undefined], range: [1, 31, 'x'], ...paging.bad },
+  },
+  seller: {
+    operation: seller,
+    least: { domain: 1, seller: ' bseller0001,aseller0001,ASELLER0001' },
+    defaults: { domain: 1, seller: ['ASELLER0001', 'BSELLER0001'], storefront: false, csvDays: -1 },
+    good: { seller: [sellers(100), 'A'.repeat(10), 'A'.repeat(20)], csvDays: [-1, 0, 7], ...paging.good },
+    bad: {
+      seller: [sellers(101), 'A'.repeat(9), 'A'.repeat(21), 'ASELLER-0001', '', undefined],
+      csvDays: [-2],
+      update: [-1],
+      ...paging.bad,
+    },
+  },
+  topSellers: {
+    operation: topSellers,
+    least: { domain: 1 },
+    defaults: { domain: 1 },
+    good: paging.good,
+    bad: { domain: [12, undefined], ...paging.bad },
+  },
+  deal: {
+    operation: post(deal),
+    least: { domainId: 1 },
+    defaults: { domainId: 1, priceTypes: [0], sortType: 4, dateRange: 1, page: 0 },
+    good: {
+      priceTypes: [[0], [18]],
+      includeCategories: [ids(500)],
+      deltaRange: [[0, 100]],
+      currentRange: [[-1, -1]],
+      minRating: [45],
+      isLowest: [true, 1],
+    },
+    bad: {
+      domainId: [7, undefined],
+      priceTypes: [[], [0, 1], 0],
+      includeCategories: [ids(501)],
+      excludeCategories: [ids(501), 'x'],
+      deltaRange: [[1], [1, 2, 3]],
+      domain: [1],
+      isRisers: [true],
+    },
+  },
+  productFinder: {
+    operation: post(productFinder),
+    least: { domain: 1, current_SALES_lte: 5 },
+    defaults: {
+      domain: 1,
+      page: 0,
+      perPage: 50,
+      sort: [['current_SALES', 'asc']],
+      stats: 0,
+      selection: { current_SALES_lte: 5 },
+    },
+    good: {
+      perPage: [50, 10_000],
+      page: [0, 199],
+      stats: [0, 1],
+      sort: [
+        [],
+        [
+          ['monthlySold', 'desc'],
+          ['title', 'asc'],
+        ],
+      ],
+    },
+    bad: {
+      domain: [7, undefined],
+      perPage: [49, 10_001],
+      page: [-1, 200],
+      stats: [2, 'x'],
+      sort: ['x', [['current_SALES']], [['current_SALES', 'up']]],
+    },
+  },
+};
+
+/** The operation as its POST route takes it. */
+function post(operation: TakingParameters<unknown>): TakingParameters<unknown> {
+  return { ...operation, routes: [{ method: 'POST', path: '/' }] };
+}
+
+describe.each(Object.entries(TABLE))('%s', (_name, { operation, least, defaults, good, bad }) => {
+  test('fills in the defaults, and takes its canonical input for what it is', () => {
+    const input = canonical(operation, least);
+    expect(JSON.parse(JSON.stringify(input))).toEqual(defaults);
+    expect(operation.params.parse(input)).toEqual(input);
+  });
+
+  test.each(rows(good))('takes %s = %j', (parameter, value) => {
+    expect(faultsOf(operation, { ...least, [parameter]: value })).toEqual({});
+  });
+
+  test.each(rows(bad))('refuses %s = %j by name', (parameter, value) => {
+    const faults = faultsOf(operation, {
+      ...least,
+      country: undefined,
+      domain: 1,
+      ...least,
+      [parameter]: value,
+    });
+    const named = Object.keys(faults).join() + Object.values(faults).join();
+    expect(faults).not.toEqual({});
+    expect(named).toMatch(new RegExp(parameter === 'domain' || parameter === 'isRisers' ? '.' : parameter));
+  });
+});
+
+function rows(values: Record<string, unknown[]>): [string, unknown][] {
+  return Object.entries(values).flatMap(([parameter, list]) =>
+    list.map((value): [string, unknown] => [parameter, value]),
+  );
+}
