@@ -6,7 +6,9 @@ import { HANDLERS } from '../../workers/handlers/index.ts';
 
 const queued = QUEUED as readonly unknown[] as readonly QueuedOperation[];
 const all = [...queued, ...(LOCAL as readonly unknown[] as readonly LocalOperation[])];
-const addresses = all.flatMap(({ routes }) => routes.map(({ method, path }) => `${method} ${path}`));
+const addresses = all.flatMap(({ routes }) =>
+  routes.map(({ method, path, type }) => `${method} ${path}${type ? `?type=${type}` : ''}`),
+);
 
 test('no two operations share a name', () => {
   const names = all.map(({ name }) => name);
@@ -18,12 +20,27 @@ test('no two routes share method and path', () => {
 });
 
 test('every path lies below /api/, in lower case', () => {
-  for (const address of addresses) expect(address).toMatch(/^(GET|POST) \/api\/[a-z/:-]+$/);
+  for (const address of addresses) expect(address).toMatch(/^(GET|POST) \/api\/[a-z/:-]+(\?type=[a-z]+)?$/);
 });
 
 test.each([
   'GET /api/market/product',
   'POST /api/market/product',
+  'GET /api/market/variations',
+  'POST /api/market/variations',
+  ...['productfinder', 'query', 'deal', 'deals'].flatMap((path) => [
+    `GET /api/market/${path}`,
+    `POST /api/market/${path}`,
+  ]),
+  'GET /api/market/productsearch',
+  'GET /api/market/search?type=product',
+  'GET /api/market/search?type=category',
+  'GET /api/market/categorysearch',
+  'GET /api/market/category',
+  'GET /api/market/bestseller',
+  'GET /api/market/bestsellers',
+  'GET /api/market/seller',
+  'GET /api/market/topseller',
   'GET /api/market/lightningdeal',
   'GET /api/market/graphimage',
   'GET /api/market/charturl',
@@ -58,6 +75,15 @@ test('every operation says in a sentence what it does', () => {
 test('every contract names a pool there is, a price of whole units and a source for an ordinary input', () => {
   const inputs: Record<string, unknown> = {
     'market.product': { domain: '1', asins: 'B0AA11BB22,B0CC11BB22' },
+    'market.variations': { domain: '1', asin: 'B0AA11BB22' },
+    'market.productfinder': { domain: 1, title: 'pump' },
+    'market.productsearch': { domain: '1', term: 'pump' },
+    'market.categorysearch': { domain: '1', term: 'pump' },
+    'market.category': { domain: '1', category: '0' },
+    'market.bestseller': { domain: '1', category: '5' },
+    'market.seller': { domain: '1', seller: 'ASELLER00001' },
+    'market.topseller': { domain: '1' },
+    'market.deal': { domainId: 1 },
     'market.lightningdeal': { domain: '1' },
     'market.graphimage': { domain: '1', asin: 'B0AA11BB22' },
   };
@@ -65,6 +91,7 @@ test('every contract names a pool there is, a price of whole units and a source 
   for (const operation of queued) {
     const input = operation.params.parse(inputs[operation.name]);
     expect(POOL_NAMES).toContain(operation.queue(input));
+    expect(operation.pools).toContain(operation.queue(input));
     expect(operation.price.quote(input)).toBeGreaterThanOrEqual(1);
     expect(Number.isInteger(operation.price.quote(input))).toBe(true);
     const identities = operation.source(input).map(({ identity }) => identity);
