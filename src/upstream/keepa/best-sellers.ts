@@ -4,6 +4,9 @@ import type { CallContext, KeepaTransport } from './transport.ts';
 
 const LIST_COST = 50;
 
+/** Absent where a category has none. */
+const LIST = { field: 'bestSellersList', kind: 'object', mayBeAbsent: true } as const;
+
 /** The list of a category, or null where there is none. */
 export async function fetchBestSellers(
   keepa: KeepaTransport,
@@ -18,7 +21,7 @@ export async function fetchBestSellers(
     // It has no means of the rank in a sub-category.
     ...(sublist ? { sublist: 1 } : { range }),
   };
-  const answer = await keepa.json({ path: 'bestsellers', params, cost: LIST_COST }, context);
+  const answer = await keepa.json({ path: 'bestsellers', params, cost: LIST_COST, payload: LIST }, context);
   const { bestSellersList: list } = answer;
   return isRecord(list) && Array.isArray(list.asinList) ? (list as BestSellersList) : null;
 }

@@ -3,6 +3,8 @@ import type { Domain } from '../../operations/params/domain.ts';
 import { isRecord } from './envelope.ts';
 import type { CallContext, KeepaTransport } from './transport.ts';
 
+const CATEGORIES = { field: 'categories', kind: 'object', mayBeAbsent: false } as const;
+
 /** Categories by id; with `parents` the whole chain to the root too. Unknown ids are absent. */
 export async function fetchCategory(
   keepa: KeepaTransport,
@@ -10,7 +12,10 @@ export async function fetchCategory(
   context: CallContext,
 ): Promise<Record<string, Category>> {
   const params = { domain, category, parents: Number(parents) };
-  const { categories, categoryParents } = await keepa.json({ path: 'category', params, cost: 1 }, context);
+  const { categories, categoryParents } = await keepa.json(
+    { path: 'category', params, cost: 1, payload: CATEGORIES },
+    context,
+  );
   return { ...categoriesIn(categoryParents), ...categoriesIn(categories) };
 }
 
@@ -21,7 +26,7 @@ export async function searchCategories(
   context: CallContext,
 ): Promise<Record<string, Category>> {
   const params = { domain, type: 'category', term };
-  const { categories } = await keepa.json({ path: 'search', params, cost: 1 }, context);
+  const { categories } = await keepa.json({ path: 'search', params, cost: 1, payload: CATEGORIES }, context);
   return categoriesIn(categories);
 }
 

@@ -10,6 +10,15 @@ export async function fetchDeals(
   selection: DealInput,
   context: CallContext,
 ): Promise<Deals> {
-  const { deals } = await keepa.json({ path: 'deal', params: {}, body: selection, cost: PAGE_COST }, context);
+  const { deals } = await keepa.json(
+    {
+      path: 'deal',
+      params: {},
+      body: selection,
+      cost: PAGE_COST,
+      payload: { field: 'deals', kind: 'object', mayBeAbsent: false },
+    },
+    context,
+  );
   return isRecord(deals) ? { ...deals, dr: deals.dr ?? [] } : { dr: [] };
 }

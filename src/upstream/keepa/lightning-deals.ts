@@ -16,7 +16,7 @@ export async function fetchLightningDeals(
       path: 'lightningdeal',
       params: asin === undefined ? { domain } : { domain, asin },
       cost: asin === undefined ? LIST_COST : 1,
-      list: { field: 'lightningDeals', mayBeAbsent: asin !== undefined },
+      payload: { field: 'lightningDeals', kind: 'list', mayBeAbsent: asin !== undefined },
     },
     context,
   );

@@ -57,7 +57,7 @@ function productCall(
       ...(update === 0 ? { update } : {}),
     },
     cost: asins.length * costOf(options),
-    list: { field: 'products', mayBeAbsent: false },
+    payload: { field: 'products', kind: 'list', mayBeAbsent: false },
   };
 }
 

@@ -27,7 +27,15 @@ export async function searchProducts(
     ...(rating ? { rating: 1 } : {}),
     ...(update === 0 ? { update } : {}),
   };
-  const answer = await keepa.json({ path: 'search', params, cost: PAGE_COST }, context);
+  const answer = await keepa.json(
+    {
+      path: 'search',
+      params,
+      cost: PAGE_COST,
+      payload: { field: asinsOnly ? 'asinList' : 'products', kind: 'list', mayBeAbsent: false },
+    },
+    context,
+  );
   if (asinsOnly) return { asinList: Array.isArray(answer.asinList) ? (answer.asinList as string[]) : [] };
   const products = Array.isArray(answer.products) ? answer.products.filter(isProduct) : [];
   return { products: products.map(normaliseProduct) };

@@ -3,6 +3,9 @@ import type { Domain } from '../../operations/params/domain.ts';
 import { isRecord } from './envelope.ts';
 import type { CallContext, KeepaTransport } from './transport.ts';
 
+const SELLERS = { field: 'sellers', kind: 'object', mayBeAbsent: false } as const;
+const IDS = { field: 'sellerIdList', kind: 'list', mayBeAbsent: false } as const;
+
 const STOREFRONT_COST = 10;
 const TOP_SELLERS_COST = 50;
 
@@ -16,7 +19,7 @@ export async function fetchSellers(
 ): Promise<Map<string, Seller>> {
   const params = { domain, seller: ids.join(','), ...(storefront ? { storefront: 1 } : {}) };
   const cost = storefront ? STOREFRONT_COST : ids.length;
-  const { sellers } = await keepa.json({ path: 'seller', params, cost }, context);
+  const { sellers } = await keepa.json({ path: 'seller', params, cost, payload: SELLERS }, context);
   const known = isRecord(sellers) ? Object.entries(sellers) : [];
   return new Map(known.filter((entry): entry is [string, Seller] => isRecord(entry[1])));
 }
@@ -27,7 +30,7 @@ export async function fetchTopSellers(
   domain: Domain,
   context: CallContext,
 ): Promise<string[]> {
-  const call = { path: 'topseller', params: { domain }, cost: TOP_SELLERS_COST };
+  const call = { path: 'topseller', params: { domain }, cost: TOP_SELLERS_COST, payload: IDS };
   const { sellerIdList } = await keepa.json(call, context);
   return Array.isArray(sellerIdList) ? (sellerIdList as string[]) : [];
 }

@@ -6,7 +6,7 @@ import { parseJson } from '../../json.ts';
 import { type Logger, maskSecrets } from '../../log.ts';
 import { BodyTooLargeError, type HttpClient, type HttpResponse } from '../http-client.ts';
 import type { TokenBucket, TokenReading } from '../token-bucket.ts';
-import { type Envelope, readEnvelope, tokenReading } from './envelope.ts';
+import { type Envelope, isRecord, readEnvelope, tokenReading } from './envelope.ts';
 
 /** What a call carries besides its parameters. */
 export interface CallContext {
@@ -25,8 +25,8 @@ export interface KeepaCall {
   body?: unknown;
   /** Tokens it will probably cost. */
   cost: number;
-  /** The field of the answer that is a list. Without it the answer is malformed, unless there may be nothing. */
-  list?: { field: string; mayBeAbsent: boolean };
+  /** The field of the answer that was asked for. Without it the answer is malformed, unless there may be nothing. */
+  payload?: { field: string; kind: 'list' | 'object'; mayBeAbsent: boolean };
 }
 
 export interface KeepaTransport {
@@ -139,7 +139,7 @@ export function createKeepaTransport(deps: {
     json: (call, context) =>
       send(call, context, MAX_JSON_BYTES, (response) => {
         const answer = readJson(response);
-        if (call.list) requireList(answer, call.list);
+        if (call.payload) requirePayload(answer, call.payload);
         return answer;
       }),
     picture: (call, context) => send(call, context, MAX_PICTURE_BYTES, readPicture),
@@ -194,13 +194,14 @@ function readJson({ status, body }: HttpResponse): { result: Envelope; reading: 
 }
 
 /** That a list is missing does not say that it is empty: customers would pay for nothing, and it would be kept for an hour. */
-function requireList(
+function requirePayload(
   { result, reading }: { result: Envelope; reading: TokenReading | null },
-  { field, mayBeAbsent }: NonNullable<KeepaCall['list']>,
+  { field, kind, mayBeAbsent }: NonNullable<KeepaCall['payload']>,
 ): void {
   const value = result[field];
-  if (Array.isArray(value) || (mayBeAbsent && (value === undefined || value === null))) return;
-  throw new Refusal(`HTTP 200 without a list of ${field}`, { mayPass: false, reading });
+  if (kind === 'list' ? Array.isArray(value) : isRecord(value)) return;
+  if (mayBeAbsent && (value === undefined || value === null)) return;
+  throw new Refusal(`HTTP 200 without the ${kind} ${field}`, { mayPass: false, reading });
 }
 
 function readPicture({ status, contentType, body }: HttpResponse): { result: Buffer; reading: null } {
