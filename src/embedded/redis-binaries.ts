@@ -26,7 +26,10 @@ export async function redisBinary(toolsDir: string): Promise<RedisBinary> {
 }
 
 async function checked(binary: RedisBinary): Promise<RedisBinary> {
-  const { stdout } = await run(binary.command, ['--version'], { env: binary.env });
+  const { stdout } = await run(binary.command, ['--version'], { env: binary.env }).catch((error: Error) => {
+    const setting = binary.command === process.env.REDIS_SERVER_BIN ? 'REDIS_SERVER_BIN ' : '';
+    throw new Error(`${setting}${binary.command} cannot be run: ${error.message.trim()}.`);
+  });
   const [major = 0, minor = 0] = /v=(\d+)\.(\d+)/.exec(stdout)?.slice(1).map(Number) ?? [];
   if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
     throw new Error(

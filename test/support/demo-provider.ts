@@ -58,7 +58,8 @@ export async function openDemo(env: Record<string, string> = {}): Promise<Demo> 
 
   const address = (path: string, params: Record<string, string | number>) => {
     const texts = Object.entries(params).map(([name, value]) => [name, String(value)]);
-    return `/${path}?${new URLSearchParams({ key: DEMO_KEY, ...Object.fromEntries(texts) })}`;
+    const query = new URLSearchParams({ key: DEMO_KEY, ...Object.fromEntries(texts) });
+    return `/${path}?${query.toString()}`;
   };
   return {
     url,

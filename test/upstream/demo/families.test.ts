@@ -15,7 +15,11 @@ async function products(asins: readonly string[], params: Record<string, string 
 type Variation = { asin: string; image: string; attributes: { dimension: string; value: string }[] };
 
 const namedAsin = fc
-  .string({ unit: fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'), minLength: 8, maxLength: 8 })
+  .string({
+    unit: fc.constantFrom(...Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789')),
+    minLength: 8,
+    maxLength: 8,
+  })
   .map((rest) => `B0${rest}`);
 
 test('every member of a family names the same parent and the same members, itself included', async () => {

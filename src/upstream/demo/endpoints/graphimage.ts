@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import stringify from 'safe-stable-stringify';
 import { factsOf } from '../catalog/asins.ts';
 import { pointsOf, seriesOf } from '../catalog/series.ts';
 import { sketch } from '../catalog/sketch.ts';
@@ -55,7 +56,7 @@ export function graphimage(): Endpoint {
   const paid = new Map<string, number>();
   return async (request) => {
     const { key: _, ...asked } = request.params;
-    const identity = JSON.stringify(Object.entries(asked).sort());
+    const identity = stringify(asked);
     const picture = await draw(request);
     const isFree = request.now < (paid.get(identity) ?? 0) + FREE_FOR_MS;
     if (!isFree) paid.set(identity, request.now);

@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process';
+import diagnostics from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
+import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { createTestDatabase } from './support/database.ts';
+import { openSouk } from './support/souk.ts';
+
+const run = promisify(execFile);
+
+/** Every connection this process opens from here on. */
+const sockets: Socket[] = [];
+const remember = (message: unknown) => void sockets.push((message as { socket: Socket }).socket);
+
+let redis: Redis;
+let postgres: pg.Client;
+beforeAll(async () => {
+  redis = new Redis(inject('redisUrl'));
+  const admin = new URL(inject('templateDatabaseUrl'));
+  admin.pathname = '/postgres';
+  postgres = new pg.Client({ connectionString: admin.href });
+  await postgres.connect();
+  await redis.ping();
+  diagnostics.subscribe('net.client.socket', remember);
+});
+afterAll(async () => {
+  diagnostics.unsubscribe('net.client.socket', remember);
+  redis.disconnect();
+  await postgres.end();
+});
+
+/** Names of the Redis connections that come from one of these local ports. */
+async function redisConnections(ports: ReadonlySet<number>): Promise<string[]> {
+  const list = String(await redis.client('LIST'));
+  return list.split('\n').flatMap((line) => {
+    const [, port = '', name = ''] = /addr=127\.0\.0\.1:(\d+) .*\bname=(\S*)/.exec(line) ?? [];
+    return ports.has(Number(port)) ? [name] : [];
+  });
+}
+
+async function sessionsIn(databaseName: string): Promise<number> {
+  const { rows } = await postgres.query<{ count: number }>(
+    'select count(*)::int from pg_stat_activity where datname = $1',
+    [databaseName],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+test('nothing is left of two gateways and a worker that have done some work, once they are closed', async () => {
+  const souk = await openSouk({ gateways: 2 });
+  souk.upstream.on('product', ({ params }) => ({
+    json: { products: [{ asin: params.asin, domainId: 1, productType: 0, title: 'T', csv: [] }] },
+  }));
+  const client = await souk.client();
+  const other = souk.clientOf(client.key, 1);
+  for (const [i, customer] of [client, other, client].entries()) {
+    const reply = await customer.get(`/api/market/product?domain=1&asins=B00000000${i}`);
+    expect(reply.status).toBe(200);
+  }
+  const databaseName = new URL(souk.databaseUrl).pathname.slice(1);
+  const ports = new Set(sockets.flatMap(({ localPort }) => localPort ?? []));
+  expect((await redisConnections(ports)).length).toBeGreaterThan(6);
+  expect(await sessionsIn(databaseName)).toBeGreaterThan(1);
+
+  const storePorts = [souk.redisUrl, souk.databaseUrl].map((url) => Number(new URL(url).port));
+  const toStores = sockets.filter(({ remotePort }) => storePorts.includes(remotePort ?? 0));
+  expect(toStores.length).toBeGreaterThan(8);
+
+  // Closing drops the database, which fails while anybody is connected to it.
+  await souk.close();
+  await expect.poll(() => redisConnections(ports)).toEqual([]);
+  expect(await sessionsIn(databaseName)).toBe(0);
+  expect(toStores.filter(({ destroyed }) => !destroyed)).toEqual([]);
+});
+
+test('a process that has closed gateway and worker ends by itself', { timeout: 60_000 }, async () => {
+  const database = await createTestDatabase();
+  const program = ['--import', 'tsx', 'test/support/open-and-close.ts'];
+  const stores = [database.url, inject('redisUrl'), 'test-leaks'];
+  // What keeps it alive would keep it until this limit, which ends it with an error.
+  const { stdout } = await run(process.execPath, [...program, ...stores], { timeout: 50_000 });
+  expect(stdout).toBe('open\nclosed\n');
+  await database.drop();
+});

@@ -1,0 +1,29 @@
+import { systemClock } from '../../src/clock.ts';
+import { createLogger } from '../../src/log.ts';
+import { openGateway } from '../../src/open-gateway.ts';
+import { openWorker } from '../../workers/worker.ts';
+
+// A program that opens a gateway and a worker, closes them, and then has nothing left to do.
+const log = createLogger('silent');
+const [databaseUrl = '', redisUrl = '', redisNamespace = ''] = process.argv.slice(2);
+const stores = { databaseUrl, redisUrl, redisNamespace };
+
+const worker = await openWorker(
+  { ...stores, keepaBaseUrl: 'http://127.0.0.1:9', keepaKey: 'unused-unused-unused', pools: ['market'] },
+  systemClock,
+  log,
+);
+const gateway = await openGateway(
+  {
+    ...stores,
+    offPeak: { start: '19:00', end: '07:00', timezone: 'UTC' },
+    links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
+  },
+  systemClock,
+  log,
+);
+await gateway.app.listen({ host: '127.0.0.1', port: 0 });
+process.stdout.write('open\n');
+await gateway.close();
+await worker.close();
+process.stdout.write('closed\n');
