@@ -34,7 +34,7 @@ describe('integers that no double holds', () => {
     (numbers: readonly string[]): Script =>
     ({ params }) => ({
       raw: envelope(
-        `"products":[{"asin":"${params.asin}","title":"T","categories":[${numbers}],"rootCategory":${numbers[0]}}]`,
+        `"products":[{"asin":"${params.asin}","title":"T","categories":[${numbers.join()}],"rootCategory":${numbers[0]}}]`,
       ),
     });
 

@@ -1,0 +1,313 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LOCAL, QUEUED } from '../../src/operations/index.ts';
+import type { Client, Reply, RequestOptions } from '../support/client.ts';
+import { type Demo, openDemo } from '../support/demo-provider.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+import { unitsUsed } from '../support/units.ts';
+
+// Whatever passes our own checks must be good enough for a provider that checks, too.
+let demo: Demo;
+let souk: Souk;
+let client: Client;
+let used = 0;
+beforeAll(async () => {
+  demo = await openDemo({ DEMO_TOKENS_PER_MINUTE: '100000', DEMO_LIGHTNING_DEALS: '20' });
+  souk = await openSouk({ upstreamUrl: demo.url });
+  client = await souk.client();
+});
+afterAll(async () => {
+  await souk.close();
+  await demo.close();
+});
+
+const PATHS = [...new Set([...QUEUED, ...LOCAL].flatMap(({ routes }) => routes.map(({ path }) => path)))];
+const JOB_PATHS = ['/api/jobs/00000000-0000-7000-8000-000000000000', '/api/jobs/x/result'];
+
+/** Sends a request; whatever it is, the answer is one of ours, and a refusal costs nothing. */
+async function expectSoundAnswer(path: string, options?: RequestOptions): Promise<void> {
+  const reply = await client.get(path, options);
+  // A call that goes on is waited for, so that what it costs is not taken for the next one's.
+  if (reply.status === 202) await client.get(`${reply.headers.location}?wait=60`);
+  const before = used;
+  used = await unitsUsed(client);
+  const charged = used - before;
+  expect(reply.status).toBeLessThan(500);
+  if (reply.status !== 202) expect(charged).toBe(Number(reply.headers['x-units-consumed'] ?? 0));
+  if (reply.status >= 400) {
+    expect(charged).toBe(0);
+    if (options?.method !== 'HEAD') expectError(reply);
+  } else if (options?.method !== 'HEAD' && reply.headers['content-type'] !== 'image/png') {
+    expect(reply.json.code).toBe('0000');
+  }
+}
+
+function expectError({ json }: Reply): void {
+  expect(json).toEqual({
+    code: expect.stringMatching(/^[A-Z0-9_]+$/),
+    msg: expect.any(String),
+    data: null,
+    ...(json.metadata ? { metadata: expect.any(Object) } : {}),
+  });
+}
+
+const NAMES = [
+  ...[
+    'domain',
+    'domainId',
+    'country',
+    'asin',
+    'asins',
+    'stats',
+    'history',
+    'update',
+    'offers',
+    'rating',
+    'buybox',
+  ],
+  ...[
+    'stock',
+    'days',
+    'dateRange',
+    'dateRangeStart',
+    'dateRangeEnd',
+    'detailLevel',
+    'state',
+    'type',
+    'range',
+  ],
+  ...[
+    'width',
+    'height',
+    'cbackground',
+    'yzoom',
+    'image',
+    'images',
+    'async',
+    'wait',
+    '__proto__',
+    'constructor',
+  ],
+];
+const ODD_TEXTS = [
+  ...['', ' ', ',', ',,,', '0', '-1', '1e9', '0x1', 'NaN', 'null', 'undefined', 'true', '9007199254740993'],
+  ...[
+    '\u0000',
+    'a\u0000b',
+    '\ud800',
+    '\u202e',
+    '💥',
+    "'; drop table calls; --",
+    '../../etc/passwd',
+    '%',
+    '%00',
+  ],
+  ...[
+    'B00RANDOM1',
+    'b00random2,B00RANDOM1',
+    'us',
+    'US',
+    '1',
+    '12',
+    '7',
+    'full',
+    'AVAILABLE',
+    '#ff8800',
+    'a.jpg',
+  ],
+];
+
+const name = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...NAMES) }, fc.string({ maxLength: 20 }));
+const value = fc.oneof(
+  fc.constantFrom(...ODD_TEXTS),
+  fc.string({ unit: 'binary', maxLength: 30 }),
+  fc.integer().map(String),
+  fc.double().map(String),
+);
+const pairs = fc.array(fc.tuple(name, value), { maxLength: 8 });
+/** Pieces of a query as somebody might type it, encoded or not. */
+const encoded = pairs.map((all) => new URLSearchParams(all).toString());
+const rawQuery = fc
+  .array(
+    fc.constantFrom(
+      '%',
+      '%zz',
+      '%E0%A4',
+      '%ED%A0%80',
+      '&',
+      '=',
+      '+',
+      ';',
+      '[',
+      ']',
+      'asins',
+      'domain=1',
+      '%00',
+      '?',
+      '/',
+    ),
+    {
+      maxLength: 12,
+    },
+  )
+  .map((parts) => parts.join(''));
+/** What makes a request nearly right, so that the random part is what is looked at. */
+const start = fc.constantFrom(
+  '',
+  'domain=1&',
+  'domain=1&asin=B00RANDOM1&',
+  'country=de&image=a.jpg&asin=B00RANDOM2&',
+);
+const query = fc.tuple(start, fc.oneof(encoded, rawQuery)).map((parts) => parts.join(''));
+
+describe('a random query', () => {
+  test.each([...PATHS, ...JOB_PATHS])('of %s gets a sound answer', async (path) => {
+    await fc.assert(
+      fc.asyncProperty(query, (random) => expectSoundAnswer(`${path}?${random}`)),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe('a random body', () => {
+  const json = fc.oneof(
+    fc.jsonValue({ maxDepth: 4 }),
+    fc.dictionary(name, fc.oneof(value, fc.jsonValue({ maxDepth: 3 }))),
+  );
+  const nearlyRight = fc
+    .dictionary(name, fc.oneof(value, fc.jsonValue({ maxDepth: 2 })), { maxKeys: 4 })
+    .map((random) => ({
+      domain: 1,
+      asins: ['B00RANDOM1'],
+      ...random,
+    }));
+  const body = fc.oneof(
+    json.map((random) => JSON.stringify(random)),
+    nearlyRight.map((random) => JSON.stringify(random)),
+    fc.string({ unit: 'binary', maxLength: 60 }),
+    fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
+  );
+  const type = fc.oneof(
+    { weight: 9, arbitrary: fc.constant('application/json') },
+    fc.constantFrom(
+      'application/json; charset=utf-16',
+      'text/json',
+      'APPLICATION/JSON',
+      ';',
+      'application/*',
+    ),
+  );
+
+  test.each(PATHS)('posted to %s gets a sound answer', async (path) => {
+    await fc.assert(
+      fc.asyncProperty(body, type, (random, contentType) =>
+        expectSoundAnswer(path, { method: 'POST', body: random, headers: { 'content-type': contentType } }),
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  test.each([
+    [
+      'lists within lists',
+      (depth: number) => `{"domain":1,"asins":${'['.repeat(depth)}${']'.repeat(depth)}}`,
+    ],
+    [
+      'objects within objects',
+      (depth: number) => `{"domain":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)},"asins":"x"}`,
+    ],
+    [
+      'objects where a list should be',
+      (depth: number) => `{"domain":1,"asins":[${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}]}`,
+    ],
+    [
+      'a date range without end',
+      (depth: number) => `{"domain":1,"dateRange":${'[{"start":'.repeat(depth)}1${'}]'.repeat(depth)}}`,
+    ],
+    [
+      'an endless number',
+      (depth: number) => `{"domain":1,"stats":${'9'.repeat(depth)},"asins":"B00RANDOM1"}`,
+    ],
+    ['an endless list', (depth: number) => `{"domain":1,"asins":[${'"",'.repeat(depth)}""]}`],
+  ])('of %s gets a sound answer', async (_what, make) => {
+    for (const depth of [100, 5_000]) {
+      await expectSoundAnswer('/api/market/product', {
+        method: 'POST',
+        body: make(depth),
+        headers: { 'content-type': 'application/json' },
+      });
+    }
+    const [longest] = [30_000, 15_000, 10_000].filter((depth) => make(depth).length < 65_000);
+    await expectSoundAnswer('/api/market/product', {
+      method: 'POST',
+      body: make(longest ?? 5_000),
+      headers: { 'content-type': 'application/json' },
+    });
+  });
+});
+
+test('random methods, paths and headers get sound answers', async () => {
+  const method = fc.constantFrom(
+    'GET',
+    'HEAD',
+    'POST',
+    'PUT',
+    'PATCH',
+    'DELETE',
+    'OPTIONS',
+    'TRACE',
+    'PROPFIND',
+  );
+  const segment = fc.oneof(
+    fc.constantFrom('api', 'market', 'product', 'jobs', 'result', '..', '.', '', '%2e%2e', '%00'),
+    fc.webSegment(),
+  );
+  const path = fc.oneof(
+    fc.constantFrom(...PATHS, ...JOB_PATHS),
+    fc.array(segment, { maxLength: 6 }).map((segments) => `/${segments.join('/')}`),
+  );
+  const headerText = fc.string({ maxLength: 40 }).map((text) => text.replaceAll(/[^\x20-\x7e]/g, ''));
+  const headers = fc.record(
+    {
+      prefer: fc.oneof(
+        fc.constantFrom(
+          'wait=0',
+          'wait=-1',
+          'wait=x',
+          'wait="2',
+          'wait=99999999999',
+          ',,',
+          'respond-async; x',
+        ),
+        headerText,
+      ),
+      accept: headerText,
+      'accept-encoding': fc.oneof(fc.constantFrom('gzip', 'gzip;q=2', '*;q=0', ';;', 'gzip;q='), headerText),
+      'content-type': headerText,
+      'if-none-match': headerText,
+      range: fc.constant('bytes=0-1'),
+      'x-request-id': headerText,
+      'x-forwarded-for': headerText,
+      authorization: headerText.map((text) => `Basic ${text}`),
+    },
+    { requiredKeys: [] },
+  );
+  const search = fc.constantFrom('', '?domain=1&asins=B00RANDOM1', '?domain=1&asin=B00RANDOM1');
+  await fc.assert(
+    fc.asyncProperty(method, path, search, headers, (random, where, what, extra) =>
+      expectSoundAnswer(`${where}${what}`, {
+        method: random,
+        headers: { 'x-api-key': client.key, ...extra } as Record<string, string>,
+      }),
+    ),
+    { numRuns: 200 },
+  );
+});
+
+test('a bad call spoils nothing for good ones that come at the same time', async () => {
+  const others = await Promise.all(Array.from({ length: 8 }, () => souk.client()));
+  const bad = '/api/market/lightningdeal?domain=1&asin=B00RANDOM1&type=a%00b';
+  const good = '/api/market/lightningdeal?domain=1&asin=B00RANDOM1&type=ab';
+  const replies = await Promise.all(others.map((other, i) => other.get(i % 2 ? bad : good)));
+  expect(replies.map(({ status }) => status)).toEqual([200, 400, 200, 400, 200, 400, 200, 400]);
+});
