@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { ensureDemoAccount } from '../../src/accounts/demo-account.ts';
 import { openDatabase } from '../../src/db/pool.ts';
 import { freePort } from '../../src/embedded/server-process.ts';
@@ -7,7 +7,7 @@ import { createLogger } from '../../src/log.ts';
 import { connectRedis } from '../../src/redis.ts';
 import { createClient } from '../support/client.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { processesWith } from '../support/processes.ts';
+import { killProcessesWith, processesWith } from '../support/processes.ts';
 import { openScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { createDataDir, type Start, start } from '../support/start.ts';
 
@@ -23,8 +23,7 @@ beforeAll(async () => {
   upstream = await openScriptedUpstream();
 });
 afterAll(async () => {
-  running.kill();
-  await vi.waitFor(async () => expect(await processesWith(dataDir.path)).toEqual([]), { timeout: 30_000 });
+  await killProcessesWith(dataDir.path);
   await upstream.close();
   await database.drop();
   await dataDir.remove();

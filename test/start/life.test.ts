@@ -1,10 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hasCommand } from '../../src/embedded/commands.ts';
 import { freePort } from '../../src/embedded/server-process.ts';
 import { type Client, createClient } from '../support/client.ts';
-import { isAlive, processesWith } from '../support/processes.ts';
+import { isAlive, killProcessesWith, processesWith } from '../support/processes.ts';
 import { createDataDir, type Start, start } from '../support/start.ts';
 
 const run = promisify(execFile);
@@ -26,9 +26,8 @@ beforeAll(async () => {
   env = { SOUK_DATA_DIR: dataDir.path, PORT: String(port) };
 });
 afterAll(async () => {
-  current.kill();
   bystander.kill();
-  await vi.waitFor(async () => expect(await processesWith(dataDir.path)).toEqual([]), { timeout: 30_000 });
+  await killProcessesWith(dataDir.path);
   await dataDir.remove();
 }, 60_000);
 

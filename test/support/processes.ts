@@ -22,6 +22,11 @@ export async function processesWith(text: string): Promise<RunningProcess[]> {
     .filter((process) => process.text.includes(text) && !/^ps axeww/.test(process.text));
 }
 
+/** Ends what a failed test has left running. */
+export async function killProcessesWith(text: string): Promise<void> {
+  for (const { pid } of await processesWith(text)) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+}
+
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
