@@ -1,5 +1,5 @@
 import type { Database } from '../db/pool.ts';
-import type { Wallet } from './wallets.ts';
+import type { OffPeakWindow, Wallet } from './wallets.ts';
 
 /** Limits of null mean that the dimension is not limited. */
 export interface Plan {
@@ -11,6 +11,32 @@ export interface Plan {
   dailyLimit: number | null;
   monthlyLimit: number | null;
 }
+
+export type StoredPlan = Plan & { id: number };
+
+export interface SubscriptionGrant {
+  accountId: number;
+  wallet: Wallet;
+  planId: number;
+  /** Multiplies the limits of the plan. */
+  quantity: number;
+  startsAt: Date;
+  endsAt: Date;
+}
+
+export interface PackGrant {
+  accountId: number;
+  wallet: Wallet;
+  units: number;
+  rateLimitPerMinute: number;
+  validFrom: Date;
+  validUntil: Date;
+  /** Of an off-peak pack that is sold with hours of its own; without it the service's window holds. */
+  window?: OffPeakWindow;
+}
+
+/** A grant that would contradict another, or itself. The message is for the operator who asked for it. */
+export class GrantRefused extends Error {}
 
 /** Creates a plan, or brings the one of this code up to date. @returns its id. */
 export async function upsertPlan(database: Database, plan: Plan): Promise<number> {
@@ -24,21 +50,82 @@ export async function upsertPlan(database: Database, plan: Plan): Promise<number
   return rows[0]?.id ?? 0;
 }
 
-/** Gives an account a subscription. Two of one wallet must not overlap; that is for the caller to see to. */
-export async function grantSubscription(
-  database: Database,
-  subscription: {
-    accountId: number;
-    wallet: Wallet;
-    planId: number;
-    quantity: number;
-    startsAt: Date;
-    endsAt: Date;
-  },
-): Promise<void> {
-  const { accountId, wallet, planId, quantity, startsAt, endsAt } = subscription;
-  await database.query(
-    `insert into subscriptions (account_id, wallet, plan_id, quantity, starts_at, ends_at) values ($1, $2, $3, $4, $5, $6)`,
-    [accountId, wallet, planId, quantity, startsAt, endsAt],
-  );
+export async function listPlans(database: Database): Promise<StoredPlan[]> {
+  const { rows } = await database.query<StoredPlan>(`${SELECT_PLANS} order by code`);
+  return rows;
 }
+
+export async function findPlan(database: Database, code: string): Promise<StoredPlan | null> {
+  const { rows } = await database.query<StoredPlan>(`${SELECT_PLANS} where code = $1`, [code]);
+  return rows[0] ?? null;
+}
+
+/**
+ * Gives an account a subscription.
+ * @returns its id.
+ * @throws GrantRefused when it overlaps another of the same wallet: which of the two a call draws on would be chance.
+ */
+export async function grantSubscription(database: Database, grant: SubscriptionGrant): Promise<number> {
+  const { accountId, wallet, planId, quantity, startsAt, endsAt } = grant;
+  if (endsAt <= startsAt) throw new GrantRefused('A subscription must end after it starts.');
+  const client = await database.connect();
+  try {
+    await client.query('begin');
+    // Two grants at once must see each other, so they take turns under the account's lock.
+    await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
+    const { rows: overlapping } = await client.query<{ id: number; starts_at: Date; ends_at: Date }>(
+      `select id, starts_at, ends_at from subscriptions
+       where account_id = $1 and wallet = $2 and starts_at < $4 and ends_at > $3 order by starts_at limit 1`,
+      [accountId, wallet, startsAt, endsAt],
+    );
+    if (overlapping[0]) {
+      const { id, starts_at, ends_at } = overlapping[0];
+      throw new GrantRefused(
+        `The account has a subscription in the wallet ${wallet} from ${starts_at.toISOString()} to ` +
+          `${ends_at.toISOString()} (number ${id}); the new one would overlap it.`,
+      );
+    }
+    const { rows } = await client.query<{ id: number }>(
+      `insert into subscriptions (account_id, wallet, plan_id, quantity, starts_at, ends_at)
+       values ($1, $2, $3, $4, $5, $6) returning id`,
+      [accountId, wallet, planId, quantity, startsAt, endsAt],
+    );
+    await client.query('commit');
+    return rows[0]?.id ?? 0;
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+/**
+ * Gives an account a resource pack, and writes the ledger's grant line with it: no pack without its line.
+ * @returns the pack's id.
+ */
+export async function grantPack(database: Database, grant: PackGrant, now: number): Promise<number> {
+  const { accountId, wallet, units, rateLimitPerMinute, validFrom, validUntil, window } = grant;
+  if (validUntil <= validFrom) throw new GrantRefused('A pack must end after it begins to be valid.');
+  if (window && wallet !== 'off_peak')
+    throw new GrantRefused('Only an off-peak pack has a window of its own.');
+  const { rows } = await database.query<{ id: number }>(
+    `with granted as (
+       insert into packs (account_id, wallet, total_units, remaining_units, rate_limit_per_minute, valid_from,
+         valid_until, window_start, window_end, window_timezone)
+       values ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9) returning id
+     ), line as (
+       insert into ledger (account_id, at, kind, source, source_id, units)
+       select $1, $10, 'grant', 'pack', id, $3 from granted
+     )
+     select id from granted`,
+    [
+      ...[accountId, wallet, units, rateLimitPerMinute, validFrom, validUntil],
+      ...[window?.start ?? null, window?.end ?? null, window?.timezone ?? null, new Date(now)],
+    ],
+  );
+  return rows[0]?.id ?? 0;
+}
+
+const SELECT_PLANS = `select id, code, name, minute_limit as "minuteLimit", daily_limit as "dailyLimit",
+  monthly_limit as "monthlyLimit" from plans`;

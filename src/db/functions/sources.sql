@@ -72,16 +72,17 @@ end
 $$;
 
 -- The present subscriptions of an account with the state of their meters at an instant, for the quota snapshot. Unlike
--- souk_sources it shows every wallet, usable now or not.
-create or replace function souk_subscription_meters(account bigint, at timestamptz)
+-- souk_sources it shows every wallet, usable now or not. (Dropped first: its columns cannot be replaced.)
+drop function if exists souk_subscription_meters(bigint, timestamptz);
+create function souk_subscription_meters(account bigint, at timestamptz)
 returns table (
-  wallet wallet, plan_id integer, plan_name text, ends_at timestamptz, quantity integer,
+  subscription_id bigint, wallet wallet, plan_id integer, plan_name text, ends_at timestamptz, quantity integer,
   minute_limit integer, minute_used integer, minute_end timestamptz,
   daily_limit bigint, day_used bigint, day_end timestamptz,
   monthly_limit bigint, month_used bigint, month_end timestamptz
 )
 language sql stable as $$
-  select s.wallet, p.id, p.name, s.ends_at, s.quantity,
+  select s.id, s.wallet, p.id, p.name, s.ends_at, s.quantity,
     p.minute_limit * s.quantity,
     case when s.minute_start = now.minute then s.minute_used else 0 end, now.minute + interval '1 minute',
     p.daily_limit * s.quantity,
