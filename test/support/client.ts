@@ -1,10 +1,11 @@
+import { gunzipSync } from 'node:zlib';
 import { Agent, request } from 'undici';
 
 export interface Reply {
   status: number;
   headers: Record<string, string>;
   body: Buffer;
-  /** The parsed envelope. */
+  /** The parsed envelope; `body` is as it was sent, compressed or not. */
   json: Envelope;
 }
 
@@ -55,7 +56,8 @@ export function createClient(baseUrl: string, key: string): Client {
       ),
       body: bytes,
       get json() {
-        return JSON.parse(bytes.toString('utf8')) as Envelope;
+        const isCompressed = response.headers['content-encoding'] === 'gzip';
+        return JSON.parse((isCompressed ? gunzipSync(bytes) : bytes).toString('utf8')) as Envelope;
       },
     };
   }
