@@ -20,7 +20,7 @@ const HEADER_LIMIT_BYTES = 65_536;
 
 /** The gateway's HTTP side. */
 export function buildApp(gateway: Gateway): FastifyInstance {
-  const { log, clock } = gateway;
+  const { log, clock, wrongKeys } = gateway;
   const app = fastify({
     logger: false,
     genReqId: () => uuid(),
@@ -52,12 +52,13 @@ export function buildApp(gateway: Gateway): FastifyInstance {
     }),
   );
   app.decorateRequest('startedAt', 0);
+  app.decorateRequest('keyHash', null);
   app.addHook('onRequest', (request, _reply, done) => {
     request.startedAt = performance.now();
     done();
   });
   finishHandlersOnClose(app);
-  registerErrorReplies(app, { now: clock.now, log });
+  registerErrorReplies(app, { now: clock.now, log, wrongKeys });
   refusingOtherMethods(app, () => {
     registerOperations(app, gateway);
     registerJobs(app, gateway);

@@ -3,6 +3,7 @@ import { openBacklog } from '../jobs/backlog.ts';
 import { closeQueues, openQueues } from '../jobs/queues.ts';
 import { openCompletionMap } from '../jobs/wait.ts';
 import { createAuthentication } from './accounts/authentication.ts';
+import { createWrongKeys } from './accounts/wrong-keys.ts';
 import { buildApp } from './app.ts';
 import { createAdmissions } from './billing/admission.ts';
 import { createSettlements } from './billing/settlement.ts';
@@ -58,6 +59,7 @@ export async function openGateway(
     admissions: createAdmissions(database, clock.now, settings.offPeak),
     settlements: createSettlements(database, clock.now),
     authentication: createAuthentication(database, clock.now),
+    wrongKeys: createWrongKeys(clock.now),
     offPeak: settings.offPeak,
     links: settings.links,
   });

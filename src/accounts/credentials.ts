@@ -14,11 +14,7 @@ export interface KeyPlaces {
  * @throws SoukError KEY_INVALID when it is missing, malformed, or given in several places with different values.
  */
 export function credentialsOf(places: KeyPlaces): Buffer {
-  const given: unknown[] = [
-    ...[places.apiKeyHeader ?? []].flat().flatMap((value) => value.split(',')),
-    ...(places.authorizationHeader?.split(',').flatMap(bearerToken) ?? []),
-    ...[places.keyParameter ?? []].flat(),
-  ];
+  const given = keysIn(places);
   if (given.length === 0) {
     throw new SoukError('KEY_INVALID', {
       message: 'No API key was sent: use the X-API-Key header, Authorization: Bearer, or the key parameter.',
@@ -35,6 +31,15 @@ export function credentialsOf(places: KeyPlaces): Buffer {
     throw new SoukError('KEY_INVALID', { message: 'Different API keys were sent in several places.' });
   }
   return first;
+}
+
+/** Whatever was sent as a key, good or bad. */
+export function keysIn(places: KeyPlaces): unknown[] {
+  return [
+    ...[places.apiKeyHeader ?? []].flat().flatMap((value) => value.split(',')),
+    ...(places.authorizationHeader?.split(',').flatMap(bearerToken) ?? []),
+    ...[places.keyParameter ?? []].flat(),
+  ];
 }
 
 /** The token of an Authorization header; another scheme is somebody else's business and counts as no key. */

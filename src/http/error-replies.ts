@@ -1,17 +1,23 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
+import type { WrongKeys } from '../accounts/wrong-keys.ts';
 import { SoukError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { sendError } from './envelope.ts';
+import { carriesKey } from './request-input.ts';
 
 /** Whatever goes wrong in a route leaves as an error of the list. */
-export function registerErrorReplies(app: FastifyInstance, deps: { now: () => number; log: Logger }): void {
-  const { now, log } = deps;
+export function registerErrorReplies(
+  app: FastifyInstance,
+  deps: { now: () => number; log: Logger; wrongKeys: WrongKeys },
+): void {
+  const { now, log, wrongKeys } = deps;
 
   app.setErrorHandler((error: FastifyError | SoukError | Error, request, reply) => {
     const known = error instanceof SoukError ? error : fromFramework(error, request);
     if (known.kind === 'INTERNAL')
       log.error({ err: error, requestId: request.id, route: request.routeOptions.url }, 'request failed');
-    return sendError(reply, known, now());
+    const isWrongKey = known.kind === 'KEY_INVALID' && carriesKey(request);
+    return sendError(reply, isWrongKey ? wrongKeys.refuse(request.ip, request.keyHash, known) : known, now());
   });
 
   app.setNotFoundHandler((_request, reply) => sendError(reply, new SoukError('NOT_FOUND'), now()));

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type { SubmitDeps } from '../../jobs/submit.ts';
 import type { CompletionMap } from '../../jobs/wait.ts';
 import type { Authentication } from '../accounts/authentication.ts';
+import type { WrongKeys } from '../accounts/wrong-keys.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import type { Logger } from '../log.ts';
 
@@ -9,6 +10,7 @@ import type { Logger } from '../log.ts';
 export interface Gateway extends SubmitDeps {
   redis: Redis;
   authentication: Authentication;
+  wrongKeys: WrongKeys;
   completions: CompletionMap;
   offPeak: OffPeakWindow;
   links: LinkSettings;

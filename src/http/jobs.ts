@@ -41,7 +41,7 @@ export function registerJobs(app: FastifyInstance, gateway: Gateway): void {
 /** The call a request names, once it has ended or the request's patience has. @throws SoukError JOB_NOT_FOUND. */
 async function awaitedCall(gateway: Gateway, request: FastifyRequest): Promise<Call> {
   const { database, authentication, completions, clock } = gateway;
-  const accountId = await authentication.accountOf(keyHashOf(request));
+  const accountId = await authentication.accountOf(keyHashOf(gateway, request));
   const { id: callId } = request.params as { id: string };
   const waitMs = pollWaitMs((request.query as Record<string, unknown>).wait);
   const find = async () => (UUID.test(callId) ? findCall(database, accountId, callId) : null);

@@ -46,7 +46,7 @@ function fanOut(gateway: Gateway, byType: ReadonlyMap<string, Serve>): Serve {
     const { type = types[0] } = request.query as Record<string, unknown>;
     const serve = byType.get(String(type));
     if (serve) return serve(request, reply);
-    return orKeyError(gateway, keyHashOf(request), () => {
+    return orKeyError(gateway, keyHashOf(gateway, request), () => {
       throw invalidParameters([{ parameter: 'type', problem: `must be one of ${types.join(', ')}` }]);
     });
   };

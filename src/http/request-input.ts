@@ -1,18 +1,28 @@
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { credentialsOf } from '../accounts/credentials.ts';
+import { credentialsOf, type KeyPlaces, keysIn } from '../accounts/credentials.ts';
 import { invalidParameters, type ParameterFault } from '../errors.ts';
 import type { Route } from '../operations/define.ts';
 import type { Gateway } from './gateway.ts';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The digest of its API key, once that was found to be well formed. */
+    keyHash: Buffer | null;
+  }
+}
+
 /** The digest of a request's API key. @throws SoukError KEY_INVALID. */
-export function keyHashOf(request: FastifyRequest): Buffer {
-  const { key } = request.query as Record<string, unknown>;
-  return credentialsOf({
-    apiKeyHeader: request.headers['x-api-key'],
-    authorizationHeader: request.headers.authorization,
-    keyParameter: key,
-  });
+export function keyHashOf({ wrongKeys }: Pick<Gateway, 'wrongKeys'>, request: FastifyRequest): Buffer {
+  const keyHash = credentialsOf(keyPlacesOf(request));
+  request.keyHash = keyHash;
+  wrongKeys.check(request.ip, keyHash);
+  return keyHash;
+}
+
+/** Whether a request carries anything that is meant to be a key. */
+export function carriesKey(request: FastifyRequest): boolean {
+  return keysIn(keyPlacesOf(request)).length > 0;
 }
 
 /** The canonical input of a request to an operation. @throws SoukError VALIDATION_FAILED or SELECTION_INVALID, naming every bad parameter. */
@@ -40,6 +50,15 @@ export async function orKeyError<T>(
     await authentication.accountOf(keyHash);
     throw error;
   }
+}
+
+function keyPlacesOf(request: FastifyRequest): KeyPlaces {
+  const { key } = request.query as Record<string, unknown>;
+  return {
+    apiKeyHeader: request.headers['x-api-key'],
+    authorizationHeader: request.headers.authorization,
+    keyParameter: key,
+  };
 }
 
 function toFaults(issue: z.core.$ZodIssue): ParameterFault[] {

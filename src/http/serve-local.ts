@@ -11,7 +11,7 @@ import { keyHashOf, parseInput } from './request-input.ts';
 export function serveLocal(gateway: Gateway, operation: LocalOperation, route: Route) {
   const answer = LOCAL_ANSWERS[operation.name as LocalName] as LocalAnswer<LocalOperation>;
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const keyHash = keyHashOf(request);
+    const keyHash = keyHashOf(gateway, request);
     const accountId = await gateway.authentication.accountOf(keyHash);
     const input = parseInput(operation, route, request);
     const { data, message } = await answer(gateway, input, { keyHash, accountId });

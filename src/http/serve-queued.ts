@@ -14,7 +14,7 @@ import { sendAnswer } from './send-answer.ts';
 /** Serves one route of a queued operation: from the request to the answer, or to the job that will bring it. */
 export function serveQueued(gateway: Gateway, operation: QueuedOperation, route: Route) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const keyHash = keyHashOf(request);
+    const keyHash = keyHashOf(gateway, request);
     const { input, preference } = await orKeyError(gateway, keyHash, () => {
       const input: unknown = parseInput(operation, route, request);
       const { async } = request.query as Record<string, unknown>;
