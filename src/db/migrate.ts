@@ -11,6 +11,8 @@ const folder = (name: string) => fileURLToPath(new URL(name, import.meta.url));
  */
 export async function migrate(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
+  // The query under way rejects as well; unheard, the event would end the process when the server stops first.
+  client.on('error', () => {});
   await client.connect();
   try {
     // node-pg-migrate's own lock covers the migrations; this one covers the functions as well.

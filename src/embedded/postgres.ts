@@ -11,6 +11,7 @@ import { freePort, spawnServer, waitUntilReady } from './server-process.ts';
 export interface EmbeddedPostgres {
   /** postgresql:// address of the database `souk`, on 127.0.0.1 and a random port. */
   url: string;
+  readonly pid: number;
   /** Settles when the server has ended, whoever ended it. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
@@ -19,10 +20,11 @@ export interface EmbeddedPostgres {
 /**
  * Starts a private PostgreSQL with its data in `folder`, creating it the first time.
  * @param options.durable false switches off fsync: for tests, whose data nobody mourns.
+ * @param options.url of an earlier start, to come back where others still look for it.
  */
 export async function startPostgres(
   folder: string,
-  options: { durable: boolean },
+  options: { durable: boolean; url?: string },
 ): Promise<EmbeddedPostgres> {
   const bin = await postgresBinaries();
   await mkdir(folder, { recursive: true, mode: 0o755 });
@@ -31,7 +33,7 @@ export async function startPostgres(
   if (!existsSync(join(dataDir, 'PG_VERSION'))) await initialise(bin, folder, dataDir, runAs);
   await endLeftOver(dataDir);
 
-  const port = await freePort();
+  const port = options.url ? Number(new URL(options.url).port) : await freePort();
   const password = await readFile(join(folder, 'password'), 'utf8');
   const server = await spawnServer({
     command: join(bin, 'postgres'),
@@ -49,7 +51,8 @@ export async function startPostgres(
     );
   }
   // SIGINT is PostgreSQL's fast shutdown: it ends the sessions and writes a checkpoint.
-  return { url: urlOf('souk'), ended: server.ended, stop: () => server.stop('SIGINT') };
+  const { pid, ended } = server;
+  return { url: urlOf('souk'), pid, ended, stop: () => server.stop('SIGINT') };
 }
 
 function settings(port: number, durable: boolean): string[] {
@@ -103,6 +106,8 @@ async function isPostgres(pid: number): Promise<boolean> {
 
 async function createDatabase(url: string, name: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
+  // The query under way rejects as well; unheard, the event would end the process when the server stops first.
+  client.on('error', () => {});
   await client.connect();
   try {
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name]);

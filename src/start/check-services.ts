@@ -10,6 +10,8 @@ const PROVIDER_TIMEOUT_MS = 15_000;
 /** @throws a sentence that names DATABASE_URL when it leads to no usable PostgreSQL. */
 export async function checkPostgres(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  // The query under way rejects as well; unheard, the event would end the process when the server stops first.
+  client.on('error', () => {});
   try {
     await client.connect();
     const { rows } = await client.query<{ server_version_num: string }>('show server_version_num');
