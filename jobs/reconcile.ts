@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { releaseOverdue } from '../src/billing/reconciler.ts';
+import { expirePacks, releaseOverdue } from '../src/billing/reconciler.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
 import { type Clock, every } from '../src/clock.ts';
 import type { Database } from '../src/db/pool.ts';
@@ -21,7 +21,7 @@ export interface ReconcileDeps {
   log: Logger;
 }
 
-/** Finishes what dead processes left: puts lost jobs back, and releases calls whose deadline is over. */
+/** Finishes what dead processes left: puts lost jobs back, releases calls whose deadline is over, and expires packs. */
 export async function reconcile({
   database,
   redis,
@@ -36,6 +36,9 @@ export async function reconcile({
     log.warn({ callId, accountId }, 'released a call that nobody finished');
     const news = { callId, pool, state: 'released', unitsCharged: 0, error, durationMs: 0 } as const;
     await redis.publish(keys.jobsChannel, encodeJobEnded(news));
+  }
+  for (const { packId, accountId, units } of await expirePacks(database, clock.now())) {
+    log.info({ packId, accountId, units }, 'a resource pack expired');
   }
 }
 

@@ -8,6 +8,13 @@ export const RECONCILE_GRACE_MS = 15_000;
 
 const BATCH = 500;
 
+/** What was left in a pack when its validity was over. */
+export interface ExpiredPack {
+  accountId: number;
+  packId: number;
+  units: number;
+}
+
 /**
  * Releases every reservation whose deadline is over: what a worker or gateway that died left behind. Safe in any
  * number of processes at once, because a call ends only once.
@@ -34,5 +41,23 @@ export async function releaseOverdue(
     });
     // A batch that released nothing is being released by another process, or cannot be; either way the next run sees.
     if (overdue.length < BATCH || !endings.some((ending) => ending?.endedNow)) return released;
+  }
+}
+
+/**
+ * Expires every pack whose validity is over: what is left is taken out, with a ledger line, once, whichever process
+ * comes first and however long nothing ran.
+ * @returns the packs this run has expired.
+ */
+export async function expirePacks(database: Database, now: number): Promise<ExpiredPack[]> {
+  const expired: ExpiredPack[] = [];
+  for (;;) {
+    const { rows } = await database.query<ExpiredPack>(
+      'select account_id as "accountId", pack_id as "packId", units from souk_expire_overdue($1, $2)',
+      [new Date(now), BATCH],
+    );
+    expired.push(...rows);
+    // None: another process was quicker, or nothing is left. Either way this run is done.
+    if (rows.length === 0) return expired;
   }
 }

@@ -8,7 +8,7 @@ import {
   type CallRequest,
   createAdmissions,
 } from '../../src/billing/admission.ts';
-import { grantSubscription, type Plan, upsertPlan } from '../../src/billing/grants.ts';
+import { grantPack, grantSubscription, type Plan, upsertPlan } from '../../src/billing/grants.ts';
 import { createSettlements, type Ended, type Settlements } from '../../src/billing/settlement.ts';
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
 import { type Database, openDatabase } from '../../src/db/pool.ts';
@@ -53,6 +53,7 @@ export interface Billing {
   /** Admissions as another gateway process would have them, perhaps with another idea of the time. */
   anotherGateway(now?: () => number): Admissions;
   account(sources?: { subscriptions?: SubscriptionGrant[]; packs?: PackGrant[] }): Promise<BilledAccount>;
+  pack(account: BilledAccount, pack: PackGrant): Promise<number>;
   /** A call that no other call is the same as, unless it says so. */
   request(account: BilledAccount, units: number, details?: Partial<CallRequest>): CallRequest;
   admit(account: BilledAccount, units: number, details?: Partial<CallRequest>): Promise<Admission>;
@@ -82,10 +83,12 @@ export async function openBilling(options: { start?: number } = {}): Promise<Bil
       for (const [i, subscription] of subscriptions.entries()) {
         await grant(accountId, `${name}-${i}`, subscription);
       }
-      for (const pack of packs) await grantPack(accountId, pack);
+      for (const pack of packs) await givePack(accountId, pack);
       const key = await createKey(database, accountId, clock.now());
       return { accountId, key, keyHash: hashKey(key) };
     },
+
+    pack: ({ accountId }, pack) => givePack(accountId, pack),
 
     request: ({ keyHash }, units, details = {}) => ({
       keyHash,
@@ -130,19 +133,12 @@ export async function openBilling(options: { start?: number } = {}): Promise<Bil
     });
   }
 
-  async function grantPack(accountId: number, pack: PackGrant): Promise<void> {
-    const { wallet = 'general', units, rate = 1_000_000, window } = pack;
-    await database.query(
-      `insert into packs (account_id, wallet, total_units, remaining_units, rate_limit_per_minute, valid_from,
-         valid_until, window_start, window_end, window_timezone)
-       values ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9)`,
-      [
-        ...[accountId, wallet, units, rate],
-        pack.validFrom ?? new Date(clock.now() - DAY_MS),
-        pack.validUntil ?? new Date(clock.now() + 90 * DAY_MS),
-        ...[window?.start ?? null, window?.end ?? null, window?.timezone ?? null],
-      ],
-    );
+  async function givePack(accountId: number, pack: PackGrant): Promise<number> {
+    const { wallet = 'general', units, rate: rateLimitPerMinute = 1_000_000, window } = pack;
+    const validFrom = pack.validFrom ?? new Date(clock.now() - DAY_MS);
+    const validUntil = pack.validUntil ?? new Date(clock.now() + 90 * DAY_MS);
+    const grant = { accountId, wallet, units, rateLimitPerMinute, validFrom, validUntil };
+    return grantPack(database, { ...grant, ...(window ? { window } : {}) }, clock.now());
   }
 
   return billing;

@@ -15,6 +15,8 @@ declare
   i integer;
   bucket integer;             -- whose minute_left counts for source i: packs share that of the first pack
   first_pack integer;
+  emptied boolean;            -- whether the call at hand took the last unit of a pack
+  user_limit integer;         -- calls a minute that the packs allow together
   need bigint;
   take bigint;
   total bigint;
@@ -103,7 +105,7 @@ begin
         result.wallet := sources[1].wallet; result.source := sources[1].source; result.reset_at := sources[1].reset_at;
       else
         select o.reason, o.wallet, o.reset_at into result.reason, result.wallet, result.reset_at
-        from souk_nothing_to_draw_on(account, at, window_start, zone) as o;
+        from souk_nothing_to_draw_on(account, at, window_start, window_end, zone) as o;
       end if;
       return next result; continue;
     end if;
@@ -116,11 +118,23 @@ begin
     return next result;
     continue when r.dry;
 
+    emptied := false;
     for i in 1..cardinality(drawn) loop
       bucket := case when drawn[i].source = 'pack' then first_pack else drawn_from[i] end;
       sources[drawn_from[i]].available := sources[drawn_from[i]].available - drawn[i].units;
       sources[bucket].minute_left := sources[bucket].minute_left - drawn[i].calls;
+      emptied := emptied or (drawn[i].source = 'pack' and sources[drawn_from[i]].available = 0);
     end loop;
+    if emptied then
+      -- An empty pack lends its rate to nobody: the limit of the next call is the maximum of those that have units left.
+      select max(k.rate_limit_per_minute) into user_limit from packs k
+      where k.account_id = account and k.valid_from <= at and k.valid_until > at and k.remaining_units > 0
+        and not exists (
+          select 1 from unnest(sources) as f where f.source = 'pack' and f.source_id = k.id and f.available = 0);
+      sources[first_pack].minute_left :=
+        sources[first_pack].minute_left - sources[first_pack].minute_limit + user_limit;
+      sources[first_pack].minute_limit := user_limit;
+    end if;
     newest := null;
     newest.account_id := account; newest.id := r.call_id; newest.operation := r.operation;
     newest.claim_key := souk_claim_key(account, r.charge_id); newest.pool := r.pool; newest.units_reserved := r.units;

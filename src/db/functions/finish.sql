@@ -67,6 +67,12 @@ begin
   where c.account_id = e.account_id and c.id = e.call_id;
   insert into ledger (account_id, at, kind, source, source_id, call_id, units)
   select d.account_id, at, d.kind, d.source, d.source_id, d.call_id, d.units from unnest(settled || returned) as d;
-  if cardinality(returned) > 0 then perform souk_return_to_meters(returned); end if;
+  if cardinality(returned) > 0 then
+    perform souk_return_to_meters(returned);
+    -- What comes back to a pack whose validity is over comes back to it all the same, and expires with it.
+    if exists (select 1 from unnest(returned) as d where d.source = 'pack') then
+      perform souk_expire_packs(at, array(select distinct d.account_id from unnest(returned) as d where d.source = 'pack'));
+    end if;
+  end if;
 end
 $$;

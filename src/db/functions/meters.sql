@@ -1,24 +1,24 @@
--- Why an account has nothing to draw on: its units are for another time of day, or it has none at all.
-create or replace function souk_nothing_to_draw_on(account bigint, now_at timestamptz, window_start time, zone text)
+-- Why an account has nothing to draw on: its units are for another time of day, or it has none at all. reset_at is
+-- when its first source is open next, unless the source ends before.
+create or replace function souk_nothing_to_draw_on(
+  account bigint, at timestamptz, window_start time, window_end time, zone text
+)
 returns table (reason text, wallet wallet, reset_at timestamptz) language sql stable as $$
   select
-    case when opens_at is null then 'QUOTA_NO_SUBSCRIPTION' else 'QUOTA_OFF_PEAK_ONLY' end,
-    case when opens_at is not null then 'off_peak'::wallet end,
-    opens_at
+    case when count(*) = 0 then 'QUOTA_NO_SUBSCRIPTION' else 'QUOTA_OFF_PEAK_ONLY' end,
+    case when count(*) > 0 then 'off_peak'::wallet end,
+    min(opening) filter (where opening < ends_at)
   from (
-    select min(opening) as opens_at
-    from (
-      select souk_next_window_start(now_at, window_start, zone) as opening
-      from subscriptions s
-      where s.account_id = account and s.wallet = 'off_peak' and s.starts_at <= now_at and s.ends_at > now_at
-      union all
-      select souk_next_window_start(now_at, coalesce(k.window_start, souk_nothing_to_draw_on.window_start),
-        coalesce(k.window_timezone, zone))
-      from packs k
-      where k.account_id = account and k.wallet = 'off_peak' and k.valid_from <= now_at and k.valid_until > now_at
-        and k.remaining_units > 0
-    ) as openings
-  ) as earliest
+    select s.ends_at, souk_next_window_start(at, window_start, window_end, zone) as opening
+    from subscriptions s
+    where s.account_id = account and s.wallet = 'off_peak' and s.starts_at <= at and s.ends_at > at
+    union all
+    select k.valid_until, souk_next_window_start(at, coalesce(k.window_start, souk_nothing_to_draw_on.window_start),
+      coalesce(k.window_end, souk_nothing_to_draw_on.window_end), coalesce(k.window_timezone, zone))
+    from packs k
+    where k.account_id = account and k.wallet = 'off_peak' and k.valid_from <= at and k.valid_until > at
+      and k.remaining_units > 0
+  ) as sources
 $$;
 
 -- Adds what calls drew to the meters of their sources. The caller holds the lock of every account concerned.

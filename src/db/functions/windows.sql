@@ -9,16 +9,39 @@ returns boolean language sql stable as $$
   end
 $$;
 
--- The first opening of the daily window after an instant.
-create or replace function souk_next_window_start(at timestamptz, window_start time, zone text)
+-- The first opening of the daily window after an instant: a moment that souk_in_window counts in, and the one before it
+-- not. Most openings are where the wall clock shows window_start. When clocks are put forward over that time the window
+-- opens at the change, and when they are put back behind window_end it opens a second time, at the change as well.
+create or replace function souk_next_window_start(
+  at timestamptz, window_start time, window_end time, zone text
+)
 returns timestamptz language sql stable as $$
-  select min(opening)
-  from (
-    select ((at at time zone zone)::date + days + window_start) at time zone zone as opening
-    from generate_series(0, 2) as days
-  ) as openings
-  where opening > at
+  with days as materialized (
+    select day, souk_utc_offset(day, zone) as utc_offset,
+      souk_utc_offset(day + interval '24 hours', zone) as next_offset
+    from generate_series(
+      date_trunc('hour', at, 'UTC') - interval '24 hours', at + interval '72 hours', interval '24 hours') as day
+  ),
+  moments as (
+    -- A time that the clocks show twice is reached by either offset.
+    select ((days.day at time zone 'UTC')::date + window_start - offsets.utc_offset) at time zone 'UTC' as moment
+    from days cross join (select utc_offset from days union select next_offset from days) as offsets
+    union
+    -- Clocks change on full quarters of an hour.
+    select quarter
+    from days cross join lateral
+      generate_series(days.day, days.day + interval '24 hours', interval '15 minutes') as quarter
+    where days.utc_offset <> days.next_offset
+  )
+  select min(moment) from moments
+  where moment > at
+    and souk_in_window(moment, window_start, window_end, zone)
+    and not souk_in_window(moment - interval '1 millisecond', window_start, window_end, zone)
 $$;
+
+-- How far the wall clock of a zone is ahead of UTC.
+create or replace function souk_utc_offset(at timestamptz, zone text) returns interval
+language sql stable as $$ select (at at time zone zone) - (at at time zone 'UTC') $$;
 
 -- The start of the month an instant lies in, where months begin on the subscription's start day at 00:00 UTC (on the
 -- last day of months that are too short for it). month_offset 1 gives the start of the month after.

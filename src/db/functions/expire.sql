@@ -1,0 +1,42 @@
+-- Takes what is left out of packs whose validity is over, with a ledger line each, once: also of packs that ended long
+-- ago, while nothing ran. A pack that has expired already is emptied again when a call gave units back to it since.
+-- The caller holds the locks of the accounts.
+create or replace function souk_expire_packs(at timestamptz, accounts bigint[])
+returns table (account_id bigint, pack_id bigint, units bigint) language plpgsql as $$
+#variable_conflict use_column
+begin
+  return query
+  with ended as (
+    select k.account_id, k.id, k.remaining_units from packs k
+    where k.account_id = any(accounts)
+      and case when k.expired_at is null then k.valid_until <= at else k.remaining_units > 0 end
+  ),
+  emptied as (
+    update packs k set remaining_units = 0, expired_at = coalesce(k.expired_at, at)
+    from ended where k.id = ended.id
+  ),
+  lines as (
+    insert into ledger (account_id, at, kind, source, source_id, units)
+    select ended.account_id, at, 'expire', 'pack', ended.id, ended.remaining_units
+    from ended where ended.remaining_units > 0
+  )
+  select ended.account_id, ended.id, ended.remaining_units from ended;
+end
+$$;
+
+-- Expires packs of at most `most` accounts, the longest overdue first. Harmless in several processes at once: whoever
+-- comes second finds, after waiting for the locks, that nothing is left to do.
+create or replace function souk_expire_overdue(at timestamptz, most integer)
+returns table (account_id bigint, pack_id bigint, units bigint) language plpgsql as $$
+#variable_conflict use_column
+declare
+  owners bigint[];
+begin
+  owners := array(
+    select k.account_id from packs k where k.expired_at is null and k.valid_until <= at
+    order by k.valid_until limit most);
+  if cardinality(owners) = 0 then return; end if;
+  perform 1 from accounts a where a.id = any(owners) order by a.id for no key update;
+  return query select * from souk_expire_packs(at, owners);
+end
+$$;
