@@ -110,6 +110,8 @@ test("the operator's own key is nowhere in logs or answers, whatever upstream do
         return { status: 402, json: { error } };
       case 'B00ECHO200':
         return { json: { error } };
+      case 'B00ECHOKEY':
+        return { status: 400, json: { error: { type: params.key, message: `${params.key} is no key` } } };
       case 'B00MOVED00':
         return { status: 302, raw: '', headers: { location: echo } };
       case 'B00HANGUP0':
@@ -119,7 +121,15 @@ test("the operator's own key is nowhere in logs or answers, whatever upstream do
         return { status: 500, raw: `Fault at ${echo}`, contentType: 'text/html' };
     }
   });
-  const asins = ['B00ECHO400', 'B00ECHO402', 'B00ECHO200', 'B00MOVED00', 'B00HANGUP0', 'B00ECHO500'];
+  const asins = [
+    'B00ECHOKEY',
+    'B00ECHO400',
+    'B00ECHO402',
+    'B00ECHO200',
+    'B00MOVED00',
+    'B00HANGUP0',
+    'B00ECHO500',
+  ];
   const before = calls.length;
   let ended = 0;
   const replies = Promise.all(

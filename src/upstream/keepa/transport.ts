@@ -129,7 +129,8 @@ export function createKeepaTransport(deps: {
     if (error instanceof SoukError) return error;
     const errorId = randomUUID();
     const { message, operatorMustAct } = describe(error);
-    const facts = { errorId, path, reason: maskSecrets(message) };
+    // Upstream may repeat what it was sent, our key by itself included.
+    const facts = { errorId, path, reason: maskSecrets(message).replaceAll(key, '***') };
     if (operatorMustAct) log.error(facts, 'the data provider does not accept our key');
     else log.warn(facts, 'the data provider failed');
     return new SoukError('UPSTREAM_ERROR', { metadata: { errorId } });
