@@ -9,6 +9,7 @@ import { freePort, spawnServer, waitUntilReady } from './server-process.ts';
 export interface EmbeddedRedis {
   /** redis:// address on 127.0.0.1 and a random port, password included. */
   url: string;
+  readonly pid: number;
   /** Settles when the server has ended, whoever ended it. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
@@ -17,11 +18,12 @@ export interface EmbeddedRedis {
 /**
  * Starts a private Redis with its data in `folder`.
  * @param options.durable true keeps an append-only file, so that queued jobs and cached answers survive a restart.
+ * @param options.url of an earlier start, to come back where others still look for it.
  */
 export async function startRedis(
   folder: string,
   toolsDir: string,
-  options: { durable: boolean },
+  options: { durable: boolean; url?: string },
 ): Promise<EmbeddedRedis> {
   const { command, env } = await redisBinary(toolsDir);
   await mkdir(folder, { recursive: true, mode: 0o755 });
@@ -29,8 +31,9 @@ export async function startRedis(
   await mkdir(join(folder, 'data'), { recursive: true, mode: 0o700 });
   await runAs.own(join(folder, 'data'));
 
-  const port = await freePort();
-  const password = randomBytes(24).toString('base64url');
+  const before = options.url ? new URL(options.url) : null;
+  const port = before ? Number(before.port) : await freePort();
+  const password = before?.password ?? randomBytes(24).toString('base64url');
   const settings: Record<string, string | number> = {
     bind: '127.0.0.1',
     port,
@@ -60,7 +63,8 @@ export async function startRedis(
       `The embedded Redis did not start (${(error as Error).message}); see ${folder}/redis.log`,
     );
   }
-  return { url, ended: server.ended, stop: () => server.stop('SIGTERM') };
+  const { pid, ended } = server;
+  return { url, pid, ended, stop: () => server.stop('SIGTERM') };
 }
 
 async function ping(url: string): Promise<void> {

@@ -1,0 +1,35 @@
+import { randomInt } from 'node:crypto';
+import { soak } from '../test/support/soak/soak.ts';
+
+/**
+ * `npm run soak [SEED] [SECONDS]`: sends calls to a whole service while its processes are killed and started again, and
+ * then looks whether every unit is where it belongs. SOAK_SEED and SOAK_SECONDS say the same.
+ */
+const [seedText = process.env.SOAK_SEED, secondsText = process.env.SOAK_SECONDS ?? '120'] =
+  process.argv.slice(2);
+const [seed, seconds] = [Number(seedText ?? randomInt(2 ** 31)), Number(secondsText)];
+if (!Number.isSafeInteger(seed) || !(seconds > 0)) {
+  console.error('Usage: npm run soak -- [SEED] [SECONDS]');
+  process.exit(1);
+}
+
+console.log(`Seed ${seed}; again with: npm run soak -- ${seed} ${seconds}`);
+const report = await soak({
+  seed,
+  seconds,
+  clients: 24,
+  rounds: 3,
+  drainSeconds: 180,
+  say: (line) => console.log(line),
+});
+const { sent, kills, calls, drainMs, faults } = report;
+console.table({ ...sent });
+console.table(kills);
+console.table({ ...calls, 'ms until all had ended': drainMs, faults: faults.length });
+const SHOWN_EACH = 5;
+for (const promise of new Set(faults.map((fault) => fault.promise))) {
+  const rows = faults.filter((fault) => fault.promise === promise).map(({ row }) => row);
+  console.error(`BROKEN, ${rows.length} times: ${promise}`);
+  for (const row of rows.slice(0, SHOWN_EACH)) console.error(row);
+}
+process.exit(faults.length === 0 ? 0 : 1);

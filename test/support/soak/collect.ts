@@ -1,0 +1,40 @@
+import pLimit from 'p-limit';
+import { createClient } from '../client.ts';
+import type { SoakAccount } from './accounts.ts';
+import { heard, type Observation } from './clients.ts';
+
+/** More jobs than this are not asked for, the newest first; it would only take longer. */
+const MOST = 3_000;
+
+const PATIENCE_MS = 30_000;
+
+/**
+ * Fetches the result of every job that a client was given for a call of its own, as the client would: again and again
+ * until it is there.
+ */
+export async function collectResults(
+  gateways: readonly string[],
+  accounts: readonly SoakAccount[],
+  observations: readonly Observation[],
+): Promise<Observation[]> {
+  const keys = new Map(accounts.map(({ accountId, key }) => [accountId, key]));
+  const accepted = new Map(observations.filter(({ said }) => said === '202').map((one) => [one.jobId, one]));
+  const limit = pLimit(16);
+  const chosen = [...accepted.values()].slice(-MOST);
+  return Promise.all(
+    chosen.map((one, i) =>
+      limit(() =>
+        collect(one, createClient(gateways[i % gateways.length] ?? '', keys.get(one.accountId) ?? '')),
+      ),
+    ),
+  );
+}
+
+async function collect(job: Observation, client: ReturnType<typeof createClient>): Promise<Observation> {
+  const giveUpAt = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const told = heard(await client.get(`/api/jobs/${job.jobId}/result?wait=10`));
+    if (told.outcome !== 'accepted' || Date.now() > giveUpAt) return { ...job, ...told, jobId: job.jobId };
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { ProcessMessage } from '../../../src/process.ts';
+
+/** One of our processes, which may be killed and started again with the same settings. */
+export interface Program {
+  /** What it said when it was ready. */
+  ready: string;
+  /** Kills it outright; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Starts it again, for as long as that takes: what it stands on may be coming back as well. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const RESTARTS = 20;
+
+/** @param onSurprise hears of every end that nobody asked for, with the last words of the process. */
+export async function startProgram(options: {
+  name: string;
+  file: string;
+  env: Record<string, string>;
+  logFile: string;
+  onSurprise(sentence: string): void;
+}): Promise<Program> {
+  const { name, logFile, onSurprise } = options;
+  let current: ChildProcess;
+  let expected = false;
+
+  async function launch(): Promise<string> {
+    expected = false;
+    const child = spawnProgram(options);
+    current = child;
+    const ready = await readiness(child);
+    child.once('exit', (code, signal) => {
+      if (expected) return;
+      void lastWords(logFile).then((words) =>
+        onSurprise(`The ${name} ended by itself (${signal ?? `code ${code}`}): ${words}`),
+      );
+    });
+    return ready;
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    expected = true;
+    if (current.exitCode !== null || current.signalCode !== null) return;
+    const ended = new Promise((resolve) => current.once('exit', resolve));
+    current.kill(signal);
+    await ended;
+  }
+
+  const ready = await launch();
+  return {
+    ready,
+    kill: () => end('SIGKILL'),
+    async restart() {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          await launch();
+          return;
+        } catch (error) {
+          if (attempt === RESTARTS) throw error;
+          await new Promise((resolve) => setTimeout(resolve, 250));
+        }
+      }
+    },
+    stop: () => end('SIGTERM'),
+  };
+}
+
+/** The settings are those given here; those of whoever runs the soak do not count. */
+function spawnProgram({
+  file,
+  env,
+  logFile,
+}: {
+  file: string;
+  env: Record<string, string>;
+  logFile: string;
+}) {
+  const { PATH = '', HOME = '', LANG = '', LD_LIBRARY_PATH } = process.env;
+  const base = { PATH, HOME, LANG, ...(LD_LIBRARY_PATH ? { LD_LIBRARY_PATH } : {}) };
+  const log = openSync(logFile, 'a', 0o600);
+  const child = spawn(process.execPath, ['--import', 'tsx', file], {
+    env: { ...base, NODE_ENV: 'production', ...env },
+    stdio: ['ignore', log, log, 'ipc'],
+  });
+  closeSync(log);
+  return child;
+}
+
+function readiness(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message: ProcessMessage) => {
+      if ('ready' in message) resolve(message.ready);
+      else reject(new Error(message.failed));
+    });
+    child.once('exit', () => reject(new Error('it ended while starting')));
+    child.once('error', reject);
+  });
+}
+
+async function lastWords(logFile: string): Promise<string> {
+  const text = await readFile(logFile, 'utf8').catch(() => '');
+  return text.slice(-2_000);
+}

@@ -1,0 +1,41 @@
+import { chargeIdOf } from '../../../jobs/submit.ts';
+import { queuedOperation } from '../../../src/operations/index.ts';
+import type { Dice } from './dice.ts';
+
+/** Something a client may ask for. */
+export interface SoakRequest {
+  path: string;
+  /** What makes two calls of an account the same, as the service sees it. */
+  chargeId: string;
+}
+
+const ASINS = Array.from({ length: 60 }, (_, i) => `B0SOAK${String(i).padStart(4, '0')}`);
+
+const TERMS = ['lamp', 'kettle', 'desk', 'tent'];
+
+/** A call at random from a small stock, so that many overlap in what they ask upstream, and some are the same. */
+export function randomRequest(dice: Dice): SoakRequest {
+  const choice = dice.fraction();
+  if (choice < 0.75) {
+    const asins = Array.from({ length: dice.integer(1, 6) }, () => dice.pick(ASINS)).join(',');
+    // Another freshness threshold is another call, which the cache may answer.
+    const freshness = dice.fraction() < 0.7 ? { update: String(dice.integer(0, 40)) } : {};
+    return requestOf('market.product', { asins, detailLevel: dice.pick(['summary', 'lite']), ...freshness });
+  }
+  if (choice < 0.9) return requestOf('market.variations', { asin: dice.pick(ASINS), detailLevel: 'summary' });
+  return requestOf('market.productsearch', {
+    term: dice.pick(TERMS),
+    page: String(dice.integer(0, 9)),
+    asinsOnly: '1',
+  });
+}
+
+function requestOf(name: string, details: Record<string, string>): SoakRequest {
+  const operation = queuedOperation(name);
+  if (!operation) throw new Error(`There is no operation ${name}.`);
+  const query = { domain: '1', ...details };
+  return {
+    path: `${operation.routes[0]?.path}?${new URLSearchParams(query).toString()}`,
+    chargeId: chargeIdOf(operation, operation.params.parse(query)),
+  };
+}

@@ -1,0 +1,157 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { migrate } from '../../../src/db/migrate.ts';
+import { type Database, openDatabase } from '../../../src/db/pool.ts';
+import { startPostgres } from '../../../src/embedded/postgres.ts';
+import { startRedis } from '../../../src/embedded/redis.ts';
+import { freePort } from '../../../src/embedded/server-process.ts';
+import { createLogger } from '../../../src/log.ts';
+import { type Program, startProgram } from './program.ts';
+
+/** What can be killed. `forgetful redis` comes back without its data. */
+export const VICTIMS = [
+  'gateway 1',
+  'gateway 2',
+  'worker 1',
+  'worker 2',
+  'redis',
+  'forgetful redis',
+  'postgres',
+] as const;
+
+export type Victim = (typeof VICTIMS)[number];
+
+/** The whole service in processes of its own, any of which may be killed and started again where it was. */
+export interface SoakServices {
+  database: Database;
+  /** Addresses of the gateways. */
+  gateways: readonly string[];
+  kill(victim: Victim): Promise<void>;
+  restart(victim: Victim): Promise<void>;
+  /** Processes of ours that ended without being killed. */
+  surprises: readonly string[];
+  /** Where the logs are; removed by `close`. */
+  folder: string;
+  close(): Promise<void>;
+}
+
+interface Store {
+  url: string;
+  pid: number;
+  readonly ended: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Slow and faulty enough that jobs are under way when something dies, and some calls are refunded. */
+const PROVIDER = {
+  DEMO_LATENCY_MS: '150',
+  DEMO_TOKENS_PER_MINUTE: '1000000',
+  DEMO_FAIL_RATE: '0.05',
+  DEMO_ERROR_BODY_RATE: '0.05',
+  DEMO_TRUNCATE_RATE: '0.02',
+  DEMO_MALFORMED_RATE: '0.02',
+};
+
+export async function openSoakServices(): Promise<SoakServices> {
+  const folder = await mkdtemp(join(tmpdir(), 'souk-soak-'));
+  await chmod(folder, 0o755);
+  const surprises: string[] = [];
+  const undo: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
+  const close = async () => {
+    // Last started, first stopped: nothing loses what it stands on.
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  try {
+    const startPostgresAt = (url?: string) =>
+      startPostgres(join(folder, 'postgres'), { durable: true, ...(url ? { url } : {}) });
+    const startRedisAt = (url?: string) =>
+      startRedis(join(folder, 'redis'), resolve('.souk/tools'), { durable: true, ...(url ? { url } : {}) });
+    const stores: { postgres: Store; redis: Store } = {
+      postgres: await startPostgresAt(),
+      redis: await startRedisAt(),
+    };
+    undo.push(
+      () => stores.postgres.stop(),
+      () => stores.redis.stop(),
+    );
+    await migrate(stores.postgres.url);
+    const database = openDatabase(stores.postgres.url, createLogger('silent'));
+    undo.push(() => database.end());
+
+    const start = async (name: string, file: string, env: Record<string, string>) => {
+      const logFile = join(folder, `${name.replace(' ', '-')}.log`);
+      const onSurprise = (sentence: string) => surprises.push(sentence);
+      const program = await startProgram({ name, file, env, logFile, onSurprise });
+      undo.push(program.stop);
+      return program;
+    };
+    const provider = await start('provider', 'src/upstream/demo/main.ts', PROVIDER);
+    const env = {
+      DATABASE_URL: stores.postgres.url,
+      REDIS_URL: stores.redis.url,
+      KEEPA_BASE_URL: provider.ready,
+      KEEPA_API_KEY: 'soak-soak-soak-soak',
+      LOG_LEVEL: 'warn',
+      // Off-peak units are in use whenever this runs.
+      OFF_PEAK_WINDOW: '00:00-23:59',
+      OFF_PEAK_TIMEZONE: 'UTC',
+    };
+    const [port1, port2] = [await freePort(), await freePort()];
+    // The workers first: a gateway refuses calls while it knows of none.
+    const [worker1, worker2] = await Promise.all([
+      start('worker 1', 'workers/main.ts', env),
+      start('worker 2', 'workers/main.ts', env),
+    ]);
+    const [gateway1, gateway2] = await Promise.all([
+      start('gateway 1', 'src/main.ts', { ...env, PORT: String(port1) }),
+      start('gateway 2', 'src/main.ts', { ...env, PORT: String(port2) }),
+    ]);
+    const programs: Record<string, Program> = {
+      'worker 1': worker1,
+      'worker 2': worker2,
+      'gateway 1': gateway1,
+      'gateway 2': gateway2,
+    };
+
+    return {
+      database,
+      gateways: [gateway1.ready, gateway2.ready],
+      surprises,
+      folder,
+      async kill(victim) {
+        const store = victim === 'postgres' ? stores.postgres : /redis/.test(victim) ? stores.redis : null;
+        if (!store) return programs[victim]?.kill();
+        process.kill(store.pid, 'SIGKILL');
+        await store.ended;
+      },
+      async restart(victim) {
+        if (victim === 'postgres') {
+          stores.postgres = await patiently(() => startPostgresAt(stores.postgres.url));
+        } else if (victim === 'redis' || victim === 'forgetful redis') {
+          const dataDir = join(folder, 'redis', 'data');
+          if (victim === 'forgetful redis') await rm(dataDir, { recursive: true, force: true });
+          stores.redis = await patiently(() => startRedisAt(stores.redis.url));
+        } else {
+          await programs[victim]?.restart();
+        }
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** PostgreSQL refuses to start until the last of the sessions of a killed one has noticed. */
+async function patiently<T>(start: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await start();
+    } catch (error) {
+      if (attempt === 20) throw error;
+      await new Promise((done) => setTimeout(done, 250));
+    }
+  }
+}

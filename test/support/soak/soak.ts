@@ -1,0 +1,155 @@
+import type { Database } from '../../../src/db/pool.ts';
+import { createSoakAccounts } from './accounts.ts';
+import { auditClients } from './client-audit.ts';
+import { type Observation, startClients } from './clients.ts';
+import { collectResults } from './collect.ts';
+import { createDice, type Dice } from './dice.ts';
+import { auditLedger, type Fault } from './ledger-audit.ts';
+import { openSoakServices, type SoakServices, VICTIMS, type Victim } from './services.ts';
+
+export interface SoakOptions {
+  /** Decides who asks for what and who dies; when things happen depends on the machine as well. */
+  seed: number;
+  /** How long calls are sent, at least; every victim has died once by then. */
+  seconds: number;
+  clients: number;
+  /** How many accounts of each kind. */
+  rounds: number;
+  /** How long calls may stay open after the last was sent. */
+  drainSeconds: number;
+  /** Told what happens, as it happens. */
+  say(line: string): void;
+}
+
+export interface SoakReport {
+  /** How often clients were told what. */
+  sent: Record<string, number>;
+  kills: Record<string, number>;
+  calls: Record<string, number>;
+  /** How long it took until no call was open any more. */
+  drainMs: number;
+  faults: Fault[];
+}
+
+/**
+ * Kills the processes of a service under load, one or two at a time, and starts them again; then looks whether every
+ * unit is where it belongs.
+ */
+export async function soak(options: SoakOptions): Promise<SoakReport> {
+  const { seed, rounds, clients: count, say } = options;
+  const dice = createDice(seed);
+  const services = await openSoakServices();
+  try {
+    const { database, gateways } = services;
+    const accounts = await createSoakAccounts(database, rounds);
+    say(`${accounts.length} accounts, ${count} clients, logs in ${services.folder}`);
+    const load = startClients({ gateways, accounts, count, dice: dice.fork() });
+    const kills = await strike(services, options, dice.fork());
+    const answered = load.stop();
+    const drainMs = await drain(database, options.drainSeconds);
+    say(`no call is open after ${drainMs} ms`);
+    await answered;
+    const results = await collectResults(gateways, accounts, load.observations);
+    const observations = [...load.observations, ...results];
+    const faults = [
+      ...services.surprises.map((sentence) => ({ promise: 'no process ends by itself', row: { sentence } })),
+      ...(await auditLedger(database)),
+      ...(await auditClients(database, observations)),
+      ...results
+        .filter(isUndelivered)
+        .map((row) => ({ promise: 'every accepted job has a result', row: { ...row } })),
+    ];
+    return { sent: tally(observations), kills, calls: await countCalls(database), drainMs, faults };
+  } finally {
+    await services.close();
+  }
+}
+
+/** Kills one victim after the other, sometimes two at once, in rounds of all of them. */
+async function strike(
+  services: SoakServices,
+  { seconds, say }: SoakOptions,
+  dice: Dice,
+): Promise<Record<string, number>> {
+  const kills: Record<string, number> = {};
+  const startedAt = Date.now();
+  const until = startedAt + seconds * 1000;
+  let waiting: Victim[] = [];
+  let everyoneDied = false;
+  // Processes take seconds to start; meanwhile others may die.
+  const returning = new Map<string, Promise<void>>();
+  while (Date.now() < until || !everyoneDied) {
+    if (waiting.length === 0) waiting = dice.shuffle(VICTIMS);
+    // Two that are the same server cannot die at once; the stores come back first, as the others stand on them.
+    const victims = waiting.splice(0, dice.fraction() < 0.3 ? 2 : 1).filter(isFirstOfItsServer);
+    everyoneDied ||= waiting.length === 0;
+    await pause(dice.integer(200, 1200));
+    for (const victim of victims) {
+      await returning.get(serverOf(victim));
+      kills[victim] = (kills[victim] ?? 0) + 1;
+      await services.kill(victim);
+    }
+    say(`${((Date.now() - startedAt) / 1000).toFixed(1)} s: killed ${victims.join(' and ')}`);
+    await pause(dice.integer(50, 1000));
+    for (const victim of victims.sort(storesFirst)) {
+      const back = services.restart(victim);
+      // A store that is away stops everything; a process does not.
+      if (isStore(victim)) await back;
+      else returning.set(serverOf(victim), back);
+    }
+  }
+  await Promise.all(returning.values());
+  return kills;
+}
+
+function isFirstOfItsServer(victim: Victim, i: number, victims: readonly Victim[]): boolean {
+  return victims.findIndex((other) => serverOf(other) === serverOf(victim)) === i;
+}
+
+function serverOf(victim: Victim): string {
+  return victim === 'forgetful redis' ? 'redis' : victim;
+}
+
+function storesFirst(a: Victim, b: Victim): number {
+  return Number(isStore(b)) - Number(isStore(a));
+}
+
+function isStore(victim: Victim): boolean {
+  return /redis|postgres/.test(victim);
+}
+
+/** Waits until no call is open. @returns how long that took, or the limit; what is then still open the audit finds. */
+async function drain(database: Database, limitSeconds: number): Promise<number> {
+  const startedAt = Date.now();
+  for (;;) {
+    const open = (await countCalls(database)).reserved ?? 0;
+    const passedMs = Date.now() - startedAt;
+    if (open === 0 || passedMs > limitSeconds * 1000) return passedMs;
+    await pause(200);
+  }
+}
+
+async function countCalls(database: Database): Promise<Record<string, number>> {
+  const { rows } = await database.query<{ state: string; calls: number }>(
+    'select state, count(*)::integer as calls from calls group by state',
+  );
+  return Object.fromEntries(rows.map(({ state, calls }) => [state, calls]));
+}
+
+/** A result that was asked for until patience ended, or that nobody has any more. */
+function isUndelivered({ outcome }: Observation): boolean {
+  return outcome === 'accepted' || outcome === 'refused';
+}
+
+function tally(observations: readonly Observation[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { outcome, said } of observations) {
+    const name = `${outcome}: ${said}`;
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
