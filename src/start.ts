@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import { ensureDemoAccount } from './accounts/demo-account.ts';
+import { ensureStandardPlans } from './accounts/standard-plans.ts';
 import { systemClock } from './clock.ts';
 import { type Config, readConfig } from './config.ts';
 import { migrate } from './db/migrate.ts';
@@ -10,6 +11,7 @@ import { createLogger } from './log.ts';
 import { checkKeepa, checkPostgres, checkRedis } from './start/check-services.ts';
 import { startChild } from './start/child.ts';
 import { claimDataDir } from './start/data-dir.ts';
+import { noteOwnServices } from './start/own-services.ts';
 
 /**
  * `npm start`: starts whatever is not configured (PostgreSQL, Redis, a demo of the data provider), then a gateway and a
@@ -46,10 +48,18 @@ async function start(): Promise<void> {
   await child('worker', 'workers/main.ts', env, dataDir);
   await child('gateway', 'src/main.ts', env, dataDir);
 
+  const key = await prepareAccounts(databaseUrl, dataDir, isDemo);
+  undo.push(
+    await noteOwnServices(dataDir, {
+      ...(config.DATABASE_URL ? {} : { databaseUrl }),
+      ...(config.REDIS_URL ? {} : { redisUrl }),
+      ...(isDemo ? { keepa } : {}),
+    }),
+  );
+
   const address = `http://${publicHost(config)}:${config.PORT}`;
   say(`Souk ready: ${address}`);
-  if (!isDemo) return;
-  const key = await demoKey(databaseUrl, dataDir);
+  if (key === null) return;
   say(`Demo key: ${key}`);
   say(
     `Try: curl -H "X-API-Key: ${key}" "${address}/api/market/product?country=us&asins=B08N5WRWNX&detailLevel=summary"`,
@@ -81,9 +91,16 @@ async function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir
   return started.ready;
 }
 
-async function demoKey(databaseUrl: string, dataDir: string): Promise<string> {
+/** Plans to sell, and with the demo provider an account to try. @returns the key of that. */
+async function prepareAccounts(
+  databaseUrl: string,
+  dataDir: string,
+  isDemo: boolean,
+): Promise<string | null> {
   const database = openDatabase(databaseUrl, createLogger('silent'), { max: 1 });
   try {
+    await ensureStandardPlans(database);
+    if (!isDemo) return null;
     return await ensureDemoAccount(database, join(dataDir, 'demo-key'), systemClock.now());
   } finally {
     await database.end();

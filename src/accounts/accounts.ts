@@ -1,5 +1,16 @@
 import type { Database } from '../db/pool.ts';
 
+/** `unavailable` is for whoever closes an account for good; the operator's command disables and enables. */
+export type AccountState = 'active' | 'disabled' | 'unavailable';
+
+export interface Account {
+  id: number;
+  email: string;
+  name: string;
+  state: AccountState;
+  createdAt: Date;
+}
+
 /** Finds the account of an e-mail address, or creates it. @returns its id. */
 export async function ensureAccount(
   database: Database,
@@ -15,3 +26,43 @@ export async function ensureAccount(
   );
   return rows[0]?.id ?? 0;
 }
+
+/** @returns null when there is an account of this e-mail address already. */
+export async function createAccount(
+  database: Database,
+  email: string,
+  name: string,
+  now: number,
+): Promise<Account | null> {
+  const { rows } = await database.query<Account>(
+    `insert into accounts (email, name, created_at) values ($1, $2, $3)
+     on conflict (email) do nothing returning ${COLUMNS}`,
+    [email, name, new Date(now)],
+  );
+  return rows[0] ?? null;
+}
+
+export async function listAccounts(database: Database): Promise<Account[]> {
+  const { rows } = await database.query<Account>(`select ${COLUMNS} from accounts order by id`);
+  return rows;
+}
+
+export async function findAccount(database: Database, id: number): Promise<Account | null> {
+  const { rows } = await database.query<Account>(`select ${COLUMNS} from accounts where id = $1`, [id]);
+  return rows[0] ?? null;
+}
+
+/** Takes effect with the next request. @returns the account, or null when there is none. */
+export async function setAccountState(
+  database: Database,
+  id: number,
+  state: AccountState,
+): Promise<Account | null> {
+  const { rows } = await database.query<Account>(
+    `update accounts set state = $2 where id = $1 returning ${COLUMNS}`,
+    [id, state],
+  );
+  return rows[0] ?? null;
+}
+
+const COLUMNS = 'id, email, name, state, created_at as "createdAt"';

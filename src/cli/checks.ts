@@ -1,0 +1,128 @@
+import { readdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type Config, readConfig } from '../config.ts';
+import { openDatabase } from '../db/pool.ts';
+import { createLogger } from '../log.ts';
+import { closeRedis, connectRedis } from '../redis.ts';
+import { checkKeepa, checkPostgres, checkRedis } from '../start/check-services.ts';
+import { findOwnServices, type OwnServices } from '../start/own-services.ts';
+import { databaseUrlOf } from './operator-database.ts';
+
+export interface Check {
+  name:
+    | 'settings'
+    | 'PostgreSQL'
+    | 'migrations'
+    | 'Redis'
+    | 'Redis memory'
+    | 'Redis persistence'
+    | 'data provider';
+  /** `warning`: it works, and could be better. */
+  state: 'ok' | 'warning' | 'failed';
+  message: string;
+}
+
+const MIGRATIONS = new URL('../db/migrations/', import.meta.url);
+
+/** Looks at everything the service needs, one thing after the other; what hangs on something that failed is left out. */
+export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
+  const checks: Check[] = [];
+  /** @returns null when the check has failed. */
+  const check = async (
+    name: Check['name'],
+    look: () => Promise<Omit<Check, 'name' | 'state'> & { state?: Check['state'] }>,
+  ): Promise<boolean> => {
+    try {
+      checks.push({ name, state: 'ok', ...(await look()) });
+    } catch (error) {
+      checks.push({ name, state: 'failed', message: error instanceof Error ? error.message : String(error) });
+    }
+    return checks.at(-1)?.state !== 'failed';
+  };
+
+  let config: Config | undefined;
+  await check('settings', async () => {
+    config = readConfig(env);
+    return { message: 'well formed' };
+  });
+  if (!config) return checks;
+  const settings = config;
+  const own = await findOwnServices(resolve(settings.SOUK_DATA_DIR));
+
+  let databaseUrl = '';
+  const hasPostgres = await check('PostgreSQL', async () => {
+    databaseUrl = await databaseUrlOf(settings);
+    await checkPostgres(databaseUrl);
+    return { message: `reachable${settings.DATABASE_URL ? '' : ', run by npm start'}` };
+  });
+  if (hasPostgres) await check('migrations', () => migrations(databaseUrl));
+
+  const redisUrl = settings.REDIS_URL ?? own.redisUrl;
+  const hasRedis = await check('Redis', async () => {
+    if (!redisUrl) throw new Error('REDIS_URL is not set, and no `npm start` runs one.');
+    await checkRedis(redisUrl);
+    return { message: `reachable${settings.REDIS_URL ? '' : ', run by npm start'}` };
+  });
+  if (hasRedis && redisUrl) {
+    const info = await redisInfo(redisUrl);
+    await check('Redis memory', async () => memory(info));
+    await check('Redis persistence', async () => persistence(info));
+  }
+
+  await check('data provider', () => provider(settings, own));
+  return checks;
+}
+
+async function migrations(databaseUrl: string): Promise<{ message: string }> {
+  const names = (await readdir(MIGRATIONS)).map((file) => file.replace(/\.sql$/, '')).sort();
+  const database = openDatabase(databaseUrl, createLogger('silent'), { max: 1 });
+  try {
+    const { rows: exists } = await database.query<{ table: string | null }>(
+      "select to_regclass('migrations')::text as table",
+    );
+    const { rows } = exists[0]?.table
+      ? await database.query<{ name: string }>('select name from migrations')
+      : { rows: [] };
+    const done = new Set(rows.map(({ name }) => name));
+    const missing = names.filter((name) => !done.has(name));
+    if (missing.length === 0) return { message: `all ${names.length} done` };
+    throw new Error(`${missing.join(', ')} not done yet: run \`npm run migrate\`.`);
+  } finally {
+    await database.end();
+  }
+}
+
+async function redisInfo(url: string): Promise<string> {
+  const redis = await connectRedis(url, 'serving', createLogger('silent'));
+  try {
+    return await redis.info();
+  } finally {
+    await closeRedis(redis);
+  }
+}
+
+function memory(info: string): { message: string } {
+  const [, policy = 'unknown'] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
+  if (policy === 'noeviction') return { message: 'maxmemory-policy is noeviction' };
+  throw new Error(
+    `maxmemory-policy is ${policy}: Redis may throw jobs away; set it to noeviction (CONFIG SET maxmemory-policy noeviction).`,
+  );
+}
+
+/** Losing Redis costs work and no units, so this is advice. */
+function persistence(info: string): { state?: 'warning'; message: string } {
+  if (/^aof_enabled:1/m.test(info)) return { message: 'append-only file is on' };
+  return {
+    state: 'warning',
+    message:
+      'append-only file is off, so a restart of Redis repeats work and fetches answers again; set appendonly yes.',
+  };
+}
+
+async function provider(config: Config, own: OwnServices): Promise<{ message: string }> {
+  const { KEEPA_API_KEY: key, KEEPA_BASE_URL: url } = config;
+  const keepa = key ? { url, key } : own.keepa;
+  if (!keepa) throw new Error('KEEPA_API_KEY is not set, and no `npm start` runs the demo provider.');
+  await checkKeepa(keepa.url, keepa.key);
+  return { message: key ? `${url} accepts the key` : 'the demo provider of npm start answers' };
+}

@@ -1,0 +1,23 @@
+import type { Command } from 'commander';
+import { runChecks } from '../checks.ts';
+import type { Report } from '../report.ts';
+import { reporting } from '../reporting.ts';
+
+export function registerDoctor(program: Command): void {
+  reporting(
+    program
+      .command('doctor')
+      .description('check settings, PostgreSQL, migrations, Redis and the data provider'),
+    diagnose,
+  );
+}
+
+async function diagnose(): Promise<Report> {
+  const checks = await runChecks(process.env);
+  const failed = checks.some(({ state }) => state === 'failed');
+  return {
+    data: { ok: !failed, checks },
+    text: checks.map(({ name, state, message }) => `${state.padEnd(7)} ${name}: ${message}`).join('\n'),
+    failed,
+  };
+}

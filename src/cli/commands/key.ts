@@ -1,0 +1,73 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { type AccountKey, listKeys, resetKey, revokeKeys } from '../../accounts/account-keys.ts';
+import { createKey } from '../../accounts/keys.ts';
+import { accountId, readInput } from '../input.ts';
+import { knownAccount } from '../operator-database.ts';
+import { OperatorError } from '../operator-error.ts';
+import { moment, type Report, table } from '../report.ts';
+import { type Context, type Given, onDatabase } from '../reporting.ts';
+
+const ofAccount = z.object({ account: accountId });
+
+export function registerKey(program: Command): void {
+  const key = program.command('key').description("an account's API keys; several may work side by side");
+  const command = (name: string, description: string) =>
+    key.command(name).description(description).requiredOption('--account <ID>', 'number of the account');
+  onDatabase(command('list', 'what keys there are: prefix, state, expiry'), list);
+  onDatabase(command('create', 'make a further key; it is shown this once'), create);
+  onDatabase(command('reset', 'make a new key; every older one works for 30 more minutes at most'), reset);
+  onDatabase(
+    command('revoke', 'make keys stop working at once').option(
+      '--key <K>',
+      'only this one: its id, its prefix, or the key itself (default: all keys of the account)',
+    ),
+    revoke,
+  );
+}
+
+async function list({ database, now }: Context, given: Given): Promise<Report> {
+  const { account } = readInput(ofAccount, given);
+  await knownAccount(database, account);
+  const keys = await listKeys(database, account, now);
+  return { data: keys, text: keyTable(keys) };
+}
+
+async function create({ database, now }: Context, given: Given): Promise<Report> {
+  const { account } = readInput(ofAccount, given);
+  await knownAccount(database, account);
+  const key = await createKey(database, account, now);
+  return { data: { accountId: account, key }, text: onlyOnce(key) };
+}
+
+async function reset({ database, now }: Context, given: Given): Promise<Report> {
+  const { account } = readInput(ofAccount, given);
+  await knownAccount(database, account);
+  const { key, olderKeysUntil } = await resetKey(database, account, now);
+  return {
+    data: { accountId: account, key, olderKeysUntil },
+    text: `${onlyOnce(key)}\nOlder keys of the account work until ${moment(olderKeysUntil)} at most.`,
+  };
+}
+
+async function revoke({ database, now }: Context, given: Given): Promise<Report> {
+  const { account, key = 'all' } = readInput(ofAccount.extend({ key: z.string().trim().optional() }), given);
+  await knownAccount(database, account);
+  const keys = await revokeKeys(database, account, key, now);
+  // The text given may be a key, so it is not repeated.
+  if (keys.length === 0)
+    throw new OperatorError(`Account ${account} has no ${key === 'all' ? 'key to revoke' : 'such key'}.`);
+  return { data: keys, text: keyTable(keys) };
+}
+
+const onlyOnce = (key: string) => `Key: ${key}\nThis is the only time it is shown.`;
+
+function keyTable(keys: readonly AccountKey[]): string {
+  return table(
+    ['ID', 'Prefix', 'State', 'Created', 'Works until', 'Revoked'],
+    keys.map(({ id, prefix, state, createdAt, expiresAt, revokedAt }) => [
+      ...[String(id), `${prefix}...`, state, createdAt],
+      ...[revokedAt ? null : expiresAt, revokedAt],
+    ]),
+  );
+}

@@ -1,0 +1,109 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { ledgerLines, usage, type WalletBalances, walletBalances } from '../../billing/statement.ts';
+import { accountId, readInput, wholeNumber } from '../input.ts';
+import { knownAccount } from '../operator-database.ts';
+import { type Report, table } from '../report.ts';
+import { type Context, type Given, onDatabase } from '../reporting.ts';
+
+const DAY_MS = 86_400_000;
+
+export function registerStatement(program: Command): void {
+  const command = (name: string, description: string) =>
+    program.command(name).description(description).requiredOption('--account <ID>', 'number of the account');
+  onDatabase(
+    command('usage', 'what an account has used, and what it may still use').option(
+      '--days <N>',
+      'how far back, today included',
+      '30',
+    ),
+    showUsage,
+  );
+  onDatabase(
+    command('ledger', 'what was granted, reserved, charged and given back, the newest first')
+      .option('--limit <N>', 'how many lines at most', '50')
+      .option('--before <L>', 'only lines before this one'),
+    showLedger,
+  );
+}
+
+async function showUsage({ database, now }: Context, given: Given): Promise<Report> {
+  const { account, days } = readInput(z.object({ account: accountId, days: wholeNumber(1, 3_650) }), given);
+  await knownAccount(database, account);
+  const today = Math.floor(now / DAY_MS) * DAY_MS;
+  const period = { from: today - (days - 1) * DAY_MS, to: today + DAY_MS };
+  const used = await usage(database, account, period);
+  const { subscriptions, packs } = await walletBalances(database, account, now);
+  const row = ({ calls, units }: { calls: number; units: number }) => [calls, units];
+  return {
+    data: {
+      accountId: account,
+      from: new Date(period.from),
+      to: new Date(period.to),
+      ...used,
+      subscriptions: subscriptions.map((one) => ({ ...one, endsAt: new Date(one.endsAt) })),
+      packs: packs.map((one) => ({
+        ...one,
+        validFrom: new Date(one.validFrom),
+        validUntil: new Date(one.validUntil),
+      })),
+    },
+    text: [
+      `In ${days} days: ${used.calls} calls, ${used.units} units.`,
+      table(
+        ['Operation', 'Calls', 'Units'],
+        used.byOperation.map((one) => [one.operation, ...row(one)]),
+      ),
+      table(
+        ['Day', 'Calls', 'Units'],
+        used.byDay.map((one) => [one.day, ...row(one)]),
+      ),
+      `Subscriptions:\n${subscriptionTable(subscriptions)}`,
+      `Packs:\n${packTable(packs)}`,
+    ].join('\n\n'),
+  };
+}
+
+async function showLedger({ database }: Context, given: Given): Promise<Report> {
+  const input = readInput(
+    z.object({
+      account: accountId,
+      limit: wholeNumber(1, 10_000),
+      before: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
+    }),
+    given,
+  );
+  await knownAccount(database, input.account);
+  const { limit, before } = input;
+  const page = before === undefined ? { limit } : { limit, before };
+  const lines = (await ledgerLines(database, input.account, page)).map((line) => ({
+    ...line,
+    at: new Date(line.at),
+  }));
+  const rows = lines.map(({ id, at, kind, wallet, source, sourceId, operation, callId, units, change }) => [
+    ...[String(id), at, kind, wallet, `${source} ${sourceId}`],
+    ...[units, change, operation, callId],
+  ]);
+  const columns = ['Line', 'When', 'What', 'Wallet', 'Source', 'Units', 'Change', 'Operation', 'Call'];
+  return { data: lines, text: table(columns, rows) };
+}
+
+function subscriptionTable(subscriptions: WalletBalances['subscriptions']): string {
+  return table(
+    ['ID', 'Wallet', 'Plan', 'Quantity', 'Today', 'Of', 'This month', 'Of', 'Until'],
+    subscriptions.map((one) => [
+      ...[String(one.id), one.wallet, one.planName, one.quantity],
+      ...[one.dayUsed, one.dailyLimit, one.monthUsed, one.monthlyLimit, new Date(one.endsAt)],
+    ]),
+  );
+}
+
+function packTable(packs: WalletBalances['packs']): string {
+  return table(
+    ['ID', 'Wallet', 'Left', 'Of', 'Calls a minute', 'Valid', 'Until'],
+    packs.map((one) => [
+      ...[String(one.id), one.wallet, one.remainingUnits, one.totalUnits, one.rateLimitPerMinute],
+      ...[one.valid ? 'yes' : 'no', new Date(one.validUntil)],
+    ]),
+  );
+}

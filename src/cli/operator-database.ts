@@ -1,0 +1,47 @@
+import { resolve } from 'node:path';
+import { type Account, findAccount } from '../accounts/accounts.ts';
+import { type Config, ConfigError } from '../config.ts';
+import { type Database, openDatabase } from '../db/pool.ts';
+import { createLogger } from '../log.ts';
+import { checkPostgres } from '../start/check-services.ts';
+import { findOwnServices } from '../start/own-services.ts';
+import { OperatorError } from './operator-error.ts';
+
+/** PostgreSQL's codes of tables, columns and functions that are not there. */
+const NOT_MIGRATED = new Set(['42P01', '42703', '42883']);
+
+/** Runs `work` on the database of DATABASE_URL, else on that of the `npm start` that is running. */
+export async function withDatabase<T>(config: Config, work: (database: Database) => Promise<T>): Promise<T> {
+  const url = await databaseUrlOf(config);
+  await checkPostgres(url);
+  const database = openDatabase(url, createLogger('silent'), { max: 2 });
+  try {
+    return await work(database);
+  } catch (error) {
+    if (NOT_MIGRATED.has((error as { code?: string }).code ?? ''))
+      throw new OperatorError('The database is not up to date: run `npm run migrate` first.', {
+        cause: error,
+      });
+    throw error;
+  } finally {
+    await database.end();
+  }
+}
+
+/** @throws ConfigError when there is none. */
+export async function databaseUrlOf(config: Config): Promise<string> {
+  const url = config.DATABASE_URL ?? (await findOwnServices(resolve(config.SOUK_DATA_DIR))).databaseUrl;
+  if (url) return url;
+  throw new ConfigError(
+    `DATABASE_URL is not set, and no \`npm start\` is running a database on ${config.SOUK_DATA_DIR}: set DATABASE_URL, or run \`npm start\`.`,
+  );
+}
+
+/** @throws OperatorError when there is no such account. */
+export async function knownAccount(database: Database, id: number): Promise<Account> {
+  const account = await findAccount(database, id);
+  if (!account) throw noAccount(id);
+  return account;
+}
+
+export const noAccount = (id: number) => new OperatorError(`There is no account ${id}.`);

@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { systemClock } from '../clock.ts';
+import { readConfig } from '../config.ts';
+import type { Database } from '../db/pool.ts';
+import { withDatabase } from './operator-database.ts';
+import type { Report } from './report.ts';
+
+/** What was given on the command line: options by name, and the bare arguments by theirs. */
+export type Given = Record<string, unknown>;
+
+export interface Context {
+  database: Database;
+  now: number;
+}
+
+/** Makes a command run on the database, and print its report. */
+export function onDatabase(command: Command, run: (context: Context, given: Given) => Promise<Report>): void {
+  reporting(command, (given) =>
+    withDatabase(readConfig(process.env), (database) => run({ database, now: systemClock.now() }, given)),
+  );
+}
+
+/** Makes a command print its report: as text, or with --json as one JSON document. */
+export function reporting(command: Command, run: (given: Given) => Promise<Report>): void {
+  command.option('--json', 'print one JSON document, for scripts').action(async () => {
+    const names = command.registeredArguments.map((argument) => argument.name().toLowerCase());
+    const bare = Object.fromEntries(names.map((name, i) => [name, command.args[i]]));
+    const { json, ...given } = command.opts<Given>();
+    const { data, text, failed } = await run({ ...given, ...bare });
+    process.stdout.write(`${json ? JSON.stringify(data, null, 2) : text}\n`);
+    if (failed) process.exitCode = 1;
+  });
+}
