@@ -1,6 +1,7 @@
 import type { Database } from '../db/pool.ts';
 import { ERRORS } from '../errors.ts';
 import type { Admissions } from './admission.ts';
+import { findEndings, keyWarning } from './key-warning.ts';
 import type { OffPeakWindow, Source, Wallet } from './wallets.ts';
 
 /** The data of GET /api/quota. Times are ISO 8601, in UTC. */
@@ -73,7 +74,7 @@ export async function quotaSnapshot(
   const prediction = await admissions.predict(caller.keyHash);
   const at = new Date(now);
   const window = [offPeak.start, offPeak.end, offPeak.timezone];
-  const [subscriptions, packs] = await Promise.all([
+  const [subscriptions, packRows, endings] = await Promise.all([
     database.query<SubscriptionRow>({
       name: 'quota-subscriptions',
       text: 'select * from souk_subscription_meters($1, $2)',
@@ -88,26 +89,30 @@ export async function quotaSnapshot(
         order by k.valid_until, k.id`,
       values: [caller.accountId, at, ...window],
     }),
+    findEndings(database, caller, now),
   ]);
   const walletSnapshot = (wallet: Wallet): WalletSnapshot => {
     const row = subscriptions.rows.find((subscription) => subscription.wallet === wallet);
     return row ? subscriptionSnapshot(row, wallet === 'off_peak' ? offPeak : null) : { subscribed: false };
   };
+  const general = walletSnapshot('general');
+  const off_peak = walletSnapshot('off_peak');
+  const packs = packsSnapshot(
+    packRows.rows.filter((row) => row.id !== null),
+    offPeak,
+  );
   return {
     serverTime: at.toISOString(),
     offPeakWindow: offPeak,
-    offPeakActive: packs.rows[0]?.off_peak_active ?? false,
+    offPeakActive: packRows.rows[0]?.off_peak_active ?? false,
     activeBilling: prediction.admitted ? prediction.wallet : null,
     activeBillingTrack: prediction.admitted ? TRACKS[prediction.source] : null,
     nextCallRejectReason: prediction.admitted ? null : ERRORS[prediction.error.kind].code,
     nextCallRejectMessage: prediction.admitted ? null : prediction.error.message,
-    keyWarning: null,
-    general: walletSnapshot('general'),
-    off_peak: walletSnapshot('off_peak'),
-    packs: packsSnapshot(
-      packs.rows.filter((row) => row.id !== null),
-      offPeak,
-    ),
+    keyWarning: keyWarning(endings, { general, off_peak, packs }, now),
+    general,
+    off_peak,
+    packs,
   };
 }
 

@@ -1,0 +1,94 @@
+import type { Database } from '../db/pool.ts';
+import type { QuotaSnapshot } from './quota.ts';
+import type { Wallet } from './wallets.ts';
+
+/** What ends soon, as far as its owner should know. Times are Unix milliseconds. */
+export interface Endings {
+  /** When a key that was replaced stops working; null for one that was not. */
+  keyStopsAt: number | null;
+  /** The first subscription to end, within the warning time, that no other of its wallet follows at once. */
+  subscription: { wallet: Wallet; endsAt: number } | null;
+  /** When the last pack with units ends; null where there is none. */
+  lastPackEndsAt: number | null;
+}
+
+const WARNING_DAYS = 7;
+const LOW_SHARE = 0.1;
+
+const WALLET_NAMES: Record<Wallet, string> = { general: 'general', off_peak: 'off-peak' };
+
+/**
+ * The one thing the holder of a key should be told, the most pressing first: a replaced key that is still in use, a
+ * subscription about to end, packs about to end, few units left. Null: nothing presses.
+ */
+export function keyWarning(
+  endings: Endings,
+  balance: Pick<QuotaSnapshot, 'general' | 'off_peak' | 'packs'>,
+  now: number,
+): string | null {
+  const { keyStopsAt, subscription, lastPackEndsAt } = endings;
+  if (keyStopsAt !== null) return `This key was replaced and stops working at ${iso(keyStopsAt)}.`;
+  if (subscription) {
+    const { wallet, endsAt } = subscription;
+    return `The ${WALLET_NAMES[wallet]} subscription ends at ${iso(endsAt)}, and no other follows it.`;
+  }
+  if (lastPackEndsAt !== null && lastPackEndsAt <= warnUntil(now)) {
+    return `The last of the resource packs ends at ${iso(lastPackEndsAt)}.`;
+  }
+  return lowBalance(balance);
+}
+
+/** @param keyHash of the key that was presented. */
+export async function findEndings(
+  database: Database,
+  caller: { keyHash: Buffer; accountId: number },
+  now: number,
+): Promise<Endings> {
+  const { rows } = await database.query<{
+    key_stops_at: Date | null;
+    last_pack_ends_at: Date | null;
+    wallet: Wallet | null;
+    ends_at: Date | null;
+  }>({
+    name: 'quota-endings',
+    text: `select
+        (select expires_at from api_keys where hash = $1) as key_stops_at,
+        (select max(valid_until) from packs
+         where account_id = $2 and remaining_units > 0 and valid_until > $3) as last_pack_ends_at,
+        s.wallet, s.ends_at
+      from (select 1) as always
+      left join lateral (
+        select s.wallet, s.ends_at from subscriptions s
+        where s.account_id = $2 and s.starts_at <= $3 and s.ends_at > $3 and s.ends_at <= $4
+          and not exists (
+            select 1 from subscriptions n
+            where n.account_id = $2 and n.wallet = s.wallet and n.starts_at <= s.ends_at and n.ends_at > s.ends_at)
+        order by s.ends_at, s.wallet limit 1
+      ) as s on true`,
+    values: [caller.keyHash, caller.accountId, new Date(now), new Date(warnUntil(now))],
+  });
+  const row = rows[0];
+  return {
+    keyStopsAt: row?.key_stops_at?.getTime() ?? null,
+    lastPackEndsAt: row?.last_pack_ends_at?.getTime() ?? null,
+    subscription: row?.wallet && row.ends_at ? { wallet: row.wallet, endsAt: row.ends_at.getTime() } : null,
+  };
+}
+
+function lowBalance({ general, off_peak, packs }: Pick<QuotaSnapshot, 'general' | 'off_peak' | 'packs'>) {
+  const bought = packs.items.reduce((sum, { totalUnits }) => sum + totalUnits, 0);
+  if (packs.totalRemainingUnits < LOW_SHARE * bought) {
+    return `Less than 10 % of the units of the resource packs are left: ${packs.totalRemainingUnits} of ${bought}.`;
+  }
+  for (const [wallet, subscription] of [['general', general] as const, ['off_peak', off_peak] as const]) {
+    if (!subscription.subscribed) continue;
+    const { limit, remaining } = subscription.monthly;
+    if (limit === null || remaining === null || remaining >= LOW_SHARE * limit) continue;
+    const month = `the ${WALLET_NAMES[wallet]} subscription's month, which ends at ${subscription.resetAt.monthly}`;
+    return `Less than 10 % of the units are left in ${month}: ${remaining} of ${limit}.`;
+  }
+  return null;
+}
+
+const warnUntil = (now: number) => now + WARNING_DAYS * 86_400_000;
+const iso = (at: number) => new Date(at).toISOString();

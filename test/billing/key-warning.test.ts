@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { quotaSnapshot } from '../../src/billing/quota.ts';
+import { type BilledAccount, type Billing, OFF_PEAK, openBilling } from '../support/billing.ts';
+
+const NOW = Date.parse('2026-03-10T10:20:30.000Z');
+const DAY_MS = 86_400_000;
+const inDays = (days: number) => new Date(NOW + days * DAY_MS);
+
+let billing: Billing;
+beforeAll(async () => {
+  billing = await openBilling({ start: NOW });
+});
+afterAll(() => billing.close());
+
+async function warningOf({ keyHash, accountId }: BilledAccount): Promise<string | null> {
+  const snapshot = await quotaSnapshot({ ...billing, offPeak: OFF_PEAK }, { keyHash, accountId }, NOW);
+  return snapshot.keyWarning;
+}
+
+type Grants = NonNullable<Parameters<Billing['account']>[0]>;
+
+test.each<[string, Grants, string | null]>([
+  ['nothing where nothing presses', { subscriptions: [{}], packs: [{ units: 5 }] }, null],
+  ['nothing of an account that has nothing', {}, null],
+  [
+    'a subscription that ends within seven days',
+    { subscriptions: [{ wallet: 'off_peak', endsAt: inDays(7) }] },
+    'The off-peak subscription ends at 2026-03-17T10:20:30.000Z, and no other follows it.',
+  ],
+  [
+    'nothing of a subscription that ends later',
+    { subscriptions: [{ endsAt: new Date(inDays(7).getTime() + 1) }] },
+    null,
+  ],
+  [
+    'nothing of a subscription that another of its wallet follows at once',
+    { subscriptions: [{ endsAt: inDays(3) }, { startsAt: inDays(3), endsAt: inDays(33) }] },
+    null,
+  ],
+  [
+    'a subscription that another follows only a day later',
+    { subscriptions: [{ endsAt: inDays(3) }, { startsAt: inDays(4), endsAt: inDays(33) }] },
+    'The general subscription ends at 2026-03-13T10:20:30.000Z, and no other follows it.',
+  ],
+  [
+    'a subscription that is followed in the other wallet only',
+    {
+      subscriptions: [{ endsAt: inDays(3) }, { wallet: 'off_peak', startsAt: inDays(3), endsAt: inDays(33) }],
+    },
+    'The general subscription ends at 2026-03-13T10:20:30.000Z, and no other follows it.',
+  ],
+  [
+    'the end of the last packs, and before it that of a subscription',
+    { subscriptions: [{ endsAt: inDays(5) }], packs: [{ units: 5, validUntil: inDays(2) }] },
+    'The general subscription ends at 2026-03-15T10:20:30.000Z, and no other follows it.',
+  ],
+  [
+    'the end of the last packs',
+    { packs: [2, 6].map((days) => ({ units: 5, validUntil: inDays(days) })) },
+    'The last of the resource packs ends at 2026-03-16T10:20:30.000Z.',
+  ],
+  [
+    'nothing of packs while one lasts longer, if it begins later',
+    {
+      packs: [
+        { units: 5, validUntil: inDays(2) },
+        { units: 5, validFrom: inDays(2), validUntil: inDays(9) },
+      ],
+    },
+    null,
+  ],
+])('warns of %s', async (_, grants, warning) => {
+  expect(await warningOf(await billing.account(grants))).toBe(warning);
+});
+
+test('warns of a key that was replaced and is still in use, before anything else, and only who uses it', async () => {
+  const account = await billing.account({ subscriptions: [{ endsAt: inDays(1) }] });
+  await billing.database.query('update api_keys set expires_at = $2 where hash = $1', [
+    account.keyHash,
+    new Date(NOW + 30 * 60_000),
+  ]);
+  expect(await warningOf(account)).toBe(
+    'This key was replaced and stops working at 2026-03-10T10:50:30.000Z.',
+  );
+});
+
+test('warns when less than a tenth of the units of the packs are left', async () => {
+  const account = await billing.account({ packs: [{ units: 60 }, { units: 40 }] });
+  await billing.admit(account, 90);
+  expect(await warningOf(account)).toBeNull();
+  await billing.admit(account, 1);
+  expect(await warningOf(account)).toBe(
+    'Less than 10 % of the units of the resource packs are left: 9 of 100.',
+  );
+});
+
+test("warns when less than a tenth of the month's units are left", async () => {
+  const startsAt = new Date('2026-03-05');
+  const account = await billing.account({ subscriptions: [{ monthlyLimit: 100, quantity: 2, startsAt }] });
+  await billing.admit(account, 180);
+  expect(await warningOf(account)).toBeNull();
+  await billing.admit(account, 1);
+  expect(await warningOf(account)).toBe(
+    "Less than 10 % of the units are left in the general subscription's month, " +
+      'which ends at 2026-04-05T00:00:00.000Z: 19 of 200.',
+  );
+});

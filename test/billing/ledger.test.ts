@@ -1,0 +1,203 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expirePacks } from '../../src/billing/reconciler.ts';
+import { ledgerLines, usage, walletBalances } from '../../src/billing/statement.ts';
+import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
+import { balancesFromLedger, keptBalances } from '../support/books.ts';
+
+let billing: Billing;
+beforeAll(async () => {
+  billing = await openBilling();
+});
+afterAll(() => billing.close());
+beforeEach(() => {
+  billing.clock.advance(60_000);
+});
+
+const DAY_MS = 86_400_000;
+const inDays = (days: number) => new Date(billing.clock.now() + days * DAY_MS);
+
+async function linesOf({ accountId }: BilledAccount): Promise<string[]> {
+  const lines = await ledgerLines(billing.database, accountId, { limit: 100 });
+  return lines.toReversed().map(({ kind, units, change }) => `${kind} ${units} ${change}`);
+}
+
+async function expireEverything(processes = 1): Promise<number> {
+  const runs = Array.from({ length: processes }, () => expirePacks(billing.database, billing.clock.now()));
+  return (await Promise.all(runs)).flat().length;
+}
+
+test('a pack begins with its grant line', async () => {
+  const account = await billing.account({ packs: [{ units: 40 }] });
+  expect(await linesOf(account)).toEqual(['grant 40 40']);
+});
+
+test('what is left in a pack when its validity ends expires with one line, whoever looks and however often', async () => {
+  const account = await billing.account({ packs: [{ units: 40, validUntil: inDays(1) }] });
+  await billing.admit(account, 15, { answer: 'own' });
+  billing.clock.advance(DAY_MS - 1);
+  expect(await expireEverything()).toBe(0);
+  billing.clock.advance(1);
+  expect(await expireEverything(3)).toBe(1);
+  expect(await expireEverything()).toBe(0);
+  expect(await linesOf(account)).toEqual(['grant 40 40', 'charge 15 -15', 'expire 25 -25']);
+});
+
+test('packs that ended while nothing ran expire as soon as something does', async () => {
+  const account = await billing.account({
+    packs: [1, 2, 90].map((days) => ({ units: days, validUntil: inDays(days) })),
+  });
+  billing.clock.advance(60 * DAY_MS);
+  await expireEverything();
+  expect(await linesOf(account)).toEqual([
+    ...['grant 1 1', 'grant 2 2', 'grant 90 90'],
+    ...['expire 1 -1', 'expire 2 -2'],
+  ]);
+});
+
+test('a pack that was used up expires without a line', async () => {
+  const account = await billing.account({ packs: [{ units: 4, validUntil: inDays(1) }] });
+  await billing.admit(account, 4, { answer: 'own' });
+  billing.clock.advance(DAY_MS);
+  expect(await expireEverything()).toBe(1);
+  expect(await linesOf(account)).toEqual(['grant 4 4', 'charge 4 -4']);
+});
+
+test.each([
+  ['before the pack is looked at', 0],
+  ['after the pack has expired', 1],
+])('units that come back to a pack whose validity is over, %s, come back and expire', async (_, looks) => {
+  const account = await billing.account({ packs: [{ units: 40, validUntil: inDays(1) }] });
+  const { callId } = await billing.admit(account, 15);
+  billing.clock.advance(DAY_MS);
+  for (let i = 0; i < looks; i += 1) await expireEverything();
+  await billing.settle(account, callId, 5);
+  await expireEverything();
+  const [settled, returned] = ['settle 5 0', 'release 10 10'];
+  expect(await linesOf(account)).toEqual([
+    ...['grant 40 40', 'reserve 15 -15'],
+    ...(looks ? ['expire 25 -25', settled, returned, 'expire 10 -10'] : [settled, returned, 'expire 35 -35']),
+  ]);
+});
+
+test('a line names its call, what was called, and what was drawn on; pages follow each other', async () => {
+  const account = await billing.account({ subscriptions: [{ dailyLimit: 3 }], packs: [{ units: 10 }] });
+  const { callId } = await billing.admit(account, 5, { answer: 'own' });
+  const [pack, subscription] = await ledgerLines(billing.database, account.accountId, { limit: 2 });
+  const common = { callId, operation: 'market.product', kind: 'charge', wallet: 'general' };
+  expect(pack).toMatchObject({ ...common, source: 'pack', units: 2 });
+  expect(subscription).toMatchObject({ ...common, source: 'subscription', units: 3 });
+  const before = subscription?.id ?? 0;
+  const older = await ledgerLines(billing.database, account.accountId, { limit: 2, before });
+  expect(older.map(({ kind, callId: none }) => [kind, none])).toEqual([['grant', null]]);
+});
+
+test('usage tells calls and units by operation and by day', async () => {
+  const account = await billing.account({ subscriptions: [{}] });
+  const from = billing.clock.now();
+  await billing.admit(account, 5, { answer: 'own' });
+  await billing.admit(account, 2, { answer: 'own', operation: 'market.deal' });
+  billing.clock.advance(DAY_MS);
+  await billing.release(account, (await billing.admit(account, 7)).callId);
+  const days = [from, from + DAY_MS].map((at) => new Date(at).toISOString().slice(0, 10));
+  expect(await usage(billing.database, account.accountId, { from, to: billing.clock.now() + 1 })).toEqual({
+    calls: 3,
+    units: 7,
+    byOperation: [
+      { operation: 'market.deal', calls: 1, units: 2 },
+      { operation: 'market.product', calls: 2, units: 5 },
+    ],
+    byDay: [
+      { day: days[0], calls: 2, units: 7 },
+      { day: days[1], calls: 1, units: 0 },
+    ],
+  });
+});
+
+type Step =
+  | { kind: 'admit'; units: number; answered: boolean }
+  | { kind: 'end'; pick: number; units: number; release: boolean }
+  | { kind: 'grant'; units: number; days: number }
+  | { kind: 'wait'; ms: number }
+  | { kind: 'expire' };
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('admit' as const),
+      units: fc.integer({ min: 1, max: 20 }),
+      answered: fc.boolean(),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('end' as const),
+      pick: fc.nat(),
+      units: fc.integer({ min: 0, max: 20 }),
+      release: fc.boolean(),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('grant' as const),
+      units: fc.integer({ min: 1, max: 40 }),
+      days: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('wait' as const),
+      ms: fc.constantFrom(1_000, DAY_MS / 4, DAY_MS, 35 * DAY_MS),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('expire' as const) }) },
+);
+
+test('every balance is what its ledger lines add up to, after any history of calls, grants and expiries', async () => {
+  const limit = fc.option(fc.integer({ min: 5, max: 60 }), { nil: null });
+  const subscriptions = fc.uniqueArray(
+    fc.record({ wallet: fc.constantFrom('general' as const, 'off_peak' as const), dailyLimit: limit }),
+    { maxLength: 2, selector: ({ wallet }) => wallet },
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      subscriptions,
+      fc.array(step, { minLength: 10, maxLength: 30 }),
+      async (granted, steps) => {
+        const account = await billing.account({ subscriptions: granted });
+        const open: string[] = [];
+        for (const taken of steps) {
+          if (taken.kind === 'wait') billing.clock.advance(taken.ms);
+          else if (taken.kind === 'expire') await expireEverything();
+          else if (taken.kind === 'grant') {
+            await billing.pack(account, { units: taken.units, validUntil: inDays(taken.days) });
+          } else if (taken.kind === 'admit') {
+            const call = billing.admit(account, taken.units, taken.answered ? { answer: 'own' } : {});
+            const admitted = await call.catch(() => refusalOf(call).then(() => null));
+            if (admitted?.kind === 'started') open.push(admitted.callId);
+          } else {
+            const [callId] = open.splice(taken.pick % Math.max(1, open.length), 1);
+            if (!callId) continue;
+            if (taken.release) await billing.release(account, callId);
+            else await billing.settle(account, callId, taken.units);
+          }
+        }
+        const { database, clock } = billing;
+        expect(await keptBalances(database, account.accountId, clock.now())).toEqual(
+          await balancesFromLedger(database, account.accountId, clock.now()),
+        );
+
+        const view = await ledgerLines(database, account.accountId, { limit: 10_000 });
+        const { packs } = await walletBalances(database, account.accountId, clock.now());
+        for (const { id, remainingUnits } of packs) {
+          const own = view.filter(({ source, sourceId }) => source === 'pack' && sourceId === id);
+          expect(own.reduce((sum, { change }) => sum + change, 0)).toBe(remainingUnits);
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+});

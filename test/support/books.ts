@@ -1,0 +1,63 @@
+import type { Database } from '../../src/db/pool.ts';
+
+/** Balances of an account, by name; those of nothing are left out. */
+export type Balances = Record<string, number>;
+
+async function balances(database: Database, text: string, accountId: number, now: number): Promise<Balances> {
+  const { rows } = await database.query<{ name: string; units: number }>(text, [accountId, new Date(now)]);
+  return Object.fromEntries(rows.map(({ name, units }) => [name, Number(units)]));
+}
+
+/** What the service keeps beside the ledger so that it need not add up: meters, packs and calls. */
+export function keptBalances(database: Database, accountId: number, now: number): Promise<Balances> {
+  return balances(
+    database,
+    `select * from (
+       select 'pack ' || id as name, remaining_units as units from packs where account_id = $1
+       union all
+       select 'day of ' || subscription_id, day_used from souk_subscription_meters($1, $2)
+       union all
+       select 'month of ' || subscription_id, month_used from souk_subscription_meters($1, $2)
+       union all
+       select 'held by ' || id, units_reserved from calls where account_id = $1 and state = 'reserved'
+       union all
+       select 'charged to ' || id, units_charged from calls where account_id = $1
+     ) as kept where units <> 0`,
+    accountId,
+    now,
+  );
+}
+
+/** The same from ledger lines alone. Units that a call gives back count in the day and month it had drawn them in. */
+export function balancesFromLedger(database: Database, accountId: number, now: number): Promise<Balances> {
+  return balances(
+    database,
+    `with drawn as (
+       select e.*, min(e.at) over (partition by e.call_id) as drawn_at
+       from ledger_entries e where e.account_id = $1
+     )
+     select * from (
+       select 'pack ' || source_id as name, sum(units) as units
+       from drawn where source = 'pack' and place = 'available' group by source_id
+       union all
+       select 'day of ' || d.source_id, -sum(d.units) from drawn d
+       join souk_subscription_meters($1, $2) m on m.subscription_id = d.source_id
+       where d.source = 'subscription' and place = 'available' and d.drawn_at >= m.day_end - interval '24 hours'
+       group by d.source_id
+       union all
+       select 'month of ' || d.source_id, -sum(d.units) from drawn d
+       join subscriptions s on s.id = d.source_id
+       where d.source = 'subscription' and place = 'available'
+         and d.drawn_at >= souk_month_start(s.starts_at, $2, 0)
+       group by d.source_id
+       union all
+       select 'held by ' || call_id, sum(units) from drawn where place = 'held' group by call_id
+       union all
+       select 'charged to ' || call_id, sum(units) from drawn where place = 'used' group by call_id
+       union all
+       select 'both sides', sum(units) from drawn
+     ) as projected where units <> 0`,
+    accountId,
+    now,
+  );
+}
