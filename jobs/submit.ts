@@ -2,6 +2,7 @@ import { v7 as uuid } from 'uuid';
 import {
   type Admission,
   type Admissions,
+  type CallRequest,
   DEDUPLICATION_SECONDS,
   type MinuteRate,
 } from '../src/billing/admission.ts';
@@ -14,6 +15,7 @@ import { fingerprint } from '../src/fingerprint.ts';
 import { maxAgeMs, type QueuedOperation, shownInput } from '../src/operations/define.ts';
 import { type Answer, type AnswerStore, OWN_ANSWER, sharedAnswerRef } from '../src/results/answer-store.ts';
 import type { Backlog } from './backlog.ts';
+import { rideOut } from './outage.ts';
 import type { Payload } from './payload.ts';
 import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS, type PoolName, QUEUE_ALLOWANCE_MS } from './pools.ts';
 import type { Queues } from './queues.ts';
@@ -74,7 +76,7 @@ export function chargeIdOf(operation: QueuedOperation, input: unknown): string {
  * @throws SoukError KEY_*, QUOTA_* or BUSY; then nothing is charged.
  */
 export async function submit(deps: SubmitDeps, order: Order): Promise<Submission> {
-  const { admissions, answers, backlog, clock, database } = deps;
+  const { answers, backlog, clock, database } = deps;
   const { operation, input, keyHash } = order;
   const pool = operation.queue(input);
   const presentationId = presentationIdOf(operation, input);
@@ -89,10 +91,11 @@ export async function submit(deps: SubmitDeps, order: Order): Promise<Submission
 
   const callId = uuid();
   const now = clock.now();
-  const answerRef =
-    shared && (order.async ? OWN_ANSWER : sharedAnswerRef(presentationId, shared.meta.version));
+  // A caller who polls may come for the answer after it was lost. Only a call that could be a job keeps its input, from
+  // which the answer is made again; so its units are reserved, and it is settled once the answer is in its place.
+  const answerRef = shared && !order.async ? sharedAnswerRef(presentationId, shared.meta.version) : null;
   const deadlineAt = now + POOLS[pool].timeoutMs + allowanceMs(order.async);
-  const admission = await admissions.admit({
+  const admission = await admit(deps, {
     keyHash,
     callId,
     operation: operation.name,
@@ -116,12 +119,11 @@ export async function submit(deps: SubmitDeps, order: Order): Promise<Submission
       answerRef: admission.answer,
     };
   }
-  if (order.async) await answers.keep(callId);
   if (shared) {
-    if (order.async) await answers.putOwn(callId, shared);
-    return { kind: 'cached', accountId, callId, answer: shared, rate: admission.rate };
+    const cached = { kind: 'cached', accountId, callId, answer: shared, rate: admission.rate } as const;
+    if (!order.async || (await settleAtOnce(deps, accountId, callId, shared))) return cached;
   }
-  const unitsReserved = operation.price.quote(input);
+  const unitsReserved = shared?.meta.units ?? operation.price.quote(input);
   const payload: Payload = {
     version: 1,
     callId,
@@ -137,7 +139,7 @@ export async function submit(deps: SubmitDeps, order: Order): Promise<Submission
     callId,
     pool,
     rate: admission.rate,
-    enqueue: () => enqueue(deps, pool, payload),
+    enqueue: () => enqueue(deps, pool, payload, order.async),
   };
 }
 
@@ -186,8 +188,44 @@ export async function addJob(queues: Queues, pool: PoolName, payload: Payload): 
   await queues[pool].add(payload.operation, payload, { jobId: payload.callId });
 }
 
-async function enqueue({ queues, settlements }: SubmitDeps, pool: PoolName, payload: Payload): Promise<void> {
+/**
+ * Admits a call although the database may be going away. An admission whose answer was lost may have counted, so the call
+ * is offered again under its own id: what it then joins is itself.
+ */
+async function admit({ admissions, clock }: SubmitDeps, request: CallRequest): Promise<Admission> {
+  const admission = await rideOut(clock, () => admissions.admit(request));
+  if (admission.kind !== 'joined' || admission.callId !== request.callId) return admission;
+  const { accountId, callId } = admission;
+  return { kind: request.answer === null ? 'started' : 'cached', accountId, callId, rate: null };
+}
+
+/** Settles a call whose answer is at hand. @returns false when that did not work; then it is to be a job. */
+async function settleAtOnce(
+  { answers, settlements, clock }: SubmitDeps,
+  accountId: number,
+  callId: string,
+  answer: Answer,
+): Promise<boolean> {
   try {
+    await answers.keep(callId);
+    await answers.putOwn(callId, answer);
+  } catch {
+    return false;
+  }
+  const { units } = answer.meta;
+  const done = { units, answer: OWN_ANSWER, error: null, startedAt: null, attempts: 0 };
+  await rideOut(clock, () => settlements.end({ accountId, callId, ...done }));
+  return true;
+}
+
+async function enqueue(
+  { queues, settlements, answers, clock }: SubmitDeps,
+  pool: PoolName,
+  payload: Payload,
+  async: boolean,
+): Promise<void> {
+  try {
+    if (async) await answers.keep(payload.callId);
     await addJob(queues, pool, payload);
   } catch (cause) {
     const error = new SoukError('BUSY', {
@@ -196,15 +234,8 @@ async function enqueue({ queues, settlements }: SubmitDeps, pool: PoolName, payl
       cause,
     });
     const { accountId, callId } = payload;
-    await settlements.end({
-      accountId,
-      callId,
-      units: 0,
-      answer: null,
-      error: toRecord(error),
-      startedAt: null,
-      attempts: 0,
-    });
+    const failed = { units: 0, answer: null, error: toRecord(error), startedAt: null, attempts: 0 };
+    await rideOut(clock, () => settlements.end({ accountId, callId, ...failed }));
     throw error;
   }
 }

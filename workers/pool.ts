@@ -18,6 +18,13 @@ export interface PoolWorker {
 /** How long running jobs are given when the process stops. */
 const GRACE_MS = 10_000;
 
+/**
+ * The jobs of a process that was killed are given to another after the first of these, and at most the second: soon enough
+ * that their callers still wait. A process that lives renews its hold every half of the first.
+ */
+const HOLD_MS = 10_000;
+const LOOK_FOR_ABANDONED_EVERY_MS = 5_000;
+
 export async function openPoolWorker(deps: {
   pool: PoolName;
   redis: Redis;
@@ -45,6 +52,8 @@ export async function openPoolWorker(deps: {
     connection: pulling,
     prefix: keys.queuePrefix(pool),
     concurrency: POOLS[pool].concurrency,
+    lockDuration: HOLD_MS,
+    stalledInterval: LOOK_FOR_ABANDONED_EVERY_MS,
   });
   worker.on('error', (error) => log.warn({ err: error, pool }, 'worker connection'));
   worker.on('failed', (job, error) => log.warn({ err: error, pool, callId: job?.id }, 'job attempt failed'));

@@ -104,9 +104,10 @@ async function replyWhenEnded(
     reply.header('x-job-id', callId);
     throw fromRecord(news.error);
   }
-  const answer = news && (await gateway.answers.load(callId, OWN_ANSWER));
+  // While Redis is away the answer cannot be sent, but it is paid for: its job brings it later.
+  const answer = news && (await gateway.answers.load(callId, OWN_ANSWER).catch(() => null));
   if (!answer) {
-    await gateway.answers.keep(callId);
+    await gateway.answers.keep(callId).catch(() => {});
     return replyWithJob(gateway, reply, operation, callId, pending);
   }
   const unitsConsumed = deduplicated ? 0 : news.unitsCharged;

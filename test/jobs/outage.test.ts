@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { rideOut } from '../../jobs/outage.ts';
+import { type Order, type SubmitDeps, submit } from '../../jobs/submit.ts';
+import type { Admissions } from '../../src/billing/admission.ts';
+import { queuedOperation } from '../../src/operations/index.ts';
+import { type BilledAccount, type Billing, openBilling } from '../support/billing.ts';
+import { TestClock } from '../support/clock.ts';
+import { advanceUntil } from '../support/time.ts';
+
+let billing: Billing;
+beforeAll(async () => {
+  billing = await openBilling();
+});
+afterAll(() => billing.close());
+
+const BROKEN = new Error('Connection terminated unexpectedly');
+const REFUSED = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' });
+
+/** A gateway's way of letting orders in, over a connection that breaks as the test says. */
+function depsWith(admit: Admissions['admit']): SubmitDeps {
+  const { admissions, settlements, database, clock } = billing;
+  return {
+    ...{ settlements, database, clock },
+    admissions: { ...admissions, admit },
+    answers: { findShared: async () => null } as unknown as SubmitDeps['answers'],
+    backlog: { estimateWaitMs: () => 0 } as unknown as SubmitDeps['backlog'],
+    queues: {} as SubmitDeps['queues'],
+  };
+}
+
+function orderOf({ keyHash }: BilledAccount): Order {
+  const operation = queuedOperation('market.product');
+  if (!operation) throw new Error('there is no such operation');
+  const input = operation.params.parse({ domain: '1', asins: 'B0AWAY0001,B0AWAY0002' });
+  return { operation, input, keyHash, async: false };
+}
+
+async function callsOf({ accountId }: BilledAccount): Promise<{ id: string; units_reserved: number }[]> {
+  const { rows } = await billing.database.query<{ id: string; units_reserved: number }>(
+    'select id, units_reserved from calls where account_id = $1',
+    [accountId],
+  );
+  return rows;
+}
+
+test.each([
+  ['before the call was let in', false],
+  ['after the call was let in', true],
+])('a call whose connection to the database breaks %s is started once', async (_when, counted) => {
+  const account = await billing.account({ subscriptions: [{}] });
+  let attempts = 0;
+  const deps = depsWith(async (request) => {
+    attempts += 1;
+    if (attempts > 1) return billing.admissions.admit(request);
+    if (counted) await billing.admissions.admit(request);
+    throw BROKEN;
+  });
+  const submission = submit(deps, orderOf(account));
+  await advanceUntil(billing.clock, () => attempts > 1, 50);
+  const { kind, callId } = await submission;
+  expect(kind).toBe('started');
+  expect(await callsOf(account)).toEqual([{ id: callId, units_reserved: 2 }]);
+});
+
+test('a database that stays away is not waited for without end', async () => {
+  const clock = new TestClock();
+  const startedAt = clock.now();
+  let outcome: unknown = null;
+  const waiting = rideOut(clock, () => Promise.reject(REFUSED)).catch((error: unknown) => {
+    outcome = error;
+  });
+  await advanceUntil(clock, () => outcome !== null, 500);
+  await waiting;
+  expect(outcome).toBe(REFUSED);
+  expect(clock.now() - startedAt).toBeLessThan(20_000);
+});
+
+test('what the database itself refuses is not tried again', async () => {
+  let attempts = 0;
+  const ask = () => {
+    attempts += 1;
+    return billing.database.query('select no_such_column from calls');
+  };
+  await expect(rideOut(billing.clock, ask)).rejects.toThrow('no_such_column');
+  expect(attempts).toBe(1);
+});
