@@ -1,4 +1,5 @@
 import { printRows, type Row } from './row.ts';
+import { admissionRows } from './rows/admission.ts';
 import { cachedRows } from './rows/cached.ts';
 import { largeListRows } from './rows/large-list.ts';
 import { uncachedRows } from './rows/uncached.ts';
@@ -8,6 +9,7 @@ const GROUPS: Record<string, (services: Services) => Promise<Row[]>> = {
   cached: cachedRows,
   uncached: uncachedRows,
   'large-list': largeListRows,
+  admission: admissionRows,
 };
 
 /** `npm run bench [GROUP ...]`: measures each row against its bare baseline in this run, and prints a table. */

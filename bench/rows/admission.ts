@@ -1,0 +1,99 @@
+import { v7 as uuid } from 'uuid';
+import { hashKey } from '../../src/accounts/keys.ts';
+import { type Admissions, createAdmissions } from '../../src/billing/admission.ts';
+import type { Database } from '../../src/db/pool.ts';
+import { fingerprint } from '../../src/fingerprint.ts';
+import type { Row } from '../row.ts';
+import type { Services } from '../services.ts';
+
+/** Calls under way at the same time, on either side. */
+const CONCURRENCY = 200;
+const ACCOUNTS = 1000;
+const WARM_UP_MS = 3_000;
+const MEASURED_MS = 8_000;
+
+/** Admissions of charged calls, as a gateway process does them, against one bare update of a row for each. */
+export async function admissionRows(services: Services): Promise<Row[]> {
+  const { database } = services;
+  const keyHashes = (await services.keys(ACCOUNTS)).map(hashKey);
+  await database.query(
+    'create table bare (id integer primary key, used bigint not null) with (fillfactor = 50)',
+  );
+  await database.query('insert into bare select id, 0 from generate_series(1, $1) as id', [ACCOUNTS]);
+
+  const admissions = createAdmissions(database, Date.now, {
+    start: '19:00',
+    end: '07:00',
+    timezone: 'Asia/Shanghai',
+  });
+  const rows: Row[] = [];
+  for (const [what, accounts] of [
+    [`${ACCOUNTS} accounts`, ACCOUNTS],
+    ['one hot account', 1],
+  ] as const) {
+    const baseline = await measure((i) => updateBare(database, (i % accounts) + 1));
+    const ours = await measure((i) => admitOne(admissions, keyHashes[i % accounts] as Buffer, i, accounts));
+    rows.push({
+      what: `admission of a charged call (${what}) / bare single-row update, ${CONCURRENCY} at a time`,
+      ours: `${ours.perSecond.toFixed(0)}/s`,
+      baseline: `${baseline.perSecond.toFixed(0)}/s`,
+      ratio: ours.perSecond / baseline.perSecond,
+      aim: 'at least 0.5',
+      failures: ours.failures + baseline.failures,
+    });
+  }
+  return rows;
+}
+
+async function updateBare(database: Database, id: number): Promise<boolean> {
+  const { rowCount } = await database.query({
+    name: 'bare-update',
+    text: 'update bare set used = used + 1 where id = $1 returning used',
+    values: [id],
+  });
+  return rowCount === 1;
+}
+
+/** A call that no other is the same as, and that is charged at once, since its answer is at hand. */
+async function admitOne(
+  admissions: Admissions,
+  keyHash: Buffer,
+  i: number,
+  accounts: number,
+): Promise<boolean> {
+  const { kind } = await admissions.admit({
+    keyHash,
+    callId: uuid(),
+    operation: 'market.product',
+    chargeId: fingerprint('bench', accounts, i),
+    units: 1,
+    pool: 'market',
+    deadlineAt: Date.now() + 90_000,
+    input: null,
+    answer: 'bench:answer',
+  });
+  return kind === 'cached';
+}
+
+/** Keeps as many tasks under way as there may be, for a while. @param task says whether it went well. */
+async function measure(
+  task: (i: number) => Promise<boolean>,
+): Promise<{ perSecond: number; failures: number }> {
+  let next = 0;
+  const run = async (durationMs: number) => {
+    const startedAt = performance.now();
+    let done = 0;
+    let failures = 0;
+    const one = async () => {
+      while (performance.now() - startedAt < durationMs) {
+        next += 1;
+        if (!(await task(next))) failures += 1;
+        done += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: CONCURRENCY }, one));
+    return { perSecond: (done / (performance.now() - startedAt)) * 1000, failures };
+  };
+  await run(WARM_UP_MS);
+  return run(MEASURED_MS);
+}
