@@ -20,7 +20,7 @@ const HEADER_LIMIT_BYTES = 65_536;
 
 /** The gateway's HTTP side. */
 export function buildApp(gateway: Gateway): FastifyInstance {
-  const { log, clock, wrongKeys } = gateway;
+  const { log, clock, wrongKeys, authentication } = gateway;
   const app = fastify({
     logger: false,
     genReqId: () => uuid(),
@@ -58,7 +58,7 @@ export function buildApp(gateway: Gateway): FastifyInstance {
     done();
   });
   finishHandlersOnClose(app);
-  registerErrorReplies(app, { now: clock.now, log, wrongKeys });
+  registerErrorReplies(app, { now: clock.now, log, wrongKeys, authentication });
   refusingOtherMethods(app, () => {
     registerOperations(app, gateway);
     registerJobs(app, gateway);

@@ -20,5 +20,7 @@ await runProcess('worker', async (env) => {
     systemClock,
     log,
   );
+  // The call is free. Jobs need not wait for it, but without a reading only a few may start.
+  void worker.learnTokens();
   return { close: () => worker.close(), ready: `Worker ready: ${config.WORKER_POOLS.join(', ')}` };
 });

@@ -27,10 +27,14 @@ export interface WorkerSettings {
 
 /** A worker: everything a process needs to do the jobs of some pools. */
 export interface SoukWorker {
+  /** Asks the provider how many tokens there are; a failure is only logged. */
+  learnTokens(): Promise<void>;
   /** One round of finishing what dead processes left; it also runs by itself every few seconds. */
   reconcile(): Promise<void>;
   close(): Promise<void>;
 }
+
+const TOKEN_QUESTION_MS = 10_000;
 
 /** Connects to everything and starts working. @throws when a store cannot be reached. */
 export async function openWorker(settings: WorkerSettings, clock: Clock, log: Logger): Promise<SoukWorker> {
@@ -46,13 +50,14 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
   const flights = await openSingleFlight({ redis, subscriber, keys, clock, log });
   const tokens = createTokenBucket(redis, keys.tokens('keepa'), clock);
   const { keepaBaseUrl: baseUrl, keepaKey: key } = settings;
+  const keepa = createKeepaTransport({ baseUrl, key, http, tokens, clock, log });
   const execute = createExecutor({
     redis,
     keys,
     sources: createSources(flights, clock),
     answers: createAnswerStore(redis, keys),
     settlements,
-    upstream: { keepa: createKeepaTransport({ baseUrl, key, http, tokens, clock, log }) },
+    upstream: { keepa },
     clock,
     log,
   });
@@ -63,6 +68,13 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
   const stopReconciling = startReconciling(reconciling);
 
   return {
+    async learnTokens() {
+      const signal = AbortSignal.timeout(TOKEN_QUESTION_MS);
+      const context = { signal, deadlineAt: clock.now() + TOKEN_QUESTION_MS, background: false };
+      await keepa
+        .json({ path: 'token', params: {}, cost: 0 }, context)
+        .catch((error: unknown) => log.warn({ err: error }, 'asking for the tokens failed'));
+    },
     reconcile: () => reconcile(reconciling),
     async close() {
       await stopReconciling();

@@ -171,6 +171,9 @@ function rateOf(row: AdmissionRow): MinuteRate {
   return { limit: row.minute_limit, remaining: row.minute_left, resetAt: row.reset_at.getTime() };
 }
 
+/** Where time alone mends nothing, only a purchase does: clients that try again by themselves need not hurry. */
+const WITHOUT_RESET_SECONDS = 3600;
+
 function refusal(row: AdmissionRow, needed: number, now: number): SoukError {
   switch (row.outcome) {
     case 'key_unknown':
@@ -183,7 +186,9 @@ function refusal(row: AdmissionRow, needed: number, now: number): SoukError {
       const { reason, wallet, remaining, reset_at: resetAt } = row;
       return new SoukError(reason, {
         metadata: { wallet, needed, remaining, resetAt: resetAt?.toISOString() ?? null },
-        ...(resetAt ? { retryAfterSeconds: Math.max(1, Math.ceil((resetAt.getTime() - now) / 1000)) } : {}),
+        retryAfterSeconds: resetAt
+          ? Math.max(1, Math.ceil((resetAt.getTime() - now) / 1000))
+          : WITHOUT_RESET_SECONDS,
       });
     }
   }

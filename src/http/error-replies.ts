@@ -1,24 +1,35 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
-import type { WrongKeys } from '../accounts/wrong-keys.ts';
 import { SoukError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { sendError } from './envelope.ts';
-import { carriesKey } from './request-input.ts';
+import type { Gateway } from './gateway.ts';
+import { carriesKey, keyHashOf } from './request-input.ts';
 
 /** Whatever goes wrong in a route leaves as an error of the list. */
 export function registerErrorReplies(
   app: FastifyInstance,
-  deps: { now: () => number; log: Logger; wrongKeys: WrongKeys },
+  deps: { now: () => number; log: Logger } & Pick<Gateway, 'wrongKeys' | 'authentication'>,
 ): void {
   const { now, log, wrongKeys } = deps;
 
-  app.setErrorHandler((error: FastifyError | SoukError | Error, request, reply) => {
-    const known = error instanceof SoukError ? error : fromFramework(error, request);
+  app.setErrorHandler(async (error: FastifyError | SoukError | Error, request, reply) => {
+    const known = error instanceof SoukError ? error : await keyFirst(fromFramework(error, request), request);
     if (known.kind === 'INTERNAL')
       log.error({ err: error, requestId: request.id, route: request.routeOptions.url }, 'request failed');
     const isWrongKey = known.kind === 'KEY_INVALID' && carriesKey(request);
     return sendError(reply, isWrongKey ? wrongKeys.refuse(request.ip, request.keyHash, known) : known, now());
   });
+
+  /** A body is read before any route looks at the key; when the key is no good either, the error is the key's. */
+  async function keyFirst(refusal: SoukError, request: FastifyRequest): Promise<SoukError> {
+    if (refusal.kind === 'INTERNAL' || !request.routeOptions.url?.startsWith('/api/')) return refusal;
+    try {
+      await deps.authentication.accountOf(keyHashOf(deps, request));
+      return refusal;
+    } catch (error) {
+      return error instanceof SoukError ? error : new SoukError('INTERNAL', { cause: error });
+    }
+  }
 
   app.setNotFoundHandler((_request, reply) => sendError(reply, new SoukError('NOT_FOUND'), now()));
 }
@@ -34,7 +45,7 @@ function fromFramework(error: FastifyError | Error, request: FastifyRequest): So
     return new SoukError(code.endsWith('TYPE') ? 'UNSUPPORTED_MEDIA_TYPE' : 'VALIDATION_FAILED');
   }
   if (statusCode >= 400 && statusCode < 500) {
-    const message = `body: is not valid JSON (${error.message})`;
+    const message = 'body: is not valid JSON';
     return new SoukError(request.routeOptions.config.invalidJsonKind ?? 'VALIDATION_FAILED', {
       message,
       metadata: { errors: [{ parameter: 'body', problem: 'is not valid JSON' }] },

@@ -30,7 +30,8 @@ export function preferenceOf(
     .flat()
     .join(',')
     .split(',')
-    .map((entry) => entry.trim().toLowerCase());
+    // What follows a semicolon are parameters, of which we know none.
+    .map((entry) => (entry.split(';', 1)[0] ?? '').trim().toLowerCase());
   const respondAsync = preferences.includes('respond-async');
   const waitSeconds = waitSchema.safeParse(
     preferences

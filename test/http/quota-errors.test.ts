@@ -14,7 +14,7 @@ const GENERAL = { wallet: 'general', needed: 2, remaining: 0 };
 
 /** The clock stands at 10:00 UTC, an hour before the off-peak window of Shanghai opens. */
 test.each<[string, AccountOptions, Record<string, unknown>, string | undefined]>([
-  ['QUOTA_NO_SUBSCRIPTION', { plan: null }, { ...GENERAL, wallet: null, resetAt: null }, undefined],
+  ['QUOTA_NO_SUBSCRIPTION', { plan: null }, { ...GENERAL, wallet: null, resetAt: null }, '3600'],
   [
     'QUOTA_OFF_PEAK_ONLY',
     { wallet: 'off_peak' },
@@ -58,7 +58,7 @@ test.each<[string, AccountOptions, Record<string, unknown>, string | undefined]>
   },
 );
 
-test('QUOTA_PACK_EXHAUSTED has no time to come back at', async () => {
+test('QUOTA_PACK_EXHAUSTED has no time to come back at, so clients are told not to hurry', async () => {
   const { accountId, key } = await souk.account({ plan: null });
   await souk.database.query(
     `insert into packs (account_id, wallet, total_units, remaining_units, rate_limit_per_minute, valid_from, valid_until)
@@ -72,5 +72,5 @@ test('QUOTA_PACK_EXHAUSTED has no time to come back at', async () => {
     code: 'QUOTA_PACK_EXHAUSTED',
     metadata: { wallet: 'general', needed: 1, remaining: 0, resetAt: null },
   });
-  expect(refused.headers).not.toHaveProperty('retry-after');
+  expect(refused.headers['retry-after']).toBe('3600');
 });

@@ -173,3 +173,19 @@ describe('what is hardly HTTP', () => {
     expect(body).toEqual({ code, msg: expect.any(String), data: null });
   });
 });
+
+test.each([
+  ['no key', {}],
+  ['an unknown key', { 'x-api-key': `km_${'0'.repeat(32)}` }],
+])('a bad body with %s is refused for the key', async (_what, headers) => {
+  const client = await souk.client();
+  const bodies = [
+    { body: '{bad', headers: { 'content-type': 'application/json', ...headers } },
+    { body: 'a=b', headers: { 'content-type': 'text/plain', ...headers } },
+    { body: `"${'x'.repeat(70_000)}"`, headers: { 'content-type': 'application/json', ...headers } },
+  ];
+  for (const options of bodies) {
+    const { status, json } = await client.raw('/api/market/product', { method: 'POST', ...options });
+    expect({ status, code: json.code }).toEqual({ status: 401, code: '4001' });
+  }
+});

@@ -3,6 +3,9 @@ import sharp from 'sharp';
 import { SoukError } from '../../src/errors.ts';
 import type { Logger } from '../../src/log.ts';
 
+/** Keeps every colour as it is: charts have far fewer than 256, and customers choose some of them. */
+const LOSSLESS_PALETTE = { palette: true, colours: 256, quality: 100, effort: 7, dither: 0 } as const;
+
 /**
  * A picture that is certainly a whole PNG of the size asked for, re-encoded with a palette where that is smaller: charts have
  * few colours, so it usually is by far.
@@ -19,7 +22,7 @@ export async function checkedPng(
     log.warn({ errorId, fault }, 'the data provider sent a bad picture');
     throw new SoukError('UPSTREAM_ERROR', { metadata: { errorId } });
   }
-  const smaller = await sharp(picture).png({ palette: true, colours: 64, effort: 1, dither: 0 }).toBuffer();
+  const smaller = await sharp(picture).png(LOSSLESS_PALETTE).toBuffer();
   return smaller.length < picture.length ? smaller : picture;
 }
 

@@ -40,6 +40,9 @@ export interface KeepaTransport {
 const MAX_JSON_BYTES = 128 * 1024 * 1024;
 const MAX_PICTURE_BYTES = 10 * 1024 * 1024;
 
+/** An answer that is spoiled on the way has cost its tokens all the same, so a call that costs many is tried once more only. */
+const MANY_TOKENS = 50;
+
 /** Waits before the second, third, ... attempt after a failure that may pass. */
 const RETRY_DELAYS_MS = [100, 300, 700];
 
@@ -111,7 +114,7 @@ export function createKeepaTransport(deps: {
       });
     try {
       return await pRetry(once, {
-        retries: RETRY_DELAYS_MS.length,
+        retries: call.cost >= MANY_TOKENS ? 1 : RETRY_DELAYS_MS.length,
         // The delays go by our clock, so that tests do not wait for them.
         minTimeout: 0,
         maxTimeout: 0,
