@@ -1,6 +1,12 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { ledgerLines, usage, type WalletBalances, walletBalances } from '../../billing/statement.ts';
+import {
+  ledgerLines,
+  type Usage,
+  usage,
+  type WalletBalances,
+  walletBalances,
+} from '../../billing/statement.ts';
 import { accountId, readInput, wholeNumber } from '../input.ts';
 import { knownAccount } from '../operator-database.ts';
 import { type Report, table } from '../report.ts';
@@ -34,7 +40,6 @@ async function showUsage({ database, now }: Context, given: Given): Promise<Repo
   const period = { from: today - (days - 1) * DAY_MS, to: today + DAY_MS };
   const used = await usage(database, account, period);
   const { subscriptions, packs } = await walletBalances(database, account, now);
-  const row = ({ calls, units }: { calls: number; units: number }) => [calls, units];
   return {
     data: {
       accountId: account,
@@ -50,14 +55,7 @@ async function showUsage({ database, now }: Context, given: Given): Promise<Repo
     },
     text: [
       `In ${days} days: ${used.calls} calls, ${used.units} units.`,
-      table(
-        ['Operation', 'Calls', 'Units'],
-        used.byOperation.map((one) => [one.operation, ...row(one)]),
-      ),
-      table(
-        ['Day', 'Calls', 'Units'],
-        used.byDay.map((one) => [one.day, ...row(one)]),
-      ),
+      ...(used.calls === 0 ? [] : usageTables(used)),
       `Subscriptions:\n${subscriptionTable(subscriptions)}`,
       `Packs:\n${packTable(packs)}`,
     ].join('\n\n'),
@@ -86,6 +84,19 @@ async function showLedger({ database }: Context, given: Given): Promise<Report> 
   ]);
   const columns = ['Line', 'When', 'What', 'Wallet', 'Source', 'Units', 'Change', 'Operation', 'Call'];
   return { data: lines, text: table(columns, rows) };
+}
+
+function usageTables({ byOperation, byDay }: Usage): string[] {
+  return [
+    table(
+      ['Operation', 'Calls', 'Units'],
+      byOperation.map(({ operation, calls, units }) => [operation, calls, units]),
+    ),
+    table(
+      ['Day', 'Calls', 'Units'],
+      byDay.map(({ day, calls, units }) => [day, calls, units]),
+    ),
+  ];
 }
 
 function subscriptionTable(subscriptions: WalletBalances['subscriptions']): string {

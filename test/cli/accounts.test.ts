@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openSouk, type Souk } from '../support/souk.ts';
+import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
+
+let souk: Souk;
+let command: SoukCommand;
+beforeAll(async () => {
+  souk = await openSouk({ workers: 0 });
+  command = soukCommand({ DATABASE_URL: souk.databaseUrl });
+});
+afterAll(() => souk.close());
+
+test('an account is created with an e-mail address in small letters and a name', async () => {
+  const created = await command.json([
+    'account',
+    'create',
+    '--email',
+    ' Ann@Shop.Example',
+    '--name',
+    'Ann Öz',
+  ]);
+  expect(created).toEqual({
+    id: expect.any(Number),
+    email: 'ann@shop.example',
+    name: 'Ann Öz',
+    state: 'active',
+    createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.+Z$/),
+  });
+  const again = await command.run('account create --email ANN@shop.example');
+  expect(again).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'There is an account of ann@shop.example already.\n',
+  });
+});
+
+test('the name of an account is its e-mail address where none is given', async () => {
+  expect(await command.text('account create --email bea@shop.example')).toMatch(
+    /│ bea@shop\.example +│ bea@shop\.example +│ active/,
+  );
+});
+
+test('the list has every account, as a table or for scripts', async () => {
+  const { accountId } = await souk.account();
+  const list: { id: number; email: string }[] = await command.json('account list');
+  const { rows } = await souk.database.query('select id from accounts order by id');
+  expect(list.map(({ id }) => ({ id }))).toEqual(rows);
+  const text = await command.text('account list');
+  expect(text).toMatch(/ID +│ E-mail +│ Name +│ State +│ Created/);
+  expect(text).toContain(`│ ${accountId} `);
+});
+
+test('a disabled account is refused with 403 and code 4003 from the next call on, until it is enabled', async () => {
+  const { accountId, key } = await souk.account();
+  const quota = async () => (await souk.clientOf(key).get('/api/quota')).json.code;
+  expect(await quota()).toBe('0000');
+  expect(await command.json(`account disable ${accountId}`)).toMatchObject({
+    id: accountId,
+    state: 'disabled',
+  });
+  expect(await quota()).toBe('4003');
+  expect(await command.text(`account enable ${accountId}`)).toContain('active');
+  expect(await quota()).toBe('0000');
+});

@@ -1,0 +1,120 @@
+import pg from 'pg';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { freePort } from '../../src/embedded/server-process.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { type Demo, openDemo } from '../support/demo-provider.ts';
+import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let demo: Demo;
+let command: SoukCommand;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  demo = await openDemo();
+  command = soukCommand({
+    DATABASE_URL: database.url,
+    REDIS_URL: inject('redisUrl'),
+    SOUK_DATA_DIR: '/nonexistent/souk',
+    KEEPA_BASE_URL: demo.url,
+    KEEPA_API_KEY: 'a-key-of-sixteen-or-more',
+  });
+});
+afterAll(async () => {
+  await demo.close();
+  await database.drop();
+});
+
+/** State of each check, with the exit code. */
+async function diagnosis(settings: Record<string, string> = {}): Promise<{
+  code: number | null;
+  states: Record<string, string>;
+  messages: Record<string, string>;
+}> {
+  const { code, stdout, stderr } = await command.run('doctor --json', settings);
+  expect(stderr).toBe('');
+  const { ok, checks } = JSON.parse(stdout) as {
+    ok: boolean;
+    checks: { name: string; state: string; message: string }[];
+  };
+  expect(ok).toBe(code === 0);
+  return {
+    code,
+    states: Object.fromEntries(checks.map(({ name, state }) => [name, state])),
+    messages: Object.fromEntries(checks.map(({ name, message }) => [name, message])),
+  };
+}
+
+const WELL = {
+  settings: 'ok',
+  PostgreSQL: 'ok',
+  migrations: 'ok',
+  Redis: 'ok',
+  'Redis memory': 'ok',
+  // The Redis of the tests keeps nothing.
+  'Redis persistence': 'warning',
+  'data provider': 'ok',
+};
+
+test('where all is well it says so in a line each and ends with 0', async () => {
+  expect(await diagnosis()).toMatchObject({ code: 0, states: WELL });
+  const { code, stdout, stderr } = await command.run('doctor');
+  expect([code, stderr]).toEqual([0, '']);
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines).toHaveLength(Object.keys(WELL).length);
+  expect(lines.filter((line) => !/^(ok|warning) +[A-Za-z ]+: \S/.test(line))).toEqual([]);
+});
+
+test('a bad setting is all it looks at', async () => {
+  expect(await diagnosis({ PORT: 'x' })).toMatchObject({ code: 1, states: { settings: 'failed' } });
+});
+
+test('what cannot be reached is named, and what hangs on it left out', async () => {
+  const nowhere = `127.0.0.1:${await freePort()}`;
+  const { code, states, messages } = await diagnosis({
+    DATABASE_URL: `postgresql://user:pa55word@${nowhere}/souk`,
+    REDIS_URL: `redis://:pa55word@${nowhere}`,
+    KEEPA_BASE_URL: `http://${nowhere}`,
+  });
+  expect(code).toBe(1);
+  expect(states).toEqual({
+    settings: 'ok',
+    PostgreSQL: 'failed',
+    Redis: 'failed',
+    'data provider': 'failed',
+  });
+  expect(messages.PostgreSQL).toMatch(/^DATABASE_URL /);
+  expect(messages.Redis).toMatch(/^REDIS_URL /);
+  expect(messages['data provider']).toMatch(/^KEEPA_BASE_URL /);
+  expect(JSON.stringify(messages)).not.toContain('pa55word');
+});
+
+test('what is not set is named', async () => {
+  const { code, messages } = await diagnosis({ DATABASE_URL: '', REDIS_URL: '', KEEPA_API_KEY: '' });
+  expect(code).toBe(1);
+  expect(messages.PostgreSQL).toMatch(/^DATABASE_URL is not set/);
+  expect(messages.Redis).toMatch(/^REDIS_URL is not set/);
+  expect(messages['data provider']).toMatch(/^KEEPA_API_KEY is not set/);
+});
+
+test('a key the provider does not accept is a fault, and not repeated', async () => {
+  const { code, states, messages } = await diagnosis({ KEEPA_API_KEY: 'unpaid-key-unpaid-key' });
+  expect([code, states]).toEqual([1, { ...WELL, 'data provider': 'failed' }]);
+  expect(messages['data provider']).toMatch(/^KEEPA_API_KEY is not accepted/);
+  expect(messages['data provider']).not.toContain('unpaid-key');
+});
+
+test('migrations that are not done are named', async () => {
+  const behind = await createTestDatabase();
+  const client = new pg.Client({ connectionString: behind.url });
+  await client.connect();
+  await client.query("delete from migrations where name like '0003%'");
+  expect(await diagnosis({ DATABASE_URL: behind.url })).toMatchObject({
+    code: 1,
+    states: { ...WELL, migrations: 'failed' },
+    messages: { migrations: '0003_calls not done yet: run `npm run migrate`.' },
+  });
+  await client.query('drop table migrations');
+  expect((await diagnosis({ DATABASE_URL: behind.url })).messages.migrations).toMatch(/^0001_accounts, 0002/);
+  await client.end();
+  await behind.drop();
+});

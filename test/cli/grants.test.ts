@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { monthsAfter } from '../../src/cli/commands/grant.ts';
+import { systemClock } from '../../src/clock.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
+
+const DAY_MS = 86_400_000;
+
+let souk: Souk;
+let command: SoukCommand;
+beforeAll(async () => {
+  souk = await openSouk({ workers: 0, clock: systemClock });
+  command = soukCommand({ DATABASE_URL: souk.databaseUrl });
+});
+afterAll(() => souk.close());
+
+const quotaOf = async (key: string) => (await souk.clientOf(key).get('/api/quota')).json.data;
+
+test('there are standard plans from the first day, and one that was changed stays so', async () => {
+  const codes = ['basic', 'enterprise', 'pro', 'trial'];
+  expect((await command.json('plan list')).map((plan: { code: string }) => plan.code)).toEqual(codes);
+  await souk.database.query("update plans set daily_limit = 777 where code = 'trial'");
+  const plans: { code: string }[] = await command.json('plan list');
+  expect(plans.map(({ code }) => code)).toEqual(codes);
+  expect(plans.find(({ code }) => code === 'trial')).toMatchObject({ dailyLimit: 777 });
+  const text = await command.text('plan list');
+  expect(text).toMatch(/│ enterprise │ Enterprise │ +1,200 │ +- │ +5,000,000 │/);
+  expect(text).toContain('│         777 │');
+});
+
+test('a subscription is what the customer sees in the quota at once', async () => {
+  const { accountId, key } = await souk.account({ plan: null });
+  const words = `grant subscription --account ${accountId} --plan pro --quantity 3 --months 2`;
+  const granted = await command.json(words);
+  expect(granted).toMatchObject({ accountId, plan: 'pro', quantity: 3, wallet: 'general' });
+  expect(granted.endsAt).toBe(monthsAfter(new Date(granted.startsAt), 2).toISOString());
+  const { general, off_peak } = await quotaOf(key);
+  expect(general).toMatchObject({ subscribed: true, quantity: 3, subscriptionEnd: granted.endsAt });
+  expect(general.minute.limit).toBe(900);
+  expect(off_peak).toEqual({ subscribed: false });
+
+  expect(
+    await command.text(`grant subscription --account ${accountId} --plan basic --wallet off_peak`),
+  ).toMatch(/│ basic │ +1 │ off_peak │/);
+  expect((await quotaOf(key)).off_peak).toMatchObject({ subscribed: true, quantity: 1 });
+});
+
+test('one that overlaps is refused with a sentence, and nothing is granted; the next one may begin where it ends', async () => {
+  const { accountId } = await souk.account({ plan: null });
+  const first = await command.json(`grant subscription --account ${accountId} --plan basic`);
+  const { code, stdout, stderr } = await command.run(`grant subscription --account ${accountId} --plan pro`);
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain(`to ${first.endsAt} (number ${first.id})`);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
+
+  const next = await command.json(
+    `grant subscription --account ${accountId} --plan pro --starts ${first.endsAt}`,
+  );
+  expect(next.startsAt).toBe(first.endsAt);
+  const { rows } = await souk.database.query(
+    'select id from subscriptions where account_id = $1 order by id',
+    [accountId],
+  );
+  expect(rows).toEqual([{ id: first.id }, { id: next.id }]);
+});
+
+test('a pack is what the customer sees in the quota at once', async () => {
+  const { accountId, key } = await souk.account({ plan: null });
+  const given = await command.json(`grant pack --account ${accountId} --units 500 --rate 7 --valid-days 3`);
+  expect(Date.parse(given.validUntil) - Date.parse(given.validFrom)).toBe(3 * DAY_MS);
+  expect((await quotaOf(key)).packs).toMatchObject({
+    subscribed: true,
+    totalRemainingUnits: 500,
+    rateLimitPerMinute: 7,
+    items: [{ id: given.id, planType: 'general', totalUnits: 500, validUntil: given.validUntil }],
+  });
+  expect(await command.text(`grant pack --account ${accountId} --units 20 --wallet off_peak`)).toMatch(
+    /│ +20 │ off_peak │ +60 │/,
+  );
+  expect((await quotaOf(key)).packs.items).toHaveLength(2);
+});
+
+describe('months later', () => {
+  test.each([
+    ['2027-01-15T10:20:30.400Z', 1, '2027-02-15T10:20:30.400Z'],
+    ['2027-01-31T10:00:00.000Z', 1, '2027-02-28T10:00:00.000Z'],
+    ['2028-01-31T10:00:00.000Z', 1, '2028-02-29T10:00:00.000Z'],
+    ['2027-03-31T00:00:00.000Z', 3, '2027-06-30T00:00:00.000Z'],
+    ['2027-12-31T23:59:59.999Z', 2, '2028-02-29T23:59:59.999Z'],
+    ['2028-02-29T12:00:00.000Z', 12, '2029-02-28T12:00:00.000Z'],
+    ['2027-11-30T12:00:00.000Z', 120, '2037-11-30T12:00:00.000Z'],
+  ])('%s and %i is %s', (start, months, end) => {
+    expect(monthsAfter(new Date(start), months).toISOString()).toBe(end);
+  });
+});

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isWellFormed } from '../../src/accounts/keys.ts';
+import { systemClock } from '../../src/clock.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
+
+let souk: Souk;
+let command: SoukCommand;
+beforeAll(async () => {
+  // The command is a process of its own and lives in the present.
+  souk = await openSouk({ workers: 0, clock: systemClock });
+  command = soukCommand({ DATABASE_URL: souk.databaseUrl });
+});
+afterAll(() => souk.close());
+
+const status = async (key: string) => (await souk.clientOf(key).get('/api/quota')).status;
+
+test('a further key works at once, beside the one there is', async () => {
+  const { accountId, key } = await souk.account();
+  const text = await command.text(`key create --account ${accountId}`);
+  const [, second = ''] = /^Key: (km_\w{32})\nThis is the only time it is shown\.\n$/.exec(text) ?? [];
+  const { key: third } = await command.json(`key create --account ${accountId}`);
+  expect(new Set([key, second, third]).size).toBe(3);
+  for (const each of [key, second, third])
+    expect([isWellFormed(each), await status(each)]).toEqual([true, 200]);
+});
+
+test('a reset gives a key that works at once and says until when the older ones do', async () => {
+  const { accountId, key } = await souk.account();
+  const before = Date.now();
+  const reset = await command.json(`key reset --account ${accountId}`);
+  const until = Date.parse(reset.olderKeysUntil);
+  expect(until).toBeGreaterThanOrEqual(before + 30 * 60_000);
+  expect(until).toBeLessThanOrEqual(Date.now() + 30 * 60_000);
+  expect([await status(key), await status(reset.key)]).toEqual([200, 200]);
+
+  const text = await command.text(`key reset --account ${accountId}`);
+  expect(text).toMatch(
+    /^Key: km_\w{32}\nThis is .+\nOlder keys of the account work until .+ UTC at most\.\n$/,
+  );
+  const states = (await command.json(`key list --account ${accountId}`)).map(
+    (one: { state: string }) => one.state,
+  );
+  expect(states).toEqual(['rotated', 'rotated', 'active']);
+});
+
+test('one key is revoked by what the list shows of it, or all are', async () => {
+  const { accountId, key } = await souk.account();
+  const { key: second } = await command.json(`key create --account ${accountId}`);
+  const { key: third } = await command.json(`key create --account ${accountId}`);
+  const [{ prefix }, { id }] = await command.json(`key list --account ${accountId}`);
+
+  expect(await command.text(`key revoke --account ${accountId} --key ${prefix}`)).toMatch(/revoked/);
+  expect([await status(key), await status(second), await status(third)]).toEqual([403, 200, 200]);
+  expect(await command.json(`key revoke --account ${accountId} --key ${id}`)).toMatchObject([
+    { id, prefix: second.slice(0, 7) },
+  ]);
+  expect([await status(second), await status(third)]).toEqual([403, 200]);
+  expect(await command.json(`key revoke --account ${accountId}`)).toHaveLength(3);
+  expect(await status(third)).toBe(403);
+});
+
+test('a key that the account does not have is not revoked, and not repeated', async () => {
+  const { accountId } = await souk.account();
+  const other = await souk.account();
+  const { code, stdout, stderr } = await command.run(`key revoke --account ${accountId} --key ${other.key}`);
+  expect([code, stdout, stderr]).toEqual([1, '', `Account ${accountId} has no such key.\n`]);
+  expect(await status(other.key)).toBe(200);
+});
+
+test('the list shows prefix, state and expiry, and no key', async () => {
+  const { accountId, key } = await souk.account();
+  await command.json(`key reset --account ${accountId}`);
+  const text = await command.text(`key list --account ${accountId}`);
+  expect(text).toMatch(/ID +│ Prefix +│ State +│ Created +│ Works until +│ Revoked/);
+  expect(text).toMatch(new RegExp(`${key.slice(0, 7)}\\.\\.\\. │ rotated │ .+ UTC │ .+ UTC │`));
+  expect(text).not.toContain(key.slice(0, 9));
+});
