@@ -1,0 +1,23 @@
+import { randomInt } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { soak } from '../support/soak/soak.ts';
+
+// The short form of `npm run soak`. SOAK_SEED repeats a run, as far as chance goes.
+const seed = Number(process.env.SOAK_SEED ?? randomInt(2 ** 31));
+
+test(`whatever is killed under load, every unit is where it belongs (seed ${seed})`, {
+  timeout: 150_000,
+}, async () => {
+  const said: string[] = [];
+  const report = await soak({
+    seed,
+    seconds: 6,
+    clients: 12,
+    rounds: 1,
+    drainSeconds: 60,
+    say: (line) => said.push(line),
+  });
+  // A run that did nothing would prove nothing.
+  expect(report.calls.settled, said.join('\n')).toBeGreaterThan(50);
+  expect(report.faults.slice(0, 10), said.join('\n')).toEqual([]);
+});
