@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { ensureDemoAccount } from './accounts/demo-account.ts';
 import { ensureStandardPlans } from './accounts/standard-plans.ts';
 import { systemClock } from './clock.ts';
-import { type Config, readConfig } from './config.ts';
+import { type Config, ConfigError, readConfig } from './config.ts';
 import { migrate } from './db/migrate.ts';
 import { openDatabase } from './db/pool.ts';
 import { startPostgres } from './embedded/postgres.ts';
@@ -22,6 +22,12 @@ let stopping = false;
 
 async function start(): Promise<void> {
   const config = readConfig(process.env);
+  const isDemo = config.KEEPA_API_KEY === undefined;
+  if (isDemo && process.env.KEEPA_BASE_URL?.trim()) {
+    throw new ConfigError(
+      'KEEPA_BASE_URL is set, but KEEPA_API_KEY is not: set both, or neither for the demo provider.',
+    );
+  }
   const dataDir = resolve(config.SOUK_DATA_DIR);
   undo.push(await claimDataDir(dataDir));
 
@@ -31,7 +37,6 @@ async function start(): Promise<void> {
   await checkRedis(redisUrl);
   await migrate(databaseUrl);
 
-  const isDemo = config.KEEPA_API_KEY === undefined;
   const keepa = isDemo
     ? await demoProvider(dataDir)
     : { url: config.KEEPA_BASE_URL, key: config.KEEPA_API_KEY ?? '' };

@@ -59,6 +59,12 @@ test.each([
   expect(await refusal({ [name]: value })).toMatch(new RegExp(`^Bad setting: ${name} .+\\.\\n$`));
 });
 
+test('KEEPA_BASE_URL without a key', async () => {
+  expect(await refusal({ KEEPA_API_KEY: '' })).toMatch(
+    /^KEEPA_BASE_URL is set, but KEEPA_API_KEY is not: .+\.\n$/,
+  );
+});
+
 test('DATABASE_URL where nobody listens', async () => {
   const said = await refusal({ DATABASE_URL: `postgresql://user:pa55word@${await nobodyListens()}/souk` });
   expect(said).toMatch(/^DATABASE_URL does not lead to a usable PostgreSQL: .*ECONNREFUSED.*\.\n$/);
