@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { buildProgram } from '../../src/cli/program.ts';
+
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const [, table = ''] = /\| Command \| What it does \|\n\|[-|]+\|\n((?:\|.*\n)+)/.exec(readme) ?? [];
+
+/** `account disable ID` or `key list --account`: each command with its arguments and options, in one order. */
+function signatures(command: Command, path: readonly string[] = []): string[] {
+  if (command.commands.length > 0)
+    return command.commands.flatMap((sub) => signatures(sub, [...path, sub.name()]));
+  const bare = command.registeredArguments.map((argument) => argument.name());
+  const options = command.options.map(({ long }) => long ?? '').filter((long) => long !== '--json');
+  return [[...path, ...bare, ...options.sort()].join(' ')];
+}
+
+test('README.md lists every command with every option, and no other', () => {
+  const listed = table
+    .trim()
+    .split('\n')
+    .flatMap((row) => [...(row.split(' | ')[0] ?? '').matchAll(/`([^`]+)`/g)])
+    .map(([, text = '']) => {
+      const options = [...text.matchAll(/--[a-z-]+/g)].map(([name]) => name).sort();
+      const words = (/^[^-[]*/.exec(text)?.[0] ?? '').trim();
+      return [words, ...options].join(' ');
+    });
+  expect(listed.sort()).toEqual(signatures(buildProgram()).sort());
+});
