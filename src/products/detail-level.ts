@@ -33,6 +33,16 @@ function summary(product: Product): Record<string, unknown> {
     title: product.title ?? null,
     brand: product.brand ?? null,
     domainId: product.domainId,
+    ...namedStats(product),
+    monthlySold: product.monthlySold ?? -1,
+    image: product.images?.[0]?.l ?? product.imagesCSV?.split(',', 1)[0] ?? null,
+    lastUpdate: product.lastUpdate ?? -1,
+  };
+}
+
+/** The present values of a product by name; prices in its own units, -1 where there is no data. Needs its stats. */
+export function namedStats(product: Product): Record<string, number> {
+  return {
     price: currentOf(product, SERIES.NEW),
     amazonPrice: currentOf(product, SERIES.AMAZON),
     listPrice: currentOf(product, SERIES.LISTPRICE),
@@ -41,14 +51,11 @@ function summary(product: Product): Record<string, unknown> {
     rating: currentOf(product, SERIES.RATING),
     reviewCount: currentOf(product, SERIES.COUNT_REVIEWS),
     countNew: currentOf(product, SERIES.COUNT_NEW),
-    monthlySold: product.monthlySold ?? -1,
-    image: product.images?.[0]?.l ?? product.imagesCSV?.split(',', 1)[0] ?? null,
-    lastUpdate: product.lastUpdate ?? -1,
   };
 }
 
 /** The present value of a series, or -1 where there is no data. */
-export function currentOf(product: Product, index: number): number {
+function currentOf(product: Product, index: number): number {
   const values = product.stats?.current;
   const value: unknown = Array.isArray(values) ? values[index] : undefined;
   return typeof value === 'number' && value >= 0 ? value : -1;

@@ -1,7 +1,6 @@
-import { currentOf, type DetailLevel } from './detail-level.ts';
+import { type DetailLevel, namedStats } from './detail-level.ts';
 import type { Member } from './family.ts';
 import type { Product } from './product.ts';
-import { SERIES } from './series.ts';
 
 /**
  * A member of a family as a detail level shows it: `summary` has chosen fields with named statistics, `lite` leaves out
@@ -29,19 +28,6 @@ export function variationRecord(
   if (level === 'full') return { ...source, ...described };
   if (level === 'lite') return { ...latestReviews(source), ...described };
   return { ...described, stats: namedStats(source), ...codes(source) };
-}
-
-function namedStats(product: Product): Record<string, number> {
-  return {
-    price: currentOf(product, SERIES.NEW),
-    amazonPrice: currentOf(product, SERIES.AMAZON),
-    listPrice: currentOf(product, SERIES.LISTPRICE),
-    buyboxPrice: currentOf(product, SERIES.BUY_BOX_SHIPPING),
-    bsr: currentOf(product, SERIES.SALES),
-    rating: currentOf(product, SERIES.RATING),
-    reviewCount: currentOf(product, SERIES.COUNT_REVIEWS),
-    countNew: currentOf(product, SERIES.COUNT_NEW),
-  };
 }
 
 /** Trade codes, on members that have them only. */
