@@ -106,7 +106,7 @@ test.each([
     `select coalesce(s.wallet, k.wallet) as wallet, l.source, l.units from ledger l
      left join subscriptions s on l.source = 'subscription' and s.id = l.source_id
      left join packs k on l.source = 'pack' and k.id = l.source_id
-     where l.account_id = $1 order by l.id`,
+     where l.account_id = $1 and l.kind <> 'grant' order by l.id`,
     [account.accountId],
   );
   const inOrder = ['off_peak subscription', 'off_peak pack', 'general subscription', 'general pack'];

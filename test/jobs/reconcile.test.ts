@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { grantPack } from '../../src/billing/grants.ts';
+import { ledgerLines } from '../../src/billing/statement.ts';
 import { knowsEveryProduct } from '../support/answers.ts';
 import type { Client } from '../support/client.ts';
 import { gate } from '../support/scripted-upstream.ts';
@@ -109,4 +111,20 @@ test('the account may ask again as soon as its lost call was released', async ()
   const reply = await client.get(PATH);
   expect(reply.status).toBe(200);
   expect(reply.headers['x-units-consumed']).toBe('2');
+});
+
+test('what is left in a pack expires when its validity is over', async () => {
+  const { accountId } = await souk.account({ plan: null });
+  const now = souk.clock.now();
+  const validity = { validFrom: new Date(now), validUntil: new Date(now + 60_000) };
+  const pack = { accountId, wallet: 'general' as const, units: 30, rateLimitPerMinute: 10, ...validity };
+  await grantPack(souk.database, pack, now);
+  const worker = await souk.addWorker();
+  souk.clock.advance(60_000);
+  await Promise.all([worker.reconcile(), worker.reconcile()]);
+  const lines = await ledgerLines(souk.database, accountId, { limit: 10 });
+  expect(lines.map(({ kind, units }) => [kind, units])).toEqual([
+    ['expire', 30],
+    ['grant', 30],
+  ]);
 });

@@ -1,9 +1,11 @@
+import type { OffPeakWindow, Source, Wallet } from '../../src/billing/wallets.ts';
 import type { ErrorKind } from '../../src/errors.ts';
-import type { PackGrant, SubscriptionGrant } from './billing.ts';
+import { OFF_PEAK, type PackGrant, type SubscriptionGrant } from './billing.ts';
+import { isInWindow } from './wall-clock.ts';
 
 /**
  * What the rules of billing say, in a few lines of plain code and without a database: the opinion that the real thing
- * is held against. Off-peak is 11:00 to 23:00 UTC; months are calendar months (its subscriptions start on a 1st).
+ * is held against.
  */
 export interface BillingModel {
   admit(callId: string, units: number, at: number): Verdict;
@@ -13,7 +15,10 @@ export interface BillingModel {
   meters(at: number): { subscriptions: { day: number; month: number }[]; packs: { left: number }[] };
 }
 
-export type Verdict = { admitted: true } | { admitted: false; reason: ErrorKind; remaining: number };
+export type Verdict =
+  /** What is drawn on first. */
+  | { admitted: true; wallet: Wallet; source: Source }
+  | { admitted: false; reason: ErrorKind; remaining: number };
 
 interface Draw {
   source: Subscription | Pack;
@@ -23,13 +28,20 @@ interface Draw {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-const monthOf = (at: number) => new Date(at).toISOString().slice(0, 7);
-const isOffPeak = (at: number) => at % DAY_MS >= 11 * 3_600_000 && at % DAY_MS < 23 * 3_600_000;
 
-const limitOf = (limit: number | null | undefined) => limit ?? Number.POSITIVE_INFINITY;
+/** A number for the month an instant lies in, where months begin on a certain day, or on the last of shorter ones. */
+function monthOf(at: number, startDay: number): number {
+  const date = new Date(at);
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+  return year * 12 + month - (date.getUTCDate() >= Math.min(startDay, lastDay) ? 0 : 1);
+}
 
 class Subscription {
+  readonly kind = 'subscription';
   readonly wallet;
+  /** Its own hours; a subscription has those of the service. */
+  readonly window = undefined;
   readonly #grant: SubscriptionGrant;
   readonly #uses: { at: number; units: number }[] = [];
 
@@ -38,17 +50,23 @@ class Subscription {
     this.wallet = grant.wallet ?? 'general';
   }
 
+  isValid(at: number): boolean {
+    const { startsAt, endsAt } = this.#grant;
+    return at >= (startsAt?.getTime() ?? Number.NEGATIVE_INFINITY) && at < (endsAt?.getTime() ?? Infinity);
+  }
+
   used(at: number): { day: number; month: number } {
+    const startDay = this.#grant.startsAt?.getUTCDate() ?? 1;
     const sum = (counts: (use: number) => boolean) =>
       this.#uses.filter((use) => counts(use.at)).reduce((total, { units }) => total + units, 0);
     return {
       day: sum((use) => Math.floor(use / DAY_MS) === Math.floor(at / DAY_MS)),
-      month: sum((use) => monthOf(use) === monthOf(at)),
+      month: sum((use) => monthOf(use, startDay) === monthOf(at, startDay)),
     };
   }
 
   left(at: number): number {
-    return Math.min(limitOf(this.#grant.dailyLimit) - this.used(at).day, this.#monthLeft(at));
+    return Math.min(this.#limit(this.#grant.dailyLimit) - this.used(at).day, this.#monthLeft(at));
   }
 
   whyEmpty(at: number): ErrorKind {
@@ -56,7 +74,7 @@ class Subscription {
   }
 
   minuteLimit(): number {
-    return limitOf(this.#grant.minuteLimit);
+    return this.#limit(this.#grant.minuteLimit);
   }
 
   /** Units are used at the moment of admission, and given back to that moment. */
@@ -65,27 +83,45 @@ class Subscription {
   }
 
   #monthLeft(at: number): number {
-    return limitOf(this.#grant.monthlyLimit) - this.used(at).month;
+    return this.#limit(this.#grant.monthlyLimit) - this.used(at).month;
+  }
+
+  #limit(limit: number | null | undefined): number {
+    return limit ? limit * (this.#grant.quantity ?? 1) : Number.POSITIVE_INFINITY;
   }
 }
 
 class Pack {
+  readonly kind = 'pack';
   readonly wallet;
+  readonly window: OffPeakWindow | undefined;
   readonly rate: number;
+  readonly validFrom: number;
+  readonly validUntil: number;
   left: number;
 
-  constructor({ wallet = 'general', units, rate = Number.POSITIVE_INFINITY }: PackGrant) {
+  constructor({ wallet = 'general', units, rate = Infinity, window, validFrom, validUntil }: PackGrant) {
     this.wallet = wallet;
+    this.window = window;
     this.rate = rate;
     this.left = units;
+    this.validFrom = validFrom?.getTime() ?? Number.NEGATIVE_INFINITY;
+    this.validUntil = validUntil?.getTime() ?? Number.POSITIVE_INFINITY;
+  }
+
+  isValid(at: number): boolean {
+    return at >= this.validFrom && at < this.validUntil;
   }
 }
 
-export function billingModel(grants: {
-  subscriptions: readonly SubscriptionGrant[];
-  /** In the order of their ends. */
-  packs: readonly PackGrant[];
-}): BillingModel {
+export function billingModel(
+  grants: {
+    subscriptions: readonly SubscriptionGrant[];
+    /** In the order of their ends. */
+    packs: readonly PackGrant[];
+  },
+  offPeak: OffPeakWindow = OFF_PEAK,
+): BillingModel {
   const subscriptions = grants.subscriptions.map((grant) => new Subscription(grant));
   const packs = grants.packs.map((grant) => new Pack(grant));
   const open = new Map<string, Draw[]>();
@@ -96,15 +132,18 @@ export function billingModel(grants: {
   function callsLeft(source: Subscription | Pack, at: number): number {
     const minute = Math.floor(at / MINUTE_MS);
     const used = (minutes.get(bucketOf(source)) ?? []).filter((taken) => taken === minute).length;
-    const rates = packs.filter(({ left }) => left > 0).map(({ rate }) => rate);
+    const rates = packs.filter((pack) => pack.left > 0 && pack.isValid(at)).map(({ rate }) => rate);
     return (source instanceof Pack ? Math.max(0, ...rates) : source.minuteLimit()) - used;
   }
 
   /** Off-peak before general, subscriptions before packs. */
   function drawingOrder(at: number): (Subscription | Pack)[] {
-    const all = [...subscriptions, ...packs];
-    const general = all.filter(({ wallet }) => wallet === 'general');
-    return isOffPeak(at) ? [...all.filter(({ wallet }) => wallet === 'off_peak'), ...general] : general;
+    const open = [...subscriptions, ...packs].filter(
+      (source) =>
+        source.isValid(at) && (source.wallet === 'general' || isInWindow(at, source.window ?? offPeak)),
+    );
+    const of = (wanted: Wallet) => open.filter(({ wallet }) => wallet === wanted);
+    return [...of('off_peak'), ...of('general')];
   }
 
   const unitsLeft = (source: Subscription | Pack, at: number) =>
@@ -116,8 +155,8 @@ export function billingModel(grants: {
     const [first] = order;
     if (!first) {
       const offPeakOnly =
-        subscriptions.some(({ wallet }) => wallet === 'off_peak') ||
-        packs.some(({ wallet, left }) => wallet === 'off_peak' && left > 0);
+        subscriptions.some((own) => own.wallet === 'off_peak' && own.isValid(at)) ||
+        packs.some((pack) => pack.wallet === 'off_peak' && pack.left > 0 && pack.isValid(at));
       return refuse(offPeakOnly ? 'QUOTA_OFF_PEAK_ONLY' : 'QUOTA_NO_SUBSCRIPTION', 0);
     }
     const total = order.reduce((sum, source) => sum + unitsLeft(source, at), 0);
@@ -151,7 +190,8 @@ export function billingModel(grants: {
         else source.use(at, taken);
       }
       open.set(callId, draws);
-      return { admitted: true };
+      const { wallet, kind } = draws[0]?.source ?? { wallet: 'general', kind: 'subscription' };
+      return { admitted: true, wallet, source: kind };
     },
 
     end(callId, units) {
