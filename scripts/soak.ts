@@ -17,6 +17,8 @@ console.log(`Seed ${seed}; again with: npm run soak -- ${seed} ${seconds}`);
 const report = await soak({
   seed,
   seconds,
+  // Long enough, mostly, for everything to be back and busy again.
+  pauseMs: 12_000,
   clients: 24,
   rounds: 3,
   drainSeconds: 180,

@@ -12,6 +12,7 @@ test(`whatever is killed under load, every unit is where it belongs (seed ${seed
   const report = await soak({
     seed,
     seconds: 6,
+    pauseMs: 1_200,
     clients: 12,
     rounds: 1,
     drainSeconds: 60,

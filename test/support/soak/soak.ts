@@ -12,6 +12,8 @@ export interface SoakOptions {
   seed: number;
   /** How long calls are sent, at least; every victim has died once by then. */
   seconds: number;
+  /** The longest time between a killed process that is coming back and the next kill. */
+  pauseMs: number;
   clients: number;
   /** How many accounts of each kind. */
   rounds: number;
@@ -68,7 +70,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
 /** Kills one victim after the other, sometimes two at once, in rounds of all of them. */
 async function strike(
   services: SoakServices,
-  { seconds, say }: SoakOptions,
+  { seconds, pauseMs, say }: SoakOptions,
   dice: Dice,
 ): Promise<Record<string, number>> {
   const kills: Record<string, number> = {};
@@ -83,7 +85,7 @@ async function strike(
     // Two that are the same server cannot die at once; the stores come back first, as the others stand on them.
     const victims = waiting.splice(0, dice.fraction() < 0.3 ? 2 : 1).filter(isFirstOfItsServer);
     everyoneDied ||= waiting.length === 0;
-    await pause(dice.integer(200, 1200));
+    await pause(dice.integer(200, pauseMs));
     for (const victim of victims) {
       await returning.get(serverOf(victim));
       kills[victim] = (kills[victim] ?? 0) + 1;

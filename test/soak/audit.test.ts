@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BilledAccount, type Billing, openBilling } from '../support/billing.ts';
+import { auditLedger } from '../support/soak/ledger-audit.ts';
+
+let billing: Billing;
+let account: BilledAccount;
+beforeAll(async () => {
+  billing = await openBilling();
+  account = await billing.account({
+    subscriptions: [{ minuteLimit: 10, dailyLimit: 20, monthlyLimit: 30 }],
+    packs: [{ units: 50 }],
+  });
+  const settled = await billing.admit(account, 15);
+  await billing.settle(account, settled.callId, 12);
+  const released = await billing.admit(account, 5);
+  await billing.release(account, released.callId);
+  // More than the day has left: from the pack as well.
+  const both = await billing.admit(account, 20);
+  await billing.settle(account, both.callId, 20);
+});
+afterAll(() => billing.close());
+
+async function promisesBroken(): Promise<string[]> {
+  return [...new Set((await auditLedger(billing.database)).map(({ promise }) => promise))];
+}
+
+test('an honest history has no faults', async () => {
+  expect(await promisesBroken()).toEqual([]);
+});
+
+test.each([
+  ['a call that never ended', `update calls set state = 'reserved'`, 'every call ends'],
+  [
+    'a claim charged twice',
+    `insert into calls select account_id, gen_random_uuid(), operation, claim_key, state, pool, units_reserved,
+       units_charged, accepted_at + interval '299 seconds', deadline_at from calls where state = 'settled' limit 1`,
+    'a claim is charged once within five minutes',
+  ],
+  [
+    'a charge without its entries',
+    `update calls set units_charged = units_charged - 1 where state = 'settled'`,
+    'the entries of a call are what it was charged',
+  ],
+  [
+    'a meter that has drifted',
+    'update subscriptions set day_used = day_used + 1',
+    'the meters of a subscription are what its entries add up to',
+  ],
+  [
+    'a pack that has drifted',
+    'update packs set remaining_units = remaining_units - 1',
+    'what is left in a pack is what its entries leave',
+  ],
+  [
+    'a pack that gave more than it had',
+    `update ledger set units = 3 where kind = 'grant'`,
+    'no pack is ever overdrawn',
+  ],
+  [
+    'a day that gave more than its limit',
+    'update plans set daily_limit = 19',
+    'no day and no month of a subscription is ever exceeded',
+  ],
+  [
+    'a minute of more calls than its limit',
+    'update plans set minute_limit = 2',
+    'no minute of a subscription is ever exceeded',
+  ],
+])('%s is found', async (_what, tampering, promise) => {
+  const client = await billing.database.connect();
+  try {
+    await client.query('begin');
+    await client.query(tampering);
+    const found = await auditLedger(client);
+    expect(found.map((fault) => fault.promise)).toContain(promise);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+});
