@@ -1,5 +1,5 @@
-import pg from 'pg';
 import { type Clock, sleep } from '../src/clock.ts';
+import { isStoreAway } from '../src/outage.ts';
 
 /** How long a request waits for a database that is away, which a restart or a failover takes. */
 const PATIENCE_MS = 10_000;
@@ -17,17 +17,8 @@ export async function rideOut<T>(clock: Clock, task: () => Promise<T>): Promise<
     try {
       return await task();
     } catch (error) {
-      if (!isAway(error) || clock.now() + pauseMs > giveUpAt) throw error;
+      if (!isStoreAway(error) || clock.now() + pauseMs > giveUpAt) throw error;
       await sleep(clock, pauseMs);
     }
   }
-}
-
-/** Whether an error says that the database cannot be reached, or is stopping or starting. */
-function isAway(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code = '' } = error as NodeJS.ErrnoException;
-  if (error instanceof pg.DatabaseError) return /^(08|57P)/.test(code);
-  // A connection that breaks in the middle of a query has no code.
-  return /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENOTFOUND)/.test(code) || /\bconnect(ion)?\b/i.test(error.message);
 }

@@ -48,7 +48,7 @@ export interface Attempt {
  *   again.
  */
 export function createExecutor(deps: ExecutorDeps): (attempt: Attempt) => Promise<JobEnded> {
-  const { redis, keys, settlements, clock, log } = deps;
+  const { redis, keys, settlements, answers, clock, log } = deps;
 
   return async ({ pool, data, number, signal }) => {
     const payload = payloadSchema.parse(data);
@@ -70,24 +70,27 @@ export function createExecutor(deps: ExecutorDeps): (attempt: Attempt) => Promis
       deadline.end();
     }
 
-    const failed = result instanceof SoukError;
+    const failure = result instanceof SoukError ? toRecord(result) : null;
     const { accountId, callId } = payload;
     const ended = await settlements.end({
       accountId,
       callId,
       units: result instanceof SoukError ? 0 : result.units,
-      answer: failed ? null : OWN_ANSWER,
-      error: result instanceof SoukError ? toRecord(result) : null,
+      answer: failure ? null : OWN_ANSWER,
+      error: failure,
       startedAt,
       attempts: number,
     });
-    // A call that had ended before (it was released, or its answer is being made again) stays as it ended.
+    // A call that had ended before (it was released, or its answer is being made again) stays as it ended. When an attempt
+    // fails after another has settled the call, the answer of that one stands.
+    const stands = failure !== null && ended?.state === 'settled' && (await answers.load(callId, OWN_ANSWER));
+    const error = stands ? null : failure;
     const news: JobEnded = {
       callId,
       pool,
-      state: failed ? 'released' : 'settled',
+      state: error ? 'released' : 'settled',
       unitsCharged: ended?.unitsCharged ?? 0,
-      error: result instanceof SoukError ? toRecord(result) : null,
+      error,
       durationMs: clock.now() - startedAt,
     };
     // Not awaited: whoever misses the news looks the call up.

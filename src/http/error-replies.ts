@@ -1,9 +1,13 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { SoukError } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { isStoreAway } from '../outage.ts';
 import { sendError } from './envelope.ts';
 import type { Gateway } from './gateway.ts';
 import { carriesKey, keyHashOf } from './request-input.ts';
+
+/** A restart or a failover of a store takes about so long. */
+const OUTAGE_RETRY_SECONDS = 5;
 
 /** Whatever goes wrong in a route leaves as an error of the list. */
 export function registerErrorReplies(
@@ -14,7 +18,7 @@ export function registerErrorReplies(
 
   app.setErrorHandler(async (error: FastifyError | SoukError | Error, request, reply) => {
     const known = error instanceof SoukError ? error : await keyFirst(fromFramework(error, request), request);
-    if (known.kind === 'INTERNAL')
+    if (known.kind === 'INTERNAL' || (known.kind === 'BUSY' && known !== error))
       log.error({ err: error, requestId: request.id, route: request.routeOptions.url }, 'request failed');
     const isWrongKey = known.kind === 'KEY_INVALID' && carriesKey(request);
     return sendError(reply, isWrongKey ? wrongKeys.refuse(request.ip, request.keyHash, known) : known, now());
@@ -22,12 +26,17 @@ export function registerErrorReplies(
 
   /** A body is read before any route looks at the key; when the key is no good either, the error is the key's. */
   async function keyFirst(refusal: SoukError, request: FastifyRequest): Promise<SoukError> {
-    if (refusal.kind === 'INTERNAL' || !request.routeOptions.url?.startsWith('/api/')) return refusal;
+    if (
+      refusal.kind === 'INTERNAL' ||
+      refusal.kind === 'BUSY' ||
+      !request.routeOptions.url?.startsWith('/api/')
+    )
+      return refusal;
     try {
       await deps.authentication.accountOf(keyHashOf(deps, request));
       return refusal;
     } catch (error) {
-      return error instanceof SoukError ? error : new SoukError('INTERNAL', { cause: error });
+      return error instanceof SoukError ? error : fromFramework(error as Error, request);
     }
   }
 
@@ -50,6 +59,10 @@ function fromFramework(error: FastifyError | Error, request: FastifyRequest): So
       message,
       metadata: { errors: [{ parameter: 'body', problem: 'is not valid JSON' }] },
     });
+  }
+  if (isStoreAway(error)) {
+    const message = 'A part of the service cannot be reached just now.';
+    return new SoukError('BUSY', { message, retryAfterSeconds: OUTAGE_RETRY_SECONDS, cause: error });
   }
   return new SoukError('INTERNAL', { cause: error });
 }
