@@ -65,9 +65,14 @@ export function presentationIdOf(operation: QueuedOperation, input: unknown): st
   return fingerprint('presentation', operation.name, shownInput(operation, input));
 }
 
-/** What identifies a call among those of its account. */
-export function chargeIdOf(operation: QueuedOperation, input: unknown): string {
-  return fingerprint('charge', operation.name, input);
+/** What identifies a call among those of its account: what it shows, and how fresh it must be. */
+export function chargeIdOf(
+  operation: QueuedOperation,
+  input: unknown,
+  presentationId = presentationIdOf(operation, input),
+): string {
+  const freshness = operation.freshness && (input as Record<string, unknown>)[operation.freshness];
+  return fingerprint('charge', presentationId, freshness ?? null);
 }
 
 /**
@@ -81,7 +86,7 @@ export async function submit(deps: SubmitDeps, order: Order): Promise<Submission
   const pool = operation.queue(input);
   const presentationId = presentationIdOf(operation, input);
   const shared = await findFresh(answers, presentationId, clock.now() - maxAgeMs(operation, input));
-  const chargeId = chargeIdOf(operation, input);
+  const chargeId = chargeIdOf(operation, input, presentationId);
   if (!shared) {
     const busy = busyError(backlog.estimateWaitMs(pool), allowanceMs(order.async));
     // However busy the pool is, a call that is under way, or was answered just now, can be joined.

@@ -13,10 +13,8 @@ export function request<Shape extends z.ZodRawShape>(
   { strict = false } = {},
 ) {
   const object = strict ? z.strictObject : z.object;
-  return z.preprocess(
-    (raw) => (isRecord(raw) ? group(raw, groups) : raw),
-    object(shape, 'must be a JSON object'),
-  );
+  const group = grouper(groups);
+  return z.preprocess((raw) => (isRecord(raw) ? group(raw) : raw), object(shape, 'must be a JSON object'));
 }
 
 /** What was sent under the names of a group. */
@@ -64,16 +62,20 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function group(
-  raw: Record<string, unknown>,
-  groups: Record<string, readonly string[]>,
-): Record<string, unknown> {
-  const result: Record<string, unknown> = { ...raw };
-  for (const names of Object.values(groups)) for (const name of names) delete result[name];
-  for (const [canonical, names] of Object.entries(groups)) {
-    result[canonical] = Object.fromEntries(
-      names.filter((name) => raw[name] !== undefined).map((name) => [name, raw[name]]),
-    );
-  }
-  return result;
+/** Gathers what was sent under the names of each group. What is built once is built here, not for every request. */
+function grouper(groups: Record<string, readonly string[]>) {
+  const entries = Object.entries(groups);
+  const gathered = new Set([...Object.keys(groups), ...Object.values(groups).flat()]);
+  // A parameter of this name would not become a property, but the prototype.
+  gathered.add('__proto__');
+  return (raw: Record<string, unknown>): Record<string, unknown> => {
+    const result: Record<string, unknown> = {};
+    for (const name of Object.keys(raw)) if (!gathered.has(name)) result[name] = raw[name];
+    for (const [canonical, names] of entries) {
+      const group: Record<string, unknown> = {};
+      for (const name of names) if (raw[name] !== undefined) group[name] = raw[name];
+      result[canonical] = group;
+    }
+    return result;
+  };
 }
