@@ -43,6 +43,8 @@ export async function spawnServer(options: SpawnOptions): Promise<ServerProcess>
     ...(options.env ? { env: options.env } : {}),
   });
   closeSync(log);
+  // A Ctrl-C in the instant before the new process has its own session ends it; that is noticed by its end, not here.
+  child.stdin?.on('error', () => {});
   child.stdin?.end(options.stdin);
   await spawned(child, command);
   return supervise(child);
