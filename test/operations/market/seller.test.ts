@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { maxAgeMs, type QueuedOperation } from '../../../src/operations/define.ts';
+import { seller } from '../../../src/operations/market/seller.ts';
+import { canonical, faultsOf } from '../../support/parameters.ts';
+
+const [A, B] = ['ASELLER00001', 'BSELLER00001'];
+const read = (sent: object) => canonical(seller, { domain: 1, ...sent });
+
+test('a storefront is of one seller only', () => {
+  expect(faultsOf(seller, { domain: 1, seller: [A, B], storefront: 1 })).toEqual({
+    seller: 'must be 1 seller id with storefront on',
+  });
+  expect(faultsOf(seller, { domain: 1, seller: [A, A], storefront: 1 })).toEqual({});
+});
+
+test('a seller costs 1 unit, a storefront 10, each in its own pool', () => {
+  const several = read({ seller: [A, B, A] });
+  expect([seller.price.quote(several), seller.queue(several)]).toEqual([2, 'market']);
+  const shop = read({ seller: A, storefront: 'true' });
+  expect([seller.price.quote(shop), seller.queue(shop)]).toEqual([10, 'storefront']);
+});
+
+test('update counts with a storefront only', () => {
+  expect(read({ seller: A, update: 0 }).update).toBeUndefined();
+  const forced = read({ seller: A, update: 0, storefront: 1 });
+  expect(maxAgeMs(seller as unknown as QueuedOperation, forced)).toBe(0);
+});
+
+test('sellers are sources of their own, a storefront another', () => {
+  const identities = (sent: object) => seller.source(read(sent)).map(({ identity }) => identity);
+  expect(identities({ seller: `${B},${A}`, csvDays: 3, page: 1 })).toEqual(identities({ seller: [A, B] }));
+  expect(identities({ seller: A, storefront: 1 })).not.toEqual(identities({ seller: A }));
+});
