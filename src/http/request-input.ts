@@ -61,7 +61,8 @@ function keyPlacesOf(request: FastifyRequest): KeyPlaces {
   };
 }
 
-function toFaults(issue: z.core.$ZodIssue): ParameterFault[] {
+/** What an issue of a contract says of each parameter it is about. */
+export function toFaults(issue: z.core.$ZodIssue): ParameterFault[] {
   const { path, message } = issue;
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({

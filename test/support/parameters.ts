@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { toFaults } from '../../src/http/request-input.ts';
 import type { Route } from '../../src/operations/define.ts';
 
 export interface TakingParameters<Input> {
@@ -15,10 +16,9 @@ export function canonical<Input>(operation: TakingParameters<Input>, sent: unkno
 export function faultsOf(operation: TakingParameters<unknown>, sent: unknown): Record<string, string> {
   const result = operation.params.safeParse(decoded(operation, sent));
   const faults: Record<string, string> = {};
-  for (const { path, message } of result.error?.issues ?? []) {
-    const parameter = path.join('.');
-    if (parameter in faults) throw new Error(`${parameter} is named twice: ${faults[parameter]}; ${message}`);
-    faults[parameter] = message;
+  for (const { parameter, problem } of (result.error?.issues ?? []).flatMap(toFaults)) {
+    if (parameter in faults) throw new Error(`${parameter} is named twice: ${faults[parameter]}; ${problem}`);
+    faults[parameter] = problem;
   }
   return faults;
 }

@@ -180,16 +180,8 @@ describe.each(Object.entries(TABLE))('%s', (_name, { operation, least, defaults,
   });
 
   test.each(rows(bad))('refuses %s = %j by name', (parameter, value) => {
-    const faults = faultsOf(operation, {
-      ...least,
-      country: undefined,
-      domain: 1,
-      ...least,
-      [parameter]: value,
-    });
-    const named = Object.keys(faults).join() + Object.values(faults).join();
-    expect(faults).not.toEqual({});
-    expect(named).toMatch(new RegExp(parameter === 'domain' || parameter === 'isRisers' ? '.' : parameter));
+    const faults = faultsOf(operation, { ...least, [parameter]: value });
+    expect(Object.keys(faults).map((name) => name.split('.', 1)[0])).toContain(parameter);
   });
 });
 

@@ -119,7 +119,7 @@ describe('parameters of a product look-up', () => {
   });
 
   test.each([undefined, null, [], 'text', 7, [1]])('a body of %j is refused as a whole', (body) => {
-    expect(Object.keys(faultsOf(product, body))).toEqual(['']);
+    expect(Object.keys(faultsOf(product, body))).toEqual(['body']);
   });
 });
 
