@@ -4,7 +4,8 @@ import type { Logger } from '../src/log.ts';
 import type { RedisKeys } from '../src/redis-keys.ts';
 import type { JobEnded } from './job-ended.ts';
 import { POOL_NAMES, POOLS, type PoolName } from './pools.ts';
-import type { Queues } from './queues.ts';
+import { countMoreUrgent, type Queues } from './queues.ts';
+import { BACKGROUND_PRIORITY } from './turns.ts';
 
 /** How long a worker counts as alive after its last sign of life. */
 export const WORKER_LIFETIME_MS = 15_000;
@@ -16,14 +17,24 @@ const SMOOTHING = 0.1;
 
 /** An estimate, kept fresh in every gateway, of how long a job submitted now would wait. */
 export interface Backlog {
-  /** Milliseconds a new job of the pool would wait for a worker; Infinity while none is alive. */
-  estimateWaitMs(pool: PoolName): number;
+  /**
+   * Milliseconds a new job of the pool would wait for a worker; Infinity while none is alive.
+   * @param priority as in turns.ts: a job with 0 passes all that are not as urgent.
+   */
+  estimateWaitMs(pool: PoolName, priority: number): number;
+  /** The same for a job that has so many before it. */
+  estimateWaitBehindMs(pool: PoolName, ahead: number): number;
+  /** How long a job of the pool runs, on average; 0 while none has ended. */
+  meanDurationMs(pool: PoolName): number;
   sample(): Promise<void>;
   close(): Promise<void>;
 }
 
 interface PoolState {
-  waiting: number;
+  /** Jobs of priority 0. */
+  first: number;
+  /** Jobs of lower priorities, those of batches left out. */
+  later: number;
   capacity: number;
   meanDurationMs: number;
 }
@@ -38,7 +49,10 @@ export async function openBacklog(deps: {
 }): Promise<Backlog> {
   const { redis, keys, queues, clock, log } = deps;
   const pools = Object.fromEntries(
-    POOL_NAMES.map((pool) => [pool, { waiting: 0, capacity: 0, meanDurationMs: 0 } satisfies PoolState]),
+    POOL_NAMES.map((pool) => [
+      pool,
+      { first: 0, later: 0, capacity: 0, meanDurationMs: 0 } satisfies PoolState,
+    ]),
   ) as Record<PoolName, PoolState>;
 
   deps.onEnded(({ pool, durationMs }) => {
@@ -49,11 +63,13 @@ export async function openBacklog(deps: {
   async function sample(): Promise<void> {
     await Promise.all(
       POOL_NAMES.map(async (pool) => {
-        const [waiting, alive] = await Promise.all([
+        const [first, later, alive] = await Promise.all([
           queues[pool].getWaitingCount(),
+          countMoreUrgent(redis, queues[pool], BACKGROUND_PRIORITY),
           redis.zcount(keys.workers(pool), clock.now() - WORKER_LIFETIME_MS, '+inf'),
         ]);
-        pools[pool].waiting = waiting;
+        pools[pool].first = first;
+        pools[pool].later = later;
         pools[pool].capacity = alive * POOLS[pool].concurrency;
       }),
     );
@@ -63,12 +79,19 @@ export async function openBacklog(deps: {
   const stop = every(clock, SAMPLE_EVERY_MS, () =>
     sample().catch((error) => log.warn({ err: error }, 'sampling the queues failed')),
   );
+
+  function waitBehindMs(pool: PoolName, ahead: number): number {
+    const { capacity, meanDurationMs } = pools[pool];
+    return capacity === 0 ? Number.POSITIVE_INFINITY : (ahead * meanDurationMs) / capacity;
+  }
+
   return {
-    estimateWaitMs(pool) {
-      const { waiting, capacity, meanDurationMs } = pools[pool];
-      if (capacity === 0) return Number.POSITIVE_INFINITY;
-      return (waiting * meanDurationMs) / capacity;
+    estimateWaitMs(pool, priority) {
+      const { first, later } = pools[pool];
+      return waitBehindMs(pool, priority === 0 ? first : first + later);
     },
+    estimateWaitBehindMs: waitBehindMs,
+    meanDurationMs: (pool) => pools[pool].meanDurationMs,
     sample,
     close: stop,
   };

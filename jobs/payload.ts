@@ -14,6 +14,8 @@ export const payloadSchema = z.object({
   unitsReserved: z.int().nonnegative(),
   /** Unix milliseconds after which nobody wants the answer any more. */
   deadlineAt: z.number(),
+  /** A call of a batch: nobody waits for it, so it leaves tokens to those somebody waits for. */
+  background: z.boolean().default(false),
 });
 
 export type Payload = z.output<typeof payloadSchema>;

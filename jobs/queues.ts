@@ -36,3 +36,33 @@ export function openQueues(redis: Redis, keys: RedisKeys, log: Logger): Queues {
 export async function closeQueues(queues: Queues): Promise<void> {
   await Promise.all(Object.values(queues).map((queue) => queue.close()));
 }
+
+const PRIORITY_STEP = 2 ** 32;
+
+/** How many jobs wait that are neither first of all (priority 0) nor as far back as `priority`. */
+export async function countMoreUrgent(redis: Redis, queue: Queue, priority: number): Promise<number> {
+  return redis.zcount(queue.toKey('prioritized'), '-inf', `(${priority * PRIORITY_STEP}`);
+}
+
+/** How many jobs of its queue come before a waiting job; null when it does not wait. */
+export async function countAhead(redis: Redis, queue: Queue, jobId: string): Promise<number | null> {
+  const [first, place, later] = await Promise.all([
+    redis.llen(queue.toKey('wait')),
+    redis.lpos(queue.toKey('wait'), jobId),
+    redis.zrank(queue.toKey('prioritized'), jobId),
+  ]);
+  // The list is taken from its end.
+  if (place !== null) return first - 1 - place;
+  return later === null ? null : first + later;
+}
+
+/** Adds the job of a call to its queue; a job that is there already stays as it is. */
+export async function addJob(
+  queues: Queues,
+  pool: PoolName,
+  payload: Payload,
+  priority: number,
+): Promise<void> {
+  const { callId: jobId, operation } = payload;
+  await queues[pool].add(operation, payload, priority === 0 ? { jobId } : { jobId, priority });
+}

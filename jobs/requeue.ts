@@ -1,7 +1,7 @@
 import { findWaitingCalls } from '../src/billing/calls.ts';
 import type { Database } from '../src/db/pool.ts';
-import type { Queues } from './queues.ts';
-import { addJob } from './submit.ts';
+import { addJob, type Queues } from './queues.ts';
+import { BACKGROUND_PRIORITY } from './turns.ts';
 
 /** A call this old whose job is not in its queue has lost it. */
 const SETTLED_IN_MS = 10_000;
@@ -14,15 +14,12 @@ const BATCH = 500;
  */
 export async function requeueLostJobs(database: Database, queues: Queues, now: number): Promise<void> {
   for (const call of await findWaitingCalls(database, now - SETTLED_IN_MS, now, BATCH)) {
-    const { callId, accountId, operation, input, unitsReserved, deadlineAt } = call;
-    await addJob(queues, call.pool, {
-      version: 1,
-      callId,
-      accountId,
-      operation,
-      input,
-      unitsReserved,
-      deadlineAt,
-    });
+    const { callId, accountId, operation, input, unitsReserved, deadlineAt, background } = call;
+    await addJob(
+      queues,
+      call.pool,
+      { version: 1, callId, accountId, operation, input, unitsReserved, deadlineAt, background },
+      background ? BACKGROUND_PRIORITY : 0,
+    );
   }
 }

@@ -2,33 +2,39 @@ import { v7 as uuid } from 'uuid';
 import {
   type Admission,
   type Admissions,
+  type Caller,
   type CallRequest,
   DEDUPLICATION_SECONDS,
   type MinuteRate,
 } from '../src/billing/admission.ts';
-import { type Call, hasJoinableCall } from '../src/billing/calls.ts';
+import { hasJoinableCall } from '../src/billing/calls.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Database } from '../src/db/pool.ts';
 import { SoukError, toRecord } from '../src/errors.ts';
-import { fingerprint } from '../src/fingerprint.ts';
-import { maxAgeMs, type QueuedOperation, shownInput } from '../src/operations/define.ts';
+import { maxAgeMs, type QueuedOperation } from '../src/operations/define.ts';
 import { type Answer, type AnswerStore, OWN_ANSWER, sharedAnswerRef } from '../src/results/answer-store.ts';
 import type { Backlog } from './backlog.ts';
+import { chargeIdOf, presentationIdOf } from './identity.ts';
 import { rideOut } from './outage.ts';
 import type { Payload } from './payload.ts';
 import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS, type PoolName, QUEUE_ALLOWANCE_MS } from './pools.ts';
-import type { Queues } from './queues.ts';
+import { addJob, type Queues } from './queues.ts';
+import { BACKGROUND_PRIORITY, type Turns } from './turns.ts';
 
 /** A valid request, ready to be admitted. */
 export interface Order {
   operation: QueuedOperation;
   /** Canonical input. */
   input: unknown;
-  keyHash: Buffer;
-  /** The caller does not wait: it is given the job, and comes back for the answer. */
-  async: boolean;
+  caller: Caller;
+  /** The most units the caller will pay; null: whatever it costs. */
+  maxUnits: number | null;
+  waiting: Waiting;
 }
+
+/** Who waits for the answer: somebody on the line, somebody who comes back for the job, or a batch, which has time until then. */
+export type Waiting = 'caller' | 'poller' | { batchUntil: number; callId: string };
 
 /** What became of an order. Units were reserved or charged unless it was joined. */
 export type Submission =
@@ -47,6 +53,8 @@ export type Submission =
       callId: string;
       pool: PoolName;
       finished: boolean;
+      /** It was a call of a batch so far. */
+      background: boolean;
       answerRef: string | null;
     };
 
@@ -55,24 +63,10 @@ export interface SubmitDeps {
   admissions: Admissions;
   settlements: Settlements;
   answers: AnswerStore;
-  backlog: Backlog;
+  backlog: Pick<Backlog, 'estimateWaitMs'>;
   queues: Queues;
+  turns: Turns;
   clock: Clock;
-}
-
-/** What identifies an answer that may be shown to any account: all of the input that shows in it. */
-export function presentationIdOf(operation: QueuedOperation, input: unknown): string {
-  return fingerprint('presentation', operation.name, shownInput(operation, input));
-}
-
-/** What identifies a call among those of its account: what it shows, and how fresh it must be. */
-export function chargeIdOf(
-  operation: QueuedOperation,
-  input: unknown,
-  presentationId = presentationIdOf(operation, input),
-): string {
-  const freshness = operation.freshness && (input as Record<string, unknown>)[operation.freshness];
-  return fingerprint('charge', presentationId, freshness ?? null);
 }
 
 /**
@@ -81,54 +75,46 @@ export function chargeIdOf(
  * @throws SoukError KEY_*, QUOTA_* or BUSY; then nothing is charged.
  */
 export async function submit(deps: SubmitDeps, order: Order): Promise<Submission> {
-  const { answers, backlog, clock, database } = deps;
-  const { operation, input, keyHash } = order;
+  const { answers, clock } = deps;
+  const { operation, input, caller, waiting } = order;
   const pool = operation.queue(input);
   const presentationId = presentationIdOf(operation, input);
   const shared = await findFresh(answers, presentationId, clock.now() - maxAgeMs(operation, input));
   const chargeId = chargeIdOf(operation, input, presentationId);
-  if (!shared) {
-    const busy = busyError(backlog.estimateWaitMs(pool), allowanceMs(order.async));
-    // However busy the pool is, a call that is under way, or was answered just now, can be joined.
-    const acceptedAfter = clock.now() - DEDUPLICATION_SECONDS * 1000;
-    if (busy && !(await hasJoinableCall(database, keyHash, chargeId, acceptedAfter))) throw busy;
-  }
+  const unitsReserved = shared?.meta.units ?? operation.price.quote(input);
+  refuseWhenTooDear(unitsReserved, order.maxUnits);
+  if (!shared) await refuseWhenBusy(deps, order, pool, chargeId);
 
-  const callId = uuid();
-  const now = clock.now();
+  const background = typeof waiting === 'object';
+  const callId = background ? waiting.callId : uuid();
   // A caller who polls may come for the answer after it was lost. Only a call that could be a job keeps its input, from
   // which the answer is made again; so its units are reserved, and it is settled once the answer is in its place.
-  const answerRef = shared && !order.async ? sharedAnswerRef(presentationId, shared.meta.version) : null;
-  const deadlineAt = now + POOLS[pool].timeoutMs + allowanceMs(order.async);
+  const answerRef =
+    shared && waiting !== 'poller' ? sharedAnswerRef(presentationId, shared.meta.version) : null;
+  const deadlineAt = deadlineOf(waiting, pool, clock.now());
   const admission = await admit(deps, {
-    keyHash,
+    caller,
     callId,
     operation: operation.name,
     chargeId,
-    units: shared?.meta.units ?? operation.price.quote(input),
+    units: unitsReserved,
     pool,
     deadlineAt,
     input,
     answer: answerRef,
+    background,
   });
   const { accountId } = admission;
 
   if (admission.kind === 'joined') {
-    if (order.async) await keepJoined(answers, admission);
-    return {
-      kind: 'joined',
-      accountId,
-      callId: admission.callId,
-      pool,
-      finished: admission.finished,
-      answerRef: admission.answer,
-    };
+    if (waiting === 'poller') await keepJoined(answers, admission);
+    const { callId, finished, background, answer } = admission;
+    return { kind: 'joined', accountId, callId, pool, finished, background, answerRef: answer };
   }
   if (shared) {
     const cached = { kind: 'cached', accountId, callId, answer: shared, rate: admission.rate } as const;
-    if (!order.async || (await settleAtOnce(deps, accountId, callId, shared))) return cached;
+    if (answerRef !== null || (await settleAtOnce(deps, accountId, callId, shared))) return cached;
   }
-  const unitsReserved = shared?.meta.units ?? operation.price.quote(input);
   const payload: Payload = {
     version: 1,
     callId,
@@ -137,6 +123,7 @@ export async function submit(deps: SubmitDeps, order: Order): Promise<Submission
     input,
     unitsReserved,
     deadlineAt,
+    background,
   };
   return {
     kind: 'started',
@@ -144,37 +131,38 @@ export async function submit(deps: SubmitDeps, order: Order): Promise<Submission
     callId,
     pool,
     rate: admission.rate,
-    enqueue: () => enqueue(deps, pool, payload, order.async),
+    enqueue: () => enqueue(deps, order, pool, payload),
   };
 }
 
-/** Makes the answer of a call that is settled already once more; nothing is charged for it. */
-export async function enqueueAgain(
-  { queues, clock }: SubmitDeps,
-  operation: QueuedOperation,
-  { callId, accountId, input }: { callId: string; accountId: number; input: unknown },
-): Promise<void> {
-  const pool = operation.queue(input);
-  const deadlineAt = clock.now() + POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS;
-  const unitsReserved = operation.price.quote(input);
-  await addJob(queues, pool, {
-    version: 1,
-    callId,
-    accountId,
-    operation: operation.name,
-    input,
-    unitsReserved,
-    deadlineAt,
+/** @throws SoukError QUOTA_MAX_UNITS. */
+export function refuseWhenTooDear(needed: number, maxUnits: number | null): void {
+  if (maxUnits === null || needed <= maxUnits) return;
+  throw new SoukError('QUOTA_MAX_UNITS', {
+    message: `The call costs ${needed} units, more than the ${maxUnits} that maxUnits allows.`,
+    metadata: { needed, maxUnits },
   });
 }
 
-/**
- * Whether a lost answer is made again for its owner. The answer to a caller who waited was delivered; it is owed again
- * only for as long as the same call would join it. A caller who polls is owed it for as long as results are kept.
- */
-export function canBeMadeAgain({ acceptedAt, deadlineAt, pool }: Call, now: number): boolean {
-  const polled = deadlineAt - acceptedAt > POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS;
-  return polled || now - acceptedAt < DEDUPLICATION_SECONDS * 1000;
+/** @throws SoukError BUSY. A call of a batch is never too much: whoever feeds it sees to that. */
+export async function refuseWhenBusy(
+  { backlog, clock, database, turns }: SubmitDeps,
+  { caller, waiting }: Order,
+  pool: PoolName,
+  chargeId: string,
+): Promise<void> {
+  if (typeof waiting === 'object' || !('keyHash' in caller)) return;
+  const allowedMs = waiting === 'poller' ? ASYNC_QUEUE_ALLOWANCE_MS : QUEUE_ALLOWANCE_MS;
+  const busy = busyError(backlog.estimateWaitMs(pool, turns.peek(pool, nameOf(caller))), allowedMs);
+  // However busy the pool is, a call that is under way, or was answered just now, can be joined.
+  const acceptedAfter = clock.now() - DEDUPLICATION_SECONDS * 1000;
+  if (busy && !(await hasJoinableCall(database, caller.keyHash, chargeId, acceptedAfter))) throw busy;
+}
+
+function deadlineOf(waiting: Waiting, pool: PoolName, now: number): number {
+  if (typeof waiting === 'object') return waiting.batchUntil;
+  const allowanceMs = waiting === 'poller' ? ASYNC_QUEUE_ALLOWANCE_MS : QUEUE_ALLOWANCE_MS;
+  return now + POOLS[pool].timeoutMs + allowanceMs;
 }
 
 /** Keeps the answer of a joined call for a caller who polls; one that is shared does not live as long, so it is copied. */
@@ -186,11 +174,6 @@ async function keepJoined(
   if (ref === null || ref === OWN_ANSWER) return;
   const answer = await answers.load(callId, ref);
   if (answer) await answers.putOwn(callId, answer);
-}
-
-/** Adds the job of a call to its queue; a job that is there already stays as it is. */
-export async function addJob(queues: Queues, pool: PoolName, payload: Payload): Promise<void> {
-  await queues[pool].add(payload.operation, payload, { jobId: payload.callId });
 }
 
 /**
@@ -224,21 +207,25 @@ async function settleAtOnce(
 }
 
 async function enqueue(
-  { queues, settlements, answers, clock }: SubmitDeps,
+  { queues, settlements, answers, clock, turns }: SubmitDeps,
+  { caller, waiting }: Order,
   pool: PoolName,
   payload: Payload,
-  async: boolean,
 ): Promise<void> {
+  const { accountId, callId, deadlineAt } = payload;
   try {
-    if (async) await answers.keep(payload.callId);
-    await addJob(queues, pool, payload);
+    if (waiting === 'poller') await answers.keep(callId);
+    const priority = payload.background
+      ? BACKGROUND_PRIORITY
+      : turns.take({ pool, caller: nameOf(caller), callId, deadlineAt });
+    await addJob(queues, pool, payload, priority);
   } catch (cause) {
+    turns.end(callId);
     const error = new SoukError('BUSY', {
       message: 'The job queue cannot be reached.',
       retryAfterSeconds: 5,
       cause,
     });
-    const { accountId, callId } = payload;
     const failed = { units: 0, answer: null, error: toRecord(error), startedAt: null, attempts: 0 };
     await rideOut(clock, () => settlements.end({ accountId, callId, ...failed }));
     throw error;
@@ -265,6 +252,6 @@ function busyError(waitMs: number, allowedMs: number): SoukError | null {
   return new SoukError('BUSY', { message: 'Too much work is waiting already.', retryAfterSeconds });
 }
 
-function allowanceMs(async: boolean): number {
-  return async ? ASYNC_QUEUE_ALLOWANCE_MS : QUEUE_ALLOWANCE_MS;
+function nameOf(caller: Caller): string {
+  return 'keyHash' in caller ? caller.keyHash.toString('latin1') : String(caller.accountId);
 }

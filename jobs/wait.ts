@@ -23,6 +23,8 @@ export interface CompletionMap {
   wait(call: Awaited, timeoutMs: number, ours: boolean): Promise<JobEnded | null>;
   /** Called for every job that ends anywhere. */
   onEnded(listener: (news: JobEnded) => void): void;
+  /** Whether waiting has ended for good. */
+  readonly closed: boolean;
   /** Ends all waiting with null. */
   close(): Promise<void>;
 }
@@ -105,6 +107,9 @@ export async function openCompletionMap(deps: {
       });
     },
     onEnded: (listener) => listeners.push(listener),
+    get closed() {
+      return closed;
+    },
     async close() {
       closed = true;
       await stopChecking();

@@ -34,6 +34,18 @@ export const ERRORS = {
     units: 'none',
     text: 'This account has no such job, or its result is no longer kept.',
   },
+  BATCH_NOT_FOUND: {
+    status: 404,
+    code: 'BATCH_NOT_FOUND',
+    units: 'none',
+    text: 'This account has no such batch, or it is no longer kept.',
+  },
+  SCHEDULE_NOT_FOUND: {
+    status: 404,
+    code: 'SCHEDULE_NOT_FOUND',
+    units: 'none',
+    text: 'This account has no such schedule.',
+  },
   PRODUCT_NOT_FOUND: {
     status: 404,
     code: 'PRODUCT_NOT_FOUND',
@@ -45,6 +57,30 @@ export const ERRORS = {
     code: 'METHOD_NOT_ALLOWED',
     units: 'none',
     text: 'This address does not take this method.',
+  },
+  JOB_SHARED: {
+    status: 409,
+    code: 'JOB_SHARED',
+    units: 'none',
+    text: 'Other requests of this account wait for the same job, so it goes on.',
+  },
+  CANCELLED: {
+    status: 409,
+    code: 'CANCELLED',
+    units: 'refunded',
+    text: 'The job was cancelled by its account.',
+  },
+  IDEMPOTENCY_CONFLICT: {
+    status: 409,
+    code: 'IDEMPOTENCY_CONFLICT',
+    units: 'none',
+    text: 'This idempotency key was used for another request.',
+  },
+  BATCH_STATE: {
+    status: 409,
+    code: 'BATCH_STATE',
+    units: 'none',
+    text: 'The batch is not in a state that allows this.',
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,
@@ -100,6 +136,12 @@ export const ERRORS = {
     units: 'none',
     text: 'The call costs more units than are left.',
   },
+  QUOTA_MAX_UNITS: {
+    status: 429,
+    code: 'QUOTA_MAX_UNITS',
+    units: 'none',
+    text: 'The call costs more units than its maxUnits allows.',
+  },
   INTERNAL: { status: 500, code: '5000', units: 'refunded', text: 'An internal error occurred.' },
   UPSTREAM_ERROR: {
     status: 502,
@@ -112,6 +154,12 @@ export const ERRORS = {
     code: 'BUSY',
     units: 'refunded',
     text: 'The service cannot answer this call in time right now.',
+  },
+  DEADLINE_PASSED: {
+    status: 504,
+    code: 'DEADLINE_PASSED',
+    units: 'refunded',
+    text: 'The deadline of the batch passed before this item was done.',
   },
   UPSTREAM_TIMEOUT: {
     status: 504,

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { openBacklog } from '../jobs/backlog.ts';
 import { closeQueues, openQueues } from '../jobs/queues.ts';
+import { createTurns } from '../jobs/turns.ts';
 import { openCompletionMap } from '../jobs/wait.ts';
 import { createAuthentication } from './accounts/authentication.ts';
 import { createWrongKeys } from './accounts/wrong-keys.ts';
@@ -46,11 +47,15 @@ export async function openGateway(
   await Promise.all(Object.values(queues).map((queue) => queue.waitUntilReady()));
   const completions = await openCompletionMap({ subscriber, keys, database, clock, log });
   const { onEnded } = completions;
+  const turns = createTurns(clock.now);
+  onEnded(({ callId }) => turns.end(callId));
   const backlog = await openBacklog({ redis, keys, queues, clock, log, onEnded });
   const app = buildApp({
     database,
     redis,
+    keys,
     queues,
+    turns,
     completions,
     backlog,
     clock,

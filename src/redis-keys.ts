@@ -17,10 +17,18 @@ export interface RedisKeys {
   source(identity: string): string;
   /** Held by the process that is fetching a source; a forced fetch is another flight. */
   flight(identity: string, forced: boolean): string;
+  /** Present while somebody follows that fetch. */
+  followed(identity: string, forced: boolean): string;
   /** Channel on which the end of a flight is told. */
   flightsChannel: string;
   /** Channel on which the end of a job is told. */
   jobsChannel: string;
+  /** Channel on which workers are told what to do with a job they run. */
+  controlChannel: string;
+  /** Present while others than its first caller wait for a job. */
+  joined(callId: string): string;
+  /** A request body on its way to the worker that reads it. */
+  upload(uploadId: string): string;
   /** The upstream token bucket of one provider. */
   tokens(provider: string): string;
   /** Workers alive in a pool. */
@@ -38,8 +46,13 @@ export function redisKeys(namespace: string): RedisKeys {
     keepAnswer: (callId) => `${namespace}:answer:{${callId}}:keep`,
     source: (identity) => `${namespace}:source:{${identity}}`,
     flight: (identity, forced) => `${namespace}:source:{${identity}}:${forced ? 'forced' : 'flight'}`,
+    followed: (identity, forced) =>
+      `${namespace}:source:{${identity}}:${forced ? 'forced' : 'flight'}:followed`,
     flightsChannel: `${namespace}:flights`,
     jobsChannel: `${namespace}:jobs`,
+    controlChannel: `${namespace}:control`,
+    joined: (callId) => `${namespace}:joined:{${callId}}`,
+    upload: (uploadId) => `${namespace}:upload:{${uploadId}}`,
     tokens: (provider) => `${namespace}:tokens:{${provider}}`,
     workers: (pool) => `${namespace}:workers:{${pool}}`,
     queuePrefix: (pool) => `{${namespace}-${pool}}`,

@@ -1,13 +1,13 @@
-import { setMaxListeners } from 'node:events';
 import type { Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
+import type { Control } from '../jobs/control.ts';
+import { presentationIdOf } from '../jobs/identity.ts';
 import { encodeJobEnded, type JobEnded } from '../jobs/job-ended.ts';
 import { type Payload, payloadSchema } from '../jobs/payload.ts';
 import { POOLS, type PoolName } from '../jobs/pools.ts';
-import { presentationIdOf } from '../jobs/submit.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
 import type { Clock } from '../src/clock.ts';
 import { SoukError, toRecord } from '../src/errors.ts';
-import { stringifyJson } from '../src/json.ts';
 import type { Logger } from '../src/log.ts';
 import { CACHE_LIFETIME_MS, maxAgeMs, type QueuedOperation, type Source } from '../src/operations/define.ts';
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
@@ -15,14 +15,20 @@ import type { RedisKeys } from '../src/redis-keys.ts';
 import { newVersion } from '../src/results/answer.ts';
 import { type Answer, type AnswerStore, OWN_ANSWER } from '../src/results/answer-store.ts';
 import { pack } from '../src/results/compression.ts';
+import { TokensAwaited } from '../src/upstream/token-bucket.ts';
+import { present } from './content.ts';
+import { type Deadline, deadlineSignal } from './deadline.ts';
 import type { Handler, Upstreams } from './handlers/handler.ts';
 import { HANDLERS } from './handlers/index.ts';
+import { createRun, type Run } from './run.ts';
+import type { SingleFlight } from './single-flight.ts';
 import type { Obtained, Sources } from './sources.ts';
 
 export interface ExecutorDeps {
   redis: Redis;
   keys: RedisKeys;
   sources: Sources;
+  flights: Pick<SingleFlight, 'anyFollowed'>;
   answers: AnswerStore;
   settlements: Settlements;
   upstream: Upstreams;
@@ -39,39 +45,54 @@ export interface Attempt {
   number: number;
   /** Aborts when this process gives the job up. */
   signal: AbortSignal;
+  /** Takes note of how much is done, in percent. */
+  onProgress(percent: number): void;
 }
 
-/**
- * Runs a job from start to settlement. It owns the hard parts, so that a handler only fetches: the deadline and its
- * AbortSignal, the caches and the single flight, presenting and storing, settling once, telling who waits.
- * @returns how the call ended. Throws when the call could not be ended, or this process gives up; then the queue tries
- *   again.
- */
-export function createExecutor(deps: ExecutorDeps): (attempt: Attempt) => Promise<JobEnded> {
-  const { redis, keys, settlements, answers, clock, log } = deps;
+export interface Executor {
+  /**
+   * Runs a job from start to settlement.
+   * @returns how the call ended. Throws when the call could not be ended, or this process gives up; then the queue tries
+   *   again.
+   */
+  execute(attempt: Attempt): Promise<JobEnded>;
+  /** Does to a job what somebody wants done to it, if it runs here, now or soon. */
+  control(control: Control): void;
+}
 
-  return async ({ pool, data, number, signal }) => {
+/** A job that was cancelled on its way from the queue to here is not begun. */
+const CANCELLED_JOBS_KNOWN = 10_000;
+
+/**
+ * Owns the hard parts of running jobs, so that a handler only fetches: the deadline and its AbortSignal, cancelling, the
+ * caches and the single flight, presenting and storing, settling once, telling who waits.
+ */
+export function createExecutor(deps: ExecutorDeps): Executor {
+  const { redis, keys, settlements, answers, flights, clock, log } = deps;
+  const runs = new Map<string, Run>();
+  const cancelled = new LRUCache<string, true>({ max: CANCELLED_JOBS_KNOWN });
+
+  async function execute({ pool, data, number, signal, onProgress }: Attempt): Promise<JobEnded> {
     const payload = payloadSchema.parse(data);
+    const { accountId, callId } = payload;
     const startedAt = clock.now();
-    const deadline = deadlineSignal(
-      clock,
-      Math.min(startedAt + POOLS[pool].timeoutMs, payload.deadlineAt),
-      signal,
-    );
-    const jobLog = log.child({ callId: payload.callId, operation: payload.operation });
+    const jobLog = log.child({ callId, operation: payload.operation });
+    const run = createRun(clock, signal, payload.background);
+    runs.set(callId, run);
     let result: { units: number } | SoukError;
     try {
-      result = await produceAnswer(deps, payload, deadline, jobLog);
+      if (cancelled.has(callId)) throw new SoukError('CANCELLED');
+      result = await produceInTurn(deps, { pool, payload, run, onProgress, log: jobLog });
     } catch (error) {
       // This process gives the job up; another attempt may well succeed.
       if (signal.aborted) throw error;
       result = publicError(error, jobLog);
     } finally {
-      deadline.end();
+      runs.delete(callId);
+      run.end();
     }
 
     const failure = result instanceof SoukError ? toRecord(result) : null;
-    const { accountId, callId } = payload;
     const ended = await settlements.end({
       accountId,
       callId,
@@ -98,15 +119,60 @@ export function createExecutor(deps: ExecutorDeps): (attempt: Attempt) => Promis
       jobLog.warn({ err: error }, 'telling the end of a job failed');
     });
     return news;
+  }
+
+  return {
+    execute,
+    control({ action, callId }) {
+      if (action === 'hurry') {
+        runs.get(callId)?.hurry();
+        return;
+      }
+      cancelled.set(callId, true);
+      runs
+        .get(callId)
+        ?.cancel(flights)
+        .catch((error: unknown) => log.warn({ err: error, callId }, 'cancelling a job failed'));
+    },
   };
+}
+
+/** A job that this process runs. */
+interface Work {
+  pool: PoolName;
+  payload: Payload;
+  run: Run;
+  onProgress(percent: number): void;
+  log: Logger;
+}
+
+/** Lets a job in the background begin again whenever it had to wait for tokens; meanwhile it holds nothing others want. */
+async function produceInTurn(deps: ExecutorDeps, work: Work): Promise<{ units: number }> {
+  const { clock } = deps;
+  const { pool, payload, run } = work;
+  for (;;) {
+    const endsAt = Math.min(clock.now() + POOLS[pool].timeoutMs, payload.deadlineAt);
+    const deadline = deadlineSignal(clock, endsAt, run.signal);
+    let waitMs: number;
+    try {
+      return await produceAnswer(deps, work, deadline);
+    } catch (error) {
+      if (!(error instanceof TokensAwaited)) throw error;
+      waitMs = error.waitMs;
+    } finally {
+      deadline.end();
+    }
+    if (clock.now() + waitMs > payload.deadlineAt)
+      throw new SoukError('BUSY', { message: 'The data provider allows no more calls before the deadline.' });
+    await run.pause(waitMs);
+  }
 }
 
 /** Fetches, presents and stores. */
 async function produceAnswer(
   deps: ExecutorDeps,
-  payload: Payload,
+  { payload, run, onProgress, log }: Work,
   { signal, deadlineAt }: Deadline,
-  log: Logger,
 ): Promise<{ units: number }> {
   const { clock, sources, answers, upstream } = deps;
   if (signal.aborted)
@@ -122,15 +188,33 @@ async function produceAnswer(
     async obtain<Raw>(
       wanted: readonly Source[],
       fetch: (missing: readonly Source[]) => Promise<ReadonlyMap<string, Raw>>,
+      atOnce = Math.max(1, wanted.length),
     ) {
-      const got = await sources.obtain({ sources: wanted, maxAgeMs: maxAge, signal, fetch });
+      let fetched = 0;
+      const got = await sources.obtain({
+        sources: wanted,
+        maxAgeMs: maxAge,
+        signal,
+        leading: run.leading,
+        atOnce,
+        async fetch(missing) {
+          const values = await fetch(missing);
+          fetched += missing.length;
+          // What is done in one go has nothing to tell on the way.
+          if (fetched < wanted.length && missing.length < wanted.length)
+            onProgress(Math.floor((100 * fetched) / wanted.length));
+          return values;
+        },
+      });
       complete &&= got.size === wanted.length;
       obtained.push(...got.values());
       return new Map([...got].map(([key, { value }]) => [key, value as Raw]));
     },
     signal,
     deadlineAt,
-    background: false,
+    get background() {
+      return run.background;
+    },
     upstream,
     log,
   });
@@ -171,41 +255,6 @@ async function produceAnswer(
   return { units };
 }
 
-interface Content {
-  contentType: string;
-  compressible: boolean;
-  units: number;
-  /** The bytes, which say whether the data came from the cache. */
-  body(fromCache: boolean): Buffer;
-}
-
-function present(
-  operation: QueuedOperation,
-  input: unknown,
-  found: ReadonlyMap<string, unknown>,
-  now: number,
-): Content {
-  const { respond, price } = operation;
-  const units = price.quote(input);
-  if (respond.type === 'png') {
-    const [picture] = found.values();
-    return { contentType: 'image/png', compressible: false, units, body: () => picture as Buffer };
-  }
-  const presented = respond.present(found, input, { now });
-  // Serialised once; the two variants of a body differ in one word near its beginning.
-  const rest = stringifyJson({ ...presented.data });
-  const metadata = presented.metadata ? `,"metadata":${stringifyJson(presented.metadata)}` : '';
-  return {
-    contentType: 'application/json; charset=utf-8',
-    compressible: true,
-    units: price.settle ? price.settle(input, presented) : units,
-    body: (fromCache) =>
-      Buffer.from(
-        `{"code":"0000","msg":"success","data":{"fromCache":${fromCache}${rest === '{}' ? '}' : `,${rest.slice(1)}`}${metadata}}`,
-      ),
-  };
-}
-
 function operationOf({ operation }: Payload): QueuedOperation {
   const found = queuedOperation(operation);
   if (!found) throw new SoukError('INTERNAL', { cause: new Error(`no operation ${operation}`) });
@@ -219,36 +268,4 @@ function publicError(error: unknown, log: Logger): SoukError {
   }
   log.error({ err: error }, 'job failed');
   return new SoukError('INTERNAL', { cause: error });
-}
-
-interface Deadline {
-  signal: AbortSignal;
-  deadlineAt: number;
-  /** Stops the clock, and whatever of the call is still under way. */
-  end(): void;
-}
-
-/** A signal that aborts at a time of our clock, or with another signal. */
-function deadlineSignal(clock: Clock, deadlineAt: number, other: AbortSignal): Deadline {
-  const controller = new AbortController();
-  // Each source of a large batch listens for itself.
-  setMaxListeners(0, controller.signal);
-  const abort = (reason: unknown) =>
-    controller.abort(reason instanceof Error ? reason : new Error(String(reason)));
-  const onOther = () => abort(other.reason);
-  const remainingMs = deadlineAt - clock.now();
-  const expired = () => abort(new SoukError('UPSTREAM_TIMEOUT'));
-  const cancel = remainingMs > 0 ? clock.after(remainingMs, expired) : () => {};
-  if (remainingMs <= 0) expired();
-  other.addEventListener('abort', onOther, { once: true });
-  return {
-    signal: controller.signal,
-    deadlineAt,
-    end() {
-      cancel();
-      other.removeEventListener('abort', onOther);
-      // A call that failed may have left other requests under way, which nothing else would ever end.
-      abort(new Error('the call has ended'));
-    },
-  };
 }

@@ -7,7 +7,7 @@ import { POOLS, type PoolName } from '../jobs/pools.ts';
 import { type Clock, every, sleep } from '../src/clock.ts';
 import type { Logger } from '../src/log.ts';
 import type { RedisKeys } from '../src/redis-keys.ts';
-import type { createExecutor } from './executor.ts';
+import type { Executor } from './executor.ts';
 
 /** The jobs of one pool, as far as this process does them. */
 export interface PoolWorker {
@@ -31,7 +31,7 @@ export async function openPoolWorker(deps: {
   /** For the queue's commands; the worker duplicates it for its blocking reads. */
   pulling: Redis;
   keys: RedisKeys;
-  execute: ReturnType<typeof createExecutor>;
+  execute: Executor['execute'];
   clock: Clock;
   log: Logger;
 }): Promise<PoolWorker> {
@@ -45,6 +45,10 @@ export async function openPoolWorker(deps: {
       data: job.data,
       number: job.attemptsMade + 1,
       signal: signal ?? new AbortController().signal,
+      onProgress: (percent) => {
+        // Nothing depends on it.
+        job.updateProgress(percent).catch(() => {});
+      },
     });
     return { callId, state, unitsCharged };
   };

@@ -29,6 +29,8 @@ export interface SingleFlight {
   ): Promise<void>;
   /** Starts listening for the end of the present leader. Follow before taking, so that no end falls between. */
   follow(flight: Flight, signal: AbortSignal): Following;
+  /** Whether anybody has followed one of these flights since it took off. */
+  anyFollowed(flights: readonly Flight[]): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -47,10 +49,14 @@ const RENEW_EVERY_MS = 5_000;
 /** An end whose news were lost is noticed by looking again after this time. */
 const LOOK_AGAIN_MS = 2_000;
 
+/** How long it is remembered that a flight is followed; followers look again before. */
+const FOLLOWED_MS = 2 * LOOK_AGAIN_MS;
+
 const TAKE = `
   local head = redis.call('GETRANGE', KEYS[1], 0, 7)
   if #head == 8 and struct.unpack('>d', head) > tonumber(ARGV[3]) then return redis.call('GET', KEYS[1]) end
   if redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2], 'NX') then return 1 end
+  redis.call('SET', KEYS[3], 1, 'PX', ${FOLLOWED_MS})
   return 0`;
 
 const FINISH = `
@@ -76,7 +82,8 @@ export async function openSingleFlight(deps: {
   const leading = new Set<string>();
   const followers = new Map<string, Set<(error: ErrorRecord | null) => void>>();
 
-  subscriber.on('message', (_channel, message) => {
+  subscriber.on('message', (channel, message) => {
+    if (channel !== keys.flightsChannel) return;
     const { flight, error } = JSON.parse(message) as { flight: string; error: ErrorRecord | null };
     for (const tell of [...(followers.get(flight) ?? [])]) tell(error);
   });
@@ -90,7 +97,15 @@ export async function openSingleFlight(deps: {
   return {
     async take({ identity, forced }, newerThan) {
       const flight = keys.flight(identity, forced);
-      const taken = await scripts.take(keys.source(identity), flight, leaderId, LEASE_MS, newerThan);
+      const followed = keys.followed(identity, forced);
+      const taken = await scripts.take(
+        keys.source(identity),
+        flight,
+        followed,
+        leaderId,
+        LEASE_MS,
+        newerThan,
+      );
       if (Buffer.isBuffer(taken)) return decodeSource(taken);
       if (taken === 0) return 'follows';
       leading.add(flight);
@@ -148,6 +163,13 @@ export async function openSingleFlight(deps: {
       return { ended: () => ended, stop };
     },
 
+    async anyFollowed(flights) {
+      const found = await Promise.all(
+        flights.map(({ identity, forced }) => redis.exists(keys.followed(identity, forced))),
+      );
+      return found.some((count) => count > 0);
+    },
+
     close: stopRenewing,
   };
 }
@@ -155,7 +177,7 @@ export async function openSingleFlight(deps: {
 type Script = (...args: (string | number | Buffer)[]) => Promise<unknown>;
 
 function registerScripts(redis: Redis): { take: Script; finish: Script; renew: Script } {
-  redis.defineCommand('soukTakeFlight', { numberOfKeys: 2, lua: TAKE });
+  redis.defineCommand('soukTakeFlight', { numberOfKeys: 3, lua: TAKE });
   redis.defineCommand('soukFinishFlight', { numberOfKeys: 2, lua: FINISH });
   redis.defineCommand('soukRenewFlight', { numberOfKeys: 1, lua: RENEW });
   const commands = redis as unknown as Record<

@@ -1,7 +1,9 @@
+import pLimit from 'p-limit';
 import type { Clock } from '../src/clock.ts';
 import { SoukError } from '../src/errors.ts';
 import { CACHE_LIFETIME_MS, type Source } from '../src/operations/define.ts';
 import type { StoredSource } from '../src/results/stored-source.ts';
+import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import type { Flight, SingleFlight } from './single-flight.ts';
 
 /** What was obtained for one source. */
@@ -19,7 +21,11 @@ export interface ObtainRequest {
   maxAgeMs: number;
   /** Asks upstream for several sources at once; those it has nothing for are absent from the result, by key. */
   fetch(missing: readonly Source[]): Promise<ReadonlyMap<string, unknown>>;
+  /** How many sources one `fetch` may be asked for. What one has brought is kept, also when another fails. */
+  atOnce: number;
   signal: AbortSignal;
+  /** The flights that this call leads at the moment; kept up to date here. */
+  leading: Set<Flight>;
 }
 
 export interface Sources {
@@ -29,6 +35,9 @@ export interface Sources {
 
 /** How long we remember that upstream has nothing; a product may appear any minute. */
 const NOTHING_LIFETIME_MS = 60_000;
+
+/** Fetches of one call under way at a time. */
+const FETCHES_AT_ONCE = 4;
 
 export function createSources(flights: SingleFlight, clock: Clock): Sources {
   return {
@@ -46,6 +55,7 @@ class Obtaining {
   readonly #clock: Clock;
   readonly #startedAt: number;
   readonly #obtained = new Map<string, Obtained>();
+  readonly #flightsByIdentity = new Map<string, Flight>();
 
   constructor(request: ObtainRequest, flights: SingleFlight, clock: Clock) {
     this.#request = request;
@@ -71,6 +81,7 @@ class Obtaining {
 
   async #take(source: Source, newerThan: number): Promise<'taken' | 'leads' | 'follows'> {
     const taken = await this.#flights.take(this.#flightOf(source), newerThan);
+    if (taken === 'leads') this.#request.leading.add(this.#flightOf(source));
     if (typeof taken === 'string') return taken;
     this.#keep(source, taken, taken.fetchedAt < this.#startedAt);
     return 'taken';
@@ -80,14 +91,47 @@ class Obtaining {
     if (value !== null) this.#obtained.set(key, { value, fetchedAt, fromCache });
   }
 
+  /** A failure ends the call at once. One part that has to wait for tokens does not: what the others bring is paid for. */
   async #fetch(sources: readonly Source[]): Promise<void> {
+    const { atOnce } = this.#request;
+    const limit = pLimit(FETCHES_AT_ONCE);
+    let awaited: TokensAwaited | null = null;
+    const parts = Array.from({ length: Math.ceil(sources.length / atOnce) }, (_, i) =>
+      sources.slice(i * atOnce, (i + 1) * atOnce),
+    );
+    await Promise.all(
+      parts.map((part) =>
+        limit(async () => {
+          if (awaited) return this.#finish(part, {});
+          try {
+            await this.#fetchTogether(part);
+          } catch (error) {
+            if (!(error instanceof TokensAwaited)) throw error;
+            awaited = error;
+          }
+        }),
+      ),
+    );
+    if (awaited) throw awaited;
+  }
+
+  async #finish(sources: readonly Source[], outcome: { error?: SoukError }): Promise<void> {
+    await Promise.all(
+      sources.map(async (source) => {
+        await this.#flights.finish(this.#flightOf(source), outcome);
+        this.#request.leading.delete(this.#flightOf(source));
+      }),
+    );
+  }
+
+  async #fetchTogether(sources: readonly Source[]): Promise<void> {
     let fetched: ReadonlyMap<string, unknown>;
     try {
       fetched = await this.#request.fetch(sources);
     } catch (error) {
       // What upstream said holds for the followers too. Our own deadline does not: one of them takes over.
       const shared = error instanceof SoukError && error.kind === 'UPSTREAM_ERROR' ? { error } : {};
-      await Promise.all(sources.map((source) => this.#flights.finish(this.#flightOf(source), shared)));
+      await this.#finish(sources, shared);
       throw error;
     }
     const fetchedAt = this.#clock.now();
@@ -97,6 +141,7 @@ class Obtaining {
         this.#keep(source, stored, false);
         const lifetimeMs = stored.value === null ? NOTHING_LIFETIME_MS : CACHE_LIFETIME_MS;
         await this.#flights.finish(this.#flightOf(source), { fetched: stored, lifetimeMs });
+        this.#request.leading.delete(this.#flightOf(source));
       }),
     );
   }
@@ -118,6 +163,10 @@ class Obtaining {
   }
 
   #flightOf({ identity }: Source): Flight {
-    return { identity, forced: this.#request.maxAgeMs === 0 };
+    const known = this.#flightsByIdentity.get(identity);
+    if (known) return known;
+    const flight = { identity, forced: this.#request.maxAgeMs === 0 };
+    this.#flightsByIdentity.set(identity, flight);
+    return flight;
   }
 }

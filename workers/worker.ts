@@ -1,3 +1,4 @@
+import { onControl } from '../jobs/control.ts';
 import type { PoolName } from '../jobs/pools.ts';
 import { closeQueues, openQueues } from '../jobs/queues.ts';
 import { reconcile, startReconciling } from '../jobs/reconcile.ts';
@@ -51,16 +52,19 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
   const tokens = createTokenBucket(redis, keys.tokens('keepa'), clock);
   const { keepaBaseUrl: baseUrl, keepaKey: key } = settings;
   const keepa = createKeepaTransport({ baseUrl, key, http, tokens, clock, log });
-  const execute = createExecutor({
+  const executor = createExecutor({
     redis,
     keys,
     sources: createSources(flights, clock),
+    flights,
     answers: createAnswerStore(redis, keys),
     settlements,
     upstream: { keepa },
     clock,
     log,
   });
+  await onControl(subscriber, keys, executor.control);
+  const { execute } = executor;
   const pools = await Promise.all(
     settings.pools.map((pool) => openPoolWorker({ pool, redis, pulling, keys, execute, clock, log })),
   );

@@ -62,7 +62,7 @@ async function admitOne(
   accounts: number,
 ): Promise<boolean> {
   const { kind } = await admissions.admit({
-    keyHash,
+    caller: { keyHash },
     callId: uuid(),
     operation: 'market.product',
     chargeId: fingerprint('bench', accounts, i),
@@ -71,6 +71,7 @@ async function admitOne(
     deadlineAt: Date.now() + 90_000,
     input: null,
     answer: 'bench:answer',
+    background: false,
   });
   return kind === 'cached';
 }

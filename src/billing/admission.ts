@@ -8,9 +8,12 @@ import type { OffPeakWindow, Source, Wallet } from './wallets.ts';
 /** Identical calls of an account within this time are one call, charged once. */
 export const DEDUPLICATION_SECONDS = 300;
 
+/** Who asks: whoever shows a key, or an account's own batch. */
+export type Caller = { keyHash: Buffer } | { accountId: number };
+
 /** A call that asks to be let in. */
 export interface CallRequest {
-  keyHash: Buffer;
+  caller: Caller;
   /** UUID, proposed by the caller; a joined call answers with the id of the call it joined. */
   callId: string;
   operation: string;
@@ -23,6 +26,8 @@ export interface CallRequest {
   input: unknown;
   /** Where the answer is, if it is at hand: the call is then settled in the same step. */
   answer: string | null;
+  /** Nobody waits for it: a call of a batch. */
+  background: boolean;
 }
 
 /** The minute bucket after this call; null where calls a minute are not limited. */
@@ -34,7 +39,15 @@ export type Admission =
   /** The answer was at hand; the units are charged. */
   | { kind: 'cached'; accountId: number; callId: string; rate: MinuteRate }
   /** The account asked the same less than five minutes ago, or still waits for it; nothing is charged. */
-  | { kind: 'joined'; accountId: number; callId: string; finished: boolean; answer: string | null };
+  | {
+      kind: 'joined';
+      accountId: number;
+      callId: string;
+      finished: boolean;
+      /** It is a call of a batch, for which nobody has waited so far. */
+      background: boolean;
+      answer: string | null;
+    };
 
 /** Whether a call would be let in, and what it would draw on first. */
 export type Prediction =
@@ -48,6 +61,7 @@ interface AdmissionRow {
   call_id: string;
   joined_state: 'reserved' | 'settled';
   joined_answer: string | null;
+  joined_background: boolean | null;
   wallet: Wallet | null;
   source: Source;
   reason: ErrorKind;
@@ -60,8 +74,8 @@ interface AdmissionRow {
 export interface Admissions {
   /** @throws SoukError KEY_INVALID, KEY_FORBIDDEN or one of QUOTA_*; then nothing was charged. */
   admit(request: CallRequest): Promise<Admission>;
-  /** What `admit` would say to a call of one unit, changing nothing. */
-  predict(keyHash: Buffer): Promise<Prediction>;
+  /** What `admit` would say to a new call of so many units, changing nothing. */
+  predict(caller: Caller, units: number): Promise<Prediction>;
 }
 
 export function createAdmissions(database: Database, now: () => number, offPeak: OffPeakWindow): Admissions {
@@ -69,12 +83,12 @@ export function createAdmissions(database: Database, now: () => number, offPeak:
     const { unique, positions } = collapse(batch);
     const { rows } = await database.query<AdmissionRow>({
       name: 'admit',
-      text: 'select * from souk_admit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)',
+      text: 'select * from souk_admit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)',
       values: [
         new Date(now()),
         DEDUPLICATION_SECONDS,
         ...[offPeak.start, offPeak.end, offPeak.timezone],
-        unique.map((call) => call.keyHash),
+        unique.map(({ caller }) => ('keyHash' in caller ? caller.keyHash : null)),
         unique.map((call) => call.callId),
         unique.map((call) => call.operation),
         unique.map((call) => Buffer.from(call.chargeId, 'hex')),
@@ -84,6 +98,8 @@ export function createAdmissions(database: Database, now: () => number, offPeak:
         unique.map((call) => (call.answer === null ? JSON.stringify(call.input) : null)),
         unique.map((call) => call.answer),
         unique.map((call) => call.dry ?? false),
+        unique.map(({ caller }) => ('accountId' in caller ? caller.accountId : null)),
+        unique.map((call) => call.background),
       ],
     });
     const byPosition: AdmissionRow[] = [];
@@ -91,7 +107,7 @@ export function createAdmissions(database: Database, now: () => number, offPeak:
     return batch.map((call, i) => {
       const row = byPosition[positions[i] as number] as AdmissionRow;
       const isRepetition = unique[positions[i] as number] !== call;
-      return isRepetition ? asRepetition(row, unique[positions[i] as number]?.answer ?? null) : row;
+      return isRepetition ? asRepetition(row, unique[positions[i] as number] as CallRequest) : row;
     });
   });
 
@@ -113,40 +129,42 @@ export function createAdmissions(database: Database, now: () => number, offPeak:
             accountId,
             callId: row.call_id,
             finished: row.joined_state === 'settled',
+            background: row.joined_background ?? false,
             answer: row.joined_answer,
           };
         default:
           throw refusal(row, request.units, now());
       }
     },
-    async predict(keyHash) {
+    async predict(caller, units) {
       const row = await batcher.submit({
-        keyHash,
+        caller,
         callId: '00000000-0000-0000-0000-000000000000',
         operation: '',
         chargeId: '',
-        units: 1,
+        units,
         pool: 'market',
         deadlineAt: 0,
         input: null,
         answer: null,
+        background: false,
         dry: true,
       });
       if (row.outcome === 'admitted')
         return { admitted: true, wallet: row.wallet as Wallet, source: row.source };
-      const error = refusal(row, 1, now());
+      const error = refusal(row, units, now());
       if (error.kind === 'KEY_INVALID' || error.kind === 'KEY_FORBIDDEN') throw error;
       return { admitted: false, error };
     },
   };
 }
 
-/** Of calls that are the same, with the same key, only the first needs to ask; the others take its answer. */
+/** Of calls that are the same, by the same caller, only the first needs to ask; the others take its answer. */
 function collapse(batch: readonly (CallRequest & { dry?: boolean })[]) {
   const unique: (CallRequest & { dry?: boolean })[] = [];
   const seen = new Map<string, number>();
   const positions = batch.map((call) => {
-    const identity = call.dry ? null : `${call.keyHash.toString('latin1')}${call.chargeId}`;
+    const identity = call.dry ? null : `${nameOf(call.caller)}${call.chargeId}`;
     const known = identity === null ? undefined : seen.get(identity);
     if (known !== undefined) return known;
     if (identity !== null) seen.set(identity, unique.length);
@@ -155,14 +173,19 @@ function collapse(batch: readonly (CallRequest & { dry?: boolean })[]) {
   return { unique, positions };
 }
 
+function nameOf(caller: Caller): string {
+  return 'keyHash' in caller ? caller.keyHash.toString('latin1') : `${caller.accountId}/`;
+}
+
 /** What the call after an admitted one gets when both are the same: it joins. Other outcomes hold for both. */
-function asRepetition(first: AdmissionRow, answer: string | null): AdmissionRow {
+function asRepetition(first: AdmissionRow, { answer, background }: CallRequest): AdmissionRow {
   if (first.outcome !== 'admitted') return first;
   return {
     ...first,
     outcome: 'joined',
     joined_state: answer === null ? 'reserved' : 'settled',
     joined_answer: answer,
+    joined_background: background,
   };
 }
 

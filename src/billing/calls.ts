@@ -21,6 +21,8 @@ export interface Call {
   error: ErrorRecord | null;
   /** Canonical input of a call that became a job. */
   input: unknown;
+  /** A call of a batch. */
+  background: boolean;
 }
 
 export async function findCall(database: Database, accountId: number, callId: string): Promise<Call | null> {
@@ -30,6 +32,32 @@ export async function findCall(database: Database, accountId: number, callId: st
     values: [accountId, callId],
   });
   return rows[0] ? toCall(rows[0]) : null;
+}
+
+/** An account's calls, the newest first; those of batches left out. */
+export async function listCalls(
+  database: Database,
+  accountId: number,
+  filter: {
+    states: readonly Call['state'][];
+    operation: string | null;
+    acceptedAfter: number;
+    /** The id of the last call of the page before. */
+    before: string | null;
+    limit: number;
+  },
+): Promise<Call[]> {
+  const { states, operation, acceptedAfter, before, limit } = filter;
+  const { rows } = await database.query<CallRow>({
+    name: 'list-calls',
+    // Ids are of version 7: their order is that of time.
+    text: `select * from calls
+      where account_id = $1 and ($2::uuid is null or id < $2) and not background and accepted_at > $3
+        and state = any($4::call_state[]) and ($5::text is null or operation = $5)
+      order by id desc limit $6`,
+    values: [accountId, before, new Date(acceptedAfter), states, operation, limit],
+  });
+  return rows.map(toCall);
 }
 
 /** Whether the account of this key waits for the same call, or was answered it since it asked at `acceptedAfter`. */
@@ -106,6 +134,7 @@ interface CallRow {
   answer: string | null;
   error: ErrorRecord | null;
   input: unknown;
+  background: boolean;
 }
 
 function toCall(row: CallRow): Call {
@@ -125,5 +154,6 @@ function toCall(row: CallRow): Call {
     answer: row.answer,
     error: row.error,
     input: row.input,
+    background: row.background,
   };
 }

@@ -61,7 +61,7 @@ export interface PackSnapshot {
   inWindow?: boolean;
 }
 
-const TRACKS: Record<Source, 'legacy' | 'pack'> = { subscription: 'legacy', pack: 'pack' };
+export const TRACKS: Record<Source, 'legacy' | 'pack'> = { subscription: 'legacy', pack: 'pack' };
 
 /** The account's quota at an instant, and what its next call of one unit would get. */
 export async function quotaSnapshot(
@@ -71,7 +71,7 @@ export async function quotaSnapshot(
 ): Promise<QuotaSnapshot> {
   const { database, admissions, offPeak } = deps;
   // The prediction is the admission itself, asked without consequences.
-  const prediction = await admissions.predict(caller.keyHash);
+  const prediction = await admissions.predict({ keyHash: caller.keyHash }, 1);
   const at = new Date(now);
   const window = [offPeak.start, offPeak.end, offPeak.timezone];
   const [subscriptions, packRows, endings] = await Promise.all([

@@ -1,17 +1,27 @@
-import type { Queues } from '../../jobs/queues.ts';
+import type { Redis } from 'ioredis';
+import type { Backlog } from '../../jobs/backlog.ts';
+import { countAhead, type Queues } from '../../jobs/queues.ts';
 import type { Call } from '../billing/calls.ts';
 import { ERRORS } from '../errors.ts';
 
 /** How soon a caller should look again for a job that is not done, in seconds. */
 export const PENDING_RETRY_SECONDS = 1;
 
-export type JobState = 'queued' | 'running' | 'done' | 'failed';
+export const JOB_STATES = ['queued', 'running', 'done', 'failed', 'cancelled'] as const;
+
+export type JobState = (typeof JOB_STATES)[number];
 
 /** A job as its account sees it. Times are ISO 8601. */
 export interface JobView {
   jobId: string;
   operation: string;
   state: JobState;
+  /** Percent of what has to be fetched; a job that fetches in one go has 0 until it is done. */
+  progress: number;
+  /** How many jobs of its queue go before it; null once it runs. */
+  position: number | null;
+  /** Milliseconds until it will probably be done; null where nothing is known, 0 when it has ended. */
+  etaMs: number | null;
   unitsReserved: number;
   unitsCharged: number;
   createdAt: string;
@@ -24,17 +34,27 @@ export interface JobView {
 }
 
 export function jobLinks(callId: string) {
-  return { self: `/api/jobs/${callId}`, result: `/api/jobs/${callId}/result` };
+  const self = `/api/jobs/${callId}`;
+  return { self, result: `${self}/result`, events: `${self}/events` };
+}
+
+export interface JobViewDeps {
+  redis: Redis;
+  queues: Queues;
+  backlog: Pick<Backlog, 'estimateWaitBehindMs' | 'meanDurationMs'>;
 }
 
 /** What is known of a call as a job; for one that has not ended, its queue is asked. */
-export async function jobView(call: Call, queues: Queues): Promise<JobView> {
-  const { startedAt, attempts, state } =
-    call.state === 'reserved' ? await progressOf(call, queues) : ended(call);
+export async function jobView(deps: JobViewDeps, call: Call): Promise<JobView> {
+  const { state, progress, position, etaMs, startedAt, attempts } =
+    call.state === 'reserved' ? await onItsWay(deps, call) : ended(call);
   return {
     jobId: call.callId,
     operation: call.operation,
     state,
+    progress,
+    position,
+    etaMs,
     unitsReserved: call.unitsReserved,
     unitsCharged: call.unitsCharged,
     createdAt: iso(call.acceptedAt),
@@ -49,22 +69,44 @@ export async function jobView(call: Call, queues: Queues): Promise<JobView> {
 
 interface Progress {
   state: JobState;
+  progress: number;
+  position: number | null;
+  etaMs: number | null;
   startedAt: number | null;
   attempts: number;
 }
 
-async function progressOf({ pool, callId }: Call, queues: Queues): Promise<Progress> {
-  const job = await queues[pool].getJob(callId);
+async function onItsWay({ redis, queues, backlog }: JobViewDeps, { pool, callId }: Call): Promise<Progress> {
+  const [job, position] = await Promise.all([
+    queues[pool].getJob(callId),
+    countAhead(redis, queues[pool], callId),
+  ]);
+  const startedAt = job?.processedOn ?? null;
+  const attempts = job?.attemptsStarted ?? 0;
+  const meanMs = backlog.meanDurationMs(pool);
+  if (position !== null) {
+    const etaMs = meanMs > 0 ? backlog.estimateWaitBehindMs(pool, position) + meanMs : null;
+    return {
+      ...{ state: 'queued', progress: 0, position, startedAt, attempts },
+      etaMs: etaMs !== null && Number.isFinite(etaMs) ? Math.ceil(etaMs) : null,
+    };
+  }
+  // A job that neither waits nor runs is between the two, or was lost and will be put back.
   const isRunning = job !== undefined && (await job.isActive());
   return {
     state: isRunning ? 'running' : 'queued',
-    startedAt: job?.processedOn ?? null,
-    attempts: job?.attemptsStarted ?? 0,
+    progress: isRunning && typeof job.progress === 'number' ? job.progress : 0,
+    position: null,
+    etaMs: isRunning && meanMs > 0 ? Math.ceil(meanMs) : null,
+    startedAt,
+    attempts,
   };
 }
 
-function ended({ state, startedAt, attempts }: Call): Progress {
-  return { state: state === 'settled' ? 'done' : 'failed', startedAt, attempts };
+function ended({ state, error, startedAt, attempts }: Call): Progress {
+  const finished = { progress: 100, position: null, etaMs: 0, startedAt, attempts };
+  if (state === 'settled') return { ...finished, state: 'done' };
+  return { ...finished, state: error?.kind === 'CANCELLED' ? 'cancelled' : 'failed' };
 }
 
 function iso(unixMs: number): string {

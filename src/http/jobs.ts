@@ -1,20 +1,30 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { canBeMadeAgain, enqueueAgain } from '../../jobs/submit.ts';
-import { type Call, findCall } from '../billing/calls.ts';
+import { z } from 'zod';
+import { cancelJob } from '../../jobs/cancel.ts';
+import { canBeMadeAgain, enqueueAgain } from '../../jobs/lost-answer.ts';
+import { type Call, findCall, listCalls } from '../billing/calls.ts';
 import { fromRecord, SoukError } from '../errors.ts';
-import { queuedOperation } from '../operations/index.ts';
+import { QUEUED, queuedOperation } from '../operations/index.ts';
+import { integer, oneOf } from '../operations/params/scalars.ts';
 import { OWN_ANSWER, POLL_LIFETIME_MS } from '../results/answer-store.ts';
 import { sendEnvelope } from './envelope.ts';
 import type { Gateway } from './gateway.ts';
-import { jobView, PENDING_RETRY_SECONDS } from './job-view.ts';
+import { followJob } from './job-events.ts';
+import { JOB_STATES, type JobState, type JobView, jobView, PENDING_RETRY_SECONDS } from './job-view.ts';
 import { pollWaitMs } from './preferences.ts';
-import { keyHashOf } from './request-input.ts';
+import { keyHashOf, orKeyError, parseAs } from './request-input.ts';
 import { sendAnswer } from './send-answer.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Polling: the state of a job, and its result. Free; a job of another account does not exist. */
+/** The jobs of an account: their state, results and end. Free; a job of another account does not exist. */
 export function registerJobs(app: FastifyInstance, gateway: Gateway): void {
+  app.get('/api/jobs', async (request, reply) => {
+    const accountId = await accountOf(gateway, request, () => void parseAs(listSchema, request.query));
+    const data = await listJobs(gateway, accountId, parseAs(listSchema, request.query));
+    return sendEnvelope(reply, 200, data, { now: gateway.clock.now() });
+  });
+
   app.get('/api/jobs/:id', async (request, reply) => {
     const call = await awaitedCall(gateway, request);
     return sendJob(gateway, reply, call, 200);
@@ -36,22 +46,49 @@ export function registerJobs(app: FastifyInstance, gateway: Gateway): void {
     }
     return makeAgain(gateway, reply, call);
   });
+
+  app.get('/api/jobs/:id/events', async (request, reply) => {
+    const { accountId, callId } = await ownCall(gateway, request);
+    return followJob(gateway, request, reply, { accountId, callId });
+  });
+
+  app.delete('/api/jobs/:id', async (request, reply) => {
+    const call = await ownCall(gateway, request);
+    // One that has ended stays as it ended, and the answer tells how.
+    if (call.state === 'reserved') await cancelJob(gateway, call);
+    return sendJob(gateway, reply, await ownCall(gateway, request), 200);
+  });
 }
 
-/** The call a request names, once it has ended or the request's patience has. @throws SoukError JOB_NOT_FOUND. */
-async function awaitedCall(gateway: Gateway, request: FastifyRequest): Promise<Call> {
-  const { database, authentication, completions, clock } = gateway;
+/** The account of a request whose parameters are fine. @throws the key's error before theirs. */
+async function accountOf(gateway: Gateway, request: FastifyRequest, check: () => void): Promise<number> {
+  const keyHash = keyHashOf(gateway, request);
+  await orKeyError(gateway, keyHash, check);
+  return gateway.authentication.accountOf(keyHash);
+}
+
+/** The call a request names. @throws SoukError JOB_NOT_FOUND. */
+async function ownCall(gateway: Gateway, request: FastifyRequest): Promise<Call> {
+  const { database, authentication, clock } = gateway;
   const accountId = await authentication.accountOf(keyHashOf(gateway, request));
   const { id: callId } = request.params as { id: string };
-  const waitMs = pollWaitMs((request.query as Record<string, unknown>).wait);
-  const find = async () => (UUID.test(callId) ? findCall(database, accountId, callId) : null);
-  let call = await find();
-  if (call?.state === 'reserved' && waitMs > 0) {
-    await completions.wait({ accountId, callId: call.callId }, waitMs, false);
-    call = await find();
-  }
+  const call = UUID.test(callId) ? await findCall(database, accountId, callId) : null;
   if (!call || clock.now() - call.acceptedAt > POLL_LIFETIME_MS) throw new SoukError('JOB_NOT_FOUND');
   return call;
+}
+
+/** The same, once the call has ended or the request's patience has. */
+async function awaitedCall(gateway: Gateway, request: FastifyRequest): Promise<Call> {
+  const { wait } = request.query as Record<string, unknown>;
+  let waitMs = 0;
+  await accountOf(gateway, request, () => {
+    waitMs = pollWaitMs(wait);
+  });
+  const call = await ownCall(gateway, request);
+  if (call.state !== 'reserved' || waitMs === 0) return call;
+  const { accountId, callId } = call;
+  await gateway.completions.wait({ accountId, callId }, waitMs, false);
+  return ownCall(gateway, request);
 }
 
 async function sendJob(
@@ -61,7 +98,7 @@ async function sendJob(
   pendingStatus: 200 | 202,
 ): Promise<FastifyReply> {
   if (call.state === 'reserved') reply.header('retry-after', PENDING_RETRY_SECONDS);
-  const data = await jobView(call, gateway.queues);
+  const data = await jobView(gateway, call);
   const facts = { unitsConsumed: 0, jobId: call.callId };
   return sendEnvelope(reply, pendingStatus, data, { facts, now: gateway.clock.now() });
 }
@@ -74,4 +111,40 @@ async function makeAgain(gateway: Gateway, reply: FastifyReply, call: Call): Pro
   await gateway.answers.keep(call.callId);
   await enqueueAgain(gateway, operation, call);
   return sendJob(gateway, reply, call, 202);
+}
+
+const listSchema = z.object({
+  state: oneOf(JOB_STATES).optional(),
+  operation: oneOf(QUEUED.map(({ name }) => name) as [string, ...string[]]).optional(),
+  limit: integer({ min: 1, max: 100 }).default(50),
+  cursor: z.string().regex(UUID, 'must be the nextCursor of the page before').optional(),
+});
+
+/** What a state as callers know it is in the books. */
+const CALL_STATES: Record<JobState, Call['state']> = {
+  queued: 'reserved',
+  running: 'reserved',
+  done: 'settled',
+  failed: 'released',
+  cancelled: 'released',
+};
+
+/** A page of jobs, the newest first. Where one state is asked for, pages may be shorter than `limit`; the last has no cursor. */
+async function listJobs(
+  gateway: Gateway,
+  accountId: number,
+  { state, operation, limit, cursor }: z.output<typeof listSchema>,
+): Promise<{ jobs: JobView[]; nextCursor: string | null }> {
+  const calls = await listCalls(gateway.database, accountId, {
+    states: state ? [CALL_STATES[state]] : ['reserved', 'settled', 'released'],
+    operation: operation ?? null,
+    acceptedAfter: gateway.clock.now() - POLL_LIFETIME_MS,
+    before: cursor ?? null,
+    limit,
+  });
+  const jobs = await Promise.all(calls.map((call) => jobView(gateway, call)));
+  return {
+    jobs: jobs.filter((job) => state === undefined || job.state === state),
+    nextCursor: calls.length === limit ? (calls.at(-1)?.callId ?? null) : null,
+  };
 }

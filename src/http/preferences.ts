@@ -1,6 +1,6 @@
 import { SYNC_PATIENCE_MS } from '../../jobs/pools.ts';
 import { invalidParameters } from '../errors.ts';
-import { boolean, integer } from '../operations/params/scalars.ts';
+import { integer } from '../operations/params/scalars.ts';
 
 /** How long a caller wants to wait for an answer. */
 export interface Preference {
@@ -13,17 +13,15 @@ export interface Preference {
 }
 
 // Built once: making a schema costs more than most requests do.
-const asyncSchema = boolean();
 const waitSchema = integer({ min: 0 });
 
-/** Reads `Prefer: respond-async` and `Prefer: wait=N` (RFC 7240, seconds), and `?async=1`. @throws SoukError VALIDATION_FAILED. */
+/** Reads `Prefer: respond-async` and `Prefer: wait=N` (RFC 7240, seconds). @param asked whether `async=1` was asked for. */
 export function preferenceOf(
   prefer: string | string[] | undefined,
-  asyncParameter: unknown,
+  asked: boolean,
   timeoutMs: number,
 ): Preference {
   const patienceMs = timeoutMs + SYNC_PATIENCE_MS;
-  const asked = asyncParameter !== undefined && readAsync(asyncParameter);
   if (prefer === undefined) return { async: asked, waitMs: patienceMs, applied: null };
 
   const preferences = [prefer]
@@ -46,12 +44,6 @@ export function preferenceOf(
     waitMs: Math.min(waitSeconds.data * 1000, patienceMs),
     applied: `wait=${waitSeconds.data}`,
   };
-}
-
-function readAsync(parameter: unknown): boolean {
-  const asked = asyncSchema.safeParse(parameter);
-  if (asked.success) return asked.data;
-  throw invalidParameters([{ parameter: 'async', problem: 'must be 0, 1, true or false' }]);
 }
 
 /** The longest long poll, in seconds. */

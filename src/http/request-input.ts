@@ -33,9 +33,18 @@ export function parseInput<Input>(
 ): Input {
   const { query, body } = request as { query: Record<string, unknown>; body: unknown };
   const raw = route.decode ? route.decode({ query, body }) : route.method === 'GET' ? query : body;
-  const result = operation.params.safeParse(raw);
+  return parseAs(operation.params, raw, operation.invalidKind);
+}
+
+/** A value a caller sent, as a schema wants it. @throws SoukError naming every bad parameter. */
+export function parseAs<Value>(
+  schema: z.ZodType<Value>,
+  raw: unknown,
+  invalidKind?: 'SELECTION_INVALID',
+): Value {
+  const result = schema.safeParse(raw);
   if (result.success) return result.data;
-  throw invalidParameters(result.error.issues.flatMap(toFaults), operation.invalidKind);
+  throw invalidParameters(result.error.issues.flatMap(toFaults), invalidKind);
 }
 
 /** Reads a request; when it is bad and its key is no good either, the error is the key's. */

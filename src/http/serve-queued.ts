@@ -1,13 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { hurry, noteJoined } from '../../jobs/joined.ts';
+import { enqueueAgain } from '../../jobs/lost-answer.ts';
 import { POOLS } from '../../jobs/pools.ts';
-import { enqueueAgain, type Submission, submit } from '../../jobs/submit.ts';
+import { quoteOrder } from '../../jobs/quote.ts';
+import { type Order, type Submission, submit } from '../../jobs/submit.ts';
 import { fromRecord } from '../errors.ts';
 import type { QueuedOperation, Route } from '../operations/define.ts';
 import { OWN_ANSWER } from '../results/answer-store.ts';
+import { callOptionsOf } from './call-options.ts';
 import { type CallFacts, sendEnvelope } from './envelope.ts';
 import type { Gateway } from './gateway.ts';
 import { jobLinks, PENDING_RETRY_SECONDS } from './job-view.ts';
-import { type Preference, preferenceOf } from './preferences.ts';
+import type { Preference } from './preferences.ts';
+import { quoteView } from './quote-view.ts';
 import { keyHashOf, orKeyError, parseInput } from './request-input.ts';
 import { sendAnswer } from './send-answer.ts';
 
@@ -15,15 +20,19 @@ import { sendAnswer } from './send-answer.ts';
 export function serveQueued(gateway: Gateway, operation: QueuedOperation, route: Route) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const keyHash = keyHashOf(gateway, request);
-    const { input, preference } = await orKeyError(gateway, keyHash, () => {
+    const { input, preference, dryRun, maxUnits } = await orKeyError(gateway, keyHash, () => {
       const input: unknown = parseInput(operation, route, request);
-      const { async } = request.query as Record<string, unknown>;
-      const { timeoutMs } = POOLS[operation.queue(input)];
-      return { input, preference: preferenceOf(request.headers.prefer, async, timeoutMs) };
+      return { input, ...callOptionsOf(request, POOLS[operation.queue(input)].timeoutMs) };
     });
+    const waiting = preference.async ? 'poller' : 'caller';
+    const order: Order = { operation, input, caller: { keyHash }, maxUnits, waiting };
+    if (dryRun) {
+      const quote = await quoteOrder(gateway, order);
+      return sendEnvelope(reply, 200, quoteView(operation, quote), { now: gateway.clock.now() });
+    }
     if (preference.applied) reply.header('preference-applied', preference.applied);
 
-    const submission = await submit(gateway, { operation, input, keyHash, async: preference.async });
+    const submission = await submit(gateway, order);
     switch (submission.kind) {
       case 'cached':
         return replyCached(gateway, reply, operation, submission, preference);
@@ -79,6 +88,8 @@ async function replyJoined(
 ) {
   const { callId, accountId, finished, answerRef } = joined;
   const pending: CallFacts = { unitsConsumed: 0, jobId: callId, deduplicated: true };
+  if (!finished) await noteJoined(gateway.redis, gateway.keys, joined);
+  if (joined.background) await hurry(gateway, joined);
   if (async) return replyWithJob(gateway, reply, operation, callId, pending);
   if (finished) {
     const answer = await gateway.answers.load(callId, answerRef ?? OWN_ANSWER);

@@ -27,13 +27,25 @@ export interface TokenLease {
 export interface TokenBucket {
   /**
    * Waits until the call may be sent.
-   * @param background true leaves a reserve for calls that somebody waits for.
-   * @throws SoukError BUSY when that will not be before `deadlineAt`; the signal's reason when it aborts.
+   * @param background true leaves a reserve for calls that somebody waits for, and does not wait here: what the caller
+   *   holds must be free for them meanwhile.
+   * @throws SoukError BUSY when that will not be before `deadlineAt`; TokensAwaited for a call in the background that
+   *   has to wait; the signal's reason when it aborts.
    */
   take(
     cost: number,
     options: { signal: AbortSignal; deadlineAt: number; background: boolean },
   ): Promise<TokenLease>;
+}
+
+/** A call in the background has to wait for tokens. */
+export class TokensAwaited extends Error {
+  readonly waitMs: number;
+
+  constructor(waitMs: number) {
+    super(`no tokens for ${waitMs} ms`);
+    this.waitMs = waitMs;
+  }
 }
 
 /** Of the bucket's capacity, what only interactive calls may use. */
@@ -121,6 +133,7 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
       for (;;) {
         const waitMs = await scripts.soukTakeTokens(...keys, clock.now(), id, cost, background ? 1 : 0);
         if (waitMs === 0) break;
+        if (background) throw new TokensAwaited(waitMs);
         if (clock.now() + waitMs > deadlineAt) {
           throw new SoukError('BUSY', {
             message: 'The data provider allows no more calls before this one would have to be answered.',

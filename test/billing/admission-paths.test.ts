@@ -107,6 +107,8 @@ async function admit(
     calls.map(({ charge, answered }) => (answered ? null : JSON.stringify({ charge }))),
     calls.map(({ answered, charge }) => (answered ? `shared:${charge}` : null)),
     calls.map(({ dry }) => dry),
+    calls.map(() => null),
+    calls.map(() => false),
   ];
   const places = parameters.map((_, i) => `$${i + 1}`).join(', ');
   const { rows } =

@@ -37,7 +37,7 @@ describe('a method that a path does not take gets 405, with those it takes in Al
     ['PUT', '/api/retail/imageurl', 'GET'],
     ['DELETE', '/api/quota', 'GET'],
     ['POST', '/api/token', 'GET'],
-    ['PUT', '/api/jobs/some-job', 'GET'],
+    ['PUT', '/api/jobs/some-job', 'GET, DELETE'],
   ])('%s %s', async (method, path, allowed) => {
     const reply = await client.get(path, { method });
     expect(reply.headers.allow).toBe(allowed);

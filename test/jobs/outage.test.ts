@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rideOut } from '../../jobs/outage.ts';
 import { type Order, type SubmitDeps, submit } from '../../jobs/submit.ts';
+import { createTurns } from '../../jobs/turns.ts';
 import type { Admissions } from '../../src/billing/admission.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { type BilledAccount, type Billing, openBilling } from '../support/billing.ts';
@@ -25,6 +26,7 @@ function depsWith(admit: Admissions['admit']): SubmitDeps {
     answers: { findShared: async () => null } as unknown as SubmitDeps['answers'],
     backlog: { estimateWaitMs: () => 0 } as unknown as SubmitDeps['backlog'],
     queues: {} as SubmitDeps['queues'],
+    turns: createTurns(clock.now),
   };
 }
 
@@ -32,7 +34,7 @@ function orderOf({ keyHash }: BilledAccount): Order {
   const operation = queuedOperation('market.product');
   if (!operation) throw new Error('there is no such operation');
   const input = operation.params.parse({ domain: '1', asins: 'B0AWAY0001,B0AWAY0002' });
-  return { operation, input, keyHash, async: false };
+  return { operation, input, caller: { keyHash }, maxUnits: null, waiting: 'caller' };
 }
 
 async function callsOf({ accountId }: BilledAccount): Promise<{ id: string; units_reserved: number }[]> {

@@ -91,7 +91,7 @@ export async function openBilling(options: { start?: number } = {}): Promise<Bil
     pack: ({ accountId }, pack) => givePack(accountId, pack),
 
     request: ({ keyHash }, units, details = {}) => ({
-      keyHash,
+      caller: { keyHash },
       callId: uuid(),
       operation: 'market.product',
       chargeId: randomBytes(16).toString('hex'),
@@ -100,6 +100,7 @@ export async function openBilling(options: { start?: number } = {}): Promise<Bil
       deadlineAt: clock.now() + 60_000,
       input: { units },
       answer: null,
+      background: false,
       ...details,
     }),
     admit: (account, units, details) => admissions.admit(billing.request(account, units, details)),

@@ -55,6 +55,8 @@ function obtain(
     sources: names.map((name): Source => ({ key: name, identity: `test/${name}` })),
     maxAgeMs,
     signal,
+    atOnce: Math.max(1, names.length),
+    leading: new Set(),
     async fetch(missing) {
       const asked = missing.map(({ key }) => key);
       const value = await says(asked);

@@ -12,19 +12,20 @@ export interface HandlerContext {
   /** What the contract names for this input. */
   sources: readonly Source[];
   /**
-   * Gets sources from the cache or from upstream, by key: `fetch` is called with those that are missing, and for each
-   * of them once in all processes. What upstream has nothing for is absent.
+   * Gets sources from the cache or from upstream, by key: `fetch` is called with those that are missing, at most
+   * `atOnce` of them each time, and for each of them once in all processes. What upstream has nothing for is absent.
    */
   obtain<Raw>(
     sources: readonly Source[],
     fetch: (missing: readonly Source[]) => Promise<ReadonlyMap<string, Raw>>,
+    atOnce?: number,
   ): Promise<ReadonlyMap<string, Raw>>;
   /** Aborts at the deadline; to be handed to everything that waits. */
   signal: AbortSignal;
   /** Unix milliseconds. */
   deadlineAt: number;
-  /** Nobody waits for the answer. */
-  background: boolean;
+  /** Nobody waits for the answer; that may change while it is under way, so it is read here and never copied. */
+  readonly background: boolean;
   upstream: Upstreams;
   log: Logger;
 }
@@ -42,8 +43,10 @@ export function fetching<Operation>(
     missing: readonly Source[],
     context: HandlerContext,
   ) => Promise<ReadonlyMap<string, RawOf<Operation>>>,
+  atOnce?: (input: InputOf<Operation>) => number,
 ): Handler<Operation> {
-  return (input, context) => context.obtain(context.sources, (missing) => fetch(input, missing, context));
+  return (input, context) =>
+    context.obtain(context.sources, (missing) => fetch(input, missing, context), atOnce?.(input));
 }
 
 /** The handler of an operation with a single source. */

@@ -5,6 +5,8 @@
 -- The arrays are parallel, one element a call:
 --   answers   not null: the answer is already at hand, and the call is settled at once
 --   dry       true: says what would happen and changes nothing
+--   account_ids  whose call it is, where no key is shown: the account's own batch asks
+--   background   nobody waits for the call
 --
 -- Outcomes: key_unknown, key_revoked, account_unavailable, joined, admitted, refused (reason says why).
 --
@@ -14,7 +16,8 @@
 create or replace function souk_admit(
   at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text,
   key_hashes bytea[], call_ids uuid[], operations text[], charge_ids bytea[], units integer[],
-  pools text[], deadlines timestamptz[], inputs jsonb[], answers text[], dry boolean[]
+  pools text[], deadlines timestamptz[], inputs jsonb[], answers text[], dry boolean[],
+  account_ids bigint[], background boolean[]
 )
 returns setof souk_admission language plpgsql
 set enable_seqscan to off
@@ -29,15 +32,17 @@ declare
   not_simple integer[] := '{}';
 begin
   perform 1 from accounts a
-  where a.id in (select k.account_id from api_keys k where k.hash = any(key_hashes))
+  where a.id in (
+    select k.account_id from api_keys k where k.hash = any(key_hashes) union all select unnest(account_ids))
   order by a.id
   for no key update;
 
   for result in
     with asked as (
-      select q.*, k.account_id, c.id as open_id, c.state as open_state, c.answer as open_answer,
+      select q.*, a.id as account_id, c.id as open_id, c.state as open_state, c.answer as open_answer,
+        c.background as open_background,
         case
-          when k.account_id is null then 'key_unknown'
+          when a.id is null then 'key_unknown'
           when k.revoked_at is not null or k.expires_at <= at then 'key_revoked'
           when a.state <> 'active' then 'account_unavailable'
           when c.id is not null then 'joined'
@@ -48,13 +53,15 @@ begin
           s.daily_limit - case when s.day_start = this_day then s.day_used else 0 end,
           s.monthly_limit - s.month_used
         ) as available
-      from unnest(key_hashes, call_ids, operations, charge_ids, units, pools, deadlines, inputs, answers, dry)
-        with ordinality as q(key_hash, call_id, operation, charge_id, units, pool, deadline, input, answer, dry, idx)
+      from unnest(key_hashes, call_ids, operations, charge_ids, units, pools, deadlines, inputs, answers, dry,
+        account_ids, background)
+        with ordinality as q(key_hash, call_id, operation, charge_id, units, pool, deadline, input, answer, dry,
+          caller_id, background, idx)
       left join api_keys k on k.hash = q.key_hash
-      left join accounts a on a.id = k.account_id
+      left join accounts a on a.id = coalesce(q.caller_id, k.account_id)
       left join lateral (
-        select c.id, c.state, c.answer from calls c
-        where c.claim_key = souk_claim_key(k.account_id, q.charge_id)
+        select c.id, c.state, c.answer, c.background from calls c
+        where c.claim_key = souk_claim_key(a.id, q.charge_id)
           and (c.state = 'reserved'
             or (c.state = 'settled' and c.accepted_at > at - make_interval(secs => dedup_seconds)))
         order by c.accepted_at desc limit 1
@@ -64,13 +71,13 @@ begin
         select s.*, p.minute_limit * s.quantity as minute_limit, p.daily_limit * s.quantity as daily_limit,
           p.monthly_limit * s.quantity as monthly_limit
         from subscriptions s join plans p on p.id = s.plan_id
-        where s.account_id = k.account_id and s.starts_at <= at and s.ends_at > at
+        where s.account_id = a.id and s.starts_at <= at and s.ends_at > at
           and (s.wallet = 'general' or off_peak)
         order by s.wallet desc limit 1
       ) as s on not q.dry and s.minute_start <= this_minute and s.day_start <= this_day and s.month_end > at
         and (s.wallet = 'off_peak' or (
           select true from packs o
-          where o.account_id = k.account_id and o.wallet = 'off_peak' and o.valid_until > at limit 1) is null)
+          where o.account_id = a.id and o.wallet = 'off_peak' and o.valid_until > at limit 1) is null)
     ),
     numbered as (
       select a.*, lag(a.charge_id) over w = a.charge_id as repeated,
@@ -91,12 +98,12 @@ begin
     ),
     new_calls as (
       insert into calls (account_id, id, operation, claim_key, state, pool, units_reserved, units_charged,
-        accepted_at, deadline_at, finished_at, answer, input, draws)
+        accepted_at, deadline_at, finished_at, answer, input, background, draws)
       select j.account_id, j.call_id, j.operation, souk_claim_key(j.account_id, j.charge_id),
         case when j.answer is null then 'reserved' else 'settled' end::call_state,
         j.pool, j.units, case when j.answer is null then 0 else j.units end,
         at, j.deadline, case when j.answer is not null then at end, j.answer,
-        case when j.answer is null then j.input end,
+        case when j.answer is null then j.input end, j.background,
         case when j.answer is null then jsonb_build_array(jsonb_build_object(
           'account_id', j.account_id, 'call_id', j.call_id, 'source', 'subscription', 'source_id', j.source_id,
           'units', j.units, 'day_start', this_day, 'month_start', j.month_start)) end
@@ -124,7 +131,7 @@ begin
     select j.idx::integer, case when j.simple then 'admitted' else j.outcome end, j.account_id,
       case when j.simple then j.call_id else j.open_id end, j.open_state, j.open_answer,
       j.wallet, 'subscription'::source_kind, null, null,
-      this_minute + interval '1 minute', j.minute_limit, j.minute_left - j.nth
+      this_minute + interval '1 minute', j.minute_limit, j.minute_left - j.nth, j.open_background
     from judged j
   loop
     if result.outcome is null then not_simple := not_simple || result.idx;
@@ -134,7 +141,8 @@ begin
 
   if cardinality(not_simple) > 0 then
     return query select * from souk_admit_each(not_simple, at, dedup_seconds, window_start, window_end, zone,
-      key_hashes, call_ids, operations, charge_ids, units, pools, deadlines, inputs, answers, dry);
+      key_hashes, call_ids, operations, charge_ids, units, pools, deadlines, inputs, answers, dry, account_ids,
+      background);
   end if;
 end
 $$;

@@ -1,4 +1,3 @@
-import pLimit from 'p-limit';
 import type { ProductOptions } from '../../operations/market/product.ts';
 import { normaliseProduct } from '../../products/normalise.ts';
 import type { Product } from '../../products/product.ts';
@@ -8,11 +7,13 @@ import type { CallContext, KeepaCall, KeepaTransport } from './transport.ts';
 const ASINS_PER_CALL = 100;
 const ASINS_PER_OFFERS_CALL = 20;
 
-const CALLS_AT_ONCE = 4;
+export function asinsPerCall({ offers }: ProductOptions): number {
+  return offers > 0 ? ASINS_PER_OFFERS_CALL : ASINS_PER_CALL;
+}
 
 /**
- * Products by ASIN, with csv and stats brought to their full number of series. Those upstream has nothing for are
- * absent.
+ * Products by ASIN, at most `asinsPerCall` of them, with csv and stats brought to their full number of series. Those
+ * upstream has nothing for are absent.
  */
 export async function fetchProducts(
   keepa: KeepaTransport,
@@ -20,19 +21,10 @@ export async function fetchProducts(
   options: ProductOptions & { update?: number | undefined },
   context: CallContext,
 ): Promise<Map<string, Product>> {
-  const size = options.offers > 0 ? ASINS_PER_OFFERS_CALL : ASINS_PER_CALL;
-  const chunks = Array.from({ length: Math.ceil(asins.length / size) }, (_, i) =>
-    asins.slice(i * size, (i + 1) * size),
-  );
-  const limit = pLimit(CALLS_AT_ONCE);
-  const answers = await Promise.all(
-    chunks.map((chunk) => limit(() => keepa.json(productCall(chunk, options), context))),
-  );
+  const { products } = await keepa.json(productCall(asins, options), context);
   const found = new Map<string, Product>();
-  for (const { products } of answers) {
-    for (const product of Array.isArray(products) ? products : []) {
-      if (isProduct(product)) found.set(product.asin, normaliseProduct(product));
-    }
+  for (const product of Array.isArray(products) ? products : []) {
+    if (isProduct(product)) found.set(product.asin, normaliseProduct(product));
   }
   return found;
 }

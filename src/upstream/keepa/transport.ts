@@ -5,7 +5,7 @@ import { SoukError } from '../../errors.ts';
 import { parseJson } from '../../json.ts';
 import { type Logger, maskSecrets } from '../../log.ts';
 import { BodyTooLargeError, type HttpClient, type HttpResponse } from '../http-client.ts';
-import type { TokenBucket, TokenReading } from '../token-bucket.ts';
+import { type TokenBucket, type TokenReading, TokensAwaited } from '../token-bucket.ts';
 import { type Envelope, isRecord, readEnvelope, tokenReading } from './envelope.ts';
 
 /** What a call carries besides its parameters. */
@@ -13,8 +13,8 @@ export interface CallContext {
   signal: AbortSignal;
   /** Unix milliseconds by which the answer is wanted. */
   deadlineAt: number;
-  /** Nobody waits for it: it leaves a reserve of tokens. */
-  background: boolean;
+  /** Nobody waits for it: it leaves a reserve of tokens, and gives up at once while there are none. */
+  readonly background: boolean;
 }
 
 export interface KeepaCall {
@@ -30,7 +30,7 @@ export interface KeepaCall {
 }
 
 export interface KeepaTransport {
-  /** The parsed answer of a JSON call. @throws SoukError UPSTREAM_ERROR, UPSTREAM_TIMEOUT or BUSY. */
+  /** The parsed answer of a JSON call. @throws SoukError UPSTREAM_ERROR, UPSTREAM_TIMEOUT or BUSY; TokensAwaited in the background. */
   json(call: KeepaCall, context: CallContext): Promise<Envelope>;
   /** The bytes of a picture, unchecked. @throws like `json`. */
   picture(call: KeepaCall, context: CallContext): Promise<Buffer>;
@@ -127,7 +127,8 @@ export function createKeepaTransport(deps: {
     }
   }
 
-  function publicError(error: unknown, { path }: KeepaCall, signal: AbortSignal): SoukError {
+  function publicError(error: unknown, { path }: KeepaCall, signal: AbortSignal): Error {
+    if (error instanceof TokensAwaited) return error;
     if (signal.aborted) return new SoukError('UPSTREAM_TIMEOUT', { cause: error });
     if (error instanceof SoukError) return error;
     const errorId = randomUUID();
@@ -170,7 +171,11 @@ class Refusal extends Error {
 /** Whether another attempt may succeed: not after a clear answer, a missing token or an answer beyond all bounds. */
 function mayPass(error: unknown): boolean {
   if (error instanceof Refusal) return error.mayPass;
-  return !(error instanceof SoukError || error instanceof BodyTooLargeError);
+  return !(
+    error instanceof SoukError ||
+    error instanceof BodyTooLargeError ||
+    error instanceof TokensAwaited
+  );
 }
 
 function describe(error: unknown): { message: string; operatorMustAct: boolean } {

@@ -2,6 +2,6 @@ import type { categorySearch } from '../../../src/operations/market/category-sea
 import { searchCategories } from '../../../src/upstream/keepa/categories.ts';
 import { single } from '../handler.ts';
 
-export const handleCategorySearch = single<typeof categorySearch>((input, { upstream, ...context }) =>
-  searchCategories(upstream.keepa, input, context),
+export const handleCategorySearch = single<typeof categorySearch>((input, context) =>
+  searchCategories(context.upstream.keepa, input, context),
 );

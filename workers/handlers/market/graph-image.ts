@@ -3,6 +3,6 @@ import { fetchGraphImage } from '../../../src/upstream/keepa/graph-image.ts';
 import { checkedPng } from '../../pictures/png.ts';
 import { single } from '../handler.ts';
 
-export const handleGraphImage = single<typeof graphImage>(async (input, { upstream, ...context }) =>
-  checkedPng(await fetchGraphImage(upstream.keepa, input, context), input, context.log),
+export const handleGraphImage = single<typeof graphImage>(async (input, context) =>
+  checkedPng(await fetchGraphImage(context.upstream.keepa, input, context), input, context.log),
 );

@@ -2,6 +2,6 @@ import type { lightningDeal } from '../../../src/operations/market/lightning-dea
 import { fetchLightningDeals } from '../../../src/upstream/keepa/lightning-deals.ts';
 import { single } from '../handler.ts';
 
-export const handleLightningDeal = single<typeof lightningDeal>(
-  ({ domain, asin }, { upstream, ...context }) => fetchLightningDeals(upstream.keepa, domain, asin, context),
+export const handleLightningDeal = single<typeof lightningDeal>(({ domain, asin }, context) =>
+  fetchLightningDeals(context.upstream.keepa, domain, asin, context),
 );

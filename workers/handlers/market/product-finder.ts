@@ -2,6 +2,6 @@ import type { productFinder } from '../../../src/operations/market/product-finde
 import { findProducts } from '../../../src/upstream/keepa/finder.ts';
 import { single } from '../handler.ts';
 
-export const handleProductFinder = single<typeof productFinder>((input, { upstream, ...context }) =>
-  findProducts(upstream.keepa, input, context),
+export const handleProductFinder = single<typeof productFinder>((input, context) =>
+  findProducts(context.upstream.keepa, input, context),
 );

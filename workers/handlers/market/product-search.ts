@@ -2,6 +2,6 @@ import { type productSearch, searchOptions } from '../../../src/operations/marke
 import { searchProducts } from '../../../src/upstream/keepa/search.ts';
 import { single } from '../handler.ts';
 
-export const handleProductSearch = single<typeof productSearch>((input, { upstream, ...context }) =>
-  searchProducts(upstream.keepa, { ...searchOptions(input), update: input.update }, context),
+export const handleProductSearch = single<typeof productSearch>((input, context) =>
+  searchProducts(context.upstream.keepa, { ...searchOptions(input), update: input.update }, context),
 );

@@ -1,8 +1,12 @@
 import { type product, upstreamOptions } from '../../../src/operations/market/product.ts';
-import { fetchProducts } from '../../../src/upstream/keepa/products.ts';
+import { asinsPerCall, fetchProducts } from '../../../src/upstream/keepa/products.ts';
 import { fetching } from '../handler.ts';
 
-export const handleProduct = fetching<typeof product>((input, missing, { upstream, ...context }) => {
-  const asins = missing.map(({ key }) => key);
-  return fetchProducts(upstream.keepa, asins, { ...upstreamOptions(input), update: input.update }, context);
-});
+export const handleProduct = fetching<typeof product>(
+  (input, missing, context) => {
+    const asins = missing.map(({ key }) => key);
+    const options = { ...upstreamOptions(input), update: input.update };
+    return fetchProducts(context.upstream.keepa, asins, options, context);
+  },
+  (input) => asinsPerCall(upstreamOptions(input)),
+);

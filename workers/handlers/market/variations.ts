@@ -1,9 +1,10 @@
 import { SoukError } from '../../../src/errors.ts';
+import type { Source } from '../../../src/operations/define.ts';
 import { productSources } from '../../../src/operations/market/product.ts';
 import { memberOptions, type variations } from '../../../src/operations/market/variations.ts';
 import { familyOf, isKnown, parentToAsk } from '../../../src/products/family.ts';
 import type { Product } from '../../../src/products/product.ts';
-import { fetchProducts } from '../../../src/upstream/keepa/products.ts';
+import { asinsPerCall, fetchProducts } from '../../../src/upstream/keepa/products.ts';
 import type { Handler } from '../handler.ts';
 
 /**
@@ -21,14 +22,14 @@ export const handleVariations: Handler<typeof variations> = async (input, contex
       options,
     );
     const { keepa } = context.upstream;
-    const obtained = await context.obtain(wanted, (missing) =>
+    const fetch = (missing: readonly Source[]) =>
       fetchProducts(
         keepa,
         missing.map(({ key }) => key),
         options,
         context,
-      ),
-    );
+      );
+    const obtained = await context.obtain(wanted, fetch, asinsPerCall(options));
     for (const [key, product] of obtained) found.set(key, product);
   }
 

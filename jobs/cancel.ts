@@ -1,0 +1,42 @@
+import type { Redis } from 'ioredis';
+import type { Call } from '../src/billing/calls.ts';
+import type { Settlements } from '../src/billing/settlement.ts';
+import type { Clock } from '../src/clock.ts';
+import { SoukError, toRecord } from '../src/errors.ts';
+import type { RedisKeys } from '../src/redis-keys.ts';
+import { publishControl } from './control.ts';
+import { encodeJobEnded } from './job-ended.ts';
+import { rideOut } from './outage.ts';
+import type { Queues } from './queues.ts';
+
+export interface CancelDeps {
+  redis: Redis;
+  keys: RedisKeys;
+  queues: Queues;
+  settlements: Settlements;
+  clock: Clock;
+}
+
+/**
+ * Cancels a job: a queued one never runs, one that runs is told to stop, and all its units go back. A job that has ended
+ * stays as it ended.
+ * @returns whether it was cancelled by this.
+ * @throws SoukError JOB_SHARED when other requests of the account have joined it.
+ */
+export async function cancelJob(deps: CancelDeps, call: Call): Promise<boolean> {
+  const { redis, keys, queues, settlements, clock } = deps;
+  const { accountId, callId, pool, startedAt, attempts } = call;
+  if (await redis.exists(keys.joined(callId))) throw new SoukError('JOB_SHARED');
+  const error = toRecord(new SoukError('CANCELLED'));
+  // The refund comes first. Whatever is still done for the job afterwards cannot be charged any more.
+  const ended = await rideOut(clock, () =>
+    settlements.end({ accountId, callId, units: 0, answer: null, error, startedAt, attempts }),
+  );
+  if (!ended?.endedNow) return false;
+  // A job that runs is held by its worker and stays; then the worker hears of it.
+  await queues[pool].remove(callId);
+  await publishControl(redis, keys, { action: 'cancel', callId });
+  const news = { callId, pool, state: 'released', unitsCharged: 0, error, durationMs: 0 } as const;
+  await redis.publish(keys.jobsChannel, encodeJobEnded(news));
+  return true;
+}

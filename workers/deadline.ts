@@ -1,0 +1,39 @@
+import { setMaxListeners } from 'node:events';
+import type { Clock } from '../src/clock.ts';
+import { SoukError } from '../src/errors.ts';
+
+/** The time a job has, as a signal to be handed to everything that waits. */
+export interface Deadline {
+  signal: AbortSignal;
+  deadlineAt: number;
+  /** Aborts it now. */
+  abort(reason: Error): void;
+  /** Stops the clock, and whatever of the call is still under way. */
+  end(): void;
+}
+
+/** A signal that aborts at a time of our clock, or with another signal. */
+export function deadlineSignal(clock: Clock, deadlineAt: number, other: AbortSignal): Deadline {
+  const controller = new AbortController();
+  // Each source of a large batch listens for itself.
+  setMaxListeners(0, controller.signal);
+  const abort = (reason: unknown) =>
+    controller.abort(reason instanceof Error ? reason : new Error(String(reason)));
+  const onOther = () => abort(other.reason);
+  const remainingMs = deadlineAt - clock.now();
+  const expired = () => abort(new SoukError('UPSTREAM_TIMEOUT'));
+  const cancel = remainingMs > 0 ? clock.after(remainingMs, expired) : () => {};
+  if (remainingMs <= 0) expired();
+  other.addEventListener('abort', onOther, { once: true });
+  return {
+    signal: controller.signal,
+    deadlineAt,
+    abort,
+    end() {
+      cancel();
+      other.removeEventListener('abort', onOther);
+      // A call that failed may have left other requests under way, which nothing else would ever end.
+      abort(new Error('the call has ended'));
+    },
+  };
+}

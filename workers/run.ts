@@ -1,0 +1,61 @@
+import { type Clock, sleep } from '../src/clock.ts';
+import type { Flight, SingleFlight } from './single-flight.ts';
+
+/** A job that runs in this process, as far as others can reach it. */
+export interface Run {
+  /** Aborts when the job is given up: cancelled, or handed back because the process stops. */
+  signal: AbortSignal;
+  /** Nobody waits for it. */
+  readonly background: boolean;
+  /** The fetches that it leads at the moment. */
+  leading: Set<Flight>;
+  /** Waits, but not any longer once somebody waits for the job. Rejects when the job is given up. */
+  pause(durationMs: number): Promise<void>;
+  /** Somebody waits for it now. */
+  hurry(): void;
+  /** Gives it up, unless others need what it is fetching. */
+  cancel(flights: Pick<SingleFlight, 'anyFollowed'>): Promise<void>;
+  end(): void;
+}
+
+/** @param stopped aborts when the process gives the job up. */
+export function createRun(clock: Clock, stopped: AbortSignal, isBackground: boolean): Run {
+  const controller = new AbortController();
+  const leading = new Set<Flight>();
+  let background = isBackground;
+  let wake = () => {};
+  const onStopped = () => controller.abort(stopped.reason);
+  if (stopped.aborted) onStopped();
+  stopped.addEventListener('abort', onStopped, { once: true });
+  return {
+    signal: controller.signal,
+    get background() {
+      return background;
+    },
+    leading,
+    async pause(durationMs) {
+      if (!background) return;
+      const hurried = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      const enough = new AbortController();
+      const signal = AbortSignal.any([controller.signal, enough.signal]);
+      const rested = sleep(clock, durationMs, signal);
+      // Whichever comes second has nobody who listens.
+      rested.catch(() => {});
+      await Promise.race([rested, hurried]);
+      enough.abort();
+    },
+    hurry() {
+      background = false;
+      wake();
+    },
+    async cancel(flights) {
+      if (leading.size > 0 && (await flights.anyFollowed([...leading]))) return;
+      controller.abort(new Error('the job was cancelled'));
+    },
+    end() {
+      stopped.removeEventListener('abort', onStopped);
+    },
+  };
+}
