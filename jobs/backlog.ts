@@ -66,7 +66,7 @@ export async function openBacklog(deps: {
         const [first, later, alive] = await Promise.all([
           queues[pool].getWaitingCount(),
           countMoreUrgent(redis, queues[pool], BACKGROUND_PRIORITY),
-          redis.zcount(keys.workers(pool), clock.now() - WORKER_LIFETIME_MS, '+inf'),
+          countAlive(redis, keys, pool, clock.now()),
         ]);
         pools[pool].first = first;
         pools[pool].later = later;
@@ -95,6 +95,16 @@ export async function openBacklog(deps: {
     sample,
     close: stop,
   };
+}
+
+/** How many worker processes serve a pool. */
+export async function countAlive(
+  redis: Redis,
+  keys: RedisKeys,
+  pool: PoolName,
+  now: number,
+): Promise<number> {
+  return redis.zcount(keys.workers(pool), now - WORKER_LIFETIME_MS, '+inf');
 }
 
 /** A worker process's sign of life in a pool, to be repeated well within WORKER_LIFETIME_MS. */

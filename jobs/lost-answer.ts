@@ -4,12 +4,14 @@ import type { QueuedOperation } from '../src/operations/define.ts';
 import { POOLS, QUEUE_ALLOWANCE_MS } from './pools.ts';
 import { addJob } from './queues.ts';
 import type { SubmitDeps } from './submit.ts';
+import { BACKGROUND_PRIORITY } from './turns.ts';
 
 /** Makes the answer of a call that is settled already once more; nothing is charged for it. */
 export async function enqueueAgain(
   { queues, clock }: Pick<SubmitDeps, 'queues' | 'clock'>,
   operation: QueuedOperation,
   { callId, accountId, input }: { callId: string; accountId: number; input: unknown },
+  background = false,
 ): Promise<void> {
   const pool = operation.queue(input);
   const payload = {
@@ -20,9 +22,9 @@ export async function enqueueAgain(
     input,
     unitsReserved: operation.price.quote(input),
     deadlineAt: clock.now() + POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS,
-    background: false,
+    background,
   } as const;
-  await addJob(queues, pool, payload, 0);
+  await addJob(queues, pool, payload, background ? BACKGROUND_PRIORITY : 0);
 }
 
 /**

@@ -17,7 +17,15 @@ export const POOLS = {
 
 export type PoolName = keyof typeof POOLS;
 
+/** Feeds batches, runs schedules, delivers webhooks. What it feeds are calls of the pools above. */
+export const BATCH_POOL = 'batch';
+
 export const POOL_NAMES = Object.keys(POOLS) as [PoolName, ...PoolName[]];
+
+/** What a worker process can be told to do. */
+export const WORKER_POOL_NAMES = [...POOL_NAMES, BATCH_POOL] as const;
+
+export type WorkerPoolName = (typeof WORKER_POOL_NAMES)[number];
 
 /** How long a job may wait in its queue before it can no longer be done in time. */
 export const QUEUE_ALLOWANCE_MS = 30_000;

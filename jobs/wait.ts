@@ -70,7 +70,8 @@ export async function openCompletionMap(deps: {
     await Promise.all(calls.map(lookUp));
   }
 
-  subscriber.on('message', (_channel, message) => {
+  subscriber.on('message', (channel, message) => {
+    if (channel !== keys.jobsChannel) return;
     const news = decodeJobEnded(message);
     tell(news);
     for (const listener of listeners) listener(news);

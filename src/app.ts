@@ -1,8 +1,10 @@
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import { v7 as uuid } from 'uuid';
+import { errorBody } from './envelope.ts';
 import { SoukError } from './errors.ts';
-import { errorBody, sendError } from './http/envelope.ts';
+import { registerBatches } from './http/batches.ts';
+import { sendError } from './http/envelope.ts';
 import { registerErrorReplies } from './http/error-replies.ts';
 import type { Gateway } from './http/gateway.ts';
 import { registerHealth } from './http/health.ts';
@@ -44,13 +46,22 @@ export function buildApp(gateway: Gateway): FastifyInstance {
   });
   app.removeContentTypeParser('text/plain');
   const parseBody = app.getDefaultJsonParser('error', 'error');
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text: string, done) =>
-    parseBody(request, text, (error, value: unknown) => {
+  // What a worker is to read is passed on as it came.
+  app.addContentTypeParser('application/x-ndjson', { parseAs: 'string' }, (request, text: string, done) => {
+    if (request.routeOptions.config.unparsedBody) done(null, text);
+    else done(new SoukError('UNSUPPORTED_MEDIA_TYPE'));
+  });
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text: string, done) => {
+    if (request.routeOptions.config.unparsedBody) {
+      done(null, text);
+      return;
+    }
+    void parseBody(request, text, (error, value: unknown) => {
       // Ids beyond 2^53 survive; what the framework's own parser refuses stays refused.
       if (error) done(error);
       else done(null, hasLargeInteger(text) ? parseJson(text) : value);
-    }),
-  );
+    });
+  });
   app.decorateRequest('startedAt', 0);
   app.decorateRequest('keyHash', null);
   app.addHook('onRequest', (request, _reply, done) => {
@@ -62,6 +73,7 @@ export function buildApp(gateway: Gateway): FastifyInstance {
   refusingOtherMethods(app, () => {
     registerOperations(app, gateway);
     registerJobs(app, gateway);
+    registerBatches(app, gateway);
     registerHealth(app, gateway);
   });
   // Every charged call is a row in PostgreSQL, so the request log is for debugging only and costs nothing otherwise.

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { POOL_NAMES } from '../jobs/pools.ts';
+import { WORKER_POOL_NAMES } from '../jobs/pools.ts';
 
 const DAILY_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
 
@@ -67,10 +67,12 @@ const settings = {
     .describe('Least important level that is logged; every request is logged at debug'),
   WORKER_POOLS: z
     .string()
-    .default(POOL_NAMES.join(','))
+    .default(WORKER_POOL_NAMES.join(','))
     .transform((value) => value.split(',').map((name) => name.trim()))
     .pipe(
-      z.array(z.enum(POOL_NAMES, `must be a comma-separated list of ${POOL_NAMES.join(', ')}`)).nonempty(),
+      z
+        .array(z.enum(WORKER_POOL_NAMES, `must be a comma-separated list of ${WORKER_POOL_NAMES.join(', ')}`))
+        .nonempty(),
     )
     .describe('Pools this worker process serves'),
 } as const;

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { openBacklog } from '../jobs/backlog.ts';
+import { openBatchQueue } from '../jobs/batch-queue.ts';
 import { closeQueues, openQueues } from '../jobs/queues.ts';
+import { openReplies } from '../jobs/replies.ts';
 import { createTurns } from '../jobs/turns.ts';
 import { openCompletionMap } from '../jobs/wait.ts';
 import { createAuthentication } from './accounts/authentication.ts';
@@ -45,6 +47,9 @@ export async function openGateway(
   const submitting = await connectRedis(settings.redisUrl, 'submitting', log);
   const queues = openQueues(submitting, keys, log);
   await Promise.all(Object.values(queues).map((queue) => queue.waitUntilReady()));
+  const batchQueue = openBatchQueue(submitting, keys, log);
+  await batchQueue.waitUntilReady();
+  const replies = await openReplies({ redis, subscriber, keys, clock });
   const completions = await openCompletionMap({ subscriber, keys, database, clock, log });
   const { onEnded } = completions;
   const turns = createTurns(clock.now);
@@ -55,6 +60,8 @@ export async function openGateway(
     redis,
     keys,
     queues,
+    batchQueue,
+    replies,
     turns,
     completions,
     backlog,
@@ -67,6 +74,7 @@ export async function openGateway(
     wrongKeys: createWrongKeys(clock.now),
     offPeak: settings.offPeak,
     links: settings.links,
+    onBatchFinished: async () => {},
   });
   return {
     app,
@@ -79,6 +87,7 @@ export async function openGateway(
       await app.close();
       await backlog.close();
       await closeQueues(queues);
+      await batchQueue.close();
       await closeRedis(redis, submitting, subscriber);
       await database.end();
     },

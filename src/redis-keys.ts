@@ -27,8 +27,14 @@ export interface RedisKeys {
   controlChannel: string;
   /** Present while others than its first caller wait for a job. */
   joined(callId: string): string;
-  /** A request body on its way to the worker that reads it. */
+  /** A request body on its way to the worker that reads it, in pieces. */
   upload(uploadId: string): string;
+  /** What that worker says to it. */
+  reply(uploadId: string): string;
+  /** Channel on which such replies are told. */
+  repliesChannel: string;
+  /** Channel on which it is told that batches have changed. */
+  batchesChannel: string;
   /** The upstream token bucket of one provider. */
   tokens(provider: string): string;
   /** Workers alive in a pool. */
@@ -52,6 +58,9 @@ export function redisKeys(namespace: string): RedisKeys {
     jobsChannel: `${namespace}:jobs`,
     controlChannel: `${namespace}:control`,
     joined: (callId) => `${namespace}:joined:{${callId}}`,
+    reply: (uploadId) => `${namespace}:upload:{${uploadId}}:reply`,
+    repliesChannel: `${namespace}:replies`,
+    batchesChannel: `${namespace}:batches`,
     upload: (uploadId) => `${namespace}:upload:{${uploadId}}`,
     tokens: (provider) => `${namespace}:tokens:{${provider}}`,
     workers: (pool) => `${namespace}:workers:{${pool}}`,

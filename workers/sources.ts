@@ -95,24 +95,25 @@ class Obtaining {
   async #fetch(sources: readonly Source[]): Promise<void> {
     const { atOnce } = this.#request;
     const limit = pLimit(FETCHES_AT_ONCE);
-    let awaited: TokensAwaited | null = null;
+    const awaited: TokensAwaited[] = [];
     const parts = Array.from({ length: Math.ceil(sources.length / atOnce) }, (_, i) =>
       sources.slice(i * atOnce, (i + 1) * atOnce),
     );
     await Promise.all(
       parts.map((part) =>
         limit(async () => {
-          if (awaited) return this.#finish(part, {});
+          if (awaited.length > 0) return this.#finish(part, {});
           try {
             await this.#fetchTogether(part);
           } catch (error) {
             if (!(error instanceof TokensAwaited)) throw error;
-            awaited = error;
+            awaited.push(error);
           }
         }),
       ),
     );
-    if (awaited) throw awaited;
+    const [first] = awaited;
+    if (first) throw first;
   }
 
   async #finish(sources: readonly Source[], outcome: { error?: SoukError }): Promise<void> {

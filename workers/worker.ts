@@ -1,8 +1,11 @@
 import { onControl } from '../jobs/control.ts';
-import type { PoolName } from '../jobs/pools.ts';
+import { BATCH_POOL, type WorkerPoolName } from '../jobs/pools.ts';
 import { closeQueues, openQueues } from '../jobs/queues.ts';
 import { reconcile, startReconciling } from '../jobs/reconcile.ts';
+import { createTurns } from '../jobs/turns.ts';
+import { createAdmissions } from '../src/billing/admission.ts';
 import { createSettlements } from '../src/billing/settlement.ts';
+import type { OffPeakWindow } from '../src/billing/wallets.ts';
 import type { Clock } from '../src/clock.ts';
 import { openDatabase } from '../src/db/pool.ts';
 import type { Logger } from '../src/log.ts';
@@ -12,6 +15,7 @@ import { createAnswerStore } from '../src/results/answer-store.ts';
 import { createHttpClient } from '../src/upstream/http-client.ts';
 import { createKeepaTransport } from '../src/upstream/keepa/transport.ts';
 import { createTokenBucket } from '../src/upstream/token-bucket.ts';
+import { openBatchWorker } from './batch/batch-worker.ts';
 import { createExecutor } from './executor.ts';
 import { openPoolWorker } from './pool.ts';
 import { openSingleFlight } from './single-flight.ts';
@@ -23,7 +27,8 @@ export interface WorkerSettings {
   redisNamespace: string;
   keepaBaseUrl: string;
   keepaKey: string;
-  pools: readonly PoolName[];
+  pools: readonly WorkerPoolName[];
+  offPeak: OffPeakWindow;
 }
 
 /** A worker: everything a process needs to do the jobs of some pools. */
@@ -52,12 +57,13 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
   const tokens = createTokenBucket(redis, keys.tokens('keepa'), clock);
   const { keepaBaseUrl: baseUrl, keepaKey: key } = settings;
   const keepa = createKeepaTransport({ baseUrl, key, http, tokens, clock, log });
+  const answers = createAnswerStore(redis, keys);
   const executor = createExecutor({
     redis,
     keys,
     sources: createSources(flights, clock),
     flights,
-    answers: createAnswerStore(redis, keys),
+    answers,
     settlements,
     upstream: { keepa },
     clock,
@@ -66,8 +72,21 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
   await onControl(subscriber, keys, executor.control);
   const { execute } = executor;
   const pools = await Promise.all(
-    settings.pools.map((pool) => openPoolWorker({ pool, redis, pulling, keys, execute, clock, log })),
+    settings.pools
+      .filter((pool) => pool !== BATCH_POOL)
+      .map((pool) => openPoolWorker({ pool, redis, pulling, keys, execute, clock, log })),
   );
+  const batches = settings.pools.includes(BATCH_POOL)
+    ? await openBatchWorker({
+        ...{ database, redis, subscriber, pulling, keys, queues, settlements, answers, clock, log },
+        offPeak: settings.offPeak,
+        admissions: createAdmissions(database, clock.now, settings.offPeak),
+        // Calls of batches are fed as there is room, and never refused because others wait.
+        backlog: { estimateWaitMs: () => 0 },
+        turns: createTurns(clock.now),
+        onFinished: async () => {},
+      })
+    : null;
   const reconciling = { database, redis, keys, queues, settlements, clock, log };
   const stopReconciling = startReconciling(reconciling);
 
@@ -82,6 +101,7 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
     reconcile: () => reconcile(reconciling),
     async close() {
       await stopReconciling();
+      await batches?.close();
       await Promise.all(pools.map((pool) => pool.close()));
       await flights.close();
       await closeQueues(queues);

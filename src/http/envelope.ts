@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { MinuteRate } from '../billing/admission.ts';
+import { errorBody, JSON_TYPE, okBody } from '../envelope.ts';
 import { ERRORS, type SoukError } from '../errors.ts';
 
 /** What the headers of an answer say about the call. */
@@ -18,8 +19,6 @@ declare module 'fastify' {
     startedAt: number;
   }
 }
-
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Sets the headers every answer carries. */
 export function setFacts(reply: FastifyReply, facts: CallFacts, now: number): void {
@@ -44,7 +43,7 @@ export function sendEnvelope(
   options: { message?: string; facts?: CallFacts; now: number },
 ): FastifyReply {
   setFacts(reply, options.facts ?? { unitsConsumed: 0 }, options.now);
-  const body = JSON.stringify({ code: '0000', msg: options.message ?? 'success', data });
+  const body = okBody(data, options.message);
   return reply.code(status).header('content-type', JSON_TYPE).send(body);
 }
 
@@ -54,8 +53,4 @@ export function sendError(reply: FastifyReply, error: SoukError, now: number): F
   setFacts(reply, { unitsConsumed: 0 }, now);
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds);
   return reply.code(status).header('content-type', JSON_TYPE).send(errorBody(error));
-}
-
-export function errorBody({ kind, message, metadata }: SoukError): string {
-  return JSON.stringify({ code: ERRORS[kind].code, msg: message, data: null, metadata });
 }

@@ -1,9 +1,12 @@
 import type { Redis } from 'ioredis';
 import type { Backlog } from '../../jobs/backlog.ts';
+import type { BatchQueue } from '../../jobs/batch-queue.ts';
+import type { Replies } from '../../jobs/replies.ts';
 import type { SubmitDeps } from '../../jobs/submit.ts';
 import type { CompletionMap } from '../../jobs/wait.ts';
 import type { Authentication } from '../accounts/authentication.ts';
 import type { WrongKeys } from '../accounts/wrong-keys.ts';
+import type { OnFinished } from '../batches/ending.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import type { Logger } from '../log.ts';
 import type { RedisKeys } from '../redis-keys.ts';
@@ -11,6 +14,8 @@ import type { RedisKeys } from '../redis-keys.ts';
 /** What the routes of a gateway work with. */
 export interface Gateway extends SubmitDeps {
   redis: Redis;
+  batchQueue: BatchQueue;
+  replies: Replies;
   keys: RedisKeys;
   backlog: Backlog;
   authentication: Authentication;
@@ -18,6 +23,8 @@ export interface Gateway extends SubmitDeps {
   completions: CompletionMap;
   offPeak: OffPeakWindow;
   links: LinkSettings;
+  /** Told of each batch that has finished, within the transaction in which it did. */
+  onBatchFinished: OnFinished;
   log: Logger;
 }
 

@@ -9,18 +9,17 @@ import { integer, oneOf } from '../operations/params/scalars.ts';
 import { OWN_ANSWER, POLL_LIFETIME_MS } from '../results/answer-store.ts';
 import { sendEnvelope } from './envelope.ts';
 import type { Gateway } from './gateway.ts';
+import { isUuid, uuidParameter } from './ids.ts';
 import { followJob } from './job-events.ts';
 import { JOB_STATES, type JobState, type JobView, jobView, PENDING_RETRY_SECONDS } from './job-view.ts';
 import { pollWaitMs } from './preferences.ts';
-import { keyHashOf, orKeyError, parseAs } from './request-input.ts';
+import { accountOf, parseAs } from './request-input.ts';
 import { sendAnswer } from './send-answer.ts';
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The jobs of an account: their state, results and end. Free; a job of another account does not exist. */
 export function registerJobs(app: FastifyInstance, gateway: Gateway): void {
   app.get('/api/jobs', async (request, reply) => {
-    const accountId = await accountOf(gateway, request, () => void parseAs(listSchema, request.query));
+    const accountId = await accountOf(gateway, request, () => parseAs(listSchema, request.query));
     const data = await listJobs(gateway, accountId, parseAs(listSchema, request.query));
     return sendEnvelope(reply, 200, data, { now: gateway.clock.now() });
   });
@@ -60,19 +59,12 @@ export function registerJobs(app: FastifyInstance, gateway: Gateway): void {
   });
 }
 
-/** The account of a request whose parameters are fine. @throws the key's error before theirs. */
-async function accountOf(gateway: Gateway, request: FastifyRequest, check: () => void): Promise<number> {
-  const keyHash = keyHashOf(gateway, request);
-  await orKeyError(gateway, keyHash, check);
-  return gateway.authentication.accountOf(keyHash);
-}
-
 /** The call a request names. @throws SoukError JOB_NOT_FOUND. */
 async function ownCall(gateway: Gateway, request: FastifyRequest): Promise<Call> {
-  const { database, authentication, clock } = gateway;
-  const accountId = await authentication.accountOf(keyHashOf(gateway, request));
+  const { database, clock } = gateway;
+  const accountId = await accountOf(gateway, request);
   const { id: callId } = request.params as { id: string };
-  const call = UUID.test(callId) ? await findCall(database, accountId, callId) : null;
+  const call = isUuid(callId) ? await findCall(database, accountId, callId) : null;
   if (!call || clock.now() - call.acceptedAt > POLL_LIFETIME_MS) throw new SoukError('JOB_NOT_FOUND');
   return call;
 }
@@ -117,7 +109,7 @@ const listSchema = z.object({
   state: oneOf(JOB_STATES).optional(),
   operation: oneOf(QUEUED.map(({ name }) => name) as [string, ...string[]]).optional(),
   limit: integer({ min: 1, max: 100 }).default(50),
-  cursor: z.string().regex(UUID, 'must be the nextCursor of the page before').optional(),
+  cursor: uuidParameter('the last job of the page before').optional(),
 });
 
 /** What a state as callers know it is in the books. */

@@ -11,6 +11,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The error a body that is not JSON gets. */
     invalidJsonKind?: Route['invalidJsonKind'];
+    /** The body is not parsed here: a worker reads it. */
+    unparsedBody?: boolean;
   }
 }
 

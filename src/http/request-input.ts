@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { credentialsOf, type KeyPlaces, keysIn } from '../accounts/credentials.ts';
-import { invalidParameters, type ParameterFault } from '../errors.ts';
+import { invalidParameters } from '../errors.ts';
+import { toFaults } from '../faults.ts';
 import type { Route } from '../operations/define.ts';
 import type { Gateway } from './gateway.ts';
 
@@ -47,6 +48,17 @@ export function parseAs<Value>(
   throw invalidParameters(result.error.issues.flatMap(toFaults), invalidKind);
 }
 
+/** The account of a request whose parameters are fine. @throws the key's error before that of `check`. */
+export async function accountOf(
+  gateway: Pick<Gateway, 'wrongKeys' | 'authentication'>,
+  request: FastifyRequest,
+  check: () => void = () => {},
+): Promise<number> {
+  const keyHash = keyHashOf(gateway, request);
+  await orKeyError(gateway, keyHash, check);
+  return gateway.authentication.accountOf(keyHash);
+}
+
 /** Reads a request; when it is bad and its key is no good either, the error is the key's. */
 export async function orKeyError<T>(
   { authentication }: Pick<Gateway, 'authentication'>,
@@ -68,16 +80,4 @@ function keyPlacesOf(request: FastifyRequest): KeyPlaces {
     authorizationHeader: request.headers.authorization,
     keyParameter: key,
   };
-}
-
-/** What an issue of a contract says of each parameter it is about. */
-export function toFaults(issue: z.core.$ZodIssue): ParameterFault[] {
-  const { path, message } = issue;
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      parameter: [...path, key].join('.'),
-      problem: 'is not a known field',
-    }));
-  }
-  return [{ parameter: path.length > 0 ? path.join('.') : 'body', problem: message }];
 }

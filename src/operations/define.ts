@@ -73,6 +73,26 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
    */
   freshness?: 'update';
   respond: Responder<Input, Raw>;
+  /** Items of a batch that differ in this list alone are done by one call. */
+  pack?: Pack<Input>;
+  /** The answer as a table, where it is a list of flat records. */
+  table?: Table<Input>;
+}
+
+/** How calls are put together, and their answer taken apart. */
+export interface Pack<Input> {
+  /** Of the canonical input: a list of texts. */
+  field: keyof Input & string;
+  /** The longest list of one call; 1 where calls with this input cannot be put together. */
+  max(input: Input): number;
+  /** What a call for `part` would have answered, taken out of the data of a larger one. */
+  pick(data: Record<string, unknown>, part: Input): Record<string, unknown>;
+}
+
+export interface Table<Input> {
+  /** Names of the columns, or what has to be asked for so that there are any. */
+  columns(input: Input): { columns: readonly string[] } | { needs: string };
+  rows(data: Record<string, unknown>): readonly Record<string, unknown>[];
 }
 
 /** How the raw data becomes the answer. A source that upstream has nothing for is absent from `found`. */

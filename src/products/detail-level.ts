@@ -5,6 +5,12 @@ export const DETAIL_LEVELS = ['summary', 'lite', 'full'] as const;
 
 export type DetailLevel = (typeof DETAIL_LEVELS)[number];
 
+/** What a product shows at the level summary, in this order. */
+export const SUMMARY_FIELDS = [
+  ...['asin', 'parentAsin', 'title', 'brand', 'domainId', 'price', 'amazonPrice', 'listPrice', 'buyboxPrice'],
+  ...['bsr', 'rating', 'reviewCount', 'countNew', 'monthlySold', 'image', 'lastUpdate'],
+] as const;
+
 /** The fields that make most of a product's size. */
 const LARGE_FIELDS = ['csv', 'salesRanks', 'variationCSV'] as const;
 

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 
-const gzip = promisify(zlib.gzip);
+export const gzip = promisify(zlib.gzip);
 export const gunzip = promisify(zlib.gunzip);
 
 /** Below this size compressing costs more than it saves. */

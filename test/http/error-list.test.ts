@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { errorBody } from '../../src/envelope.ts';
 import { ERRORS, type ErrorKind, fromRecord, SoukError, toRecord } from '../../src/errors.ts';
-import { errorBody } from '../../src/http/envelope.ts';
 
 /** What the interface promises of every kind of error: status, code, and whether units had been reserved. */
 const PROMISED: Record<ErrorKind, [status: number, code: string, units: 'none' | 'refunded']> = {

@@ -5,7 +5,9 @@ export interface Reply {
   status: number;
   headers: Record<string, string>;
   body: Buffer;
-  /** The parsed envelope; `body` is as it was sent, compressed or not. */
+  /** The text; `body` is as it was sent, compressed or not. */
+  text: string;
+  /** The parsed envelope. */
   json: Envelope;
 }
 
@@ -49,15 +51,19 @@ export function createClient(baseUrl: string, key: string): Client {
       ...(options.signal ? { signal: options.signal } : {}),
     });
     const bytes = Buffer.from(await response.body.arrayBuffer());
+    const isCompressed = response.headers['content-encoding'] === 'gzip';
+    const textOf = () => (isCompressed ? gunzipSync(bytes) : bytes).toString('utf8');
     return {
       status: response.statusCode,
       headers: Object.fromEntries(
         Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
       ),
       body: bytes,
+      get text() {
+        return textOf();
+      },
       get json() {
-        const isCompressed = response.headers['content-encoding'] === 'gzip';
-        return JSON.parse((isCompressed ? gunzipSync(bytes) : bytes).toString('utf8')) as Envelope;
+        return JSON.parse(textOf()) as Envelope;
       },
     };
   }

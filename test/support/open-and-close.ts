@@ -9,7 +9,13 @@ const [databaseUrl = '', redisUrl = '', redisNamespace = ''] = process.argv.slic
 const stores = { databaseUrl, redisUrl, redisNamespace };
 
 const worker = await openWorker(
-  { ...stores, keepaBaseUrl: 'http://127.0.0.1:9', keepaKey: 'unused-unused-unused', pools: ['market'] },
+  {
+    ...stores,
+    keepaBaseUrl: 'http://127.0.0.1:9',
+    keepaKey: 'unused-unused-unused',
+    pools: ['market'],
+    offPeak: { start: '19:00', end: '07:00', timezone: 'Asia/Shanghai' },
+  },
   systemClock,
   log,
 );

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { toFaults } from '../../src/http/request-input.ts';
+import { toFaults } from '../../src/faults.ts';
 import type { Route } from '../../src/operations/define.ts';
 
 export interface TakingParameters<Input> {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { inject, onTestFailed } from 'vitest';
-import { POOL_NAMES, type PoolName } from '../../jobs/pools.ts';
+import { WORKER_POOL_NAMES, type WorkerPoolName } from '../../jobs/pools.ts';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/keys.ts';
 import { grantSubscription, type Plan, upsertPlan } from '../../src/billing/grants.ts';
@@ -34,7 +34,7 @@ export interface Souk {
   account(options?: AccountOptions): Promise<TestAccount>;
   clientOf(key: string, gateway?: number): Client;
   addGateway(): Promise<void>;
-  addWorker(pools?: readonly PoolName[]): Promise<SoukWorker>;
+  addWorker(pools?: readonly WorkerPoolName[]): Promise<SoukWorker>;
   close(): Promise<void>;
 }
 
@@ -73,6 +73,7 @@ export async function openSouk(
   const pool = openDatabase(database.url, log);
   const gateways: RunningGateway[] = [];
   const workers: SoukWorker[] = [];
+  const offPeak = options.offPeak ?? { start: '19:00', end: '07:00', timezone: 'Asia/Shanghai' };
   const stores = { databaseUrl: database.url, redisUrl, redisNamespace };
 
   const souk: Souk = {
@@ -88,7 +89,7 @@ export async function openSouk(
       const gateway = await openGateway(
         {
           ...stores,
-          offPeak: options.offPeak ?? { start: '19:00', end: '07:00', timezone: 'Asia/Shanghai' },
+          offPeak,
           links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
         },
         usedClock,
@@ -98,9 +99,9 @@ export async function openSouk(
       gateways.push(gateway);
     },
 
-    async addWorker(pools = POOL_NAMES) {
+    async addWorker(pools = WORKER_POOL_NAMES) {
       const keepa = { keepaBaseUrl: options.upstreamUrl ?? upstream.url, keepaKey: UPSTREAM_KEY };
-      const worker = await openWorker({ ...stores, ...keepa, pools }, usedClock, log);
+      const worker = await openWorker({ ...stores, ...keepa, pools, offPeak }, usedClock, log);
       workers.push(worker);
       for (const gateway of gateways) await gateway.sampleBacklog();
       return worker;

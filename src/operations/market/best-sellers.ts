@@ -51,6 +51,10 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
   queue: () => 'market',
   source: ({ domain, category, range, variations, sublist }) =>
     oneSource(`bestsellers/${domain}/${category}/${range}/${Number(variations)}/${Number(sublist)}`),
+  table: {
+    columns: () => ({ columns: ['asin'] }),
+    rows: ({ bestSellersList }) => (bestSellersList as BestSellersList).asinList.map((asin) => ({ asin })),
+  },
   respond: {
     type: 'json',
     present(found, input) {

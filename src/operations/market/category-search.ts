@@ -28,6 +28,10 @@ export const categorySearch = defineQueued<
   pools: ['market'],
   queue: () => 'market',
   source: ({ domain, term }) => oneSource(`categorysearch/${domain}/${encodeURIComponent(term)}`),
+  table: {
+    columns: () => ({ columns: ['catId', 'name'] }),
+    rows: ({ categories }) => categories as Record<string, unknown>[],
+  },
   respond: {
     type: 'json',
     present: (found, { domain }) => {

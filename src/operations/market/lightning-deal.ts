@@ -33,6 +33,12 @@ export interface LightningDeal {
   [field: string]: unknown;
 }
 
+/** The fields that the interface shows. */
+const DEAL_COLUMNS = [
+  ...['asin', 'dealId', 'dealState', 'title', 'dealPrice', 'currentPrice', 'percentOff', 'percentClaimed'],
+  ...['startTime', 'endTime', 'isPrimeEligible', 'isFulfilledByAmazon'],
+] as const;
+
 export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealInput, LightningDeal[]>({
   name: 'market.lightningdeal',
   summary: "Lists a site's lightning deals, or the deal of one ASIN.",
@@ -51,6 +57,10 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
   queue: ({ asin }) => (asin ? 'market' : 'lightning'),
   // The list is fetched whole and filtered here: a list of one state would cost as much again.
   source: ({ domain, asin }) => oneSource(`lightningdeal/${domain}/${asin ?? 'all'}`),
+  table: {
+    columns: () => ({ columns: DEAL_COLUMNS }),
+    rows: ({ lightningDeals }) => lightningDeals as Record<string, unknown>[],
+  },
   respond: {
     type: 'json',
     present(found, { domain, asin, state, type }, { now }) {

@@ -51,6 +51,10 @@ export const productFinder = defineQueued<'market.productfinder', ProductFinderI
   pools: ['market'],
   queue: () => 'market',
   source: (input) => oneSource(`productfinder/${fingerprint(input)}`),
+  table: {
+    columns: () => ({ columns: ['asin'] }),
+    rows: ({ asinList }) => (asinList as string[]).map((asin) => ({ asin })),
+  },
   respond: {
     type: 'json',
     present(found, { domain }) {

@@ -8,7 +8,7 @@ import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { boolean, integer, oneOf, text } from '../params/scalars.ts';
 import { statsPeriod } from '../params/stats-period.ts';
-import { DEFAULT_STATS_DAYS } from './product.ts';
+import { DEFAULT_STATS_DAYS, summaryTable } from './product.ts';
 
 export interface ProductSearchInput {
   domain: Domain;
@@ -56,6 +56,11 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
   queue: () => 'market',
   freshness: 'update',
   source: (input) => oneSource(`productsearch/${fingerprint(searchOptions(input))}`),
+  table: {
+    columns: (input) => (input.asinsOnly ? { columns: ['asin'] } : summaryTable().columns(input)),
+    rows: (data) =>
+      data.asinList ? (data.asinList as string[]).map((asin) => ({ asin })) : summaryTable().rows(data),
+  },
   respond: {
     type: 'json',
     present(found, input, { now }) {

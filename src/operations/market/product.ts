@@ -1,10 +1,16 @@
 import { fingerprint } from '../../fingerprint.ts';
 import { cutHistory } from '../../products/cut-history.ts';
-import { atDetailLevel, DETAIL_HINTS, DETAIL_LEVELS, type DetailLevel } from '../../products/detail-level.ts';
+import {
+  atDetailLevel,
+  DETAIL_HINTS,
+  DETAIL_LEVELS,
+  type DetailLevel,
+  SUMMARY_FIELDS,
+} from '../../products/detail-level.ts';
 import { type HistoryWindow, lastDays } from '../../products/history-window.ts';
 import { limitOffers } from '../../products/offers.ts';
 import { hasData, type Product } from '../../products/product.ts';
-import { defineQueued, type Source } from '../define.ts';
+import { defineQueued, type Source, type Table } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { DATE_RANGE_NAMES, dateRange, windowOf } from '../params/history.ts';
 import { list, parseAsin } from '../params/lists.ts';
@@ -30,6 +36,9 @@ export interface ProductInput {
 /** Statistics cost nothing upstream and hold the current prices, so they are always fetched; over this many days unless asked otherwise. */
 export const DEFAULT_STATS_DAYS = 90;
 
+/** ASINs a call. */
+const LARGEST_CALL = 100;
+
 /** The fewest offers upstream collects. */
 const FEWEST_OFFERS = 20;
 
@@ -45,7 +54,10 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
     { domain: DOMAIN_NAMES, asins: ['asins', 'asin'], dateRange: DATE_RANGE_NAMES },
     {
       domain: domain(),
-      asins: list({ item: 'ASIN', max: 100, parse: parseAsin, sorted: true }, '1-100 ASINs; alias asin'),
+      asins: list(
+        { item: 'ASIN', max: LARGEST_CALL, parse: parseAsin, sorted: true },
+        '1-100 ASINs; alias asin',
+      ),
       stats: integer({ min: 1 }).optional().describe('Days of price statistics'),
       history: boolean().default(true).describe('Include the price history'),
       update: integer({ min: 0 }).optional().describe('Freshness threshold in hours; 0 forces a refresh'),
@@ -72,6 +84,18 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
   queue: () => 'market',
   freshness: 'update',
   source: (input) => productSources(input.asins, upstreamOptions(input)),
+  pack: {
+    field: 'asins',
+    max: () => LARGEST_CALL,
+    pick(data, { asins }) {
+      const ofPart = new Set(asins);
+      const pick = (records: unknown) =>
+        (records as { asin: string }[]).filter(({ asin }) => ofPart.has(asin));
+      const products = pick(data.products);
+      return { ...data, count: products.length, products, errors: pick(data.errors) };
+    },
+  },
+  table: summaryTable(),
   respond: {
     type: 'json',
     present(found, input, { now }) {
@@ -98,6 +122,15 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
     },
   },
 });
+
+/** Products as a table: flat at the level summary only. */
+export function summaryTable(): Table<{ detailLevel: DetailLevel }> {
+  return {
+    columns: ({ detailLevel }) =>
+      detailLevel === 'summary' ? { columns: SUMMARY_FIELDS } : { needs: 'detailLevel=summary' },
+    rows: ({ products }) => products as Record<string, unknown>[],
+  };
+}
 
 /** What upstream is asked for each ASIN. Cutting, trimming and paging happen here, so that calls share a fetch. */
 export function upstreamOptions(input: ProductInput) {

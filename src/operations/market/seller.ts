@@ -25,6 +25,9 @@ export interface Seller {
   [field: string]: unknown;
 }
 
+/** Seller ids a call. */
+const LARGEST_CALL = 100;
+
 export const seller = defineQueued<'market.seller', SellerInput, Seller>({
   name: 'market.seller',
   summary: "Describes sellers, and what is in a seller's storefront.",
@@ -34,7 +37,10 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
     { domain: DOMAIN_NAMES, seller: ['seller'] },
     {
       domain: domain(),
-      seller: list({ item: 'seller id', max: 100, parse: parseSellerId, sorted: true }, '1-100 seller ids'),
+      seller: list(
+        { item: 'seller id', max: LARGEST_CALL, parse: parseSellerId, sorted: true },
+        '1-100 seller ids',
+      ),
       storefront: boolean().default(false).describe('Include the ASINs of the storefront; one seller only'),
       update: integer({ min: 0 })
         .optional()
@@ -59,6 +65,15 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
   freshness: 'update',
   source: ({ domain, seller, storefront }) =>
     seller.map((id) => ({ key: id, identity: `seller/${domain}/${id}/${Number(storefront)}` })),
+  pack: {
+    field: 'seller',
+    max: ({ storefront }) => (storefront ? 1 : LARGEST_CALL),
+    pick(data, { seller }) {
+      const known = data.sellers as Record<string, unknown>;
+      const ofPart = seller.filter((id) => known[id] !== undefined);
+      return { ...data, sellers: Object.fromEntries(ofPart.map((id) => [id, known[id]])) };
+    },
+  },
   respond: {
     type: 'json',
     present(found, input, { now }) {

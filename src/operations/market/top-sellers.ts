@@ -19,6 +19,10 @@ export const topSellers = defineQueued<'market.topseller', TopSellersInput, stri
   pools: ['market'],
   queue: () => 'market',
   source: ({ domain }) => oneSource(`topseller/${domain}`),
+  table: {
+    columns: () => ({ columns: ['sellerId'] }),
+    rows: ({ sellerIdList }) => (sellerIdList as string[]).map((sellerId) => ({ sellerId })),
+  },
   respond: {
     type: 'json',
     present(found, input) {

@@ -1,0 +1,53 @@
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import type { Logger } from '../src/log.ts';
+import type { RedisKeys } from '../src/redis-keys.ts';
+import { BATCH_POOL } from './pools.ts';
+
+/** A job of the pool `batch`. */
+export const batchJobSchema = z.discriminatedUnion('kind', [
+  z.object({
+    /** Reads an upload and makes a batch of it. */
+    kind: z.literal('batch'),
+    uploadId: z.uuid(),
+    accountId: z.int().positive(),
+    upload: z.enum(['json', 'ndjson']),
+    query: z.record(z.string(), z.unknown()),
+    dryRun: z.boolean(),
+  }),
+  z.object({
+    /** Reads an upload and makes a schedule of it, or changes one. */
+    kind: z.literal('schedule'),
+    uploadId: z.uuid(),
+    accountId: z.int().positive(),
+    scheduleId: z.uuid().nullable(),
+    dryRun: z.boolean(),
+  }),
+  z.object({
+    /** A schedule is due. */
+    kind: z.literal('tick'),
+    scheduleId: z.uuid(),
+  }),
+]);
+
+export type BatchJob = z.output<typeof batchJobSchema>;
+
+export type BatchQueue = Queue<BatchJob>;
+
+export function openBatchQueue(redis: Redis, keys: RedisKeys, log: Logger): BatchQueue {
+  const queue = new Queue<BatchJob>(BATCH_POOL, {
+    connection: redis,
+    prefix: keys.queuePrefix(BATCH_POOL),
+    streams: { events: { maxLen: 100 } },
+    defaultJobOptions: {
+      attempts: 3,
+      backoff: { type: 'exponential', delay: 500, jitter: 0.5 },
+      removeOnComplete: true,
+      removeOnFail: true,
+      sizeLimit: 64 * 1024,
+    },
+  });
+  queue.on('error', (error) => log.warn({ err: error, pool: BATCH_POOL }, 'queue connection'));
+  return queue;
+}

@@ -1,0 +1,90 @@
+import type { Redis } from 'ioredis';
+import type { Clock } from '../src/clock.ts';
+import type { RedisKeys } from '../src/redis-keys.ts';
+
+/** What a worker answers to an upload: the body as it is to be sent. */
+export interface Reply {
+  status: number;
+  location: string | null;
+  body: string;
+}
+
+/** How long uploads and replies are kept for whoever is late. */
+const LIFETIME_MS = 600_000;
+
+/** A piece of an upload; several travel one after the other, so that none of them blocks Redis. */
+const PIECE_BYTES = 256 * 1024;
+
+export async function putUpload(
+  redis: Redis,
+  keys: RedisKeys,
+  uploadId: string,
+  text: string,
+): Promise<void> {
+  const key = keys.upload(uploadId);
+  const bytes = Buffer.from(text);
+  for (let i = 0; i < Math.max(1, bytes.length); i += PIECE_BYTES) {
+    await redis.rpush(key, bytes.subarray(i, i + PIECE_BYTES));
+  }
+  await redis.pexpire(key, LIFETIME_MS);
+}
+
+/** null: whoever sent it has given up. */
+export async function getUpload(redis: Redis, keys: RedisKeys, uploadId: string): Promise<string | null> {
+  const pieces = await redis.lrangeBuffer(keys.upload(uploadId), 0, -1);
+  return pieces.length === 0 ? null : Buffer.concat(pieces).toString('utf8');
+}
+
+export async function dropUpload(redis: Redis, keys: RedisKeys, uploadId: string): Promise<void> {
+  await redis.del(keys.upload(uploadId));
+}
+
+export async function sendReply(
+  redis: Redis,
+  keys: RedisKeys,
+  uploadId: string,
+  reply: Reply,
+): Promise<void> {
+  const { body, ...head } = reply;
+  await redis.set(keys.reply(uploadId), `${JSON.stringify(head)}\n${body}`, 'PX', LIFETIME_MS);
+  await redis.publish(keys.repliesChannel, uploadId);
+}
+
+/** The place of a gateway process where requests wait for what workers say to their uploads. */
+export interface Replies {
+  /** null: none came in time. */
+  wait(uploadId: string, timeoutMs: number): Promise<Reply | null>;
+}
+
+/** @param subscriber a Redis connection that is switched to subscription. */
+export async function openReplies(deps: {
+  redis: Redis;
+  subscriber: Redis;
+  keys: RedisKeys;
+  clock: Clock;
+}): Promise<Replies> {
+  const { redis, subscriber, keys, clock } = deps;
+  const waiting = new Map<string, () => void>();
+  subscriber.on('message', (channel, uploadId) => {
+    if (channel === keys.repliesChannel) waiting.get(uploadId)?.();
+  });
+  await subscriber.subscribe(keys.repliesChannel);
+
+  return {
+    async wait(uploadId, timeoutMs) {
+      await new Promise<void>((resolve) => {
+        const cancel = clock.after(timeoutMs, resolve);
+        waiting.set(uploadId, () => {
+          cancel();
+          resolve();
+        });
+      });
+      waiting.delete(uploadId);
+      // The news may have been lost; the reply is there all the same.
+      const stored = await redis.get(keys.reply(uploadId));
+      if (stored === null) return null;
+      const end = stored.indexOf('\n');
+      return { ...(JSON.parse(stored.slice(0, end)) as Omit<Reply, 'body'>), body: stored.slice(end + 1) };
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import type { ClientBase } from 'pg';
+import { contentHash, type ItemResult, itemHash } from './lines.ts';
+
+/**
+ * Of the results of a schedule's run, those whose content is not what it was in the run before; what is there now is
+ * remembered for the next one.
+ */
+export async function keepChanged(
+  client: ClientBase,
+  scheduleId: string,
+  results: readonly ItemResult[],
+): Promise<ItemResult[]> {
+  const hashes = results.map(({ raw, data }) => ({ item: itemHash(raw), content: contentHash(data) }));
+  const { rows } = await client.query<{ item_hash: Buffer }>(
+    `insert into schedule_contents as s (schedule_id, item_hash, content_hash)
+     select distinct on (i.item) $1, i.item, i.content from unnest($2::bytea[], $3::bytea[]) as i (item, content)
+     on conflict (schedule_id, item_hash) do update set content_hash = excluded.content_hash
+       where s.content_hash <> excluded.content_hash
+     returning item_hash`,
+    [scheduleId, hashes.map(({ item }) => item), hashes.map(({ content }) => content)],
+  );
+  const changed = new Set(rows.map(({ item_hash: hash }) => hash.toString('hex')));
+  return results.filter((_, i) => changed.has(hashes[i]?.item.toString('hex') ?? ''));
+}

@@ -1,0 +1,75 @@
+import type { ClientBase } from 'pg';
+import { stringifyJson } from '../json.ts';
+import type { PackedCall } from './pack.ts';
+import type { FeedWindow } from './request.ts';
+
+/** A batch that is about to exist. Times are Unix milliseconds. */
+export interface NewBatch {
+  /** UUID of version 7. */
+  batchId: string;
+  accountId: number;
+  name: string | null;
+  operation: string;
+  window: FeedWindow;
+  webhook: string | null;
+  idempotencyKey: string | null;
+  /** Stands for the request, so that the same key with another request is noticed. */
+  requestHash: Buffer;
+  scheduleId: string | null;
+  onlyChanges: boolean;
+  createdAt: number;
+  deadlineAt: number;
+}
+
+/** Calls a statement; a few hundred KB of items. */
+const ROWS_A_STATEMENT = 500;
+
+/**
+ * Writes a batch and its calls, in the caller's transaction.
+ * @returns false when the account has a batch with this idempotency key already; then nothing is written.
+ */
+export async function insertBatch(
+  client: ClientBase,
+  batch: NewBatch,
+  calls: readonly PackedCall[],
+): Promise<boolean> {
+  const itemCount = calls.reduce((sum, { items }) => sum + items.length, 0);
+  const units = calls.reduce((sum, call) => sum + call.units, 0);
+  const { rowCount } = await client.query(
+    `insert into batches (id, account_id, name, operation, state, feed_window, item_count, units_quoted, webhook,
+       idempotency_key, request_hash, schedule_id, only_changes, created_at, deadline_at)
+     values ($1, $2, $3, $4, 'running', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+     on conflict (account_id, idempotency_key) where idempotency_key is not null do nothing`,
+    [
+      ...[batch.batchId, batch.accountId, batch.name, batch.operation, batch.window, itemCount, units],
+      ...[batch.webhook, batch.idempotencyKey, batch.requestHash, batch.scheduleId, batch.onlyChanges],
+      ...[new Date(batch.createdAt), new Date(batch.deadlineAt)],
+    ],
+  );
+  if (rowCount === 0) return false;
+  for (let i = 0; i < calls.length; i += ROWS_A_STATEMENT) {
+    await insertCalls(client, batch.batchId, calls.slice(i, i + ROWS_A_STATEMENT));
+  }
+  return true;
+}
+
+/** Adds calls to a batch. */
+export async function insertCalls(
+  client: ClientBase,
+  batchId: string,
+  calls: readonly PackedCall[],
+): Promise<void> {
+  await client.query(
+    `insert into batch_calls (batch_id, first_item, item_count, pool, units, items, input)
+     select $1, * from unnest($2::integer[], $3::integer[], $4::text[], $5::integer[], $6::text[], $7::text[])`,
+    [
+      batchId,
+      calls.map(({ firstItem }) => firstItem),
+      calls.map(({ items }) => items.length),
+      calls.map(({ pool }) => pool),
+      calls.map(({ units }) => units),
+      calls.map(({ items }) => stringifyJson(items)),
+      calls.map(({ input }) => stringifyJson(input)),
+    ],
+  );
+}

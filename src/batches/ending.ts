@@ -1,0 +1,215 @@
+import type { ClientBase } from 'pg';
+import type { Database } from '../db/pool.ts';
+import { type ErrorRecord, SoukError, toRecord } from '../errors.ts';
+import { RESULTS_LIFETIME_MS } from './batch.ts';
+import type { FedCall, ToCollect } from './feeding.ts';
+
+/** What became of a call of a batch. */
+export type CallEnding =
+  | {
+      state: 'done';
+      /** gzip members: NDJSON, and CSV where there is a table. */
+      lines: Buffer;
+      tableRows: Buffer | null;
+      unitsCharged: number;
+      unchangedItems: number;
+    }
+  | { state: 'failed' | 'cancelled'; error: ErrorRecord };
+
+/** Told of each batch that has finished, within the transaction in which it did. */
+export type OnFinished = (client: ClientBase, batchId: string) => Promise<void>;
+
+/** Runs something in a transaction of its own. */
+export async function inTransaction<T>(
+  database: Database,
+  task: (client: ClientBase) => Promise<T>,
+): Promise<T> {
+  const client = await database.connect();
+  try {
+    await client.query('begin');
+    const result = await task(client);
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+/** Locks a fed call that has to be collected. False: somebody else has it, or had. */
+export async function lockCall(
+  client: ClientBase,
+  { batchId, firstItem, callId }: FedCall,
+): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select 1 from batch_calls where batch_id = $1 and first_item = $2 and state = 'fed' and call_id = $3
+     for update skip locked`,
+    [batchId, firstItem, callId],
+  );
+  return rowCount === 1;
+}
+
+/** Notes the end of a locked call, and of its batch when it was the last. */
+export async function endCall(
+  client: ClientBase,
+  { batchId, firstItem, items }: ToCollect,
+  ending: CallEnding,
+  now: number,
+  onFinished: OnFinished,
+): Promise<void> {
+  const done = ending.state === 'done';
+  const { rows } = await client.query<{ ends: number }>(
+    `update batches set ends = ends + 1, units_charged = units_charged + $2, done_items = done_items + $3,
+       failed_items = failed_items + $4, cancelled_items = cancelled_items + $5,
+       unchanged_items = unchanged_items + $6
+     where id = $1 returning ends`,
+    [
+      batchId,
+      done ? ending.unitsCharged : 0,
+      done ? items.length : 0,
+      ending.state === 'failed' ? items.length : 0,
+      ending.state === 'cancelled' ? items.length : 0,
+      done ? ending.unchangedItems : 0,
+    ],
+  );
+  await client.query(
+    `update batch_calls set state = $3, end_no = $4, ended_at = $5, lines = $6, table_rows = $7, error = $8
+     where batch_id = $1 and first_item = $2`,
+    [
+      ...[batchId, firstItem, ending.state, rows[0]?.ends, new Date(now)],
+      ...(done ? [ending.lines, ending.tableRows, null] : [null, null, JSON.stringify(ending.error)]),
+    ],
+  );
+  await finishIfDone(client, batchId, now, onFinished);
+}
+
+/** Puts a locked call back, to be fed once more. */
+export async function tryAgain(
+  client: ClientBase,
+  { batchId, firstItem }: FedCall,
+  notBefore: number,
+): Promise<void> {
+  await client.query(
+    `update batch_calls set state = 'pending', call_id = null, not_before = $3
+     where batch_id = $1 and first_item = $2`,
+    [batchId, firstItem, new Date(notBefore)],
+  );
+}
+
+/** Ends a batch before its time: what is not under way is not done any more. @returns false when it had ended. */
+export async function cancelBatch(
+  database: Database,
+  accountId: number,
+  batchId: string,
+  now: number,
+  onFinished: OnFinished,
+): Promise<boolean> {
+  return inTransaction(database, async (client) => {
+    const { rowCount } = await client.query(
+      `update batches set state = 'cancelled', waiting_reason = null, waiting_until = null
+       where account_id = $1 and id = $2 and state = 'running' and finished_at is null`,
+      [accountId, batchId],
+    );
+    if (rowCount === 0) return false;
+    await endPending(client, batchId, 'cancelled', toRecord(new SoukError('CANCELLED')), now);
+    await finishIfDone(client, batchId, now, onFinished);
+    return true;
+  });
+}
+
+/** Ends the batches whose deadline has passed. @returns how many. */
+export async function expireBatches(
+  database: Database,
+  now: number,
+  onFinished: OnFinished,
+): Promise<number> {
+  const { rows } = await database.query<{ id: string }>(
+    `select id from batches where finished_at is null and state = 'running' and deadline_at <= $1`,
+    [new Date(now)],
+  );
+  for (const { id } of rows) {
+    await inTransaction(database, async (client) => {
+      const { rowCount } = await client.query(
+        `update batches set state = 'expired', waiting_reason = null, waiting_until = null
+         where id = $1 and state = 'running' and finished_at is null`,
+        [id],
+      );
+      if (rowCount === 0) return;
+      await endPending(client, id, 'failed', toRecord(new SoukError('DEADLINE_PASSED')), now);
+      await finishIfDone(client, id, now, onFinished);
+    });
+  }
+  return rows.length;
+}
+
+/** Lets the failed calls of a finished batch be fed again. @returns how many there are. */
+export async function retryFailed(client: ClientBase, batchId: string, deadlineAt: number): Promise<number> {
+  const { rows } = await client.query<{ item_count: number }>(
+    `update batch_calls set state = 'pending', call_id = null, attempts = 0, not_before = '-infinity',
+       ended_at = null, end_no = null, error = null
+     where batch_id = $1 and state = 'failed' returning item_count`,
+    [batchId],
+  );
+  if (rows.length === 0) return 0;
+  const items = rows.reduce((sum, row) => sum + row.item_count, 0);
+  await client.query(
+    `update batches set state = 'running', finished_at = null, deadline_at = $2, failed_items = failed_items - $3
+     where id = $1`,
+    [batchId, new Date(deadlineAt), items],
+  );
+  return rows.length;
+}
+
+/** Forgets batches that ended too long ago. */
+export async function dropOldBatches(database: Database, now: number): Promise<number> {
+  const { rowCount } = await database.query(
+    'delete from batches where id in (select id from batches where finished_at < $1 limit 20)',
+    [new Date(now - RESULTS_LIFETIME_MS)],
+  );
+  return rowCount ?? 0;
+}
+
+async function endPending(
+  client: ClientBase,
+  batchId: string,
+  state: 'failed' | 'cancelled',
+  error: ErrorRecord,
+  now: number,
+): Promise<void> {
+  const { rows } = await client.query<{ item_count: number }>(
+    `update batch_calls c set state = $2, error = $3, ended_at = $4, end_no = b.ends + n.nth
+     from batches b, (
+       select first_item, row_number() over (order by first_item) as nth
+       from batch_calls where batch_id = $1 and state = 'pending'
+     ) as n
+     where b.id = $1 and c.batch_id = $1 and c.first_item = n.first_item and c.state = 'pending'
+     returning c.item_count`,
+    [batchId, state, JSON.stringify(error), new Date(now)],
+  );
+  const items = rows.reduce((sum, row) => sum + row.item_count, 0);
+  const column = state === 'failed' ? 'failed_items' : 'cancelled_items';
+  await client.query(`update batches set ends = ends + $2, ${column} = ${column} + $3 where id = $1`, [
+    batchId,
+    rows.length,
+    items,
+  ]);
+}
+
+/** The batch's row is locked by what the caller has changed in it, so of two last calls the later one sees the other. */
+async function finishIfDone(
+  client: ClientBase,
+  batchId: string,
+  now: number,
+  onFinished: OnFinished,
+): Promise<void> {
+  const { rowCount } = await client.query(
+    `update batches set finished_at = $2, state = case when state = 'running' then 'done' else state end,
+       waiting_reason = null, waiting_until = null
+     where id = $1 and finished_at is null
+       and not exists (select 1 from batch_calls where batch_id = $1 and state in ('pending', 'fed'))`,
+    [batchId, new Date(now)],
+  );
+  if (rowCount === 1) await onFinished(client, batchId);
+}

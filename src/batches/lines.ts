@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { stringify } from 'csv-stringify/sync';
+import { ERRORS, type ErrorRecord } from '../errors.ts';
+import { fingerprint } from '../fingerprint.ts';
+import { stringifyJson } from '../json.ts';
+import type { QueuedOperation } from '../operations/define.ts';
+
+/** What a call of a batch brought, before it is told apart into its items. */
+export interface CallAnswer {
+  data: Record<string, unknown>;
+  metadata?: Record<string, unknown>;
+}
+
+/** The result of one item. */
+export interface ItemResult {
+  index: number;
+  raw: unknown;
+  data: Record<string, unknown>;
+  metadata: Record<string, unknown> | undefined;
+}
+
+/** Tells a call's answer apart: each item gets what it would have been answered alone. */
+export function itemResults(
+  operation: QueuedOperation,
+  call: { firstItem: number; items: readonly unknown[] },
+  { data, metadata }: CallAnswer,
+): ItemResult[] {
+  const { pack } = operation;
+  return call.items.map((raw, i) => ({
+    index: call.firstItem + i,
+    raw,
+    data: pack && call.items.length > 1 ? pack.pick(data, operation.params.parse(raw)) : data,
+    metadata,
+  }));
+}
+
+/** NDJSON: a line an item, as its envelope would have been. */
+export function resultLines(results: readonly ItemResult[]): string {
+  return results
+    .map(({ index, raw, data, metadata }) => {
+      const line = { index, params: raw, code: '0000', data };
+      return `${stringifyJson(metadata ? { ...line, metadata } : line)}\n`;
+    })
+    .join('');
+}
+
+/** The same for items that have no result. */
+export function failureLines(
+  call: { firstItem: number; items: readonly unknown[] },
+  { kind, message, metadata }: ErrorRecord,
+): string {
+  return call.items
+    .map((raw, i) => {
+      const line = { index: call.firstItem + i, params: raw, code: ERRORS[kind].code, msg: message };
+      return `${stringifyJson(metadata ? { ...line, metadata } : line)}\n`;
+    })
+    .join('');
+}
+
+/** Rows as CSV, without the header; null where the operation has no table for this input. */
+export function resultRows(
+  operation: QueuedOperation,
+  input: unknown,
+  results: readonly ItemResult[],
+): string | null {
+  const { table } = operation;
+  const columns = table?.columns(input);
+  if (!table || !columns || !('columns' in columns)) return null;
+  const rows = results.flatMap(({ index, data }) =>
+    table.rows(data).map((row) => [index, ...columns.columns.map((column) => row[column])]),
+  );
+  return csv(rows);
+}
+
+/** The header of the CSV. */
+export function tableHeader(columns: readonly string[]): string {
+  return csv([['index', ...columns]]);
+}
+
+/** What opens in a spreadsheet must not be taken for a formula there, whatever a title begins with. */
+function csv(rows: readonly (readonly unknown[])[]): string {
+  return stringify(rows as unknown[][], { escape_formulas: true, cast: { boolean: String } });
+}
+
+/** What changes although nothing has changed. */
+const VOLATILE_FIELDS = new Set(['fromCache', 'lastUpdate']);
+
+/** Identifies what an item was asked. */
+export function itemHash(raw: unknown): Buffer {
+  return createHash('sha256').update(fingerprint(raw)).digest();
+}
+
+/** Identifies what an item was answered, apart from what says how fresh it is. */
+export function contentHash(data: Record<string, unknown>): Buffer {
+  return createHash('sha256')
+    .update(fingerprint(withoutVolatile(data)))
+    .digest();
+}
+
+function withoutVolatile(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutVolatile);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, inner]) =>
+      VOLATILE_FIELDS.has(name) ? [] : [[name, withoutVolatile(inner)]],
+    ),
+  );
+}

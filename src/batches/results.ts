@@ -1,0 +1,99 @@
+import type { Database } from '../db/pool.ts';
+import type { ErrorRecord } from '../errors.ts';
+import { parseJson } from '../json.ts';
+
+export const RESULT_ORDERS = ['item', 'finished'] as const;
+
+export type ResultOrder = (typeof RESULT_ORDERS)[number];
+
+/** The results of one call of a batch. */
+export interface CallResults {
+  firstItem: number;
+  items: readonly unknown[];
+  /** gzip; null where the call has failed or was cancelled. */
+  lines: Buffer | null;
+  tableRows: Buffer | null;
+  error: ErrorRecord | null;
+}
+
+/**
+ * The calls of a batch that have ended, one after the other: in the order of items up to the first that has not ended,
+ * or in the order in which they ended.
+ * @param afterItem begins with the call that holds the item after this one (or, in the order of ends, this one).
+ */
+export async function* resultsOf(
+  database: Database,
+  batchId: string,
+  order: ResultOrder,
+  afterItem: number | null,
+): AsyncGenerator<CallResults> {
+  let place = await startOf(database, batchId, order, afterItem);
+  for (;;) {
+    const row = await nextResult(database, batchId, order, place);
+    if (!row || row.end_no === null) return;
+    yield {
+      firstItem: row.first_item,
+      items: parseJson(row.items) as unknown[],
+      lines: row.lines,
+      tableRows: row.table_rows,
+      error: row.error,
+    };
+    place = order === 'item' ? row.first_item : row.end_no;
+  }
+}
+
+/** Canonical input of the first call: what the results of all of them look like. */
+export async function sampleInput(database: Database, batchId: string): Promise<unknown> {
+  const { rows } = await database.query<{ input: string }>(
+    'select input from batch_calls where batch_id = $1 order by first_item limit 1',
+    [batchId],
+  );
+  return rows[0] ? parseJson(rows[0].input) : null;
+}
+
+interface ResultRow {
+  first_item: number;
+  end_no: number | null;
+  items: string;
+  lines: Buffer | null;
+  table_rows: Buffer | null;
+  error: ErrorRecord | null;
+}
+
+const COLUMNS = 'first_item, end_no, items, lines, table_rows, error';
+
+/** The place before the first call to be read. */
+async function startOf(
+  database: Database,
+  batchId: string,
+  order: ResultOrder,
+  afterItem: number | null,
+): Promise<number> {
+  if (afterItem === null) return -1;
+  const { rows } = await database.query<{ first_item: number; end_no: number | null }>(
+    `select first_item, end_no from batch_calls where batch_id = $1 and first_item <= $2
+     order by first_item desc limit 1`,
+    [batchId, afterItem],
+  );
+  const [row] = rows;
+  if (!row) return -1;
+  return order === 'item' ? row.first_item - 1 : (row.end_no ?? 0) - 1;
+}
+
+async function nextResult(
+  database: Database,
+  batchId: string,
+  order: ResultOrder,
+  place: number,
+): Promise<ResultRow | undefined> {
+  const text =
+    order === 'item'
+      ? `select ${COLUMNS} from batch_calls where batch_id = $1 and first_item > $2 order by first_item limit 1`
+      : `select ${COLUMNS} from batch_calls where batch_id = $1 and end_no > $2 order by end_no limit 1`;
+  const { rows } = await database.query<ResultRow>({
+    name: `batch-result-${order}`,
+    text,
+    values: [batchId, place],
+  });
+  return rows[0];
+}

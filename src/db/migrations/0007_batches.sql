@@ -1,0 +1,71 @@
+-- Up Migration
+
+-- Many items of one operation, done in the background. The counts are of items; they are kept with every call that ends.
+create table batches (
+  id uuid primary key,
+  account_id bigint not null references accounts,
+  name text,
+  operation text not null,
+  state text not null check (state in ('running', 'done', 'expired', 'cancelled')),
+  feed_window text not null check (feed_window in ('any', 'off_peak')),
+  item_count integer not null,
+  units_quoted bigint not null,
+  units_charged bigint not null default 0,
+  webhook text,
+  idempotency_key text,
+  request_hash bytea not null,
+  schedule_id uuid,
+  -- Items whose content is what it was in the schedule's run before are left out of the results.
+  only_changes boolean not null default false,
+  created_at timestamptz not null,
+  deadline_at timestamptz not null,
+  finished_at timestamptz,
+  -- Why nothing is fed at the moment, and until when.
+  waiting_reason text,
+  waiting_until timestamptz,
+  fed_at timestamptz not null default '-infinity',
+  done_items integer not null default 0,
+  failed_items integer not null default 0,
+  cancelled_items integer not null default 0,
+  unchanged_items integer not null default 0,
+  -- How many calls have ended: the order in which results came.
+  ends integer not null default 0
+);
+
+create unique index batches_idempotency on batches (account_id, idempotency_key) where idempotency_key is not null;
+create index batches_account on batches (account_id, id);
+create index batches_open on batches (id) where finished_at is null;
+create index batches_finished on batches (finished_at) where finished_at is not null;
+
+-- The calls a batch is done by, each for one item or, where items can be put together, for several that follow each
+-- other. Known by the first of them, so that a call can be split.
+create table batch_calls (
+  batch_id uuid not null references batches on delete cascade,
+  first_item integer not null,
+  item_count integer not null,
+  state text not null default 'pending' check (state in ('pending', 'fed', 'done', 'failed', 'cancelled')),
+  pool text not null,
+  units integer not null,
+  -- The items as they were sent, and the canonical input of the call, in JSON. Not jsonb: that refuses characters and
+  -- rounds numbers which a customer may have sent in a field that nobody reads.
+  items text not null,
+  input text not null,
+  call_id uuid,
+  -- The call was another's already, and costs nothing here.
+  joined boolean not null default false,
+  fed_at timestamptz,
+  attempts smallint not null default 0,
+  not_before timestamptz not null default '-infinity',
+  ended_at timestamptz,
+  end_no integer,
+  error jsonb,
+  -- The results: NDJSON, and CSV without its header, each one gzip member.
+  lines bytea,
+  table_rows bytea,
+  primary key (batch_id, first_item)
+);
+
+alter table batch_calls alter column lines set storage external, alter column table_rows set storage external;
+create index batch_calls_pending on batch_calls (batch_id, first_item) where state = 'pending';
+create index batch_calls_fed on batch_calls (batch_id, pool) where state = 'fed';
+create index batch_calls_ended on batch_calls (batch_id, end_no) where end_no is not null;

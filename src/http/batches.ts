@@ -1,0 +1,90 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { BATCH_STATES, type Batch, findBatch, listBatches } from '../batches/batch.ts';
+import { cancelBatch, inTransaction, retryFailed } from '../batches/ending.ts';
+import { DEFAULT_TIME_MS } from '../batches/request.ts';
+import { batchView } from '../batches/view.ts';
+import { SoukError } from '../errors.ts';
+import { boolean, integer, oneOf } from '../operations/params/scalars.ts';
+import { sendResults } from './batch-results.ts';
+import { sendEnvelope } from './envelope.ts';
+import type { Gateway } from './gateway.ts';
+import { isUuid, uuidParameter } from './ids.ts';
+import { accountOf, parseAs } from './request-input.ts';
+import { handOver, uploadRoute } from './uploads.ts';
+
+const dryRunSchema = z.object({ dryRun: boolean().default(false) });
+
+const listSchema = z.object({
+  state: oneOf(BATCH_STATES).optional(),
+  scheduleId: uuidParameter('a schedule').optional(),
+  limit: integer({ min: 1, max: 100 }).default(50),
+  cursor: uuidParameter('the last batch of the page before').optional(),
+});
+
+/** Many items of one operation, done in the background. All free but the calls they are done by. */
+export function registerBatches(app: FastifyInstance, gateway: Gateway): void {
+  const { database, clock, redis, keys } = gateway;
+
+  app.post('/api/batches', uploadRoute(gateway), (request, reply) => {
+    const { dryRun } = parseAs(dryRunSchema, request.query);
+    const { key: _, ...query } = request.query as Record<string, unknown>;
+    const upload = isNdjson(request) ? 'ndjson' : 'json';
+    return handOver(gateway, request, reply, (ids) => ({ kind: 'batch', ...ids, upload, query, dryRun }));
+  });
+
+  app.get('/api/batches', async (request, reply) => {
+    const accountId = await accountOf(gateway, request, () => parseAs(listSchema, request.query));
+    const { state, scheduleId, limit, cursor } = parseAs(listSchema, request.query);
+    const batches = await listBatches(database, accountId, {
+      state: state ?? null,
+      scheduleId: scheduleId ?? null,
+      before: cursor ?? null,
+      limit,
+    });
+    const nextCursor = batches.length === limit ? (batches.at(-1)?.batchId ?? null) : null;
+    return sendEnvelope(reply, 200, { batches: batches.map(batchView), nextCursor }, { now: clock.now() });
+  });
+
+  app.get('/api/batches/:id', async (request, reply) => {
+    return sendEnvelope(reply, 200, batchView(await ownBatch(request)), { now: clock.now() });
+  });
+
+  app.get('/api/batches/:id/results', async (request, reply) =>
+    sendResults(gateway, request, reply, await ownBatch(request)),
+  );
+
+  app.post('/api/batches/:id/retry', async (request, reply) => {
+    const { batchId, createdAt, deadlineAt, finishedAt, state } = await ownBatch(request);
+    if (finishedAt === null || state === 'cancelled')
+      throw new SoukError('BATCH_STATE', { message: `The batch is ${finishedAt ? state : 'not finished'}.` });
+    const timeMs = Math.max(deadlineAt - createdAt, DEFAULT_TIME_MS);
+    const retried = await inTransaction(database, async (client) => {
+      await client.query('select 1 from batches where id = $1 for update', [batchId]);
+      return retryFailed(client, batchId, clock.now() + timeMs);
+    });
+    if (retried === 0) throw new SoukError('BATCH_STATE', { message: 'No item of the batch has failed.' });
+    await redis.publish(keys.batchesChannel, batchId);
+    return sendEnvelope(reply, 202, batchView(await ownBatch(request)), { now: clock.now() });
+  });
+
+  app.delete('/api/batches/:id', async (request, reply) => {
+    const { accountId, batchId } = await ownBatch(request);
+    await cancelBatch(database, accountId, batchId, clock.now(), gateway.onBatchFinished);
+    await redis.publish(keys.batchesChannel, batchId);
+    return sendEnvelope(reply, 200, batchView(await ownBatch(request)), { now: clock.now() });
+  });
+
+  /** The batch a request names. @throws SoukError BATCH_NOT_FOUND. */
+  async function ownBatch(request: FastifyRequest): Promise<Batch> {
+    const accountId = await accountOf(gateway, request);
+    const { id } = request.params as { id: string };
+    const batch = isUuid(id) ? await findBatch(database, accountId, id) : null;
+    if (!batch) throw new SoukError('BATCH_NOT_FOUND');
+    return batch;
+  }
+}
+
+function isNdjson({ headers }: FastifyRequest): boolean {
+  return headers['content-type']?.toLowerCase().startsWith('application/x-ndjson') ?? false;
+}

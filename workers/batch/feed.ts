@@ -1,0 +1,255 @@
+import type { Redis } from 'ioredis';
+import { v7 as uuid } from 'uuid';
+import { countAlive } from '../../jobs/backlog.ts';
+import { POOL_NAMES, POOLS, type PoolName } from '../../jobs/pools.ts';
+import { type Submission, type SubmitDeps, submit } from '../../jobs/submit.ts';
+import { insertCalls } from '../../src/batches/create.ts';
+import { inTransaction } from '../../src/batches/ending.ts';
+import {
+  countFed,
+  endWaiting,
+  type FedCall,
+  giveBack,
+  type HungryBatch,
+  hungryBatches,
+  letWait,
+  noteJoinedCall,
+  noteTurn,
+  takeCalls,
+} from '../../src/batches/feeding.ts';
+import { type Item, packItems } from '../../src/batches/pack.ts';
+import type { MinuteRate } from '../../src/billing/admission.ts';
+import { offPeakOpening } from '../../src/billing/off-peak.ts';
+import type { OffPeakWindow } from '../../src/billing/wallets.ts';
+import { SoukError } from '../../src/errors.ts';
+import { stringifyJson } from '../../src/json.ts';
+import type { Logger } from '../../src/log.ts';
+import { queuedOperation } from '../../src/operations/index.ts';
+import { isStoreAway } from '../../src/outage.ts';
+import type { RedisKeys } from '../../src/redis-keys.ts';
+
+export interface FeedDeps extends SubmitDeps {
+  redis: Redis;
+  keys: RedisKeys;
+  offPeak: OffPeakWindow;
+  log: Logger;
+  /** Told of each call that is under way now, so that its end is noticed at once. */
+  onFed(callId: string): void;
+}
+
+/** What of a pool's capacity batches may take: the rest is free for whoever waits for an answer. */
+const SHARE = 0.5;
+
+/** Calls a batch is given at a turn, before other accounts have theirs. */
+const CALLS_A_TURN = 4;
+
+/** Of the calls an account has in a minute, what its batches leave to its other requests. */
+const RESERVED_MINUTE_SHARE = 0.2;
+
+/** Calls whose answers were at hand are collected before more are fed. */
+const MOST_ENDED = 32;
+
+/** How long a batch waits for what has no known end: a subscription, or an account that is disabled. */
+const UNKNOWN_WAIT_MS = 600_000;
+
+/** How long after a call could not be queued. */
+const QUEUE_AWAY_MS = 5_000;
+
+/**
+ * Feeds batches once: as many calls as there is room for, in turns between accounts, the one with the fewest calls under
+ * way first. @returns whether some calls have ended already, because their answers were at hand.
+ */
+export async function feedBatches(deps: FeedDeps): Promise<boolean> {
+  const { database, clock } = deps;
+  let hungry = await hungryBatches(database, clock.now());
+  if (hungry.length === 0) return false;
+  hungry = await letOffPeakOnesWait(deps, hungry);
+  const room = await roomByPool(deps);
+  const fedByAccount = new Map<number, number>();
+  for (const { accountId, fed } of hungry)
+    fedByAccount.set(accountId, (fedByAccount.get(accountId) ?? 0) + fed);
+  let ended = 0;
+
+  while (hungry.length > 0 && ended < MOST_ENDED) {
+    const pools = POOL_NAMES.filter((pool) => (room.get(pool) ?? 0) > 0);
+    if (pools.length === 0) break;
+    const next = nextInTurn(hungry, fedByAccount);
+    const size = Math.min(CALLS_A_TURN, ...pools.map((pool) => room.get(pool) ?? 0));
+    const callIds = Array.from({ length: size }, () => uuid());
+    await noteTurn(database, next.batchId, clock.now());
+    const calls = await takeCalls(database, next.batchId, pools, callIds, clock.now());
+    if (calls.length === 0) {
+      hungry = hungry.filter((batch) => batch !== next);
+      continue;
+    }
+    const outcomes = await Promise.all(calls.map((call) => feedCall(deps, next, call)));
+    for (const [i, { pool }] of calls.entries()) {
+      const outcome = outcomes[i];
+      if (outcome === 'started' || outcome === 'joined') room.set(pool, (room.get(pool) ?? 0) - 1);
+      if (outcome === 'ended') ended += 1;
+    }
+    // Whoever has had a turn comes last.
+    hungry = [...hungry.filter((batch) => batch !== next), next];
+    const { accountId } = next;
+    fedByAccount.set(accountId, (fedByAccount.get(accountId) ?? 0) + calls.length);
+    if (outcomes.includes('refused')) hungry = hungry.filter((batch) => batch.accountId !== accountId);
+  }
+  return ended > 0;
+}
+
+/** Feeds a call that was taken by a process which then died: it may have been admitted, or not. */
+export async function feedAgain(deps: FeedDeps, batch: HungryBatch, call: FedCall): Promise<void> {
+  await feedCall(deps, batch, call);
+}
+
+/** The batch of the account with the fewest calls under way; of several the one whose turn was longest ago. */
+function nextInTurn(hungry: readonly HungryBatch[], fedByAccount: ReadonlyMap<number, number>): HungryBatch {
+  const fedOf = ({ accountId }: HungryBatch) => fedByAccount.get(accountId) ?? 0;
+  return hungry.reduce((best, batch) => (fedOf(batch) < fedOf(best) ? batch : best));
+}
+
+async function letOffPeakOnesWait(
+  { database, clock, offPeak }: FeedDeps,
+  hungry: readonly HungryBatch[],
+): Promise<HungryBatch[]> {
+  const forOffPeak = hungry.filter(({ window }) => window === 'off_peak');
+  if (forOffPeak.length === 0) return [...hungry];
+  const { isOpen, opensAt } = await offPeakOpening(database, offPeak, clock.now());
+  if (isOpen) return [...hungry];
+  await letWait(
+    database,
+    forOffPeak.map(({ batchId }) => batchId),
+    'OFF_PEAK_WINDOW',
+    opensAt,
+  );
+  return hungry.filter(({ window }) => window !== 'off_peak');
+}
+
+/** How many more calls of batches each pool takes. */
+async function roomByPool({ database, redis, keys, clock }: FeedDeps): Promise<Map<PoolName, number>> {
+  const fed = await countFed(database);
+  const room = new Map<PoolName, number>();
+  await Promise.all(
+    POOL_NAMES.map(async (pool) => {
+      const capacity = (await countAlive(redis, keys, pool, clock.now())) * POOLS[pool].concurrency;
+      const share = capacity === 0 ? 0 : Math.max(1, Math.floor(capacity * SHARE));
+      room.set(pool, Math.max(0, share - (fed.get(pool) ?? 0)));
+    }),
+  );
+  return room;
+}
+
+/** started, joined: under way. ended: its answer was at hand. refused: not now, and nothing else of this account. */
+type Outcome = 'started' | 'joined' | 'ended' | 'refused' | 'later';
+
+async function feedCall(deps: FeedDeps, batch: HungryBatch, call: FedCall): Promise<Outcome> {
+  const { database, log } = deps;
+  const operation = queuedOperation(batch.operation);
+  if (!operation) throw new Error(`no operation ${batch.operation}`);
+  const { batchId, accountId, deadlineAt } = batch;
+  try {
+    const submission = await submit(deps, {
+      operation,
+      input: call.input,
+      caller: { accountId },
+      maxUnits: null,
+      waiting: { batchUntil: deadlineAt, callId: call.callId },
+    });
+    if (batch.isWaiting) await endWaiting(database, batchId);
+    batch.isWaiting = false;
+    return await goOn(deps, batch, call, submission);
+  } catch (error) {
+    if (error instanceof SoukError) return notNow(deps, batch, call, error);
+    // Whether it was admitted is found out later.
+    if (!isStoreAway(error)) log.error({ err: error, batchId }, 'feeding a call failed');
+    return 'later';
+  }
+}
+
+async function goOn(
+  deps: FeedDeps,
+  batch: HungryBatch,
+  call: FedCall,
+  submission: Submission,
+): Promise<Outcome> {
+  const { database, clock } = deps;
+  switch (submission.kind) {
+    case 'cached':
+      return (await leaveRest(deps, batch, submission.rate)) ? 'refused' : 'ended';
+    case 'joined':
+      await noteJoinedCall(database, call, submission.callId);
+      deps.onFed(submission.callId);
+      return submission.finished ? 'ended' : 'joined';
+    case 'started':
+      deps.onFed(submission.callId);
+      try {
+        await submission.enqueue();
+      } catch (error) {
+        // The call was released; another takes its place.
+        await giveBack(database, call, clock.now() + QUEUE_AWAY_MS);
+        if (error instanceof SoukError) return 'refused';
+        throw error;
+      }
+      return (await leaveRest(deps, batch, submission.rate)) ? 'refused' : 'started';
+  }
+}
+
+/** An account's batches leave some of its calls of the minute to its other requests. */
+async function leaveRest(
+  { database }: FeedDeps,
+  { batchId }: HungryBatch,
+  rate: MinuteRate,
+): Promise<boolean> {
+  if (!rate || rate.remaining >= Math.floor(rate.limit * RESERVED_MINUTE_SHARE)) return false;
+  await letWait(database, [batchId], 'MINUTE_RESERVED', rate.resetAt);
+  return true;
+}
+
+/** The account cannot pay for the call now. It never fails for that: it waits, or is made smaller. */
+async function notNow(deps: FeedDeps, batch: HungryBatch, call: FedCall, error: SoukError): Promise<Outcome> {
+  const { database, clock, log } = deps;
+  const { remaining, resetAt } = (error.metadata ?? {}) as { remaining?: number; resetAt?: string | null };
+  if (error.kind === 'QUOTA_INSUFFICIENT_UNITS' && (await split(deps, batch, call, remaining ?? 0)))
+    return 'later';
+  await giveBack(database, call, clock.now());
+  if (error.kind === 'KEY_FORBIDDEN' || error.kind.startsWith('QUOTA_')) {
+    const reason = error.kind === 'KEY_FORBIDDEN' ? 'ACCOUNT_UNAVAILABLE' : error.kind;
+    const until = resetAt ? Date.parse(resetAt) : clock.now() + UNKNOWN_WAIT_MS;
+    await letWait(database, [batch.batchId], reason, until);
+  } else {
+    log.warn({ err: error, batchId: batch.batchId }, 'a call of a batch was refused');
+    await letWait(database, [batch.batchId], error.kind, clock.now() + QUEUE_AWAY_MS);
+  }
+  return 'refused';
+}
+
+/** Makes two calls of one that costs more than the account has left, so that what is left is used. */
+async function split(
+  { database }: FeedDeps,
+  { operation: name }: HungryBatch,
+  call: FedCall,
+  maxUnits: number,
+): Promise<boolean> {
+  const operation = queuedOperation(name);
+  if (!operation || call.items.length < 2) return false;
+  const items: Item[] = call.items.map((raw) => ({ raw, input: operation.params.parse(raw) }));
+  const { batchId, firstItem, callId } = call;
+  const [first] = packItems(operation, items, { firstItem, maxUnits });
+  if (!first || first.units > maxUnits || first.items.length === items.length) return false;
+  const rest = [
+    ...packItems(operation, items.slice(first.items.length), { firstItem: firstItem + first.items.length }),
+  ];
+  await inTransaction(database, async (client) => {
+    const { rowCount } = await client.query(
+      `update batch_calls set state = 'pending', call_id = null, attempts = attempts - 1, item_count = $4,
+         units = $5, items = $6, input = $7
+       where batch_id = $1 and first_item = $2 and state = 'fed' and call_id = $3`,
+      [
+        ...[batchId, firstItem, callId, first.items.length, first.units],
+        ...[stringifyJson(first.items), stringifyJson(first.input)],
+      ],
+    );
+    if (rowCount === 1) await insertCalls(client, batchId, rest);
+  });
+  return true;
+}
