@@ -123,7 +123,8 @@ export function describeSettings(): { name: string; meaning: string; fallback: s
   }));
 }
 
-function isTimeZone(name: string): boolean {
+/** Whether it is the name of a time zone. */
+export function isTimeZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
     return true;

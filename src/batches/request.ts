@@ -55,8 +55,17 @@ export type Upload =
   | { type: 'json'; body: string }
   | { type: 'ndjson'; body: string; query: Record<string, unknown> };
 
-const SETTINGS = {
+/** Where the items of a JSON document are. */
+export const ITEM_SOURCES = {
   operation: oneOf(QUEUED.map(({ name }) => name) as [string, ...string[]]),
+  items: z.array(z.unknown(), 'must be a list of parameter objects').optional(),
+  params: z.record(z.string(), z.unknown(), 'must be an object of parameters').optional(),
+  split: z
+    .record(z.string(), z.array(z.unknown(), 'must be a list'), 'must be an object with one list')
+    .optional(),
+};
+
+const SETTINGS = {
   name: text({ maxLength: 200 }).nullable().default(null),
   maxUnits: integer({ min: 0 }).nullable().default(null),
   window: oneOf(FEED_WINDOWS).default('any'),
@@ -68,19 +77,9 @@ const SETTINGS = {
   idempotencyKey: text({ maxLength: 200 }).nullable().default(null),
 };
 
-const queryShape = z.object(SETTINGS);
+const queryShape = z.object({ operation: ITEM_SOURCES.operation, ...SETTINGS });
 
-const bodyShape = z.strictObject(
-  {
-    ...SETTINGS,
-    items: z.array(z.unknown(), 'must be a list of parameter objects').optional(),
-    params: z.record(z.string(), z.unknown(), 'must be an object of parameters').optional(),
-    split: z
-      .record(z.string(), z.array(z.unknown(), 'must be a list'), 'must be an object with one list')
-      .optional(),
-  },
-  'must be a JSON object',
-);
+const bodyShape = z.strictObject({ ...ITEM_SOURCES, ...SETTINGS }, 'must be a JSON object');
 
 /**
  * Reads a request for a batch and all of its items.
@@ -132,43 +131,70 @@ function settingsOf({
   deadline,
   webhook,
   idempotencyKey,
-}: z.output<typeof queryShape>): BatchSettings {
+}: Read['settings']): BatchSettings {
   const deadlineAt = deadline === null ? null : Date.parse(deadline);
   return { name, maxUnits, window, deadlineAt, webhook, idempotencyKey };
 }
 
 interface Read {
-  settings: z.output<typeof queryShape>;
+  settings: z.output<z.ZodObject<typeof SETTINGS>>;
+  operation: QueuedOperation;
   raws: readonly unknown[];
 }
 
 function readDocument(body: string): Read {
+  const document = parseBody(bodyShape, body);
+  return { settings: document, ...itemsOf(document, '') };
+}
+
+/** What a worker reads of a document. @throws BatchFaults. */
+export function parseBody<Value>(schema: z.ZodType<Value>, body: string): Value {
   const document = parsed(body);
   if (document instanceof NotJson)
     throw new BatchFaults([{ parameter: 'body', problem: 'is not valid JSON' }]);
-  const { items, params, split, ...settings } = parseAs(bodyShape, document);
-  if (items && (params || split))
-    throw new BatchFaults([
-      { parameter: 'items', problem: 'and split exclude each other: send one of them' },
-    ]);
-  if (items) return { settings, raws: items };
-  if (!split) {
-    const problem = 'is required: send a list of parameter objects, or params and split';
-    throw new BatchFaults([{ parameter: 'items', problem }]);
-  }
-  const [[name, values] = ['', []], ...others] = Object.entries(split);
-  if (others.length > 0 || name === '')
-    throw new BatchFaults([{ parameter: 'split', problem: 'must hold exactly one list' }]);
-  if (params && name in params) {
-    const problem = `holds ${quoted(name)}, which split gives each item a value of`;
-    throw new BatchFaults([{ parameter: 'params', problem }]);
-  }
-  return { settings, raws: values.map((value) => ({ ...params, [name]: value })) };
+  return parseAs(schema, document);
+}
+
+/**
+ * The items a document names, as they were sent.
+ * @param within where in the document they are, for messages: '' or 'batch.'.
+ * @throws BatchFaults
+ */
+export function itemsOf(
+  { operation: name, items, params, split }: z.output<z.ZodObject<typeof ITEM_SOURCES>>,
+  within: string,
+): { operation: QueuedOperation; raws: readonly unknown[] } {
+  const fault = (parameter: string, problem: string) =>
+    new BatchFaults([{ parameter: `${within}${parameter}`, problem }]);
+  if (items && (params || split)) throw fault('items', 'and split exclude each other: send one of them');
+  if (items) return { operation: operationOf(name), raws: counted(items, fault) };
+  if (!split) throw fault('items', 'is required: send a list of parameter objects, or params and split');
+  const [[field, values] = ['', []], ...others] = Object.entries(split);
+  if (others.length > 0 || field === '') throw fault('split', 'must hold exactly one list');
+  if (params && field in params)
+    throw fault('params', `holds ${quoted(field)}, which split gives each item a value of`);
+  const raws = counted(values, fault).map((value) => ({ ...params, [field]: value }));
+  return { operation: operationOf(name), raws };
+}
+
+function counted(
+  raws: readonly unknown[],
+  fault: (parameter: string, problem: string) => BatchFaults,
+): readonly unknown[] {
+  if (raws.length === 0) throw fault('items', 'must hold at least one item');
+  if (raws.length <= MOST_ITEMS) return raws;
+  throw fault('items', `must be at most ${MOST_ITEMS} items; ${raws.length} were given`);
+}
+
+function operationOf(name: string): QueuedOperation {
+  const operation = queuedOperation(name);
+  if (!operation) throw new Error(`no operation ${name}`);
+  return operation;
 }
 
 /** Empty lines are no items, so a file may end with one. */
 function readLines({ body, query }: Extract<Upload, { type: 'ndjson' }>): Read {
-  const settings = parseAs(queryShape, query);
+  const { operation, ...settings } = parseAs(queryShape, query);
   const raws: unknown[] = [];
   let line = 0;
   for (const written of body.split('\n')) {
@@ -177,7 +203,8 @@ function readLines({ body, query }: Extract<Upload, { type: 'ndjson' }>): Read {
     const raw = parsed(written);
     raws.push(raw instanceof NotJson ? new NotJson(line) : raw);
   }
-  return { settings, raws };
+  const fault = (parameter: string, problem: string) => new BatchFaults([{ parameter, problem }]);
+  return { settings, operation: operationOf(operation), raws: counted(raws, fault) };
 }
 
 class NotJson {

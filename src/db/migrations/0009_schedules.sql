@@ -1,6 +1,6 @@
 -- Up Migration
 
--- Batches that come again and again. What is to be done is kept as it was sent, compressed.
+-- Batches that come again and again. Their items are kept as they were sent: gzip of a JSON list.
 create table schedules (
   id uuid primary key,
   account_id bigint not null references accounts,
@@ -8,20 +8,24 @@ create table schedules (
   cron text not null,
   timezone text not null,
   paused boolean not null default false,
+  feed_window text not null check (feed_window in ('any', 'off_peak')),
   only_changes boolean not null default false,
+  webhook text,
+  max_units bigint,
   -- How long each run has.
   run_hours integer not null,
   operation text not null,
   item_count integer not null,
   units_quoted bigint not null,
-  request bytea not null,
+  items bytea not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  -- Ticks up to here are done with: run, skipped, or before the schedule was in force.
-  handled_until timestamptz not null
+  -- The first tick that has not been dealt with; null while it is paused.
+  next_due_at timestamptz
 );
 
 create index schedules_account on schedules (account_id, id);
+create index schedules_due on schedules (next_due_at) where next_due_at is not null;
 
 create table schedule_runs (
   id uuid primary key,

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import {
+  BatchFaults,
+  FEED_WINDOWS,
+  type FeedWindow,
+  ITEM_SOURCES,
+  itemsOf,
+  parseBody,
+} from '../batches/request.ts';
+import { isTimeZone } from '../config.ts';
+import type { QueuedOperation } from '../operations/define.ts';
+import { boolean, integer, oneOf, text } from '../operations/params/scalars.ts';
+
+/** What a schedule is asked to be; absent fields of a change stay as they are. */
+export interface ScheduleRequest {
+  name: string;
+  cron: string;
+  timezone: string;
+  paused: boolean;
+  window: FeedWindow;
+  onlyChanges: boolean;
+  /** How long each run has. */
+  runHours: number;
+  webhook: string | null;
+  maxUnits: number | null;
+  /** What each run does. */
+  work: { operation: QueuedOperation; raws: readonly unknown[] };
+}
+
+const LONGEST_RUN_HOURS = 30 * 24;
+
+const fields = {
+  name: text({ maxLength: 200 }),
+  cron: text({ maxLength: 200 }),
+  timezone: z.string('must be an IANA time zone such as Europe/Berlin').refine(isTimeZone, {
+    error: ({ input }) =>
+      `${JSON.stringify(input)} is no known time zone; it must be one such as Europe/Berlin`,
+  }),
+  paused: boolean(),
+  window: oneOf(FEED_WINDOWS),
+  onlyChanges: boolean(),
+  runHours: integer({ min: 1, max: LONGEST_RUN_HOURS }),
+};
+
+const batchShape = z.strictObject(
+  {
+    ...ITEM_SOURCES,
+    window: oneOf(FEED_WINDOWS).optional(),
+    webhook: text({ maxLength: 2_000 }).nullable().default(null),
+    maxUnits: integer({ min: 0 }).nullable().default(null),
+  },
+  'must be a JSON object',
+);
+
+const newSchema = z.strictObject(
+  {
+    ...fields,
+    timezone: fields.timezone.default('UTC'),
+    paused: fields.paused.default(false),
+    window: fields.window.optional(),
+    onlyChanges: fields.onlyChanges.default(false),
+    runHours: fields.runHours.default(24),
+    batch: batchShape,
+  },
+  'must be a JSON object',
+);
+
+const changeSchema = z
+  .strictObject({ ...fields, batch: batchShape }, 'must be a JSON object')
+  .partial()
+  .refine((change) => Object.keys(change).length > 0, 'must change something');
+
+/** @throws BatchFaults */
+export function readSchedule(body: string): ScheduleRequest {
+  const { batch, window, ...request } = parseBody(newSchema, body);
+  return { ...request, window: windowOf(window, batch.window) ?? 'any', ...partsOf(batch) };
+}
+
+/** @throws BatchFaults */
+export function readScheduleChange(body: string): Partial<ScheduleRequest> {
+  const { batch, window, ...change } = parseBody(changeSchema, body);
+  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+  const newWindow = windowOf(window, batch?.window);
+  return { ...given, ...(newWindow ? { window: newWindow } : {}), ...(batch ? partsOf(batch) : {}) };
+}
+
+function partsOf(batch: z.output<typeof batchShape>) {
+  const { webhook, maxUnits } = batch;
+  return { webhook, maxUnits, work: itemsOf(batch, 'batch.') };
+}
+
+function windowOf(ofSchedule: FeedWindow | undefined, ofBatch: FeedWindow | undefined) {
+  if (ofSchedule && ofBatch && ofSchedule !== ofBatch) {
+    const problem = `is ${ofSchedule}, and batch.window ${ofBatch}: they contradict each other`;
+    throw new BatchFaults([{ parameter: 'window', problem }]);
+  }
+  return ofSchedule ?? ofBatch;
+}
