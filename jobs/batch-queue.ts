@@ -25,6 +25,13 @@ export const batchJobSchema = z.discriminatedUnion('kind', [
     dryRun: z.boolean(),
   }),
   z.object({
+    /** Somebody wants a schedule to run now, and waits to be told of the batch. */
+    kind: z.literal('run'),
+    uploadId: z.uuid(),
+    accountId: z.int().positive(),
+    scheduleId: z.uuid(),
+  }),
+  z.object({
     /** A schedule is due. */
     kind: z.literal('tick'),
     scheduleId: z.uuid(),

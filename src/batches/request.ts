@@ -87,15 +87,8 @@ const bodyShape = z.strictObject({ ...ITEM_SOURCES, ...SETTINGS }, 'must be a JS
  * @throws BatchFaults naming everything that is wrong.
  */
 export async function readBatch(upload: Upload, breathe: () => Promise<void>): Promise<BatchRequest> {
-  const { settings, raws } = upload.type === 'json' ? readDocument(upload.body) : readLines(upload);
-  const operation = queuedOperation(settings.operation);
-  if (!operation) throw new Error(`no operation ${settings.operation}`);
-  if (raws.length === 0)
-    throw new BatchFaults([{ parameter: 'items', problem: 'must hold at least one item' }]);
-  if (raws.length > MOST_ITEMS) {
-    const problem = `must be at most ${MOST_ITEMS} items; ${raws.length} were given`;
-    throw new BatchFaults([{ parameter: 'items', problem }]);
-  }
+  const { settings, operation, raws } =
+    upload.type === 'json' ? readDocument(upload.body) : readLines(upload);
   const items = await readItems(operation, raws, breathe);
   return { operation, items, settings: settingsOf(settings) };
 }

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { PoolName } from '../../jobs/pools.ts';
+import type { WorkerPoolName } from '../../jobs/pools.ts';
 import type { TestClock } from './clock.ts';
 import type { Souk } from './souk.ts';
 
@@ -21,7 +21,7 @@ export async function advanceUntil(
  * Moves time on by more than workers may be silent for. Signs of life fall due on the way, but time does not stand still for
  * them, so the workers of before look dead afterwards; one that is new does not.
  */
-export async function leapAhead(souk: Souk, ms: number, pools: readonly PoolName[]): Promise<void> {
+export async function leapAhead(souk: Souk, ms: number, pools: readonly WorkerPoolName[]): Promise<void> {
   souk.clock.advance(ms);
   await souk.addWorker(pools);
 }

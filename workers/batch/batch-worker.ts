@@ -1,6 +1,6 @@
 import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { type BatchJob, batchJobSchema } from '../../jobs/batch-queue.ts';
+import { type BatchJob, batchJobSchema, openBatchQueue } from '../../jobs/batch-queue.ts';
 import { cancelJob } from '../../jobs/cancel.ts';
 import { decodeJobEnded } from '../../jobs/job-ended.ts';
 import { BATCH_POOL } from '../../jobs/pools.ts';
@@ -12,6 +12,8 @@ import { startWorkLoop } from '../../src/work-loop.ts';
 import { collectCalls } from './collect.ts';
 import { type FeedDeps, feedBatches } from './feed.ts';
 import { type PrepareDeps, prepareBatch } from './prepare.ts';
+import { prepareSchedule, runNow } from './prepare-schedule.ts';
+import { reconcileSchedules, runDueSchedules } from './schedule-runs.ts';
 
 export interface BatchWorkerDeps extends Omit<FeedDeps, 'onFed'>, PrepareDeps {
   subscriber: Redis;
@@ -26,7 +28,7 @@ export interface BatchWorker {
 
 const JOBS_AT_ONCE = 4;
 const LOOK_EVERY_MS = 1_000;
-const DROP_EVERY_MS = 60_000;
+const UPKEEP_EVERY_MS = 60_000;
 
 /** The pool `batch`: reads uploads, feeds batches and collects what they bring. Any number of processes may. */
 export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorker> {
@@ -34,7 +36,8 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
   /** Calls that this process has fed: their ends are noticed at once, those of others within a second. */
   const fedHere = new Set<string>();
   const work = { ...deps, onFed: (callId: string) => void fedHere.add(callId) };
-  let dropAt = clock.now();
+  const batchQueue = openBatchQueue(pulling, keys, log);
+  let upkeepAt = clock.now();
 
   const loop = startWorkLoop(clock, LOOK_EVERY_MS, () =>
     step().catch((error: unknown) => log.warn({ err: error }, 'a step of the batches failed')),
@@ -46,9 +49,12 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
     await collectCalls(work);
     // What was at hand is collected at once, and makes room for more.
     while ((await feedBatches(work)) && (await collectCalls(work)));
-    if (clock.now() < dropAt) return;
-    dropAt = clock.now() + DROP_EVERY_MS;
+    // The queue tells when a schedule is due; this is for ticks it has lost, and for those nothing ran at.
+    await runDueSchedules(work);
+    if (clock.now() < upkeepAt) return;
+    upkeepAt = clock.now() + UPKEEP_EVERY_MS;
     await dropOldBatches(deps.database, clock.now());
+    await reconcileSchedules(work, batchQueue);
   }
 
   async function cancelFed(): Promise<void> {
@@ -77,8 +83,11 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
         case 'batch':
           return prepareBatch(work, job);
         case 'schedule':
+          return prepareSchedule(work, batchQueue, job);
+        case 'run':
+          return runNow(work, job);
         case 'tick':
-          return undefined;
+          return runDueSchedules(work);
       }
     },
     { connection: pulling, prefix: keys.queuePrefix(BATCH_POOL), concurrency: JOBS_AT_ONCE },
@@ -93,6 +102,7 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
       subscriber.off('message', onMessage);
       await loop.close();
       await worker.close();
+      await batchQueue.close();
     },
   };
 }

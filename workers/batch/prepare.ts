@@ -6,7 +6,7 @@ import { dropUpload, getUpload, type Reply, sendReply } from '../../jobs/replies
 import { findBatch } from '../../src/batches/batch.ts';
 import { insertBatch, type NewBatch } from '../../src/batches/create.ts';
 import { inTransaction } from '../../src/batches/ending.ts';
-import { type PackedCall, packItems } from '../../src/batches/pack.ts';
+import { type Item, type PackedCall, packItems } from '../../src/batches/pack.ts';
 import {
   BatchFaults,
   type BatchRequest,
@@ -24,6 +24,7 @@ import type { Database } from '../../src/db/pool.ts';
 import { errorBody, okBody } from '../../src/envelope.ts';
 import { ERRORS, SoukError } from '../../src/errors.ts';
 import type { Logger } from '../../src/log.ts';
+import type { QueuedOperation } from '../../src/operations/define.ts';
 import type { RedisKeys } from '../../src/redis-keys.ts';
 
 export interface PrepareDeps {
@@ -43,7 +44,7 @@ export async function prepareBatch(deps: PrepareDeps, order: Order): Promise<voi
     const upload: Upload =
       order.upload === 'json' ? { type: 'json', body } : { type: 'ndjson', body, query: order.query };
     const request = await readBatch(upload, breathe);
-    const calls = await packed(request);
+    const calls = await packed(request.operation, request.items);
     const deadlineAt = await deadlineOf(deps, request.settings);
     const units = unitsOf(calls);
     refuseWhenTooDear(units, request.settings.maxUnits);
@@ -84,7 +85,7 @@ export async function breathe(): Promise<void> {
   await nextTurn();
 }
 
-export async function packed({ operation, items }: BatchRequest): Promise<PackedCall[]> {
+export async function packed(operation: QueuedOperation, items: readonly Item[]): Promise<PackedCall[]> {
   const calls: PackedCall[] = [];
   for (const call of packItems(operation, items)) {
     calls.push(call);

@@ -50,3 +50,5 @@ create table schedule_contents (
   content_hash bytea not null,
   primary key (schedule_id, item_hash)
 );
+
+create index batches_schedule on batches (schedule_id, id) where schedule_id is not null;
