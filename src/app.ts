@@ -12,6 +12,7 @@ import { finishHandlersOnClose } from './http/in-flight.ts';
 import { registerJobs } from './http/jobs.ts';
 import { registerOperations } from './http/operations.ts';
 import { refusingOtherMethods } from './http/other-methods.ts';
+import { registerWebhooks } from './http/webhooks.ts';
 import { hasLargeInteger, parseJson } from './json.ts';
 
 /** No body is larger, and none that is larger is ever parsed here. */
@@ -74,6 +75,7 @@ export function buildApp(gateway: Gateway): FastifyInstance {
     registerOperations(app, gateway);
     registerJobs(app, gateway);
     registerBatches(app, gateway);
+    registerWebhooks(app, gateway);
     registerHealth(app, gateway);
   });
   // Every charged call is a row in PostgreSQL, so the request log is for debugging only and costs nothing otherwise.

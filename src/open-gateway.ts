@@ -13,7 +13,7 @@ import { createSettlements } from './billing/settlement.ts';
 import type { OffPeakWindow } from './billing/wallets.ts';
 import type { Clock } from './clock.ts';
 import { openDatabase } from './db/pool.ts';
-import type { LinkSettings } from './http/gateway.ts';
+import type { LinkSettings, WebhookSettings } from './http/gateway.ts';
 import type { Logger } from './log.ts';
 import { closeRedis, connectRedis } from './redis.ts';
 import { redisKeys } from './redis-keys.ts';
@@ -25,6 +25,7 @@ export interface GatewaySettings {
   redisNamespace: string;
   offPeak: OffPeakWindow;
   links: LinkSettings;
+  webhooks: WebhookSettings;
 }
 
 export interface RunningGateway {
@@ -75,6 +76,7 @@ export async function openGateway(
     offPeak: settings.offPeak,
     links: settings.links,
     onBatchFinished: async () => {},
+    webhooks: settings.webhooks,
   });
   return {
     app,

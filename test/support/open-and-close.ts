@@ -24,6 +24,7 @@ const gateway = await openGateway(
     ...stores,
     offPeak: { start: '19:00', end: '07:00', timezone: 'UTC' },
     links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
+    webhooks: { allowPrivate: false },
   },
   systemClock,
   log,

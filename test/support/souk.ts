@@ -60,6 +60,7 @@ export async function openSouk(
     upstreamUrl?: string;
     clock?: Clock;
     offPeak?: OffPeakWindow;
+    allowPrivateWebhooks?: boolean;
   } = {},
 ): Promise<Souk> {
   const database = await createTestDatabase();
@@ -91,6 +92,7 @@ export async function openSouk(
           ...stores,
           offPeak,
           links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
+          webhooks: { allowPrivate: options.allowPrivateWebhooks ?? true },
         },
         usedClock,
         log,
