@@ -3,12 +3,8 @@ import { type Clock, every } from '../../src/clock.ts';
 import type { Database } from '../../src/db/pool.ts';
 import type { Logger } from '../../src/log.ts';
 import { createAddressGuard, type Resolve } from '../../src/webhooks/address-guard.ts';
-import {
-  type ClaimedDelivery,
-  claimDue,
-  recordAttempt,
-  type SendingLimits,
-} from '../../src/webhooks/deliveries.ts';
+import { type ClaimedDelivery, claimDue, type SendingLimits } from '../../src/webhooks/claims.ts';
+import { recordAttempt } from '../../src/webhooks/deliveries.ts';
 import { purgeDeliveries } from '../../src/webhooks/delivery-log.ts';
 import { enqueueEndedJobs } from '../../src/webhooks/job-webhooks.ts';
 import { verdictOf } from '../../src/webhooks/retry-schedule.ts';
