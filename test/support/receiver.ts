@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { vi } from 'vitest';
@@ -33,20 +33,20 @@ export async function openReceiver(place: { host?: string; port?: number } = {})
   const { host = '127.0.0.1', port = 0 } = place;
   const received: Received[] = [];
   let react: Reaction = () => 204;
-  const server = createServer((request, response) => {
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { url: path = '', headers } = request;
     const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', async () => {
-      const { url: path = '', headers } = request;
-      const message = { path, headers, body: Buffer.concat(chunks).toString(), aborted: false };
-      response.once('close', () => {
-        message.aborted = !response.writableFinished;
-      });
-      received.push(message);
-      const reaction = await react(message, response);
-      if (reaction !== 'handled') response.writeHead(reaction).end();
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const message = { path, headers, body: Buffer.concat(chunks).toString(), aborted: false };
+    response.once('close', () => {
+      message.aborted = !response.writableFinished;
     });
-  });
+    received.push(message);
+    const reaction = await react(message, response);
+    if (reaction !== 'handled') response.writeHead(reaction).end();
+  }
+
+  const server = createServer((request, response) => void take(request, response));
   await new Promise<void>((resolve) => server.listen(port, host, resolve));
   return {
     url: `http://${host}:${(server.address() as AddressInfo).port}`,
