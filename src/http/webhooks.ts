@@ -19,7 +19,7 @@ import { ATTEMPT_TIMEOUT_MS } from '../webhooks/send.ts';
 import { webhookUrl } from '../webhooks/webhook-url.ts';
 import { sendEnvelope } from './envelope.ts';
 import type { Gateway } from './gateway.ts';
-import { keyHashOf, toFaults } from './request-input.ts';
+import { keyHashOf, parseAs } from './request-input.ts';
 
 const UUID = z.uuid('must be the nextCursor of a page before');
 
@@ -57,7 +57,7 @@ export function registerWebhooks(app: FastifyInstance, gateway: Gateway): void {
 
   app.get('/api/webhooks/deliveries', async (request, reply) => {
     const accountId = await accountOf(request);
-    const { state = null, cursor = null, limit } = parsed(pageSchema, request.query);
+    const { state = null, cursor = null, limit } = parseAs(pageSchema, request.query);
     const found = await listDeliveries(database, accountId, { state, before: cursor, limit: limit + 1 });
     const page = found.slice(0, limit);
     const nextCursor = found.length > limit ? (page.at(-1)?.id ?? null) : null;
@@ -83,7 +83,7 @@ export function registerWebhooks(app: FastifyInstance, gateway: Gateway): void {
 
   app.post('/api/webhooks/test', async (request, reply) => {
     const accountId = await accountOf(request);
-    const { url } = parsed(testSchema, request.body);
+    const { url } = parseAs(testSchema, request.body);
     await requireSecret(database, accountId, 'url');
     if ((await countPending(database, accountId, TEST_TYPE)) >= MOST_PENDING_TESTS) {
       const problem = `cannot be tested while ${MOST_PENDING_TESTS} other tests are not delivered`;
@@ -102,12 +102,6 @@ const DELIVERY_RULES = {
   retryDelaysSeconds: RETRY_DELAYS_MS.map((delayMs) => delayMs / 1000),
   keptDays: KEPT_DAYS,
 };
-
-function parsed<Output>(schema: z.ZodType<Output>, value: unknown): Output {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  throw invalidParameters(result.error.issues.flatMap(toFaults));
-}
 
 /** @throws SoukError DELIVERY_NOT_FOUND for what cannot be an id. */
 function idOf(request: FastifyRequest): string {

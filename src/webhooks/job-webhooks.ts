@@ -85,7 +85,7 @@ function jobData({ callId, operation, state, unitsCharged, error }: EndedCall) {
   return {
     jobId: callId,
     operation,
-    state: state === 'settled' ? 'done' : 'failed',
+    state: state === 'settled' ? 'done' : error?.kind === 'CANCELLED' ? 'cancelled' : 'failed',
     unitsCharged,
     error: error && { code: ERRORS[error.kind].code, msg: error.message },
     links: { self: `/api/jobs/${callId}`, result: `/api/jobs/${callId}/result` },

@@ -42,10 +42,12 @@ test('a job that is done is told: what GET /api/jobs says of it, with its result
     {
       type: 'job.completed',
       timestamp: finishedAt,
-      data: { jobId, operation, state, unitsCharged, error, links },
+      data: { jobId, operation, state, unitsCharged, error, links: expect.any(Object) },
     },
   ]);
   expect([state, unitsCharged, error]).toEqual(['done', 1, null]);
+  const [message] = told() as [{ data: { links: Record<string, string> } }];
+  expect(message.data.links).toEqual({ self: links.self, result: links.result });
   expect((await client.get(links.result)).json.data.count).toBe(1);
 });
 
@@ -59,6 +61,28 @@ test('a job that has failed is told with its error, and that it cost nothing', a
     { data: { jobId: job.jobId, state: 'failed', unitsCharged: 0, error: { code: 'UPSTREAM_ERROR' } } },
   ]);
   expect(told()).toMatchObject([{ data: { error: data.error } }]);
+});
+
+test('a job that is cancelled is told as cancelled', async () => {
+  const { reached, open } = gate();
+  souk.upstream.on('product', async (...call) => {
+    await reached;
+    return knowsEveryProduct(...call);
+  });
+  const { client } = customer;
+  const { links } = (await client.get(`${newCall()}&async=1`)).json.data;
+  const { data } = (await client.get(links.self, { method: 'DELETE' })).json;
+  open();
+  await sendDue(souk);
+  expect(told()).toMatchObject([{ data: { state: 'cancelled', unitsCharged: 0, error: data.error } }]);
+});
+
+test('a dry run has nothing to tell, but a webhook that would be refused is', async () => {
+  const { client } = customer;
+  expect((await client.get(`${newCall()}&dryRun=1`)).json.data.dryRun).toBe(true);
+  expect((await client.get(`${newCall('hook')}&dryRun=1`)).status).toBe(400);
+  await sendDue(souk);
+  expect(receiver.received).toEqual([]);
 });
 
 test('nothing is told before the end', async () => {
