@@ -82,8 +82,9 @@ export function buildApp(gateway: Gateway): FastifyInstance {
   if (log.isLevelEnabled('debug')) {
     app.addHook('onResponse', async (request, reply) => {
       const { method, url, id: requestId } = request;
-      // As it was sent, the query could hold the key in an encoding that no mask knows.
-      const { key: _, ...query } = request.query as Record<string, unknown>;
+      // As it was sent, the query could hold the key in an encoding that no mask knows; the address of a webhook is a
+      // secret of its receiver's, often enough.
+      const { key: _, webhook: __, ...query } = request.query as Record<string, unknown>;
       const [path] = url.split('?', 1);
       const { statusCode: status, elapsedTime } = reply;
       log.debug({ requestId, method, path, query, status, ms: Math.round(elapsedTime) }, 'request');

@@ -179,7 +179,7 @@ describe('refused, with nothing charged:', () => {
   });
 });
 
-test('neither secrets nor addresses of webhooks are in Redis', async () => {
+test('neither secrets nor addresses of webhooks are in Redis or in the log', async () => {
   const { reached, open } = gate();
   souk.upstream.on('product', async (...call) => {
     await reached;
@@ -200,4 +200,9 @@ test('neither secrets nor addresses of webhooks are in Redis', async () => {
   }
   open();
   await client.get(`${links.self}?wait=30`);
+  await sendDue(souk);
+  const log = souk.logLines.join('');
+  expect(log).toContain('webhook sent');
+  expect(log.includes(secret.slice(6))).toBe(false);
+  expect(log.includes('hush-hush')).toBe(false);
 });
