@@ -19,13 +19,12 @@ import { ATTEMPT_TIMEOUT_MS } from '../webhooks/send.ts';
 import { webhookUrl } from '../webhooks/webhook-url.ts';
 import { sendEnvelope } from './envelope.ts';
 import type { Gateway } from './gateway.ts';
-import { keyHashOf, parseAs } from './request-input.ts';
-
-const UUID = z.uuid('must be the nextCursor of a page before');
+import { isUuid, uuidParameter } from './ids.ts';
+import { accountOf, parseAs } from './request-input.ts';
 
 const pageSchema = z.object({
   state: oneOf(DELIVERY_STATES).optional(),
-  cursor: UUID.optional(),
+  cursor: uuidParameter('the last delivery of the page before').optional(),
   limit: integer({ min: 1, max: 100 }).default(20),
 });
 
@@ -38,25 +37,23 @@ const MOST_PENDING_TESTS = 20;
 export function registerWebhooks(app: FastifyInstance, gateway: Gateway): void {
   const { database, clock } = gateway;
   const testSchema = z.object({ url: webhookUrl(gateway.webhooks.allowPrivate) }, 'must be a JSON object');
-  const accountOf = (request: FastifyRequest) =>
-    gateway.authentication.accountOf(keyHashOf(gateway, request));
 
   app.get('/api/webhooks', async (request, reply) => {
-    const accountId = await accountOf(request);
+    const accountId = await accountOf(gateway, request);
     const secret = await findSecretState(database, accountId, clock.now());
     const data = { secret: secret && secretView(secret), delivery: DELIVERY_RULES };
     return sendEnvelope(reply, 200, data, { now: clock.now() });
   });
 
   app.post('/api/webhooks/secret', async (request, reply) => {
-    const accountId = await accountOf(request);
+    const accountId = await accountOf(gateway, request);
     const { secret, ...state } = await rotateSecret(database, accountId, clock.now());
     reply.header('cache-control', 'no-store');
     return sendEnvelope(reply, 201, { secret, ...secretView(state) }, { now: clock.now() });
   });
 
   app.get('/api/webhooks/deliveries', async (request, reply) => {
-    const accountId = await accountOf(request);
+    const accountId = await accountOf(gateway, request);
     const { state = null, cursor = null, limit } = parseAs(pageSchema, request.query);
     const found = await listDeliveries(database, accountId, { state, before: cursor, limit: limit + 1 });
     const page = found.slice(0, limit);
@@ -66,7 +63,7 @@ export function registerWebhooks(app: FastifyInstance, gateway: Gateway): void {
   });
 
   app.get('/api/webhooks/deliveries/:id', async (request, reply) => {
-    const accountId = await accountOf(request);
+    const accountId = await accountOf(gateway, request);
     const delivery = await findDelivery(database, accountId, idOf(request));
     if (!delivery) throw new SoukError('DELIVERY_NOT_FOUND');
     const { payload, log } = delivery;
@@ -75,14 +72,14 @@ export function registerWebhooks(app: FastifyInstance, gateway: Gateway): void {
   });
 
   app.post('/api/webhooks/deliveries/:id/replay', async (request, reply) => {
-    const accountId = await accountOf(request);
+    const accountId = await accountOf(gateway, request);
     const delivery = await replayDelivery(database, accountId, idOf(request), clock.now());
     if (!delivery) throw new SoukError('DELIVERY_NOT_FOUND');
     return sendEnvelope(reply, 202, deliveryView(delivery), { message: 'accepted', now: clock.now() });
   });
 
   app.post('/api/webhooks/test', async (request, reply) => {
-    const accountId = await accountOf(request);
+    const accountId = await accountOf(gateway, request);
     const { url } = parseAs(testSchema, request.body);
     await requireSecret(database, accountId, 'url');
     if ((await countPending(database, accountId, TEST_TYPE)) >= MOST_PENDING_TESTS) {
@@ -106,7 +103,7 @@ const DELIVERY_RULES = {
 /** @throws SoukError DELIVERY_NOT_FOUND for what cannot be an id. */
 function idOf(request: FastifyRequest): string {
   const { id } = request.params as { id: string };
-  if (UUID.safeParse(id).success) return id;
+  if (isUuid(id)) return id;
   throw new SoukError('DELIVERY_NOT_FOUND');
 }
 

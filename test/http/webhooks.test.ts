@@ -200,8 +200,8 @@ describe('the log', () => {
     ['limit=0', 'limit: must be an integer from 1 to 100'],
     ['limit=101', 'limit: must be an integer from 1 to 100'],
     ['limit=many', 'limit: must be an integer from 1 to 100'],
-    ['cursor=7', 'cursor: must be the nextCursor of a page before'],
-    ["cursor=' or 1=1", 'cursor: must be the nextCursor of a page before'],
+    ['cursor=7', 'cursor: must be the id of the last delivery of the page before'],
+    ["cursor=' or 1=1", 'cursor: must be the id of the last delivery of the page before'],
     ['state=failed&state=pending', 'state: was given more than once'],
   ])('?%s is refused', async (query, problem) => {
     const reply = await customer.client.get(`${DELIVERIES}?${query}`);

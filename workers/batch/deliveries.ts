@@ -11,6 +11,7 @@ import { verdictOf } from '../../src/webhooks/retry-schedule.ts';
 import { purgeSecrets, signingSecrets } from '../../src/webhooks/secrets.ts';
 import { createSend, type Outcome } from '../../src/webhooks/send.ts';
 import { signedHeaders } from '../../src/webhooks/signing.ts';
+import { startWorkLoop } from '../../src/work-loop.ts';
 
 export interface DeliveryDeps {
   database: Database;
@@ -48,27 +49,6 @@ export function startDeliveries(deps: DeliveryDeps): Deliveries {
   const { database, clock, log, limits = LIMITS } = deps;
   const send = createSend({ guard: createAddressGuard(deps.allowPrivate, deps.resolve), clock });
   const underWay = new Map<ClaimedDelivery, Promise<void>>();
-  let closed = false;
-  let looking = false;
-  let lookAgain = false;
-  let looked = Promise.resolve();
-
-  /** One look at a time; who asks during one gets another after it. */
-  function wake(): void {
-    if (closed) return;
-    lookAgain = true;
-    if (looking) return;
-    looking = true;
-    looked = lookWhileAsked();
-  }
-
-  async function lookWhileAsked(): Promise<void> {
-    while (lookAgain && !closed) {
-      lookAgain = false;
-      await look().catch((error: unknown) => log.warn({ err: error }, 'looking for webhooks to send failed'));
-    }
-    looking = false;
-  }
 
   async function look(): Promise<void> {
     await enqueueEndedJobs(database, clock.now());
@@ -81,7 +61,7 @@ export function startDeliveries(deps: DeliveryDeps): Deliveries {
       const attempt = deliver(delivery, secrets.get(delivery.accountId) ?? []).finally(() => {
         underWay.delete(delivery);
         // Its place is free for one that is due already.
-        wake();
+        loop.wake();
       });
       underWay.set(delivery, attempt);
     }
@@ -114,19 +94,19 @@ export function startDeliveries(deps: DeliveryDeps): Deliveries {
     await purgeSecrets(database, clock.now());
   }
 
-  const stopLooking = every(clock, LOOK_EVERY_MS, async () => wake());
+  const loop = startWorkLoop(clock, LOOK_EVERY_MS, () =>
+    look().catch((error: unknown) => log.warn({ err: error }, 'looking for webhooks to send failed')),
+  );
   const stopPurging = every(clock, PURGE_EVERY_MS, () =>
     purge().catch((error: unknown) => log.warn({ err: error }, 'deleting old webhooks failed')),
   );
-  wake();
+  loop.wake();
 
   return {
-    wake,
+    wake: loop.wake,
     async close() {
-      closed = true;
-      await stopLooking();
+      await loop.close();
       await stopPurging();
-      await looked;
       await Promise.all(underWay.values());
     },
   };
