@@ -13,6 +13,7 @@ import { registerJobs } from './http/jobs.ts';
 import { registerOperations } from './http/operations.ts';
 import { refusingOtherMethods } from './http/other-methods.ts';
 import { registerSchedules } from './http/schedules.ts';
+import { registerWebhooks } from './http/webhooks.ts';
 import { hasLargeInteger, parseJson } from './json.ts';
 
 /** No body is larger, and none that is larger is ever parsed here. */
@@ -76,14 +77,16 @@ export function buildApp(gateway: Gateway): FastifyInstance {
     registerJobs(app, gateway);
     registerBatches(app, gateway);
     registerSchedules(app, gateway);
+    registerWebhooks(app, gateway);
     registerHealth(app, gateway);
   });
   // Every charged call is a row in PostgreSQL, so the request log is for debugging only and costs nothing otherwise.
   if (log.isLevelEnabled('debug')) {
     app.addHook('onResponse', async (request, reply) => {
       const { method, url, id: requestId } = request;
-      // As it was sent, the query could hold the key in an encoding that no mask knows.
-      const { key: _, ...query } = request.query as Record<string, unknown>;
+      // As it was sent, the query could hold the key in an encoding that no mask knows; the address of a webhook is a
+      // secret of its receiver's, often enough.
+      const { key: _, webhook: __, ...query } = request.query as Record<string, unknown>;
       const [path] = url.split('?', 1);
       const { statusCode: status, elapsedTime } = reply;
       log.debug({ requestId, method, path, query, status, ms: Math.round(elapsedTime) }, 'request');

@@ -75,6 +75,10 @@ const settings = {
         .nonempty(),
     )
     .describe('Pools this worker process serves'),
+  WEBHOOK_ALLOW_PRIVATE: z
+    .stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], error: 'must be true or false' })
+    .default(false)
+    .describe('Webhooks may go to private and loopback addresses; for trials and tests only'),
 } as const;
 
 const schema = z.object(settings);

@@ -46,6 +46,12 @@ export const ERRORS = {
     units: 'none',
     text: 'This account has no such schedule.',
   },
+  DELIVERY_NOT_FOUND: {
+    status: 404,
+    code: 'DELIVERY_NOT_FOUND',
+    units: 'none',
+    text: 'This account has no such webhook delivery, or it is no longer kept.',
+  },
   PRODUCT_NOT_FOUND: {
     status: 404,
     code: 'PRODUCT_NOT_FOUND',

@@ -2,12 +2,16 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type { Logger };
 
-/** Anything that looks like a customer's key, ours or the provider's in a URL or a text. */
-const SECRETS = [/km_[A-Za-z0-9]{4,}/g, /([?&]key=)[^&\s"']+/gi];
+/** Anything that looks like a customer's key or signing secret, ours or the provider's in a URL or a text. */
+const SECRETS = [
+  [/km_[A-Za-z0-9]{4,}/g, 'km_***'],
+  [/whsec_[A-Za-z0-9+/=]{4,}/g, 'whsec_***'],
+  [/([?&]key=)[^&\s"']+/gi, '$1***'],
+] as const;
 
-/** Hides keys in a text: `km_...` and the value of a `key` query parameter. */
+/** Hides keys in a text: `km_...`, `whsec_...`, and the value of a `key` query parameter. */
 export function maskSecrets(text: string): string {
-  return text.replace(SECRETS[0] as RegExp, 'km_***').replace(SECRETS[1] as RegExp, '$1***');
+  return SECRETS.reduce((masked, [secret, mask]) => masked.replace(secret, mask), text);
 }
 
 /** A logger that writes JSON lines to standard output, with keys masked whatever they are part of. */

@@ -16,6 +16,7 @@ await runProcess('gateway', async (env) => {
       redisNamespace: config.REDIS_NAMESPACE,
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
       links: { chartSiteUrl: config.CHART_SITE_URL, imageCdnUrl: config.IMAGE_CDN_URL },
+      webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE },
     },
     systemClock,
     log,

@@ -8,12 +8,13 @@ import { openCompletionMap } from '../jobs/wait.ts';
 import { createAuthentication } from './accounts/authentication.ts';
 import { createWrongKeys } from './accounts/wrong-keys.ts';
 import { buildApp } from './app.ts';
+import { createBatchNews } from './batches/news.ts';
 import { createAdmissions } from './billing/admission.ts';
 import { createSettlements } from './billing/settlement.ts';
 import type { OffPeakWindow } from './billing/wallets.ts';
 import type { Clock } from './clock.ts';
 import { openDatabase } from './db/pool.ts';
-import type { LinkSettings } from './http/gateway.ts';
+import type { LinkSettings, WebhookSettings } from './http/gateway.ts';
 import type { Logger } from './log.ts';
 import { closeRedis, connectRedis } from './redis.ts';
 import { redisKeys } from './redis-keys.ts';
@@ -25,6 +26,7 @@ export interface GatewaySettings {
   redisNamespace: string;
   offPeak: OffPeakWindow;
   links: LinkSettings;
+  webhooks: WebhookSettings;
 }
 
 export interface RunningGateway {
@@ -74,7 +76,8 @@ export async function openGateway(
     wrongKeys: createWrongKeys(clock.now),
     offPeak: settings.offPeak,
     links: settings.links,
-    onBatchFinished: async () => {},
+    onBatchFinished: createBatchNews(clock),
+    webhooks: settings.webhooks,
   });
   return {
     app,

@@ -45,6 +45,7 @@ describe('a bad setting is refused with a sentence that names it:', () => {
     ['LOG_LEVEL', 'loud'],
     ['WORKER_POOLS', 'market,magic'],
     ['WORKER_POOLS', ','],
+    ['WEBHOOK_ALLOW_PRIVATE', 'maybe'],
   ])('%s=%s', (name, value) => {
     const read = () => readConfig({ [name]: value });
     expect(read).toThrow(ConfigError);
@@ -65,6 +66,16 @@ test('the value of a bad setting, which may be a password, is not repeated', () 
 test('addresses lose their trailing slashes, pools may be spaced', () => {
   const config = readConfig({ KEEPA_BASE_URL: 'http://127.0.0.1:9/x//', WORKER_POOLS: 'graph, market' });
   expect(config).toMatchObject({ KEEPA_BASE_URL: 'http://127.0.0.1:9/x', WORKER_POOLS: ['graph', 'market'] });
+});
+
+test.each([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+  ['', false],
+])('WEBHOOK_ALLOW_PRIVATE=%s is %s', (value, allowed) => {
+  expect(readConfig({ WEBHOOK_ALLOW_PRIVATE: value }).WEBHOOK_ALLOW_PRIVATE).toBe(allowed);
 });
 
 test('a process that cannot do without settings names those that are missing', () => {

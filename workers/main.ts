@@ -17,6 +17,7 @@ await runProcess('worker', async (env) => {
       keepaBaseUrl: config.KEEPA_BASE_URL,
       keepaKey: config.KEEPA_API_KEY,
       pools: config.WORKER_POOLS,
+      webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE },
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
     },
     systemClock,

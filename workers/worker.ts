@@ -3,6 +3,7 @@ import { BATCH_POOL, type WorkerPoolName } from '../jobs/pools.ts';
 import { closeQueues, openQueues } from '../jobs/queues.ts';
 import { reconcile, startReconciling } from '../jobs/reconcile.ts';
 import { createTurns } from '../jobs/turns.ts';
+import { createBatchNews } from '../src/batches/news.ts';
 import { createAdmissions } from '../src/billing/admission.ts';
 import { createSettlements } from '../src/billing/settlement.ts';
 import type { OffPeakWindow } from '../src/billing/wallets.ts';
@@ -16,6 +17,7 @@ import { createHttpClient } from '../src/upstream/http-client.ts';
 import { createKeepaTransport } from '../src/upstream/keepa/transport.ts';
 import { createTokenBucket } from '../src/upstream/token-bucket.ts';
 import { openBatchWorker } from './batch/batch-worker.ts';
+import { startDeliveries } from './batch/deliveries.ts';
 import { createExecutor } from './executor.ts';
 import { openPoolWorker } from './pool.ts';
 import { openSingleFlight } from './single-flight.ts';
@@ -29,6 +31,7 @@ export interface WorkerSettings {
   keepaKey: string;
   pools: readonly WorkerPoolName[];
   offPeak: OffPeakWindow;
+  webhooks: { allowPrivate: boolean };
 }
 
 /** A worker: everything a process needs to do the jobs of some pools. */
@@ -84,8 +87,13 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
         // Calls of batches are fed as there is room, and never refused because others wait.
         backlog: { estimateWaitMs: () => 0 },
         turns: createTurns(clock.now),
-        onFinished: async () => {},
+        onFinished: createBatchNews(clock),
+        webhooks: settings.webhooks,
       })
+    : null;
+  const { allowPrivate } = settings.webhooks;
+  const deliveries = settings.pools.includes(BATCH_POOL)
+    ? startDeliveries({ database, clock, log, allowPrivate })
     : null;
   const reconciling = { database, redis, keys, queues, settlements, clock, log };
   const stopReconciling = startReconciling(reconciling);
@@ -102,6 +110,7 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
     async close() {
       await stopReconciling();
       await batches?.close();
+      await deliveries?.close();
       await Promise.all(pools.map((pool) => pool.close()));
       await flights.close();
       await closeQueues(queues);

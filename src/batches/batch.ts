@@ -50,6 +50,15 @@ export async function findBatch(
   return rows[0] ? toBatch(rows[0]) : null;
 }
 
+/** A batch, whoever's it is. */
+export async function findBatchById(
+  connection: Pick<Database, 'query'>,
+  batchId: string,
+): Promise<Batch | null> {
+  const { rows } = await connection.query<BatchRow>(`${SELECT_BATCHES} where b.id = $1`, [batchId]);
+  return rows[0] ? toBatch(rows[0]) : null;
+}
+
 /** An account's batches, the newest first. */
 export async function listBatches(
   database: Database,

@@ -25,7 +25,13 @@ export interface Gateway extends SubmitDeps {
   links: LinkSettings;
   /** Told of each batch that has finished, within the transaction in which it did. */
   onBatchFinished: OnFinished;
+  webhooks: WebhookSettings;
   log: Logger;
+}
+
+export interface WebhookSettings {
+  /** The setting WEBHOOK_ALLOW_PRIVATE. */
+  allowPrivate: boolean;
 }
 
 /** Addresses that links are built from, without a slash at the end. */

@@ -8,6 +8,7 @@ import { fromRecord } from '../errors.ts';
 import type { QueuedOperation, Route } from '../operations/define.ts';
 import { OWN_ANSWER } from '../results/answer-store.ts';
 import { callOptionsOf } from './call-options.ts';
+import { callWebhookOf, requireCallSecret, watchCall } from './call-webhook.ts';
 import { type CallFacts, sendEnvelope } from './envelope.ts';
 import type { Gateway } from './gateway.ts';
 import { jobLinks, PENDING_RETRY_SECONDS } from './job-view.ts';
@@ -20,10 +21,12 @@ import { sendAnswer } from './send-answer.ts';
 export function serveQueued(gateway: Gateway, operation: QueuedOperation, route: Route) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const keyHash = keyHashOf(gateway, request);
-    const { input, preference, dryRun, maxUnits } = await orKeyError(gateway, keyHash, () => {
+    const { input, webhook, preference, dryRun, maxUnits } = await orKeyError(gateway, keyHash, () => {
       const input: unknown = parseInput(operation, route, request);
-      return { input, ...callOptionsOf(request, POOLS[operation.queue(input)].timeoutMs) };
+      const options = callOptionsOf(request, POOLS[operation.queue(input)].timeoutMs);
+      return { input, webhook: callWebhookOf(gateway, request.query), ...options };
     });
+    if (webhook !== null) await requireCallSecret(gateway, keyHash);
     const waiting = preference.async ? 'poller' : 'caller';
     const order: Order = { operation, input, caller: { keyHash }, maxUnits, waiting };
     if (dryRun) {
@@ -33,6 +36,7 @@ export function serveQueued(gateway: Gateway, operation: QueuedOperation, route:
     if (preference.applied) reply.header('preference-applied', preference.applied);
 
     const submission = await submit(gateway, order);
+    if (webhook !== null) await watchCall(gateway, submission, webhook);
     switch (submission.kind) {
       case 'cached':
         return replyCached(gateway, reply, operation, submission, preference);

@@ -60,6 +60,7 @@ export async function openSouk(
     upstreamUrl?: string;
     clock?: Clock;
     offPeak?: OffPeakWindow;
+    allowPrivateWebhooks?: boolean;
   } = {},
 ): Promise<Souk> {
   const database = await createTestDatabase();
@@ -91,6 +92,7 @@ export async function openSouk(
           ...stores,
           offPeak,
           links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
+          webhooks: { allowPrivate: options.allowPrivateWebhooks ?? true },
         },
         usedClock,
         log,
@@ -101,7 +103,8 @@ export async function openSouk(
 
     async addWorker(pools = WORKER_POOL_NAMES) {
       const keepa = { keepaBaseUrl: options.upstreamUrl ?? upstream.url, keepaKey: UPSTREAM_KEY };
-      const worker = await openWorker({ ...stores, ...keepa, pools, offPeak }, usedClock, log);
+      const webhooks = { allowPrivate: options.allowPrivateWebhooks ?? true };
+      const worker = await openWorker({ ...stores, ...keepa, pools, offPeak, webhooks }, usedClock, log);
       workers.push(worker);
       for (const gateway of gateways) await gateway.sampleBacklog();
       return worker;

@@ -11,7 +11,15 @@ import { cronProblem, nextRuns } from '../../src/schedules/cron.ts';
 import { readSchedule, readScheduleChange, type ScheduleRequest } from '../../src/schedules/request.ts';
 import { findSchedule, firstDueAt, type Schedule, saveSchedule } from '../../src/schedules/schedule.ts';
 import { runView, scheduleView } from '../../src/schedules/view.ts';
-import { answerUpload, breathe, type PrepareDeps, packed, refuseWhenTooDear, unitsOf } from './prepare.ts';
+import {
+  answerUpload,
+  breathe,
+  checkedWebhook,
+  type PrepareDeps,
+  packed,
+  refuseWhenTooDear,
+  unitsOf,
+} from './prepare.ts';
 import { startRun } from './schedule-runs.ts';
 
 type ScheduleOrder = Extract<BatchJob, { kind: 'schedule' }>;
@@ -37,7 +45,12 @@ export async function prepareSchedule(
     const request = present ? readScheduleChange(body) : readSchedule(body);
     const work = request.work && (await quoted(request.work));
     const before = present ?? blank(order, now);
-    const merged: Schedule = { ...before, ...fieldsOf(request), ...work?.fields, updatedAt: now };
+    const asked = fieldsOf(request);
+    const webhook =
+      asked.webhook === undefined
+        ? before.webhook
+        : await checkedWebhook(deps, accountId, asked.webhook, 'batch.webhook');
+    const merged: Schedule = { ...before, ...asked, ...work?.fields, webhook, updatedAt: now };
     await check(deps, merged, now);
     // A change of other things leaves a tick that is due as it is.
     const isRetimed = ['cron', 'timezone', 'paused'].some((field) => field in request);

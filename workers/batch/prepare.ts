@@ -26,12 +26,15 @@ import { ERRORS, SoukError } from '../../src/errors.ts';
 import type { Logger } from '../../src/log.ts';
 import type { QueuedOperation } from '../../src/operations/define.ts';
 import type { RedisKeys } from '../../src/redis-keys.ts';
+import { requireSecret } from '../../src/webhooks/secrets.ts';
+import { webhookUrl } from '../../src/webhooks/webhook-url.ts';
 
 export interface PrepareDeps {
   database: Database;
   redis: Redis;
   keys: RedisKeys;
   offPeak: OffPeakWindow;
+  webhooks: { allowPrivate: boolean };
   clock: Clock;
   log: Logger;
 }
@@ -44,12 +47,14 @@ export async function prepareBatch(deps: PrepareDeps, order: Order): Promise<voi
     const upload: Upload =
       order.upload === 'json' ? { type: 'json', body } : { type: 'ndjson', body, query: order.query };
     const request = await readBatch(upload, breathe);
+    const webhook = await checkedWebhook(deps, order.accountId, request.settings.webhook, 'webhook');
     const calls = await packed(request.operation, request.items);
     const deadlineAt = await deadlineOf(deps, request.settings);
     const units = unitsOf(calls);
     refuseWhenTooDear(units, request.settings.maxUnits);
     if (order.dryRun) return dryRunReply(request, calls);
-    return create(deps, order, request, calls, deadlineAt, hashOf(upload));
+    const settings = { ...request.settings, webhook };
+    return create(deps, order, { ...request, settings }, calls, deadlineAt, hashOf(upload));
   });
 }
 
@@ -96,6 +101,24 @@ export async function packed(operation: QueuedOperation, items: readonly Item[])
 
 export function unitsOf(calls: readonly PackedCall[]): number {
   return calls.reduce((sum, { units }) => sum + units, 0);
+}
+
+/**
+ * An address to tell something, in its normal form.
+ * @throws BatchFaults when it is no good; SoukError VALIDATION_FAILED when the account has no secret to sign with.
+ */
+export async function checkedWebhook(
+  { database, webhooks }: PrepareDeps,
+  accountId: number,
+  webhook: string | null,
+  parameter: string,
+): Promise<string | null> {
+  if (webhook === null) return null;
+  const checked = webhookUrl(webhooks.allowPrivate).safeParse(webhook);
+  if (!checked.success)
+    throw new BatchFaults(checked.error.issues.map(({ message }) => ({ parameter, problem: message })));
+  await requireSecret(database, accountId, parameter);
+  return checked.data;
 }
 
 /** @throws SoukError QUOTA_MAX_UNITS. */

@@ -1,0 +1,104 @@
+import type { Database } from '../db/pool.ts';
+
+/** A delivery that this process alone may send, until `claimedUntil`. */
+export interface ClaimedDelivery {
+  id: string;
+  accountId: number;
+  url: string;
+  host: string;
+  payload: string;
+  /** How many attempts of the present schedule have failed. */
+  retries: number;
+  claimedUntil: Date;
+}
+
+/** How long a process may be silent about a delivery it sends before another sends it: far beyond an attempt's timeout. */
+export const CLAIM_MS = 60_000;
+
+/** How many deliveries a process sends at a time: in all, to one host, and for one account. */
+export interface SendingLimits {
+  atOnce: number;
+  perHost: number;
+  perAccount: number;
+}
+
+/** Whose delivery it is, and where it goes. */
+type Lane = Pick<ClaimedDelivery, 'accountId' | 'host'>;
+
+/**
+ * Claims deliveries that are due, the longest due first, as many as the limits allow beside those under way. Whoever else
+ * claims at the same time is given others.
+ */
+export async function claimDue(
+  database: Database,
+  underWay: readonly Lane[],
+  limits: SendingLimits,
+  now: number,
+): Promise<ClaimedDelivery[]> {
+  const due = await firstDue(database, limits.perHost, now);
+  const chosen = chooseWithin(limits, underWay, due);
+  if (chosen.length === 0) return [];
+  const { rows } = await database.query<ClaimedDelivery>({
+    name: 'claim-deliveries',
+    text: `update webhook_deliveries d set claimed_until = $3
+      from (select id from webhook_deliveries
+        where id = any($1) and state = 'pending' and next_attempt_at <= $2
+          and (claimed_until is null or claimed_until <= $2)
+        for update skip locked) as free
+      where d.id = free.id
+      returning d.id, d.account_id as "accountId", d.url, d.host, d.payload, d.retries,
+        d.claimed_until as "claimedUntil"`,
+    values: [chosen.map(({ id }) => id), new Date(now), new Date(now + CLAIM_MS)],
+  });
+  return rows;
+}
+
+/**
+ * Of each account and host the first that are due, the longest due first. It takes one step through the index for each such
+ * pair that anything is pending for, however much that is: a long queue hides nobody's deliveries.
+ */
+async function firstDue(database: Database, ofEach: number, now: number): Promise<(Lane & { id: string })[]> {
+  const { rows } = await database.query<Lane & { id: string }>({
+    name: 'due-deliveries',
+    text: `with recursive lanes as (
+        (select account_id, host from webhook_deliveries where state = 'pending' order by account_id, host limit 1)
+        union all
+        select n.account_id, n.host from lanes l cross join lateral (
+          select d.account_id, d.host from webhook_deliveries d
+          where d.state = 'pending' and (d.account_id, d.host) > (l.account_id, l.host)
+          order by d.account_id, d.host limit 1) as n
+      )
+      select d.id, d.account_id as "accountId", d.host from lanes l cross join lateral (
+        select d.id, d.account_id, d.host, d.next_attempt_at from webhook_deliveries d
+        where d.state = 'pending' and d.account_id = l.account_id and d.host = l.host
+          and d.next_attempt_at <= $1 and (d.claimed_until is null or d.claimed_until <= $1)
+        order by d.next_attempt_at limit $2) as d
+      order by d.next_attempt_at, d.id`,
+    values: [new Date(now), ofEach],
+  });
+  return rows;
+}
+
+/** Those of `due`, in their order, for which there is room. */
+function chooseWithin<Due extends Lane>(
+  { atOnce, perHost, perAccount }: SendingLimits,
+  underWay: readonly Lane[],
+  due: readonly Due[],
+): Due[] {
+  const ofHost = new Map<string, number>();
+  const ofAccount = new Map<number, number>();
+  const count = ({ host, accountId }: Lane) => {
+    ofHost.set(host, (ofHost.get(host) ?? 0) + 1);
+    ofAccount.set(accountId, (ofAccount.get(accountId) ?? 0) + 1);
+  };
+  underWay.forEach(count);
+  let room = atOnce - underWay.length;
+  return due.filter((delivery) => {
+    const { host, accountId } = delivery;
+    if (room <= 0 || (ofHost.get(host) ?? 0) >= perHost || (ofAccount.get(accountId) ?? 0) >= perAccount)
+      return false;
+    room -= 1;
+    count(delivery);
+    return true;
+  });
+}

@@ -1,0 +1,106 @@
+import type { ClientBase } from 'pg';
+import { v7 as uuid } from 'uuid';
+import type { Database } from '../db/pool.ts';
+import type { ClaimedDelivery } from './claims.ts';
+import type { Verdict } from './retry-schedule.ts';
+import type { Outcome } from './send.ts';
+
+/** A pool, or a connection with a transaction of the caller's. */
+export interface Connection {
+  query: ClientBase['query'];
+}
+
+/** Something to tell an account's receiver. */
+export interface WebhookEvent {
+  accountId: number;
+  /** As `webhookUrl` gives it. */
+  url: string;
+  /** Such as `job.completed`. */
+  type: string;
+  data: unknown;
+  /** When it happened, in Unix milliseconds; now unless given. */
+  at?: number;
+  /** Of the message, a version 7 UUID; a new one unless given. An id that is there already is not enqueued again. */
+  id?: string;
+}
+
+/**
+ * Makes deliveries, due at once. On a connection with an open transaction they are there when it commits, and only then.
+ * @returns their ids: what receivers see as `webhook-id`.
+ */
+export async function enqueueAll(
+  connection: Connection,
+  events: readonly WebhookEvent[],
+  now: number,
+): Promise<string[]> {
+  const ids = events.map(({ id }) => id ?? uuid());
+  if (events.length === 0) return ids;
+  await connection.query({
+    name: 'enqueue-deliveries',
+    text: `insert into webhook_deliveries (id, account_id, url, host, type, payload, next_attempt_at, created_at)
+      select e.id, e.account_id, e.url, e.host, e.type, e.payload, $7, $7
+      from unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[])
+        as e (id, account_id, url, host, type, payload)
+      on conflict (id) do nothing`,
+    values: [
+      ids,
+      events.map(({ accountId }) => accountId),
+      events.map(({ url }) => url),
+      events.map(({ url }) => new URL(url).host),
+      events.map(({ type }) => type),
+      events.map(({ type, at, data }) =>
+        JSON.stringify({ type, timestamp: new Date(at ?? now).toISOString(), data }),
+      ),
+      new Date(now),
+    ],
+  });
+  return ids;
+}
+
+/** Makes one delivery; see `enqueueAll`. @returns its id. */
+export async function enqueue(connection: Connection, event: WebhookEvent, now: number): Promise<string> {
+  const [id = ''] = await enqueueAll(connection, [event], now);
+  return id;
+}
+
+/**
+ * Writes an attempt into the log, and what it means for its delivery, unless the claim has run out and the delivery is
+ * another process's business by now. Written twice, it counts once.
+ * @param now when the attempt ended.
+ */
+export async function recordAttempt(
+  database: Database,
+  delivery: ClaimedDelivery,
+  outcome: Outcome,
+  verdict: Verdict,
+  now: number,
+): Promise<void> {
+  const { status, error, durationMs, response } = outcome;
+  await database.query({
+    name: 'record-attempt',
+    text: `with numbered as (
+        update webhook_deliveries set attempts = attempts + 1 where id = $1 and claimed_until is distinct from $2
+          and not exists (select 1 from webhook_attempts where delivery_id = $1 and at = $6)
+        returning id, attempts
+      ), judged as (
+        update webhook_deliveries set attempts = attempts + 1, retries = retries + 1, state = $3, next_attempt_at = $4,
+          finished_at = $5, claimed_until = null, last_status = $7, last_error = $8
+        where id = $1 and claimed_until = $2
+        returning id, attempts
+      )
+      insert into webhook_attempts (delivery_id, number, at, status, error, duration_ms, response)
+      select id, attempts, $6, $7, $8, $9, $10 from (select * from numbered union all select * from judged) as a`,
+    values: [
+      delivery.id,
+      delivery.claimedUntil,
+      verdict.state,
+      verdict.state === 'pending' ? new Date(verdict.nextAttemptAt) : null,
+      verdict.state === 'pending' ? null : new Date(now),
+      new Date(now - durationMs),
+      status,
+      error,
+      durationMs,
+      response,
+    ],
+  });
+}

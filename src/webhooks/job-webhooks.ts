@@ -1,0 +1,93 @@
+import type { Database } from '../db/pool.ts';
+import { ERRORS, type ErrorRecord } from '../errors.ts';
+import { enqueueAll } from './deliveries.ts';
+
+/** A call whose end is to be told. */
+export interface WatchedJob {
+  accountId: number;
+  callId: string;
+  /** As `webhookUrl` gives it. */
+  url: string;
+}
+
+interface EndedCall {
+  accountId: number;
+  callId: string;
+  url: string;
+  operation: string;
+  state: 'settled' | 'released';
+  unitsCharged: number;
+  error: ErrorRecord | null;
+  finishedAt: Date;
+}
+
+const BATCH = 500;
+
+/** Has the end of a call told to an address, also when it has ended already. Asking twice before then tells it once. */
+export async function watchJob(database: Database, { accountId, callId, url }: WatchedJob): Promise<void> {
+  await database.query({
+    name: 'watch-job',
+    text: 'insert into call_webhooks (account_id, call_id, url) values ($1, $2, $3) on conflict do nothing',
+    values: [accountId, callId, url],
+  });
+}
+
+/**
+ * Makes a delivery for each watched call that has ended. A call stops being watched in the same transaction, so its end is
+ * told once, however many processes do this at once and wherever one of them stops.
+ * @returns how many were made.
+ */
+export async function enqueueEndedJobs(database: Database, now: number): Promise<number> {
+  for (let total = 0; ; ) {
+    const made = await enqueueSome(database, now);
+    total += made;
+    if (made < BATCH) return total;
+  }
+}
+
+async function enqueueSome(database: Database, now: number): Promise<number> {
+  const client = await database.connect();
+  try {
+    await client.query('begin');
+    const { rows } = await client.query<EndedCall>({
+      name: 'ended-watched-calls',
+      text: `with ended as (
+          select w.account_id, w.call_id, w.url, c.operation, c.state, c.units_charged, c.error, c.finished_at
+          from call_webhooks w join calls c on c.account_id = w.account_id and c.id = w.call_id
+          where c.state <> 'reserved' limit $1 for update of w skip locked
+        )
+        delete from call_webhooks w using ended e
+        where w.account_id = e.account_id and w.call_id = e.call_id and w.url = e.url
+        returning e.account_id as "accountId", e.call_id as "callId", e.url, e.operation, e.state,
+          e.units_charged as "unitsCharged", e.error, e.finished_at as "finishedAt"`,
+      values: [BATCH],
+    });
+    const events = rows.map((call) => ({
+      accountId: call.accountId,
+      url: call.url,
+      type: 'job.completed',
+      at: call.finishedAt.getTime(),
+      data: jobData(call),
+    }));
+    await enqueueAll(client, events, now);
+    await client.query('commit');
+    return rows.length;
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+/** What a receiver is told: a part of what `GET /api/jobs/{id}` says. */
+function jobData({ callId, operation, state, unitsCharged, error }: EndedCall) {
+  return {
+    jobId: callId,
+    operation,
+    state: state === 'settled' ? 'done' : error?.kind === 'CANCELLED' ? 'cancelled' : 'failed',
+    unitsCharged,
+    error: error && { code: ERRORS[error.kind].code, msg: error.message },
+    links: { self: `/api/jobs/${callId}`, result: `/api/jobs/${callId}/result` },
+  };
+}

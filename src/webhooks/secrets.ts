@@ -1,0 +1,113 @@
+import type { Database } from '../db/pool.ts';
+import { invalidParameters } from '../errors.ts';
+import { newSecret } from './signing.ts';
+
+/** How long a rotated secret signs beside its successor, so that receivers can change over without a pause. */
+export const SECRET_OVERLAP_MS = 24 * 3_600_000;
+
+/** Every one that signs makes a header longer; beyond this the oldest stops at once. */
+const MOST_SIGNING = 5;
+
+/** What may be shown of an account's secrets. */
+export interface SecretState {
+  createdAt: Date;
+  /** When the last of the rotated ones stops signing; null where only the present one signs. */
+  previousSignsUntil: Date | null;
+}
+
+/** @returns null where the account has no secret yet. */
+export async function findSecretState(
+  database: Database,
+  accountId: number,
+  now: number,
+): Promise<SecretState | null> {
+  const { rows } = await database.query<SecretState>(
+    `select created_at as "createdAt",
+       (select max(expires_at) from webhook_secrets where account_id = $1 and expires_at > $2) as "previousSignsUntil"
+     from webhook_secrets where account_id = $1 and expires_at is null`,
+    [accountId, new Date(now)],
+  );
+  return rows[0] ?? null;
+}
+
+/**
+ * Gives an account a secret, its first or a new one; those of before sign for a day more at most.
+ * @returns the secret, the only time it is shown.
+ */
+export async function rotateSecret(
+  database: Database,
+  accountId: number,
+  now: number,
+): Promise<SecretState & { secret: string }> {
+  const secret = newSecret();
+  const createdAt = new Date(now);
+  const until = new Date(now + SECRET_OVERLAP_MS);
+  const client = await database.connect();
+  try {
+    await client.query('begin');
+    // Two rotations at once take turns; otherwise both would make their secret the present one.
+    await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
+    await client.query(
+      `delete from webhook_secrets where account_id = $1 and (expires_at <= $2 or id in (
+         select id from webhook_secrets where account_id = $1 order by id desc offset $3))`,
+      [accountId, createdAt, MOST_SIGNING - 1],
+    );
+    await client.query(
+      'update webhook_secrets set expires_at = $2 where account_id = $1 and expires_at is null',
+      [accountId, until],
+    );
+    const { rows } = await client.query<{ until: Date | null }>(
+      'select max(expires_at) as until from webhook_secrets where account_id = $1',
+      [accountId],
+    );
+    await client.query('insert into webhook_secrets (account_id, secret, created_at) values ($1, $2, $3)', [
+      accountId,
+      secret,
+      createdAt,
+    ]);
+    await client.query('commit');
+    return { secret, createdAt, previousSignsUntil: rows[0]?.until ?? null };
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+/** The secrets that sign for each of these accounts, the newest first. */
+export async function signingSecrets(
+  database: Database,
+  accountIds: readonly number[],
+  now: number,
+): Promise<Map<number, string[]>> {
+  const { rows } = await database.query<{ accountId: number; secrets: string[] }>({
+    name: 'signing-secrets',
+    text: `select account_id as "accountId", array_agg(secret order by id desc) as secrets from webhook_secrets
+      where account_id = any($1) and (expires_at is null or expires_at > $2) group by account_id`,
+    values: [accountIds, new Date(now)],
+  });
+  return new Map(rows.map(({ accountId, secrets }) => [accountId, secrets]));
+}
+
+/**
+ * Lets an account use a webhook. Nobody could verify what was signed with a secret that its owner has never seen, so
+ * none is made in silence.
+ * @param parameter the one that names the webhook. @throws SoukError VALIDATION_FAILED when there is no secret yet.
+ */
+export async function requireSecret(database: Database, accountId: number, parameter: string): Promise<void> {
+  const { rowCount } = await database.query({
+    name: 'has-secret',
+    text: 'select 1 from webhook_secrets where account_id = $1 and expires_at is null',
+    values: [accountId],
+  });
+  if (rowCount !== 0) return;
+  throw invalidParameters([
+    { parameter, problem: 'needs a signing secret first: send POST /api/webhooks/secret once, and keep it' },
+  ]);
+}
+
+/** Deletes secrets that sign no more. */
+export async function purgeSecrets(database: Database, now: number): Promise<void> {
+  await database.query('delete from webhook_secrets where expires_at <= $1', [new Date(now)]);
+}

@@ -1,0 +1,188 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  AddressRefused,
+  createAddressGuard,
+  type HostAddress,
+  isFit,
+  pinnedLookup,
+} from '../../src/webhooks/address-guard.ts';
+
+const v4 = (address: string): HostAddress => ({ address, family: 4 });
+const v6 = (address: string): HostAddress => ({ address, family: 6 });
+
+/** Addresses of all kinds that are not a public machine's. */
+const SPECIAL: [kind: string, ...addresses: string[]][] = [
+  ['loopback', '127.0.0.1', '127.255.255.254', '::1'],
+  ['private', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', 'fc00::1', 'fdff:ffff::1'],
+  ['unspecified', '0.0.0.0', '0.1.2.3', '::'],
+  ['link-local', '169.254.0.1', 'fe80::1', 'febf::1'],
+  ['metadata', '169.254.169.254', '168.63.129.16', '100.100.100.200', '192.0.0.192', 'fd00:ec2::254'],
+  ['carrier-grade NAT', '100.64.0.1', '100.127.255.254'],
+  ['multicast and broadcast', '224.0.0.1', '239.255.255.255', '255.255.255.255', 'ff02::1'],
+  ['documentation and benchmarks', '192.0.2.1', '198.51.100.7', '203.0.113.9', '198.18.0.1', '2001:db8::1'],
+  ['reserved', '240.0.0.1', '192.0.0.8', '192.88.99.1', '4000::1', '100::1', '5f00::1', 'fec0::1'],
+  ['IPv4 within IPv6: mapped', '::ffff:127.0.0.1', '::ffff:7f00:1', '::ffff:10.0.0.1', '::ffff:8.8.8.8'],
+  ['IPv4 within IPv6: compatible', '::127.0.0.1', '::10.0.0.1', '::8.8.8.8'],
+  ['IPv4 within IPv6: NAT64', '64:ff9b::127.0.0.1', '64:ff9b::a00:1', '64:ff9b:1::a00:1'],
+  ['IPv4 within IPv6: translated', '::ffff:0:127.0.0.1'],
+  ['IPv4 within IPv6: 6to4, Teredo', '2002:7f00:1::', '2002:a00:1::1', '2001:0:7f00:1::1'],
+];
+
+describe('an address that is not of a public machine is not fit:', () => {
+  test.each(SPECIAL.flatMap(([kind, ...addresses]) => addresses.map((address) => [kind, address])))(
+    '%s %s',
+    (_kind, address) => expect(isFit(address, false)).toBe(false),
+  );
+});
+
+test.each([
+  '1.1.1.1',
+  '8.8.8.8',
+  '93.184.215.14',
+  '172.32.0.1',
+  '100.128.0.1',
+  '2606:4700::1111',
+  '2a00:1450::1',
+])('%s is fit', (address) => expect(isFit(address, false)).toBe(true));
+
+test.each(['', 'localhost', '1.2.3.4.5', '::1::', '300.1.1.1'])('%j is no address', (address) => {
+  expect([isFit(address, false), isFit(address, true)]).toEqual([false, false]);
+});
+
+describe('where private addresses are allowed', () => {
+  test.each(['127.0.0.1', '::1', '10.1.2.3', '192.168.0.9', '172.20.0.1', 'fd12::1', '1.1.1.1'])(
+    '%s is fit',
+    (address) => expect(isFit(address, true)).toBe(true),
+  );
+  test.each(['169.254.169.254', 'fe80::1', '168.63.129.16', 'fd00:ec2::254', '0.0.0.0', '::', '224.0.0.1'])(
+    '%s is not',
+    (address) => expect(isFit(address, true)).toBe(false),
+  );
+});
+
+test('whatever IPv6 address holds a private IPv4 address in a known way, it is not fit', () => {
+  const group = (high: number, low: number) => ((high << 8) | low).toString(16);
+  const octet = fc.integer({ min: 0, max: 255 });
+  fc.assert(
+    fc.property(octet, octet, octet, (b, c, d) => {
+      const [high, low] = [group(10, b), group(c, d)];
+      const forms = [
+        `::ffff:${high}:${low}`,
+        `::${high}:${low}`,
+        `64:ff9b::${high}:${low}`,
+        `2002:${high}:${low}::1`,
+      ];
+      expect(forms.filter((address) => isFit(address, false))).toEqual([]);
+    }),
+  );
+});
+
+/** A resolver that answers in turn, and counts how often it was asked. */
+function resolver(...answers: HostAddress[][]) {
+  const asked: string[] = [];
+  const resolve = async (hostname: string) => {
+    asked.push(hostname);
+    return answers[Math.min(asked.length, answers.length) - 1] ?? [];
+  };
+  return { asked, resolve };
+}
+
+const nobody = () => Promise.reject(new Error('nothing is to be looked up'));
+
+describe('a URL that names an address itself is judged by it, in whatever notation', () => {
+  test.each([
+    'http://127.0.0.1/',
+    'http://2130706433/',
+    'http://0x7f000001/',
+    'http://0x7f.0.0.1/',
+    'http://0177.0.0.1/',
+    'http://017700000001/',
+    'http://127.1/',
+    'http://127.0.0.1./',
+    'http://①②⑦.⓪.⓪.①/',
+    'http://%31%32%37.0.0.1/',
+    'http:127.0.0.1',
+    'http:\\\\127.0.0.1\\hook',
+    'https://[::1]/',
+    'https://[0:0:0:0:0:0:0:1]/',
+    'https://[::ffff:127.0.0.1]/',
+    'https://[::ffff:7f00:1]/',
+    'https://[64:ff9b::7f00:1]/',
+    'https://[fe80::1]/',
+    'http://3232235777/',
+    'http://169.254.169.254/latest/meta-data/',
+    'http://2852039166/',
+    'http://0/',
+    'http://localhost/',
+    'http://LOCALHOST./',
+    'http://api.localhost:8080/',
+    'http://metadata.google.internal/',
+    'http://printer.local/',
+  ])('%s is refused without looking anything up', async (url) => {
+    const guard = createAddressGuard(false, nobody);
+    await expect(guard.addressesOf(new URL(url))).rejects.toThrow(AddressRefused);
+  });
+
+  test('a public one passes, and is connected to as it is', async () => {
+    const guard = createAddressGuard(false, nobody);
+    expect(await guard.addressesOf(new URL('https://1.1.1.1/'))).toEqual([v4('1.1.1.1')]);
+    expect(await guard.addressesOf(new URL('https://[2606:4700::1111]/'))).toEqual([v6('2606:4700::1111')]);
+    expect(await guard.addressesOf(new URL('http://16843009/'))).toEqual([v4('1.1.1.1')]);
+  });
+});
+
+describe('a name is judged by all its addresses', () => {
+  const url = new URL('https://hooks.example.com/in');
+
+  test('public ones pass', async () => {
+    const answer = [v4('93.184.215.14'), v6('2606:2800::1')];
+    const { asked, resolve } = resolver(answer);
+    expect(await createAddressGuard(false, resolve).addressesOf(url)).toEqual(answer);
+    expect(asked).toEqual(['hooks.example.com']);
+  });
+
+  test.each<[string, HostAddress[]]>([
+    ['a private one', [v4('10.0.0.5')]],
+    ['loopback', [v4('127.0.0.1')]],
+    ['a private one among public ones', [v4('93.184.215.14'), v4('192.168.0.1')]],
+    ['a mapped one', [v6('::ffff:10.0.0.5')]],
+    ['a metadata service', [v4('169.254.169.254')]],
+    ['none at all', []],
+  ])('%s: refused, in words that do not say what was found', async (_what, answer) => {
+    const guard = createAddressGuard(false, resolver(answer).resolve);
+    const refusal = await guard.addressesOf(url).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(AddressRefused);
+    for (const { address } of answer) expect(String(refusal)).not.toContain(address);
+  });
+
+  test('it is looked up anew each time, so that one which turns private is refused from then on', async () => {
+    const { resolve } = resolver([v4('93.184.215.14')], [v4('127.0.0.1')]);
+    const guard = createAddressGuard(false, resolve);
+    expect(await guard.addressesOf(url)).toEqual([v4('93.184.215.14')]);
+    await expect(guard.addressesOf(url)).rejects.toThrow(AddressRefused);
+  });
+});
+
+describe('a lookup that is pinned', () => {
+  const lookup = pinnedLookup([v4('93.184.215.14'), v6('2606:2800::1'), v4('93.184.215.15')]);
+  const ask = (hostname: string, options: Parameters<typeof lookup>[1]) =>
+    new Promise<unknown[]>((resolve) => lookup(hostname, options, (...answer) => resolve(answer)));
+
+  test('knows the addresses that were judged and no others, whatever name it is asked', async () => {
+    for (const hostname of ['hooks.example.com', 'localhost', '127.0.0.1']) {
+      expect(await ask(hostname, { all: true })).toEqual([
+        null,
+        [v4('93.184.215.14'), v6('2606:2800::1'), v4('93.184.215.15')],
+      ]);
+      expect(await ask(hostname, {})).toEqual([null, '93.184.215.14', 4]);
+      expect(await ask(hostname, { family: 6 })).toEqual([null, '2606:2800::1', 6]);
+    }
+  });
+
+  test('has an error where it knows none of the family', async () => {
+    const only6 = pinnedLookup([v6('2606:2800::1')]);
+    const error = await new Promise((resolve) => only6('x', { family: 4 }, resolve));
+    expect(error).toMatchObject({ code: 'ENOTFOUND' });
+  });
+});

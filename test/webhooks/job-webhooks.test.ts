@@ -1,0 +1,96 @@
+import { v7 as uuid } from 'uuid';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { type Database, openDatabase } from '../../src/db/pool.ts';
+import { createLogger } from '../../src/log.ts';
+import { enqueueEndedJobs, watchJob } from '../../src/webhooks/job-webhooks.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const NOW = Date.parse('2026-05-01T00:00:00Z');
+const HOOK = 'https://example.com/hook';
+
+let stores: Awaited<ReturnType<typeof createTestDatabase>>;
+let database: Database;
+let accountId: number;
+beforeAll(async () => {
+  stores = await createTestDatabase();
+  database = openDatabase(stores.url, createLogger('silent'));
+  accountId = (await createAccount(database, 'jobs@test.example', 'Test', NOW))?.id ?? 0;
+});
+afterAll(async () => {
+  await database.end();
+  await stores.drop();
+});
+beforeEach(() => database.query('truncate calls, call_webhooks, webhook_deliveries cascade'));
+
+/** Calls as admission leaves them, each watched. @returns their ids. */
+async function watchedCalls(count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => uuid());
+  await database.query(
+    `insert into calls (account_id, id, operation, claim_key, state, pool, units_reserved, accepted_at, deadline_at)
+     select $1, id, 'market.product', decode(replace(id::text, '-', ''), 'hex'), 'reserved', 'market', 1, $3, $3
+     from unnest($2::uuid[]) as id`,
+    [accountId, ids, new Date(NOW)],
+  );
+  await Promise.all(ids.map((callId) => watchJob(database, { accountId, callId, url: HOOK })));
+  return ids;
+}
+
+const end = (ids: string[]) =>
+  database.query(
+    `update calls set state = 'settled', units_charged = 1, finished_at = $2 where id = any($1)`,
+    [ids, new Date(NOW + 500)],
+  );
+
+async function toldJobs(): Promise<string[]> {
+  const { rows } = await database.query<{ payload: string }>('select payload from webhook_deliveries');
+  return rows.map(({ payload }) => JSON.parse(payload).data.jobId as string).sort();
+}
+
+const watched = async () => (await database.query('select 1 from call_webhooks')).rowCount;
+
+test('only what has ended is told, and then watched no more', async () => {
+  const [ended = '', running = ''] = await watchedCalls(2);
+  await end([ended]);
+  expect(await enqueueEndedJobs(database, NOW)).toBe(1);
+  expect([await toldJobs(), await watched()]).toEqual([[ended], 1]);
+  expect(await enqueueEndedJobs(database, NOW)).toBe(0);
+  await end([running]);
+  expect(await enqueueEndedJobs(database, NOW)).toBe(1);
+  expect([await toldJobs(), await watched()]).toEqual([[ended, running].sort(), 0]);
+});
+
+test('several processes at once tell each end once, more than one of them can do in a step included', async () => {
+  const ids = await watchedCalls(1_203);
+  await end(ids);
+  const counts = await Promise.all(Array.from({ length: 4 }, () => enqueueEndedJobs(database, NOW)));
+  // Whoever finds everything taken leaves it to the others.
+  expect(counts.reduce((a, b) => a + b)).toBe(1_203);
+  expect([await toldJobs(), await watched()]).toEqual([ids.sort(), 0]);
+});
+
+test('what goes wrong on the way is done whole by the next', async () => {
+  const ids = await watchedCalls(3);
+  await end(ids);
+  await database.query(
+    `alter table webhook_deliveries add constraint no_more check (type <> 'job.completed') not valid`,
+  );
+  await expect(enqueueEndedJobs(database, NOW)).rejects.toThrow('no_more');
+  expect([await toldJobs(), await watched()]).toEqual([[], 3]);
+  await database.query('alter table webhook_deliveries drop constraint no_more');
+  expect(await enqueueEndedJobs(database, NOW)).toBe(3);
+  expect(await toldJobs()).toEqual(ids.sort());
+});
+
+test('one call is told to each of its addresses', async () => {
+  const [callId = ''] = await watchedCalls(1);
+  await watchJob(database, { accountId, callId, url: HOOK });
+  await watchJob(database, { accountId, callId, url: 'https://elsewhere.example/' });
+  await end([callId]);
+  expect(await enqueueEndedJobs(database, NOW)).toBe(2);
+  const { rows } = await database.query('select url, host from webhook_deliveries order by url');
+  expect(rows).toEqual([
+    { url: 'https://elsewhere.example/', host: 'elsewhere.example' },
+    { url: HOOK, host: 'example.com' },
+  ]);
+});

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { type Database, openDatabase } from '../../src/db/pool.ts';
+import { createLogger } from '../../src/log.ts';
+import {
+  findSecretState,
+  purgeSecrets,
+  requireSecret,
+  rotateSecret,
+  SECRET_OVERLAP_MS,
+  signingSecrets,
+} from '../../src/webhooks/secrets.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const NOW = Date.parse('2026-05-01T00:00:00Z');
+
+let stores: Awaited<ReturnType<typeof createTestDatabase>>;
+let database: Database;
+let accountId: number;
+let accounts = 0;
+beforeAll(async () => {
+  stores = await createTestDatabase();
+  database = openDatabase(stores.url, createLogger('silent'));
+});
+afterAll(async () => {
+  await database.end();
+  await stores.drop();
+});
+beforeEach(async () => {
+  accounts += 1;
+  accountId = (await createAccount(database, `${accounts}@test.example`, 'Test', NOW))?.id ?? 0;
+});
+
+const signing = async (now: number) => (await signingSecrets(database, [accountId], now)).get(accountId);
+
+test('an account has no secret until it asks for one, and may use no webhook before', async () => {
+  expect(await findSecretState(database, accountId, NOW)).toBeNull();
+  expect(await signing(NOW)).toBeUndefined();
+  await expect(requireSecret(database, accountId, 'webhook')).rejects.toMatchObject({
+    kind: 'VALIDATION_FAILED',
+    message: expect.stringMatching(/^webhook: .*POST \/api\/webhooks\/secret/),
+  });
+  const { secret, ...state } = await rotateSecret(database, accountId, NOW);
+  expect(state).toEqual({ createdAt: new Date(NOW), previousSignsUntil: null });
+  expect(await findSecretState(database, accountId, NOW)).toEqual(state);
+  expect(await signing(NOW)).toEqual([secret]);
+  await requireSecret(database, accountId, 'webhook');
+});
+
+test('of several rotations within a day each one signs for a day more, the newest first', async () => {
+  const made: string[] = [];
+  for (let hour = 0; hour < 3; hour += 1) {
+    const { secret } = await rotateSecret(database, accountId, NOW + hour * 3_600_000);
+    made.unshift(secret);
+  }
+  const [third, second, first] = made;
+  const last = NOW + 2 * 3_600_000;
+  expect(await signing(last)).toEqual([third, second, first]);
+  expect(await findSecretState(database, accountId, last)).toEqual({
+    createdAt: new Date(last),
+    previousSignsUntil: new Date(last + SECRET_OVERLAP_MS),
+  });
+  expect(await signing(NOW + 3_600_000 + SECRET_OVERLAP_MS)).toEqual([third, second]);
+  expect(await signing(last + SECRET_OVERLAP_MS)).toEqual([third]);
+  expect(await findSecretState(database, accountId, last + SECRET_OVERLAP_MS)).toMatchObject({
+    previousSignsUntil: null,
+  });
+});
+
+test('however often it rotates, five sign at most, the newest among them', async () => {
+  let newest = '';
+  for (let i = 0; i < 9; i += 1) newest = (await rotateSecret(database, accountId, NOW)).secret;
+  const secrets = await signing(NOW);
+  expect([secrets?.length, secrets?.[0]]).toEqual([5, newest]);
+});
+
+test('of rotations at the same moment one is the present secret, and none is lost', async () => {
+  const made = await Promise.all(Array.from({ length: 4 }, () => rotateSecret(database, accountId, NOW)));
+  expect(new Set(await signing(NOW))).toEqual(new Set(made.map(({ secret }) => secret)));
+  expect(await signing(NOW + SECRET_OVERLAP_MS)).toHaveLength(1);
+});
+
+test('a secret that signs no more is deleted, the present one is not', async () => {
+  await rotateSecret(database, accountId, NOW);
+  const { secret } = await rotateSecret(database, accountId, NOW);
+  await purgeSecrets(database, NOW + SECRET_OVERLAP_MS - 1);
+  expect(await signing(NOW)).toHaveLength(2);
+  await purgeSecrets(database, NOW + SECRET_OVERLAP_MS);
+  expect(await signing(NOW)).toEqual([secret]);
+});
