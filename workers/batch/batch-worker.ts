@@ -13,7 +13,7 @@ import { collectCalls } from './collect.ts';
 import { type FeedDeps, feedBatches } from './feed.ts';
 import { type PrepareDeps, prepareBatch } from './prepare.ts';
 import { prepareSchedule, runNow } from './prepare-schedule.ts';
-import { reconcileSchedules, runDueSchedules } from './schedule-runs.ts';
+import { CLOCKS_APART_MS, reconcileSchedules, runDueSchedules } from './schedule-runs.ts';
 
 export interface BatchWorkerDeps extends Omit<FeedDeps, 'onFed'>, PrepareDeps {
   subscriber: Redis;
@@ -50,7 +50,7 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
     // What was at hand is collected at once, and makes room for more.
     while ((await feedBatches(work)) && (await collectCalls(work)));
     // The queue tells when a schedule is due; this is for ticks it has lost, and for those nothing ran at.
-    await runDueSchedules(work);
+    await runDueSchedules(work, clock.now());
     if (clock.now() < upkeepAt) return;
     upkeepAt = clock.now() + UPKEEP_EVERY_MS;
     await dropOldBatches(deps.database, clock.now());
@@ -87,7 +87,7 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
         case 'run':
           return runNow(work, job);
         case 'tick':
-          return runDueSchedules(work);
+          return runDueSchedules(work, clock.now() + CLOCKS_APART_MS);
       }
     },
     { connection: pulling, prefix: keys.queuePrefix(BATCH_POOL), concurrency: JOBS_AT_ONCE },
