@@ -241,11 +241,13 @@ async function produceAnswer(
     return { meta, body: bytes };
   };
   const own = await answerWith(fromCache);
-  // What upstream had nothing for may be there in a minute, so such an answer is not shared for an hour.
+  // What upstream had nothing for may be there in a minute, so such an answer is not shared for an hour. What a batch has
+  // put together nobody asks for again; its sources are shared all the same.
+  const isShared = complete && !payload.background;
   const freshForMs = fetchedAt + CACHE_LIFETIME_MS - clock.now();
   await Promise.all([
     answers.putOwn(payload.callId, own),
-    complete &&
+    isShared &&
       answers.putShared(
         presentationIdOf(operation, input),
         fromCache ? own : await answerWith(true),
