@@ -10,11 +10,12 @@ export interface Content {
   body(fromCache: boolean): Buffer;
 }
 
+/** @param staleSince when the data were fetched, where they are older than they should be. Unix milliseconds, like `now`. */
 export function present(
   operation: QueuedOperation,
   input: unknown,
   found: ReadonlyMap<string, unknown>,
-  now: number,
+  { now, staleSince }: { now: number; staleSince: number | null },
 ): Content {
   const { respond, price } = operation;
   const units = price.quote(input);
@@ -25,7 +26,10 @@ export function present(
   const presented = respond.present(found, input, { now });
   // Serialised once; the two variants of a body differ in one word near its beginning.
   const rest = stringifyJson({ ...presented.data });
-  const metadata = presented.metadata ? `,"metadata":${stringifyJson(presented.metadata)}` : '';
+  const metadata = metadataText({
+    ...presented.metadata,
+    ...(staleSince === null ? {} : staleness(staleSince, now)),
+  });
   return {
     contentType: 'application/json; charset=utf-8',
     compressible: true,
@@ -35,4 +39,14 @@ export function present(
         `{"code":"0000","msg":"success","data":{"fromCache":${fromCache}${rest === '{}' ? '}' : `,${rest.slice(1)}`}${metadata}}`,
       ),
   };
+}
+
+function metadataText(metadata: Record<string, unknown>): string {
+  return Object.keys(metadata).length > 0 ? `,"metadata":${stringifyJson(metadata)}` : '';
+}
+
+/** What an answer says that is older than it should be, because upstream refuses. */
+function staleness(fetchedAt: number, now: number): Record<string, unknown> {
+  const ageSeconds = Math.floor((now - fetchedAt) / 1000);
+  return { stale: true, fetchedAt: new Date(fetchedAt).toISOString(), ageSeconds };
 }

@@ -9,7 +9,14 @@ import type { Settlements } from '../src/billing/settlement.ts';
 import type { Clock } from '../src/clock.ts';
 import { SoukError, toRecord } from '../src/errors.ts';
 import type { Logger } from '../src/log.ts';
-import { CACHE_LIFETIME_MS, maxAgeMs, type QueuedOperation, type Source } from '../src/operations/define.ts';
+import {
+  CACHE_LIFETIME_MS,
+  inputOn,
+  maxAgeMs,
+  type Preliminary,
+  type QueuedOperation,
+  type Source,
+} from '../src/operations/define.ts';
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
 import type { RedisKeys } from '../src/redis-keys.ts';
 import { newVersion } from '../src/results/answer.ts';
@@ -178,7 +185,7 @@ async function produceAnswer(
   if (signal.aborted)
     throw new SoukError('UPSTREAM_TIMEOUT', { message: 'The call waited too long for its turn.' });
   const operation = operationOf(payload);
-  const input = operation.params.parse(payload.input);
+  const input = inputOn(operation, operation.params.parse(payload.input), clock.now());
   const handler = HANDLERS[operation.name as QueuedName] as Handler<QueuedOperation>;
   const maxAge = maxAgeMs(operation, input);
   const obtained: Obtained[] = [];
@@ -210,6 +217,23 @@ async function produceAnswer(
       obtained.push(...got.values());
       return new Map([...got].map(([key, { value }]) => [key, value as Raw]));
     },
+    async prepare<Raw>(
+      { identity, freshForMs }: Preliminary,
+      fetch: () => Promise<Raw>,
+      { anew = false } = {},
+    ) {
+      const got = await sources.obtain({
+        sources: [{ key: '', identity }],
+        maxAgeMs: anew ? 0 : freshForMs,
+        lifetimeMs: freshForMs,
+        signal,
+        leading: run.leading,
+        atOnce: 1,
+        fetch: async () => new Map([['', await fetch()]]),
+      });
+      return got.get('')?.value as Raw;
+    },
+    now: clock.now,
     signal,
     deadlineAt,
     get background() {
@@ -221,7 +245,11 @@ async function produceAnswer(
 
   const fetchedAt = obtained.reduce((oldest, source) => Math.min(oldest, source.fetchedAt), clock.now());
   const fromCache = obtained.length > 0 && obtained.every((source) => source.fromCache);
-  const content = present(operation, input, found, clock.now());
+  const stale = obtained.some((source) => source.stale);
+  const content = present(operation, input, found, {
+    now: clock.now(),
+    staleSince: stale ? fetchedAt : null,
+  });
   const units = Math.min(content.units, payload.unitsReserved);
   const version = newVersion(fetchedAt);
   const answerWith = async (cached: boolean): Promise<Answer> => {
@@ -241,9 +269,9 @@ async function produceAnswer(
     return { meta, body: bytes };
   };
   const own = await answerWith(fromCache);
-  // What upstream had nothing for may be there in a minute, so such an answer is not shared for an hour. What a batch has
-  // put together nobody asks for again; its sources are shared all the same.
-  const isShared = complete && !payload.background;
+  // What upstream had nothing for may be there in a minute, and what is too old is for this caller alone: neither is
+  // shared for an hour. What a batch has put together nobody asks for again; its sources are shared all the same.
+  const isShared = complete && !stale && !payload.background;
   const freshForMs = fetchedAt + CACHE_LIFETIME_MS - clock.now();
   await Promise.all([
     answers.putOwn(payload.callId, own),
