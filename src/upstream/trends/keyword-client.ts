@@ -132,16 +132,11 @@ export function createKeywordClient(deps: {
         question,
         context,
         (widgets) => widgetOf(widgets, 'RELATED_QUERIES', keyword),
-        (answer) => readRelatedQueries(answer, baseUrl),
+        readRelatedQueries,
       ),
 
     relatedTopics: (question, context) =>
-      dataOf(
-        question,
-        context,
-        (widgets) => widgetOf(widgets, 'RELATED_TOPICS'),
-        (answer) => readRelatedTopics(answer, baseUrl),
-      ),
+      dataOf(question, context, (widgets) => widgetOf(widgets, 'RELATED_TOPICS'), readRelatedTopics),
   };
 }
 

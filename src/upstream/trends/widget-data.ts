@@ -70,6 +70,9 @@ export function readRegions(answer: unknown, resolution: unknown, keywords: numb
   return { resolution: word(resolution), regions: read };
 }
 
+/** Links are for people, wherever our calls go. */
+const PUBLIC_SITE = 'https://trends.google.com';
+
 const facts = {
   value: z.number(),
   formattedValue: z.string(),
@@ -81,26 +84,25 @@ const topic = z.object({
   ...facts,
 });
 
-export function readRelatedQueries(answer: unknown, baseUrl: string): Related<RelatedQuery> {
-  return readRelated(query, answer, baseUrl);
+export function readRelatedQueries(answer: unknown): Related<RelatedQuery> {
+  return readRelated(query, answer);
 }
 
-export function readRelatedTopics(answer: unknown, baseUrl: string): Related<RelatedTopic> {
-  return readRelated(topic, answer, baseUrl);
+export function readRelatedTopics(answer: unknown): Related<RelatedTopic> {
+  return readRelated(topic, answer);
 }
 
 /** The first list is the most frequent, the second the fastest growing. Topics that are withheld come without lists. */
 function readRelated<Term>(
   term: z.ZodType<Term & { value: number; formattedValue: string; link?: string | null | undefined }>,
   answer: unknown,
-  baseUrl: string,
 ): Related<Term> {
   const schema = z.object({
     default: z.object({ rankedList: z.array(z.object({ rankedKeyword: z.array(term).default([]) })) }),
   });
   const { rankedList } = checked(schema, answer).default;
   const [top, rising] = rankedList.map(({ rankedKeyword }) =>
-    rankedKeyword.map((entry) => ({ ...entry, link: entry.link ? `${baseUrl}${entry.link}` : null })),
+    rankedKeyword.map((entry) => ({ ...entry, link: entry.link ? `${PUBLIC_SITE}${entry.link}` : null })),
   ) as (Term & RelatedFacts)[][];
   return { available: rankedList.length > 0, top: top ?? [], rising: rising ?? [] };
 }
