@@ -86,7 +86,9 @@ export function createDoor(deps: { http: HttpClient; pacer: Pacer; clock: Clock;
         if (!isPaced) await pacer.turn(context);
         isPaced = false;
         const { response, isCookieNew } = await send(request, signal);
-        if (response.status !== 200) throw refusalOf(response, isCookieNew);
+        // What asks for a new cookie again and again is no gate.
+        const isGate = isCookieNew && (chances.cookieGate ?? 0) > 0;
+        if (response.status !== 200) throw refusalOf(response, isGate);
         return read(response);
       };
       return pRetry(attempt, {
@@ -111,12 +113,12 @@ export function createDoor(deps: { http: HttpClient; pacer: Pacer; clock: Clock;
 }
 
 /** Redirects are never followed: the page behind them is for humans and answers 200. */
-function refusalOf({ status, location }: HttpResponse, isCookieNew: boolean): Refusal {
+function refusalOf({ status, location }: HttpResponse, isGate: boolean): Refusal {
   const facts = `HTTP ${status}`;
   if (status === 429) {
-    return isCookieNew
+    return isGate
       ? new Refusal('cookieGate', `${facts} with a new cookie`)
-      : new Refusal('rateLimited', `${facts} without a new cookie`);
+      : new Refusal('rateLimited', facts);
   }
   if (status >= 300 && status < 400) {
     return location?.includes('/sorry/')
