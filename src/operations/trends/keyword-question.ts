@@ -71,27 +71,25 @@ function parseKeyword(item: string): string | Fault {
  * that, a window may end a day later.
  */
 export function withWindow<Input extends KeywordInput>(input: Input, today: string): Input {
-  const { endDate = today } = input;
-  const yearAgo = yearBefore(today);
-  const { startDate = yearAgo < endDate ? yearAgo : yearBefore(endDate) } = input;
+  const { endDate = today, startDate = defaultStart(endDate, today) } = input;
   const faults: ParameterFault[] = [];
-  if (startDate < EARLIEST) {
-    faults.push({ parameter: 'startDate', problem: `must be ${EARLIEST} or later: data begin there` });
-  }
-  if (startDate > today) {
-    faults.push({ parameter: 'startDate', problem: `must not be in the future: today is ${today} in UTC` });
-  }
-  if (endDate > addDays(today, 1)) {
-    faults.push({ parameter: 'endDate', problem: `must not be in the future: today is ${today} in UTC` });
-  } else if (endDate < startDate) {
-    const problem = `must not be before startDate, ${startDate}`;
-    faults.push({
-      parameter: 'endDate',
-      problem: endDate < EARLIEST ? `must be ${EARLIEST} or later` : problem,
-    });
-  }
+  const fault = (parameter: string, problem: string) => faults.push({ parameter, problem });
+  const tooEarly = `must be ${EARLIEST} or later: data begin there`;
+  const tooLate = `must not be in the future: today is ${today} in UTC`;
+  if (input.startDate !== undefined && startDate < EARLIEST) fault('startDate', tooEarly);
+  if (startDate > today) fault('startDate', tooLate);
+  if (endDate < EARLIEST) fault('endDate', tooEarly);
+  else if (endDate > addDays(today, 1)) fault('endDate', tooLate);
+  else if (endDate < startDate) fault('endDate', `must not be before startDate, ${startDate}`);
   if (faults.length > 0) throw invalidParameters(faults);
   return { ...input, startDate, endDate };
+}
+
+/** 12 months ago; where the window would end before that, 12 months before its end. */
+function defaultStart(endDate: string, today: string): string {
+  const yearAgo = yearBefore(today);
+  const start = yearAgo < endDate ? yearAgo : yearBefore(endDate);
+  return start < EARLIEST ? EARLIEST : start;
 }
 
 /** What of a question tells upstream what to look at, without the keywords. */
