@@ -49,10 +49,9 @@ const times = (path: string) => client.upstream.callsTo(path).length;
 /** Lets the waits of our clock pass, one after the other, until the promise is settled. */
 async function waited<T>(promise: Promise<T>, stepMs = 1000): Promise<T> {
   let settled = false;
-  const done = () => {
+  void Promise.allSettled([promise]).then(() => {
     settled = true;
-  };
-  promise.then(done, done);
+  });
   await expect
     .poll(() => {
       if (!settled && client.clock.waiting > 0) client.clock.advance(stepMs);

@@ -21,7 +21,7 @@ const US_STATES: Record<string, string> = {
 
 const PARTS = ['North', 'South', 'East', 'West', 'Centre', 'Coast', 'Highlands', 'Lakes', 'Islands'];
 
-const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'.split('');
 const NAMES = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
 const COUNTRIES = LETTERS.flatMap((a) => LETTERS.map((b) => a + b)).filter(
   (code) => NAMES.of(code) !== undefined && !['EU', 'EZ', 'UK', 'UN', 'XA', 'XB', 'ZZ'].includes(code),
