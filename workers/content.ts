@@ -1,5 +1,8 @@
 import { stringifyJson } from '../src/json.ts';
 import type { QueuedOperation } from '../src/operations/define.ts';
+import type { AnswerMeta } from '../src/results/answer.ts';
+import type { Answer } from '../src/results/answer-store.ts';
+import { pack } from '../src/results/compression.ts';
 
 /** What an operation answers, ready to be stored. */
 export interface Content {
@@ -39,6 +42,18 @@ export function present(
         `{"code":"0000","msg":"success","data":{"fromCache":${fromCache}${rest === '{}' ? '}' : `,${rest.slice(1)}`}${metadata}}`,
       ),
   };
+}
+
+/** The content as it is kept, compressed where that pays. */
+export async function packed(
+  { contentType, compressible, body: bodyOf }: Content,
+  facts: Pick<AnswerMeta, 'version' | 'fetchedAt' | 'fromCache' | 'units'>,
+): Promise<Answer> {
+  const body = bodyOf(facts.fromCache);
+  const { encoding, bytes } = compressible
+    ? await pack(body, 6)
+    : { encoding: 'identity' as const, bytes: body };
+  return { meta: { ...facts, contentType, encoding, size: body.length }, body: bytes };
 }
 
 function metadataText(metadata: Record<string, unknown>): string {

@@ -20,10 +20,9 @@ import {
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
 import type { RedisKeys } from '../src/redis-keys.ts';
 import { newVersion } from '../src/results/answer.ts';
-import { type Answer, type AnswerStore, OWN_ANSWER } from '../src/results/answer-store.ts';
-import { pack } from '../src/results/compression.ts';
+import { type AnswerStore, OWN_ANSWER } from '../src/results/answer-store.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
-import { present } from './content.ts';
+import { packed, present } from './content.ts';
 import { type Deadline, deadlineSignal } from './deadline.ts';
 import type { Handler, Upstreams } from './handlers/handler.ts';
 import { HANDLERS } from './handlers/index.ts';
@@ -252,22 +251,7 @@ async function produceAnswer(
   });
   const units = Math.min(content.units, payload.unitsReserved);
   const version = newVersion(fetchedAt);
-  const answerWith = async (cached: boolean): Promise<Answer> => {
-    const body = content.body(cached);
-    const { encoding, bytes } = content.compressible
-      ? await pack(body, 6)
-      : { encoding: 'identity' as const, bytes: body };
-    const meta = {
-      version,
-      contentType: content.contentType,
-      encoding,
-      size: body.length,
-      fetchedAt,
-      fromCache: cached,
-      units,
-    };
-    return { meta, body: bytes };
-  };
+  const answerWith = (cached: boolean) => packed(content, { version, fetchedAt, fromCache: cached, units });
   const own = await answerWith(fromCache);
   // What upstream had nothing for may be there in a minute, and what is too old is for this caller alone: neither is
   // shared for an hour. What a batch has put together nobody asks for again; its sources are shared all the same.

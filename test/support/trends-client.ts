@@ -48,6 +48,7 @@ export async function openTrendsClient(): Promise<TrendsClient> {
       return {
         signal: controller.signal,
         deadlineAt: clock.now() + 60_000,
+        background: false,
         prepare,
         log,
         abort: (reason) => controller.abort(reason),

@@ -302,6 +302,8 @@ describe('a source that will do when stale', () => {
       sources: names.map((name) => ({ key: name, identity: `test/${name}`, staleForMs })),
       maxAgeMs: HOUR,
       signal: new AbortController().signal,
+      leading: new Set(),
+      atOnce: names.length,
       fetch: async (missing) => {
         const value = await says();
         return new Map(missing.map(({ key }) => [key, value]));

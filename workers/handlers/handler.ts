@@ -72,19 +72,17 @@ export function single<Operation>(
   });
 }
 
-/**
- * The handler of an operation whose sources are fetched one by one, all at the same time: what some bring is kept, also
- * where another fails.
- */
+/** The handler of an operation whose sources are fetched each by itself: what some bring is kept, also where another fails. */
 export function fetchingEach<Operation>(
   fetch: (input: InputOf<Operation>, source: Source, context: HandlerContext) => Promise<RawOf<Operation>>,
 ): Handler<Operation> {
-  return async (input, context) => {
-    const found = await Promise.all(
-      context.sources.map((source) =>
-        context.obtain([source], async () => new Map([[source.key, await fetch(input, source, context)]])),
-      ),
-    );
-    return new Map(found.flatMap((one) => [...one]));
-  };
+  return fetching<Operation>(
+    async (input, missing, context) => {
+      const fetched = missing.map(
+        async (source) => [source.key, await fetch(input, source, context)] as const,
+      );
+      return new Map(await Promise.all(fetched));
+    },
+    () => 1,
+  );
 }

@@ -1,9 +1,8 @@
 import pRetry from 'p-retry';
 import { type Clock, sleep } from '../../clock.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../http-client.ts';
-import type { Pacer } from './pacer.ts';
+import type { Pacer, TurnContext } from './pacer.ts';
 import { Refusal, type RefusalKind } from './refusal.ts';
-import type { TrendsContext } from './trends.ts';
 
 export type DoorRequest = Pick<HttpRequest, 'method' | 'url' | 'form'>;
 
@@ -13,13 +12,9 @@ export interface Door {
    * Sends a call and reads its answer, which has status 200.
    * @throws Refusal after what may pass has been tried again.
    */
-  ask<T>(
-    request: DoorRequest,
-    read: (response: HttpResponse) => T,
-    context: Pick<TrendsContext, 'signal' | 'deadlineAt'>,
-  ): Promise<T>;
+  ask<T>(request: DoorRequest, read: (response: HttpResponse) => T, context: TurnContext): Promise<T>;
   /** Opens a page for the sake of its cookie; its status and content mean nothing. @throws Refusal */
-  visit(url: URL, context: Pick<TrendsContext, 'signal' | 'deadlineAt'>): Promise<void>;
+  visit(url: URL, context: TurnContext): Promise<void>;
 }
 
 /** The cookie that some doors want to see. */

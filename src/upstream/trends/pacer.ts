@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { type Clock, sleep } from '../../clock.ts';
+import { TokensAwaited } from '../token-bucket.ts';
 import { Refusal } from './refusal.ts';
 
 /**
@@ -7,10 +8,22 @@ import { Refusal } from './refusal.ts';
  * an interval, and none for a while after the provider has refused.
  */
 export interface Pacer {
-  /** Waits for a turn. @throws Refusal `paused` when that would take too long; the signal's reason when it aborts. */
-  turn(context: { signal: AbortSignal; deadlineAt: number }): Promise<void>;
+  /**
+   * Waits for a turn; not so in the background, where what the caller holds must be free for others meanwhile.
+   * @throws Refusal `paused` when that would take too long; TokensAwaited in the background; the signal's reason when it
+   *   aborts.
+   */
+  turn(context: TurnContext): Promise<void>;
   /** Lets nobody through for a while: `firstMs`, and twice as long each time it happens again soon, up to `longestMs`. */
   pause(pause: { firstMs: number; longestMs: number }): Promise<void>;
+}
+
+export interface TurnContext {
+  signal: AbortSignal;
+  /** Unix milliseconds. */
+  deadlineAt: number;
+  /** Nobody waits for the answer. */
+  readonly background: boolean;
 }
 
 export interface Pace {
@@ -63,13 +76,15 @@ export function createPacer(redis: Redis, key: string, { intervalMs, burst }: Pa
   };
 
   return {
-    async turn({ signal, deadlineAt }) {
+    async turn(context) {
+      const { signal, deadlineAt } = context;
       const until = Math.min(clock.now() + LONGEST_WAIT_MS, deadlineAt);
       for (;;) {
         const now = clock.now();
-        const longest = Math.max(0, until - now);
+        const longest = context.background ? 0 : Math.max(0, until - now);
         const waitMs = await scripts.soukTakeTurn(key, now, intervalMs, burst, longest);
         if (waitMs < 0) {
+          if (context.background) throw new TokensAwaited(-waitMs);
           throw new Refusal('paused', `no call may be sent for ${-waitMs} ms`, { retryAfterMs: -waitMs });
         }
         if (waitMs === 0) return;

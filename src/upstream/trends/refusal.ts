@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { SoukError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
+import { TokensAwaited } from '../token-bucket.ts';
 
 /** Why upstream gave no data. The kinds differ in what can be done about them. */
 export type RefusalKind =
@@ -42,7 +43,8 @@ const ALARMING = new Set<RefusalKind>(['captcha', 'gone', 'badRequest']);
 export function publicError(
   error: unknown,
   { signal, log }: { signal: AbortSignal; log: Logger },
-): SoukError {
+): SoukError | TokensAwaited {
+  if (error instanceof TokensAwaited) return error;
   if (signal.aborted) return new SoukError('UPSTREAM_TIMEOUT', { cause: error });
   if (error instanceof SoukError) return error;
   const { kind, retryAfterMs } =

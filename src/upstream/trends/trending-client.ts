@@ -1,3 +1,4 @@
+import { TokensAwaited } from '../token-bucket.ts';
 import { readTrending, TRENDING_RPC, trendingCall } from './batchexecute.ts';
 import type { Door } from './door.ts';
 import { readFeed } from './feed.ts';
@@ -45,7 +46,8 @@ export function createTrendingClient({ baseUrl, door }: { baseUrl: string; door:
       } catch (error) {
         const { signal, log } = context;
         if (error instanceof Refusal && error.kind === 'badRequest') throw unknownGeo(question.geo);
-        if (!question.feedWillDo || signal.aborted) throw publicError(error, context);
+        if (error instanceof TokensAwaited || !question.feedWillDo || signal.aborted)
+          throw publicError(error, context);
         log.warn({ reason: String(error) }, 'the list of trends cannot be had; taking the feed');
       }
       try {

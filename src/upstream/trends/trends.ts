@@ -27,6 +27,8 @@ export interface TrendsContext {
   signal: AbortSignal;
   /** Unix milliseconds by which the answer is wanted. */
   deadlineAt: number;
+  /** Nobody waits for the answer; that may change while it is under way. */
+  readonly background: boolean;
   /** Keeps what has to be asked before the data, for other calls as well. */
   prepare<Raw>(
     preliminary: Preliminary,
@@ -39,7 +41,8 @@ export interface TrendsContext {
 /**
  * Search trends, whoever tells them: at present two clients of the Trends site, which is two services with different
  * habits. Its published interface has time series and regions only, so it could take the place of some of these.
- * Each of them throws SoukError UPSTREAM_ERROR, UPSTREAM_TIMEOUT, or VALIDATION_FAILED for a region nobody knows.
+ * Each of them throws SoukError UPSTREAM_ERROR, UPSTREAM_TIMEOUT, or VALIDATION_FAILED for a region nobody knows; in the
+ * background also TokensAwaited, when it is not its turn.
  */
 export interface KeywordTrends {
   interestOverTime(question: KeywordQuestion, context: TrendsContext): Promise<Timeline>;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { TokensAwaited } from '../../../src/upstream/token-bucket.ts';
 import { createPacer, LONGEST_WAIT_MS, type Pacer } from '../../../src/upstream/trends/pacer.ts';
 import { TestClock } from '../../support/clock.ts';
 
@@ -28,7 +29,11 @@ function newPacers(): [Pacer, Pacer] {
   return connections.map((redis) => createPacer(redis, key, PACE, clock)) as [Pacer, Pacer];
 }
 
-const context = () => ({ signal: new AbortController().signal, deadlineAt: clock.now() + 3_600_000 });
+const context = () => ({
+  signal: new AbortController().signal,
+  deadlineAt: clock.now() + 3_600_000,
+  background: false,
+});
 
 /** How long a call had to wait, or would have had to; asked at once after the other. */
 async function waitOf(pacer: Pacer, deadlineAt?: number): Promise<number | { refused: number | undefined }> {
@@ -89,6 +94,16 @@ test('who would wait too long is told so at once, and takes no turn', async () =
   for (let i = 0; i < 3; i += 1) await one.turn(context());
   expect(await waitOf(two, clock.now() + 500)).toEqual({ refused: 1000 });
   expect(await waitOf(two, clock.now() + 1000)).toBe(1000);
+});
+
+test('a call in the background does not wait here, and takes no turn from others', async () => {
+  const background = () => one.turn({ ...context(), background: true });
+  for (let i = 0; i < 3; i += 1) await background();
+  await expect(background()).rejects.toEqual(new TokensAwaited(1000));
+  await one.pause({ firstMs: LONGEST_WAIT_MS * 9, longestMs: LONGEST_WAIT_MS * 9 });
+  await expect(background()).rejects.toEqual(new TokensAwaited(LONGEST_WAIT_MS * 9));
+  clock.advance(LONGEST_WAIT_MS * 9);
+  await background();
 });
 
 test('a pause holds for all processes, and turns do not pile up behind it', async () => {

@@ -5,9 +5,7 @@ const HOUR_MS = 3_600_000;
 const DAY_HOURS = 24;
 
 /** The window reaches to the beginning of the day. The feed has what is new only, so it will do for today. */
-export const handleDailyTrends = single<typeof dailyTrends>(
-  ({ geo, hl, trendDate = '' }, { upstream, ...context }) => {
-    const hours = (context.now() - Date.parse(trendDate)) / HOUR_MS;
-    return upstream.trends.trending({ geo, hl, hours, feedWillDo: hours <= DAY_HOURS }, context);
-  },
-);
+export const handleDailyTrends = single<typeof dailyTrends>(({ geo, hl, trendDate = '' }, context) => {
+  const hours = (context.now() - Date.parse(trendDate)) / HOUR_MS;
+  return context.upstream.trends.trending({ geo, hl, hours, feedWillDo: hours <= DAY_HOURS }, context);
+});

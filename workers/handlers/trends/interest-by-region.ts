@@ -5,6 +5,6 @@ import {
 import { single } from '../handler.ts';
 import { questionOf } from './question.ts';
 
-export const handleInterestByRegion = single<typeof interestByRegion>((input, { upstream, ...context }) =>
-  upstream.trends.interestByRegion(questionOf(input), resolutionToAskFor(input), context),
+export const handleInterestByRegion = single<typeof interestByRegion>((input, context) =>
+  context.upstream.trends.interestByRegion(questionOf(input), resolutionToAskFor(input), context),
 );

@@ -2,6 +2,6 @@ import type { interestOverTime } from '../../../src/operations/trends/interest-o
 import { single } from '../handler.ts';
 import { questionOf } from './question.ts';
 
-export const handleInterestOverTime = single<typeof interestOverTime>((input, { upstream, ...context }) =>
-  upstream.trends.interestOverTime(questionOf(input), context),
+export const handleInterestOverTime = single<typeof interestOverTime>((input, context) =>
+  context.upstream.trends.interestOverTime(questionOf(input), context),
 );

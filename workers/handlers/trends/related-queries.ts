@@ -3,7 +3,6 @@ import { fetchingEach } from '../handler.ts';
 import { questionOf } from './question.ts';
 
 /** One call for each keyword; all of them get their tokens from the same one to explore. */
-export const handleRelatedQueries = fetchingEach<typeof relatedQueries>(
-  (input, { key }, { upstream, ...context }) =>
-    upstream.trends.relatedQueries(questionOf(input), key, context),
+export const handleRelatedQueries = fetchingEach<typeof relatedQueries>((input, { key }, context) =>
+  context.upstream.trends.relatedQueries(questionOf(input), key, context),
 );

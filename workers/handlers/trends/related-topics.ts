@@ -3,7 +3,6 @@ import { fetchingEach } from '../handler.ts';
 import { questionOf } from './question.ts';
 
 /** Upstream tells topics only to those who ask about one keyword, so each has an explore of its own. */
-export const handleRelatedTopics = fetchingEach<typeof relatedTopics>(
-  (input, { key }, { upstream, ...context }) =>
-    upstream.trends.relatedTopics(questionOf(input, [key]), context),
+export const handleRelatedTopics = fetchingEach<typeof relatedTopics>((input, { key }, context) =>
+  context.upstream.trends.relatedTopics(questionOf(input, [key]), context),
 );
