@@ -44,6 +44,11 @@ const settings = {
   KEEPA_BASE_URL: webAddress
     .default('https://api.keepa.com')
     .describe('Address of the product data provider'),
+  TRENDS_BASE_URL: webAddress
+    .default('https://trends.google.com')
+    .describe(
+      'Address of the search-trend provider; unset under `npm start` with the demo provider: that one',
+    ),
   CHART_SITE_URL: webAddress
     .default('https://charts.example.com')
     .describe('Site that shows price-chart pages, used in links'),

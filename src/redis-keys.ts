@@ -39,6 +39,10 @@ export interface RedisKeys {
   batchesChannel: string;
   /** The upstream token bucket of one provider. */
   tokens(provider: string): string;
+  /** When calls may be sent to one door of a provider, for all workers. */
+  pacing(door: string): string;
+  /** The cookie that a provider wants to see again. */
+  cookie(provider: string): string;
   /** Workers alive in a pool. */
   workers(pool: string): string;
   /** Prefix of a pool's queue. */
@@ -66,6 +70,8 @@ export function redisKeys(namespace: string): RedisKeys {
     batchesChannel: `${namespace}:batches`,
     upload: (uploadId) => `${namespace}:upload:{${uploadId}}`,
     tokens: (provider) => `${namespace}:tokens:{${provider}}`,
+    pacing: (door) => `${namespace}:pacing:{${door}}`,
+    cookie: (provider) => `${namespace}:cookie:{${provider}}`,
     workers: (pool) => `${namespace}:workers:{${pool}}`,
     queuePrefix: (pool) => `{${namespace}-${pool}}`,
   };

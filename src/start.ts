@@ -48,6 +48,8 @@ async function start(): Promise<void> {
     REDIS_URL: redisUrl,
     KEEPA_BASE_URL: keepa.url,
     KEEPA_API_KEY: keepa.key,
+    // The demo tells search trends as well.
+    ...(isDemo && !process.env.TRENDS_BASE_URL?.trim() ? { TRENDS_BASE_URL: keepa.url } : {}),
   };
   // The worker first: a gateway refuses calls while it knows of no worker.
   await child('worker', 'workers/main.ts', env, dataDir);

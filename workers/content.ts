@@ -1,5 +1,8 @@
 import { stringifyJson } from '../src/json.ts';
 import type { QueuedOperation } from '../src/operations/define.ts';
+import type { AnswerMeta } from '../src/results/answer.ts';
+import type { Answer } from '../src/results/answer-store.ts';
+import { pack } from '../src/results/compression.ts';
 
 /** What an operation answers, ready to be stored. */
 export interface Content {
@@ -10,11 +13,12 @@ export interface Content {
   body(fromCache: boolean): Buffer;
 }
 
+/** @param staleSince when the data were fetched, where they are older than they should be. Unix milliseconds, like `now`. */
 export function present(
   operation: QueuedOperation,
   input: unknown,
   found: ReadonlyMap<string, unknown>,
-  now: number,
+  { now, staleSince }: { now: number; staleSince: number | null },
 ): Content {
   const { respond, price } = operation;
   const units = price.quote(input);
@@ -25,7 +29,10 @@ export function present(
   const presented = respond.present(found, input, { now });
   // Serialised once; the two variants of a body differ in one word near its beginning.
   const rest = stringifyJson({ ...presented.data });
-  const metadata = presented.metadata ? `,"metadata":${stringifyJson(presented.metadata)}` : '';
+  const metadata = metadataText({
+    ...presented.metadata,
+    ...(staleSince === null ? {} : staleness(staleSince, now)),
+  });
   return {
     contentType: 'application/json; charset=utf-8',
     compressible: true,
@@ -35,4 +42,26 @@ export function present(
         `{"code":"0000","msg":"success","data":{"fromCache":${fromCache}${rest === '{}' ? '}' : `,${rest.slice(1)}`}${metadata}}`,
       ),
   };
+}
+
+/** The content as it is kept, compressed where that pays. */
+export async function packed(
+  { contentType, compressible, body: bodyOf }: Content,
+  facts: Pick<AnswerMeta, 'version' | 'fetchedAt' | 'fromCache' | 'units'>,
+): Promise<Answer> {
+  const body = bodyOf(facts.fromCache);
+  const { encoding, bytes } = compressible
+    ? await pack(body, 6)
+    : { encoding: 'identity' as const, bytes: body };
+  return { meta: { ...facts, contentType, encoding, size: body.length }, body: bytes };
+}
+
+function metadataText(metadata: Record<string, unknown>): string {
+  return Object.keys(metadata).length > 0 ? `,"metadata":${stringifyJson(metadata)}` : '';
+}
+
+/** What an answer says that is older than it should be, because upstream refuses. */
+function staleness(fetchedAt: number, now: number): Record<string, unknown> {
+  const ageSeconds = Math.floor((now - fetchedAt) / 1000);
+  return { stale: true, fetchedAt: new Date(fetchedAt).toISOString(), ageSeconds };
 }

@@ -9,14 +9,20 @@ import type { Settlements } from '../src/billing/settlement.ts';
 import type { Clock } from '../src/clock.ts';
 import { SoukError, toRecord } from '../src/errors.ts';
 import type { Logger } from '../src/log.ts';
-import { CACHE_LIFETIME_MS, maxAgeMs, type QueuedOperation, type Source } from '../src/operations/define.ts';
+import {
+  CACHE_LIFETIME_MS,
+  inputOn,
+  maxAgeMs,
+  type Preliminary,
+  type QueuedOperation,
+  type Source,
+} from '../src/operations/define.ts';
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
 import type { RedisKeys } from '../src/redis-keys.ts';
 import { newVersion } from '../src/results/answer.ts';
-import { type Answer, type AnswerStore, OWN_ANSWER } from '../src/results/answer-store.ts';
-import { pack } from '../src/results/compression.ts';
+import { type AnswerStore, OWN_ANSWER } from '../src/results/answer-store.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
-import { present } from './content.ts';
+import { packed, present } from './content.ts';
 import { type Deadline, deadlineSignal } from './deadline.ts';
 import type { Handler, Upstreams } from './handlers/handler.ts';
 import { HANDLERS } from './handlers/index.ts';
@@ -178,7 +184,7 @@ async function produceAnswer(
   if (signal.aborted)
     throw new SoukError('UPSTREAM_TIMEOUT', { message: 'The call waited too long for its turn.' });
   const operation = operationOf(payload);
-  const input = operation.params.parse(payload.input);
+  const input = inputOn(operation, operation.params.parse(payload.input), clock.now());
   const handler = HANDLERS[operation.name as QueuedName] as Handler<QueuedOperation>;
   const maxAge = maxAgeMs(operation, input);
   const obtained: Obtained[] = [];
@@ -210,6 +216,23 @@ async function produceAnswer(
       obtained.push(...got.values());
       return new Map([...got].map(([key, { value }]) => [key, value as Raw]));
     },
+    async prepare<Raw>(
+      { identity, freshForMs }: Preliminary,
+      fetch: () => Promise<Raw>,
+      { anew = false } = {},
+    ) {
+      const got = await sources.obtain({
+        sources: [{ key: '', identity }],
+        maxAgeMs: anew ? 0 : freshForMs,
+        lifetimeMs: freshForMs,
+        signal,
+        leading: run.leading,
+        atOnce: 1,
+        fetch: async () => new Map([['', await fetch()]]),
+      });
+      return got.get('')?.value as Raw;
+    },
+    now: clock.now,
     signal,
     deadlineAt,
     get background() {
@@ -221,29 +244,18 @@ async function produceAnswer(
 
   const fetchedAt = obtained.reduce((oldest, source) => Math.min(oldest, source.fetchedAt), clock.now());
   const fromCache = obtained.length > 0 && obtained.every((source) => source.fromCache);
-  const content = present(operation, input, found, clock.now());
+  const stale = obtained.some((source) => source.stale);
+  const content = present(operation, input, found, {
+    now: clock.now(),
+    staleSince: stale ? fetchedAt : null,
+  });
   const units = Math.min(content.units, payload.unitsReserved);
   const version = newVersion(fetchedAt);
-  const answerWith = async (cached: boolean): Promise<Answer> => {
-    const body = content.body(cached);
-    const { encoding, bytes } = content.compressible
-      ? await pack(body, 6)
-      : { encoding: 'identity' as const, bytes: body };
-    const meta = {
-      version,
-      contentType: content.contentType,
-      encoding,
-      size: body.length,
-      fetchedAt,
-      fromCache: cached,
-      units,
-    };
-    return { meta, body: bytes };
-  };
+  const answerWith = (cached: boolean) => packed(content, { version, fetchedAt, fromCache: cached, units });
   const own = await answerWith(fromCache);
-  // What upstream had nothing for may be there in a minute, so such an answer is not shared for an hour. What a batch has
-  // put together nobody asks for again; its sources are shared all the same.
-  const isShared = complete && !payload.background;
+  // What upstream had nothing for may be there in a minute, and what is too old is for this caller alone: neither is
+  // shared for an hour. What a batch has put together nobody asks for again; its sources are shared all the same.
+  const isShared = complete && !stale && !payload.background;
   const freshForMs = fetchedAt + CACHE_LIFETIME_MS - clock.now();
   await Promise.all([
     answers.putOwn(payload.callId, own),

@@ -16,6 +16,7 @@ await runProcess('worker', async (env) => {
       redisNamespace: config.REDIS_NAMESPACE,
       keepaBaseUrl: config.KEEPA_BASE_URL,
       keepaKey: config.KEEPA_API_KEY,
+      trendsBaseUrl: config.TRENDS_BASE_URL,
       pools: config.WORKER_POOLS,
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE },
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),

@@ -22,6 +22,8 @@ export interface SingleFlight {
    * nobody has it; then the caller must `finish`.
    */
   take(flight: Flight, newerThan: number): Promise<StoredSource | 'leads' | 'follows'>;
+  /** What is stored of a source, however old. */
+  stored(identity: string): Promise<StoredSource | null>;
   /** Stores what was fetched, if anything was, and tells the followers; `error` is given to those who wait now. */
   finish(
     flight: Flight,
@@ -110,6 +112,11 @@ export async function openSingleFlight(deps: {
       if (taken === 0) return 'follows';
       leading.add(flight);
       return 'leads';
+    },
+
+    async stored(identity) {
+      const bytes = await redis.getBuffer(keys.source(identity));
+      return bytes && decodeSource(bytes);
     },
 
     async finish({ identity, forced }, outcome) {

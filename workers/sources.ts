@@ -13,12 +13,16 @@ export interface Obtained {
   fetchedAt: number;
   /** False when it was fetched for this call, or for another that this one waited with. */
   fromCache: boolean;
+  /** It is older than was asked for: upstream refuses, and it is the best there is. */
+  stale?: true;
 }
 
 export interface ObtainRequest {
   sources: readonly Source[];
   /** Older data will not do. 0: always ask upstream. */
   maxAgeMs: number;
+  /** How long it is kept; an hour unless given. */
+  lifetimeMs?: number;
   /** Asks upstream for several sources at once; those it has nothing for are absent from the result, by key. */
   fetch(missing: readonly Source[]): Promise<ReadonlyMap<string, unknown>>;
   /** How many sources one `fetch` may be asked for. What one has brought is kept, also when another fails. */
@@ -91,6 +95,21 @@ class Obtaining {
     if (value !== null) this.#obtained.set(key, { value, fetchedAt, fromCache });
   }
 
+  /** Takes what is kept for the time when upstream refuses. @returns false when there is none, or this is another error. */
+  async #takeStale(source: Source, error: unknown): Promise<boolean> {
+    const { staleForMs } = source;
+    if (staleForMs === undefined || !(error instanceof SoukError && error.kind === 'UPSTREAM_ERROR'))
+      return false;
+    const stored = await this.#flights.stored(source.identity);
+    if (!stored || stored.value === null || stored.fetchedAt <= this.#clock.now() - staleForMs) return false;
+    this.#obtained.set(source.key, { ...stored, fromCache: true, stale: true });
+    return true;
+  }
+
+  #lifetimeMs({ staleForMs = 0 }: Source): number {
+    return Math.max(this.#request.lifetimeMs ?? CACHE_LIFETIME_MS, staleForMs);
+  }
+
   /** A failure ends the call at once. One part that has to wait for tokens does not: what the others bring is paid for. */
   async #fetch(sources: readonly Source[]): Promise<void> {
     const { atOnce } = this.#request;
@@ -133,14 +152,16 @@ class Obtaining {
       // What upstream said holds for the followers too. Our own deadline does not: one of them takes over.
       const shared = error instanceof SoukError && error.kind === 'UPSTREAM_ERROR' ? { error } : {};
       await this.#finish(sources, shared);
-      throw error;
+      const stale = await Promise.all(sources.map((source) => this.#takeStale(source, error)));
+      if (stale.includes(false)) throw error;
+      return;
     }
     const fetchedAt = this.#clock.now();
     await Promise.all(
       sources.map(async (source) => {
         const stored = { value: fetched.get(source.key) ?? null, fetchedAt };
         this.#keep(source, stored, false);
-        const lifetimeMs = stored.value === null ? NOTHING_LIFETIME_MS : CACHE_LIFETIME_MS;
+        const lifetimeMs = stored.value === null ? NOTHING_LIFETIME_MS : this.#lifetimeMs(source);
         await this.#flights.finish(this.#flightOf(source), { fetched: stored, lifetimeMs });
         this.#request.leading.delete(this.#flightOf(source));
       }),
@@ -154,7 +175,12 @@ class Obtaining {
       const newerThan = this.#startedAt - Math.max(this.#request.maxAgeMs, 1);
       const taken = await this.#take(source, newerThan);
       if (taken === 'follows') {
-        await following.ended();
+        try {
+          await following.ended();
+        } catch (error) {
+          if (await this.#takeStale(source, error)) return;
+          throw error;
+        }
         continue;
       }
       following.stop();

@@ -16,6 +16,7 @@ import { createAnswerStore } from '../src/results/answer-store.ts';
 import { createHttpClient } from '../src/upstream/http-client.ts';
 import { createKeepaTransport } from '../src/upstream/keepa/transport.ts';
 import { createTokenBucket } from '../src/upstream/token-bucket.ts';
+import { openTrends } from '../src/upstream/trends/open-trends.ts';
 import { openBatchWorker } from './batch/batch-worker.ts';
 import { startDeliveries } from './batch/deliveries.ts';
 import { createExecutor } from './executor.ts';
@@ -29,6 +30,7 @@ export interface WorkerSettings {
   redisNamespace: string;
   keepaBaseUrl: string;
   keepaKey: string;
+  trendsBaseUrl: string;
   pools: readonly WorkerPoolName[];
   offPeak: OffPeakWindow;
   webhooks: { allowPrivate: boolean };
@@ -60,6 +62,7 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
   const tokens = createTokenBucket(redis, keys.tokens('keepa'), clock);
   const { keepaBaseUrl: baseUrl, keepaKey: key } = settings;
   const keepa = createKeepaTransport({ baseUrl, key, http, tokens, clock, log });
+  const trends = openTrends({ baseUrl: settings.trendsBaseUrl, http, redis, keys, clock });
   const answers = createAnswerStore(redis, keys);
   const executor = createExecutor({
     redis,
@@ -68,7 +71,7 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
     flights,
     answers,
     settlements,
-    upstream: { keepa },
+    upstream: { keepa, trends },
     clock,
     log,
   });

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { credentialsOf, type KeyPlaces, keysIn } from '../accounts/credentials.ts';
 import { invalidParameters } from '../errors.ts';
 import { toFaults } from '../faults.ts';
-import type { Route } from '../operations/define.ts';
+import { inputOn, type QueuedOperation, type Route } from '../operations/define.ts';
 import type { Gateway } from './gateway.ts';
 
 declare module 'fastify' {
@@ -28,13 +28,14 @@ export function carriesKey(request: FastifyRequest): boolean {
 
 /** The canonical input of a request to an operation. @throws SoukError VALIDATION_FAILED or SELECTION_INVALID, naming every bad parameter. */
 export function parseInput<Input>(
-  operation: { params: z.ZodType<Input>; invalidKind?: 'SELECTION_INVALID' },
+  operation: Pick<QueuedOperation<string, Input>, 'params' | 'onDay' | 'invalidKind'>,
   route: Route,
   request: FastifyRequest,
+  now: number,
 ): Input {
   const { query, body } = request as { query: Record<string, unknown>; body: unknown };
   const raw = route.decode ? route.decode({ query, body }) : route.method === 'GET' ? query : body;
-  return parseAs(operation.params, raw, operation.invalidKind);
+  return inputOn(operation, parseAs(operation.params, raw, operation.invalidKind), now);
 }
 
 /** A value a caller sent, as a schema wants it. @throws SoukError naming every bad parameter. */

@@ -15,7 +15,7 @@ export function serveLocal(gateway: Gateway, operation: LocalOperation, route: R
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const keyHash = keyHashOf(gateway, request);
     const accountId = await gateway.authentication.accountOf(keyHash);
-    const input = parseInput(operation, route, request);
+    const input = parseInput(operation, route, request, gateway.clock.now());
     // Nothing is charged, so nothing is refused for its price; a bad option is refused all the same.
     const { dryRun } = callOptionsOf(request, 0);
     if (dryRun) return sendEnvelope(reply, 200, freeQuoteView(operation), { now: gateway.clock.now() });

@@ -22,7 +22,7 @@ export function serveQueued(gateway: Gateway, operation: QueuedOperation, route:
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const keyHash = keyHashOf(gateway, request);
     const { input, webhook, preference, dryRun, maxUnits } = await orKeyError(gateway, keyHash, () => {
-      const input: unknown = parseInput(operation, route, request);
+      const input: unknown = parseInput(operation, route, request, gateway.clock.now());
       const options = callOptionsOf(request, POOLS[operation.queue(input)].timeoutMs);
       return { input, webhook: callWebhookOf(gateway, request.query), ...options };
     });

@@ -26,6 +26,13 @@ interface Described<Name extends string, Input> {
   routes: readonly [Route, ...Route[]];
   /** Turns what a caller sends into the canonical input. */
   params: z.ZodType<Input>;
+  /**
+   * Fills in what depends on the present day, and refuses days that are out of reach. Given its own result it gives the
+   * same, unless the day is over.
+   * @param today YYYY-MM-DD in UTC.
+   * @throws SoukError VALIDATION_FAILED
+   */
+  onDay?(input: Input, today: string): Input;
   /** Name of the equivalent tool for agents, where the specification has one. */
   tool?: string;
   /** The error a bad request gets; VALIDATION_FAILED unless the specification says otherwise. */
@@ -38,6 +45,14 @@ export interface Source {
   key: string;
   /** Everything upstream is asked, and nothing else: calls with the same identity share one fetch for an hour. */
   identity: string;
+  /** Where upstream refuses, what was fetched within this time will do, and the answer says how old it is. */
+  staleForMs?: number;
+}
+
+/** What upstream wants to be asked before it gives data, such as a token: its age says nothing about the data's. */
+export interface Preliminary {
+  identity: string;
+  freshForMs: number;
 }
 
 export interface Presented {
@@ -72,6 +87,8 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
    * no part of what the answer shows. 0 always asks upstream.
    */
   freshness?: 'update';
+  /** How long a cached answer will do, where that is less than an hour. */
+  freshForMs?: number;
   respond: Responder<Input, Raw>;
   /** Items of a batch that differ in this list alone are done by one call. */
   pack?: Pack<Input>;
@@ -131,8 +148,18 @@ export const CACHE_LIFETIME_MS = 3_600_000;
 
 /** The age in milliseconds below which a cached answer will do for this input. */
 export function maxAgeMs(operation: QueuedOperation, input: unknown): number {
-  const hours = operation.freshness && (input as Record<string, unknown>)[operation.freshness];
-  return typeof hours === 'number' ? Math.min(CACHE_LIFETIME_MS, hours * 3_600_000) : CACHE_LIFETIME_MS;
+  const { freshness, freshForMs = CACHE_LIFETIME_MS } = operation;
+  const hours = freshness && (input as Record<string, unknown>)[freshness];
+  return typeof hours === 'number' ? Math.min(freshForMs, hours * 3_600_000) : freshForMs;
+}
+
+/** The input with what the present day adds to it. @throws SoukError VALIDATION_FAILED */
+export function inputOn<Input>(
+  { onDay }: Pick<Described<string, Input>, 'onDay'>,
+  input: Input,
+  now: number,
+): Input {
+  return onDay ? onDay(input, new Date(now).toISOString().slice(0, 10)) : input;
 }
 
 /** The part of an input that shows in the answer: all but its freshness. */

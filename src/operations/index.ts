@@ -14,6 +14,12 @@ import { seller } from './market/seller.ts';
 import { topSellers } from './market/top-sellers.ts';
 import { variations } from './market/variations.ts';
 import { imageUrl } from './retail/image-url.ts';
+import { dailyTrends } from './trends/daily-trends.ts';
+import { interestByRegion } from './trends/interest-by-region.ts';
+import { interestOverTime } from './trends/interest-over-time.ts';
+import { realTimeTrends } from './trends/real-time-trends.ts';
+import { relatedQueries } from './trends/related-queries.ts';
+import { relatedTopics } from './trends/related-topics.ts';
 
 /** Every operation there is. Routes, prices, queues and documentation all come from this list. */
 export const QUEUED = [
@@ -30,6 +36,12 @@ export const QUEUED = [
   deal,
   lightningDeal,
   graphImage,
+  interestOverTime,
+  interestByRegion,
+  relatedQueries,
+  relatedTopics,
+  dailyTrends,
+  realTimeTrends,
 ] as const;
 export const LOCAL = [quota, chartUrl, imageUrl] as const;
 

@@ -8,6 +8,9 @@ export interface HttpRequest {
   url: URL;
   /** Sent as JSON. */
   body?: unknown;
+  /** Sent as a form, instead of `body`. */
+  form?: Record<string, string>;
+  headers?: Record<string, string>;
   /** Aborts down to the socket. */
   signal: AbortSignal;
   /** Of the body as it is after decompression. */
@@ -17,6 +20,10 @@ export interface HttpRequest {
 export interface HttpResponse {
   status: number;
   contentType: string;
+  /** Of the `Set-Cookie` headers. */
+  setCookies: readonly string[];
+  /** Where a redirect leads. */
+  location: string | null;
   body: Buffer;
 }
 
@@ -44,22 +51,38 @@ export function createHttpClient(options: { connections: number } = { connection
     bodyTimeout: 0,
   });
   return {
-    async send({ method, url, body, signal, maxBytes }) {
+    async send({ method, url, body, form, headers, signal, maxBytes }) {
+      const content = contentOf(body, form);
       const response = await request(url, {
         method,
         dispatcher: agent,
         signal,
         headers: {
           'accept-encoding': 'gzip, deflate, br',
-          ...(body === undefined ? {} : { 'content-type': 'application/json; charset=UTF-8' }),
+          ...(content ? { 'content-type': content.type } : {}),
+          ...headers,
         },
-        ...(body === undefined ? {} : { body: stringifyJson(body) }),
+        ...(content ? { body: content.text } : {}),
       });
-      const contentType = single(response.headers['content-type']) ?? '';
-      return { status: response.statusCode, contentType, body: await read(response, maxBytes) };
+      return {
+        status: response.statusCode,
+        contentType: single(response.headers['content-type']) ?? '',
+        setCookies: [response.headers['set-cookie'] ?? []].flat(),
+        location: single(response.headers.location) ?? null,
+        body: await read(response, maxBytes),
+      };
     },
     close: () => agent.close(),
   };
+}
+
+function contentOf(body: unknown, form: Record<string, string> | undefined) {
+  if (form) {
+    const type = 'application/x-www-form-urlencoded;charset=UTF-8';
+    return { type, text: new URLSearchParams(form).toString() };
+  }
+  if (body === undefined) return null;
+  return { type: 'application/json; charset=UTF-8', text: stringifyJson(body) };
 }
 
 /** Decompresses while reading, so that a small body that inflates without end is stopped at the limit. */

@@ -6,6 +6,10 @@ import { graphImage } from '../../src/operations/market/graph-image.ts';
 import { DEAL_STATES, lightningDeal } from '../../src/operations/market/lightning-deal.ts';
 import { product } from '../../src/operations/market/product.ts';
 import { imageUrl } from '../../src/operations/retail/image-url.ts';
+import { dailyTrends } from '../../src/operations/trends/daily-trends.ts';
+import { interestByRegion } from '../../src/operations/trends/interest-by-region.ts';
+import { realTimeTrends } from '../../src/operations/trends/real-time-trends.ts';
+import { relatedQueries } from '../../src/operations/trends/related-queries.ts';
 import { canonical, faultsOf, type TakingParameters } from '../support/parameters.ts';
 
 const NUMBERS = [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12];
@@ -73,8 +77,23 @@ const graphOptions = optional({
   cbackground: colour,
 });
 
-const merged = (...parts: fc.Arbitrary<object>[]) =>
-  fc.tuple(...parts).map((all) => Object.assign({}, ...all) as object);
+const day = fc
+  .date({ min: new Date('2004-01-01'), max: new Date('2026-01-01'), noInvalidDate: true })
+  .map((date) => date.toISOString().slice(0, 10));
+const trendOptions = {
+  geo: fc.constantFrom('US', 'us-ca', 'JP-13', ' de '),
+  hl: fc.constantFrom('en-US', 'ZH-cn', 'ja', 'pt-br'),
+  property: fc.constantFrom('web', 'news', 'froogle'),
+  timezone: whole(-1439, 1439),
+};
+const aboutKeywords = merged(
+  fc.record({ keyword: listed(fc.stringMatching(/^[a-z]{1,3}$/)).filter((list) => list.length < 6) }),
+  optional({ ...trendOptions, startDate: day, endDate: day, category: whole(0, 1000) }),
+);
+
+function merged(...parts: fc.Arbitrary<object>[]) {
+  return fc.tuple(...parts).map((all) => Object.assign({}, ...all) as object);
+}
 
 const CASES: { name: string; operation: TakingParameters<unknown>; sent: fc.Arbitrary<object> }[] = [
   {
@@ -105,6 +124,22 @@ const CASES: { name: string; operation: TakingParameters<unknown>; sent: fc.Arbi
     name: imageUrl.name,
     operation: imageUrl,
     sent: merged(site, fc.record({ images: listed(fileName) }), optional({ image: fileName })),
+  },
+  {
+    name: interestByRegion.name,
+    operation: interestByRegion,
+    sent: merged(aboutKeywords, optional({ resolution: fc.constantFrom('COUNTRY', 'CITY') })),
+  },
+  { name: relatedQueries.name, operation: relatedQueries, sent: aboutKeywords },
+  {
+    name: dailyTrends.name,
+    operation: dailyTrends,
+    sent: optional({ geo: trendOptions.geo, hl: trendOptions.hl, trendDate: day }),
+  },
+  {
+    name: realTimeTrends.name,
+    operation: realTimeTrends,
+    sent: optional({ ...trendOptions, category: fc.constantFrom('all', 'b', 'm') }),
   },
 ];
 
@@ -146,6 +181,7 @@ describe.each(CASES)('the canonical input of $name', ({ operation, sent }) => {
       'dateRange',
       'cfont',
       'width',
+      ...['keyword', 'geo', 'hl', 'startDate', 'trendDate', 'category', 'timezone', 'resolution'],
     ];
     const nonsense = fc.oneof(
       fc.jsonValue(),

@@ -43,6 +43,12 @@ test.each([
   'GET /api/market/topseller',
   'GET /api/market/lightningdeal',
   'GET /api/market/graphimage',
+  'POST /api/webtrends/interest-over-time',
+  'POST /api/webtrends/interest-by-region',
+  'POST /api/webtrends/related-queries',
+  'POST /api/webtrends/related-topics',
+  'GET /api/webtrends/daily-trends',
+  'GET /api/webtrends/real-time-trends',
   'GET /api/market/charturl',
   'GET /api/retail/imageurl',
   'GET /api/quota',
@@ -86,6 +92,12 @@ test('every contract names a pool there is, a price of whole units and a source 
     'market.deal': { domainId: 1 },
     'market.lightningdeal': { domain: '1' },
     'market.graphimage': { domain: '1', asin: 'B0AA11BB22' },
+    'trends.interest-over-time': { keyword: 'pizza' },
+    'trends.interest-by-region': { keyword: 'pizza' },
+    'trends.related-queries': { keyword: 'pizza,bagel' },
+    'trends.related-topics': { keyword: ['pizza', 'bagel'] },
+    'trends.daily-trends': {},
+    'trends.real-time-trends': {},
   };
   expect(Object.keys(inputs).sort()).toEqual(queued.map(({ name }) => name).sort());
   for (const operation of queued) {

@@ -13,6 +13,7 @@ const worker = await openWorker(
     ...stores,
     keepaBaseUrl: 'http://127.0.0.1:9',
     keepaKey: 'unused-unused-unused',
+    trendsBaseUrl: 'http://127.0.0.1:9',
     pools: ['market'],
     webhooks: { allowPrivate: false },
     offPeak: { start: '19:00', end: '07:00', timezone: 'Asia/Shanghai' },

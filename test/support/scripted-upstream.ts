@@ -2,9 +2,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 export interface UpstreamCall {
+  method: string;
   path: string;
   params: Record<string, string>;
   body: string;
+  /** The cookie header; empty where there is none. */
+  cookie: string;
   /** Becomes true when the caller hung up before the answer. */
   aborted: boolean;
 }
@@ -53,7 +56,14 @@ export async function openScriptedUpstream(): Promise<ScriptedUpstream> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const params = Object.fromEntries(url.searchParams);
-    const call: UpstreamCall = { path, params, body: Buffer.concat(chunks).toString(), aborted: false };
+    const call: UpstreamCall = {
+      method: request.method ?? '',
+      path,
+      params,
+      body: Buffer.concat(chunks).toString(),
+      cookie: request.headers.cookie ?? '',
+      aborted: false,
+    };
     response.once('close', () => {
       call.aborted = !response.writableFinished;
     });

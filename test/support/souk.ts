@@ -102,9 +102,10 @@ export async function openSouk(
     },
 
     async addWorker(pools = WORKER_POOL_NAMES) {
-      const keepa = { keepaBaseUrl: options.upstreamUrl ?? upstream.url, keepaKey: UPSTREAM_KEY };
+      const url = options.upstreamUrl ?? upstream.url;
+      const upstreams = { keepaBaseUrl: url, keepaKey: UPSTREAM_KEY, trendsBaseUrl: url };
       const webhooks = { allowPrivate: options.allowPrivateWebhooks ?? true };
-      const worker = await openWorker({ ...stores, ...keepa, pools, offPeak, webhooks }, usedClock, log);
+      const worker = await openWorker({ ...stores, ...upstreams, pools, offPeak, webhooks }, usedClock, log);
       workers.push(worker);
       for (const gateway of gateways) await gateway.sampleBacklog();
       return worker;

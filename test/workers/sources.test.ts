@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { SoukError } from '../../src/errors.ts';
 import { createLogger } from '../../src/log.ts';
 import { CACHE_LIFETIME_MS, type Source } from '../../src/operations/define.ts';
@@ -285,4 +285,94 @@ test('a follower whose own time is over waits no longer', async () => {
   await expect(follower).rejects.toBe(reason);
   open();
   await leading;
+});
+
+describe('a source that will do when stale', () => {
+  const HOUR = CACHE_LIFETIME_MS;
+  const refuses = () => {
+    throw new SoukError('UPSTREAM_ERROR', { metadata: { errorId: 'x' } });
+  };
+  function obtainLasting(
+    sources: Sources,
+    names: string[],
+    says: () => unknown,
+    staleForMs: number | undefined = 24 * HOUR,
+  ): Promise<Map<string, Obtained>> {
+    return sources.obtain({
+      sources: names.map((name) => ({ key: name, identity: `test/${name}`, staleForMs })),
+      maxAgeMs: HOUR,
+      signal: new AbortController().signal,
+      leading: new Set(),
+      atOnce: names.length,
+      fetch: async (missing) => {
+        const value = await says();
+        return new Map(missing.map(({ key }) => [key, value]));
+      },
+    });
+  }
+
+  test('is fetched again after an hour, and given with its age where upstream refuses', async () => {
+    const [a] = [name()];
+    await obtainLasting(here, [a], () => 'old');
+    clock.advance(20 * HOUR);
+    const fetchedAt = clock.now() - 20 * HOUR;
+    expect((await obtainLasting(there, [a], refuses)).get(a)).toEqual({
+      value: 'old',
+      fetchedAt,
+      fromCache: true,
+      stale: true,
+    });
+    expect((await obtainLasting(there, [a], () => 'new')).get(a)).toEqual({
+      value: 'new',
+      fetchedAt: clock.now(),
+      fromCache: false,
+    });
+  });
+
+  test('is no longer given after its time', async () => {
+    const a = name();
+    await obtainLasting(here, [a], () => 'old');
+    clock.advance(24 * HOUR);
+    await expect(obtainLasting(here, [a], refuses)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+  });
+
+  test('is not given for other errors, nor without the contract saying so', async () => {
+    const a = name();
+    await obtainLasting(here, [a], () => 'old');
+    clock.advance(2 * HOUR);
+    const slow = () => {
+      throw new SoukError('UPSTREAM_TIMEOUT');
+    };
+    await expect(obtainLasting(here, [a], slow)).rejects.toMatchObject({ kind: 'UPSTREAM_TIMEOUT' });
+    const plain = obtain(here, [a], refuses);
+    await expect(plain).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+  });
+
+  test('is given to those who waited with the one that was refused', async () => {
+    const a = name();
+    await obtainLasting(here, [a], () => 'old');
+    clock.advance(2 * HOUR);
+    const { reached, open } = gate();
+    const asked: string[] = [];
+    const first = obtainLasting(here, [a], async () => {
+      asked.push('here');
+      await reached;
+      return refuses();
+    });
+    await expect.poll(() => asked).toEqual(['here']);
+    let second: Promise<Map<string, Obtained>> | undefined;
+    await following(() => {
+      second = obtainLasting(there, [a], unexpected);
+    });
+    open();
+    expect((await first).get(a)?.stale).toBe(true);
+    expect((await second)?.get(a)?.stale).toBe(true);
+  });
+
+  test('does not save a call that needs another which was never fetched', async () => {
+    const [a, b] = [name(), name()];
+    await obtainLasting(here, [a], () => 'old');
+    clock.advance(2 * HOUR);
+    await expect(obtainLasting(here, [a, b], refuses)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+  });
 });

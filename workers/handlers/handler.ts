@@ -1,11 +1,13 @@
 import type { Logger } from '../../src/log.ts';
-import type { Source } from '../../src/operations/define.ts';
+import type { Preliminary, Source } from '../../src/operations/define.ts';
 import type { InputOf, RawOf } from '../../src/operations/index.ts';
 import type { KeepaTransport } from '../../src/upstream/keepa/transport.ts';
+import type { Trends } from '../../src/upstream/trends/trends.ts';
 
 /** The upstream sources a handler may ask. */
 export interface Upstreams {
   keepa: KeepaTransport;
+  trends: Trends;
 }
 
 export interface HandlerContext {
@@ -20,6 +22,17 @@ export interface HandlerContext {
     fetch: (missing: readonly Source[]) => Promise<ReadonlyMap<string, Raw>>,
     atOnce?: number,
   ): Promise<ReadonlyMap<string, Raw>>;
+  /**
+   * Gets what upstream wants to be asked before it gives data: from the cache, or by `fetch`, once in all processes.
+   * @param options.anew what is in the cache is of no use any more.
+   */
+  prepare<Raw>(
+    preliminary: Preliminary,
+    fetch: () => Promise<Raw>,
+    options?: { anew?: boolean },
+  ): Promise<Raw>;
+  /** The present moment, Unix milliseconds. */
+  now(): number;
   /** Aborts at the deadline; to be handed to everything that waits. */
   signal: AbortSignal;
   /** Unix milliseconds. */
@@ -57,4 +70,19 @@ export function single<Operation>(
     const value = await fetch(input, context);
     return new Map(missing.map(({ key }) => [key, value]));
   });
+}
+
+/** The handler of an operation whose sources are fetched each by itself: what some bring is kept, also where another fails. */
+export function fetchingEach<Operation>(
+  fetch: (input: InputOf<Operation>, source: Source, context: HandlerContext) => Promise<RawOf<Operation>>,
+): Handler<Operation> {
+  return fetching<Operation>(
+    async (input, missing, context) => {
+      const fetched = missing.map(
+        async (source) => [source.key, await fetch(input, source, context)] as const,
+      );
+      return new Map(await Promise.all(fetched));
+    },
+    () => 1,
+  );
 }

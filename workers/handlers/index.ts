@@ -12,6 +12,12 @@ import { handleProductSearch } from './market/product-search.ts';
 import { handleSeller } from './market/seller.ts';
 import { handleTopSellers } from './market/top-sellers.ts';
 import { handleVariations } from './market/variations.ts';
+import { handleDailyTrends } from './trends/daily-trends.ts';
+import { handleInterestByRegion } from './trends/interest-by-region.ts';
+import { handleInterestOverTime } from './trends/interest-over-time.ts';
+import { handleRealTimeTrends } from './trends/real-time-trends.ts';
+import { handleRelatedQueries } from './trends/related-queries.ts';
+import { handleRelatedTopics } from './trends/related-topics.ts';
 
 /** Who does what. An operation without its handler does not compile. */
 export const HANDLERS: { [Name in QueuedName]: Handler<QueuedByName<Name>> } = {
@@ -27,4 +33,10 @@ export const HANDLERS: { [Name in QueuedName]: Handler<QueuedByName<Name>> } = {
   'market.deal': handleDeal,
   'market.lightningdeal': handleLightningDeal,
   'market.graphimage': handleGraphImage,
+  'trends.interest-over-time': handleInterestOverTime,
+  'trends.interest-by-region': handleInterestByRegion,
+  'trends.related-queries': handleRelatedQueries,
+  'trends.related-topics': handleRelatedTopics,
+  'trends.daily-trends': handleDailyTrends,
+  'trends.real-time-trends': handleRealTimeTrends,
 };

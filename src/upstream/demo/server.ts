@@ -21,6 +21,7 @@ import {
 } from './protocol.ts';
 import type { DemoSettings } from './settings.ts';
 import { DemoTokens } from './tokens.ts';
+import { trendsRoutes } from './trends/routes.ts';
 
 const gzip = promisify(zlib.gzip);
 
@@ -63,6 +64,7 @@ export function buildDemoProvider(settings: DemoSettings, clock: Clock): Fastify
       handler: (request, reply) => serve(endpoint, name === 'token', request, reply),
     });
   }
+  app.register(trendsRoutes, { settings, clock });
   app.setNotFoundHandler((request, reply) =>
     sendError(request, reply, new ProviderError(404, 'unknownPath', 'There is nothing at this path.')),
   );

@@ -213,9 +213,10 @@ function requirePayload(
   throw new Refusal(`HTTP 200 without the ${kind} ${field}`, { mayPass: false, reading });
 }
 
-function readPicture({ status, contentType, body }: HttpResponse): { result: Buffer; reading: null } {
+function readPicture(response: HttpResponse): { result: Buffer; reading: null } {
+  const { status, contentType, body } = response;
   if (status === 200 && contentType.startsWith('image/')) return { result: body, reading: null };
-  readJson({ status: status === 200 ? 400 : status, contentType, body });
+  readJson({ ...response, status: status === 200 ? 400 : status });
   throw new Refusal(`HTTP ${status} without a picture`, { mayPass: false });
 }
 

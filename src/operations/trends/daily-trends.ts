@@ -1,0 +1,71 @@
+import { invalidParameters } from '../../errors.ts';
+import { defineQueued } from '../define.ts';
+import { addDays, date } from '../params/dates.ts';
+import { geoWithinWorld } from '../params/geo.ts';
+import { language } from '../params/language.ts';
+import { request } from '../params/request.ts';
+import { STALE_FOR_MS } from './keyword-question.ts';
+import { shownTrend, type Trend, type TrendList } from './trend.ts';
+
+export interface DailyTrendsInput {
+  geo: string;
+  hl: string;
+  /** YYYY-MM-DD in UTC; left out until the day of the call is known. */
+  trendDate?: string | undefined;
+}
+
+/** How far back upstream's lists reach. */
+const OLDEST_DAYS = 7;
+
+export const dailyTrends = defineQueued<'trends.daily-trends', DailyTrendsInput, TrendList>({
+  name: 'trends.daily-trends',
+  summary: 'Lists what began to be searched for much more than usual on a day of the last week.',
+  tool: 'web_trends_daily_trends',
+  routes: [{ method: 'GET', path: '/api/webtrends/daily-trends' }],
+  params: request(
+    {},
+    {
+      geo: geoWithinWorld('US'),
+      hl: language(),
+      trendDate: date()
+        .optional()
+        .describe(`Day in UTC, YYYY-MM-DD; today unless given, at most ${OLDEST_DAYS} days ago`),
+    },
+  ),
+  onDay(input, today) {
+    const { trendDate = today } = input;
+    const oldest = addDays(today, -OLDEST_DAYS);
+    if (trendDate < oldest || trendDate > today) {
+      const problem = `must be a day from ${oldest} to ${today}: older trends are not kept`;
+      throw invalidParameters([{ parameter: 'trendDate', problem }]);
+    }
+    return { ...input, trendDate };
+  },
+  price: { text: '1', quote: () => 1 },
+  pools: ['trends'],
+  queue: () => 'trends',
+  source: ({ geo, hl, trendDate }) => [
+    { key: '', identity: `trends/daily/${geo}/${hl}/${trendDate}`, staleForMs: STALE_FOR_MS },
+  ],
+  respond: {
+    type: 'json',
+    present(found, { geo, hl, trendDate = '' }) {
+      const { source = null, trends = [] } = found.get('') ?? {};
+      const ofDay = trends.filter(({ startedAt }) => dayOf(startedAt) === trendDate).sort(byVolume);
+      return { data: { geo, hl, trendDate, source, trends: ofDay.map(shownTrend) } };
+    },
+  },
+});
+
+/** By volume, then growth, then start, the latest first. */
+function byVolume(a: Trend, b: Trend): number {
+  return (
+    b.searchVolume - a.searchVolume ||
+    (b.increasePercentage ?? 0) - (a.increasePercentage ?? 0) ||
+    b.startedAt - a.startedAt
+  );
+}
+
+function dayOf(unixSeconds: number): string {
+  return new Date(unixSeconds * 1000).toISOString().slice(0, 10);
+}

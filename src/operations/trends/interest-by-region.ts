@@ -1,0 +1,115 @@
+import { defineQueued } from '../define.ts';
+import { request } from '../params/request.ts';
+import { oneOf } from '../params/scalars.ts';
+import {
+  echoOf,
+  KEYWORD_NAMES,
+  type KeywordInput,
+  keywordParams,
+  keywordsId,
+  STALE_FOR_MS,
+  scopeOf,
+  withWindow,
+} from './keyword-question.ts';
+
+export const RESOLUTIONS = ['COUNTRY', 'REGION', 'CITY', 'DMA'] as const;
+
+export type Resolution = (typeof RESOLUTIONS)[number];
+
+export interface InterestByRegionInput extends KeywordInput {
+  resolution: Resolution;
+}
+
+export interface RegionalInterest {
+  /** What the regions are. */
+  resolution: string;
+  regions: Region[];
+}
+
+export interface Region {
+  /** null for a city. */
+  geoCode: string | null;
+  geoName: string;
+  coordinates: { lat: number; lng: number } | null;
+  /** One for each keyword. */
+  values: number[];
+  hasData: boolean[];
+  /** Which keyword wins. */
+  maxValueIndex: number;
+}
+
+export const interestByRegion = defineQueued<
+  'trends.interest-by-region',
+  InterestByRegionInput,
+  RegionalInterest
+>({
+  name: 'trends.interest-by-region',
+  summary: 'Compares how often keywords are searched for by country, region, metropolitan area or city.',
+  tool: 'web_trends_interest_by_region',
+  routes: [{ method: 'POST', path: '/api/webtrends/interest-by-region' }],
+  params: request(KEYWORD_NAMES, {
+    ...keywordParams(),
+    resolution: oneOf(RESOLUTIONS)
+      .default('COUNTRY')
+      .describe('COUNTRY, REGION, CITY or DMA; within a country COUNTRY means its regions'),
+  }).superRefine(({ geo, resolution }, context) => {
+    const allowed = allowedResolutions(geo);
+    if (allowed.includes(resolution)) return;
+    const where = geo === '' ? 'the whole world' : geo;
+    const message = `must be one of ${allowed.join(', ')} for ${where}`;
+    context.addIssue({ code: 'custom', path: ['resolution'], message, input: resolution });
+  }),
+  onDay: withWindow,
+  price: { text: '1', quote: () => 1 },
+  pools: ['trends'],
+  queue: () => 'trends',
+  source: (input) => {
+    const resolution = resolutionToAskFor(input) ?? 'own';
+    const identity = `trends/region/${scopeOf(input)}/${resolution}/${keywordsId(input.keyword)}`;
+    return [{ key: '', identity, staleForMs: STALE_FOR_MS }];
+  },
+  respond: {
+    type: 'json',
+    present(found, input) {
+      const { resolution = null, regions = [] } = found.get('') ?? {};
+      const { keyword } = input;
+      const shown = regions
+        .filter(({ hasData }) => hasData.some(Boolean))
+        .sort((a, b) => (b.values[0] ?? 0) - (a.values[0] ?? 0) || a.geoName.localeCompare(b.geoName, 'en'))
+        .map(({ geoCode, geoName, coordinates, values, hasData, maxValueIndex }) => ({
+          geoCode,
+          geoName,
+          coordinates,
+          values: keyword.map((query, i) => ({ query, value: values[i] ?? 0, hasData: hasData[i] ?? false })),
+          maxValueIndex,
+        }));
+      const valueMode = keyword.length > 1 ? 'percentage' : 'index';
+      return { data: { ...echoOf(input), resolution, valueMode, regions: shown } };
+    },
+  },
+});
+
+/** COUNTRY, the default, stands for upstream's own choice: countries of the world, regions of a country, cities of a region. */
+function allowedResolutions(geo: string): Resolution[] {
+  if (geo === '') return ['COUNTRY', 'REGION', 'CITY'];
+  const [country, region, metro] = geo.split('-');
+  if (region === undefined)
+    return country === 'US' ? ['COUNTRY', 'REGION', 'CITY', 'DMA'] : ['COUNTRY', 'REGION', 'CITY'];
+  return country === 'US' && metro === undefined ? ['COUNTRY', 'CITY', 'DMA'] : ['COUNTRY', 'CITY'];
+}
+
+/** What upstream is to be asked for instead of its own choice; null where that is what is wanted. */
+export function resolutionToAskFor({
+  geo,
+  resolution,
+}: Pick<InterestByRegionInput, 'geo' | 'resolution'>): Resolution | null {
+  return resolution === 'COUNTRY' || resolution === ownResolution(geo) ? null : resolution;
+}
+
+/** What upstream chooses by itself. */
+function ownResolution(geo: string): Resolution {
+  if (geo === '') return 'COUNTRY';
+  const [country, region, metro] = geo.split('-');
+  if (region === undefined) return 'REGION';
+  return country === 'US' && metro === undefined ? 'DMA' : 'CITY';
+}

@@ -1,0 +1,80 @@
+import { defineQueued } from '../define.ts';
+import { request } from '../params/request.ts';
+import {
+  echoOf,
+  KEYWORD_NAMES,
+  type KeywordInput,
+  keywordParams,
+  keywordsId,
+  STALE_FOR_MS,
+  scopeOf,
+  withWindow,
+} from './keyword-question.ts';
+
+/** A series for each keyword, in the order of the question. */
+export interface Timeline {
+  /** Width of a point: MINUTE, ..., DAY, WEEK, MONTH. */
+  resolution: string;
+  points: TimelinePoint[];
+}
+
+export interface TimelinePoint {
+  /** Unix seconds of its beginning. */
+  timestamp: number;
+  formattedTime: string;
+  /** The last point may not be over yet. */
+  isPartial: boolean;
+  /** 0-100 for each keyword; 100 is the highest of all. */
+  values: number[];
+  hasData: boolean[];
+}
+
+export const interestOverTime = defineQueued<'trends.interest-over-time', KeywordInput, Timeline>({
+  name: 'trends.interest-over-time',
+  summary: 'Compares how often keywords were searched for over time.',
+  tool: 'web_trends_interest_over_time',
+  routes: [{ method: 'POST', path: '/api/webtrends/interest-over-time' }],
+  params: request(KEYWORD_NAMES, keywordParams()),
+  onDay: withWindow,
+  price: { text: '1', quote: () => 1 },
+  pools: ['trends'],
+  queue: () => 'trends',
+  source: (input) => [
+    {
+      key: '',
+      identity: `trends/time/${scopeOf(input)}/${input.timezone}/${keywordsId(input.keyword)}`,
+      staleForMs: STALE_FOR_MS,
+    },
+  ],
+  respond: {
+    type: 'json',
+    present(found, input) {
+      const { resolution = null, points = [] } = found.get('') ?? {};
+      const { keyword, timezone } = input;
+      const timelineData = points.map(({ timestamp, formattedTime, isPartial, values, hasData }) => ({
+        timestamp,
+        date: dateOf(timestamp, resolution),
+        formattedTime,
+        isPartial,
+        values: keyword.map((query, i) => ({ query, value: values[i] ?? 0, hasData: hasData[i] ?? false })),
+      }));
+      const averages =
+        points.length === 0 ? [] : keyword.map((query, i) => ({ query, value: mean(points, i) }));
+      return { data: { ...echoOf(input), timezone, resolution, timelineData, averages } };
+    },
+  },
+});
+
+const BY_DAY = new Set(['DAY', 'WEEK', 'MONTH']);
+
+/** In UTC: the day, or the whole time where points are shorter. */
+function dateOf(timestamp: number, resolution: string | null): string {
+  const time = new Date(timestamp * 1000).toISOString();
+  return BY_DAY.has(resolution ?? '') ? time.slice(0, 10) : time.replace('.000Z', 'Z');
+}
+
+/** Rounded, as upstream does for several keywords: a point without data counts as 0. */
+function mean(points: readonly TimelinePoint[], keyword: number): number {
+  const sum = points.reduce((total, { values }) => total + (values[keyword] ?? 0), 0);
+  return Math.round(sum / points.length);
+}

@@ -1,0 +1,95 @@
+import { defineQueued } from '../define.ts';
+import { geoWithinWorld } from '../params/geo.ts';
+import { language } from '../params/language.ts';
+import { request } from '../params/request.ts';
+import { oneOf } from '../params/scalars.ts';
+import { PROPERTIES, type Property, STALE_FOR_MS, timezone } from './keyword-question.ts';
+import { shownTrend, type Trend, type TrendList } from './trend.ts';
+
+/** Our letters, and the topics they let through; null for all. */
+const CATEGORIES = {
+  all: null,
+  b: [3],
+  e: [4],
+  t: [15, 18],
+  s: [17],
+  h: [7],
+  m: null,
+} as const satisfies Record<string, readonly number[] | null>;
+
+export type TrendCategory = keyof typeof CATEGORIES;
+
+const CATEGORY_NAMES = ['all', 'b', 'e', 't', 's', 'h', 'm'] as const satisfies readonly TrendCategory[];
+
+export interface RealTimeTrendsInput {
+  geo: string;
+  hl: string;
+  category: TrendCategory;
+  property: Property;
+  timezone: number;
+}
+
+/** A list of the moment, with the time of its making. */
+export interface TrendsNow extends TrendList {
+  /** Unix milliseconds. */
+  updatedAt: number;
+}
+
+export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTrendsInput, TrendsNow>({
+  name: 'trends.real-time-trends',
+  summary: 'Lists what is searched for much more than usual right now.',
+  tool: 'web_trends_real_time_trends',
+  routes: [{ method: 'GET', path: '/api/webtrends/real-time-trends' }],
+  params: request(
+    {},
+    {
+      geo: geoWithinWorld('US'),
+      hl: language(),
+      category: oneOf(CATEGORY_NAMES)
+        .default('all')
+        .describe('all, b business, e entertainment, t technology, s sports, h health, m general'),
+      property: oneOf(PROPERTIES).default('web').describe('Without effect: upstream has one list for all'),
+      timezone: timezone(),
+    },
+  ),
+  price: { text: '1', quote: () => 1 },
+  pools: ['trends'],
+  queue: () => 'trends',
+  // The list changes every few minutes, and being of the moment is what it is for.
+  freshForMs: 60_000,
+  source: ({ geo, hl, category }) => [
+    {
+      key: '',
+      identity: `trends/now/${geo}/${hl}${needsTopics(category) ? '/topics' : ''}`,
+      staleForMs: STALE_FOR_MS,
+    },
+  ],
+  respond: {
+    type: 'json',
+    present(found, { geo, hl, category, property, timezone }) {
+      const { source = null, trends = [], updatedAt = 0 } = found.get('') ?? {};
+      const topics: readonly number[] | null = CATEGORIES[category];
+      const shown = trends
+        .filter(({ active }) => active !== false)
+        .filter(({ topicIds }) => topics === null || topicIds?.some((id) => topics.includes(id)))
+        .sort(byStart);
+      return {
+        data: {
+          ...{ geo, hl, category, property, timezone, source },
+          updatedAt: new Date(updatedAt).toISOString(),
+          trends: shown.map(shownTrend),
+        },
+      };
+    },
+  },
+});
+
+/** Whether only trends of some topics are wanted; then a list without topics is of no use. */
+export function needsTopics(category: TrendCategory): boolean {
+  return CATEGORIES[category] !== null;
+}
+
+/** The newest first. */
+function byStart(a: Trend, b: Trend): number {
+  return b.startedAt - a.startedAt || b.searchVolume - a.searchVolume;
+}

@@ -1,0 +1,24 @@
+import { defineQueued } from '../define.ts';
+import { request } from '../params/request.ts';
+import { echoOf, KEYWORD_NAMES, type KeywordInput, keywordParams, withWindow } from './keyword-question.ts';
+import { type Related, type RelatedQuery, relatedSources, shownRelated } from './related.ts';
+
+export const relatedQueries = defineQueued<'trends.related-queries', KeywordInput, Related<RelatedQuery>>({
+  name: 'trends.related-queries',
+  summary: 'Lists what is searched for together with keywords: the most frequent, and the fastest growing.',
+  tool: 'web_trends_related_queries',
+  routes: [{ method: 'POST', path: '/api/webtrends/related-queries' }],
+  params: request(KEYWORD_NAMES, keywordParams()),
+  onDay: withWindow,
+  price: { text: '1', quote: () => 1 },
+  pools: ['trends'],
+  queue: () => 'trends',
+  source: (input) => relatedSources('queries', input),
+  respond: {
+    type: 'json',
+    present: (found, input) => {
+      const results = input.keyword.map((keyword) => shownRelated(keyword, found.get(keyword)));
+      return { data: { ...echoOf(input), results } };
+    },
+  },
+});

@@ -1,0 +1,29 @@
+import { defineQueued } from '../define.ts';
+import { request } from '../params/request.ts';
+import { echoOf, KEYWORD_NAMES, type KeywordInput, keywordParams, withWindow } from './keyword-question.ts';
+import { type Related, type RelatedTopic, relatedSources, shownRelated } from './related.ts';
+
+export const relatedTopics = defineQueued<'trends.related-topics', KeywordInput, Related<RelatedTopic>>({
+  name: 'trends.related-topics',
+  summary: 'Lists topics that are searched for together with keywords, where upstream tells them.',
+  tool: 'web_trends_related_topics',
+  routes: [{ method: 'POST', path: '/api/webtrends/related-topics' }],
+  params: request(KEYWORD_NAMES, keywordParams()),
+  onDay: withWindow,
+  price: { text: '1', quote: () => 1 },
+  pools: ['trends'],
+  queue: () => 'trends',
+  source: (input) => relatedSources('topics', input),
+  respond: {
+    type: 'json',
+    // Upstream withholds topics from most visitors. That is an answer, not a failure.
+    present(found, input) {
+      const results = input.keyword.map((keyword) => ({
+        ...shownRelated(keyword, found.get(keyword)),
+        available: found.get(keyword)?.available ?? false,
+      }));
+      const available = results.some((result) => result.available);
+      return { data: { ...echoOf(input), available, results } };
+    },
+  },
+});

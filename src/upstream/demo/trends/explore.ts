@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { isKnownGeo, ownResolution } from './regions.ts';
+import { readWindow, stepOf } from './time-axis.ts';
+import { tokenOf } from './token.ts';
+
+const request = z.object({
+  comparisonItem: z
+    .array(z.object({ keyword: z.string().min(1), geo: z.string(), time: z.string() }))
+    .min(1)
+    .max(5),
+  category: z.int(),
+  property: z.string(),
+});
+
+type Asked = z.output<typeof request>;
+type Item = Asked['comparisonItem'][number];
+
+/**
+ * The widgets for some keywords: those of one, or the common ones and some for each of several.
+ * @returns null for what upstream does not understand.
+ */
+export function explore(req: unknown, hl: string, nowMs: number): Record<string, unknown> | null {
+  const result = request.safeParse(req);
+  if (!result.success) return null;
+  const asked = result.data;
+  const { comparisonItem: items } = asked;
+  const isUnderstood = items.every(
+    ({ geo, time }) => (geo === '' || isKnownGeo(geo)) && readWindow(time, nowMs) !== null,
+  );
+  if (!isUnderstood) return null;
+  const widget = (id: string, type: string, content: object) => ({
+    request: content,
+    token: tokenOf(content, nowMs),
+    id,
+    type,
+    title: id,
+    version: '1',
+  });
+  const maps = (id: string, of: readonly Item[]) =>
+    widget(id, of.length > 1 ? 'fe_multi_heat_map' : 'fe_geo_chart_explore', mapRequest(of, asked, hl));
+  const related = (id: string, item: Item, kind: string) =>
+    widget(id, 'fe_related_searches', relatedRequest(item, kind, asked, hl, nowMs));
+  const [first] = items;
+  const common = [
+    widget('TIMESERIES', 'fe_line_chart', seriesRequest(asked, hl, nowMs)),
+    maps('GEO_MAP', items),
+  ];
+  const others =
+    items.length === 1 && first
+      ? [related('RELATED_TOPICS', first, 'ENTITY'), related('RELATED_QUERIES', first, 'QUERY')]
+      : items.flatMap((item, i) => [
+          { text: { text: item.keyword }, id: `TITLE_${i}`, type: 'fe_text', title: '', version: '1' },
+          maps(`GEO_MAP_${i}`, [item]),
+          related(`RELATED_QUERIES_${i}`, item, 'QUERY'),
+        ]);
+  return {
+    widgets: [...common, ...others],
+    keywords: items.map(({ keyword }) => ({ keyword, name: keyword, type: 'Search term' })),
+    timeRanges: [first?.time],
+    shareText: 'Explore search interest',
+    shouldShowMultiHeatMapMessage: false,
+  };
+}
+
+const restrictionOf = ({ keyword }: Item) => ({
+  keyword: [{ type: keyword.startsWith('/m/') ? 'ENTITY' : 'BROAD', value: keyword }],
+});
+
+const optionsOf = ({ property, category }: Asked) => ({ property, backend: 'IZG', category });
+
+const USER = { userType: 'USER_TYPE_SCRAPER' };
+
+/** `{}`, or the geo under the word for its kind. */
+export function geoObject(geo: string): Record<string, string> {
+  if (geo === '') return {};
+  return { [['country', 'region', 'dma'][geo.split('-').length - 1] ?? 'dma']: geo };
+}
+
+function seriesRequest(asked: Asked, hl: string, nowMs: number) {
+  const time = asked.comparisonItem[0]?.time ?? '';
+  const window = readWindow(time, nowMs);
+  return {
+    time,
+    resolution: window && stepOf(window),
+    locale: hl,
+    comparisonItem: asked.comparisonItem.map((item) => ({
+      geo: geoObject(item.geo),
+      complexKeywordsRestriction: restrictionOf(item),
+    })),
+    requestOptions: optionsOf(asked),
+    userConfig: USER,
+  };
+}
+
+function mapRequest(items: readonly Item[], asked: Asked, hl: string) {
+  const geo = items[0]?.geo ?? '';
+  return {
+    geo: geoObject(geo),
+    comparisonItem: items.map((item) => ({
+      time: item.time,
+      complexKeywordsRestriction: restrictionOf(item),
+    })),
+    resolution: ownResolution(geo),
+    locale: hl,
+    requestOptions: optionsOf(asked),
+    ...(items.length > 1 ? { dataMode: 'PERCENTAGES' } : {}),
+    userConfig: USER,
+  };
+}
+
+function relatedRequest(item: Item, keywordType: string, asked: Asked, hl: string, nowMs: number) {
+  const window = readWindow(item.time, nowMs);
+  const day = (unixSeconds: number) => new Date(unixSeconds * 1000).toISOString().slice(0, 10);
+  const before = window && `${day(2 * window.from - window.to)} ${day(window.from - 86_400)}`;
+  return {
+    restriction: {
+      geo: geoObject(item.geo),
+      time: item.time,
+      originalTimeRangeForExploreUrl: item.time,
+      complexKeywordsRestriction: restrictionOf(item),
+    },
+    keywordType,
+    metric: ['TOP', 'RISING'],
+    trendinessSettings: { compareTime: before },
+    requestOptions: optionsOf(asked),
+    language: hl.split('-')[0],
+    userCountryCode: 'US',
+    userConfig: USER,
+  };
+}

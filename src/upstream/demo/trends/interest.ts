@@ -1,0 +1,23 @@
+import { fraction, hash } from '../catalog/random.ts';
+
+const YEAR_SECONDS = 31_557_600;
+const WEEK_SECONDS = 604_800;
+
+/** How often a keyword is searched for at a moment, on one scale for all keywords: never below 0. */
+export function interestAt(keyword: string, geo: string, unixSeconds: number): number {
+  const word = keyword.toLowerCase();
+  const level = 5 * 40 ** fraction('level', word) * (0.7 + 0.6 * fraction('level', word, geo));
+  const swing = 0.35 * fraction('swing', word);
+  const phase = (hash('phase', word) % 365) / 365;
+  const season = 1 + swing * Math.sin(2 * Math.PI * (unixSeconds / YEAR_SECONDS + phase));
+  const growth = 1.08 ** (((fraction('growth', word) - 0.4) * (unixSeconds - 1_600_000_000)) / YEAR_SECONDS);
+  const week = Math.floor(unixSeconds / WEEK_SECONDS);
+  const surge = fraction('surge', word, week) < 0.02 ? 1.8 : 1;
+  const noise = 0.92 + 0.16 * fraction('noise', word, geo, unixSeconds);
+  return level * season * growth * surge * noise;
+}
+
+/** How a keyword does in a region, compared with other regions. */
+export function regionalInterest(keyword: string, region: string): number {
+  return 10 + 90 * fraction('regional', keyword.toLowerCase(), region);
+}

@@ -1,0 +1,102 @@
+import { fraction, hash } from '../catalog/random.ts';
+
+export interface DemoRegion {
+  /** null for a city. */
+  code: string | null;
+  name: string;
+  coordinates: { lat: number; lng: number } | null;
+}
+
+const US_STATES: Record<string, string> = {
+  ...{ AL: 'Alabama', AK: 'Alaska', AZ: 'Arizona', AR: 'Arkansas', CA: 'California', CO: 'Colorado' },
+  ...{ CT: 'Connecticut', DE: 'Delaware', DC: 'District of Columbia', FL: 'Florida', GA: 'Georgia' },
+  ...{ HI: 'Hawaii', ID: 'Idaho', IL: 'Illinois', IN: 'Indiana', IA: 'Iowa', KS: 'Kansas', KY: 'Kentucky' },
+  ...{ LA: 'Louisiana', ME: 'Maine', MD: 'Maryland', MA: 'Massachusetts', MI: 'Michigan', MN: 'Minnesota' },
+  ...{ MS: 'Mississippi', MO: 'Missouri', MT: 'Montana', NE: 'Nebraska', NV: 'Nevada', NH: 'New Hampshire' },
+  ...{ NJ: 'New Jersey', NM: 'New Mexico', NY: 'New York', NC: 'North Carolina', ND: 'North Dakota' },
+  ...{ OH: 'Ohio', OK: 'Oklahoma', OR: 'Oregon', PA: 'Pennsylvania', RI: 'Rhode Island' },
+  ...{ SC: 'South Carolina', SD: 'South Dakota', TN: 'Tennessee', TX: 'Texas', UT: 'Utah', VT: 'Vermont' },
+  ...{ VA: 'Virginia', WA: 'Washington', WV: 'West Virginia', WI: 'Wisconsin', WY: 'Wyoming' },
+};
+
+const PARTS = ['North', 'South', 'East', 'West', 'Centre', 'Coast', 'Highlands', 'Lakes', 'Islands'];
+
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'.split('');
+const NAMES = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+const COUNTRIES = LETTERS.flatMap((a) => LETTERS.map((b) => a + b)).filter(
+  (code) => NAMES.of(code) !== undefined && !['EU', 'EZ', 'UK', 'UN', 'XA', 'XB', 'ZZ'].includes(code),
+);
+
+/** Whether a geo, which is not empty, is one the demo knows. */
+export function isKnownGeo(geo: string): boolean {
+  const [country = '', region, metro] = geo.split('-');
+  if (!COUNTRIES.includes(country)) return false;
+  if (region === undefined) return true;
+  if (country === 'US' && !Object.hasOwn(US_STATES, region)) return false;
+  return /^[A-Z0-9]{1,3}$/.test(region) && (metro === undefined || /^\d{3}$/.test(metro));
+}
+
+/** The resolution a map has unless another is asked for. */
+export function ownResolution(geo: string): string {
+  if (geo === '') return 'COUNTRY';
+  const [country, region, metro] = geo.split('-');
+  if (region === undefined) return 'REGION';
+  return country === 'US' && metro === undefined ? 'DMA' : 'CITY';
+}
+
+/** The regions of a map; null when a geo has none of this resolution. */
+export function regionsOf(geo: string, resolution: string, hl: string): DemoRegion[] | null {
+  const country = geo.slice(0, 2);
+  if (resolution === 'CITY') return cities(geo === '' ? 'world' : geo);
+  if (resolution === 'COUNTRY') return geo === '' ? countries(hl) : null;
+  if (resolution === 'DMA') return country === 'US' ? metros(geo) : null;
+  if (resolution !== 'REGION' || geo.includes('-')) return null;
+  return geo === '' ? ['US', 'GB', 'JP'].flatMap((code) => subdivisions(code)) : subdivisions(geo);
+}
+
+function countries(hl: string): DemoRegion[] {
+  const names = new Intl.DisplayNames([hl, 'en'], { type: 'region' });
+  return COUNTRIES.map((code) => ({ code, name: names.of(code) ?? code, coordinates: null }));
+}
+
+function subdivisions(country: string): DemoRegion[] {
+  if (country === 'US') {
+    return Object.entries(US_STATES).map(([code, name]) => ({ code: `US-${code}`, name, coordinates: null }));
+  }
+  return PARTS.map((part, i) => ({
+    code: `${country}-${String(i + 1).padStart(2, '0')}`,
+    name: `${NAMES.of(country)}, ${part}`,
+    coordinates: null,
+  }));
+}
+
+function metros(geo: string): DemoRegion[] {
+  const states = geo === 'US' ? Object.keys(US_STATES) : [geo.slice(3, 5)];
+  return states.flatMap((state) =>
+    Array.from({ length: geo === 'US' ? 2 : 6 }, (_, i) => ({
+      code: String(500 + Math.floor(fraction('metro', state, i) * 400)),
+      name: `${cityName(state, i)} ${state}`,
+      coordinates: null,
+    })),
+  );
+}
+
+function cities(place: string): DemoRegion[] {
+  return Array.from({ length: 40 }, (_, i) => ({
+    code: null,
+    name: cityName(place, i),
+    coordinates: {
+      lat: Math.round((fraction('lat', place, i) * 120 - 60) * 1e4) / 1e4,
+      lng: Math.round((fraction('lng', place, i) * 360 - 180) * 1e4) / 1e4,
+    },
+  }));
+}
+
+const BEGINNINGS = ['Ash', 'Brook', 'Clear', 'Dun', 'East', 'Fair', 'Glen', 'Hart', 'King', 'Mill'];
+const ENDINGS = ['ford', 'ton', 'field', 'bridge', 'port', 'wood', 'bury', 'haven'];
+
+/** Another name for each city of a place. */
+function cityName(place: string, i: number): string {
+  const n = hash('city', place) + i;
+  return `${BEGINNINGS[n % BEGINNINGS.length]}${ENDINGS[Math.floor(n / BEGINNINGS.length) % ENDINGS.length]}`;
+}

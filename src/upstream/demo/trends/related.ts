@@ -1,0 +1,77 @@
+import { fraction, hash } from '../catalog/random.ts';
+
+const AROUND = [
+  ...['near me', 'best', 'recipe', 'price', 'reviews', 'for sale', 'how to', 'cheap', 'online', 'delivery'],
+  ...['vs', 'size', 'homemade', 'sale', 'set', 'meaning', 'small', 'ideas', 'store', 'brand'],
+];
+const NEWS = [
+  '2026',
+  'movie',
+  'trend',
+  'recall',
+  'hack',
+  'challenge',
+  'tiktok',
+  'shortage',
+  'festival',
+  'app',
+];
+const KINDS = ['Topic', 'Product', 'Company', 'Dish', 'Film', 'Website', 'Service'];
+
+/** A growth beyond this is told in a word. */
+const BREAKOUT_PERCENT = 5000;
+
+interface Scope {
+  keyword: string;
+  geo: string;
+  time: string;
+}
+
+/** The two lists of queries or topics; no list at all for the topics of every fourth keyword, as visitors get them. */
+export function related(scope: Scope, keywordType: 'QUERY' | 'ENTITY'): object[] {
+  const { keyword } = scope;
+  const isTopics = keywordType === 'ENTITY';
+  if (isTopics && hash('topics', keyword.toLowerCase()) % 4 === 0) return [];
+  const term = (text: string) => {
+    const link = linkOf(text, scope);
+    return isTopics ? { topic: topicOf(text), link } : { query: text, link };
+  };
+  const top = ordered(AROUND, scope).map((word, i) => {
+    const value = i === 0 ? 100 : Math.max(1, Math.round(95 / (i + fraction('top', keyword, word))));
+    return { ...term(textOf(keyword, word)), value, formattedValue: String(value), hasData: true };
+  });
+  const rising = ordered(NEWS, scope)
+    .map((word) => ({
+      word,
+      value: Math.round(10 * 700 ** fraction('rising', keyword, scope.time, word)) * 10,
+    }))
+    .sort((a, b) => b.value - a.value)
+    .map(({ word, value }) => ({
+      ...term(textOf(keyword, word)),
+      value,
+      formattedValue: value > BREAKOUT_PERCENT ? 'Breakout' : `+${value.toLocaleString('en')}%`,
+    }));
+  return [{ rankedKeyword: top }, { rankedKeyword: rising }];
+}
+
+function ordered(words: readonly string[], { keyword, geo, time }: Scope): string[] {
+  const weight = (word: string) => hash(keyword.toLowerCase(), geo, time.slice(0, 7), word);
+  return words.filter((word) => weight(word) % 5 > 0).sort((a, b) => weight(b) - weight(a));
+}
+
+function textOf(keyword: string, word: string): string {
+  return ['best', 'how to', 'cheap', 'homemade', 'small'].includes(word)
+    ? `${word} ${keyword}`
+    : `${keyword} ${word}`;
+}
+
+function topicOf(text: string) {
+  const title = text.replace(/^./, (letter) => letter.toUpperCase());
+  const type = KINDS[hash('kind', text) % KINDS.length] ?? 'Topic';
+  return { mid: `/m/0${hash('mid', text).toString(36).slice(0, 5)}`, title, type };
+}
+
+function linkOf(text: string, { geo, time }: Scope): string {
+  const query = new URLSearchParams({ q: text, date: time, ...(geo === '' ? {} : { geo }) });
+  return `/trends/explore?${query.toString()}`;
+}

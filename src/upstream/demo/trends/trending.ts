@@ -1,0 +1,135 @@
+import { fraction, hash, pick } from '../catalog/random.ts';
+
+export interface DemoTrend {
+  title: string;
+  geo: string;
+  /** Unix seconds. */
+  start: number;
+  end: number | null;
+  volume: number;
+  growth: number;
+  queries: string[];
+  topics: number[];
+  articles: { title: string; url: string; source: string; time: number; picture: string }[];
+}
+
+const GRID_SECONDS = 600;
+const VOLUMES = [
+  100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
+];
+const GROWTHS = [50, 75, 100, 200, 300, 400, 500, 1000] as const;
+const FIRST = [
+  'Avery',
+  'Blake',
+  'Casey',
+  'Devon',
+  'Emery',
+  'Finley',
+  'Harper',
+  'Jordan',
+  'Morgan',
+  'Riley',
+] as const;
+const LAST = [
+  'Ashdown',
+  'Birch',
+  'Calloway',
+  'Denby',
+  'Ellery',
+  'Farrow',
+  'Gale',
+  'Hollis',
+  'Marlow',
+  'Quill',
+] as const;
+const TEAMS = [
+  'Herons',
+  'Comets',
+  'Rovers',
+  'Otters',
+  'Falcons',
+  'Miners',
+  'Harbour',
+  'Foxes',
+  'Pilots',
+] as const;
+const THINGS = ['phone', 'console', 'headset', 'electric bike', 'air fryer', 'smart ring', 'camera'] as const;
+const PLACES = ['harbour', 'valley', 'coast', 'airport', 'stadium', 'bridge', 'island'] as const;
+const PAPERS = [
+  'The Morning Ledger',
+  'Daily Beacon',
+  'Northern Post',
+  'City Wire',
+  'The Observer Hub',
+] as const;
+
+/** The kinds of things people search for: what they are called, and upstream's topics of them. */
+const KINDS: [topics: number[], title: (...seed: (string | number)[]) => string][] = [
+  [[17], (...seed) => `${pick(TEAMS, 'home', ...seed)} vs ${pick(TEAMS, 'guest', ...seed)}`.toLowerCase()],
+  [[4], (...seed) => `${pick(FIRST, ...seed)} ${pick(LAST, 'last', ...seed)}`.toLowerCase()],
+  [[18, 16], (...seed) => `new ${pick(THINGS, ...seed)} release date`],
+  [[20, 10], (...seed) => `${pick(PLACES, ...seed)} storm warning`],
+  [[3], (...seed) => `${pick(LAST, ...seed)} stock`.toLowerCase()],
+  [[7], (...seed) => `${pick(PLACES, ...seed)} virus symptoms`],
+  [[15], (...seed) => `${pick(LAST, 'comet', ...seed)} comet`.toLowerCase()],
+  [[14], (...seed) => `${pick(LAST, 'vote', ...seed)} election results`.toLowerCase()],
+];
+
+/** What began to trend in a region in the last hours. */
+export function trendsOf(geo: string, hours: number, nowMs: number): DemoTrend[] {
+  const now = Math.floor(nowMs / 1000);
+  const last = Math.floor(now / GRID_SECONDS);
+  const first = Math.ceil((now - hours * 3600) / GRID_SECONDS);
+  const trends: DemoTrend[] = [];
+  for (let slot = first; slot <= last; slot += 1) {
+    if (fraction('trend', geo, slot) < 0.8) trends.push(trendOf(geo, slot, now));
+  }
+  // In no order that means anything.
+  return trends.sort((a, b) => hash('order', a.title, a.start) - hash('order', b.title, b.start));
+}
+
+function trendOf(geo: string, slot: number, now: number): DemoTrend {
+  const [topics, nameOf] = KINDS[hash('kind', geo, slot) % KINDS.length] ?? [[11], () => 'news'];
+  const title = nameOf(geo, slot);
+  const start = slot * GRID_SECONDS;
+  const end = start + GRID_SECONDS * (6 + (hash('end', geo, slot) % 80));
+  return {
+    title,
+    geo,
+    start,
+    end: end > now ? null : end,
+    volume: VOLUMES[Math.floor(fraction('volume', geo, slot) ** 2 * VOLUMES.length)] ?? 100,
+    growth: pick(GROWTHS, 'growth', geo, slot),
+    queries: [title, `${title} news`, `${title} today`].slice(0, 1 + (hash('queries', geo, slot) % 3)),
+    topics,
+    articles: Array.from({ length: 3 }, (_, i) => ({
+      title: `What is known about ${title}${['', ', explained', ': the latest'][i] ?? ''}`,
+      url: `https://news.example.com/${geo.toLowerCase()}/${slot}/${i}`,
+      source: pick(PAPERS, geo, slot, i),
+      time: start - i * 700,
+      picture: `https://images.example.com/${geo.toLowerCase()}/${slot}-${i}.jpg`,
+    })),
+  };
+}
+
+/** The 13 slots of a trend. */
+export function slotsOf(trend: DemoTrend, language: string, articles: number): unknown[] {
+  const news = trend.articles
+    .slice(0, articles)
+    .map(({ title, url, source, time, picture }) => [title, url, source, [time], picture]);
+  return [
+    trend.title,
+    articles > 0 ? news : null,
+    trend.geo,
+    [trend.start],
+    trend.end === null ? null : [trend.end],
+    null,
+    trend.volume,
+    null,
+    trend.growth,
+    trend.queries,
+    trend.topics,
+    [[4_000_000_000 + trend.start, language, trend.geo]],
+    trend.title,
+  ];
+}

@@ -1,0 +1,68 @@
+import { XMLParser } from 'fast-xml-parser';
+import { z } from 'zod';
+import type { Trend } from '../../operations/trends/trend.ts';
+import { Refusal } from './refusal.ts';
+
+/** Elements go by their names without prefixes: the address behind the prefix has changed before. */
+const parser = new XMLParser({
+  removeNSPrefix: true,
+  parseTagValue: false,
+  ignoreDeclaration: true,
+  isArray: (name) => name === 'item' || name === 'news_item',
+});
+
+const text = z.string().trim().catch('');
+const newsItem = z.object({
+  news_item_title: text,
+  news_item_url: text,
+  news_item_source: text,
+  news_item_picture: text,
+});
+const feed = z.object({
+  rss: z.object({
+    channel: z.object({
+      item: z
+        .array(
+          z.object({
+            title: z.string(),
+            approx_traffic: text,
+            pubDate: z.string().refine((date) => !Number.isNaN(Date.parse(date))),
+            news_item: z.array(newsItem).default([]),
+          }),
+        )
+        .default([]),
+    }),
+  }),
+});
+
+/** The ten trends of the feed. It tells neither their growth nor their end, topics and searches. */
+export function readFeed(xml: string): Trend[] {
+  const result = feed.safeParse(parsed(xml));
+  if (!result.success) throw new Refusal('malformed', 'the feed is not as expected');
+  return result.data.rss.channel.item.map(({ title, approx_traffic, pubDate, news_item }) => ({
+    title,
+    startedAt: Math.floor(Date.parse(pubDate) / 1000),
+    endedAt: null,
+    active: null,
+    // `10000+`, or `200,000+` in older feeds.
+    searchVolume: Number(approx_traffic.replaceAll(/\D/g, '')),
+    increasePercentage: null,
+    topicIds: null,
+    queries: null,
+    articles: news_item.map((news) => ({
+      title: news.news_item_title,
+      url: news.news_item_url,
+      source: news.news_item_source,
+      publishedAt: null,
+      imageUrl: news.news_item_picture || null,
+    })),
+  }));
+}
+
+function parsed(xml: string): unknown {
+  try {
+    return parser.parse(xml, true);
+  } catch (cause) {
+    throw new Refusal('malformed', 'the feed is not XML', { cause });
+  }
+}

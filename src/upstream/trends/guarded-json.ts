@@ -1,0 +1,29 @@
+import { parseJson } from '../../json.ts';
+import type { HttpResponse } from '../http-client.ts';
+import { Refusal } from './refusal.ts';
+
+/** What comes before all JSON, so that it is no script: with or without a comma, and up to two line feeds. */
+const GUARD = /^\)\]\}',?\n{1,2}/;
+
+/** The JSON of an answer, without its guard. @throws Refusal `malformed` when it is anything else, such as a web page. */
+export function readGuarded({ contentType, body }: HttpResponse): unknown {
+  if (!/^application\/json\b/i.test(contentType))
+    throw new Refusal('malformed', `HTTP 200 with ${contentType}`);
+  return parse(guardedText(body));
+}
+
+/** The text behind the guard. */
+export function guardedText(body: Buffer): string {
+  const text = body.toString('utf8');
+  const [guard] = GUARD.exec(text) ?? [];
+  if (guard === undefined) throw new Refusal('malformed', 'HTTP 200 without the guard before its JSON');
+  return text.slice(guard.length);
+}
+
+function parse(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch (cause) {
+    throw new Refusal('malformed', 'HTTP 200 with JSON that breaks off', { cause });
+  }
+}

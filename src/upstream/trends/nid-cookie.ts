@@ -1,0 +1,23 @@
+import type { Redis } from 'ioredis';
+import type { HttpResponse } from '../http-client.ts';
+import type { Cookies } from './door.ts';
+
+/** Of all cookies upstream sets, only this one counts. Its form varies, so it is kept as it comes. */
+const NID = /^NID=[^;\s]+/;
+
+/** It lives for months; an early end only costs a call. */
+const LIFETIME_MS = 7 * 86_400_000;
+
+/** The NID cookie, shared by all workers. Any answer may renew it. */
+export function createNidCookie(redis: Redis, key: string): Cookies {
+  return {
+    current: () => redis.get(key),
+
+    async learn({ setCookies }: HttpResponse) {
+      const [cookie] = setCookies.flatMap((text) => NID.exec(text)?.[0] ?? []);
+      if (cookie === undefined) return false;
+      const previous = await redis.set(key, cookie, 'PX', LIFETIME_MS, 'GET');
+      return cookie !== previous;
+    },
+  };
+}

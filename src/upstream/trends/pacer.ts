@@ -1,0 +1,101 @@
+import type { Redis } from 'ioredis';
+import { type Clock, sleep } from '../../clock.ts';
+import { TokensAwaited } from '../token-bucket.ts';
+import { Refusal } from './refusal.ts';
+
+/**
+ * When calls may go through one door of a provider, agreed on by all workers through Redis: so many at once, then one
+ * an interval, and none for a while after the provider has refused.
+ */
+export interface Pacer {
+  /**
+   * Waits for a turn; not so in the background, where what the caller holds must be free for others meanwhile.
+   * @throws Refusal `paused` when that would take too long; TokensAwaited in the background; the signal's reason when it
+   *   aborts.
+   */
+  turn(context: TurnContext): Promise<void>;
+  /** Lets nobody through for a while: `firstMs`, and twice as long each time it happens again soon, up to `longestMs`. */
+  pause(pause: { firstMs: number; longestMs: number }): Promise<void>;
+}
+
+export interface TurnContext {
+  signal: AbortSignal;
+  /** Unix milliseconds. */
+  deadlineAt: number;
+  /** Nobody waits for the answer. */
+  readonly background: boolean;
+}
+
+export interface Pace {
+  /** Milliseconds from one call to the next. */
+  intervalMs: number;
+  /** How many calls may go at once after a rest. */
+  burst: number;
+}
+
+/** Nobody is kept waiting longer: the caller would rather hear that it does not work. */
+export const LONGEST_WAIT_MS = 20_000;
+
+/** After so long without a refusal the next one counts as the first. */
+const FORGIVE_MS = 3_600_000;
+
+/**
+ * A hash: `next` is when the calls let through so far will have used up their intervals, `openAt` the end of a pause,
+ * `refusals` how many pauses have followed each other. Times are Unix milliseconds.
+ * Answers how long to wait for the turn that was taken; or, below zero, how long one would have had to.
+ */
+const TURN = `
+  local now, interval, burst, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+  local state = redis.call('HMGET', KEYS[1], 'next', 'openAt')
+  local from = math.max(now, tonumber(state[2] or '0'))
+  local next = math.max(from, tonumber(state[1] or '0'))
+  local wait = math.max(from - now, next - now - (burst - 1) * interval)
+  if wait > longest then return -wait end
+  redis.call('HSET', KEYS[1], 'next', next + interval)
+  redis.call('PEXPIRE', KEYS[1], ${FORGIVE_MS} * 2)
+  return wait`;
+
+/** Calls that are refused together are one refusal. Nobody has saved up turns while the door was shut. */
+const PAUSE = `
+  local now, interval, burst = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+  local state = redis.call('HMGET', KEYS[1], 'openAt', 'refusals')
+  local openAt, refusals = tonumber(state[1] or '0'), tonumber(state[2] or '0')
+  if openAt > now then return end
+  if openAt + ${FORGIVE_MS} < now then refusals = 0 end
+  openAt = now + math.min(tonumber(ARGV[4]) * 2 ^ refusals, tonumber(ARGV[5]))
+  local next = openAt + (burst - 1) * interval
+  redis.call('HSET', KEYS[1], 'openAt', openAt, 'refusals', refusals + 1, 'next', next)
+  redis.call('PEXPIRE', KEYS[1], openAt - now + ${FORGIVE_MS} * 2)`;
+
+export function createPacer(redis: Redis, key: string, { intervalMs, burst }: Pace, clock: Clock): Pacer {
+  redis.defineCommand('soukTakeTurn', { numberOfKeys: 1, lua: TURN });
+  redis.defineCommand('soukPause', { numberOfKeys: 1, lua: PAUSE });
+  const scripts = redis as unknown as {
+    soukTakeTurn(...args: (string | number)[]): Promise<number>;
+    soukPause(...args: (string | number)[]): Promise<unknown>;
+  };
+
+  return {
+    async turn(context) {
+      const { signal, deadlineAt } = context;
+      const until = Math.min(clock.now() + LONGEST_WAIT_MS, deadlineAt);
+      for (;;) {
+        const now = clock.now();
+        const longest = context.background ? 0 : Math.max(0, until - now);
+        const waitMs = await scripts.soukTakeTurn(key, now, intervalMs, burst, longest);
+        if (waitMs < 0) {
+          if (context.background) throw new TokensAwaited(-waitMs);
+          throw new Refusal('paused', `no call may be sent for ${-waitMs} ms`, { retryAfterMs: -waitMs });
+        }
+        if (waitMs === 0) return;
+        await sleep(clock, waitMs, signal);
+        // The provider may have refused somebody else meanwhile.
+        if (Number(await redis.hget(key, 'openAt')) <= clock.now()) return;
+      }
+    },
+
+    async pause({ firstMs, longestMs }) {
+      await scripts.soukPause(key, clock.now(), intervalMs, burst, firstMs, longestMs);
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { Refusal } from './refusal.ts';
+
+/** A part of the page about some keywords, and what it takes to get its data. */
+export interface Widget {
+  id: string;
+  type: string;
+  /** To be sent back as it is: the token is good for nothing else. */
+  request: Record<string, unknown>;
+  token: string;
+}
+
+const schema = z.looseObject({
+  widgets: z.array(
+    z.looseObject({
+      id: z.string(),
+      type: z.string(),
+      request: z.record(z.string(), z.unknown()).optional(),
+      token: z.string().min(1).optional(),
+    }),
+  ),
+});
+
+/** The widgets that have data. @throws Refusal `malformed` when none has. */
+export function readWidgets(answer: unknown): Widget[] {
+  const result = schema.safeParse(answer);
+  if (!result.success) throw new Refusal('malformed', 'the explore answer has no list of widgets');
+  const widgets = result.data.widgets.flatMap(({ id, type, request, token }) =>
+    request && token ? [{ id, type, request, token }] : [],
+  );
+  if (widgets.length === 0) throw new Refusal('malformed', 'the explore answer has no token');
+  return widgets;
+}
+
+/**
+ * The widget of a kind, of several the one of a keyword. Their order says nothing.
+ * @throws Refusal `malformed` when there is none.
+ */
+export function widgetOf(widgets: readonly Widget[], id: string, keyword?: string): Widget {
+  const found = widgets.find(
+    (widget) =>
+      (widget.id === id || (keyword !== undefined && widget.id.startsWith(`${id}_`))) &&
+      (keyword === undefined || keywordOf(widget) === keyword),
+  );
+  if (!found) throw new Refusal('malformed', `the explore answer has no widget ${id}`);
+  return found;
+}
+
+const restricted = z.looseObject({
+  restriction: z.looseObject({
+    complexKeywordsRestriction: z.looseObject({ keyword: z.tuple([z.looseObject({ value: z.string() })]) }),
+  }),
+});
+
+/** The keyword of a widget about related searches. */
+function keywordOf({ request }: Widget): string | null {
+  const result = restricted.safeParse(request);
+  return result.success ? result.data.restriction.complexKeywordsRestriction.keyword[0].value : null;
+}

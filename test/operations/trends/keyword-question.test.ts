@@ -1,0 +1,261 @@
+import { describe, expect, test } from 'vitest';
+import { inputOn } from '../../../src/operations/define.ts';
+import { interestByRegion, resolutionToAskFor } from '../../../src/operations/trends/interest-by-region.ts';
+import { interestOverTime } from '../../../src/operations/trends/interest-over-time.ts';
+import type { KeywordInput } from '../../../src/operations/trends/keyword-question.ts';
+import { relatedQueries } from '../../../src/operations/trends/related-queries.ts';
+import { relatedTopics } from '../../../src/operations/trends/related-topics.ts';
+import { canonical, faultsOf } from '../../support/parameters.ts';
+
+const NOW = Date.parse('2026-03-04T22:30:00Z');
+const ALL = [interestOverTime, interestByRegion, relatedQueries, relatedTopics] as const;
+
+const sent = (parameters: object) => ({ keyword: 'kettle', ...parameters });
+const input = (parameters: object) => canonical(interestOverTime, sent(parameters));
+const faults = (parameters: object) => faultsOf(interestOverTime, sent(parameters));
+
+/** The window of a request that is made on 4 March 2026; or what is wrong with it. */
+function windowOf(parameters: object): unknown {
+  try {
+    const { startDate, endDate } = inputOn(interestOverTime, input(parameters), NOW);
+    return [startDate, endDate];
+  } catch (error) {
+    const { metadata } = error as { metadata: { errors: { parameter: string; problem: string }[] } };
+    return Object.fromEntries(metadata.errors.map(({ parameter, problem }) => [parameter, problem]));
+  }
+}
+
+test.each(ALL)('$name takes the defaults of the specification', (operation) => {
+  expect(
+    inputOn<KeywordInput>(operation, canonical<KeywordInput>(operation, { keyword: 'kettle' }), NOW),
+  ).toEqual({
+    keyword: ['kettle'],
+    startDate: '2025-03-04',
+    endDate: '2026-03-04',
+    geo: '',
+    hl: 'en-US',
+    property: 'web',
+    category: 0,
+    timezone: 0,
+    ...(operation === interestByRegion ? { resolution: 'COUNTRY' } : {}),
+  });
+});
+
+test.each(ALL)('$name costs one unit in its own pool', (operation) => {
+  const asked = canonical(operation as typeof interestOverTime, { keyword: 'a,b,c,d,e' });
+  expect(operation.price.quote(asked as never)).toBe(1);
+  expect(operation.queue(asked as never)).toBe('trends');
+});
+
+describe('keywords', () => {
+  test.each([
+    ['kettle', ['kettle']],
+    [' kettle , tea pot ,', ['kettle', 'tea pot']],
+    [
+      ['tea pot', 'kettle'],
+      ['tea pot', 'kettle'],
+    ],
+    [
+      ['kettle,tea pot', 'kettle'],
+      ['kettle', 'tea pot'],
+    ],
+    ['a,b,c,d,e,a', ['a', 'b', 'c', 'd', 'e']],
+    ['やかん,Wasserkocher für Tee', ['やかん', 'Wasserkocher für Tee']],
+    ['/m/0663v', ['/m/0663v']],
+    ['k'.repeat(100), ['k'.repeat(100)]],
+  ])('%j are %j', (keyword, keywords) => {
+    expect(canonical(interestOverTime, { keyword }).keyword).toEqual(keywords);
+  });
+
+  test.each([
+    [undefined, /^is required: it must be 1 to 5 keywords/],
+    ['', /^is empty: it must be 1 to 5 keywords/],
+    [[], /^is required/],
+    ['a,b,c,d,e,f', /^must be 1 to 5 keywords; 6 were given/],
+    ['k'.repeat(101), /at most 100 characters/],
+    ['ket\u0000tle', /none a control character/],
+    [7, /must be a text/],
+    [{ a: 1 }, /must be a text/],
+  ])('%j are refused', (keyword, problem) => {
+    const { keyword: said, ...others } = faultsOf(interestOverTime, { keyword });
+    expect(said).toMatch(problem);
+    expect(others).toEqual({});
+  });
+});
+
+describe('geo', () => {
+  test.each([
+    ...['', 'US', 'CN', 'HK', 'SG', 'JP', 'GB', 'DE', 'FR', 'CA', 'AU', 'IN', 'BR', 'MX', 'KR', 'TW', 'XK'],
+    ...['US-CA', 'US-CA-807', 'JP-13', 'GB-ENG', 'FR-J'],
+  ])('%j is taken', (geo) => {
+    expect(input({ geo }).geo).toBe(geo);
+    expect(input({ geo: ` ${geo.toLowerCase()} ` }).geo).toBe(geo);
+  });
+
+  test.each([
+    'UK',
+    'XX',
+    'EU',
+    'ZZ',
+    'USA',
+    'U',
+    'US-',
+    'US-CALI',
+    'US-CA-8a7',
+    'US_CA',
+    'world',
+    5,
+    null,
+    ['US'],
+  ])('%j is refused', (geo) => {
+    expect(Object.keys(faults({ geo }))).toEqual(['geo']);
+    expect(faults({ geo }).geo).toContain('a country such as US, or a region of one such as US-CA');
+  });
+});
+
+describe('hl', () => {
+  test.each([
+    ...['en-US', 'zh-CN', 'zh-TW', 'ja', 'ko', 'de', 'fr', 'es', 'pt', 'it'],
+    ...['nl', 'pt-BR', 'zh-Hant-TW', 'fil'],
+  ])('%s is taken', (hl) => {
+    expect(input({ hl }).hl).toBe(hl);
+    expect(input({ hl: hl.toLowerCase() }).hl).toBe(hl);
+  });
+
+  test.each(['', 'xx', 'english', 'en_US', 'en-', 'e', 'en-US-x-y', 3, null])('%j is refused', (hl) => {
+    expect(faults({ hl })).toEqual({ hl: 'must be a language such as en-US, zh-CN or ja' });
+  });
+});
+
+test.each(['web', 'news', 'images', 'youtube', 'froogle'])('property %s is taken', (property) => {
+  expect(input({ property }).property).toBe(property);
+});
+
+test.each([
+  [{ property: 'shopping' }, { property: 'must be one of web, news, images, youtube, froogle' }],
+  [{ category: -1 }, { category: 'must be an integer from 0 to 2147483647' }],
+  [{ category: 'b' }, { category: 'must be an integer from 0 to 2147483647' }],
+  [{ timezone: 1440 }, { timezone: 'must be an integer from -1439 to 1439' }],
+  [{ timezone: 60.5 }, { timezone: 'must be an integer from -1439 to 1439' }],
+  [{ startDate: '2026-02-30' }, { startDate: 'must be a date such as 2026-01-31' }],
+  [{ endDate: '04.03.2026' }, { endDate: 'must be a date such as 2026-01-31' }],
+  [{ endDate: 20260304 }, { endDate: 'must be a date such as 2026-01-31' }],
+])('%j is refused', (parameters, expected) => {
+  expect(faults(parameters)).toEqual(expected);
+});
+
+test('categories and time zones are taken as numbers or digits', () => {
+  expect(input({ category: '999999', timezone: '-480' })).toMatchObject({
+    category: 999_999,
+    timezone: -480,
+  });
+});
+
+describe('the window', () => {
+  test.each([
+    [{}, ['2025-03-04', '2026-03-04']],
+    [{ startDate: '2004-01-01' }, ['2004-01-01', '2026-03-04']],
+    [{ startDate: '2026-03-04' }, ['2026-03-04', '2026-03-04']],
+    [{ endDate: '2026-01-01' }, ['2025-03-04', '2026-01-01']],
+    // Twelve months ago would be after the end.
+    [{ endDate: '2024-02-29' }, ['2023-02-28', '2024-02-29']],
+    [{ endDate: '2025-03-04' }, ['2024-03-04', '2025-03-04']],
+    [{ endDate: '2004-03-01' }, ['2004-01-01', '2004-03-01']],
+    // East of Greenwich tomorrow may have begun.
+    [{ endDate: '2026-03-05' }, ['2025-03-04', '2026-03-05']],
+  ])('of %j is %j', (parameters, expected) => {
+    expect(windowOf(parameters)).toEqual(expected);
+  });
+
+  test.each([
+    [{ startDate: '2003-12-31' }, { startDate: 'must be 2004-01-01 or later: data begin there' }],
+    [{ endDate: '2003-12-31' }, { endDate: 'must be 2004-01-01 or later: data begin there' }],
+    [
+      { startDate: '2026-02-01', endDate: '2026-01-31' },
+      { endDate: 'must not be before startDate, 2026-02-01' },
+    ],
+    [{ endDate: '2026-03-06' }, { endDate: 'must not be in the future: today is 2026-03-04 in UTC' }],
+    [
+      { startDate: '2026-03-05', endDate: '2026-03-05' },
+      { startDate: 'must not be in the future: today is 2026-03-04 in UTC' },
+    ],
+  ])('of %j is refused', (parameters, expected) => {
+    expect(windowOf(parameters)).toEqual(expected);
+  });
+
+  test('that is complete stays as it is when the day is over', () => {
+    const complete = inputOn(interestOverTime, input({}), NOW);
+    expect(inputOn(interestOverTime, complete, NOW + 86_400_000)).toEqual(complete);
+  });
+});
+
+describe('what is asked of upstream', () => {
+  const identities = (operation: (typeof ALL)[number], parameters: object) =>
+    operation
+      .source(
+        inputOn<never>(operation as never, canonical(operation as never, sent(parameters)) as never, NOW),
+      )
+      .map(({ identity }) => identity);
+
+  test('is the same for the same window, however it is given', () => {
+    const dates = { startDate: '2025-03-04', endDate: '2026-03-04' };
+    for (const operation of ALL) expect(identities(operation, dates)).toEqual(identities(operation, {}));
+  });
+
+  test.each(['geo=DE', 'hl=ja', 'property=news', 'category=5', 'startDate=2026-01-01', 'keyword=pot'])(
+    'differs with %s',
+    (parameter) => {
+      const changed = Object.fromEntries(new URLSearchParams(parameter));
+      for (const operation of ALL)
+        expect(identities(operation, changed)).not.toEqual(identities(operation, {}));
+    },
+  );
+
+  test('depends on the time zone only where times are named', () => {
+    const differs = ALL.filter(
+      (operation) => identities(operation, { timezone: 60 }).join() !== identities(operation, {}).join(),
+    );
+    expect(differs).toEqual([interestOverTime]);
+  });
+
+  test('about related searches is a thing for each keyword', () => {
+    const both = identities(relatedQueries, { keyword: 'kettle,pot' });
+    expect(both).toEqual([
+      ...identities(relatedQueries, { keyword: 'kettle' }),
+      ...identities(relatedQueries, { keyword: 'pot' }),
+    ]);
+  });
+});
+
+describe('the resolution of a map', () => {
+  test.each([
+    ['', 'COUNTRY', null],
+    ['', 'REGION', 'REGION'],
+    ['', 'CITY', 'CITY'],
+    // The trap: what is the default for the world is an error of upstream within a country.
+    ['US', 'COUNTRY', null],
+    ['US', 'REGION', null],
+    ['US', 'CITY', 'CITY'],
+    ['US', 'DMA', 'DMA'],
+    ['DE', 'CITY', 'CITY'],
+    ['US-CA', 'COUNTRY', null],
+    ['US-CA', 'DMA', null],
+    ['US-CA', 'CITY', 'CITY'],
+    ['JP-13', 'COUNTRY', null],
+    ['JP-13', 'CITY', null],
+    ['US-CA-807', 'CITY', null],
+  ] as const)('of %j with %s asks for %j', (geo, resolution, asked) => {
+    expect(faultsOf(interestByRegion, sent({ geo, resolution }))).toEqual({});
+    expect(resolutionToAskFor({ geo, resolution })).toBe(asked);
+  });
+
+  test.each([
+    ['', 'DMA', 'must be one of COUNTRY, REGION, CITY for the whole world'],
+    ['DE', 'DMA', 'must be one of COUNTRY, REGION, CITY for DE'],
+    ['JP-13', 'REGION', 'must be one of COUNTRY, CITY for JP-13'],
+    ['US-CA', 'REGION', 'must be one of COUNTRY, CITY, DMA for US-CA'],
+    ['US', 'STREET', 'must be one of COUNTRY, REGION, CITY, DMA'],
+  ])('of %j with %s is refused', (geo, resolution, problem) => {
+    expect(faultsOf(interestByRegion, sent({ geo, resolution }))).toEqual({ resolution: problem });
+  });
+});

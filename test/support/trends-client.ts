@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { inject } from 'vitest';
+import { createLogger } from '../../src/log.ts';
+import { redisKeys } from '../../src/redis-keys.ts';
+import { createHttpClient } from '../../src/upstream/http-client.ts';
+import { openTrends } from '../../src/upstream/trends/open-trends.ts';
+import type { KeywordQuestion, Trends, TrendsContext } from '../../src/upstream/trends/trends.ts';
+import { TestClock } from './clock.ts';
+import { openScriptedUpstream, type ScriptedUpstream } from './scripted-upstream.ts';
+
+/** The client of the Trends site by itself, in front of an upstream that does what the test says. */
+export interface TrendsClient {
+  trends: Trends;
+  /** The same of another worker process. */
+  other: Trends;
+  upstream: ScriptedUpstream;
+  clock: TestClock;
+  forgetCookie(): Promise<void>;
+  logLines: string[];
+  /** Without a cache of what is asked before the data, unless one is given. */
+  context(prepare?: TrendsContext['prepare']): TrendsContext & { abort(reason: Error): void };
+  close(): Promise<void>;
+}
+
+export async function openTrendsClient(): Promise<TrendsClient> {
+  const upstream = await openScriptedUpstream();
+  const clock = new TestClock();
+  const connections = [new Redis(inject('redisUrl')), new Redis(inject('redisUrl'))] as const;
+  const http = createHttpClient({ connections: 8 });
+  const keys = redisKeys(`test-${randomBytes(6).toString('hex')}`);
+  const logLines: string[] = [];
+  const log = createLogger('debug', { write: (line) => void logLines.push(line) });
+  const [trends, other] = connections.map((redis) =>
+    openTrends({ baseUrl: upstream.url, http, redis, keys, clock }),
+  ) as [Trends, Trends];
+  return {
+    trends,
+    other,
+    upstream,
+    clock,
+    async forgetCookie() {
+      await connections[0].del(keys.cookie('trends'));
+    },
+    logLines,
+    context(prepare = (_preliminary, fetch) => fetch()) {
+      const controller = new AbortController();
+      return {
+        signal: controller.signal,
+        deadlineAt: clock.now() + 60_000,
+        background: false,
+        prepare,
+        log,
+        abort: (reason) => controller.abort(reason),
+      };
+    },
+    async close() {
+      await http.close();
+      await upstream.close();
+      await Promise.all(connections.map((redis) => redis.quit()));
+    },
+  };
+}
+
+/** A question about two keywords in an ordinary week. */
+export function question(asked: Partial<KeywordQuestion> = {}): KeywordQuestion {
+  return {
+    keywords: ['kettle', 'teapot'],
+    geo: '',
+    startDate: '2026-01-01',
+    endDate: '2026-02-28',
+    hl: 'en-US',
+    property: 'web',
+    category: 0,
+    timezone: 0,
+    ...asked,
+  };
+}
+
+/** JSON as upstream sends it: behind a guard. */
+export function guarded(value: unknown, guard = ")]}'\n") {
+  return { raw: guard + JSON.stringify(value), contentType: 'application/json; charset=utf-8' };
+}
+
+/** The refusals of upstream. */
+export const REFUSALS = {
+  gate: {
+    status: 429,
+    raw: '<html lang="en">429</html>',
+    contentType: 'text/html',
+    headers: { 'set-cookie': 'NID=511=fresh; path=/; HttpOnly' },
+  },
+  rateLimit: { status: 429, raw: '<html lang="en">429</html>', contentType: 'text/html' },
+  captcha: {
+    status: 302,
+    raw: '',
+    contentType: 'text/html',
+    headers: { location: 'https://www.google.com/sorry/index?continue=x' },
+  },
+  staleToken: { status: 401, raw: '<html lang="en">Bad Request</html>', contentType: 'text/html' },
+  badRequest: { status: 400, raw: '<html lang="en">Bad Request</html>', contentType: 'text/html' },
+  gone: { status: 404, raw: '<html lang="en">404</html>', contentType: 'text/html' },
+  fault: { status: 503, raw: '', contentType: 'text/html' },
+} as const;
