@@ -36,7 +36,7 @@ export async function cancelJob(deps: CancelDeps, call: Call): Promise<boolean> 
   // A job that runs is held by its worker and stays; then the worker hears of it.
   await queues[pool].remove(callId);
   await publishControl(redis, keys, { action: 'cancel', callId });
-  const news = { callId, pool, state: 'released', unitsCharged: 0, error, durationMs: 0 } as const;
+  const news = { callId, pool, state: 'released', unitsCharged: 0, error, durationMs: null } as const;
   await redis.publish(keys.jobsChannel, encodeJobEnded(news));
   return true;
 }

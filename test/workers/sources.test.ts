@@ -54,6 +54,8 @@ function obtain(
   return sources.obtain({
     sources: names.map((name): Source => ({ key: name, identity: `test/${name}` })),
     maxAgeMs,
+    startedAt: clock.now(),
+    again: false,
     signal,
     atOnce: Math.max(1, names.length),
     leading: new Set(),
