@@ -5,7 +5,6 @@ import { encodeJobEnded, type JobEnded } from '../jobs/job-ended.ts';
 import { payloadSchema } from '../jobs/payload.ts';
 import { POOLS, type PoolName } from '../jobs/pools.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
-import type { Clock } from '../src/clock.ts';
 import { SoukError, toRecord } from '../src/errors.ts';
 import type { Logger } from '../src/log.ts';
 import type { RedisKeys } from '../src/redis-keys.ts';
