@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { presentationIdOf } from '../jobs/identity.ts';
 import type { Payload } from '../jobs/payload.ts';
 import type { PoolName } from '../jobs/pools.ts';
@@ -14,8 +15,7 @@ import {
 } from '../src/operations/define.ts';
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
 import { newVersion } from '../src/results/answer.ts';
-import type { AnswerStore } from '../src/results/answer-store.ts';
-import { packed, present } from './content.ts';
+import { type Content, packed, present } from './content.ts';
 import type { Deadline } from './deadline.ts';
 import type { Handler, Upstreams } from './handlers/handler.ts';
 import { HANDLERS } from './handlers/index.ts';
@@ -118,11 +118,9 @@ export async function produceAnswer(
 
   const fetchedAt = obtained.reduce((oldest, source) => Math.min(oldest, source.fetchedAt), clock.now());
   const fromCache = obtained.length > 0 && obtained.every((source) => source.fromCache);
-  const stale = obtained.some((source) => source.stale);
-  const content = present(operation, input, found, {
-    now: clock.now(),
-    staleSince: stale ? fetchedAt : null,
-  });
+  const content = presentable(log, () =>
+    present(operation, input, found, { now: clock.now(), staleSince: stale ? fetchedAt : null }),
+  );
   const units = Math.min(content.units, payload.unitsReserved);
   const version = newVersion(fetchedAt);
   const answerWith = (cached: boolean) => packed(content, { version, fetchedAt, fromCache: cached, units });
@@ -141,6 +139,18 @@ export async function produceAnswer(
       ),
   ]);
   return { units };
+}
+
+/** Presenting only reads what upstream sent; what it cannot read is malformed in a way that nobody has thought of. */
+function presentable(log: Logger, presenting: () => Content): Content {
+  try {
+    return presenting();
+  } catch (cause) {
+    if (cause instanceof SoukError) throw cause;
+    const errorId = randomUUID();
+    log.error({ err: cause, errorId }, 'an answer of the data provider cannot be presented');
+    throw new SoukError('UPSTREAM_ERROR', { metadata: { errorId }, cause });
+  }
 }
 
 function operationOf({ operation }: Payload): QueuedOperation {
