@@ -95,7 +95,9 @@ test('a queued job never runs, and all its units come back', async () => {
 test('of a running job the upstream call is aborted, and all its units come back', async () => {
   const job = await newJob(pathOf(newAsin(), newAsin(), newAsin()));
   await expect.poll(() => souk.upstream.calls).toHaveLength(1);
-  expect((await cancel(job)).json.data).toMatchObject({ state: 'cancelled', unitsCharged: 0 });
+  expect((await cancel(job)).json.data).toMatchObject({
+    ...{ state: 'cancelled', unitsCharged: 0, progress: 0, startedAt: expect.any(String), attempts: 1 },
+  });
   await expect.poll(() => souk.upstream.calls.map(({ aborted }) => aborted)).toEqual([true]);
   expect(await unitsUsed(client)).toBe(0);
   expect(await ledger()).toEqual([
@@ -217,6 +219,12 @@ test('asking again is a new call, with a job of its own', async () => {
   expect(again.status).toBe(200);
   expect(again.headers).toMatchObject({ 'x-units-consumed': '1' });
   expect(again.headers['x-job-id']).not.toBe(job.split('/').at(-1));
+});
+
+test('a client that gives its request the type of a body it does not send is understood', async () => {
+  const job = await newJob();
+  const headers = { 'content-type': 'application/json' };
+  expect((await client.get(job, { method: 'DELETE', headers })).json.data.state).toBe('cancelled');
 });
 
 test('the job of another account does not exist, and goes on', async () => {
