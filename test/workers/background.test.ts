@@ -158,9 +158,18 @@ test('calls that somebody waits for find a worker, however many calls of batches
   );
   const states = () => Promise.all(callIds.map(stateOf));
   // A worker process does 32 jobs of this pool at a time.
-  await expect.poll(async () => (await states()).filter((state) => state === 'running').length).toBe(16);
+  // Half of them pause; the others come and go.
+  await expect
+    .poll(async () => (await states()).filter((state) => state === 'running').length)
+    .toBeGreaterThanOrEqual(16);
   for (let i = 0; i < 20; i += 1) expect((await other.get(pathOf(newAsin()))).status).toBe(200);
-  const queued = (await states()).indexOf('queued');
+  let queued = -1;
+  await expect
+    .poll(async () => {
+      queued = (await states()).indexOf('queued');
+      return queued;
+    })
+    .toBeGreaterThanOrEqual(0);
   const joining = await client.get(pathOf(asins[queued] ?? ''));
   expect(joining.headers).toMatchObject({ 'x-deduplicated': 'true', 'x-job-id': callIds[queued] });
   souk.upstream.on('product', has(600));
