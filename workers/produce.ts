@@ -15,6 +15,7 @@ import {
 } from '../src/operations/define.ts';
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
 import { newVersion } from '../src/results/answer.ts';
+import type { AnswerStore } from '../src/results/answer-store.ts';
 import { type Content, packed, present } from './content.ts';
 import type { Deadline } from './deadline.ts';
 import type { Handler, Upstreams } from './handlers/handler.ts';
@@ -118,6 +119,7 @@ export async function produceAnswer(
 
   const fetchedAt = obtained.reduce((oldest, source) => Math.min(oldest, source.fetchedAt), clock.now());
   const fromCache = obtained.length > 0 && obtained.every((source) => source.fromCache);
+  const stale = obtained.some((source) => source.stale);
   const content = presentable(log, () =>
     present(operation, input, found, { now: clock.now(), staleSince: stale ? fetchedAt : null }),
   );

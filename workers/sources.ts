@@ -21,6 +21,8 @@ export interface ObtainRequest {
   sources: readonly Source[];
   /** Older data will not do. 0: always ask upstream. */
   maxAgeMs: number;
+  /** How long it is kept; an hour unless given. */
+  lifetimeMs?: number;
   /** When the call began, Unix milliseconds. */
   startedAt: number;
   /** It has been asked before, and had to stop: whatever came in since the call began will do. */
@@ -99,6 +101,21 @@ class Obtaining {
 
   #keep({ key }: Source, { value, fetchedAt }: StoredSource, fromCache: boolean): void {
     if (value !== null) this.#obtained.set(key, { value, fetchedAt, fromCache });
+  }
+
+  /** Takes what is kept for the time when upstream refuses. @returns false when there is none, or this is another error. */
+  async #takeStale(source: Source, error: unknown): Promise<boolean> {
+    const { staleForMs } = source;
+    if (staleForMs === undefined || !(error instanceof SoukError && error.kind === 'UPSTREAM_ERROR'))
+      return false;
+    const stored = await this.#flights.stored(source.identity);
+    if (!stored || stored.value === null || stored.fetchedAt <= this.#clock.now() - staleForMs) return false;
+    this.#obtained.set(source.key, { ...stored, fromCache: true, stale: true });
+    return true;
+  }
+
+  #lifetimeMs({ staleForMs = 0 }: Source): number {
+    return Math.max(this.#request.lifetimeMs ?? CACHE_LIFETIME_MS, staleForMs);
   }
 
   async #fetch(sources: readonly Source[]): Promise<void> {
