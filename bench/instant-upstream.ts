@@ -2,8 +2,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { runProcess } from '../src/process.ts';
 
-/** A product data provider that answers at once and never runs out of tokens, so that only our own time is measured. */
-await runProcess('instant upstream', async () => {
+/**
+ * A product data provider that answers at once, or after LATENCY_MS, and never runs out of tokens, so that only our own time
+ * is measured.
+ */
+await runProcess('instant upstream', async (env) => {
+  const latencyMs = Number(env.LATENCY_MS ?? 0);
   let timestamp = 0;
   const server = createServer((request, response) => {
     const { searchParams } = new URL(request.url ?? '', 'http://upstream');
@@ -18,16 +22,16 @@ await runProcess('instant upstream', async () => {
       csv: [[7_000_000, 1999]],
     }));
     response.setHeader('content-type', 'application/json');
-    response.end(
-      JSON.stringify({
-        timestamp,
-        tokensLeft: 1e9,
-        refillIn: 1000,
-        refillRate: 1e6,
-        tokensConsumed: 1,
-        products,
-      }),
-    );
+    const body = JSON.stringify({
+      timestamp,
+      tokensLeft: 1e9,
+      refillIn: 1000,
+      refillRate: 1e6,
+      tokensConsumed: 1,
+      products,
+    });
+    if (latencyMs === 0) response.end(body);
+    else setTimeout(() => response.end(body), latencyMs);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

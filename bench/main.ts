@@ -1,6 +1,7 @@
 import { printRows, type Row } from './row.ts';
 import { admissionRows } from './rows/admission.ts';
 import { cachedRows } from './rows/cached.ts';
+import { fairnessRows } from './rows/fairness.ts';
 import { largeListRows } from './rows/large-list.ts';
 import { uncachedRows } from './rows/uncached.ts';
 import { openServices, type Services } from './services.ts';
@@ -10,6 +11,7 @@ const GROUPS: Record<string, (services: Services) => Promise<Row[]>> = {
   uncached: uncachedRows,
   'large-list': largeListRows,
   admission: admissionRows,
+  fairness: fairnessRows,
 };
 
 /** `npm run bench [GROUP ...]`: measures each row against its bare baseline in this run, and prints a table. */

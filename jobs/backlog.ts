@@ -5,7 +5,6 @@ import type { RedisKeys } from '../src/redis-keys.ts';
 import type { JobEnded } from './job-ended.ts';
 import { POOL_NAMES, POOLS, type PoolName } from './pools.ts';
 import { countMoreUrgent, type Queues } from './queues.ts';
-import { BACKGROUND_PRIORITY } from './turns.ts';
 
 /** How long a worker counts as alive after its last sign of life. */
 export const WORKER_LIFETIME_MS = 15_000;
@@ -19,9 +18,9 @@ const SMOOTHING = 0.1;
 export interface Backlog {
   /**
    * Milliseconds a new job of the pool would wait for a worker; Infinity while none is alive.
-   * @param priority as in turns.ts: a job with 0 passes all that are not as urgent.
+   * @param priority as in turns.ts: a job waits for those that are as urgent or more, and passes all others.
    */
-  estimateWaitMs(pool: PoolName, priority: number): number;
+  estimateWaitMs(pool: PoolName, priority: number): Promise<number>;
   /** The same for a job that has so many before it. */
   estimateWaitBehindMs(pool: PoolName, ahead: number): number;
   /** How long a job of the pool runs, on average; 0 while none has ended. */
@@ -33,8 +32,6 @@ export interface Backlog {
 interface PoolState {
   /** Jobs of priority 0. */
   first: number;
-  /** Jobs of lower priorities, those of batches left out. */
-  later: number;
   capacity: number;
   meanDurationMs: number;
 }
@@ -49,13 +46,11 @@ export async function openBacklog(deps: {
 }): Promise<Backlog> {
   const { redis, keys, queues, clock, log } = deps;
   const pools = Object.fromEntries(
-    POOL_NAMES.map((pool) => [
-      pool,
-      { first: 0, later: 0, capacity: 0, meanDurationMs: 0 } satisfies PoolState,
-    ]),
+    POOL_NAMES.map((pool) => [pool, { first: 0, capacity: 0, meanDurationMs: 0 } satisfies PoolState]),
   ) as Record<PoolName, PoolState>;
 
   deps.onEnded(({ pool, durationMs }) => {
+    if (durationMs === null) return;
     const state = pools[pool];
     state.meanDurationMs += (durationMs - state.meanDurationMs) * SMOOTHING;
   });
@@ -63,13 +58,11 @@ export async function openBacklog(deps: {
   async function sample(): Promise<void> {
     await Promise.all(
       POOL_NAMES.map(async (pool) => {
-        const [first, later, alive] = await Promise.all([
+        const [first, alive] = await Promise.all([
           queues[pool].getWaitingCount(),
-          countMoreUrgent(redis, queues[pool], BACKGROUND_PRIORITY),
           countAlive(redis, keys, pool, clock.now()),
         ]);
         pools[pool].first = first;
-        pools[pool].later = later;
         pools[pool].capacity = alive * POOLS[pool].concurrency;
       }),
     );
@@ -86,9 +79,10 @@ export async function openBacklog(deps: {
   }
 
   return {
-    estimateWaitMs(pool, priority) {
-      const { first, later } = pools[pool];
-      return waitBehindMs(pool, priority === 0 ? first : first + later);
+    async estimateWaitMs(pool, priority) {
+      // Only who has several calls under way already is behind others; that is looked up for each call.
+      const before = priority === 0 ? 0 : await countMoreUrgent(redis, queues[pool], priority + 1);
+      return waitBehindMs(pool, pools[pool].first + before);
     },
     estimateWaitBehindMs: waitBehindMs,
     meanDurationMs: (pool) => pools[pool].meanDurationMs,

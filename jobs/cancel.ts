@@ -25,18 +25,21 @@ export interface CancelDeps {
  */
 export async function cancelJob(deps: CancelDeps, call: Call): Promise<boolean> {
   const { redis, keys, queues, settlements, clock } = deps;
-  const { accountId, callId, pool, startedAt, attempts } = call;
+  const { accountId, callId, pool } = call;
   if (await redis.exists(keys.joined(callId))) throw new SoukError('JOB_SHARED');
   const error = toRecord(new SoukError('CANCELLED'));
+  // Of a call that has not ended, the queue alone knows whether it was begun.
+  const job = await queues[pool].getJob(callId);
+  const begun = { startedAt: job?.processedOn ?? null, attempts: job?.attemptsStarted ?? 0 };
   // The refund comes first. Whatever is still done for the job afterwards cannot be charged any more.
   const ended = await rideOut(clock, () =>
-    settlements.end({ accountId, callId, units: 0, answer: null, error, startedAt, attempts }),
+    settlements.end({ accountId, callId, units: 0, answer: null, error, ...begun }),
   );
   if (!ended?.endedNow) return false;
   // A job that runs is held by its worker and stays; then the worker hears of it.
   await queues[pool].remove(callId);
   await publishControl(redis, keys, { action: 'cancel', callId });
-  const news = { callId, pool, state: 'released', unitsCharged: 0, error, durationMs: 0 } as const;
+  const news = { callId, pool, state: 'released', unitsCharged: 0, error, durationMs: null } as const;
   await redis.publish(keys.jobsChannel, encodeJobEnded(news));
   return true;
 }

@@ -9,8 +9,8 @@ export interface JobEnded {
   state: 'settled' | 'released';
   unitsCharged: number;
   error: ErrorRecord | null;
-  /** How long the work took, queueing left out. */
-  durationMs: number;
+  /** How long the work took, without waiting for its turn or for tokens; null when it was not done to its end. */
+  durationMs: number | null;
 }
 
 const schema = z.object({
@@ -19,7 +19,7 @@ const schema = z.object({
   state: z.enum(['settled', 'released']),
   unitsCharged: z.number(),
   error: z.custom<ErrorRecord | null>(),
-  durationMs: z.number(),
+  durationMs: z.number().nullable(),
 });
 
 export function encodeJobEnded(news: JobEnded): string {

@@ -21,5 +21,6 @@ export async function hurry(
   const job = await deps.queues[pool].getJob(callId);
   // It may have been taken, or have ended, in the meantime.
   await job?.changePriority({ priority: 0 }).catch(() => {});
+  if (await job?.isDelayed()) await job?.promote().catch(() => {});
   await publishControl(deps.redis, deps.keys, { action: 'hurry', callId });
 }

@@ -2,8 +2,9 @@ import { DEDUPLICATION_SECONDS } from '../src/billing/admission.ts';
 import { hasJoinableCall } from '../src/billing/calls.ts';
 import type { Source, Wallet } from '../src/billing/wallets.ts';
 import { SoukError } from '../src/errors.ts';
-import { chargeIdOf } from './identity.ts';
-import { type Order, refuseWhenBusy, refuseWhenTooDear, type SubmitDeps } from './submit.ts';
+import { maxAgeMs } from '../src/operations/define.ts';
+import { chargeIdOf, presentationIdOf } from './identity.ts';
+import { findFresh, type Order, refuseWhenBusy, refuseWhenTooDear, type SubmitDeps } from './submit.ts';
 
 /** What an order would meet if it were submitted now. */
 export interface Quote {
@@ -19,17 +20,23 @@ export interface Quote {
 /** Judges an order without consequences. @throws SoukError KEY_*. */
 export async function quoteOrder(deps: SubmitDeps, order: Order): Promise<Quote> {
   const { operation, input, caller } = order;
+  const { answers, clock } = deps;
   const units = operation.price.quote(input);
-  const chargeId = chargeIdOf(operation, input);
+  const presentationId = presentationIdOf(operation, input);
+  const chargeId = chargeIdOf(operation, input, presentationId);
+  // An answer at hand may cost less than the quote, and needs no worker. It may be gone when the call is made, so the quote
+  // stays what it is.
+  const shared = await findFresh(answers, presentationId, clock.now() - maxAgeMs(operation, input));
+  const needed = shared?.meta.units ?? units;
   // The key is judged first, as it would be.
-  const prediction = await deps.admissions.predict(caller, units);
-  const acceptedAfter = deps.clock.now() - DEDUPLICATION_SECONDS * 1000;
+  const prediction = await deps.admissions.predict(caller, needed);
+  const acceptedAfter = clock.now() - DEDUPLICATION_SECONDS * 1000;
   const deduplicated =
     'keyHash' in caller && (await hasJoinableCall(deps.database, caller.keyHash, chargeId, acceptedAfter));
   try {
-    refuseWhenTooDear(units, order.maxUnits);
+    refuseWhenTooDear(needed, order.maxUnits);
     if (deduplicated) return { units, deduplicated, verdict: { admitted: true, wallet: null, source: null } };
-    await refuseWhenBusy(deps, order, operation.queue(input), chargeId);
+    if (!shared) await refuseWhenBusy(deps, order, operation.queue(input), chargeId);
   } catch (error) {
     if (!(error instanceof SoukError)) throw error;
     return { units, deduplicated, verdict: { admitted: false, error } };

@@ -34,7 +34,7 @@ export async function reconcile({
   await requeueLostJobs(database, queues, clock.now());
   for (const { callId, accountId, pool, error } of await releaseOverdue(database, settlements, clock.now())) {
     log.warn({ callId, accountId }, 'released a call that nobody finished');
-    const news = { callId, pool, state: 'released', unitsCharged: 0, error, durationMs: 0 } as const;
+    const news = { callId, pool, state: 'released', unitsCharged: 0, error, durationMs: null } as const;
     await redis.publish(keys.jobsChannel, encodeJobEnded(news));
   }
   for (const { packId, accountId, units } of await expirePacks(database, clock.now())) {

@@ -153,7 +153,8 @@ export async function refuseWhenBusy(
 ): Promise<void> {
   if (typeof waiting === 'object' || !('keyHash' in caller)) return;
   const allowedMs = waiting === 'poller' ? ASYNC_QUEUE_ALLOWANCE_MS : QUEUE_ALLOWANCE_MS;
-  const busy = busyError(backlog.estimateWaitMs(pool, turns.peek(pool, nameOf(caller))), allowedMs);
+  const priority = turns.peek({ pool, waiting, key: nameOf(caller) });
+  const busy = busyError(await backlog.estimateWaitMs(pool, priority), allowedMs);
   // However busy the pool is, a call that is under way, or was answered just now, can be joined.
   const acceptedAfter = clock.now() - DEDUPLICATION_SECONDS * 1000;
   if (busy && !(await hasJoinableCall(database, caller.keyHash, chargeId, acceptedAfter))) throw busy;
@@ -215,9 +216,10 @@ async function enqueue(
   const { accountId, callId, deadlineAt } = payload;
   try {
     if (waiting === 'poller') await answers.keep(callId);
-    const priority = payload.background
-      ? BACKGROUND_PRIORITY
-      : turns.take({ pool, caller: nameOf(caller), callId, deadlineAt });
+    const priority =
+      typeof waiting === 'object'
+        ? BACKGROUND_PRIORITY
+        : turns.take({ pool, waiting, accountId, key: nameOf(caller), callId, deadlineAt });
     await addJob(queues, pool, payload, priority);
   } catch (cause) {
     turns.end(callId);
@@ -232,7 +234,8 @@ async function enqueue(
   }
 }
 
-async function findFresh(
+/** The shared answer that will do for a call. */
+export async function findFresh(
   answers: AnswerStore,
   presentationId: string,
   fetchedAfter: number,

@@ -57,7 +57,7 @@ export async function openCompletionMap(deps: {
     for (const call of await findCalls(database, calls)) {
       if (call.state === 'reserved') continue;
       const { callId, pool, state, unitsCharged, error } = call;
-      tell({ callId, pool, state, unitsCharged, error, durationMs: 0 });
+      tell({ callId, pool, state, unitsCharged, error, durationMs: null });
     }
     return calls.map(() => undefined);
   });

@@ -1,44 +1,25 @@
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import type { Control } from '../jobs/control.ts';
-import { presentationIdOf } from '../jobs/identity.ts';
 import { encodeJobEnded, type JobEnded } from '../jobs/job-ended.ts';
-import { type Payload, payloadSchema } from '../jobs/payload.ts';
+import { payloadSchema } from '../jobs/payload.ts';
 import { POOLS, type PoolName } from '../jobs/pools.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
-import type { Clock } from '../src/clock.ts';
 import { SoukError, toRecord } from '../src/errors.ts';
 import type { Logger } from '../src/log.ts';
-import {
-  CACHE_LIFETIME_MS,
-  inputOn,
-  maxAgeMs,
-  type Preliminary,
-  type QueuedOperation,
-  type Source,
-} from '../src/operations/define.ts';
-import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
 import type { RedisKeys } from '../src/redis-keys.ts';
-import { newVersion } from '../src/results/answer.ts';
-import { type AnswerStore, OWN_ANSWER } from '../src/results/answer-store.ts';
+import { OWN_ANSWER } from '../src/results/answer-store.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
-import { packed, present } from './content.ts';
-import { type Deadline, deadlineSignal } from './deadline.ts';
-import type { Handler, Upstreams } from './handlers/handler.ts';
-import { HANDLERS } from './handlers/index.ts';
+import { deadlineSignal } from './deadline.ts';
+import { type ProduceDeps, produceAnswer, type Work } from './produce.ts';
 import { createRun, type Run } from './run.ts';
 import type { SingleFlight } from './single-flight.ts';
-import type { Obtained, Sources } from './sources.ts';
 
-export interface ExecutorDeps {
+export interface ExecutorDeps extends ProduceDeps {
   redis: Redis;
   keys: RedisKeys;
-  sources: Sources;
   flights: Pick<SingleFlight, 'anyFollowed'>;
-  answers: AnswerStore;
   settlements: Settlements;
-  upstream: Upstreams;
-  clock: Clock;
   log: Logger;
 }
 
@@ -60,6 +41,7 @@ export interface Executor {
    * Runs a job from start to settlement.
    * @returns how the call ended. Throws when the call could not be ended, or this process gives up; then the queue tries
    *   again.
+   * @throws TokensAwaited when it has to wait for tokens and too many others wait for them here already.
    */
   execute(attempt: Attempt): Promise<JobEnded>;
   /** Does to a job what somebody wants done to it, if it runs here, now or soon. */
@@ -76,7 +58,24 @@ const CANCELLED_JOBS_KNOWN = 10_000;
 export function createExecutor(deps: ExecutorDeps): Executor {
   const { redis, keys, settlements, answers, flights, clock, log } = deps;
   const runs = new Map<string, Run>();
+  const pausing = new Map<PoolName, number>();
   const cancelled = new LRUCache<string, true>({ max: CANCELLED_JOBS_KNOWN });
+
+  /**
+   * A job that pauses keeps its place among those that run. Half of the places are kept for others: jobs that somebody waits
+   * for must not wait for jobs that wait.
+   */
+  async function pause(pool: PoolName, run: Run, awaited: TokensAwaited): Promise<void> {
+    if (!run.background) return;
+    const others = pausing.get(pool) ?? 0;
+    if (others >= POOLS[pool].concurrency / 2) throw awaited;
+    pausing.set(pool, others + 1);
+    try {
+      await run.pause(awaited.waitMs);
+    } finally {
+      pausing.set(pool, (pausing.get(pool) ?? 1) - 1);
+    }
+  }
 
   async function execute({ pool, data, number, signal, onProgress }: Attempt): Promise<JobEnded> {
     const payload = payloadSchema.parse(data);
@@ -88,10 +87,13 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     let result: { units: number } | SoukError;
     try {
       if (cancelled.has(callId)) throw new SoukError('CANCELLED');
-      result = await produceInTurn(deps, { pool, payload, run, onProgress, log: jobLog });
+      // Somebody may wait for it since it was queued.
+      if (run.background && (await redis.exists(keys.joined(callId)))) run.hurry();
+      const work = { pool, payload, run, startedAt, onProgress, log: jobLog };
+      result = await produceInTurn(deps, work, (awaited) => pause(pool, run, awaited));
     } catch (error) {
       // This process gives the job up; another attempt may well succeed.
-      if (signal.aborted) throw error;
+      if (signal.aborted || error instanceof TokensAwaited) throw error;
       result = publicError(error, jobLog);
     } finally {
       runs.delete(callId);
@@ -118,8 +120,10 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       state: error ? 'released' : 'settled',
       unitsCharged: ended?.unitsCharged ?? 0,
       error,
-      durationMs: clock.now() - startedAt,
+      durationMs: clock.now() - startedAt - run.pausedMs,
     };
+    // Whoever has released it in the meantime, and not this attempt, says why: it was cancelled, or its time was over.
+    if (ended && !ended.endedNow && ended.state === 'released') return news;
     // Not awaited: whoever misses the news looks the call up.
     redis.publish(keys.jobsChannel, encodeJobEnded(news)).catch((error: unknown) => {
       jobLog.warn({ err: error }, 'telling the end of a job failed');
@@ -143,136 +147,30 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   };
 }
 
-/** A job that this process runs. */
-interface Work {
-  pool: PoolName;
-  payload: Payload;
-  run: Run;
-  onProgress(percent: number): void;
-  log: Logger;
-}
-
 /** Lets a job in the background begin again whenever it had to wait for tokens; meanwhile it holds nothing others want. */
-async function produceInTurn(deps: ExecutorDeps, work: Work): Promise<{ units: number }> {
+async function produceInTurn(
+  deps: ExecutorDeps,
+  work: Work,
+  pause: (awaited: TokensAwaited) => Promise<void>,
+): Promise<{ units: number }> {
   const { clock } = deps;
   const { pool, payload, run } = work;
-  for (;;) {
+  for (let again = false; ; again = true) {
     const endsAt = Math.min(clock.now() + POOLS[pool].timeoutMs, payload.deadlineAt);
     const deadline = deadlineSignal(clock, endsAt, run.signal);
-    let waitMs: number;
+    let awaited: TokensAwaited;
     try {
-      return await produceAnswer(deps, work, deadline);
+      return await produceAnswer(deps, work, deadline, again);
     } catch (error) {
       if (!(error instanceof TokensAwaited)) throw error;
-      waitMs = error.waitMs;
+      awaited = error;
     } finally {
       deadline.end();
     }
-    if (clock.now() + waitMs > payload.deadlineAt)
+    if (clock.now() + awaited.waitMs > payload.deadlineAt)
       throw new SoukError('BUSY', { message: 'The data provider allows no more calls before the deadline.' });
-    await run.pause(waitMs);
+    await pause(awaited);
   }
-}
-
-/** Fetches, presents and stores. */
-async function produceAnswer(
-  deps: ExecutorDeps,
-  { payload, run, onProgress, log }: Work,
-  { signal, deadlineAt }: Deadline,
-): Promise<{ units: number }> {
-  const { clock, sources, answers, upstream } = deps;
-  if (signal.aborted)
-    throw new SoukError('UPSTREAM_TIMEOUT', { message: 'The call waited too long for its turn.' });
-  const operation = operationOf(payload);
-  const input = inputOn(operation, operation.params.parse(payload.input), clock.now());
-  const handler = HANDLERS[operation.name as QueuedName] as Handler<QueuedOperation>;
-  const maxAge = maxAgeMs(operation, input);
-  const obtained: Obtained[] = [];
-  let complete = true;
-  const found = await handler(input, {
-    sources: operation.source(input),
-    async obtain<Raw>(
-      wanted: readonly Source[],
-      fetch: (missing: readonly Source[]) => Promise<ReadonlyMap<string, Raw>>,
-      atOnce = Math.max(1, wanted.length),
-    ) {
-      let fetched = 0;
-      const got = await sources.obtain({
-        sources: wanted,
-        maxAgeMs: maxAge,
-        signal,
-        leading: run.leading,
-        atOnce,
-        async fetch(missing) {
-          const values = await fetch(missing);
-          fetched += missing.length;
-          // What is done in one go has nothing to tell on the way.
-          if (fetched < wanted.length && missing.length < wanted.length)
-            onProgress(Math.floor((100 * fetched) / wanted.length));
-          return values;
-        },
-      });
-      complete &&= got.size === wanted.length;
-      obtained.push(...got.values());
-      return new Map([...got].map(([key, { value }]) => [key, value as Raw]));
-    },
-    async prepare<Raw>(
-      { identity, freshForMs }: Preliminary,
-      fetch: () => Promise<Raw>,
-      { anew = false } = {},
-    ) {
-      const got = await sources.obtain({
-        sources: [{ key: '', identity }],
-        maxAgeMs: anew ? 0 : freshForMs,
-        lifetimeMs: freshForMs,
-        signal,
-        leading: run.leading,
-        atOnce: 1,
-        fetch: async () => new Map([['', await fetch()]]),
-      });
-      return got.get('')?.value as Raw;
-    },
-    now: clock.now,
-    signal,
-    deadlineAt,
-    get background() {
-      return run.background;
-    },
-    upstream,
-    log,
-  });
-
-  const fetchedAt = obtained.reduce((oldest, source) => Math.min(oldest, source.fetchedAt), clock.now());
-  const fromCache = obtained.length > 0 && obtained.every((source) => source.fromCache);
-  const stale = obtained.some((source) => source.stale);
-  const content = present(operation, input, found, {
-    now: clock.now(),
-    staleSince: stale ? fetchedAt : null,
-  });
-  const units = Math.min(content.units, payload.unitsReserved);
-  const version = newVersion(fetchedAt);
-  const answerWith = (cached: boolean) => packed(content, { version, fetchedAt, fromCache: cached, units });
-  const own = await answerWith(fromCache);
-  // What upstream had nothing for may be there in a minute, and what is too old is for this caller alone: neither is
-  // shared for an hour. What a batch has put together nobody asks for again; its sources are shared all the same.
-  const isShared = complete && !stale && !payload.background;
-  const freshForMs = fetchedAt + CACHE_LIFETIME_MS - clock.now();
-  await Promise.all([
-    answers.putOwn(payload.callId, own),
-    isShared &&
-      answers.putShared(
-        presentationIdOf(operation, input),
-        fromCache ? own : await answerWith(true),
-        freshForMs,
-      ),
-  ]);
-  return { units };
-}
-
-function operationOf({ operation }: Payload): QueuedOperation {
-  const found = queuedOperation(operation);
-  if (!found) throw new SoukError('INTERNAL', { cause: new Error(`no operation ${operation}`) });
-  return found;
 }
 
 function publicError(error: unknown, log: Logger): SoukError {

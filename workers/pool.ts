@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Job, Worker } from 'bullmq';
+import { DelayedError, type Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { reportAlive, reportGone, WORKER_LIFETIME_MS } from '../jobs/backlog.ts';
 import type { Payload } from '../jobs/payload.ts';
@@ -7,6 +7,7 @@ import { POOLS, type PoolName } from '../jobs/pools.ts';
 import { type Clock, every, sleep } from '../src/clock.ts';
 import type { Logger } from '../src/log.ts';
 import type { RedisKeys } from '../src/redis-keys.ts';
+import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import type { Executor } from './executor.ts';
 
 /** The jobs of one pool, as far as this process does them. */
@@ -39,7 +40,7 @@ export async function openPoolWorker(deps: {
   const workerId = randomUUID();
 
   // BullMQ hands over the signal only to a function that declares three parameters.
-  const process = async (job: Job<Payload>, _token: string | undefined, signal: AbortSignal | undefined) => {
+  const process = async (job: Job<Payload>, token: string | undefined, signal: AbortSignal | undefined) => {
     const { callId, state, unitsCharged } = await execute({
       pool,
       data: job.data,
@@ -49,8 +50,18 @@ export async function openPoolWorker(deps: {
         // Nothing depends on it.
         job.updateProgress(percent).catch(() => {});
       },
+    }).catch((error: unknown) => {
+      if (error instanceof TokensAwaited) return later(job, token, error.waitMs);
+      throw error;
     });
     return { callId, state, unitsCharged };
+  };
+  /** Puts a job that cannot go on back into the queue for a while. */
+  const later = async (job: Job<Payload>, token: string | undefined, waitMs: number): Promise<never> => {
+    await job.moveToDelayed(Date.now() + waitMs, token);
+    // Whoever made it hurry while it was still held here has not found it among the delayed ones.
+    if (await redis.exists(keys.joined(job.data.callId))) await job.promote();
+    throw new DelayedError();
   };
   const worker = new Worker<Payload>(pool, process, {
     connection: pulling,

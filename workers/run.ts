@@ -11,6 +11,8 @@ export interface Run {
   leading: Set<Flight>;
   /** Waits, but not any longer once somebody waits for the job. Rejects when the job is given up. */
   pause(durationMs: number): Promise<void>;
+  /** Milliseconds it has paused. */
+  readonly pausedMs: number;
   /** Somebody waits for it now. */
   hurry(): void;
   /** Gives it up, unless others need what it is fetching. */
@@ -23,6 +25,7 @@ export function createRun(clock: Clock, stopped: AbortSignal, isBackground: bool
   const controller = new AbortController();
   const leading = new Set<Flight>();
   let background = isBackground;
+  let pausedMs = 0;
   let wake = () => {};
   const onStopped = () => controller.abort(stopped.reason);
   if (stopped.aborted) onStopped();
@@ -33,8 +36,12 @@ export function createRun(clock: Clock, stopped: AbortSignal, isBackground: bool
       return background;
     },
     leading,
+    get pausedMs() {
+      return pausedMs;
+    },
     async pause(durationMs) {
       if (!background) return;
+      const pausedAt = clock.now();
       const hurried = new Promise<void>((resolve) => {
         wake = resolve;
       });
@@ -43,8 +50,12 @@ export function createRun(clock: Clock, stopped: AbortSignal, isBackground: bool
       const rested = sleep(clock, durationMs, signal);
       // Whichever comes second has nobody who listens.
       rested.catch(() => {});
-      await Promise.race([rested, hurried]);
-      enough.abort();
+      try {
+        await Promise.race([rested, hurried]);
+      } finally {
+        enough.abort();
+        pausedMs += clock.now() - pausedAt;
+      }
     },
     hurry() {
       background = false;

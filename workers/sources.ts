@@ -23,6 +23,10 @@ export interface ObtainRequest {
   maxAgeMs: number;
   /** How long it is kept; an hour unless given. */
   lifetimeMs?: number;
+  /** When the call began, Unix milliseconds. */
+  startedAt: number;
+  /** It has been asked before, and had to stop: whatever came in since the call began will do. */
+  again: boolean;
   /** Asks upstream for several sources at once; those it has nothing for are absent from the result, by key. */
   fetch(missing: readonly Source[]): Promise<ReadonlyMap<string, unknown>>;
   /** How many sources one `fetch` may be asked for. What one has brought is kept, also when another fails. */
@@ -57,7 +61,6 @@ class Obtaining {
   readonly #request: ObtainRequest;
   readonly #flights: SingleFlight;
   readonly #clock: Clock;
-  readonly #startedAt: number;
   readonly #obtained = new Map<string, Obtained>();
   readonly #flightsByIdentity = new Map<string, Flight>();
 
@@ -65,29 +68,34 @@ class Obtaining {
     this.#request = request;
     this.#flights = flights;
     this.#clock = clock;
-    this.#startedAt = clock.now();
   }
 
   async run(): Promise<Map<string, Obtained>> {
-    const { sources, maxAgeMs } = this.#request;
+    const { sources, maxAgeMs, again } = this.#request;
     // A forced call takes nothing that was there before.
-    const newerThan = maxAgeMs === 0 ? Number.POSITIVE_INFINITY : this.#startedAt - maxAgeMs;
+    const newerThan = maxAgeMs === 0 && !again ? Number.POSITIVE_INFINITY : this.#newerThan;
     const taken = await Promise.all(sources.map((source) => this.#take(source, newerThan)));
     const ours = sources.filter((_, i) => taken[i] === 'leads');
     const theirs = sources.filter((_, i) => taken[i] === 'follows');
     // Our own first and without waiting for others: two calls that each lead what the other follows both get on.
-    await Promise.all([
-      ours.length > 0 ? this.#fetch(ours) : undefined,
+    await allButTokens([
+      ...(ours.length > 0 ? [this.#fetch(ours)] : []),
       ...theirs.map((source) => this.#follow(source)),
     ]);
     return this.#obtained;
+  }
+
+  /** What came in since the call began will do, for a forced call too. */
+  get #newerThan(): number {
+    const { maxAgeMs, startedAt } = this.#request;
+    return maxAgeMs === 0 ? startedAt - 1 : this.#clock.now() - maxAgeMs;
   }
 
   async #take(source: Source, newerThan: number): Promise<'taken' | 'leads' | 'follows'> {
     const taken = await this.#flights.take(this.#flightOf(source), newerThan);
     if (taken === 'leads') this.#request.leading.add(this.#flightOf(source));
     if (typeof taken === 'string') return taken;
-    this.#keep(source, taken, taken.fetchedAt < this.#startedAt);
+    this.#keep(source, taken, taken.fetchedAt < this.#request.startedAt);
     return 'taken';
   }
 
@@ -110,29 +118,26 @@ class Obtaining {
     return Math.max(this.#request.lifetimeMs ?? CACHE_LIFETIME_MS, staleForMs);
   }
 
-  /** A failure ends the call at once. One part that has to wait for tokens does not: what the others bring is paid for. */
   async #fetch(sources: readonly Source[]): Promise<void> {
     const { atOnce } = this.#request;
     const limit = pLimit(FETCHES_AT_ONCE);
-    const awaited: TokensAwaited[] = [];
+    let noTokens = false;
     const parts = Array.from({ length: Math.ceil(sources.length / atOnce) }, (_, i) =>
       sources.slice(i * atOnce, (i + 1) * atOnce),
     );
-    await Promise.all(
+    await allButTokens(
       parts.map((part) =>
         limit(async () => {
-          if (awaited.length > 0) return this.#finish(part, {});
+          if (noTokens) return this.#finish(part, {});
           try {
             await this.#fetchTogether(part);
           } catch (error) {
-            if (!(error instanceof TokensAwaited)) throw error;
-            awaited.push(error);
+            noTokens ||= error instanceof TokensAwaited;
+            throw error;
           }
         }),
       ),
     );
-    const [first] = awaited;
-    if (first) throw first;
   }
 
   async #finish(sources: readonly Source[], outcome: { error?: SoukError }): Promise<void> {
@@ -171,9 +176,7 @@ class Obtaining {
   async #follow(source: Source): Promise<void> {
     for (;;) {
       const following = this.#flights.follow(this.#flightOf(source), this.#request.signal);
-      // What came in since the call began will do, for a forced call too.
-      const newerThan = this.#startedAt - Math.max(this.#request.maxAgeMs, 1);
-      const taken = await this.#take(source, newerThan);
+      const taken = await this.#take(source, this.#newerThan);
       if (taken === 'follows') {
         try {
           await following.ended();
@@ -196,4 +199,22 @@ class Obtaining {
     this.#flightsByIdentity.set(identity, flight);
     return flight;
   }
+}
+
+/**
+ * Waits for the parts of a call. A failure ends the call at once; a part that has to wait for tokens ends it only when the
+ * others have come to their end, because what they bring is paid for.
+ */
+async function allButTokens(parts: readonly Promise<void>[]): Promise<void> {
+  const awaited: TokensAwaited[] = [];
+  await Promise.all(
+    parts.map((part) =>
+      part.catch((error: unknown) => {
+        if (!(error instanceof TokensAwaited)) throw error;
+        awaited.push(error);
+      }),
+    ),
+  );
+  const [first] = awaited;
+  if (first) throw first;
 }

@@ -88,7 +88,7 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
         offPeak: settings.offPeak,
         admissions: createAdmissions(database, clock.now, settings.offPeak),
         // Calls of batches are fed as there is room, and never refused because others wait.
-        backlog: { estimateWaitMs: () => 0 },
+        backlog: { estimateWaitMs: async () => 0 },
         turns: createTurns(clock.now),
         onFinished: createBatchNews(clock),
         webhooks: settings.webhooks,

@@ -40,6 +40,8 @@ export async function listCalls(
   accountId: number,
   filter: {
     states: readonly Call['state'][];
+    /** Whether released ones were cancelled; null: either. */
+    cancelled: boolean | null;
     operation: string | null;
     acceptedAfter: number;
     /** The id of the last call of the page before. */
@@ -47,17 +49,31 @@ export async function listCalls(
     limit: number;
   },
 ): Promise<Call[]> {
-  const { states, operation, acceptedAfter, before, limit } = filter;
+  const { states, cancelled, operation, acceptedAfter, before, limit } = filter;
   const { rows } = await database.query<CallRow>({
     name: 'list-calls',
-    // Ids are of version 7: their order is that of time.
+    // Ids are of version 7: their order is that of time, and what is too old need not be looked through.
     text: `select * from calls
-      where account_id = $1 and ($2::uuid is null or id < $2) and not background and accepted_at > $3
-        and state = any($4::call_state[]) and ($5::text is null or operation = $5)
-      order by id desc limit $6`,
-    values: [accountId, before, new Date(acceptedAfter), states, operation, limit],
+      where account_id = $1 and ($2::uuid is null or id < $2) and id >= $3 and not background
+        and accepted_at >= $4 and state = any($5::call_state[])
+        and ($6::boolean is null or coalesce(error ->> 'kind' = 'CANCELLED', false) = $6)
+        and ($7::text is null or operation = $7)
+      order by id desc limit $8`,
+    values: [
+      ...[accountId, before, firstIdAt(acceptedAfter - CLOCKS_APART_MS), new Date(acceptedAfter)],
+      ...[states, cancelled, operation, limit],
+    ],
   });
   return rows.map(toCall);
+}
+
+/** Ids are given by the clocks of gateways, and those may differ a little. */
+const CLOCKS_APART_MS = 3_600_000;
+
+/** No id of version 7 that was made at this time or later is smaller. */
+function firstIdAt(unixMs: number): string {
+  const hex = Math.max(0, unixMs).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }
 
 /** Whether the account of this key waits for the same call, or was answered it since it asked at `acceptedAfter`. */

@@ -16,7 +16,7 @@ export interface JobView {
   jobId: string;
   operation: string;
   state: JobState;
-  /** Percent of what has to be fetched; a job that fetches in one go has 0 until it is done. */
+  /** Percent of what has to be fetched; a job that fetches in one go has 0 until it is done, as has one that brought nothing. */
   progress: number;
   /** How many jobs of its queue go before it; null once it runs. */
   position: number | null;
@@ -104,9 +104,9 @@ async function onItsWay({ redis, queues, backlog }: JobViewDeps, { pool, callId 
 }
 
 function ended({ state, error, startedAt, attempts }: Call): Progress {
-  const finished = { progress: 100, position: null, etaMs: 0, startedAt, attempts };
-  if (state === 'settled') return { ...finished, state: 'done' };
-  return { ...finished, state: error?.kind === 'CANCELLED' ? 'cancelled' : 'failed' };
+  const finished = { position: null, etaMs: 0, startedAt, attempts };
+  if (state === 'settled') return { ...finished, progress: 100, state: 'done' };
+  return { ...finished, progress: 0, state: error?.kind === 'CANCELLED' ? 'cancelled' : 'failed' };
 }
 
 function iso(unixMs: number): string {

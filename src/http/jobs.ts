@@ -121,7 +121,10 @@ const CALL_STATES: Record<JobState, Call['state']> = {
   cancelled: 'released',
 };
 
-/** A page of jobs, the newest first. Where one state is asked for, pages may be shorter than `limit`; the last has no cursor. */
+/**
+ * A page of jobs, the newest first. Which of those that have not ended run, and which wait, only their queue knows, so such
+ * pages may be shorter than `limit`; the last has no cursor.
+ */
 async function listJobs(
   gateway: Gateway,
   accountId: number,
@@ -129,6 +132,7 @@ async function listJobs(
 ): Promise<{ jobs: JobView[]; nextCursor: string | null }> {
   const calls = await listCalls(gateway.database, accountId, {
     states: state ? [CALL_STATES[state]] : ['reserved', 'settled', 'released'],
+    cancelled: state === 'cancelled' || (state === 'failed' ? false : null),
     operation: operation ?? null,
     acceptedAfter: gateway.clock.now() - POLL_LIFETIME_MS,
     before: cursor ?? null,

@@ -60,14 +60,14 @@ export async function accountOf(
   return gateway.authentication.accountOf(keyHash);
 }
 
-/** Reads a request; when it is bad and its key is no good either, the error is the key's. */
+/** Does what a request asks; when it is refused and its key is no good either, the error is the key's. */
 export async function orKeyError<T>(
   { authentication }: Pick<Gateway, 'authentication'>,
   keyHash: Buffer,
-  read: () => T,
+  read: () => T | Promise<T>,
 ): Promise<T> {
   try {
-    return read();
+    return await read();
   } catch (error) {
     await authentication.accountOf(keyHash);
     throw error;

@@ -35,7 +35,7 @@ export function serveQueued(gateway: Gateway, operation: QueuedOperation, route:
     }
     if (preference.applied) reply.header('preference-applied', preference.applied);
 
-    const submission = await submit(gateway, order);
+    const submission = await orKeyError(gateway, keyHash, () => submit(gateway, order));
     if (webhook !== null) await watchCall(gateway, submission, webhook);
     switch (submission.kind) {
       case 'cached':

@@ -35,8 +35,10 @@ export function isKnown(product: Product | undefined): product is Product {
 
 function membersOf({ variations, variationCSV }: Product): Member[] | null {
   if (Array.isArray(variations) && variations.length > 0) {
-    return (variations as Partial<Member>[]).flatMap(({ asin, image, attributes }) =>
-      typeof asin === 'string' ? [{ asin, image, attributes: attributes ?? [] }] : [],
+    return (variations as (Partial<Member> | null)[]).flatMap((member) =>
+      typeof member?.asin === 'string'
+        ? [{ asin: member.asin, image: member.image, attributes: member.attributes ?? [] }]
+        : [],
     );
   }
   // Recordings from before 2026 have the ASINs only.

@@ -27,8 +27,8 @@ export interface TokenLease {
 export interface TokenBucket {
   /**
    * Waits until the call may be sent.
-   * @param background true leaves a reserve for calls that somebody waits for, and does not wait here: what the caller
-   *   holds must be free for them meanwhile.
+   * @param background true leaves a reserve for calls that somebody waits for, whatever this one costs, and does not wait
+   *   here: what the caller holds must be free for them meanwhile.
    * @throws SoukError BUSY when that will not be before `deadlineAt`; TokensAwaited for a call in the background that
    *   has to wait; the signal's reason when it aborts.
    */
@@ -89,10 +89,14 @@ const TAKE = `${COMMON}
       refillAt = refillAt + ticks * 60000
       redis.call('HSET', KEYS[1], 'left', left, 'refillAt', refillAt)
     end
-    local floor = background and rate * ${CAPACITY_MINUTES} * ${RESERVED_SHARE} or 0
+    local capacity = rate * ${CAPACITY_MINUTES}
+    local reserve = capacity * ${RESERVED_SHARE}
+    -- The provider lets any call begin while one token is left. In the background a call may not take from the reserve,
+    -- unless it costs more than there ever is beside it; that one waits until the bucket is full.
+    local needed = background and math.min(reserve + cost, capacity) or 1
     local free = left - taken
-    if free <= floor then
-      local ticks = math.ceil((floor + 1 - free) / rate)
+    if free < needed then
+      local ticks = math.ceil((needed - free) / rate)
       return math.max(refillAt - now, 1) + (ticks - 1) * 60000
     end
   end

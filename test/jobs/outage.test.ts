@@ -24,7 +24,7 @@ function depsWith(admit: Admissions['admit']): SubmitDeps {
     ...{ settlements, database, clock },
     admissions: { ...admissions, admit },
     answers: { findShared: async () => null } as unknown as SubmitDeps['answers'],
-    backlog: { estimateWaitMs: () => 0 } as unknown as SubmitDeps['backlog'],
+    backlog: { estimateWaitMs: async () => 0 } as unknown as SubmitDeps['backlog'],
     queues: {} as SubmitDeps['queues'],
     turns: createTurns(clock.now),
   };

@@ -2,7 +2,12 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { createTokenBucket, type TokenBucket, type TokenLease } from '../../src/upstream/token-bucket.ts';
+import {
+  createTokenBucket,
+  type TokenBucket,
+  type TokenLease,
+  TokensAwaited,
+} from '../../src/upstream/token-bucket.ts';
 import { TestClock } from '../support/clock.ts';
 
 const MINUTE = 60_000;
@@ -39,7 +44,8 @@ async function takeNow(bucket: TokenBucket, cost = 1, background = false): Promi
   try {
     return await bucket.take(cost, { signal, deadlineAt: clock.now(), background });
   } catch (error) {
-    expect(error).toMatchObject({ kind: 'BUSY' });
+    if (background) expect(error).toBeInstanceOf(TokensAwaited);
+    else expect(error).toMatchObject({ kind: 'BUSY' });
     return 'refused';
   }
 }
@@ -189,6 +195,27 @@ describe('the reserve', () => {
     await learn(one, 63);
     const taken = [await takeNow(one, 1, true), await takeNow(two, 2, true), await takeNow(one, 1, true)];
     expect(taken.map(isLease)).toEqual([true, true, false]);
+  });
+
+  test('is left whole by a call that nobody waits for, whatever it costs', async () => {
+    await learn(one, 100);
+    expect(await takeNow(two, 41, true)).toBe('refused');
+    expect(isLease(await takeNow(two, 40, true))).toBe(true);
+    expect(isLease(await takeNow(one, 60, false))).toBe(true);
+  });
+
+  test('is used by a call that costs more than there ever is beside it, once the bucket is full', async () => {
+    await learn(one, 590, MINUTE);
+    expect(await takeNow(two, 700, true)).toBe('refused');
+    clock.advance(MINUTE);
+    expect(isLease(await takeNow(two, 700, true))).toBe(true);
+  });
+
+  test('is waited for as long as it takes to fill', async () => {
+    await learn(one, 60, 20_000);
+    const taking = two.take(25, { signal: new AbortController().signal, deadlineAt: 0, background: true });
+    // Three refills of ten are needed: the first in twenty seconds, the others a minute apart.
+    await expect(taking).rejects.toMatchObject({ waitMs: 140_000 });
   });
 });
 

@@ -54,6 +54,8 @@ function obtain(
   return sources.obtain({
     sources: names.map((name): Source => ({ key: name, identity: `test/${name}` })),
     maxAgeMs,
+    startedAt: clock.now(),
+    again: false,
     signal,
     atOnce: Math.max(1, names.length),
     leading: new Set(),
@@ -301,6 +303,8 @@ describe('a source that will do when stale', () => {
     return sources.obtain({
       sources: names.map((name) => ({ key: name, identity: `test/${name}`, staleForMs })),
       maxAgeMs: HOUR,
+      startedAt: clock.now(),
+      again: false,
       signal: new AbortController().signal,
       leading: new Set(),
       atOnce: names.length,

@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { grantPack } from '../../src/billing/grants.ts';
+import type { LocalOperation, QueuedOperation } from '../../src/operations/define.ts';
+import { LOCAL, QUEUED } from '../../src/operations/index.ts';
+import { knowsEveryProduct, newAsin } from '../support/answers.ts';
+import type { Client } from '../support/client.ts';
+import { type Demo, openDemo } from '../support/demo-provider.ts';
+import { EXAMPLES, send } from '../support/examples.ts';
+import { gate } from '../support/scripted-upstream.ts';
+import { type AccountOptions, openSouk, type Souk } from '../support/souk.ts';
+import { advanceUntil } from '../support/time.ts';
+import { stopWorkers } from '../support/workers.ts';
+
+const queued = QUEUED as readonly unknown[] as readonly QueuedOperation[];
+const local = LOCAL as readonly unknown[] as readonly LocalOperation[];
+
+let demo: Demo;
+let demoSouk: Souk;
+let souk: Souk;
+beforeAll(async () => {
+  demo = await openDemo({ DEMO_TOKENS_PER_MINUTE: '100000', DEMO_LIGHTNING_DEALS: '50' });
+  demoSouk = await openSouk({ upstreamUrl: demo.url });
+  souk = await openSouk();
+  souk.upstream.on('product', knowsEveryProduct);
+});
+afterAll(async () => {
+  await souk.close();
+  await demoSouk.close();
+  await demo.close();
+});
+
+/** Everything the books hold. */
+async function books({ database }: Souk): Promise<unknown> {
+  const tables = ['accounts', 'api_keys', 'subscriptions', 'packs', 'calls', 'ledger'];
+  const held = tables.map(async (table) => {
+    const { rows } = await database.query(`select to_jsonb(t) as row from ${table} t order by 1`);
+    return rows;
+  });
+  return Promise.all(held);
+}
+
+const dryRun = async (client: Client, path: string) => {
+  const reply = await client.get(`${path}&dryRun=1`);
+  expect(reply.status).toBe(200);
+  expect(reply.headers['x-units-consumed']).toBe('0');
+  expect(reply.headers).not.toHaveProperty('x-job-id');
+  return reply.json.data;
+};
+
+test('there is an example of every operation', () => {
+  expect(Object.keys(EXAMPLES).sort()).toEqual([...queued, ...local].map(({ name }) => name).sort());
+});
+
+describe.each(queued.map(({ name }) => name))('a dry run of %s', (name) => {
+  const example = EXAMPLES[name] ?? { path: '', wrong: { path: '' } };
+
+  test('tells the price, changes nothing, and the call costs no more', async () => {
+    const client = await demoSouk.client();
+    const before = await books(demoSouk);
+    const quote = (await send(client, example, 'dryRun=1')).json.data;
+    expect(quote).toEqual({
+      ...{ dryRun: true, operation: name, units: expect.any(Number), admitted: true },
+      ...{ billing: 'general', billingTrack: 'legacy', rejectReason: null, rejectMessage: null },
+      deduplicated: false,
+    });
+    expect(await books(demoSouk)).toEqual(before);
+    let hasEnded = false;
+    const call = send(client, example).finally(() => {
+      hasEnded = true;
+    });
+    // Some upstreams are asked with a pause between two questions.
+    await advanceUntil(demoSouk.clock, () => hasEnded, 100);
+    const { status, headers } = await call;
+    expect(status).toBe(200);
+    expect(Number(headers['x-units-consumed'])).toBeGreaterThan(0);
+    expect(Number(headers['x-units-consumed'])).toBeLessThanOrEqual(quote.units);
+    expect((await send(client, example, 'dryRun=1')).json.data).toEqual({
+      ...quote,
+      ...{ billing: null, billingTrack: null, deduplicated: true },
+    });
+  });
+
+  test('is refused where the call would be refused for what it asks', async () => {
+    const client = await demoSouk.client();
+    const { wrong } = example;
+    const [dry, real] = [await send(client, wrong, 'dryRun=1'), await send(client, wrong)];
+    expect(dry.status).toBe(400);
+    expect(dry.json).toEqual(real.json);
+    expect((await send(demoSouk.clientOf('no key'), example, 'dryRun=1')).status).toBe(401);
+  });
+});
+
+test.each(local.map(({ name }) => name))('a dry run of %s says that it is free', async (name) => {
+  const client = await souk.client({ plan: null });
+  const before = await books(souk);
+  const reply = await send(client, EXAMPLES[name] ?? { path: '' }, 'dryRun=1');
+  expect(reply.json.data).toMatchObject({
+    ...{ operation: name, units: 0, admitted: true, billing: null, rejectReason: null },
+  });
+  expect(await books(souk)).toEqual(before);
+});
+
+test('it is taken from the query of a POST as well', async () => {
+  const client = await souk.client();
+  const body = { domain: 1, asins: [newAsin(), newAsin(), newAsin()] };
+  const { json } = await client.post('/api/market/product?dryRun=true', body);
+  expect(json.data).toMatchObject({ dryRun: true, units: 3 });
+  expect((await client.post('/api/market/product?dryRun=0', body)).json.data.count).toBe(3);
+});
+
+test.each(['dryRun=maybe', 'dryRun=', 'dryRun=2'])('?%s is refused, by name', async (option) => {
+  const client = await souk.client();
+  for (const path of ['/api/quota?', `/api/market/product?domain=1&asins=${newAsin()}&`]) {
+    const reply = await client.get(`${path}${option}`);
+    expect(reply.status).toBe(400);
+    expect(reply.json.metadata).toMatchObject({ errors: [{ parameter: 'dryRun' }] });
+  }
+});
+
+const pathOf = (...asins: string[]) => `/api/market/product?domain=1&asins=${asins.join(',')}`;
+
+/** Asks dry, then in earnest; the first must have said what the second is met with. */
+async function expectForetold(client: Client, path: string, expected: { status: number; code: string }) {
+  const before = await books(souk);
+  const told = await dryRun(client, path);
+  expect(await books(souk)).toEqual(before);
+  const { status, json } = await client.get(path);
+  expect({ status, code: json.code }).toEqual(expected);
+  expect(told).toMatchObject(
+    status === 200
+      ? { admitted: true, rejectReason: null, rejectMessage: null }
+      : { admitted: false, rejectReason: json.code, rejectMessage: json.msg, billing: null },
+  );
+  return told;
+}
+
+/** The clock stands at 10:00 UTC, an hour before the off-peak window opens. */
+test.each<[string, AccountOptions]>([
+  ['QUOTA_NO_SUBSCRIPTION', { plan: null }],
+  ['QUOTA_OFF_PEAK_ONLY', { wallet: 'off_peak' }],
+  ['QUOTA_MINUTE_EXCEEDED', { plan: { minuteLimit: 1 } }],
+  ['QUOTA_DAILY_EXCEEDED', { plan: { dailyLimit: 1 } }],
+  ['QUOTA_MONTHLY_EXCEEDED', { plan: { monthlyLimit: 1 } }],
+  ['QUOTA_INSUFFICIENT_UNITS', { plan: { dailyLimit: 2 } }],
+])('%s is foretold', async (code, account) => {
+  const client = await souk.client(account);
+  await client.get(pathOf(newAsin()));
+  await expectForetold(client, pathOf(newAsin(), newAsin()), { status: 429, code });
+});
+
+test('QUOTA_PACK_EXHAUSTED is foretold, and what is charged to a pack', async () => {
+  const { accountId, key } = await souk.account({ plan: null });
+  const client = souk.clientOf(key);
+  const now = souk.clock.now();
+  const validity = { validFrom: new Date(now), validUntil: new Date(now + 86_400_000) };
+  const pack = { accountId, wallet: 'general' as const, units: 1, rateLimitPerMinute: 100, ...validity };
+  await grantPack(souk.database, pack, now);
+  const admitted = await expectForetold(client, pathOf(newAsin()), { status: 200, code: '0000' });
+  expect(admitted).toMatchObject({ billing: 'general', billingTrack: 'pack' });
+  await expectForetold(client, pathOf(newAsin()), { status: 429, code: 'QUOTA_PACK_EXHAUSTED' });
+});
+
+test('QUOTA_MAX_UNITS is foretold', async () => {
+  const client = await souk.client();
+  const path = pathOf(newAsin(), newAsin());
+  await expectForetold(client, `${path}&maxUnits=1`, { status: 429, code: 'QUOTA_MAX_UNITS' });
+  await expectForetold(client, `${path}&maxUnits=2`, { status: 200, code: '0000' });
+});
+
+test('an answer at hand that costs less than the quote is foretold to be let in, at a price that still holds', async () => {
+  const asin = newAsin();
+  const path = `/api/market/variations?domain=1&asin=${asin}`;
+  expect((await (await souk.client()).get(path)).headers['x-units-consumed']).toBe('1');
+  const poor = await souk.client({ plan: { dailyLimit: 1 } });
+  const told = await expectForetold(poor, `${path}&maxUnits=1`, { status: 200, code: '0000' });
+  expect(told.units).toBe(5);
+  const other = `/api/market/variations?domain=1&asin=${newAsin()}`;
+  await expectForetold(poor, other, { status: 429, code: 'QUOTA_DAILY_EXCEEDED' });
+});
+
+test('BUSY is foretold, and that an answer at hand or a call that can be joined needs no worker', async () => {
+  const [mine, shared] = [newAsin(), newAsin()];
+  const [client, other] = [await souk.client(), await souk.client()];
+  // A forced call finds no answer at hand that would do, only its own.
+  await client.get(`${pathOf(mine)}&update=0`);
+  await other.get(pathOf(shared));
+  await stopWorkers(souk);
+  for (const gateway of souk.gateways) await gateway.sampleBacklog();
+  await expectForetold(client, pathOf(newAsin()), { status: 503, code: 'BUSY' });
+  await expectForetold(client, pathOf(shared), { status: 200, code: '0000' });
+  const told = await expectForetold(client, `${pathOf(mine)}&update=0`, { status: 200, code: '0000' });
+  expect(told).toMatchObject({ deduplicated: true, billing: null });
+  await souk.addWorker();
+});
+
+test('a call of the same that runs is foretold to be joined', async () => {
+  const { reached, open } = gate();
+  souk.upstream.on('product', async (...call) => {
+    await reached;
+    return knowsEveryProduct(...call);
+  });
+  const client = await souk.client({ plan: { dailyLimit: 1 } });
+  const path = pathOf(newAsin());
+  const running = client.get(path);
+  await expect.poll(() => souk.upstream.calls.at(-1)?.params.asin).toBe(path.slice(-10));
+  // Nothing is left of the day, and nothing is needed.
+  expect(await dryRun(client, path)).toMatchObject({ admitted: true, deduplicated: true });
+  open();
+  expect((await running).status).toBe(200);
+});

@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { v7 as uuid } from 'uuid';
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { type Backlog, openBacklog, reportAlive, reportGone } from '../../jobs/backlog.ts';
+import type { JobEnded } from '../../jobs/job-ended.ts';
+import type { Payload } from '../../jobs/payload.ts';
+import { POOLS } from '../../jobs/pools.ts';
+import { addJob, closeQueues, openQueues, type Queues } from '../../jobs/queues.ts';
+import { BACKGROUND_PRIORITY } from '../../jobs/turns.ts';
+import { createLogger } from '../../src/log.ts';
+import { type RedisKeys, redisKeys } from '../../src/redis-keys.ts';
+import { TestClock } from '../support/clock.ts';
+
+const log = createLogger('silent');
+const clock = new TestClock();
+let redis: Redis;
+let keys: RedisKeys;
+let queues: Queues;
+let backlog: Backlog;
+let tell: (news: JobEnded) => void;
+beforeAll(() => {
+  redis = new Redis(inject('redisUrl'), { maxRetriesPerRequest: null });
+});
+afterAll(() => redis.quit());
+beforeEach(async () => {
+  keys = redisKeys(`test-${randomUUID()}`);
+  queues = openQueues(redis, keys, log);
+  const onEnded = (listener: typeof tell) => {
+    tell = listener;
+  };
+  backlog = await openBacklog({ redis, keys, queues, clock, log, onEnded });
+  await reportAlive(redis, keys, 'market', 'a worker', clock.now());
+  return async () => {
+    await backlog.close();
+    await closeQueues(queues);
+  };
+});
+
+/** Queues jobs of these priorities. */
+async function queue(...priorities: number[]): Promise<void> {
+  for (const priority of priorities) {
+    const payload: Payload = {
+      version: 1,
+      callId: uuid(),
+      accountId: 1,
+      operation: 'market.product',
+      input: {},
+      unitsReserved: 1,
+      deadlineAt: clock.now() + 1_000,
+      background: priority === BACKGROUND_PRIORITY,
+    };
+    await addJob(queues, 'market', payload, priority);
+  }
+  await backlog.sample();
+}
+
+function ended(durationMs: number | null): void {
+  const released = { state: 'released', unitsCharged: 0, error: null } as const;
+  tell({ callId: uuid(), pool: 'market', durationMs, ...released });
+}
+
+/** In jobs that go before, as far as can be told from the time. */
+async function ahead(priority: number): Promise<number> {
+  const waitMs = await backlog.estimateWaitMs('market', priority);
+  return Math.round((waitMs * POOLS.market.concurrency) / backlog.meanDurationMs('market'));
+}
+
+test('a job waits for those that are as urgent or more, not for those behind it, nor for batches', async () => {
+  ended(10_000);
+  await queue(0, 0, 5, 5, 6, 7, 7, 900, BACKGROUND_PRIORITY, BACKGROUND_PRIORITY);
+  expect(await Promise.all([0, 5, 6, 7, 8, 900, 901].map(ahead))).toEqual([2, 4, 5, 7, 7, 8, 8]);
+});
+
+test('one who floods the queue makes none wait who has fewer calls under way', async () => {
+  ended(1_000);
+  await queue(...Array.from({ length: 300 }, (_, i) => i + 5));
+  expect(await ahead(0)).toBe(0);
+  expect(await ahead(5)).toBe(1);
+  expect(await ahead(305)).toBe(300);
+});
+
+test('jobs that were never done say nothing of how long jobs take', () => {
+  ended(8_000);
+  const meanMs = backlog.meanDurationMs('market');
+  for (let i = 0; i < 100; i += 1) ended(null);
+  expect(backlog.meanDurationMs('market')).toBe(meanMs);
+  ended(0);
+  expect(backlog.meanDurationMs('market')).toBeLessThan(meanMs);
+});
+
+test('without a worker a job waits for ever', async () => {
+  await queue();
+  expect(await backlog.estimateWaitMs('market', 0)).toBe(0);
+  await reportGone(redis, keys, 'market', 'a worker');
+  await backlog.sample();
+  expect(await backlog.estimateWaitMs('market', 0)).toBe(Number.POSITIVE_INFINITY);
+});

@@ -1,0 +1,83 @@
+import { v7 as uuid } from 'uuid';
+import { closeQueues, openQueues } from '../../jobs/queues.ts';
+import { type Submission, type SubmitDeps, submit } from '../../jobs/submit.ts';
+import { createTurns } from '../../jobs/turns.ts';
+import { createAdmissions } from '../../src/billing/admission.ts';
+import { createSettlements } from '../../src/billing/settlement.ts';
+import { createLogger } from '../../src/log.ts';
+import { queuedOperation } from '../../src/operations/index.ts';
+import { closeRedis, connectRedis } from '../../src/redis.ts';
+import { redisKeys } from '../../src/redis-keys.ts';
+import { createAnswerStore } from '../../src/results/answer-store.ts';
+import { OFF_PEAK } from './billing.ts';
+import type { Souk, TestAccount } from './souk.ts';
+
+/** What feeds a service with calls that nobody waits for, as a batch does. */
+export interface Background {
+  /** Queues a call, by what a customer sends. @returns its id. */
+  submit(
+    account: TestAccount,
+    sent: Record<string, unknown>,
+    options?: { operation?: string; patienceMs?: number },
+  ): Promise<string>;
+  /** The same, telling what became of it. */
+  offer(
+    account: TestAccount,
+    sent: Record<string, unknown>,
+    options?: { operation?: string; patienceMs?: number },
+  ): Promise<Submission>;
+  close(): Promise<void>;
+}
+
+const PATIENCE_MS = 24 * 3_600_000;
+
+export async function openBackground({
+  clock,
+  database,
+  redisUrl,
+  redisNamespace,
+}: Souk): Promise<Background> {
+  const log = createLogger('silent');
+  const keys = redisKeys(redisNamespace);
+  const redis = await connectRedis(redisUrl, 'serving', log);
+  const submitting = await connectRedis(redisUrl, 'submitting', log);
+  const queues = openQueues(submitting, keys, log);
+  const deps: SubmitDeps = {
+    database,
+    queues,
+    clock,
+    admissions: createAdmissions(database, clock.now, OFF_PEAK),
+    settlements: createSettlements(database, clock.now),
+    answers: createAnswerStore(redis, keys),
+    backlog: { estimateWaitMs: async () => 0 },
+    turns: createTurns(clock.now),
+  };
+
+  async function offer(
+    ...[account, sent, options = {}]: Parameters<Background['offer']>
+  ): Promise<Submission> {
+    const operation = queuedOperation(options.operation ?? 'market.product');
+    if (!operation) throw new Error(`there is no operation ${options.operation}`);
+    const waiting = { batchUntil: clock.now() + (options.patienceMs ?? PATIENCE_MS), callId: uuid() };
+    const { accountId } = account;
+    const input = operation.params.parse(sent);
+    const submission = await submit(deps, {
+      operation,
+      input,
+      caller: { accountId },
+      maxUnits: null,
+      waiting,
+    });
+    if (submission.kind === 'started') await submission.enqueue();
+    return submission;
+  }
+
+  return {
+    offer,
+    submit: async (...order) => (await offer(...order)).callId,
+    async close() {
+      await closeQueues(queues);
+      await closeRedis(redis, submitting);
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import type { Client, Reply } from './client.ts';
+
+/** A request to an operation, and one that is refused for a parameter. */
+export interface Example {
+  path: string;
+  body?: object;
+  wrong: { path: string; body?: object };
+}
+
+/** Sends a request, with something added to its query. */
+export function send(
+  client: Client,
+  { path, body }: Pick<Example, 'path' | 'body'>,
+  option = '',
+): Promise<Reply> {
+  const address = `/api/${path}${option && (path.includes('?') ? '&' : '?')}${option}`;
+  return body ? client.post(address, body) : client.get(address);
+}
+
+/** Of a marketplace operation; it asks the demo provider for something that is there. */
+function market(path: string): Example {
+  return { path, wrong: { path: path.replace(/domain(=|%22%3A|Id%22%3A)1/, 'domain$17') } };
+}
+
+function selection(fields: object): string {
+  return `selection=${encodeURIComponent(JSON.stringify(fields))}`;
+}
+
+function keyword(path: string): Example {
+  return { path, body: { keyword: 'pizza' }, wrong: { path, body: { keyword: '' } } };
+}
+
+function list(path: string): Example {
+  return { path: `${path}?geo=US`, wrong: { path: `${path}?geo=nowhere` } };
+}
+
+/** A request to every operation, by name; the paths follow /api/. */
+export const EXAMPLES: Record<string, Example> = {
+  'market.product': market('market/product?domain=1&asins=B0C3CDEF01,B0C3CDEF02'),
+  'market.variations': market('market/variations?domain=1&asin=B0C3CDEF01&detailLevel=summary'),
+  'market.productfinder': market(
+    `market/productfinder?${selection({ domain: 1, stats: 1, current_SALES_lte: 5000 })}`,
+  ),
+  'market.productsearch': market('market/productsearch?domain=1&term=pump'),
+  'market.categorysearch': market('market/categorysearch?domain=1&term=kitchen'),
+  'market.category': market('market/category?domain=1&category=0'),
+  'market.bestseller': market('market/bestseller?domain=1&category=200000&perPage=10'),
+  'market.seller': market('market/seller?domain=1&seller=AKT8ZJ45IBZW2X&storefront=1'),
+  'market.topseller': market('market/topseller?domain=1&perPage=5'),
+  'market.deal': market(`market/deal?${selection({ domainId: 1 })}`),
+  'market.lightningdeal': market('market/lightningdeal?domain=1'),
+  'market.graphimage': market('market/graphimage?domain=1&asin=B0C3CDEF01'),
+  'trends.interest-over-time': keyword('webtrends/interest-over-time'),
+  'trends.interest-by-region': keyword('webtrends/interest-by-region'),
+  'trends.related-queries': keyword('webtrends/related-queries'),
+  'trends.related-topics': keyword('webtrends/related-topics'),
+  'trends.daily-trends': list('webtrends/daily-trends'),
+  'trends.real-time-trends': list('webtrends/real-time-trends'),
+  'account.quota': { path: 'quota', wrong: { path: 'quota' } },
+  'market.charturl': market('market/charturl?domain=1&asins=B0C3CDEF01'),
+  'retail.imageurl': market('retail/imageurl?domain=1&images=31abc.jpg'),
+};

@@ -1,0 +1,223 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { knowsEveryProduct, newAsin } from '../support/answers.ts';
+import { type Background, openBackground } from '../support/background.ts';
+import type { Client } from '../support/client.ts';
+import { PLENTY, type Script } from '../support/scripted-upstream.ts';
+import { openSouk, type Souk, type TestAccount } from '../support/souk.ts';
+import { advanceUntil } from '../support/time.ts';
+import { unitsUsed } from '../support/units.ts';
+import { openCalls, stopWorkers } from '../support/workers.ts';
+
+let souk: Souk;
+let background: Background;
+/** Whose batch it is. */
+let account: TestAccount;
+let client: Client;
+/** Somebody else, who waits for answers. */
+let other: Client;
+beforeEach(async () => {
+  souk = await openSouk();
+  background = await openBackground(souk);
+  account = await souk.account();
+  client = souk.clientOf(account.key);
+  other = await souk.client();
+});
+afterEach(async () => {
+  await background.close();
+  await souk.close();
+});
+
+const pathOf = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
+const asksFor = (asin: string) => souk.upstream.calls.filter(({ params }) => params.asin === asin);
+const stateOf = async (callId: string) => (await client.get(`/api/jobs/${callId}`)).json.data.state;
+
+/** Ten tokens a minute: an hour brings 600, of which 60 are the reserve. */
+function has(tokensLeft: number, refillIn = 30_000): Script {
+  return async (call, response) => {
+    const { json } = (await knowsEveryProduct(call, response)) as { json: object };
+    const timestamp = souk.upstream.calls.length;
+    return { json: { ...json, ...PLENTY, refillRate: 10, timestamp, tokensLeft, refillIn } };
+  };
+}
+
+/** Lets the workers learn how many tokens there are, and makes every further answer say the same. */
+async function learn(...tokens: Parameters<typeof has>): Promise<void> {
+  souk.upstream.on('product', has(...tokens));
+  expect((await other.get(pathOf(newAsin()))).status).toBe(200);
+  souk.upstream.calls.length = 0;
+}
+
+/** Queues a call in the background, for which there are no tokens, and waits until it was begun. */
+async function paused(asin: string, options?: { patienceMs: number }): Promise<string> {
+  const timers = souk.clock.waiting;
+  const callId = await background.submit(account, { domain: '1', asins: asin }, options);
+  await expect.poll(() => stateOf(callId)).toBe('running');
+  await expect.poll(() => souk.clock.waiting).toBeGreaterThan(timers);
+  return callId;
+}
+
+test('with tokens above the reserve a call of a batch is done like any other, and charged', async () => {
+  await learn(600);
+  const callId = await background.submit(account, { domain: '1', asins: newAsin() });
+  const job = (await client.get(`/api/jobs/${callId}?wait=30`)).json.data;
+  expect(job).toMatchObject({ state: 'done', unitsCharged: 1 });
+  expect((await client.get(`/api/jobs/${callId}/result`)).json.data.count).toBe(1);
+});
+
+test('the reserve is for calls that somebody waits for', async () => {
+  await learn(60);
+  const [asin, another] = [newAsin(), newAsin()];
+  const callId = await paused(asin);
+  expect((await other.get(pathOf(another))).status).toBe(200);
+  expect(asksFor(asin)).toEqual([]);
+  expect(await stateOf(callId)).toBe('running');
+  await advanceUntil(souk.clock, () => asksFor(asin).length === 1, 1_000);
+  expect((await client.get(`/api/jobs/${callId}?wait=30`)).json.data.state).toBe('done');
+});
+
+test('what a call waits to fetch is free for others, and fetched once', async () => {
+  await learn(60);
+  const asin = newAsin();
+  const callId = await paused(asin);
+  const reply = await other.get(pathOf(asin));
+  expect([reply.status, reply.headers['x-cache']]).toEqual([200, 'MISS']);
+  let state = 'running';
+  await advanceUntil(
+    souk.clock,
+    () => {
+      void stateOf(callId).then((now) => {
+        state = now;
+      });
+      return state === 'done';
+    },
+    1_000,
+  );
+  expect(asksFor(asin)).toHaveLength(1);
+  expect(await unitsUsed(client)).toBe(1);
+});
+
+test.each([
+  ['an ordinary call', {}],
+  ['a call that wants nothing from before', { update: '0' }],
+])('what arrived for %s is kept while it waits for tokens for the rest', async (_what, options) => {
+  // Twenty ASINs a request, of which there are tokens for two beside the reserve.
+  await learn(600);
+  const asins = Array.from({ length: 60 }, newAsin);
+  souk.upstream.on('product', has(300));
+  const sent = { domain: '1', asins: asins.join(','), offers: '20', ...options };
+  const callId = await background.submit(account, sent);
+  await expect.poll(() => souk.upstream.calls).toHaveLength(2);
+  await expect.poll(async () => (await client.get(`/api/jobs/${callId}`)).json.data.progress).toBe(66);
+  souk.upstream.on('product', has(600));
+  await advanceUntil(souk.clock, () => souk.upstream.calls.length === 3, 10_000);
+  const job = (await client.get(`/api/jobs/${callId}?wait=30`)).json.data;
+  expect(job).toMatchObject({ state: 'done', unitsCharged: 60 });
+  const asked = souk.upstream.calls.flatMap(({ params }) => params.asin?.split(',') ?? []);
+  expect(asked.sort()).toEqual(asins.sort());
+  const { data } = (await client.get(`/api/jobs/${callId}/result`)).json;
+  expect([data.count, data.fromCache]).toEqual([60, false]);
+});
+
+test('a call that somebody joins while it waits for tokens takes them from the reserve', async () => {
+  await learn(60);
+  const asin = newAsin();
+  const callId = await paused(asin);
+  const joining = await client.get(pathOf(asin));
+  expect(joining.status).toBe(200);
+  expect(joining.headers).toMatchObject({ 'x-deduplicated': 'true', 'x-job-id': callId });
+  expect(asksFor(asin)).toHaveLength(1);
+  expect(await unitsUsed(client)).toBe(1);
+});
+
+test('a call that somebody joins before it was begun does so too, and goes first', async () => {
+  await learn(60);
+  await stopWorkers(souk);
+  const [first, second] = [newAsin(), newAsin()];
+  await background.submit(account, { domain: '1', asins: first });
+  const callId = await background.submit(account, { domain: '1', asins: second });
+  expect((await client.get(`/api/jobs/${callId}`)).json.data.position).toBe(1);
+  const timers = souk.clock.waiting;
+  const joining = client.get(pathOf(second));
+  await expect.poll(() => souk.clock.waiting).toBeGreaterThan(timers);
+  await expect
+    .poll(async () => (await client.get(`/api/jobs/${callId}`)).json.data)
+    .toMatchObject({ state: 'queued', position: 0 });
+  await souk.addWorker();
+  expect((await joining).headers).toMatchObject({ 'x-deduplicated': 'true', 'x-job-id': callId });
+  expect(asksFor(first)).toEqual([]);
+  // The other one goes on when there are tokens.
+  await advanceUntil(souk.clock, () => asksFor(first).length === 1, 1_000);
+  await expect.poll(() => openCalls(souk)).toBe(0);
+});
+
+test('calls that somebody waits for find a worker, however many calls of batches wait for tokens', async () => {
+  await learn(60, 300);
+  const asins = Array.from({ length: 40 }, newAsin);
+  const callIds = await Promise.all(
+    asins.map((asin) => background.submit(account, { domain: '1', asins: asin })),
+  );
+  const states = () => Promise.all(callIds.map(stateOf));
+  // A worker process does 32 jobs of this pool at a time.
+  // Half of them pause; the others come and go.
+  await expect
+    .poll(async () => (await states()).filter((state) => state === 'running').length)
+    .toBeGreaterThanOrEqual(16);
+  for (let i = 0; i < 20; i += 1) expect((await other.get(pathOf(newAsin()))).status).toBe(200);
+  let queued = -1;
+  await expect
+    .poll(async () => {
+      queued = (await states()).indexOf('queued');
+      return queued;
+    })
+    .toBeGreaterThanOrEqual(0);
+  const joining = await client.get(pathOf(asins[queued] ?? ''));
+  expect(joining.headers).toMatchObject({ 'x-deduplicated': 'true', 'x-job-id': callIds[queued] });
+  souk.upstream.on('product', has(600));
+  expect((await other.get(pathOf(newAsin()))).status).toBe(200);
+  await expect
+    .poll(
+      () => {
+        souk.clock.advance(300);
+        return openCalls(souk);
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(0);
+  expect(await unitsUsed(client)).toBe(40);
+  for (const asin of asins) expect(asksFor(asin)).toHaveLength(1);
+});
+
+test('a call that is cancelled while it waits for tokens never goes upstream', async () => {
+  await learn(60);
+  const asin = newAsin();
+  const callId = await paused(asin);
+  await client.get(`/api/jobs/${callId}`, { method: 'DELETE' });
+  souk.clock.advance(600_000);
+  expect((await client.get(`/api/jobs/${callId}`)).json.data.state).toBe('cancelled');
+  expect(asksFor(asin)).toEqual([]);
+  expect(await unitsUsed(client)).toBe(0);
+});
+
+test('a call for which there are no tokens before its deadline is given up at once, and refunded', async () => {
+  await learn(60);
+  const asin = newAsin();
+  const callId = await background.submit(account, { domain: '1', asins: asin }, { patienceMs: 20_000 });
+  const job = (await client.get(`/api/jobs/${callId}?wait=30`)).json.data;
+  expect(job).toMatchObject({ state: 'failed', unitsCharged: 0, error: { code: 'BUSY' } });
+  expect(asksFor(asin)).toEqual([]);
+  expect(await unitsUsed(client)).toBe(0);
+});
+
+test('waiting for tokens does not count as work, by which the waiting of others is estimated', async () => {
+  await learn(45);
+  const asin = newAsin();
+  const callId = await paused(asin);
+  await advanceUntil(souk.clock, () => asksFor(asin).length === 1, 1_000);
+  await client.get(`/api/jobs/${callId}?wait=30`);
+  await stopWorkers(souk);
+  const { json } = await other.get(`${pathOf(newAsin())}&async=1`);
+  const { etaMs, position } = (await other.get(json.data.links.self)).json.data;
+  expect(position).toBe(0);
+  // It has waited for more than a minute, of which one tenth would be counted.
+  expect(etaMs ?? 0).toBeLessThan(2_000);
+});

@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import { presentationIdOf } from '../jobs/identity.ts';
+import type { Payload } from '../jobs/payload.ts';
+import type { PoolName } from '../jobs/pools.ts';
+import type { Clock } from '../src/clock.ts';
+import { SoukError } from '../src/errors.ts';
+import type { Logger } from '../src/log.ts';
+import {
+  CACHE_LIFETIME_MS,
+  inputOn,
+  maxAgeMs,
+  type Preliminary,
+  type QueuedOperation,
+  type Source,
+} from '../src/operations/define.ts';
+import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
+import { newVersion } from '../src/results/answer.ts';
+import type { AnswerStore } from '../src/results/answer-store.ts';
+import { type Content, packed, present } from './content.ts';
+import type { Deadline } from './deadline.ts';
+import type { Handler, Upstreams } from './handlers/handler.ts';
+import { HANDLERS } from './handlers/index.ts';
+import type { Run } from './run.ts';
+import type { Obtained, Sources } from './sources.ts';
+
+export interface ProduceDeps {
+  sources: Sources;
+  answers: AnswerStore;
+  upstream: Upstreams;
+  clock: Clock;
+}
+
+/** A job that this process runs. */
+export interface Work {
+  pool: PoolName;
+  payload: Payload;
+  run: Run;
+  /** Unix milliseconds. */
+  startedAt: number;
+  onProgress(percent: number): void;
+  log: Logger;
+}
+
+/**
+ * Fetches, presents and stores the answer of a job.
+ * @param again it was begun before, and had to stop for lack of tokens.
+ */
+export async function produceAnswer(
+  deps: ProduceDeps,
+  { payload, run, startedAt, onProgress, log }: Work,
+  { signal, deadlineAt }: Deadline,
+  again: boolean,
+): Promise<{ units: number }> {
+  const { clock, sources, answers, upstream } = deps;
+  if (signal.aborted)
+    throw new SoukError('UPSTREAM_TIMEOUT', { message: 'The call waited too long for its turn.' });
+  const operation = operationOf(payload);
+  const input = inputOn(operation, operation.params.parse(payload.input), clock.now());
+  const handler = HANDLERS[operation.name as QueuedName] as Handler<QueuedOperation>;
+  const maxAge = maxAgeMs(operation, input);
+  const obtained: Obtained[] = [];
+  let complete = true;
+  const found = await handler(input, {
+    sources: operation.source(input),
+    async obtain<Raw>(
+      wanted: readonly Source[],
+      fetch: (missing: readonly Source[]) => Promise<ReadonlyMap<string, Raw>>,
+      atOnce = Math.max(1, wanted.length),
+    ) {
+      let fetched = 0;
+      const got = await sources.obtain({
+        sources: wanted,
+        maxAgeMs: maxAge,
+        startedAt,
+        again,
+        signal,
+        leading: run.leading,
+        atOnce,
+        async fetch(missing) {
+          const values = await fetch(missing);
+          fetched += missing.length;
+          // What is done in one go has nothing to tell on the way.
+          if (fetched < wanted.length && missing.length < wanted.length)
+            onProgress(Math.floor((100 * fetched) / wanted.length));
+          return values;
+        },
+      });
+      complete &&= got.size === wanted.length;
+      obtained.push(...got.values());
+      return new Map([...got].map(([key, { value }]) => [key, value as Raw]));
+    },
+    async prepare<Raw>(
+      { identity, freshForMs }: Preliminary,
+      fetch: () => Promise<Raw>,
+      { anew = false } = {},
+    ) {
+      const got = await sources.obtain({
+        sources: [{ key: '', identity }],
+        maxAgeMs: anew ? 0 : freshForMs,
+        lifetimeMs: freshForMs,
+        startedAt: clock.now(),
+        again: false,
+        signal,
+        leading: run.leading,
+        atOnce: 1,
+        fetch: async () => new Map([['', await fetch()]]),
+      });
+      return got.get('')?.value as Raw;
+    },
+    now: clock.now,
+    signal,
+    deadlineAt,
+    get background() {
+      return run.background;
+    },
+    upstream,
+    log,
+  });
+
+  const fetchedAt = obtained.reduce((oldest, source) => Math.min(oldest, source.fetchedAt), clock.now());
+  const fromCache = obtained.length > 0 && obtained.every((source) => source.fromCache);
+  const stale = obtained.some((source) => source.stale);
+  const content = presentable(log, () =>
+    present(operation, input, found, { now: clock.now(), staleSince: stale ? fetchedAt : null }),
+  );
+  const units = Math.min(content.units, payload.unitsReserved);
+  const version = newVersion(fetchedAt);
+  const answerWith = (cached: boolean) => packed(content, { version, fetchedAt, fromCache: cached, units });
+  const own = await answerWith(fromCache);
+  // What upstream had nothing for may be there in a minute, and what is too old is for this caller alone: neither is
+  // shared for an hour. What a batch has put together nobody asks for again; its sources are shared all the same.
+  const isShared = complete && !stale && !payload.background;
+  const freshForMs = fetchedAt + CACHE_LIFETIME_MS - clock.now();
+  await Promise.all([
+    answers.putOwn(payload.callId, own),
+    isShared &&
+      answers.putShared(
+        presentationIdOf(operation, input),
+        fromCache ? own : await answerWith(true),
+        freshForMs,
+      ),
+  ]);
+  return { units };
+}
+
+/** Presenting only reads what upstream sent; what it cannot read is malformed in a way that nobody has thought of. */
+function presentable(log: Logger, presenting: () => Content): Content {
+  try {
+    return presenting();
+  } catch (cause) {
+    if (cause instanceof SoukError) throw cause;
+    const errorId = randomUUID();
+    log.error({ err: cause, errorId }, 'an answer of the data provider cannot be presented');
+    throw new SoukError('UPSTREAM_ERROR', { metadata: { errorId }, cause });
+  }
+}
+
+function operationOf({ operation }: Payload): QueuedOperation {
+  const found = queuedOperation(operation);
+  if (!found) throw new SoukError('INTERNAL', { cause: new Error(`no operation ${operation}`) });
+  return found;
+}
