@@ -62,6 +62,8 @@ async function createSchedule(
   const now = deps.clock.now();
   const { work, ...asked } = readSchedule(body);
   const { fields } = await quoted(work);
+  // Of what is nested deeper than can be told apart later, no run could deliver changes only.
+  await hashesOf(work.raws);
   const webhook = await checkedWebhook(deps, order.accountId, asked.webhook, 'batch.webhook');
   // The upload's id, so that an upload which is read twice makes one schedule.
   const { uploadId: scheduleId, accountId } = order;
