@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { type BatchQueue, openBatchQueue } from '../../jobs/batch-queue.ts';
 import { createLogger } from '../../src/log.ts';
 import { redisKeys } from '../../src/redis-keys.ts';
@@ -74,7 +74,8 @@ export async function comesAbout(
     souk.clock.advance(stepMs);
     return false;
   };
-  await expect.poll(look, { interval: 25, timeout: 20_000 }).toBe(true);
+  // Not expect.poll, which works in tests only, and not where they are prepared.
+  await vi.waitUntil(look, { interval: 25, timeout: 20_000 });
 }
 
 /** Moves time on until the batch of a run has ended. */

@@ -49,7 +49,7 @@ export async function createSoakAccounts(database: Database, rounds: number): Pr
 }
 
 /** Kinds of accounts that want batches. */
-const BATCH_PROFILES = new Set(['unlimited', 'tight-minute', 'tight-day', 'packs']);
+const BATCH_PROFILES = new Set(['unlimited', 'tight-minute', 'packs']);
 
 /** Accounts that want batches and schedules, and nothing else. */
 export async function createBatchAccounts(database: Database): Promise<SoakAccount[]> {

@@ -21,7 +21,7 @@ export interface BatchLoad {
 /** An answer that takes longer is not waited for: the batch is asked for again, under the same key. */
 const PATIENCE_MS = 8_000;
 
-const PAUSE_MS = 400;
+const PAUSE_MS = 1_500;
 
 const ASINS = Array.from({ length: 900 }, (_, i) => `B0BATCH${String(i).padStart(3, '0')}`);
 
@@ -39,7 +39,7 @@ export function startBatches(options: {
   async function run(account: SoakAccount, own: Dice): Promise<void> {
     const mine: string[] = [];
     for (let number = 1; !stopped; number += 1) {
-      const asins = own.shuffle(ASINS).slice(0, own.pick([1, 20, 150, 250]));
+      const asins = own.shuffle(ASINS).slice(0, own.pick([1, 5, 40, 130]));
       const batch: WantedBatch = {
         ...{ accountId: account.accountId, items: asins.length, batchId: null },
         idempotencyKey: `${account.name} ${number}`,

@@ -16,7 +16,7 @@ export interface ScheduleLoad {
   stop(): Promise<void>;
 }
 
-const PAUSE_MS = 700;
+const PAUSE_MS = 1_500;
 
 /** How long what is due may take to be run once everything is back. */
 const PATIENCE_MS = 60_000;
