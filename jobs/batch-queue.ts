@@ -1,8 +1,9 @@
-import { Queue } from 'bullmq';
+import { type AdvancedOptions, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { Logger } from '../src/log.ts';
 import type { RedisKeys } from '../src/redis-keys.ts';
+import { nextRuns } from '../src/schedules/cron.ts';
 import { BATCH_POOL } from './pools.ts';
 
 /** A job of the pool `batch`. */
@@ -42,10 +43,17 @@ export type BatchJob = z.output<typeof batchJobSchema>;
 
 export type BatchQueue = Queue<BatchJob>;
 
+/** Of the queue and its workers alike: patterns are read as schedules are, whatever BullMQ makes of clocks that change. */
+export const BATCH_QUEUE_SETTINGS: AdvancedOptions = {
+  repeatStrategy: (after, { pattern = '', tz = 'UTC' }) =>
+    nextRuns({ cron: pattern, timezone: tz }, after, 1)[0],
+};
+
 export function openBatchQueue(redis: Redis, keys: RedisKeys, log: Logger): BatchQueue {
   const queue = new Queue<BatchJob>(BATCH_POOL, {
     connection: redis,
     prefix: keys.queuePrefix(BATCH_POOL),
+    settings: BATCH_QUEUE_SETTINGS,
     streams: { events: { maxLen: 100 } },
     defaultJobOptions: {
       attempts: 3,

@@ -29,7 +29,7 @@ const LOCK_MS = 30_000;
  */
 export async function reconcileSchedulers(
   deps: { queue: BatchQueue; redis: Redis; keys: RedisKeys },
-  schedules: readonly Schedule[],
+  activeSchedules: () => Promise<readonly Schedule[]>,
 ): Promise<boolean> {
   const { queue, redis, keys } = deps;
   const locked = await redis.set(keys.schedulersLock, 1, 'PX', LOCK_MS, 'NX');
@@ -37,7 +37,8 @@ export async function reconcileSchedulers(
   const present = new Map(
     (await queue.getJobSchedulers(0, -1)).map((scheduler) => [scheduler.key, scheduler]),
   );
-  for (const schedule of schedules) {
+  // Read after the queue's: one that is made in between is then no orphan.
+  for (const schedule of await activeSchedules()) {
     const scheduler = present.get(schedule.scheduleId);
     present.delete(schedule.scheduleId);
     if (scheduler?.pattern !== schedule.cron || scheduler.tz !== schedule.timezone)

@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { soak } from '../test/support/soak/soak.ts';
 
 /**
- * `npm run soak [SEED] [SECONDS]`: sends calls to a whole service while its processes are killed and started again, and
- * then looks whether every unit is where it belongs. SOAK_SEED and SOAK_SECONDS say the same.
+ * `npm run soak [SEED] [SECONDS]`: sends calls, batches and schedules to a whole service while its processes are killed and
+ * started again, and then looks whether every unit is where it belongs, and everything that was wanted has been done. SOAK_SEED and SOAK_SECONDS say the same.
  */
 const [seedText = process.env.SOAK_SEED, secondsText = process.env.SOAK_SECONDS ?? '120'] =
   process.argv.slice(2);
@@ -24,9 +24,10 @@ const report = await soak({
   drainSeconds: 180,
   say: (line) => console.log(line),
 });
-const { sent, kills, calls, drainMs, faults } = report;
+const { sent, kills, calls, background, drainMs, faults } = report;
 console.table({ ...sent });
 console.table(kills);
+console.table(background);
 console.table({ ...calls, 'ms until all had ended': drainMs, faults: faults.length });
 const SHOWN_EACH = 5;
 for (const promise of new Set(faults.map((fault) => fault.promise))) {

@@ -10,6 +10,11 @@ export async function keepChanged(
   scheduleId: string,
   results: readonly ItemResult[],
 ): Promise<ItemResult[]> {
+  const { rowCount } = await client.query('select 1 from schedules where id = $1 for key share', [
+    scheduleId,
+  ]);
+  // It was deleted while this run goes on, and there is no next one.
+  if (rowCount === 0) return [...results];
   const hashes = results.map(({ raw, data }) => ({ item: itemHash(raw), content: contentHash(data) }));
   const { rows } = await client.query<{ item_hash: Buffer }>(
     `insert into schedule_contents as s (schedule_id, item_hash, content_hash)
@@ -21,4 +26,22 @@ export async function keepChanged(
   );
   const changed = new Set(rows.map(({ item_hash: hash }) => hash.toString('hex')));
   return results.filter((_, i) => changed.has(hashes[i]?.item.toString('hex') ?? ''));
+}
+
+/** Forgets what the items of a schedule were answered, so that its next run delivers all of them. */
+export async function forgetContents(client: ClientBase, scheduleId: string): Promise<void> {
+  await client.query('delete from schedule_contents where schedule_id = $1', [scheduleId]);
+}
+
+/** Forgets what items that are no longer of a schedule were answered. @param kept hashes of those that are. */
+export async function forgetOthers(
+  client: ClientBase,
+  scheduleId: string,
+  kept: readonly Buffer[],
+): Promise<void> {
+  await client.query(
+    `delete from schedule_contents s where schedule_id = $1
+       and not exists (select 1 from unnest($2::bytea[]) as k (item_hash) where k.item_hash = s.item_hash)`,
+    [scheduleId, kept],
+  );
 }

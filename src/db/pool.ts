@@ -14,6 +14,8 @@ export function openDatabase(url: string, log: Logger, options: { max?: number }
   });
   // An idle connection that breaks must not end the process; the next query opens another.
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+  // Nor must one that somebody has taken out, and that breaks between two queries: the next one tells.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 

@@ -27,12 +27,15 @@ export interface ScheduleRequest {
   work: { operation: QueuedOperation; raws: readonly unknown[] };
 }
 
+/** Newer versions of Node take offsets such as +02:00 for time zones as well. */
+const isZoneName = (name: string) => /^[a-z]/i.test(name) && isTimeZone(name);
+
 const LONGEST_RUN_HOURS = 30 * 24;
 
 const fields = {
   name: text({ maxLength: 200 }),
   cron: text({ maxLength: 200 }),
-  timezone: z.string('must be an IANA time zone such as Europe/Berlin').refine(isTimeZone, {
+  timezone: z.string('must be an IANA time zone such as Europe/Berlin').refine(isZoneName, {
     error: ({ input }) =>
       `${JSON.stringify(input)} is no known time zone; it must be one such as Europe/Berlin`,
   }),

@@ -27,7 +27,20 @@ export async function listRuns(
      where schedule_id = $1 and ($2::uuid is null or id < $2) order by id desc limit $3`,
     [scheduleId, before, limit],
   );
-  return rows.map((row) => ({
+  return rows.map(toRun);
+}
+
+/** null: there is no run of this id. */
+export async function findRun(client: ClientBase, runId: string): Promise<Run | null> {
+  const { rows } = await client.query<RunRow>(
+    'select id, due_at, started_at, trigger, state, reason, batch_id from schedule_runs where id = $1',
+    [runId],
+  );
+  return rows[0] ? toRun(rows[0]) : null;
+}
+
+function toRun(row: RunRow): Run {
+  return {
     runId: row.id,
     dueAt: row.due_at.getTime(),
     startedAt: row.started_at.getTime(),
@@ -35,7 +48,7 @@ export async function listRuns(
     state: row.state,
     reason: row.reason,
     batchId: row.batch_id,
-  }));
+  };
 }
 
 interface RunRow {
@@ -69,4 +82,15 @@ export async function isRunning(client: ClientBase, scheduleId: string): Promise
     [scheduleId],
   );
   return rowCount !== 0;
+}
+
+/** How long it is remembered that something has run. */
+const RUNS_LIFETIME_MS = 90 * 86_400_000;
+
+/** Forgets runs that began too long ago. */
+export async function dropOldRuns(database: Database, now: number): Promise<void> {
+  await database.query(
+    'delete from schedule_runs where id in (select id from schedule_runs where started_at < $1 limit 1000)',
+    [new Date(now - RUNS_LIFETIME_MS)],
+  );
 }

@@ -63,48 +63,77 @@ export async function activeSchedules(database: Database): Promise<Schedule[]> {
   return rows.map(toSchedule);
 }
 
-/** Schedules that are due by now. */
-export async function dueSchedules(database: Database, now: number, limit: number): Promise<Schedule[]> {
-  const { rows } = await database.query<ScheduleRow>(
-    `select ${COLUMNS} from schedules where next_due_at <= $1 order by next_due_at limit $2`,
+/** Ids of schedules that are due by now, the longest due first. */
+export async function dueSchedules(database: Database, now: number, limit: number): Promise<string[]> {
+  const { rows } = await database.query<{ id: string }>(
+    'select id from schedules where next_due_at <= $1 order by next_due_at, id limit $2',
     [new Date(now), limit],
   );
-  return rows.map(toSchedule);
+  return rows.map(({ id }) => id);
 }
 
-/** Writes a schedule that is new or has changed. @param items null: they stay as they are. */
-export async function saveSchedule(
+/**
+ * A schedule, locked until the caller's transaction ends: nobody else changes, runs or deletes it meanwhile.
+ * @param whenLocked whether to wait for whoever has it. null: it does not exist, or is another's at the moment.
+ */
+export async function lockSchedule(
+  client: ClientBase,
+  scheduleId: string,
+  whenLocked: 'wait' | 'skip',
+): Promise<Schedule | null> {
+  const { rows } = await client.query<ScheduleRow>(
+    // Rows that refer to it may come and go: what its runs bring is collected meanwhile.
+    `select ${COLUMNS} from schedules where id = $1 for no key update ${whenLocked === 'skip' ? 'skip locked' : ''}`,
+    [scheduleId],
+  );
+  return rows[0] ? toSchedule(rows[0]) : null;
+}
+
+/** Writes a schedule that is new. One that is there already, because this is done a second time, stays as it is. */
+export async function insertSchedule(
   database: Database,
   schedule: Schedule,
-  items: readonly unknown[] | null,
+  items: readonly unknown[],
 ): Promise<void> {
-  const packed = items && (await gzip(stringifyJson(items)));
-  const values = [
-    ...[schedule.scheduleId, schedule.accountId, schedule.name, schedule.cron, schedule.timezone],
-    ...[schedule.paused, schedule.window, schedule.onlyChanges, schedule.webhook, schedule.maxUnits],
-    ...[schedule.runHours, schedule.operation, schedule.itemCount, schedule.unitsQuoted],
-    ...[new Date(schedule.createdAt), new Date(schedule.updatedAt)],
-    schedule.nextDueAt === null ? null : new Date(schedule.nextDueAt),
-  ];
-  const fields = `name = $3, cron = $4, timezone = $5, paused = $6, feed_window = $7, only_changes = $8, webhook = $9,
-    max_units = $10, run_hours = $11, operation = $12, item_count = $13, units_quoted = $14, created_at = $15,
-    updated_at = $16, next_due_at = $17`;
-  if (!packed) {
-    await database.query(`update schedules set ${fields} where account_id = $2 and id = $1`, values);
-    return;
-  }
   await database.query(
     `insert into schedules (id, account_id, name, cron, timezone, paused, feed_window, only_changes, webhook,
        max_units, run_hours, operation, item_count, units_quoted, created_at, updated_at, next_due_at, items)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-     on conflict (id) do update set ${fields}, items = $18`,
-    [...values, packed],
+     on conflict (id) do nothing`,
+    [...valuesOf(schedule), await packed(items)],
   );
 }
 
+/** Writes a locked schedule that has changed. @param items null: they stay as they are. */
+export async function updateSchedule(
+  client: ClientBase,
+  schedule: Schedule,
+  items: readonly unknown[] | null,
+): Promise<void> {
+  await client.query(
+    `update schedules set name = $3, cron = $4, timezone = $5, paused = $6, feed_window = $7, only_changes = $8,
+       webhook = $9, max_units = $10, run_hours = $11, operation = $12, item_count = $13, units_quoted = $14,
+       created_at = $15, updated_at = $16, next_due_at = $17, items = coalesce($18, items)
+     where account_id = $2 and id = $1`,
+    [...valuesOf(schedule), items && (await packed(items))],
+  );
+}
+
+/** The first tick of a locked schedule that has not been dealt with; null: there is none to come. */
+export async function setNextDue(
+  client: ClientBase,
+  scheduleId: string,
+  nextDueAt: number | null,
+): Promise<void> {
+  await client.query('update schedules set next_due_at = $2 where id = $1', [
+    scheduleId,
+    nextDueAt === null ? null : new Date(nextDueAt),
+  ]);
+}
+
 /** The items of each run, as they were sent. */
-export async function scheduleItems(database: Database, scheduleId: string): Promise<unknown[]> {
-  const { rows } = await database.query<{ items: Buffer }>('select items from schedules where id = $1', [
+export async function scheduleItems(client: ClientBase, scheduleId: string): Promise<unknown[]> {
+  const { rows } = await client.query<{ items: Buffer }>('select items from schedules where id = $1', [
     scheduleId,
   ]);
   return rows[0] ? (parseJson((await gunzip(rows[0].items)).toString('utf8')) as unknown[]) : [];
@@ -125,6 +154,20 @@ export async function deleteSchedule(
 /** When a schedule is due first, from now on. */
 export function firstDueAt(schedule: Timing & { paused: boolean }, now: number): number | null {
   return schedule.paused ? null : (nextRuns(schedule, now, 1)[0] ?? null);
+}
+
+function packed(items: readonly unknown[]): Promise<Buffer> {
+  return gzip(stringifyJson(items));
+}
+
+function valuesOf(schedule: Schedule): unknown[] {
+  return [
+    ...[schedule.scheduleId, schedule.accountId, schedule.name, schedule.cron, schedule.timezone],
+    ...[schedule.paused, schedule.window, schedule.onlyChanges, schedule.webhook, schedule.maxUnits],
+    ...[schedule.runHours, schedule.operation, schedule.itemCount, schedule.unitsQuoted],
+    ...[new Date(schedule.createdAt), new Date(schedule.updatedAt)],
+    schedule.nextDueAt === null ? null : new Date(schedule.nextDueAt),
+  ];
 }
 
 const COLUMNS = `id, account_id, name, cron, timezone, paused, feed_window, only_changes, webhook, max_units, run_hours,

@@ -5,7 +5,7 @@ import { soak } from '../support/soak/soak.ts';
 // The short form of `npm run soak`. SOAK_SEED repeats a run, as far as chance goes.
 const seed = Number(process.env.SOAK_SEED ?? randomInt(2 ** 31));
 
-test(`whatever is killed under load, every unit is where it belongs (seed ${seed})`, {
+test(`whatever is killed under load, every unit is where it belongs, and every batch, run and delivery is done (seed ${seed})`, {
   timeout: 150_000,
 }, async () => {
   const said: string[] = [];
@@ -20,5 +20,7 @@ test(`whatever is killed under load, every unit is where it belongs (seed ${seed
   });
   // A run that did nothing would prove nothing.
   expect(report.calls.settled, said.join('\n')).toBeGreaterThan(50);
+  expect(report.background['batches done'], said.join('\n')).toBeGreaterThan(5);
+  expect(report.background['deliveries delivered'], said.join('\n')).toBeGreaterThan(5);
   expect(report.faults.slice(0, 10), said.join('\n')).toEqual([]);
 });

@@ -1,6 +1,11 @@
 import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { type BatchJob, batchJobSchema, openBatchQueue } from '../../jobs/batch-queue.ts';
+import {
+  BATCH_QUEUE_SETTINGS,
+  type BatchJob,
+  batchJobSchema,
+  openBatchQueue,
+} from '../../jobs/batch-queue.ts';
 import { cancelJob } from '../../jobs/cancel.ts';
 import { decodeJobEnded } from '../../jobs/job-ended.ts';
 import { BATCH_POOL } from '../../jobs/pools.ts';
@@ -8,12 +13,13 @@ import { dropOldBatches, expireBatches, type OnFinished } from '../../src/batche
 import { callsToCancel } from '../../src/batches/feeding.ts';
 import { findCall } from '../../src/billing/calls.ts';
 import { SoukError } from '../../src/errors.ts';
+import { dropOldRuns } from '../../src/schedules/run.ts';
 import { startWorkLoop } from '../../src/work-loop.ts';
 import { collectCalls } from './collect.ts';
 import { type FeedDeps, feedBatches } from './feed.ts';
 import { type PrepareDeps, prepareBatch } from './prepare.ts';
 import { prepareSchedule, runNow } from './prepare-schedule.ts';
-import { CLOCKS_APART_MS, reconcileSchedules, runDueSchedules } from './schedule-runs.ts';
+import { reconcileSchedules, runDueSchedules, runTick } from './schedule-runs.ts';
 
 export interface BatchWorkerDeps extends Omit<FeedDeps, 'onFed'>, PrepareDeps {
   subscriber: Redis;
@@ -49,11 +55,21 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
     await collectCalls(work);
     // What was at hand is collected at once, and makes room for more.
     while ((await feedBatches(work)) && (await collectCalls(work)));
-    // The queue tells when a schedule is due; this is for ticks it has lost, and for those nothing ran at.
-    await runDueSchedules(work, clock.now());
+  }
+
+  // The queue tells when a schedule is due; this is for ticks it has lost, and for those nothing ran at.
+  const scheduleLoop = startWorkLoop(clock, LOOK_EVERY_MS, () =>
+    lookAfterSchedules().catch((error: unknown) =>
+      log.warn({ err: error }, 'a step of the schedules failed'),
+    ),
+  );
+
+  async function lookAfterSchedules(): Promise<void> {
+    await runDueSchedules(work);
     if (clock.now() < upkeepAt) return;
     upkeepAt = clock.now() + UPKEEP_EVERY_MS;
     await dropOldBatches(deps.database, clock.now());
+    await dropOldRuns(deps.database, clock.now());
     await reconcileSchedules(work, batchQueue);
   }
 
@@ -87,20 +103,26 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
         case 'run':
           return runNow(work, job);
         case 'tick':
-          return runDueSchedules(work, clock.now() + CLOCKS_APART_MS);
+          return runTick(work, job.scheduleId);
       }
     },
-    { connection: pulling, prefix: keys.queuePrefix(BATCH_POOL), concurrency: JOBS_AT_ONCE },
+    {
+      connection: pulling,
+      prefix: keys.queuePrefix(BATCH_POOL),
+      concurrency: JOBS_AT_ONCE,
+      settings: BATCH_QUEUE_SETTINGS,
+    },
   );
   worker.on('error', (error) => log.warn({ err: error, pool: BATCH_POOL }, 'worker connection'));
   worker.on('failed', (job, error) => log.warn({ err: error, job: job?.name }, 'batch job attempt failed'));
   await worker.waitUntilReady();
   loop.wake();
+  scheduleLoop.wake();
 
   return {
     async close() {
       subscriber.off('message', onMessage);
-      await loop.close();
+      await Promise.all([loop.close(), scheduleLoop.close()]);
       await worker.close();
       await batchQueue.close();
     },

@@ -2,6 +2,9 @@ import type { BatchJob, BatchQueue } from '../../jobs/batch-queue.ts';
 import type { Reply } from '../../jobs/replies.ts';
 import { setScheduler } from '../../jobs/schedulers.ts';
 import { findBatch } from '../../src/batches/batch.ts';
+import { forgetContents, forgetOthers } from '../../src/batches/changes.ts';
+import { inTransaction } from '../../src/batches/ending.ts';
+import { itemHash } from '../../src/batches/lines.ts';
 import { BatchFaults, readItems } from '../../src/batches/request.ts';
 import { batchView } from '../../src/batches/view.ts';
 import { offPeakOpening } from '../../src/billing/off-peak.ts';
@@ -9,8 +12,14 @@ import { okBody } from '../../src/envelope.ts';
 import { SoukError } from '../../src/errors.ts';
 import { cronProblem, nextRuns } from '../../src/schedules/cron.ts';
 import { readSchedule, readScheduleChange, type ScheduleRequest } from '../../src/schedules/request.ts';
-import { findSchedule, firstDueAt, type Schedule, saveSchedule } from '../../src/schedules/schedule.ts';
-import { runView, scheduleView } from '../../src/schedules/view.ts';
+import {
+  firstDueAt,
+  insertSchedule,
+  lockSchedule,
+  type Schedule,
+  updateSchedule,
+} from '../../src/schedules/schedule.ts';
+import { runView, type ScheduleView, scheduleView } from '../../src/schedules/view.ts';
 import {
   answerUpload,
   breathe,
@@ -20,7 +29,7 @@ import {
   refuseWhenTooDear,
   unitsOf,
 } from './prepare.ts';
-import { startRun } from './schedule-runs.ts';
+import { runOnDemand } from './schedule-runs.ts';
 
 type ScheduleOrder = Extract<BatchJob, { kind: 'schedule' }>;
 type RunOrder = Extract<BatchJob, { kind: 'run' }>;
@@ -36,32 +45,71 @@ export async function prepareSchedule(
   queue: BatchQueue,
   order: ScheduleOrder,
 ): Promise<void> {
-  const { database, clock } = deps;
-  await answerUpload(deps, order.uploadId, async (body) => {
-    const now = clock.now();
-    const { accountId, scheduleId } = order;
-    const present = scheduleId === null ? null : await findSchedule(database, accountId, scheduleId);
-    if (scheduleId !== null && !present) throw new SoukError('SCHEDULE_NOT_FOUND');
-    const request = present ? readScheduleChange(body) : readSchedule(body);
-    const work = request.work && (await quoted(request.work));
-    const before = present ?? blank(order, now);
-    const asked = fieldsOf(request);
-    const webhook =
-      asked.webhook === undefined
-        ? before.webhook
-        : await checkedWebhook(deps, accountId, asked.webhook, 'batch.webhook');
-    const merged: Schedule = { ...before, ...asked, ...work?.fields, webhook, updatedAt: now };
+  const { scheduleId } = order;
+  await answerUpload(deps, order.uploadId, (body) =>
+    scheduleId === null
+      ? createSchedule(deps, queue, order, body)
+      : changeSchedule(deps, queue, { ...order, scheduleId }, body),
+  );
+}
+
+async function createSchedule(
+  deps: PrepareDeps,
+  queue: BatchQueue,
+  order: ScheduleOrder,
+  body: string,
+): Promise<Reply> {
+  const now = deps.clock.now();
+  const { work, ...asked } = readSchedule(body);
+  const { fields } = await quoted(work);
+  // Of what is nested deeper than can be told apart later, no run could deliver changes only.
+  await hashesOf(work.raws);
+  const webhook = await checkedWebhook(deps, order.accountId, asked.webhook, 'batch.webhook');
+  // The upload's id, so that an upload which is read twice makes one schedule.
+  const { uploadId: scheduleId, accountId } = order;
+  const dates = { createdAt: now, updatedAt: now, nextDueAt: null };
+  const wanted: Schedule = { scheduleId, accountId, ...asked, ...fields, webhook, ...dates };
+  await check(deps, wanted, now);
+  const schedule = { ...wanted, nextDueAt: firstDueAt(wanted, now) };
+  const view = scheduleView(schedule, now);
+  if (order.dryRun) return dryRunReply(view);
+  await insertSchedule(deps.database, schedule, work.raws);
+  await setScheduler(queue, schedule);
+  return { status: 201, location: view.links.self, body: okBody(view, 'created') };
+}
+
+async function changeSchedule(
+  deps: PrepareDeps,
+  queue: BatchQueue,
+  order: ScheduleOrder & { scheduleId: string },
+  body: string,
+): Promise<Reply> {
+  const { work, ...asked } = readScheduleChange(body);
+  const read = work && (await quoted(work));
+  const webhook =
+    asked.webhook === undefined
+      ? undefined
+      : await checkedWebhook(deps, order.accountId, asked.webhook, 'batch.webhook');
+  const kept = work && (await hashesOf(work.raws));
+  // Locked from here on: of two changes at once neither undoes the other, and no tick falls in between.
+  const changed = await inTransaction(deps.database, async (client) => {
+    const now = deps.clock.now();
+    const present = await lockSchedule(client, order.scheduleId, 'wait');
+    if (present?.accountId !== order.accountId) throw new SoukError('SCHEDULE_NOT_FOUND');
+    const fields = { ...asked, ...read?.fields, ...(webhook === undefined ? {} : { webhook }) };
+    const merged: Schedule = { ...present, ...fields, updatedAt: now };
     await check(deps, merged, now);
-    // A change of other things leaves a tick that is due as it is.
-    const isRetimed = ['cron', 'timezone', 'paused'].some((field) => field in request);
-    const schedule = isRetimed || !present ? { ...merged, nextDueAt: firstDueAt(merged, now) } : merged;
-    const view = scheduleView(schedule, now);
-    if (order.dryRun) return { status: 200, location: null, body: okBody({ dryRun: true, ...view }) };
-    await saveSchedule(database, schedule, work?.raws ?? null);
-    await setScheduler(queue, schedule);
-    if (present) return { status: 200, location: null, body: okBody(view) };
-    return { status: 201, location: view.links.self, body: okBody(view, 'created') };
+    const schedule = isRetimed(present, merged) ? { ...merged, nextDueAt: firstDueAt(merged, now) } : merged;
+    if (!order.dryRun) {
+      await updateSchedule(client, schedule, work?.raws ?? null);
+      if (merged.onlyChanges && !present.onlyChanges) await forgetContents(client, order.scheduleId);
+      else if (kept) await forgetOthers(client, order.scheduleId, kept);
+    }
+    return { schedule, view: scheduleView(schedule, now) };
   });
+  if (order.dryRun) return dryRunReply(changed.view);
+  await setScheduler(queue, changed.schedule);
+  return { status: 200, location: null, body: okBody(changed.view) };
 }
 
 /** Runs a schedule because somebody wants it to. */
@@ -69,37 +117,40 @@ export async function runNow(
   deps: PrepareDeps,
   { uploadId, accountId, scheduleId }: RunOrder,
 ): Promise<void> {
-  const { database, clock } = deps;
   await answerUpload(deps, uploadId, async (): Promise<Reply> => {
-    const schedule = await findSchedule(database, accountId, scheduleId);
-    if (!schedule) throw new SoukError('SCHEDULE_NOT_FOUND');
-    const run = await startRun(deps, schedule, { dueAt: clock.now(), trigger: 'manual' });
+    const run = await runOnDemand(deps, scheduleId, uploadId);
     if (!run) throw new SoukError('SCHEDULE_NOT_FOUND');
-    const batch = run.batchId ? await findBatch(database, accountId, run.batchId) : null;
+    const batch = run.batchId ? await findBatch(deps.database, accountId, run.batchId) : null;
     const view = batch && batchView(batch);
     const location = view ? view.links.self : null;
     return { status: 202, location, body: okBody({ run: runView(run), batch: view }, 'accepted') };
   });
 }
 
-function blank({ uploadId, accountId }: ScheduleOrder, now: number): Schedule {
-  return {
-    // The upload's id, so that an upload which is read twice makes one schedule.
-    ...{ scheduleId: uploadId, accountId, name: '', cron: '', timezone: 'UTC', paused: false, window: 'any' },
-    ...{ onlyChanges: false, webhook: null, maxUnits: null, runHours: 24, operation: '', itemCount: 0 },
-    ...{ unitsQuoted: 0, createdAt: now, updatedAt: now, nextDueAt: null },
-  };
+function dryRunReply(view: ScheduleView): Reply {
+  return { status: 200, location: null, body: okBody({ dryRun: true, ...view }) };
 }
 
-function fieldsOf({ work: _, ...fields }: Partial<ScheduleRequest>): Partial<Schedule> {
-  return fields;
+/** A change of other things leaves a tick that is due as it is. */
+function isRetimed(before: Schedule, after: Schedule): boolean {
+  return before.cron !== after.cron || before.timezone !== after.timezone || before.paused !== after.paused;
 }
+
+async function hashesOf(raws: readonly unknown[]): Promise<Buffer[]> {
+  const hashes: Buffer[] = [];
+  for (const raw of raws) {
+    hashes.push(itemHash(raw));
+    if (hashes.length % ITEMS_A_BREATH === 0) await breathe();
+  }
+  return hashes;
+}
+
+const ITEMS_A_BREATH = 200;
 
 async function quoted({ operation, raws }: ScheduleRequest['work']) {
   const items = await readItems(operation, raws, breathe);
   const calls = await packed(operation, items);
-  const fields = { operation: operation.name, itemCount: items.length, unitsQuoted: unitsOf(calls) };
-  return { raws, fields };
+  return { fields: { operation: operation.name, itemCount: items.length, unitsQuoted: unitsOf(calls) } };
 }
 
 /** @throws BatchFaults, or SoukError QUOTA_MAX_UNITS. */

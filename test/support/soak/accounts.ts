@@ -48,6 +48,18 @@ export async function createSoakAccounts(database: Database, rounds: number): Pr
   return accounts;
 }
 
+/** Kinds of accounts that want batches. */
+const BATCH_PROFILES = new Set(['unlimited', 'tight-minute', 'packs']);
+
+/** Accounts that want batches and schedules, and nothing else. */
+export async function createBatchAccounts(database: Database): Promise<SoakAccount[]> {
+  const accounts: SoakAccount[] = [];
+  for (const profile of PROFILES.filter(({ name }) => BATCH_PROFILES.has(name))) {
+    accounts.push(await createAccount(database, profile, `${profile.name}-batches`));
+  }
+  return accounts;
+}
+
 async function createAccount(database: Database, profile: Profile, name: string): Promise<SoakAccount> {
   const now = Date.now();
   const accountId = await ensureAccount(database, `${name}@soak.example`, name, now);

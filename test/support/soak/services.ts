@@ -96,6 +96,8 @@ export async function openSoakServices(): Promise<SoakServices> {
       // Off-peak units are in use whenever this runs.
       OFF_PEAK_WINDOW: '00:00-23:59',
       OFF_PEAK_TIMEZONE: 'UTC',
+      // Webhooks go to a receiver on this machine.
+      WEBHOOK_ALLOW_PRIVATE: 'true',
     };
     const [port1, port2] = [await freePort(), await freePort()];
     // The workers first: a gateway refuses calls while it knows of none.

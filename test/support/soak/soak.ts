@@ -1,5 +1,6 @@
 import type { Database } from '../../../src/db/pool.ts';
 import { createSoakAccounts } from './accounts.ts';
+import { startBackground } from './background.ts';
 import { auditClients } from './client-audit.ts';
 import { type Observation, startClients } from './clients.ts';
 import { collectResults } from './collect.ts';
@@ -28,6 +29,8 @@ export interface SoakReport {
   sent: Record<string, number>;
   kills: Record<string, number>;
   calls: Record<string, number>;
+  /** Batches, items, runs of schedules, deliveries. */
+  background: Record<string, number>;
   /** How long it took until no call was open any more. */
   drainMs: number;
   faults: Fault[];
@@ -41,14 +44,19 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   const { seed, rounds, clients: count, say } = options;
   const dice = createDice(seed);
   const services = await openSoakServices();
+  const undo: (() => Promise<void>)[] = [() => services.close()];
   try {
     const { database, gateways } = services;
     const accounts = await createSoakAccounts(database, rounds);
     say(`${accounts.length} accounts, ${count} clients, logs in ${services.folder}`);
     const load = startClients({ gateways, accounts, count, dice: dice.fork() });
+    const background = await startBackground(services, dice.fork());
+    undo.push(() => background.close());
     const kills = await strike(services, options, dice.fork());
     const answered = load.stop();
-    const drainMs = await drain(database, options.drainSeconds);
+    const backgroundMs = await background.stop(options.drainSeconds);
+    say(`no batch and no delivery is open after ${backgroundMs} ms`);
+    const drainMs = backgroundMs + (await drain(database, options.drainSeconds));
     say(`no call is open after ${drainMs} ms`);
     await answered;
     const results = await collectResults(gateways, accounts, load.observations);
@@ -57,13 +65,22 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
       ...services.surprises.map((sentence) => ({ promise: 'no process ends by itself', row: { sentence } })),
       ...(await auditLedger(database)),
       ...(await auditClients(database, observations)),
+      ...(await background.audit()),
       ...results
         .filter(isUndelivered)
         .map((row) => ({ promise: 'every accepted job has a result', row: { ...row } })),
     ];
-    return { sent: tally(observations), kills, calls: await countCalls(database), drainMs, faults };
+    const calls = await countCalls(database);
+    return {
+      sent: tally(observations),
+      kills,
+      calls,
+      background: await background.counts(),
+      drainMs,
+      faults,
+    };
   } finally {
-    await services.close();
+    for (const step of undo.reverse()) await step();
   }
 }
 

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { knowsEveryProduct } from '../support/answers.ts';
+import { asinsFrom, startBatch } from '../support/batches.ts';
+import { openReceiver, type Receiver } from '../support/receiver.ts';
+import {
+  comesAbout,
+  createSchedule,
+  ended,
+  HOUR_MS,
+  productsHourly,
+  runsMade,
+} from '../support/schedules.ts';
+import { auditBackground, auditMessages, auditTicks, auditWanted } from '../support/soak/background-audit.ts';
+import { auditResults } from '../support/soak/batch-results.ts';
+import type { WantedBatch } from '../support/soak/batches.ts';
+import type { SoakMessage } from '../support/soak/receiver.ts';
+import type { SetTick } from '../support/soak/schedules.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+import { type WebhookCustomer, webhookCustomer } from '../support/webhooks.ts';
+
+let souk: Souk;
+let receiver: Receiver;
+let customer: WebhookCustomer;
+let wanted: WantedBatch;
+let tick: SetTick;
+let messages: SoakMessage[];
+
+beforeAll(async () => {
+  souk = await openSouk();
+  receiver = await openReceiver();
+  customer = await webhookCustomer(souk);
+  souk.upstream.on('product', knowsEveryProduct);
+  const { client, accountId } = customer;
+  await souk.database.query(`update accounts set name = 'honest-batches' where id = $1`, [accountId]);
+  const split = { asins: asinsFrom('B0AUD', 130) };
+  const idempotencyKey = 'the first';
+  const about = { operation: 'market.product', params: { domain: 1 }, split, webhook: receiver.url };
+  const batch = await startBatch(client, { ...about, idempotencyKey });
+  await ended(souk, client, batch);
+  wanted = { accountId, idempotencyKey, items: 130, batchId: batch.batchId };
+  const work = { operation: 'market.product', params: { domain: 1 }, split: { asins: ['B0AUDTICK1'] } };
+  const schedule = await createSchedule(
+    client,
+    productsHourly([], { batch: { ...work, webhook: receiver.url } }),
+  );
+  souk.clock.advance(HOUR_MS);
+  const [run] = await runsMade(souk, client, schedule, 1);
+  await ended(souk, client, run ?? { batchId: null });
+  tick = { scheduleId: schedule.scheduleId, dueAt: new Date(run?.dueAt ?? 0) };
+  const delivered = `select 1 from webhook_deliveries where state = 'delivered'`;
+  await comesAbout(souk, async () => (await souk.database.query(delivered)).rowCount === 2);
+  messages = receiver.received.map(({ headers, body }) => {
+    const { type, data } = JSON.parse(body) as { type: string; data: { batchId: string } };
+    return { id: String(headers['webhook-id']), type, batchId: data.batchId, body, isSigned: true };
+  });
+  // The audit reads the clock of PostgreSQL; for it nothing is to come.
+  await souk.database.query('update schedules set paused = true, next_due_at = null');
+});
+afterAll(async () => {
+  await souk.close();
+  await receiver.close();
+});
+
+let told: SoakMessage[];
+beforeEach(() => {
+  told = messages.map((message) => ({ ...message }));
+});
+
+test('an honest history has no faults', async () => {
+  const { database, gateways } = souk;
+  const { port } = gateways[0]?.app.server.address() as { port: number };
+  const account = { accountId: customer.accountId, name: 'honest-batches', key: customer.key };
+  expect([
+    ...(await auditBackground(database)),
+    ...(await auditWanted(database, [wanted])),
+    ...(await auditTicks(database, [tick])),
+    ...(await auditMessages(database, messages)),
+    ...(await auditResults(database, [`http://127.0.0.1:${port}`], [account])),
+  ]).toEqual([]);
+});
+
+test.each([
+  ['a batch that goes on', `update batches set finished_at = null`, 'every batch ends'],
+  [
+    'a call that was left behind',
+    `update batch_calls set state = 'pending'`,
+    'nothing of a batch that has ended is under way',
+  ],
+  [
+    'a batch that has counted wrong',
+    'update batches set done_items = done_items - 1, failed_items = 1',
+    'the counts of a batch are those of its calls',
+  ],
+  [
+    'an item that is in no call',
+    'update batch_calls set first_item = first_item + 1 where first_item = 100',
+    'the calls of a batch hold each item once',
+  ],
+  [
+    'a batch that is charged more than its calls',
+    'update batches set units_charged = units_charged + 1',
+    'a batch costs what its calls cost',
+  ],
+  [
+    'a call of two batches',
+    'update batch_calls set call_id = (select call_id from batch_calls limit 1)',
+    'a call is of one batch',
+  ],
+  [
+    'a call that is charged in vain',
+    `delete from batches where schedule_id is null`,
+    'every charge of an account that has batches only is one of its batches',
+  ],
+  [
+    'a tick that is run twice',
+    `drop index schedule_runs_tick; insert into schedule_runs select gen_random_uuid(), schedule_id, due_at, started_at,
+       trigger, 'skipped', reason, null from schedule_runs`,
+    'a tick is run at most once',
+  ],
+  [
+    'a run whose batch is gone',
+    'update schedule_runs set batch_id = null',
+    'a run that has started has its batch, any other has none',
+  ],
+  ['a batch that no run has made', 'delete from schedule_runs', 'a batch of a schedule is of one run'],
+  [
+    'a schedule that is due',
+    `update schedules set next_due_at = now() - interval '1 second'`,
+    'every schedule that is due is run',
+  ],
+  [
+    'an end that is told to nobody',
+    'delete from webhook_deliveries',
+    'of a batch that has ended its webhook is told',
+  ],
+  [
+    'an end that is told twice',
+    `insert into webhook_deliveries select gen_random_uuid(), account_id, url, host, type, payload, state, attempts, retries,
+       next_attempt_at, claimed_until, last_status, last_error, created_at, finished_at from webhook_deliveries`,
+    'a run of a schedule tells its end once',
+  ],
+  [
+    'a delivery that has not arrived',
+    `update webhook_deliveries set state = 'failed'`,
+    'every delivery arrives',
+  ],
+])('%s is found', async (_what, tampering, promise) => {
+  const client = await souk.database.connect();
+  try {
+    await client.query('begin');
+    await client.query(tampering);
+    const found = await auditBackground(client);
+    expect(found.map((fault) => fault.promise)).toContain(promise);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+});
+
+test('a batch that a customer was told of and that is not there is found, or that is another', async () => {
+  const lost = { ...wanted, idempotencyKey: 'never stored' };
+  const smaller = { ...wanted, items: 129 };
+  const unknown = { ...lost, batchId: null };
+  const promises = (await auditWanted(souk.database, [lost, smaller, unknown])).map(({ row }) => row.items);
+  expect(promises).toEqual([130, 129]);
+});
+
+test('a tick that was never run is found', async () => {
+  const later = { ...tick, dueAt: new Date(tick.dueAt.getTime() + 1) };
+  expect(await auditTicks(souk.database, [later])).toHaveLength(1);
+});
+
+test('messages that did not arrive, came changed, unsigned or from nowhere are found', async () => {
+  const promises = async () => (await auditMessages(souk.database, told)).map(({ promise }) => promise);
+  told.pop();
+  expect(await promises()).toEqual(['what counts as delivered has arrived']);
+  told = messages.map((message) => ({ ...message, body: `${message.body} ` }));
+  expect(await promises()).toEqual(messages.map(() => 'a message is the same every time'));
+  told = messages.map((message) => ({ ...message, isSigned: false }));
+  expect(await promises()).toEqual(messages.map(() => 'every message is signed, and in the log'));
+});

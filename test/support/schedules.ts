@@ -1,0 +1,122 @@
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, vi } from 'vitest';
+import { type BatchQueue, openBatchQueue } from '../../jobs/batch-queue.ts';
+import { createLogger } from '../../src/log.ts';
+import { redisKeys } from '../../src/redis-keys.ts';
+import type { RunView, ScheduleView } from '../../src/schedules/view.ts';
+import type { Client, Reply } from './client.ts';
+import type { Souk } from './souk.ts';
+
+export const HOUR_MS = 3_600_000;
+
+/** What makes a schedule of products: every hour, unless it says otherwise. */
+export function productsHourly(asins: readonly string[], fields: Record<string, unknown> = {}) {
+  return {
+    name: 'Every hour',
+    cron: '0 * * * *',
+    batch: { operation: 'market.product', params: { domain: 1 }, split: { asins } },
+    ...fields,
+  };
+}
+
+export async function createSchedule(client: Client, body: unknown): Promise<ScheduleView> {
+  const reply = await client.post('/api/schedules', body);
+  expect(reply.json).toMatchObject({ code: '0000' });
+  expect(reply.status).toBe(201);
+  return reply.json.data;
+}
+
+export async function patchSchedule(
+  client: Client,
+  { scheduleId }: { scheduleId: string },
+  body: unknown,
+): Promise<Reply> {
+  return client.get(`/api/schedules/${scheduleId}`, { method: 'PATCH', body });
+}
+
+export async function deleteSchedule(client: Client, { scheduleId }: { scheduleId: string }): Promise<Reply> {
+  return client.get(`/api/schedules/${scheduleId}`, { method: 'DELETE' });
+}
+
+export async function scheduleNow(
+  client: Client,
+  { scheduleId }: { scheduleId: string },
+): Promise<ScheduleView> {
+  return (await client.get(`/api/schedules/${scheduleId}`)).json.data;
+}
+
+/** The newest first. */
+export async function runsOf(client: Client, { scheduleId }: { scheduleId: string }): Promise<RunView[]> {
+  return (await client.get(`/api/schedules/${scheduleId}/runs`)).json.data.runs;
+}
+
+/** The runs of a schedule, once there are so many. */
+export async function runsMade(
+  souk: Souk,
+  client: Client,
+  schedule: { scheduleId: string },
+  count: number,
+): Promise<RunView[]> {
+  await comesAbout(souk, async () => (await runsOf(client, schedule)).length >= count);
+  const runs = await runsOf(client, schedule);
+  expect(runs).toHaveLength(count);
+  return runs;
+}
+
+/** Moves time on, a second at a time unless told otherwise, until something has come about. */
+export async function comesAbout(
+  souk: Souk,
+  hasHappened: () => Promise<boolean>,
+  stepMs = 1_000,
+): Promise<void> {
+  const look = async () => {
+    if (await hasHappened()) return true;
+    souk.clock.advance(stepMs);
+    return false;
+  };
+  // Not expect.poll, which works in tests only, and not where they are prepared.
+  await vi.waitUntil(look, { interval: 25, timeout: 20_000 });
+}
+
+/** Moves time on until the batch of a run has ended. */
+export async function ended(
+  souk: Souk,
+  client: Client,
+  { batchId }: Pick<RunView, 'batchId'>,
+  stepMs?: number,
+) {
+  const now = async () => (await client.get(`/api/batches/${batchId}`)).json.data;
+  await comesAbout(souk, async () => (await now()).finishedAt !== null, stepMs);
+  return now();
+}
+
+/** A manual run, once its batch has ended. @returns the batch. */
+export async function runThrough(
+  souk: Souk,
+  client: Client,
+  { scheduleId }: { scheduleId: string },
+  stepMs?: number,
+) {
+  const reply = await client.post(`/api/schedules/${scheduleId}/run`, {});
+  expect(reply.status).toBe(202);
+  return ended(souk, client, reply.json.data.run, stepMs);
+}
+
+/** The queue that a service's schedules wake it by; closed after the test. */
+export function batchQueueOf({ redisUrl, redisNamespace }: Souk): BatchQueue {
+  const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
+  const queue = openBatchQueue(redis, redisKeys(redisNamespace), createLogger('silent'));
+  onTestFinished(async () => {
+    await queue.close();
+    redis.disconnect();
+  });
+  return queue;
+}
+
+/** Makes the queue's next tick of a schedule due now. */
+export async function promoteTick(queue: BatchQueue, { scheduleId }: { scheduleId: string }): Promise<void> {
+  const delayed = await queue.getDelayed();
+  const tick = delayed.find(({ data }) => data.kind === 'tick' && data.scheduleId === scheduleId);
+  if (!tick) throw new Error(`The queue has no tick of ${scheduleId}.`);
+  await tick.promote();
+}

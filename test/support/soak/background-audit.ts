@@ -1,0 +1,130 @@
+import type { Database } from '../../../src/db/pool.ts';
+import type { WantedBatch } from './batches.ts';
+import type { Fault } from './ledger-audit.ts';
+import type { SoakMessage } from './receiver.ts';
+import type { SetTick } from './schedules.ts';
+
+/** Each query finds the rows that break a promise. */
+const AUDITS: Record<string, string> = {
+  'every batch ends': `
+    select id, account_id, state, waiting_reason, deadline_at from batches where finished_at is null`,
+  'nothing of a batch that has ended is under way': `
+    select c.batch_id, c.first_item, c.state, c.call_id from batch_calls c join batches b on b.id = c.batch_id
+    where b.finished_at is not null and c.state in ('pending', 'fed')`,
+  'the counts of a batch are those of its calls': `
+    select b.id, b.item_count, b.done_items, b.failed_items, b.cancelled_items, c.*
+    from batches b cross join lateral (
+      select coalesce(sum(item_count), 0) as items,
+        coalesce(sum(item_count) filter (where state = 'done'), 0) as done,
+        coalesce(sum(item_count) filter (where state = 'failed'), 0) as failed,
+        coalesce(sum(item_count) filter (where state = 'cancelled'), 0) as cancelled
+      from batch_calls where batch_id = b.id) as c
+    where (b.item_count, b.done_items, b.failed_items, b.cancelled_items)
+      <> (c.items, c.done, c.failed, c.cancelled)`,
+  'the calls of a batch hold each item once': `
+    select * from (
+      select batch_id, first_item,
+        coalesce(lag(first_item + item_count) over (partition by batch_id order by first_item), 0) as expected
+      from batch_calls) as c
+    where first_item <> expected`,
+  'a batch costs what its calls cost': `
+    select b.id, b.units_charged, c.charged
+    from batches b cross join lateral (
+      select coalesce(sum(k.units_charged), 0) as charged from batch_calls c
+      join calls k on k.account_id = b.account_id and k.id = c.call_id
+      where c.batch_id = b.id and c.state = 'done' and not c.joined) as c
+    where b.units_charged <> c.charged`,
+  'a call is of one batch': `
+    select call_id, count(*) from batch_calls where call_id is not null and not joined
+    group by call_id having count(*) > 1`,
+  'every charge of an account that has batches only is one of its batches': `
+    select a.id, a.name, k.charged as calls, b.charged as batches
+    from accounts a
+    cross join lateral (select sum(units_charged) as charged from calls where account_id = a.id) as k
+    cross join lateral (select sum(units_charged) as charged from batches where account_id = a.id) as b
+    where a.name like '%-batches' and coalesce(k.charged, 0) <> coalesce(b.charged, 0)`,
+  'a tick is run at most once': `
+    select schedule_id, due_at, count(*) from schedule_runs where trigger <> 'manual'
+    group by schedule_id, due_at having count(*) > 1`,
+  'a run that has started has its batch, any other has none': `
+    select r.id, r.schedule_id, r.state, r.reason from schedule_runs r left join batches b on b.id = r.batch_id
+    where (r.state = 'started') <> (b.id is not null) or b.schedule_id <> r.schedule_id or r.state = 'failed'`,
+  'a batch of a schedule is of one run': `
+    select b.id, b.schedule_id, count(r.id) as runs
+    from batches b left join schedule_runs r on r.batch_id = b.id
+    where b.schedule_id is not null group by b.id having count(r.id) <> 1`,
+  'every schedule that is due is run': `
+    select id, name, next_due_at from schedules where next_due_at <= now()`,
+  'of a batch that has ended its webhook is told': `
+    select b.id, b.state, b.finished_at from batches b
+    where b.webhook is not null and b.finished_at is not null and not exists (
+      select 1 from webhook_deliveries d
+      where d.account_id = b.account_id and d.payload::json -> 'data' ->> 'batchId' = b.id::text)`,
+  // The others may have been done again, and end again.
+  'a run of a schedule tells its end once': `
+    select b.id, count(d.id) as deliveries from batches b left join webhook_deliveries d
+      on d.account_id = b.account_id and d.payload::json -> 'data' ->> 'batchId' = b.id::text
+    where b.schedule_id is not null and b.finished_at is not null group by b.id having count(d.id) <> 1`,
+  'every delivery arrives': `
+    select id, account_id, state, attempts, next_attempt_at, last_status, last_error
+    from webhook_deliveries where state <> 'delivered'`,
+};
+
+/** Recomputes what batches, schedules and webhooks say of themselves. */
+export async function auditBackground(database: Pick<Database, 'query'>): Promise<Fault[]> {
+  const faults: Fault[] = [];
+  for (const [promise, query] of Object.entries(AUDITS)) {
+    const { rows } = await database.query<Record<string, unknown>>(query);
+    faults.push(...rows.map((row) => ({ promise, row })));
+  }
+  return faults;
+}
+
+/** Holds the batches there are against those that customers were told of. */
+export async function auditWanted(database: Database, wanted: readonly WantedBatch[]): Promise<Fault[]> {
+  const { rows } = await database.query<{ id: string; accountId: number; key: string; items: number }>(
+    `select id, account_id as "accountId", idempotency_key as key, item_count as items from batches
+     where schedule_id is null`,
+  );
+  const found = new Map(rows.map((row) => [`${row.accountId} ${row.key}`, row]));
+  return wanted.flatMap(({ accountId, idempotencyKey, batchId, items }) => {
+    const batch = found.get(`${accountId} ${idempotencyKey}`);
+    if (batchId === null || (batch?.id === batchId && batch.items === items)) return [];
+    const row = { accountId, idempotencyKey, batchId, items, found: batch };
+    return [{ promise: 'a batch that a customer was told of exists, whole', row }];
+  });
+}
+
+/** Every moment that a schedule was made due at has had its run, or a later one that stands for it. */
+export async function auditTicks(database: Database, ticks: readonly SetTick[]): Promise<Fault[]> {
+  const { rows } = await database.query<{ scheduleId: string; last: Date }>(
+    `select schedule_id as "scheduleId", max(due_at) as last from schedule_runs group by schedule_id`,
+  );
+  const last = new Map(rows.map((row) => [row.scheduleId, row.last.getTime()]));
+  return ticks
+    .filter(({ scheduleId, dueAt }) => (last.get(scheduleId) ?? 0) < dueAt.getTime())
+    .map((tick) => ({ promise: 'every tick is run', row: { ...tick } }));
+}
+
+/** Holds what arrived against what was to be told. */
+export async function auditMessages(database: Database, messages: readonly SoakMessage[]): Promise<Fault[]> {
+  const { rows } = await database.query<{ id: string; payload: string }>(
+    'select id, payload from webhook_deliveries',
+  );
+  const arrived = new Map<string, SoakMessage[]>();
+  for (const message of messages) arrived.set(message.id, [...(arrived.get(message.id) ?? []), message]);
+  const stored = new Set(rows.map(({ id }) => id));
+  return [
+    ...rows
+      .filter(({ id }) => !arrived.has(id))
+      .map((row) => ({ promise: 'what counts as delivered has arrived', row: { ...row } })),
+    ...rows.flatMap(({ id, payload }) =>
+      (arrived.get(id) ?? [])
+        .filter(({ body }) => body !== payload)
+        .map((row) => ({ promise: 'a message is the same every time', row: { ...row } })),
+    ),
+    ...messages
+      .filter(({ isSigned, id }) => !isSigned || !stored.has(id))
+      .map((row) => ({ promise: 'every message is signed, and in the log', row: { ...row } })),
+  ];
+}

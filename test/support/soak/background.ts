@@ -1,0 +1,100 @@
+import { rotateSecret } from '../../../src/webhooks/secrets.ts';
+import { createBatchAccounts } from './accounts.ts';
+import { auditBackground, auditMessages, auditTicks, auditWanted } from './background-audit.ts';
+import { auditResults } from './batch-results.ts';
+import { startBatches } from './batches.ts';
+import type { Dice } from './dice.ts';
+import type { Fault } from './ledger-audit.ts';
+import { openSoakReceiver } from './receiver.ts';
+import { startSchedules } from './schedules.ts';
+import type { SoakServices } from './services.ts';
+
+/** Batches, schedules and webhooks, which go on while processes die. */
+export interface BackgroundLoad {
+  /** Wants nothing more, and waits until all that was wanted has ended. @returns how long that took. */
+  stop(limitSeconds: number): Promise<number>;
+  /** What there was. */
+  counts(): Promise<Record<string, number>>;
+  audit(): Promise<Fault[]>;
+  close(): Promise<void>;
+}
+
+export async function startBackground(
+  { database, gateways }: SoakServices,
+  dice: Dice,
+): Promise<BackgroundLoad> {
+  const accounts = await createBatchAccounts(database);
+  const secrets = new Map<number, string>();
+  for (const { accountId } of accounts)
+    secrets.set(accountId, (await rotateSecret(database, accountId, Date.now())).secret);
+  const receiver = await openSoakReceiver(secrets, dice.fork());
+  const about = { database, gateways, accounts, receiver };
+  const schedules = await startSchedules({ ...about, dice: dice.fork() });
+  const batches = startBatches({ ...about, dice: dice.fork() });
+
+  async function countOpen(): Promise<number> {
+    const { rows } = await database.query<{ open: number }>(
+      `select (select count(*) from batches where finished_at is null)
+         + (select count(*) from webhook_deliveries where state = 'pending') as open`,
+    );
+    return rows[0]?.open ?? 0;
+  }
+
+  /** Pauses of minutes and hours are over, whoever has waited too long gets no more time. */
+  async function hurry(passedMs: number): Promise<void> {
+    await database.query(`update batch_calls set not_before = now() where not_before > now()`);
+    await database.query(
+      `update webhook_deliveries set next_attempt_at = now(), claimed_until = null
+       where state = 'pending' and (next_attempt_at > now() or claimed_until is not null)`,
+    );
+    if (passedMs > QUOTA_PATIENCE_MS)
+      await database.query(
+        'update batches set deadline_at = now() where finished_at is null and waiting_until > now()',
+      );
+  }
+
+  return {
+    async stop(limitSeconds) {
+      const startedAt = Date.now();
+      await Promise.all([schedules.stop(), batches.stop()]);
+      let hurriedAt = 0;
+      for (;;) {
+        const now = Date.now();
+        if ((await countOpen()) === 0 || now > startedAt + limitSeconds * 1000) return now - startedAt;
+        if (now > hurriedAt + HURRY_EVERY_MS) {
+          hurriedAt = now;
+          await hurry(now - startedAt);
+        }
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+    },
+    async counts() {
+      const { rows } = await database.query<{ name: string; count: number }>(
+        `select 'batches ' || state as name, count(*) from batches group by state
+         union all select 'items ' || state, sum(item_count) from batch_calls group by state
+         union all select 'runs ' || trigger || ' ' || state, count(*) from schedule_runs group by trigger, state
+         union all select 'deliveries ' || state, count(*) from webhook_deliveries group by state`,
+      );
+      return Object.fromEntries([
+        ...rows.map(({ name, count }) => [name, Number(count)] as const),
+        ['ticks set', schedules.ticks.length],
+        ['messages arrived', receiver.messages.length],
+      ]);
+    },
+    async audit() {
+      return [
+        ...(await auditBackground(database)),
+        ...(await auditWanted(database, batches.wanted)),
+        ...(await auditTicks(database, schedules.ticks)),
+        ...(await auditMessages(database, receiver.messages)),
+        ...(await auditResults(database, gateways, accounts)),
+      ];
+    },
+    close: () => receiver.close(),
+  };
+}
+
+const HURRY_EVERY_MS = 3_000;
+
+/** How long batches of accounts that have nothing left wait before their deadline comes. */
+const QUOTA_PATIENCE_MS = 4_000;

@@ -1,0 +1,101 @@
+import { createClient } from '../client.ts';
+import type { SoakAccount } from './accounts.ts';
+import type { Dice } from './dice.ts';
+import type { SoakReceiver } from './receiver.ts';
+
+/** A batch that somebody wanted, under the key it was asked for with. */
+export interface WantedBatch {
+  accountId: number;
+  idempotencyKey: string;
+  items: number;
+  /** null: nobody was told that it exists. */
+  batchId: string | null;
+}
+
+export interface BatchLoad {
+  wanted: WantedBatch[];
+  /** Wants no more batches; resolves when nobody waits for an answer. */
+  stop(): Promise<void>;
+}
+
+/** An answer that takes longer is not waited for: the batch is asked for again, under the same key. */
+const PATIENCE_MS = 8_000;
+
+const PAUSE_MS = 1_500;
+
+const ASINS = Array.from({ length: 900 }, (_, i) => `B0BATCH${String(i).padStart(3, '0')}`);
+
+/** Customers that want batches one after the other; some of them change their minds, some want failures done again. */
+export function startBatches(options: {
+  gateways: readonly string[];
+  accounts: readonly SoakAccount[];
+  receiver: SoakReceiver;
+  dice: Dice;
+}): BatchLoad {
+  const { gateways, accounts, receiver, dice } = options;
+  const wanted: WantedBatch[] = [];
+  let stopped = false;
+
+  async function run(account: SoakAccount, own: Dice): Promise<void> {
+    const mine: string[] = [];
+    for (let number = 1; !stopped; number += 1) {
+      const asins = own.shuffle(ASINS).slice(0, own.pick([1, 5, 40, 130]));
+      const batch: WantedBatch = {
+        ...{ accountId: account.accountId, items: asins.length, batchId: null },
+        idempotencyKey: `${account.name} ${number}`,
+      };
+      wanted.push(batch);
+      const body = {
+        ...{ operation: 'market.product', params: { domain: 1, detailLevel: 'summary' }, split: { asins } },
+        ...{ idempotencyKey: batch.idempotencyKey, deadline: new Date(Date.now() + 300_000).toISOString() },
+        webhook: receiver.urlOf(account.accountId),
+      };
+      while (!stopped && batch.batchId === null) {
+        const reply = await patiently(own.pick(gateways), account.key, 'POST', '/api/batches', body);
+        batch.batchId = reply?.batchId ?? null;
+        await pause(PAUSE_MS);
+      }
+      if (batch.batchId) mine.push(batch.batchId);
+      await changeMind(own, account, mine);
+    }
+  }
+
+  async function changeMind(own: Dice, { key }: SoakAccount, mine: readonly string[]): Promise<void> {
+    const mood = own.fraction();
+    if (mine.length === 0 || mood > 0.5) return;
+    const path = `/api/batches/${own.pick(mine)}`;
+    await pause(own.integer(0, PAUSE_MS));
+    if (mood < 0.2) await patiently(own.pick(gateways), key, 'DELETE', path);
+    else await patiently(own.pick(gateways), key, 'POST', `${path}/retry`, {});
+  }
+
+  const running = Promise.all(accounts.map((account) => run(account, dice.fork())));
+  return {
+    wanted,
+    async stop() {
+      stopped = true;
+      await running;
+    },
+  };
+}
+
+/** What an answer holds; null where there was none in time, or another one than was hoped for. */
+async function patiently(
+  gateway: string,
+  key: string,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ batchId: string } | null> {
+  try {
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const reply = await createClient(gateway, key).get(path, { method, body, signal });
+    return reply.status < 300 ? reply.json.data : null;
+  } catch {
+    return null;
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

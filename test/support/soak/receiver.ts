@@ -1,0 +1,79 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import type { Dice } from './dice.ts';
+
+/** A webhook as it came in. */
+export interface SoakMessage {
+  /** `webhook-id`. */
+  id: string;
+  type: string;
+  batchId: string;
+  body: string;
+  isSigned: boolean;
+}
+
+/** The server of all customers: the path says whose message it is. */
+export interface SoakReceiver {
+  /** Where the messages of an account go. */
+  urlOf(accountId: number): string;
+  messages: SoakMessage[];
+  close(): Promise<void>;
+}
+
+/** Takes webhooks. Of every few messages the first attempt is refused, or is taken and not answered. */
+export async function openSoakReceiver(
+  secrets: ReadonlyMap<number, string>,
+  dice: Dice,
+): Promise<SoakReceiver> {
+  const messages: SoakMessage[] = [];
+  const seen = new Set<string>();
+
+  const server = createServer((request, response) => {
+    void take(request).then(
+      (id) => {
+        const isFirst = !seen.has(id);
+        seen.add(id);
+        const mood = isFirst ? dice.fraction() : 1;
+        if (mood < 0.1) response.writeHead(500).end();
+        else if (mood < 0.15) response.destroy();
+        else response.writeHead(204).end();
+      },
+      // Whoever sent it was killed on the way.
+      () => response.destroy(),
+    );
+  });
+
+  async function take(request: IncomingMessage): Promise<string> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks).toString();
+    const headers = request.headers as Record<string, string>;
+    const { type, data } = JSON.parse(body) as { type: string; data: { batchId: string } };
+    const id = headers['webhook-id'] ?? '';
+    const isSigned = isSignedWith(secrets.get(Number(request.url?.slice(1))) ?? '', body, headers);
+    messages.push({ id, type, batchId: data.batchId, body, isSigned });
+    return id;
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    urlOf: (accountId) => `http://127.0.0.1:${port}/${accountId}`,
+    messages,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function isSignedWith(secret: string, body: string, headers: Record<string, string>): boolean {
+  try {
+    new Webhook(secret).verify(body, headers);
+    return true;
+  } catch {
+    return false;
+  }
+}

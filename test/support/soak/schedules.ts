@@ -1,0 +1,94 @@
+import type { Database } from '../../../src/db/pool.ts';
+import { createClient } from '../client.ts';
+import type { SoakAccount } from './accounts.ts';
+import type { Dice } from './dice.ts';
+import type { SoakReceiver } from './receiver.ts';
+
+/** A moment a schedule was made due at. */
+export interface SetTick {
+  scheduleId: string;
+  dueAt: Date;
+}
+
+export interface ScheduleLoad {
+  ticks: SetTick[];
+  /** Makes nothing due any more, waits for what is, and pauses all schedules. */
+  stop(): Promise<void>;
+}
+
+const PAUSE_MS = 1_500;
+
+/** How long what is due may take to be run once everything is back. */
+const PATIENCE_MS = 60_000;
+
+/**
+ * Makes two schedules for each account, one of them of changes only. They are due every minute; so that ticks fall into
+ * short runs, and among the kills, their next one is brought nearer again and again.
+ */
+export async function startSchedules(options: {
+  database: Database;
+  gateways: readonly string[];
+  accounts: readonly SoakAccount[];
+  receiver: SoakReceiver;
+  dice: Dice;
+}): Promise<ScheduleLoad> {
+  const { database, gateways, accounts, receiver, dice } = options;
+  const scheduleIds: string[] = [];
+  for (const [i, { accountId, name, key }] of accounts.entries()) {
+    for (const onlyChanges of [false, true]) {
+      const asins = Array.from({ length: onlyChanges ? 120 : 3 }, (_, nth) => `B0TICK${i}${100 + nth}`);
+      const params = { domain: 1, detailLevel: 'summary' };
+      const webhook = receiver.urlOf(accountId);
+      const reply = await createClient(gateways[0] ?? '', key).post('/api/schedules', {
+        ...{ name, cron: '* * * * *', onlyChanges, runHours: 1 },
+        batch: { operation: 'market.product', params, split: { asins }, webhook },
+      });
+      if (reply.status !== 201) throw new Error(`No schedule was made: ${reply.text}`);
+      scheduleIds.push(reply.json.data.scheduleId);
+    }
+  }
+
+  const ticks: SetTick[] = [];
+  let stopped = false;
+
+  async function bringNearer(): Promise<void> {
+    while (!stopped) {
+      const scheduleId = dice.pick(scheduleIds);
+      // PostgreSQL may be away; what it does not confirm may have happened all the same, and is no tick to wait for.
+      const set = await database
+        .query<{ dueAt: Date }>(
+          `update schedules set next_due_at = now() + interval '300 milliseconds'
+           where id = $1 and next_due_at > now() + interval '1 second' returning next_due_at as "dueAt"`,
+          [scheduleId],
+        )
+        .catch(() => ({ rows: [] }));
+      ticks.push(...set.rows.map(({ dueAt }) => ({ scheduleId, dueAt })));
+      await pause(dice.integer(50, PAUSE_MS));
+    }
+  }
+
+  const running = bringNearer();
+  return {
+    ticks,
+    async stop() {
+      stopped = true;
+      await running;
+      const giveUpAt = Date.now() + PATIENCE_MS;
+      while ((await countOverdue(database)) > 0 && Date.now() < giveUpAt) await pause(100);
+      await database.query(
+        'update schedules set paused = true, next_due_at = null where next_due_at > now()',
+      );
+    },
+  };
+}
+
+async function countOverdue(database: Database): Promise<number> {
+  const { rows } = await database.query<{ overdue: number }>(
+    'select count(*) as overdue from schedules where next_due_at <= now()',
+  );
+  return rows[0]?.overdue ?? 0;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
