@@ -121,12 +121,13 @@ export async function openSingleFlight(deps: {
 
     async finish({ identity, forced }, outcome) {
       const flight = keys.flight(identity, forced);
+      // First of all: where the rest fails, the lease runs out and another takes over.
+      leading.delete(flight);
       const [stored, lifetimeMs] =
         'fetched' in outcome
           ? [await encodeSource(outcome.fetched), outcome.lifetimeMs]
           : [Buffer.alloc(0), 0];
       const error = 'error' in outcome && outcome.error ? toRecord(outcome.error) : null;
-      leading.delete(flight);
       const news = JSON.stringify({ flight, error });
       await scripts.finish(
         keys.source(identity),

@@ -15,6 +15,8 @@ export interface HttpRequest {
   signal: AbortSignal;
   /** Of the body as it is after decompression. */
   maxBytes: number;
+  /** Only the head is wanted: the body of the answer stays empty, and its connection is given up. */
+  headOnly?: boolean;
 }
 
 export interface HttpResponse {
@@ -24,6 +26,8 @@ export interface HttpResponse {
   setCookies: readonly string[];
   /** Where a redirect leads. */
   location: string | null;
+  /** The `Retry-After` header as it came. */
+  retryAfter: string | null;
   body: Buffer;
 }
 
@@ -51,7 +55,7 @@ export function createHttpClient(options: { connections: number } = { connection
     bodyTimeout: 0,
   });
   return {
-    async send({ method, url, body, form, headers, signal, maxBytes }) {
+    async send({ method, url, body, form, headers, signal, maxBytes, headOnly = false }) {
       const content = contentOf(body, form);
       const response = await request(url, {
         method,
@@ -69,7 +73,8 @@ export function createHttpClient(options: { connections: number } = { connection
         contentType: single(response.headers['content-type']) ?? '',
         setCookies: [response.headers['set-cookie'] ?? []].flat(),
         location: single(response.headers.location) ?? null,
-        body: await read(response, maxBytes),
+        retryAfter: single(response.headers['retry-after']) ?? null,
+        body: headOnly ? discard(response) : await read(response, maxBytes),
       };
     },
     close: () => agent.close(),
@@ -90,16 +95,24 @@ async function read(response: Dispatcher.ResponseData, maxBytes: number): Promis
   const chunks: Buffer[] = [];
   let bytes = 0;
   const stream = decompressed(response);
-  for await (const chunk of stream) {
-    bytes += (chunk as Buffer).length;
-    if (bytes > maxBytes) {
-      stream.destroy();
-      response.body.destroy();
-      throw new BodyTooLargeError(`The answer is larger than ${maxBytes} bytes.`);
+  try {
+    for await (const chunk of stream) {
+      bytes += (chunk as Buffer).length;
+      if (bytes > maxBytes) throw new BodyTooLargeError(`The answer is larger than ${maxBytes} bytes.`);
+      chunks.push(chunk as Buffer);
     }
-    chunks.push(chunk as Buffer);
+  } finally {
+    // Of what cannot be unpacked nobody reads the rest, and its connection would wait for that for ever.
+    if (!response.body.readableEnded) discard(response);
   }
   return Buffer.concat(chunks);
+}
+
+/** Hangs up. */
+function discard({ body }: Dispatcher.ResponseData): Buffer {
+  body.on('error', () => {});
+  body.destroy();
+  return Buffer.alloc(0);
 }
 
 function decompressed({ headers, body }: Dispatcher.ResponseData): Readable {

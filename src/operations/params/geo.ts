@@ -25,7 +25,12 @@ export function geoWithinWorld(fallback: string) {
 }
 
 function geoText(message: string, accepts: (code: string) => boolean) {
-  return z.string(problem(message)).trim().toUpperCase().refine(accepts, message);
+  // Some letters beyond ASCII become two of it in capitals.
+  const ascii = z
+    .string(problem(message))
+    .trim()
+    .regex(/^[\x20-\x7e]*$/, { message, abort: true });
+  return ascii.toUpperCase().refine(accepts, message);
 }
 
 function isGeo(code: string): boolean {

@@ -3,9 +3,14 @@ import { problem } from './scalars.ts';
 
 const WANTED = 'must be a language such as en-US, zh-CN or ja';
 
-const SHAPE = /^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-[A-Za-z]{2})?$/;
+/** A language, perhaps with its script and region; es-419 is that of Latin America. */
+const SHAPE = /^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|\d{3}))?$/;
 
-const NAMES = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' });
+/** Tags for what is no language, or for many. */
+const NO_LANGUAGES = new Set(['und', 'mul', 'mis', 'zxx']);
+
+const LANGUAGES = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' });
+const REGIONS = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
 
 /** The language of names and words in an answer, in its canonical spelling. */
 export function language() {
@@ -19,5 +24,8 @@ export function language() {
 }
 
 function isLanguage(tag: string): boolean {
-  return SHAPE.test(tag) && NAMES.of(new Intl.Locale(tag).language) !== undefined;
+  if (!SHAPE.test(tag) || NO_LANGUAGES.has(tag.split('-')[0]?.toLowerCase() ?? '')) return false;
+  const { language, region } = new Intl.Locale(tag);
+  const hasRegion = region === undefined || (region !== 'ZZ' && REGIONS.of(region) !== undefined);
+  return hasRegion && LANGUAGES.of(language) !== undefined;
 }

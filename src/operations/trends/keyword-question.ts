@@ -31,6 +31,10 @@ export const KEYWORD_NAMES = { keyword: ['keyword'] } as const;
 const EARLIEST = '2004-01-01';
 const MAX_KEYWORDS = 5;
 const LONGEST_KEYWORD = 100;
+/** In characters of Unicode, not in the halves of them that a text's length counts. */
+const NOT_TOO_LONG = new RegExp(`^.{1,${LONGEST_KEYWORD}}$`, 'su');
+/** At least one character that is not among those that only join, turn or separate others. */
+const VISIBLE = /[^\p{Default_Ignorable_Code_Point}\p{White_Space}]/u;
 const LARGEST_CATEGORY = 2_147_483_647;
 
 /** The parameters that the four share. */
@@ -60,10 +64,9 @@ export function timezone() {
 }
 
 function parseKeyword(item: string): string | Fault {
-  const isSound = item.length <= LONGEST_KEYWORD && PRINTABLE.test(item);
-  return isSound
-    ? item
-    : new Fault(`must have at most ${LONGEST_KEYWORD} characters, none a control character`);
+  if (!NOT_TOO_LONG.test(item) || !PRINTABLE.test(item))
+    return new Fault(`must have at most ${LONGEST_KEYWORD} characters, none a control character`);
+  return VISIBLE.test(item) ? item : new Fault('must have something to see');
 }
 
 /**
@@ -87,6 +90,8 @@ export function withWindow<Input extends KeywordInput>(input: Input, today: stri
 
 /** 12 months ago; where the window would end before that, 12 months before its end. */
 function defaultStart(endDate: string, today: string): string {
+  // An end before all data is refused by itself; the start is not to be blamed for it.
+  if (endDate <= EARLIEST) return EARLIEST;
   const yearAgo = yearBefore(today);
   const start = yearAgo < endDate ? yearAgo : yearBefore(endDate);
   return start < EARLIEST ? EARLIEST : start;

@@ -19,7 +19,10 @@ export function trendingCall(question: {
   return JSON.stringify([[[TRENDING_RPC, args, null, 'generic']]]);
 }
 
-const moment = z.tuple([z.number()], z.unknown());
+const END_OF_9999 = 253_402_300_799;
+
+/** Unix seconds that can be written as a date. */
+const moment = z.tuple([z.int().min(0).max(END_OF_9999)], z.unknown());
 const article = z
   .tuple([z.string(), z.string()], z.unknown())
   .transform(([title, url, source, time, imageUrl]) => ({
@@ -71,7 +74,7 @@ const payload = z.tuple([z.unknown(), z.array(item).nullish()], z.unknown());
 /**
  * The trends of an answer: one JSON array, or a stream of them with a line before each that gives its length. The lengths
  * are not needed, since every part is a line of its own.
- * @throws Refusal `badRequest` when the answer says with HTTP 200 that it cannot take the arguments.
+ * @throws Refusal `badArgument` when the answer says with HTTP 200 that it cannot take the arguments.
  */
 export function readTrending(body: Buffer): Trend[] {
   const row = rowsOf(guardedText(body)).find(([kind, rpc]) => kind === 'wrb.fr' && rpc === TRENDING_RPC);
@@ -79,7 +82,7 @@ export function readTrending(body: Buffer): Trend[] {
   const [, , text, , , error] = row;
   if (typeof text !== 'string') {
     const said = `HTTP 200 with error ${JSON.stringify(error)}`;
-    throw new Refusal(isBadArgument(error) ? 'badRequest' : 'failed', said);
+    throw new Refusal(isBadArgument(error) ? 'badArgument' : 'failed', said);
   }
   const result = payload.safeParse(parsed(text));
   if (!result.success)

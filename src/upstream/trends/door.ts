@@ -1,6 +1,6 @@
 import pRetry from 'p-retry';
 import { type Clock, sleep } from '../../clock.ts';
-import type { HttpClient, HttpRequest, HttpResponse } from '../http-client.ts';
+import { BodyTooLargeError, type HttpClient, type HttpRequest, type HttpResponse } from '../http-client.ts';
 import type { Pacer, TurnContext } from './pacer.ts';
 import { Refusal, type RefusalKind } from './refusal.ts';
 
@@ -13,7 +13,10 @@ export interface Door {
    * @throws Refusal after what may pass has been tried again.
    */
   ask<T>(request: DoorRequest, read: (response: HttpResponse) => T, context: TurnContext): Promise<T>;
-  /** Opens a page for the sake of its cookie; its status and content mean nothing. @throws Refusal */
+  /**
+   * Opens a page for the sake of its cookie; its status and content mean nothing, and there are other ways to a cookie
+   * where it cannot be had. @throws Refusal where no call may be sent at all
+   */
   visit(url: URL, context: TurnContext): Promise<void>;
 }
 
@@ -42,13 +45,13 @@ const PAUSES: Partial<Record<RefusalKind, { firstMs: number; longestMs: number }
 export function createDoor(deps: { http: HttpClient; pacer: Pacer; clock: Clock; cookies?: Cookies }): Door {
   const { http, pacer, clock, cookies } = deps;
 
-  async function pauseAfter({ kind }: Refusal): Promise<void> {
+  async function pauseAfter({ kind, retryAfterMs = 0 }: Refusal): Promise<void> {
     const pause = PAUSES[kind];
-    if (pause) await pacer.pause(pause);
+    if (pause) await pacer.pause({ ...pause, leastMs: Math.min(retryAfterMs, pause.longestMs) });
   }
 
   async function send(
-    request: DoorRequest,
+    request: DoorRequest & Pick<HttpRequest, 'headOnly'>,
     signal: AbortSignal,
   ): Promise<{ response: HttpResponse; isCookieNew: boolean }> {
     const cookie = (await cookies?.current()) ?? null;
@@ -56,7 +59,9 @@ export function createDoor(deps: { http: HttpClient; pacer: Pacer; clock: Clock;
     const response = await http
       .send({ ...request, headers, signal, maxBytes: MAX_BYTES })
       .catch((cause: unknown) => {
-        throw new Refusal('failed', describe(cause), { cause });
+        // What is beyond all bounds will be so again.
+        const kind = cause instanceof BodyTooLargeError ? 'malformed' : 'failed';
+        throw new Refusal(kind, describe(cause), { cause });
       });
     return { response, isCookieNew: (await cookies?.learn(response)) ?? false };
   }
@@ -64,10 +69,12 @@ export function createDoor(deps: { http: HttpClient; pacer: Pacer; clock: Clock;
   return {
     async visit(url, context) {
       await pacer.turn(context);
-      const { response } = await send({ method: 'GET', url }, context.signal);
-      const { location } = response;
-      if (location === null) return;
-      const refusal = refusalOf(response, false);
+      const page = await send({ method: 'GET', url, headOnly: true }, context.signal).catch((error) => {
+        if (context.signal.aborted) throw error;
+        return null;
+      });
+      if (!page || !isCaptcha(page.response)) return;
+      const refusal = refusalOf(page.response, false, clock.now());
       await pauseAfter(refusal);
       throw refusal;
     },
@@ -83,7 +90,7 @@ export function createDoor(deps: { http: HttpClient; pacer: Pacer; clock: Clock;
         const { response, isCookieNew } = await send(request, signal);
         // What asks for a new cookie again and again is no gate.
         const isGate = isCookieNew && (chances.cookieGate ?? 0) > 0;
-        if (response.status !== 200) throw refusalOf(response, isGate);
+        if (response.status !== 200) throw refusalOf(response, isGate, clock.now());
         return read(response);
       };
       return pRetry(attempt, {
@@ -108,15 +115,15 @@ export function createDoor(deps: { http: HttpClient; pacer: Pacer; clock: Clock;
 }
 
 /** Redirects are never followed: the page behind them is for humans and answers 200. */
-function refusalOf({ status, location }: HttpResponse, isGate: boolean): Refusal {
+function refusalOf(response: HttpResponse, isGate: boolean, now: number): Refusal {
+  const { status } = response;
   const facts = `HTTP ${status}`;
   if (status === 429) {
-    return isGate
-      ? new Refusal('cookieGate', `${facts} with a new cookie`)
-      : new Refusal('rateLimited', facts);
+    if (isGate) return new Refusal('cookieGate', `${facts} with a new cookie`);
+    return new Refusal('rateLimited', facts, { retryAfterMs: retryAfterMs(response, now) });
   }
   if (status >= 300 && status < 400) {
-    return location?.includes('/sorry/')
+    return isCaptcha(response)
       ? new Refusal('captcha', `${facts} to the captcha page`)
       : new Refusal('gone', `${facts} to another address`);
   }
@@ -124,6 +131,22 @@ function refusalOf({ status, location }: HttpResponse, isGate: boolean): Refusal
   if (status === 401) return new Refusal('staleToken', facts);
   if (status === 404) return new Refusal('gone', facts);
   return new Refusal(status >= 500 ? 'failed' : 'malformed', facts);
+}
+
+function isCaptcha({ status, location }: HttpResponse): boolean {
+  const isRedirect = status >= 300 && status < 400 && location !== null;
+  // The base is for locations that are paths; where others name such a path in their query they lead elsewhere.
+  const base = 'https://www.google.com';
+  return (
+    isRedirect && URL.canParse(location, base) && /^\/sorry(\/|$)/.test(new URL(location, base).pathname)
+  );
+}
+
+/** Seconds or a date; 0 where it is neither. Upstream was never seen to say it, but what is between us may. */
+function retryAfterMs({ retryAfter }: HttpResponse, now: number): number {
+  const text = retryAfter?.trim() ?? '';
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
+  return Math.max(0, waitMs || 0);
 }
 
 function describe(error: unknown): string {

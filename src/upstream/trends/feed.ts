@@ -8,6 +8,8 @@ const parser = new XMLParser({
   removeNSPrefix: true,
   parseTagValue: false,
   ignoreDeclaration: true,
+  // Characters by number, which are part of XML, come with the names of HTML only.
+  htmlEntities: true,
   isArray: (name) => name === 'item' || name === 'news_item',
 });
 
@@ -44,8 +46,7 @@ export function readFeed(xml: string): Trend[] {
     startedAt: Math.floor(Date.parse(pubDate) / 1000),
     endedAt: null,
     active: null,
-    // `10000+`, or `200,000+` in older feeds.
-    searchVolume: Number(approx_traffic.replaceAll(/\D/g, '')),
+    searchVolume: volumeOf(approx_traffic),
     increasePercentage: null,
     topicIds: null,
     queries: null,
@@ -57,6 +58,12 @@ export function readFeed(xml: string): Trend[] {
       imageUrl: news.news_item_picture || null,
     })),
   }));
+}
+
+/** `10000+`, or `200,000+` in older feeds; 0 for words, and for what is no number of searches. */
+function volumeOf(traffic: string): number {
+  const volume = Number(traffic.replaceAll(/\D/g, ''));
+  return Number.isSafeInteger(volume) ? volume : 0;
 }
 
 function parsed(xml: string): unknown {

@@ -1,12 +1,13 @@
 import { parseJson } from '../../json.ts';
 import type { HttpResponse } from '../http-client.ts';
+import { textOf } from './answer-text.ts';
 import { Refusal } from './refusal.ts';
 
 /** What comes before all JSON, so that it is no script: with or without a comma, and up to two line feeds. */
 const GUARD = /^\)\]\}',?\n{1,2}/;
 
 /** The JSON of an answer, without its guard. @throws Refusal `malformed` when it is anything else, such as a web page. */
-export function readGuarded({ contentType, body }: HttpResponse): unknown {
+export function readGuarded({ contentType, body }: Pick<HttpResponse, 'contentType' | 'body'>): unknown {
   if (!/^application\/json\b/i.test(contentType))
     throw new Refusal('malformed', `HTTP 200 with ${contentType}`);
   return parse(guardedText(body));
@@ -14,7 +15,7 @@ export function readGuarded({ contentType, body }: HttpResponse): unknown {
 
 /** The text behind the guard. */
 export function guardedText(body: Buffer): string {
-  const text = body.toString('utf8');
+  const text = textOf(body);
   const [guard] = GUARD.exec(text) ?? [];
   if (guard === undefined) throw new Refusal('malformed', 'HTTP 200 without the guard before its JSON');
   return text.slice(guard.length);

@@ -66,18 +66,30 @@ export function createKeywordClient(deps: {
     await explore.visit(url, context);
   }
 
-  /** The data of one widget. A token that is not taken any more is replaced once. */
+  /**
+   * The data of one widget. A token that is not taken any more is replaced once, and so is an explore answer of before
+   * that lacks the widget: a day is a long time to go without what upstream left out once.
+   */
   async function dataOf<T>(
     question: KeywordQuestion,
     context: TrendsContext,
-    choose: (widgets: readonly Widget[]) => Widget,
+    choose: (widgets: readonly Widget[]) => Widget | undefined,
     read: (answer: unknown, request: Record<string, unknown>) => T,
   ): Promise<T> {
     const preliminary = { identity: exploreId(question), freshForMs: TOKEN_LIFETIME_MS };
-    const widgets = (anew: boolean) =>
-      context.prepare(preliminary, () => fetchWidgets(question, context), { anew });
-    const ask = async (list: readonly Widget[]) => {
-      const { type, request, token } = choose(list);
+    let isExplored = false;
+    const fetch = () => {
+      isExplored = true;
+      return fetchWidgets(question, context);
+    };
+    const widgets = (anew: boolean) => context.prepare(preliminary, fetch, { anew });
+    const find = async () => {
+      const found = choose(await widgets(false));
+      return found || isExplored ? found : choose(await widgets(true));
+    };
+    const ask = async (widget: Widget | undefined) => {
+      if (!widget) throw new Refusal('malformed', 'the explore answer lacks the widget');
+      const { type, request, token } = widget;
       const path = DATA_PATHS[type];
       if (!path) throw new Refusal('malformed', `no data are known for a widget of type ${type}`);
       const params = { hl: question.hl, tz: -question.timezone, req: stringifyJson(request), token };
@@ -90,10 +102,10 @@ export function createKeywordClient(deps: {
     };
     try {
       try {
-        return await ask(await widgets(false));
+        return await ask(await find());
       } catch (error) {
         if (!(error instanceof Refusal && error.kind === 'staleToken')) throw error;
-        return await ask(await widgets(true));
+        return await ask(choose(await widgets(true)));
       }
     } catch (error) {
       throw publicError(error, context);
@@ -122,7 +134,9 @@ export function createKeywordClient(deps: {
         (widgets) => {
           const widget = widgetOf(widgets, 'GEO_MAP');
           // One of the two things that may be changed under a token.
-          return resolution === null ? widget : { ...widget, request: { ...widget.request, resolution } };
+          return resolution === null || !widget
+            ? widget
+            : { ...widget, request: { ...widget.request, resolution } };
         },
         (answer, request) => readRegions(answer, request.resolution, question.keywords.length),
       ),

@@ -2,8 +2,11 @@ import type { Redis } from 'ioredis';
 import type { HttpResponse } from '../http-client.ts';
 import type { Cookies } from './door.ts';
 
-/** Of all cookies upstream sets, only this one counts. Its form varies, so it is kept as it comes. */
-const NID = /^NID=[^;\s]+/;
+/**
+ * Of all cookies upstream sets, only this one counts. Its form varies, so it is kept as it comes, if only it can be sent
+ * back: one that cannot would fail all calls until it is forgotten.
+ */
+const NID = /^NID=[\x21-\x3a\x3c-\x7e]{1,4096}(?=\s*(;|$))/;
 
 /** It lives for months; an early end only costs a call. */
 const LIFETIME_MS = 7 * 86_400_000;

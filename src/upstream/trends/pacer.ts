@@ -14,8 +14,11 @@ export interface Pacer {
    *   aborts.
    */
   turn(context: TurnContext): Promise<void>;
-  /** Lets nobody through for a while: `firstMs`, and twice as long each time it happens again soon, up to `longestMs`. */
-  pause(pause: { firstMs: number; longestMs: number }): Promise<void>;
+  /**
+   * Lets nobody through for a while: `firstMs`, and twice as long each time it happens again soon, up to `longestMs`;
+   * never less than `leastMs`, 0 unless given.
+   */
+  pause(pause: { firstMs: number; longestMs: number; leastMs?: number }): Promise<void>;
 }
 
 export interface TurnContext {
@@ -62,7 +65,7 @@ const PAUSE = `
   local openAt, refusals = tonumber(state[1] or '0'), tonumber(state[2] or '0')
   if openAt > now then return end
   if openAt + ${FORGIVE_MS} < now then refusals = 0 end
-  openAt = now + math.min(tonumber(ARGV[4]) * 2 ^ refusals, tonumber(ARGV[5]))
+  openAt = now + math.max(tonumber(ARGV[6]), math.min(tonumber(ARGV[4]) * 2 ^ refusals, tonumber(ARGV[5])))
   local next = openAt + (burst - 1) * interval
   redis.call('HSET', KEYS[1], 'openAt', openAt, 'refusals', refusals + 1, 'next', next)
   redis.call('PEXPIRE', KEYS[1], openAt - now + ${FORGIVE_MS} * 2)`;
@@ -94,8 +97,8 @@ export function createPacer(redis: Redis, key: string, { intervalMs, burst }: Pa
       }
     },
 
-    async pause({ firstMs, longestMs }) {
-      await scripts.soukPause(key, clock.now(), intervalMs, burst, firstMs, longestMs);
+    async pause({ firstMs, longestMs, leastMs = 0 }) {
+      await scripts.soukPause(key, clock.now(), intervalMs, burst, firstMs, longestMs, leastMs);
     },
   };
 }

@@ -13,8 +13,10 @@ export type RefusalKind =
   | 'captcha'
   /** 401: the token is too old, or for another request. */
   | 'staleToken'
-  /** 400, or the same said with 200: upstream does not understand what it was asked. */
+  /** 400: upstream does not understand what it was asked. */
   | 'badRequest'
+  /** Said with 200: it understands, but knows no such region. */
+  | 'badArgument'
   /** 404: the interface is not there any more. */
   | 'gone'
   /** An answer of no use. */

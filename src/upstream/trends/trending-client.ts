@@ -1,4 +1,5 @@
 import { TokensAwaited } from '../token-bucket.ts';
+import { textOf } from './answer-text.ts';
 import { readTrending, TRENDING_RPC, trendingCall } from './batchexecute.ts';
 import type { Door } from './door.ts';
 import { readFeed } from './feed.ts';
@@ -36,7 +37,7 @@ export function createTrendingClient({ baseUrl, door }: { baseUrl: string; door:
   async function feed({ geo }: TrendingQuestion, context: TrendsContext) {
     const url = new URL(`${baseUrl}/trending/rss`);
     url.searchParams.set('geo', geo);
-    return door.ask({ method: 'GET', url }, ({ body }) => readFeed(body.toString('utf8')), context);
+    return door.ask({ method: 'GET', url }, ({ body }) => readFeed(textOf(body)), context);
   }
 
   return {
@@ -45,7 +46,7 @@ export function createTrendingClient({ baseUrl, door }: { baseUrl: string; door:
         return { source: 'trending_now', trends: await list(question, context) };
       } catch (error) {
         const { signal, log } = context;
-        if (error instanceof Refusal && error.kind === 'badRequest') throw unknownGeo(question.geo);
+        if (error instanceof Refusal && error.kind === 'badArgument') throw unknownGeo(question.geo);
         if (error instanceof TokensAwaited || !question.feedWillDo || signal.aborted)
           throw publicError(error, context);
         log.warn({ reason: String(error) }, 'the list of trends cannot be had; taking the feed');

@@ -10,7 +10,7 @@ const timeline = z.object({
   default: z.object({
     timelineData: z.array(
       z.object({
-        time: z.string().regex(/^\d{1,12}$/),
+        time: z.string().regex(/^\d{1,11}$/),
         formattedTime: z.string().default(''),
         value: z.array(share),
         hasData: z.array(z.boolean()).optional(),
@@ -102,9 +102,14 @@ function readRelated<Term>(
   });
   const { rankedList } = checked(schema, answer).default;
   const [top, rising] = rankedList.map(({ rankedKeyword }) =>
-    rankedKeyword.map((entry) => ({ ...entry, link: entry.link ? `${PUBLIC_SITE}${entry.link}` : null })),
+    rankedKeyword.map((entry) => ({ ...entry, link: publicLink(entry.link) })),
   ) as (Term & RelatedFacts)[][];
   return { available: rankedList.length > 0, top: top ?? [], rising: rising ?? [] };
+}
+
+/** Upstream gives paths. Anything else, put behind the site's name, could become another site's. */
+function publicLink(path: string | null | undefined): string | null {
+  return path?.startsWith('/') ? `${PUBLIC_SITE}${path}` : null;
 }
 
 function checked<T>(schema: z.ZodType<T>, answer: unknown): T {

@@ -10,12 +10,18 @@ export interface Widget {
   token: string;
 }
 
+/** A request has about six levels of objects. What has thousands can be parsed, but not written again. */
+const MOST_LEVELS = 30;
+
 const schema = z.looseObject({
   widgets: z.array(
     z.looseObject({
       id: z.string(),
       type: z.string(),
-      request: z.record(z.string(), z.unknown()).optional(),
+      request: z
+        .record(z.string(), z.unknown())
+        .refine((request) => !isDeeperThan(MOST_LEVELS, request))
+        .optional(),
       token: z.string().min(1).optional(),
     }),
   ),
@@ -32,18 +38,18 @@ export function readWidgets(answer: unknown): Widget[] {
   return widgets;
 }
 
-/**
- * The widget of a kind, of several the one of a keyword. Their order says nothing.
- * @throws Refusal `malformed` when there is none.
- */
-export function widgetOf(widgets: readonly Widget[], id: string, keyword?: string): Widget {
-  const found = widgets.find(
+/** The widget of a kind, of several the one of a keyword. Their order says nothing. */
+export function widgetOf(widgets: readonly Widget[], id: string, keyword?: string): Widget | undefined {
+  return widgets.find(
     (widget) =>
       (widget.id === id || (keyword !== undefined && widget.id.startsWith(`${id}_`))) &&
       (keyword === undefined || keywordOf(widget) === keyword),
   );
-  if (!found) throw new Refusal('malformed', `the explore answer has no widget ${id}`);
-  return found;
+}
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner));
 }
 
 const restricted = z.looseObject({

@@ -63,6 +63,13 @@ describe('keywords', () => {
     ['やかん,Wasserkocher für Tee', ['やかん', 'Wasserkocher für Tee']],
     ['/m/0663v', ['/m/0663v']],
     ['k'.repeat(100), ['k'.repeat(100)]],
+    // Characters are what people count: this one is two units of JavaScript.
+    ['🫖'.repeat(100), ['🫖'.repeat(100)]],
+    ['-kettle', ['-kettle']],
+    ['"tea pot"', ['"tea pot"']],
+    ['קומקום', ['קומקום']],
+    ['__proto__', ['__proto__']],
+    ['👩‍🍳', ['👩‍🍳']],
   ])('%j are %j', (keyword, keywords) => {
     expect(canonical(interestOverTime, { keyword }).keyword).toEqual(keywords);
   });
@@ -73,6 +80,10 @@ describe('keywords', () => {
     [[], /^is required/],
     ['a,b,c,d,e,f', /^must be 1 to 5 keywords; 6 were given/],
     ['k'.repeat(101), /at most 100 characters/],
+    ['🫖'.repeat(101), /at most 100 characters/],
+    ['\u200b', /something to see/],
+    ['kettle,\u202e\u200f', /^item 2 .* something to see/],
+    ['\ud800', /none a control character/],
     ['ket\u0000tle', /none a control character/],
     [7, /must be a text/],
     [{ a: 1 }, /must be a text/],
@@ -107,6 +118,10 @@ describe('geo', () => {
     5,
     null,
     ['US'],
+    // These become FI and IS in capitals.
+    'ﬁ',
+    'ıs',
+    'ＵＳ',
   ])('%j is refused', (geo) => {
     expect(Object.keys(faults({ geo }))).toEqual(['geo']);
     expect(faults({ geo }).geo).toContain('a country such as US, or a region of one such as US-CA');
@@ -116,13 +131,17 @@ describe('geo', () => {
 describe('hl', () => {
   test.each([
     ...['en-US', 'zh-CN', 'zh-TW', 'ja', 'ko', 'de', 'fr', 'es', 'pt', 'it'],
-    ...['nl', 'pt-BR', 'zh-Hant-TW', 'fil'],
+    ...['nl', 'pt-BR', 'zh-Hant-TW', 'fil', 'es-419', 'sr-Latn'],
   ])('%s is taken', (hl) => {
     expect(input({ hl }).hl).toBe(hl);
     expect(input({ hl: hl.toLowerCase() }).hl).toBe(hl);
   });
 
-  test.each(['', 'xx', 'english', 'en_US', 'en-', 'e', 'en-US-x-y', 3, null])('%j is refused', (hl) => {
+  test.each([
+    ...['', 'xx', 'english', 'en_US', 'en-', 'e', 'en-US-x-y', 3, null],
+    // Tags for no language, or of no region.
+    ...['und', 'und-US', 'mul', 'mis', 'zxx', 'en-XX', 'en-ZZ', 'en-999', 'qaa'],
+  ])('%j is refused', (hl) => {
     expect(faults({ hl })).toEqual({ hl: 'must be a language such as en-US, zh-CN or ja' });
   });
 });
@@ -169,6 +188,7 @@ describe('the window', () => {
 
   test.each([
     [{ startDate: '2003-12-31' }, { startDate: 'must be 2004-01-01 or later: data begin there' }],
+    [{ endDate: '0500-06-01' }, { endDate: 'must be 2004-01-01 or later: data begin there' }],
     [{ endDate: '2003-12-31' }, { endDate: 'must be 2004-01-01 or later: data begin there' }],
     [
       { startDate: '2026-02-01', endDate: '2026-01-31' },

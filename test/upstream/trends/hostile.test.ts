@@ -1,0 +1,366 @@
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { TrendsContext } from '../../../src/upstream/trends/trends.ts';
+import type { UpstreamAnswer } from '../../support/scripted-upstream.ts';
+import {
+  guarded,
+  openTrendsClient,
+  question,
+  REFUSALS,
+  type TrendsClient,
+} from '../../support/trends-client.ts';
+
+const PAGE = 'trends/explore';
+const EXPLORE = 'trends/api/explore';
+const SERIES = 'trends/api/widgetdata/multiline';
+const RELATED = 'trends/api/widgetdata/relatedsearches';
+const LIST = '_/TrendsUi/data/batchexecute';
+const FEED = 'trending/rss';
+
+const SERIES_WIDGET = { id: 'TIMESERIES', type: 'fe_line_chart', request: { a: 1 }, token: 't' };
+const WIDGETS = guarded({ widgets: [SERIES_WIDGET] });
+const POINTS = guarded({
+  default: { timelineData: [{ time: '1767225600', value: [100, 3], hasData: [true, true] }] },
+});
+
+let client: TrendsClient;
+beforeEach(async () => {
+  client = await openTrendsClient();
+  client.upstream.on(PAGE, () => REFUSALS.gate);
+  client.upstream.on(EXPLORE, () => WIDGETS);
+  client.upstream.on(SERIES, () => POINTS);
+});
+afterEach(() => client.close());
+
+const ask = (context: TrendsContext = client.context()) =>
+  client.trends.interestOverTime(question(), context);
+const times = (path: string) => client.upstream.callsTo(path).length;
+
+/** Lets the waits of our clock pass, one after the other, until the promise is settled. */
+async function waited<T>(promise: Promise<T>, stepMs = 1000): Promise<T> {
+  let settled = false;
+  void Promise.allSettled([promise]).then(() => {
+    settled = true;
+  });
+  await expect
+    .poll(() => {
+      if (!settled && client.clock.waiting > 0) client.clock.advance(stepMs);
+      return settled;
+    })
+    .toBe(true);
+  return promise;
+}
+
+describe('the page of the cookie is of no matter but for its cookie:', () => {
+  const html = '<html lang="en">hello</html>';
+  const cookie = { 'set-cookie': 'NID=511=fresh; path=/' };
+  const away = 'https://consent.google.com/ml?continue=https://trends.google.com/sorry/trends';
+  const pages: [name: string, answer: UpstreamAnswer][] = [
+    ['status 500', { status: 500, raw: html, headers: cookie }],
+    ['a redirect to a page about consent', { status: 302, raw: '', headers: { ...cookie, location: away } }],
+    ['status 200 with a location', { raw: html, headers: { ...cookie, location: '/trends/explore' } }],
+    ['a coding that is none', { raw: html, headers: { ...cookie, 'content-encoding': 'gzip' } }],
+    ['more than can be kept', { raw: Buffer.alloc(17 << 20, 'x'), headers: cookie }],
+  ];
+  test.each(pages)('%s', async (_, answer) => {
+    client.upstream.on(PAGE, () => answer);
+    expect((await ask()).points).toHaveLength(1);
+    expect(client.upstream.callsTo(EXPLORE).map((call) => call.cookie)).toEqual(['NID=511=fresh']);
+  });
+
+  test('an end that never comes', async () => {
+    client.upstream.on(PAGE, (_, response) => {
+      response.writeHead(429, { 'content-type': 'text/html', ...cookie });
+      response.write('<html>');
+      return 'handled';
+    });
+    expect((await ask()).points).toHaveLength(1);
+    expect(client.upstream.callsTo(EXPLORE).map((call) => call.cookie)).toEqual(['NID=511=fresh']);
+  });
+
+  test('a line that breaks: explore has a cookie to give as well', async () => {
+    client.upstream.on(PAGE, (_, response) => {
+      response.destroy();
+      return 'handled';
+    });
+    client.upstream.on(EXPLORE, (call) => (call.cookie === '' ? REFUSALS.gate : WIDGETS));
+    expect((await ask()).points).toHaveLength(1);
+    expect(client.upstream.callsTo(EXPLORE).map((call) => call.cookie)).toEqual(['', 'NID=511=fresh']);
+  });
+});
+
+test('where no cookie is to be had, that is too many calls: one wait, then an error', async () => {
+  client.upstream.on(PAGE, () => ({ status: 404, raw: '' }));
+  client.upstream.on(EXPLORE, () => REFUSALS.rateLimit);
+  await expect(waited(ask())).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+  expect([times(PAGE), times(EXPLORE), times(SERIES)]).toEqual([1, 2, 0]);
+});
+
+test.each(['NID=', 'NID=caf\u00e9', `NID=${'x'.repeat(5000)}`, 'nid=1', 'XNID=1'])(
+  'the cookie %j, which cannot be sent back, is not kept',
+  async (cookie) => {
+    client.upstream.on(PAGE, () => ({ raw: '', headers: { 'set-cookie': cookie } }));
+    expect((await ask()).points).toHaveLength(1);
+    expect(client.upstream.callsTo(EXPLORE).map((call) => call.cookie)).toEqual(['']);
+  },
+);
+
+describe('a wait that upstream asks for', () => {
+  const limited = (after: string): UpstreamAnswer => ({
+    ...REFUSALS.rateLimit,
+    headers: { 'retry-after': after },
+  });
+  const later = () => new Date(client.clock.now() + 120_000).toUTCString();
+
+  test.each([
+    ['longer than anybody waits, in seconds', () => '120', 120],
+    ['longer than anybody waits, as a date', later, 120],
+    ['beyond all bounds', () => '99999999', 600],
+  ])('%s, is told to the caller and kept by all', async (_, after, retryAfterSeconds) => {
+    client.upstream.on(EXPLORE, () => limited(after()));
+    const refused = { kind: 'UPSTREAM_ERROR', retryAfterSeconds };
+    await expect(ask()).rejects.toMatchObject(refused);
+    await expect(client.other.interestOverTime(question(), client.context())).rejects.toMatchObject(refused);
+    expect(times(EXPLORE)).toBe(1);
+  });
+
+  test.each(['15', '0', '-3', 'soon', ''])('%j is kept where it is longer than our own', async (after) => {
+    const answers = [limited(after), WIDGETS];
+    client.upstream.on(EXPLORE, () => answers.shift() ?? REFUSALS.gone);
+    const before = client.clock.now();
+    await waited(ask());
+    expect(client.clock.now() - before).toBe(after === '15' ? 15_000 : 10_000);
+  });
+});
+
+test.each([
+  ['https://www.google.com/sorry/index?continue=x', 'captcha'],
+  ['https://www.google.com/sorry?continue=x', 'captcha'],
+  ['/sorry/index', 'captcha'],
+  ['https://consent.google.com/ml?continue=https://www.google.com/sorry/', 'gone'],
+  ['http://[', 'gone'],
+])('a redirect to %s is never followed, and told as %s', async (location, kind) => {
+  client.upstream.on(EXPLORE, () => ({ status: 302, raw: '', headers: { location } }));
+  await expect(ask()).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+  expect(client.logLines.join('')).toContain(`"kind":"${kind}"`);
+  expect(times(EXPLORE)).toBe(1);
+});
+
+describe('widget data that are not what they should be are an upstream error, asked for once:', () => {
+  const json = 'application/json; charset=utf-8';
+  const text = JSON.stringify({ default: { timelineData: [] } });
+  const point = (time: string) =>
+    `{"default":{"timelineData":[{"time":${time},"value":[1,1],"formattedTime":"\u00e9"}]}}`;
+  const cases: [name: string, answer: UpstreamAnswer][] = [
+    ['no guard', { raw: text, contentType: json }],
+    ['half a guard', { raw: `)]}${text}`, contentType: json }],
+    ['nothing but a guard', { raw: ")]}',\n", contentType: json }],
+    ['nothing', { raw: '', contentType: json }],
+    ['a guard before a web page', { raw: ")]}',\n<html>", contentType: json }],
+    ['JSON said to be a web page', { raw: `)]}',\n${text}`, contentType: 'text/html' }],
+    ['JSON of no type', { raw: `)]}',\n${text}`, contentType: '' }],
+    ['UTF-16', { raw: Buffer.from(`)]}',\n${text}`, 'utf16le'), contentType: json }],
+    ['Latin-1', { raw: Buffer.from(`)]}',\n${point('"1"')}`, 'latin1'), contentType: json }],
+    ['null', { raw: ")]}',\nnull", contentType: json }],
+    ['lists within lists', { raw: `)]}',\n${'['.repeat(1 << 20)}`, contentType: json }],
+    ['a number beyond numbers', { raw: `)]}',\n${point('1e999')}`, contentType: json }],
+    ['a time beyond time', { raw: `)]}',\n${point('"9999999999999"')}`, contentType: json }],
+    ['status 204', { status: 204, raw: '', contentType: json }],
+    ['status 403', { status: 403, raw: '<html>', contentType: 'text/html' }],
+    ['more than can be kept', { raw: Buffer.alloc(17 << 20, ' '), contentType: json }],
+    [
+      'more than can be kept, in a small parcel',
+      {
+        raw: gzipSync(Buffer.alloc(64 << 20, ' ')),
+        contentType: json,
+        headers: { 'content-encoding': 'gzip' },
+      },
+    ],
+  ];
+  test.each(cases)('%s', async (_, answer) => {
+    client.upstream.on(SERIES, () => answer);
+    await expect(waited(ask(), 300)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+    expect(times(SERIES)).toBe(1);
+  });
+});
+
+test('ten million bytes are read', async () => {
+  const points = Array.from({ length: 60_000 }, (_, i) => ({
+    time: String(1_000_000_000 + i),
+    formattedTime: 'x'.repeat(100),
+    value: [1, 2],
+    hasData: [true, true],
+  }));
+  client.upstream.on(SERIES, () => guarded({ default: { timelineData: points } }));
+  expect((await ask()).points).toHaveLength(60_000);
+});
+
+test('an answer that comes drop by drop ends with the call, and so does its connection', async () => {
+  client.upstream.on(SERIES, (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.write(")]}',\n{");
+    return 'handled';
+  });
+  const context = client.context();
+  const reply = ask(context);
+  reply.catch(() => {});
+  await expect.poll(() => times(SERIES)).toBe(1);
+  context.abort(new Error('deadline'));
+  await expect(reply).rejects.toMatchObject({ kind: 'UPSTREAM_TIMEOUT' });
+  await expect.poll(() => client.upstream.callsTo(SERIES)[0]?.aborted).toBe(true);
+});
+
+test('connections of answers that cannot be unpacked are given up, not used up', async () => {
+  client.upstream.on(SERIES, (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+    response.write('this is no gzip');
+    return 'handled';
+  });
+  for (let i = 0; i < 4; i += 1) {
+    await expect(waited(ask(), 300)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+  }
+  await expect.poll(() => client.upstream.callsTo(SERIES).every(({ aborted }) => aborted)).toBe(true);
+});
+
+describe('of a kept explore answer', () => {
+  /** Keeps the first answer to explore, as the cache does; what there was before is `kept`. */
+  function keeping(kept?: unknown): TrendsContext {
+    let value = kept;
+    return client.context((async (_: unknown, fetch: () => Promise<unknown>, options = { anew: false }) => {
+      value = value === undefined || options.anew ? await fetch() : value;
+      return value;
+    }) as TrendsContext['prepare']);
+  }
+  const MAP = { id: 'GEO_MAP', type: 'fe_geo_chart_explore', request: {}, token: 'old' };
+
+  test('that lacks a part another is asked for, once', async () => {
+    expect((await ask(keeping([MAP]))).points).toHaveLength(1);
+    expect([times(EXPLORE), times(SERIES)]).toEqual([1, 1]);
+  });
+
+  test('that lacks a part only a new one says whether it is there', async () => {
+    client.upstream.on(EXPLORE, () => guarded({ widgets: [MAP] }));
+    await expect(ask(keeping([MAP]))).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+    expect(times(EXPLORE)).toBe(1);
+    await expect(ask(keeping())).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+    expect(times(EXPLORE)).toBe(2);
+  });
+
+  test('that upstream takes and refuses by turns no more than two tokens are tried', async () => {
+    let n = 0;
+    client.upstream.on(SERIES, () => {
+      n += 1;
+      return n % 2 === 1 ? REFUSALS.staleToken : POINTS;
+    });
+    for (let i = 0; i < 3; i += 1) expect((await ask(keeping())).points).toHaveLength(1);
+    expect([times(EXPLORE), times(SERIES)]).toEqual([6, 6]);
+  });
+});
+
+test('links lead to the site itself, or nowhere', async () => {
+  const links = ['/trends/explore?q=a', '@evil.example/x', '//evil.example', 'javascript:alert(1)', '.evil'];
+  client.upstream.on(EXPLORE, () =>
+    guarded({
+      widgets: [
+        {
+          id: 'RELATED_QUERIES',
+          type: 'fe_related_searches',
+          request: { restriction: { complexKeywordsRestriction: { keyword: [{ value: 'kettle' }] } } },
+          token: 't',
+        },
+      ],
+    }),
+  );
+  const rankedKeyword = links.map((link, i) => ({ query: `q${i}`, value: 1, formattedValue: '1', link }));
+  client.upstream.on(RELATED, () => guarded({ default: { rankedList: [{ rankedKeyword }] } }));
+  const { top } = await client.trends.relatedQueries(
+    question({ keywords: ['kettle'] }),
+    'kettle',
+    client.context(),
+  );
+  for (const { link } of top) {
+    if (link !== null) expect(new URL(link).origin).toBe('https://trends.google.com');
+  }
+  expect(top[0]?.link).toBe('https://trends.google.com/trends/explore?q=a');
+});
+
+describe('trends', () => {
+  const list = (feedWillDo = true, geo = 'US') =>
+    client.trends.trending({ geo, hl: 'en-US', hours: 4, feedWillDo }, client.context());
+  const item = (changes: Record<number, unknown> = {}) =>
+    Object.assign(
+      ['kettle', null, 'US', [1_772_618_400], null, null, 500, null, 75, ['kettle'], [5], [], 'kettle'],
+      changes,
+    );
+  const listed = (...items: unknown[]) =>
+    guarded([['wrb.fr', 'i0OFE', JSON.stringify([null, items]), null, null, null, 'generic']], ")]}'\n\n");
+  const feedItem = (fields: string) =>
+    `<rss><channel><item>${fields}<pubDate>Wed, 04 Mar 2026 01:50:00 -0800</pubDate></item></channel></rss>`;
+  const fed = (xml: string | Buffer) => ({ raw: xml, contentType: 'text/xml; charset=utf-8' });
+
+  test.each([
+    ['a start beyond time', item({ 3: [1e15] })],
+    ['a start before time', item({ 3: [-1] })],
+    ['an end beyond time', item({ 4: [1e300] })],
+    ['a start that is no whole number', item({ 3: [1.5] })],
+  ])('with %s are not taken', async (_, broken) => {
+    client.upstream.on(LIST, () => listed(item(), broken));
+    await expect(list(false)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+  });
+
+  test('with articles beyond time are taken, without that time', async () => {
+    client.upstream.on(LIST, () => listed(item({ 1: [['a', 'https://x.example', 'Paper', [1e15]]] })));
+    const { trends } = await list(false);
+    expect(trends[0]?.articles).toMatchObject([{ publishedAt: null }]);
+  });
+
+  test('are a fault of upstream, not of the region, where it answers 400 to everything', async () => {
+    client.upstream.on(LIST, () => REFUSALS.badRequest);
+    await expect(list(false)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+    client.upstream.on(FEED, () => fed(feedItem('<title>tea</title>')));
+    expect((await list()).trends).toMatchObject([{ title: 'tea' }]);
+  });
+
+  test('of the feed have their characters written as numbers, names or as they are', async () => {
+    const title = 'rock &#39;n&#x27; roll &amp; &apos;caf\u00e9&apos;<![CDATA[<b>]]>';
+    client.upstream.on(FEED, () => fed(feedItem(`<title>${title}</title>`)));
+    expect((await list()).trends).toMatchObject([{ title: "rock 'n' roll & 'caf\u00e9'<b>" }]);
+  });
+
+  test('of the feed do not grow by entities within entities', async () => {
+    const entities = Array.from({ length: 12 }, (_, i) => `<!ENTITY e${i + 1} "${`&e${i};`.repeat(10)}">`);
+    const doctype = `<!DOCTYPE r [<!ENTITY e0 "ha">${entities.join('')}]>`;
+    client.upstream.on(FEED, () => fed(doctype + feedItem('<title>&e12;</title>')));
+    expect((await list()).trends[0]?.title.length).toBeLessThan(1000);
+  });
+
+  test('of the feed have a volume that is a number, whatever it says', async () => {
+    const volume = (text: string) => feedItem(`<title>a</title><approx_traffic>${text}</approx_traffic>`);
+    for (const [text, expected] of [
+      ['1,000+', 1000],
+      ['', 0],
+      ['viele', 0],
+      ['9'.repeat(400), 0],
+    ] as const) {
+      client.upstream.on(FEED, () => fed(volume(text)));
+      expect((await list()).trends).toMatchObject([{ searchVolume: expected }]);
+    }
+  });
+
+  const feeds: [name: string, xml: string | Buffer][] = [
+    ['a web page', '<!doctype html><html lang="en"><p>hello<br></html>'],
+    ['a web page in XML', '<html lang="en"><body>hello</body></html>'],
+    ['nothing', ''],
+    ['a piece', '<rss><channel><item><title>a</ti'],
+    ['Latin-1', Buffer.from(feedItem('<title>caf\u00e9</title>'), 'latin1')],
+    ['UTF-16', Buffer.from(feedItem('<title>a</title>'), 'utf16le')],
+    ['a day that is none', feedItem('<title>a</title>').replace(/Wed.*800/, 'someday')],
+    ['more than can be kept', `<rss>${' '.repeat(17 << 20)}</rss>`],
+    ['tags within tags', '<a>'.repeat(100_000)],
+  ];
+  test.each(feeds)('are not to be had from a feed that is %s', async (_, xml) => {
+    client.upstream.on(FEED, () => fed(xml));
+    await expect(waited(list(), 300)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+    expect(times(FEED)).toBe(1);
+  });
+});
