@@ -239,11 +239,11 @@ interface ToCollectRow extends FedRow {
 /** Fed calls of batches that were cancelled, to be cancelled as well. */
 export async function callsToCancel(
   database: Database,
-): Promise<{ accountId: number; callId: string; joined: boolean }[]> {
-  const { rows } = await database.query<{ accountId: number; callId: string; joined: boolean }>(
-    `select b.account_id as "accountId", f.call_id as "callId", f.joined
+): Promise<(FedCall & { accountId: number; joined: boolean })[]> {
+  const { rows } = await database.query<FedRow & { account_id: number; joined: boolean }>(
+    `select f.*, b.account_id
      from batches b join batch_calls f on f.batch_id = b.id and f.state = 'fed'
      where b.finished_at is null and b.state = 'cancelled'`,
   );
-  return rows;
+  return rows.map((row) => ({ ...toFedCall(row), accountId: row.account_id, joined: row.joined }));
 }
