@@ -20,7 +20,7 @@ import { SoukError, toRecord } from '../../src/errors.ts';
 import { startWorkLoop } from '../../src/work-loop.ts';
 import { collectCalls } from './collect.ts';
 import { type FeedDeps, feedBatches } from './feed.ts';
-import { type PrepareDeps, prepareBatch } from './prepare.ts';
+import { answerFailure, type PrepareDeps, prepareBatch } from './prepare.ts';
 import { prepareSchedule, runNow } from './prepare-schedule.ts';
 import { CLOCKS_APART_MS, reconcileSchedules, runDueSchedules } from './schedule-runs.ts';
 
@@ -117,7 +117,14 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
     { connection: pulling, prefix: keys.queuePrefix(BATCH_POOL), concurrency: JOBS_AT_ONCE },
   );
   worker.on('error', (error) => log.warn({ err: error, pool: BATCH_POOL }, 'worker connection'));
-  worker.on('failed', (job, error) => log.warn({ err: error, job: job?.name }, 'batch job attempt failed'));
+  worker.on('failed', (job, error) => {
+    log.warn({ err: error, job: job?.name }, 'batch job attempt failed');
+    // Without the time of its end it is tried again.
+    if (!job?.finishedOn || !('uploadId' in job.data)) return;
+    answerFailure(work, job.data.uploadId).catch((error: unknown) =>
+      log.warn({ err: error }, 'telling that an upload failed did not work'),
+    );
+  });
   await worker.waitUntilReady();
   loop.wake();
 
