@@ -4,6 +4,7 @@ import { knowsEveryProduct } from '../support/answers.ts';
 import { asinsFrom, batchNow, finished, resultsOf, startBatch } from '../support/batches.ts';
 import type { Client } from '../support/client.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
+import { advanceUntil } from '../support/time.ts';
 import { unitsUsed } from '../support/units.ts';
 import { loseRedis, stopWorkers } from '../support/workers.ts';
 
@@ -258,9 +259,11 @@ test('an address as long as it may be does no harm', async () => {
 
 test('while no worker reads uploads they are refused in time, and made no batch of later', async () => {
   await stopWorkers(souk);
-  const reply = client.post('/api/batches', { operation, items: [itemOf('B0NOBODY01')] });
-  await expect.poll(uploadsInRedis).toHaveLength(1);
-  souk.clock.advance(60_000);
+  let answered = false;
+  const reply = client.post('/api/batches', { operation, items: [itemOf('B0NOBODY01')] }).finally(() => {
+    answered = true;
+  });
+  await advanceUntil(souk.clock, () => answered, 5_000);
   expect(await reply).toMatchObject({ status: 503, headers: { 'retry-after': '10' } });
   await souk.addWorker();
   await finished(client, await startBatch(client, { operation, items: [itemOf('B0NOBODY02')] }));
@@ -313,7 +316,7 @@ test.each(['1', 'x', '00000000-0000-7000-8000-000000000000', '%00', 'null'])(
       ['GET', '/results'],
       ['POST', '/retry'],
       ['DELETE', ''],
-    ]) {
+    ] as const) {
       const { status, json } = await client.get(`/api/batches/${id}${path}`, { method });
       expect([status, json.code]).toEqual([404, 'BATCH_NOT_FOUND']);
     }
@@ -326,7 +329,7 @@ test('a foreign batch can be neither cancelled nor retried', async () => {
   for (const [method, path] of [
     ['POST', '/retry'],
     ['DELETE', ''],
-  ]) {
+  ] as const) {
     const { json } = await stranger.get(`/api/batches/${batch.batchId}${path}`, { method });
     expect(json.code).toBe('BATCH_NOT_FOUND');
   }

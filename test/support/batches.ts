@@ -26,7 +26,7 @@ export function linesOf(reply: Reply): ResultLine[] {
 }
 
 export async function startBatch(client: Client, body: unknown): Promise<BatchView> {
-  const reply = await client.post('/api/batches', body);
+  const reply = await client.post('/api/batches', body, { headers: { 'content-type': 'application/json' } });
   expect(reply.json).toMatchObject({ code: '0000' });
   expect(reply.status).toBe(202);
   return reply.json.data;

@@ -67,6 +67,7 @@ export async function collectCalls(deps: CollectDeps): Promise<boolean> {
       window: 'any',
       fed: 1,
       isWaiting: false,
+      minuteReservedUntil: null,
     } as const;
     await feedAgain(deps, batch, call);
   }
@@ -127,20 +128,12 @@ function pauseMs(attempts: number): number {
 }
 
 function failureOf({ batchState, attempts, deadlineAt }: ToCollect, error: ErrorRecord, now: number) {
-  const mayPass = PASSING.has(error.kind);
-  switch (batchState) {
-    case 'cancelled':
-      return { state: 'cancelled', error } as const;
-    case 'expired':
-      return {
-        state: 'failed',
-        error: mayPass ? toRecord(new SoukError('DEADLINE_PASSED')) : error,
-      } as const;
-    default: {
-      const canWait = attempts < MOST_ATTEMPTS && now + pauseMs(attempts) < deadlineAt;
-      return mayPass && canWait ? 'again' : ({ state: 'failed', error } as const);
-    }
-  }
+  if (batchState === 'cancelled') return { state: 'cancelled', error } as const;
+  if (!PASSING.has(error.kind)) return { state: 'failed', error } as const;
+  if (batchState === 'expired' || now >= deadlineAt)
+    return { state: 'failed', error: toRecord(new SoukError('DEADLINE_PASSED')) } as const;
+  const canWait = attempts < MOST_ATTEMPTS && now + pauseMs(attempts) < deadlineAt;
+  return canWait ? 'again' : ({ state: 'failed', error } as const);
 }
 
 /** The answer is paid for, so it is made again for nothing, for as long as the batch has time. */

@@ -63,7 +63,7 @@ export async function feedBatches(deps: FeedDeps): Promise<boolean> {
   const { database, clock } = deps;
   let hungry = await hungryBatches(database, clock.now());
   if (hungry.length === 0) return false;
-  hungry = await letOffPeakOnesWait(deps, hungry);
+  hungry = await letReservedOnesWait(deps, await letOffPeakOnesWait(deps, hungry));
   const room = await roomByPool(deps);
   const fedByAccount = new Map<number, number>();
   for (const { accountId, fed } of hungry)
@@ -159,6 +159,16 @@ async function letOffPeakOnesWait(
     opensAt,
   );
   return hungry.filter(({ window }) => window !== 'off_peak');
+}
+
+async function letReservedOnesWait(
+  { database }: FeedDeps,
+  hungry: readonly HungryBatch[],
+): Promise<HungryBatch[]> {
+  for (const { batchId, minuteReservedUntil } of hungry)
+    if (minuteReservedUntil !== null)
+      await letWait(database, [batchId], 'MINUTE_RESERVED', minuteReservedUntil);
+  return hungry.filter(({ minuteReservedUntil }) => minuteReservedUntil === null);
 }
 
 /** How many more calls of batches each pool takes. */
