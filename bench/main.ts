@@ -1,5 +1,6 @@
 import { printRows, type Row } from './row.ts';
 import { admissionRows } from './rows/admission.ts';
+import { batchRows } from './rows/batch.ts';
 import { cachedRows } from './rows/cached.ts';
 import { largeListRows } from './rows/large-list.ts';
 import { uncachedRows } from './rows/uncached.ts';
@@ -10,6 +11,7 @@ const GROUPS: Record<string, (services: Services) => Promise<Row[]>> = {
   uncached: uncachedRows,
   'large-list': largeListRows,
   admission: admissionRows,
+  batch: batchRows,
 };
 
 /** `npm run bench [GROUP ...]`: measures each row against its bare baseline in this run, and prints a table. */
