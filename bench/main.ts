@@ -1,5 +1,6 @@
 import { printRows, type Row } from './row.ts';
 import { admissionRows } from './rows/admission.ts';
+import { batchRows } from './rows/batch.ts';
 import { cachedRows } from './rows/cached.ts';
 import { fairnessRows } from './rows/fairness.ts';
 import { largeListRows } from './rows/large-list.ts';
@@ -12,6 +13,7 @@ const GROUPS: Record<string, (services: Services) => Promise<Row[]>> = {
   'large-list': largeListRows,
   admission: admissionRows,
   fairness: fairnessRows,
+  batch: batchRows,
 };
 
 /** `npm run bench [GROUP ...]`: measures each row against its bare baseline in this run, and prints a table. */

@@ -3,6 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 /** Loaded before a process of ours: measures its event loop and memory between the messages `reset` and `report`. */
 export interface ProbeReport {
   loopDelayP99Ms: number;
+  loopDelayMaxMs: number;
   /** Growth of resident memory since `reset`, at its highest. */
   memoryGrowthMb: number;
 }
@@ -25,6 +26,7 @@ process.on('message', (message) => {
   } else if (message === 'report') {
     const report: ProbeReport = {
       loopDelayP99Ms: delay.percentile(99) / 1e6,
+      loopDelayMaxMs: delay.max / 1e6,
       memoryGrowthMb: (highest - start) / 2 ** 20,
     };
     process.send?.({ report });

@@ -23,8 +23,8 @@ export interface Services {
     env?: NodeJS.ProcessEnv,
     preload?: string,
   ): Promise<{ ready: string; child: ChildProcess }>;
-  /** Starts Souk: a gateway (with the probe) and a worker, in front of an upstream. */
-  startSouk(upstreamUrl: string): Promise<{ url: string; gateway: ChildProcess }>;
+  /** Starts Souk: a gateway and a worker, both with the probe, in front of an upstream. */
+  startSouk(upstreamUrl: string): Promise<{ url: string; gateway: ChildProcess; worker: ChildProcess }>;
   stop(child: ChildProcess): Promise<void>;
   /** Keys of new accounts whose subscription is not limited. */
   keys(count: number): Promise<string[]>;
@@ -85,9 +85,9 @@ export async function openServices(): Promise<Services> {
         PORT: '0',
         LOG_LEVEL: 'warn',
       };
-      await start('workers/main.ts', env);
+      const worker = await start('workers/main.ts', env, './bench/probe.ts');
       const gateway = await start('src/main.ts', env, './bench/probe.ts');
-      return { url: gateway.ready, gateway: gateway.child };
+      return { url: gateway.ready, gateway: gateway.child, worker: worker.child };
     },
     stop,
     async keys(count) {

@@ -24,9 +24,13 @@ export async function putUpload(
   const key = keys.upload(uploadId);
   const bytes = Buffer.from(text);
   for (let i = 0; i < Math.max(1, bytes.length); i += PIECE_BYTES) {
-    await redis.rpush(key, bytes.subarray(i, i + PIECE_BYTES));
+    // Together, so that nothing stays when this process dies in between.
+    await redis
+      .multi()
+      .rpush(key, bytes.subarray(i, i + PIECE_BYTES))
+      .pexpire(key, LIFETIME_MS)
+      .exec();
   }
-  await redis.pexpire(key, LIFETIME_MS);
 }
 
 /** null: whoever sent it has given up. */
@@ -52,8 +56,10 @@ export async function sendReply(
 
 /** The place of a gateway process where requests wait for what workers say to their uploads. */
 export interface Replies {
-  /** null: none came in time. */
+  /** null: none came in time, or before this process stops. */
   wait(uploadId: string, timeoutMs: number): Promise<Reply | null>;
+  /** Ends all waiting. */
+  close(): void;
 }
 
 /** @param subscriber a Redis connection that is switched to subscription. */
@@ -69,10 +75,15 @@ export async function openReplies(deps: {
     if (channel === keys.repliesChannel) waiting.get(uploadId)?.();
   });
   await subscriber.subscribe(keys.repliesChannel);
+  let closed = false;
 
   return {
     async wait(uploadId, timeoutMs) {
       await new Promise<void>((resolve) => {
+        if (closed) {
+          resolve();
+          return;
+        }
         const cancel = clock.after(timeoutMs, resolve);
         waiting.set(uploadId, () => {
           cancel();
@@ -80,11 +91,15 @@ export async function openReplies(deps: {
         });
       });
       waiting.delete(uploadId);
-      // The news may have been lost; the reply is there all the same.
-      const stored = await redis.get(keys.reply(uploadId));
+      // The news may have been lost; the reply is there all the same. It may be large, and nobody reads it twice.
+      const stored = await redis.getdel(keys.reply(uploadId));
       if (stored === null) return null;
       const end = stored.indexOf('\n');
       return { ...(JSON.parse(stored.slice(0, end)) as Omit<Reply, 'body'>), body: stored.slice(end + 1) };
+    },
+    close() {
+      closed = true;
+      for (const end of waiting.values()) end();
     },
   };
 }

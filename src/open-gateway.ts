@@ -87,6 +87,7 @@ export async function openGateway(
       app.server.keepAliveTimeout = 1;
       // Requests under way are answered first: those that wait for jobs with a 202.
       await completions.close();
+      replies.close();
       await app.close();
       await backlog.close();
       await closeQueues(queues);

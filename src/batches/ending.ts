@@ -1,8 +1,8 @@
 import type { ClientBase } from 'pg';
 import type { Database } from '../db/pool.ts';
 import { type ErrorRecord, SoukError, toRecord } from '../errors.ts';
-import { RESULTS_LIFETIME_MS } from './batch.ts';
-import type { FedCall, ToCollect } from './feeding.ts';
+import { type BatchState, RESULTS_LIFETIME_MS } from './batch.ts';
+import type { FedCall } from './feeding.ts';
 
 /** What became of a call of a batch. */
 export type CallEnding =
@@ -14,7 +14,12 @@ export type CallEnding =
       unitsCharged: number;
       unchangedItems: number;
     }
-  | { state: 'failed' | 'cancelled'; error: ErrorRecord };
+  | {
+      state: 'failed' | 'cancelled';
+      error: ErrorRecord;
+      /** Nothing, unless it was paid for before it was lost. */
+      unitsCharged?: number;
+    };
 
 /** Told of each batch that has finished, within the transaction in which it did. */
 export type OnFinished = (client: ClientBase, batchId: string) => Promise<void>;
@@ -54,7 +59,7 @@ export async function lockCall(
 /** Notes the end of a locked call, and of its batch when it was the last. */
 export async function endCall(
   client: ClientBase,
-  { batchId, firstItem, items }: ToCollect,
+  { batchId, firstItem, items }: FedCall,
   ending: CallEnding,
   now: number,
   onFinished: OnFinished,
@@ -67,7 +72,7 @@ export async function endCall(
      where id = $1 returning ends`,
     [
       batchId,
-      done ? ending.unitsCharged : 0,
+      ending.unitsCharged ?? 0,
       done ? items.length : 0,
       ending.state === 'failed' ? items.length : 0,
       ending.state === 'cancelled' ? items.length : 0,
@@ -96,6 +101,19 @@ export async function tryAgain(
      where batch_id = $1 and first_item = $2`,
     [batchId, firstItem, new Date(notBefore)],
   );
+}
+
+/** Leaves a locked call as it is, to be collected later. */
+export async function lookAgain(
+  client: ClientBase,
+  { batchId, firstItem }: FedCall,
+  notBefore: number,
+): Promise<void> {
+  await client.query('update batch_calls set not_before = $3 where batch_id = $1 and first_item = $2', [
+    batchId,
+    firstItem,
+    new Date(notBefore),
+  ]);
 }
 
 /** Ends a batch before its time: what is not under way is not done any more. @returns false when it had ended. */
@@ -144,6 +162,31 @@ export async function expireBatches(
   return rows.length;
 }
 
+/**
+ * Ends what was put back into a batch while it was being cancelled, or expired: such a batch is fed no more, and would
+ * never finish.
+ */
+export async function endLeftovers(database: Database, now: number, onFinished: OnFinished): Promise<void> {
+  const { rows } = await database.query<{ id: string }>(
+    `select b.id from batches b where b.finished_at is null and b.state in ('expired', 'cancelled')
+       and exists (select 1 from batch_calls c where c.batch_id = b.id and c.state = 'pending')`,
+  );
+  for (const { id } of rows) {
+    await inTransaction(database, async (client) => {
+      const { rows: locked } = await client.query<{ state: BatchState }>(
+        'select state from batches where id = $1 and finished_at is null for update',
+        [id],
+      );
+      const [batch] = locked;
+      if (batch?.state === 'cancelled')
+        await endPending(client, id, 'cancelled', toRecord(new SoukError('CANCELLED')), now);
+      else if (batch?.state === 'expired')
+        await endPending(client, id, 'failed', toRecord(new SoukError('DEADLINE_PASSED')), now);
+      if (batch) await finishIfDone(client, id, now, onFinished);
+    });
+  }
+}
+
 /** Lets the failed calls of a finished batch be fed again. @returns how many there are. */
 export async function retryFailed(client: ClientBase, batchId: string, deadlineAt: number): Promise<number> {
   const { rows } = await client.query<{ item_count: number }>(
@@ -155,20 +198,26 @@ export async function retryFailed(client: ClientBase, batchId: string, deadlineA
   if (rows.length === 0) return 0;
   const items = rows.reduce((sum, row) => sum + row.item_count, 0);
   await client.query(
-    `update batches set state = 'running', finished_at = null, deadline_at = $2, failed_items = failed_items - $3
+    `update batches set state = 'running', finished_at = null, deadline_at = $2, failed_items = failed_items - $3,
+       waiting_reason = null, waiting_until = null
      where id = $1`,
     [batchId, new Date(deadlineAt), items],
   );
   return rows.length;
 }
 
+/** A batch may have a hundred thousand calls. */
+const BATCHES_DROPPED_TOGETHER = 20;
+
 /** Forgets batches that ended too long ago. */
-export async function dropOldBatches(database: Database, now: number): Promise<number> {
-  const { rowCount } = await database.query(
-    'delete from batches where id in (select id from batches where finished_at < $1 limit 20)',
-    [new Date(now - RESULTS_LIFETIME_MS)],
-  );
-  return rowCount ?? 0;
+export async function dropOldBatches(database: Database, now: number): Promise<void> {
+  for (;;) {
+    const { rowCount } = await database.query(
+      'delete from batches where id in (select id from batches where finished_at <= $1 limit $2)',
+      [new Date(now - RESULTS_LIFETIME_MS), BATCHES_DROPPED_TOGETHER],
+    );
+    if ((rowCount ?? 0) < BATCHES_DROPPED_TOGETHER) return;
+  }
 }
 
 async function endPending(
@@ -178,23 +227,24 @@ async function endPending(
   error: ErrorRecord,
   now: number,
 ): Promise<void> {
-  const { rows } = await client.query<{ item_count: number }>(
+  const { rows } = await client.query<{ item_count: number; end_no: number }>(
     `update batch_calls c set state = $2, error = $3, ended_at = $4, end_no = b.ends + n.nth
      from batches b, (
        select first_item, row_number() over (order by first_item) as nth
        from batch_calls where batch_id = $1 and state = 'pending'
      ) as n
      where b.id = $1 and c.batch_id = $1 and c.first_item = n.first_item and c.state = 'pending'
-     returning c.item_count`,
+     returning c.item_count, c.end_no`,
     [batchId, state, JSON.stringify(error), new Date(now)],
   );
   const items = rows.reduce((sum, row) => sum + row.item_count, 0);
   const column = state === 'failed' ? 'failed_items' : 'cancelled_items';
-  await client.query(`update batches set ends = ends + $2, ${column} = ${column} + $3 where id = $1`, [
-    batchId,
-    rows.length,
-    items,
-  ]);
+  // One that was taken at the same moment has left a gap, so the numbers may go further than the rows.
+  const ends = rows.reduce((last, row) => Math.max(last, row.end_no), 0);
+  await client.query(
+    `update batches set ends = greatest(ends, $2), ${column} = ${column} + $3 where id = $1`,
+    [batchId, ends, items],
+  );
 }
 
 /** The batch's row is locked by what the caller has changed in it, so of two last calls the later one sees the other. */

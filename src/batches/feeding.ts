@@ -14,6 +14,8 @@ export interface HungryBatch {
   /** Calls of this batch under way. */
   fed: number;
   isWaiting: boolean;
+  /** Until when another batch of the account leaves the rest of the minute's calls to other requests. */
+  minuteReservedUntil: number | null;
 }
 
 /** A call of a batch, taken to be done. */
@@ -41,7 +43,10 @@ export async function hungryBatches(database: Database, now: number): Promise<Hu
   const { rows } = await database.query<HungryRow>({
     name: 'hungry-batches',
     text: `select b.id, b.account_id, b.operation, b.feed_window, b.deadline_at, b.waiting_reason,
-        (select count(*) from batch_calls f where f.batch_id = b.id and f.state = 'fed') as fed
+        (select count(*) from batch_calls f where f.batch_id = b.id and f.state = 'fed') as fed,
+        (select max(w.waiting_until) from batches w
+         where w.account_id = b.account_id and w.finished_at is null and w.waiting_reason = 'MINUTE_RESERVED'
+           and w.waiting_until > $1) as minute_reserved_until
       from batches b
       where b.finished_at is null and b.state = 'running' and b.deadline_at > $1
         and (b.waiting_until is null or b.waiting_until <= $1)
@@ -58,6 +63,7 @@ export async function hungryBatches(database: Database, now: number): Promise<Hu
     deadlineAt: row.deadline_at.getTime(),
     fed: row.fed,
     isWaiting: row.waiting_reason !== null,
+    minuteReservedUntil: row.minute_reserved_until?.getTime() ?? null,
   }));
 }
 
@@ -69,6 +75,7 @@ interface HungryRow {
   deadline_at: Date;
   waiting_reason: string | null;
   fed: number;
+  minute_reserved_until: Date | null;
 }
 
 /** The batch has its turn. In a statement of its own: locks of a batch come before those of its calls. */
@@ -239,11 +246,11 @@ interface ToCollectRow extends FedRow {
 /** Fed calls of batches that were cancelled, to be cancelled as well. */
 export async function callsToCancel(
   database: Database,
-): Promise<{ accountId: number; callId: string; joined: boolean }[]> {
-  const { rows } = await database.query<{ accountId: number; callId: string; joined: boolean }>(
-    `select b.account_id as "accountId", f.call_id as "callId", f.joined
+): Promise<(FedCall & { accountId: number; joined: boolean })[]> {
+  const { rows } = await database.query<FedRow & { account_id: number; joined: boolean }>(
+    `select f.*, b.account_id
      from batches b join batch_calls f on f.batch_id = b.id and f.state = 'fed'
      where b.finished_at is null and b.state = 'cancelled'`,
   );
-  return rows;
+  return rows.map((row) => ({ ...toFedCall(row), accountId: row.account_id, joined: row.joined }));
 }

@@ -69,7 +69,9 @@ function grow(
   const record = input as Record<string, unknown>;
   if (!pack || open.shared !== sharedPart(pack, record)) return null;
   const added = idsOf(pack, record).filter((id) => !open.ids.has(id));
-  if (open.ids.size + added.length > pack.max(record)) return null;
+  const most = pack.max(record);
+  // However often an id is repeated: what a call brings is told apart in memory.
+  if (open.ids.size + added.length > most || open.raws.length >= most) return null;
   if (maxUnits !== Number.POSITIVE_INFINITY) {
     const input = { ...record, [pack.field]: [...open.ids, ...added] };
     if (operation.price.quote(input) > maxUnits) return null;

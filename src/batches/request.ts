@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ParameterFault } from '../errors.ts';
 import { toFaults } from '../faults.ts';
-import { parseJson } from '../json.ts';
+import { parseJson, stringifyJson } from '../json.ts';
 import type { QueuedOperation } from '../operations/define.ts';
 import { QUEUED, queuedOperation } from '../operations/index.ts';
 import { quoted } from '../operations/params/request.ts';
@@ -77,7 +77,8 @@ const SETTINGS = {
   idempotencyKey: text({ maxLength: 200 }).nullable().default(null),
 };
 
-const queryShape = z.object({ operation: ITEM_SOURCES.operation, ...SETTINGS });
+/** What an NDJSON upload says in its address. */
+export const queryShape = z.object({ operation: ITEM_SOURCES.operation, ...SETTINGS });
 
 const bodyShape = z.strictObject({ ...ITEM_SOURCES, ...SETTINGS }, 'must be a JSON object');
 
@@ -101,21 +102,72 @@ export async function readItems(
 ): Promise<Item[]> {
   const items: Item[] = [];
   const faults: BatchFault[] = [];
-  for (const [index, raw] of raws.entries()) {
-    if (raw instanceof NotJson) {
-      faults.push({ index, parameter: 'body', problem: `line ${raw.line} is not valid JSON` });
-      continue;
+  let totalBytes = 0;
+  let breathAt = 0;
+  for (const [index, given] of raws.entries()) {
+    const raw = given instanceof Line ? parsed(given.text) : given;
+    const problem =
+      given instanceof Line && raw instanceof NotJson ? `line ${given.line} is not valid JSON` : null;
+    const bytes = problem === null ? sizeOf(raw) : 0;
+    if (bytes === Number.POSITIVE_INFINITY) {
+      faults.push({ index, parameter: 'body', problem: 'is nested too deeply' });
+      break;
     }
-    const result = operation.params.safeParse(raw);
-    if (result.success) items.push({ raw, input: result.data });
-    else faults.push(...result.error.issues.flatMap(toFaults).map((fault) => ({ index, ...fault })));
-    if (index % ITEMS_A_BREATH === 0) await breathe();
+    totalBytes += bytes;
+    if (totalBytes > MOST_BYTES) throw tooLarge();
+    if (problem !== null) faults.push({ index, parameter: 'body', problem });
+    else if (bytes > LARGEST_ITEM_BYTES)
+      faults.push({
+        index,
+        parameter: 'body',
+        problem: `must be at most ${LARGEST_ITEM_BYTES} bytes in JSON; it is ${bytes}`,
+      });
+    else {
+      const result = operation.params.safeParse(raw);
+      if (result.success) items.push({ raw, input: result.data });
+      else
+        for (const issue of result.error.issues)
+          for (const fault of toFaults(issue)) faults.push({ index, ...fault });
+    }
+    if (faults.length >= MOST_FAULTS) {
+      faults.push({ parameter: 'items', problem: 'have further faults, which are not listed' });
+      break;
+    }
+    if (totalBytes + index * BYTES_OF_WORK_AN_ITEM < breathAt) continue;
+    await breathe();
+    breathAt = totalBytes + index * BYTES_OF_WORK_AN_ITEM + BYTES_A_BREATH;
   }
   if (faults.length > 0) throw new BatchFaults(faults);
   return items;
 }
 
-const ITEMS_A_BREATH = 200;
+/** Roughly what is read in some milliseconds; an item counts as this much more than it is long. */
+const BYTES_A_BREATH = 65_536;
+const BYTES_OF_WORK_AN_ITEM = 500;
+
+/** As one request, with room for what a queue adds to it. */
+const LARGEST_ITEM_BYTES = 48 * 1024;
+
+/** All items together: split makes copies of what they share. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Enough for one in every item. */
+const MOST_FAULTS = 100_000;
+
+/** Of an item in JSON; Infinity where it is nested so deep that it fits into a body, but not onto the stack. */
+function sizeOf(raw: unknown): number {
+  try {
+    return Buffer.byteLength(stringifyJson(raw));
+  } catch (error) {
+    if (error instanceof RangeError) return Number.POSITIVE_INFINITY;
+    throw error;
+  }
+}
+
+function tooLarge(): BatchFaults {
+  const problem = `must be at most ${MOST_BYTES} bytes together, each with what it shares with the others`;
+  return new BatchFaults([{ parameter: 'items', problem }]);
+}
 
 function settingsOf({
   name,
@@ -159,12 +211,13 @@ export function itemsOf(
 ): { operation: QueuedOperation; raws: readonly unknown[] } {
   const fault = (parameter: string, problem: string) =>
     new BatchFaults([{ parameter: `${within}${parameter}`, problem }]);
-  if (items && (params || split)) throw fault('items', 'and split exclude each other: send one of them');
+  if (items && split) throw fault('items', 'and split exclude each other: send one of them');
+  if (items && params) throw fault('params', 'goes with split only: an item has all of its parameters');
   if (items) return { operation: operationOf(name), raws: counted(items, fault) };
   if (!split) throw fault('items', 'is required: send a list of parameter objects, or params and split');
   const [[field, values] = ['', []], ...others] = Object.entries(split);
   if (others.length > 0 || field === '') throw fault('split', 'must hold exactly one list');
-  if (params && field in params)
+  if (params && Object.hasOwn(params, field))
     throw fault('params', `holds ${quoted(field)}, which split gives each item a value of`);
   const raws = counted(values, fault).map((value) => ({ ...params, [field]: value }));
   return { operation: operationOf(name), raws };
@@ -188,31 +241,30 @@ function operationOf(name: string): QueuedOperation {
 /** Empty lines are no items, so a file may end with one. */
 function readLines({ body, query }: Extract<Upload, { type: 'ndjson' }>): Read {
   const { operation, ...settings } = parseAs(queryShape, query);
-  const raws: unknown[] = [];
-  let line = 0;
-  for (const written of body.split('\n')) {
-    line += 1;
-    if (written.trim() === '') continue;
-    const raw = parsed(written);
-    raws.push(raw instanceof NotJson ? new NotJson(line) : raw);
-  }
+  const raws: Line[] = [];
+  for (const [i, written] of body.split('\n').entries())
+    if (written.trim() !== '') raws.push(new Line(i + 1, written));
   const fault = (parameter: string, problem: string) => new BatchFaults([{ parameter, problem }]);
   return { settings, operation: operationOf(operation), raws: counted(raws, fault) };
 }
 
-class NotJson {
+class Line {
   readonly line: number;
+  readonly text: string;
 
-  constructor(line: number) {
+  constructor(line: number, written: string) {
     this.line = line;
+    this.text = written;
   }
 }
+
+class NotJson {}
 
 function parsed(written: string): unknown {
   try {
     return parseJson(written);
   } catch {
-    return new NotJson(0);
+    return new NotJson();
   }
 }
 

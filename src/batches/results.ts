@@ -9,6 +9,8 @@ export type ResultOrder = (typeof RESULT_ORDERS)[number];
 /** The results of one call of a batch. */
 export interface CallResults {
   firstItem: number;
+  itemCount: number;
+  /** Of a call that has no lines. */
   items: readonly unknown[];
   /** gzip; null where the call has failed or was cancelled. */
   lines: Buffer | null;
@@ -33,7 +35,8 @@ export async function* resultsOf(
     if (!row || row.end_no === null) return;
     yield {
       firstItem: row.first_item,
-      items: parseJson(row.items) as unknown[],
+      itemCount: row.item_count,
+      items: row.items === null ? [] : (parseJson(row.items) as unknown[]),
       lines: row.lines,
       tableRows: row.table_rows,
       error: row.error,
@@ -53,14 +56,16 @@ export async function sampleInput(database: Database, batchId: string): Promise<
 
 interface ResultRow {
   first_item: number;
+  item_count: number;
   end_no: number | null;
-  items: string;
+  items: string | null;
   lines: Buffer | null;
   table_rows: Buffer | null;
   error: ErrorRecord | null;
 }
 
-const COLUMNS = 'first_item, end_no, items, lines, table_rows, error';
+const COLUMNS =
+  'first_item, item_count, end_no, case when lines is null then items end as items, lines, table_rows, error';
 
 /** The place before the first call to be read. */
 async function startOf(

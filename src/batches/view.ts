@@ -1,3 +1,4 @@
+import { ERRORS } from '../errors.ts';
 import { type Batch, type BatchState, RESULTS_LIFETIME_MS } from './batch.ts';
 import type { FeedWindow } from './request.ts';
 
@@ -58,7 +59,7 @@ export function batchView(batch: Batch): BatchView {
     window: batch.window,
     waiting: waiting && {
       reason: waiting.reason,
-      message: WAITING_MESSAGES[waiting.reason] ?? '',
+      message: WAITING_MESSAGES[waiting.reason] ?? ERRORS.BUSY.text,
       until: iso(waiting.until),
     },
     counts: {

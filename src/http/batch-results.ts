@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
@@ -34,6 +34,10 @@ export async function sendResults(
   batch: Batch,
 ): Promise<FastifyReply> {
   const { order, format, cursor } = parseAs(schema, request.query);
+  if (cursor !== null && cursor >= batch.items.total) {
+    const problem = `must be the index of an item, 0 to ${batch.items.total - 1}`;
+    throw invalidParameters([{ parameter: 'cursor', problem }]);
+  }
   const calls = resultsOf(gateway.database, batch.batchId, order, cursor);
   const pieces = format === 'csv' ? csv(await columnsOf(gateway, batch), calls) : ndjson(calls, cursor);
   const takesGzip = new Negotiator(request.raw).encodings(['gzip', 'identity'])[0] === 'gzip';
@@ -42,20 +46,20 @@ export async function sendResults(
   reply.header('content-type', format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson');
   const stream = Readable.from(pieces, { objectMode: false });
   if (!takesGzip) return reply.send(stream);
-  const compressed = createGzip({ level: 1 });
-  // An error on one side ends the other, and with it the answer.
-  stream.on('error', (error) => compressed.destroy(error));
-  return reply.header('content-encoding', 'gzip').send(stream.pipe(compressed));
+  // Whatever ends one side early, an error or the client's leaving, ends the other.
+  const compressed = pipeline(stream, createGzip({ level: 1 }), () => {});
+  return reply.header('content-encoding', 'gzip').send(compressed);
 }
 
 async function* ndjson(calls: AsyncIterable<CallResults>, cursor: number | null): AsyncGenerator<Buffer> {
-  let isFirst = cursor !== null;
   for await (const call of calls) {
     const lines = call.lines
       ? await gunzip(call.lines)
       : Buffer.from(call.error ? failureLines(call, call.error) : '');
-    const rest = isFirst && cursor !== null ? linesAfter(lines, cursor) : lines;
-    isFirst = false;
+    // The client has some of the lines of the call that holds its last item.
+    const isAtCursor =
+      cursor !== null && call.firstItem <= cursor && cursor < call.firstItem + call.itemCount;
+    const rest = isAtCursor ? linesAfter(lines, cursor) : lines;
     if (rest.length > 0) yield rest;
   }
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { BATCH_STATES, type Batch, findBatch, listBatches } from '../batches/batch.ts';
 import { cancelBatch, inTransaction, retryFailed } from '../batches/ending.ts';
-import { DEFAULT_TIME_MS } from '../batches/request.ts';
+import { DEFAULT_TIME_MS, LONGEST_TIME_MS, queryShape } from '../batches/request.ts';
 import { batchView } from '../batches/view.ts';
 import { SoukError } from '../errors.ts';
 import { boolean, integer, oneOf } from '../operations/params/scalars.ts';
@@ -24,12 +24,13 @@ const listSchema = z.object({
 
 /** Many items of one operation, done in the background. All free but the calls they are done by. */
 export function registerBatches(app: FastifyInstance, gateway: Gateway): void {
-  const { database, clock, redis, keys } = gateway;
+  const { database, clock, redis, keys, log } = gateway;
 
   app.post('/api/batches', uploadRoute(gateway), (request, reply) => {
     const { dryRun } = parseAs(dryRunSchema, request.query);
-    const { key: _, ...query } = request.query as Record<string, unknown>;
     const upload = isNdjson(request) ? 'ndjson' : 'json';
+    // Nothing else of the address travels: neither the key nor what nobody reads.
+    const query = upload === 'ndjson' ? parseAs(queryShape, request.query) : {};
     return handOver(gateway, request, reply, (ids) => ({ kind: 'batch', ...ids, upload, query, dryRun }));
   });
 
@@ -58,22 +59,29 @@ export function registerBatches(app: FastifyInstance, gateway: Gateway): void {
     const { batchId, createdAt, deadlineAt, finishedAt, state } = await ownBatch(request);
     if (finishedAt === null || state === 'cancelled')
       throw new SoukError('BATCH_STATE', { message: `The batch is ${finishedAt ? state : 'not finished'}.` });
-    const timeMs = Math.max(deadlineAt - createdAt, DEFAULT_TIME_MS);
+    const timeMs = Math.min(Math.max(deadlineAt - createdAt, DEFAULT_TIME_MS), LONGEST_TIME_MS);
     const retried = await inTransaction(database, async (client) => {
       await client.query('select 1 from batches where id = $1 for update', [batchId]);
       return retryFailed(client, batchId, clock.now() + timeMs);
     });
     if (retried === 0) throw new SoukError('BATCH_STATE', { message: 'No item of the batch has failed.' });
-    await redis.publish(keys.batchesChannel, batchId);
+    await tellWorkers(batchId);
     return sendEnvelope(reply, 202, batchView(await ownBatch(request)), { now: clock.now() });
   });
 
   app.delete('/api/batches/:id', async (request, reply) => {
     const { accountId, batchId } = await ownBatch(request);
     await cancelBatch(database, accountId, batchId, clock.now(), gateway.onBatchFinished);
-    await redis.publish(keys.batchesChannel, batchId);
+    await tellWorkers(batchId);
     return sendEnvelope(reply, 200, batchView(await ownBatch(request)), { now: clock.now() });
   });
+
+  /** Workers look by themselves every second; this only saves that time. */
+  async function tellWorkers(batchId: string): Promise<void> {
+    await redis
+      .publish(keys.batchesChannel, batchId)
+      .catch((error: unknown) => log.warn({ err: error }, 'telling workers of a batch failed'));
+  }
 
   /** The batch a request names. @throws SoukError BATCH_NOT_FOUND. */
   async function ownBatch(request: FastifyRequest): Promise<Batch> {

@@ -36,10 +36,11 @@ export async function handOver(
   const accountId = await authentication.accountOf(keyHashOf(gateway, request));
   const uploadId = uuid();
   await putUpload(redis, keys, uploadId, typeof request.body === 'string' ? request.body : '');
-  const waiting = replies.wait(uploadId, PATIENCE_MS);
   const job = jobOf({ uploadId, accountId });
-  await batchQueue.add(job.kind, job, { jobId: uploadId });
-  const answer = await waiting;
+  const [answer] = await Promise.all([
+    replies.wait(uploadId, PATIENCE_MS),
+    batchQueue.add(job.kind, job, { jobId: uploadId }),
+  ]);
   if (!answer) {
     await dropUpload(redis, keys, uploadId);
     throw new SoukError('BUSY', {

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { BatchView } from '../../src/batches/view.ts';
 import type { Client, Reply } from './client.ts';
+import type { Souk } from './souk.ts';
 
 /** A line of a batch's results. */
 export interface ResultLine {
@@ -25,7 +26,7 @@ export function linesOf(reply: Reply): ResultLine[] {
 }
 
 export async function startBatch(client: Client, body: unknown): Promise<BatchView> {
-  const reply = await client.post('/api/batches', body);
+  const reply = await client.post('/api/batches', body, { headers: { 'content-type': 'application/json' } });
   expect(reply.json).toMatchObject({ code: '0000' });
   expect(reply.status).toBe(202);
   return reply.json.data;
@@ -33,6 +34,29 @@ export async function startBatch(client: Client, body: unknown): Promise<BatchVi
 
 export async function batchNow(client: Client, { batchId }: { batchId: string }): Promise<BatchView> {
   return (await client.get(`/api/batches/${batchId}`)).json.data;
+}
+
+/** The batch as it is once something holds of it, while time moves on. */
+export async function batchOnce(
+  souk: Pick<Souk, 'clock'>,
+  client: Client,
+  batch: { batchId: string },
+  holds: (batch: BatchView) => boolean,
+  stepMs = 1_000,
+): Promise<BatchView> {
+  let now = await batchNow(client, batch);
+  await expect
+    .poll(
+      async () => {
+        if (holds(now)) return true;
+        souk.clock.advance(stepMs);
+        now = await batchNow(client, batch);
+        return holds(now);
+      },
+      { timeout: 25_000, interval: 20 },
+    )
+    .toBe(true);
+  return now;
 }
 
 /** The batch, once it is finished. */

@@ -1,5 +1,6 @@
 import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
 import {
   BATCH_QUEUE_SETTINGS,
   type BatchJob,
@@ -9,15 +10,23 @@ import {
 import { cancelJob } from '../../jobs/cancel.ts';
 import { decodeJobEnded } from '../../jobs/job-ended.ts';
 import { BATCH_POOL } from '../../jobs/pools.ts';
-import { dropOldBatches, expireBatches, type OnFinished } from '../../src/batches/ending.ts';
-import { callsToCancel } from '../../src/batches/feeding.ts';
+import {
+  dropOldBatches,
+  endCall,
+  endLeftovers,
+  expireBatches,
+  inTransaction,
+  lockCall,
+  type OnFinished,
+} from '../../src/batches/ending.ts';
+import { callsToCancel, type FedCall } from '../../src/batches/feeding.ts';
 import { findCall } from '../../src/billing/calls.ts';
-import { SoukError } from '../../src/errors.ts';
+import { SoukError, toRecord } from '../../src/errors.ts';
 import { dropOldRuns } from '../../src/schedules/run.ts';
 import { startWorkLoop } from '../../src/work-loop.ts';
 import { collectCalls } from './collect.ts';
 import { type FeedDeps, feedBatches } from './feed.ts';
-import { type PrepareDeps, prepareBatch } from './prepare.ts';
+import { answerFailure, type PrepareDeps, prepareBatch } from './prepare.ts';
 import { prepareSchedule, runNow } from './prepare-schedule.ts';
 import { reconcileSchedules, runDueSchedules, runTick } from './schedule-runs.ts';
 
@@ -35,13 +44,14 @@ export interface BatchWorker {
 const JOBS_AT_ONCE = 4;
 const LOOK_EVERY_MS = 1_000;
 const UPKEEP_EVERY_MS = 60_000;
+const FED_CALLS_KNOWN = 10_000;
 
 /** The pool `batch`: reads uploads, feeds batches and collects what they bring. Any number of processes may. */
 export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorker> {
   const { subscriber, pulling, keys, log, clock } = deps;
   /** Calls that this process has fed: their ends are noticed at once, those of others within a second. */
-  const fedHere = new Set<string>();
-  const work = { ...deps, onFed: (callId: string) => void fedHere.add(callId) };
+  const fedHere = new LRUCache<string, true>({ max: FED_CALLS_KNOWN });
+  const work = { ...deps, onFed: (callId: string) => void fedHere.set(callId, true) };
   const batchQueue = openBatchQueue(pulling, keys, log);
   let upkeepAt = clock.now();
 
@@ -52,9 +62,10 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
   async function step(): Promise<void> {
     await expireBatches(deps.database, clock.now(), deps.onFinished);
     await cancelFed();
+    await endLeftovers(deps.database, clock.now(), deps.onFinished);
     await collectCalls(work);
     // What was at hand is collected at once, and makes room for more.
-    while ((await feedBatches(work)) && (await collectCalls(work)));
+    if (await feedBatches(work)) loop.wake();
   }
 
   // The queue tells when a schedule is due; this is for ticks it has lost, and for those nothing ran at.
@@ -74,14 +85,27 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
   }
 
   async function cancelFed(): Promise<void> {
-    for (const { accountId, callId, joined } of await callsToCancel(deps.database)) {
-      const call = joined ? null : await findCall(deps.database, accountId, callId);
+    for (const fed of await callsToCancel(deps.database)) {
+      if (fed.joined) {
+        await leaveJoined(fed);
+        continue;
+      }
+      const call = await findCall(deps.database, fed.accountId, fed.callId);
       if (call?.state !== 'reserved') continue;
       await cancelJob(deps, call).catch((error: unknown) => {
         // Somebody waits for it, so it goes on.
         if (!(error instanceof SoukError && error.kind === 'JOB_SHARED')) throw error;
       });
     }
+  }
+
+  /** The call is another's, and goes on without this batch. */
+  async function leaveJoined(fed: FedCall): Promise<void> {
+    const error = toRecord(new SoukError('CANCELLED'));
+    await inTransaction(deps.database, async (client) => {
+      if (await lockCall(client, fed))
+        await endCall(client, fed, { state: 'cancelled', error }, clock.now(), deps.onFinished);
+    });
   }
 
   const onMessage = (channel: string, message: string) => {
@@ -114,7 +138,14 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
     },
   );
   worker.on('error', (error) => log.warn({ err: error, pool: BATCH_POOL }, 'worker connection'));
-  worker.on('failed', (job, error) => log.warn({ err: error, job: job?.name }, 'batch job attempt failed'));
+  worker.on('failed', (job, error) => {
+    log.warn({ err: error, job: job?.name }, 'batch job attempt failed');
+    // Without the time of its end it is tried again.
+    if (!job?.finishedOn || !('uploadId' in job.data)) return;
+    answerFailure(work, job.data.uploadId).catch((error: unknown) =>
+      log.warn({ err: error }, 'telling that an upload failed did not work'),
+    );
+  });
   await worker.waitUntilReady();
   loop.wake();
   scheduleLoop.wake();

@@ -1,12 +1,13 @@
 import pLimit from 'p-limit';
+import type { ClientBase } from 'pg';
 import { enqueueAgain } from '../../jobs/lost-answer.ts';
-import { POOLS, QUEUE_ALLOWANCE_MS } from '../../jobs/pools.ts';
 import { keepChanged } from '../../src/batches/changes.ts';
 import {
   type CallEnding,
   endCall,
   inTransaction,
   lockCall,
+  lookAgain,
   type OnFinished,
   tryAgain,
 } from '../../src/batches/ending.ts';
@@ -19,10 +20,11 @@ import {
   resultRows,
 } from '../../src/batches/lines.ts';
 import { type Call, findCall } from '../../src/billing/calls.ts';
-import { type ErrorKind, SoukError, toRecord } from '../../src/errors.ts';
+import { type ErrorKind, type ErrorRecord, SoukError, toRecord } from '../../src/errors.ts';
 import { parseJson } from '../../src/json.ts';
 import type { QueuedOperation } from '../../src/operations/define.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
+import { isStoreAway } from '../../src/outage.ts';
 import { type Answer, OWN_ANSWER } from '../../src/results/answer-store.ts';
 import { gzip, unpack } from '../../src/results/compression.ts';
 import { type FeedDeps, feedAgain } from './feed.ts';
@@ -39,9 +41,16 @@ const COLLECTED_TOGETHER = 2;
 const LOST_AFTER_MS = 10_000;
 
 /** What may go better another time, how often it is tried in all, and how long after the first time; four times as long after each. */
-const PASSING: ReadonlySet<ErrorKind> = new Set(['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'BUSY', 'INTERNAL']);
+const PASSING: ReadonlySet<ErrorKind> = new Set([
+  ...(['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'BUSY', 'INTERNAL'] as const),
+  // Somebody else has cancelled the job, which the batch had joined.
+  'CANCELLED',
+]);
 const MOST_ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 15_000;
+
+/** How often it is seen whether a lost answer has been made again. */
+const LOOK_AGAIN_MS = 30_000;
 
 /** Notes the ends of calls, with what they brought. @returns whether there was anything to note. */
 export async function collectCalls(deps: CollectDeps): Promise<boolean> {
@@ -58,6 +67,7 @@ export async function collectCalls(deps: CollectDeps): Promise<boolean> {
       window: 'any',
       fed: 1,
       isWaiting: false,
+      minuteReservedUntil: null,
     } as const;
     await feedAgain(deps, batch, call);
   }
@@ -65,9 +75,10 @@ export async function collectCalls(deps: CollectDeps): Promise<boolean> {
   await Promise.all(
     ended.map((call) =>
       limit(() =>
-        collect(deps, call).catch((error: unknown) =>
-          log.error({ err: error, batchId: call.batchId, callId: call.callId }, 'collecting a call failed'),
-        ),
+        collect(deps, call).catch((error: unknown) => {
+          log.error({ err: error, batchId: call.batchId, callId: call.callId }, 'collecting a call failed');
+          if (!isStoreAway(error)) return leaveForLater(deps, call);
+        }),
       ),
     ),
   );
@@ -82,48 +93,76 @@ async function collect(deps: CollectDeps, call: ToCollect): Promise<void> {
     const booked = await findCall(database, call.accountId, call.callId);
     if (!booked) return;
     const ending = booked.error
-      ? failureOf(call, booked, clock.now())
-      : await successOf(deps, client, call, booked);
-    if (ending === 'lost') return;
+      ? failureOf(call, booked.error, clock.now())
+      : ((await successOf(deps, client, call, booked)) ?? (await makeAgain(deps, client, call, booked)));
+    if (ending === 'later') return;
     if (ending === 'again') await tryAgain(client, call, clock.now() + pauseMs(call.attempts));
     else await endCall(client, call, ending, clock.now(), onFinished);
   });
+}
+
+/** A call that cannot be collected holds up no other, and its batch not beyond the deadline. */
+async function leaveForLater(deps: CollectDeps, call: ToCollect): Promise<void> {
+  const { database, clock, onFinished } = deps;
+  await inTransaction(database, async (client) => {
+    if (!(await lockCall(client, call))) return;
+    if (hasTime(call, clock.now())) return lookAgain(client, call, clock.now() + LOOK_AGAIN_MS);
+    const booked = await findCall(database, call.accountId, call.callId);
+    await endCall(client, call, lost(call, booked), clock.now(), onFinished);
+  });
+}
+
+/** Whether there is anybody left to try for. */
+function hasTime({ batchState, deadlineAt }: ToCollect, now: number): boolean {
+  return batchState === 'running' && now < deadlineAt;
+}
+
+/** What was paid for, but can be neither shown nor made again. */
+function lost({ joined }: ToCollect, booked: Call | null): CallEnding {
+  const error = toRecord(new SoukError('INTERNAL', { message: 'The answer was lost.' }));
+  return { state: 'failed', error, unitsCharged: joined ? 0 : (booked?.unitsCharged ?? 0) };
 }
 
 function pauseMs(attempts: number): number {
   return FIRST_PAUSE_MS * 4 ** (attempts - 1);
 }
 
-function failureOf(call: ToCollect, { error }: Call, now: number): CallEnding | 'again' {
-  const record = error ?? toRecord(new SoukError('INTERNAL'));
-  if (record.kind === 'CANCELLED') return { state: 'cancelled', error: record };
-  if (call.batchState !== 'running')
-    return { state: call.batchState === 'cancelled' ? 'cancelled' : 'failed', error: record };
-  const hasTime = now + pauseMs(call.attempts) < call.deadlineAt;
-  if (PASSING.has(record.kind) && call.attempts < MOST_ATTEMPTS && hasTime) return 'again';
-  return { state: 'failed', error: record };
+function failureOf({ batchState, attempts, deadlineAt }: ToCollect, error: ErrorRecord, now: number) {
+  if (batchState === 'cancelled') return { state: 'cancelled', error } as const;
+  if (!PASSING.has(error.kind)) return { state: 'failed', error } as const;
+  if (batchState === 'expired' || now >= deadlineAt)
+    return { state: 'failed', error: toRecord(new SoukError('DEADLINE_PASSED')) } as const;
+  const canWait = attempts < MOST_ATTEMPTS && now + pauseMs(attempts) < deadlineAt;
+  return canWait ? 'again' : ({ state: 'failed', error } as const);
 }
 
-async function successOf(
+/** The answer is paid for, so it is made again for nothing, for as long as the batch has time. */
+async function makeAgain(
   deps: CollectDeps,
-  client: Parameters<typeof keepChanged>[0],
+  client: ClientBase,
   call: ToCollect,
   booked: Call,
-): Promise<CallEnding | 'lost'> {
-  const { answers, clock, log } = deps;
-  const operation = queuedOperation(call.operation);
-  if (!operation) throw new Error(`no operation ${call.operation}`);
-  const answer = await answers.load(call.callId, booked.answer ?? OWN_ANSWER);
-  if (!answer) {
-    // It is paid for, so it is made again for nothing; then this call is looked at again.
-    log.warn({ callId: call.callId }, 'the answer to a call of a batch was lost');
-    await enqueueAgain(deps, operation, call, true);
-    const lookAgainAt = clock.now() + POOLS[call.pool].timeoutMs + QUEUE_ALLOWANCE_MS;
-    await client.query('update batch_calls set not_before = $3 where batch_id = $1 and first_item = $2', [
-      ...[call.batchId, call.firstItem, new Date(Math.min(lookAgainAt, call.deadlineAt))],
-    ]);
-    return 'lost';
-  }
+): Promise<CallEnding | 'later'> {
+  const { clock, log } = deps;
+  if (!hasTime(call, clock.now())) return lost(call, booked);
+  log.warn({ callId: call.callId }, 'the answer to a call of a batch was lost');
+  // A job that is there already stays as it is.
+  await enqueueAgain(deps, operationOf(call), call, true);
+  deps.onFed(call.callId);
+  await lookAgain(client, call, clock.now() + LOOK_AGAIN_MS);
+  return 'later';
+}
+
+/** @returns null: the answer is not there any more. */
+async function successOf(
+  deps: CollectDeps,
+  client: ClientBase,
+  call: ToCollect,
+  booked: Call,
+): Promise<CallEnding | null> {
+  const operation = operationOf(call);
+  const answer = await deps.answers.load(call.callId, booked.answer ?? OWN_ANSWER);
+  if (!answer) return null;
   const results = itemResults(operation, call, await readAnswer(answer));
   const shown: ItemResult[] =
     call.onlyChanges && call.scheduleId ? await keepChanged(client, call.scheduleId, results) : results;
@@ -133,6 +172,12 @@ async function successOf(
     unitsCharged: call.joined ? 0 : booked.unitsCharged,
     unchangedItems: results.length - shown.length,
   };
+}
+
+function operationOf(call: ToCollect): QueuedOperation {
+  const operation = queuedOperation(call.operation);
+  if (!operation) throw new Error(`no operation ${call.operation}`);
+  return operation;
 }
 
 async function packed(

@@ -63,38 +63,74 @@ export async function feedBatches(deps: FeedDeps): Promise<boolean> {
   const { database, clock } = deps;
   let hungry = await hungryBatches(database, clock.now());
   if (hungry.length === 0) return false;
-  hungry = await letOffPeakOnesWait(deps, hungry);
+  hungry = await letReservedOnesWait(deps, await letOffPeakOnesWait(deps, hungry));
   const room = await roomByPool(deps);
   const fedByAccount = new Map<number, number>();
   for (const { accountId, fed } of hungry)
     fedByAccount.set(accountId, (fedByAccount.get(accountId) ?? 0) + fed);
+  /** How many more calls of its minute each account's batches may take; absent where its first call is yet to tell. */
+  const minuteCalls = new Map<number, number>();
   let ended = 0;
 
   while (hungry.length > 0 && ended < MOST_ENDED) {
-    const pools = POOL_NAMES.filter((pool) => (room.get(pool) ?? 0) > 0);
-    if (pools.length === 0) break;
     const next = nextInTurn(hungry, fedByAccount);
-    const size = Math.min(CALLS_A_TURN, ...pools.map((pool) => room.get(pool) ?? 0));
+    const { accountId, batchId } = next;
+    const pools = poolsOf(next).filter((pool) => (room.get(pool) ?? 0) > 0);
+    const size = Math.min(
+      CALLS_A_TURN,
+      minuteCalls.get(accountId) ?? 1,
+      ...pools.map((pool) => room.get(pool) ?? 0),
+    );
     const callIds = Array.from({ length: size }, () => uuid());
-    await noteTurn(database, next.batchId, clock.now());
-    const calls = await takeCalls(database, next.batchId, pools, callIds, clock.now());
-    if (calls.length === 0) {
-      hungry = hungry.filter((batch) => batch !== next);
-      continue;
-    }
+    const calls = pools.length > 0 ? await takeCalls(database, batchId, pools, callIds, clock.now()) : [];
+    hungry = hungry.filter((batch) => batch !== next);
+    if (calls.length === 0) continue;
+    await noteTurn(database, batchId, clock.now());
     const outcomes = await Promise.all(calls.map((call) => feedCall(deps, next, call)));
     for (const [i, { pool }] of calls.entries()) {
-      const outcome = outcomes[i];
-      if (outcome === 'started' || outcome === 'joined') room.set(pool, (room.get(pool) ?? 0) - 1);
-      if (outcome === 'ended') ended += 1;
+      const kind = outcomes[i]?.kind;
+      if (kind === 'under way' || kind === 'unknown') room.set(pool, (room.get(pool) ?? 0) - 1);
+      if (kind === 'ended') ended += 1;
     }
-    // Whoever has had a turn comes last.
-    hungry = [...hungry.filter((batch) => batch !== next), next];
-    const { accountId } = next;
     fedByAccount.set(accountId, (fedByAccount.get(accountId) ?? 0) + calls.length);
-    if (outcomes.includes('refused')) hungry = hungry.filter((batch) => batch.accountId !== accountId);
+    // Whoever has had a turn comes last.
+    hungry.push(next);
+    const left = minuteCallsLeft(outcomes);
+    if (left) {
+      minuteCalls.set(accountId, left.calls);
+      if (left.calls <= 0) {
+        const ofAccount = hungry.filter((batch) => batch.accountId === accountId);
+        await letWait(
+          database,
+          ofAccount.map((batch) => batch.batchId),
+          'MINUTE_RESERVED',
+          left.resetAt,
+        );
+      }
+    }
+    if ((left && left.calls <= 0) || outcomes.some(({ kind }) => kind === 'refused'))
+      hungry = hungry.filter((batch) => batch.accountId !== accountId);
   }
   return ended > 0;
+}
+
+/** The pools a batch's calls may use. */
+function poolsOf({ operation }: HungryBatch): readonly PoolName[] {
+  return queuedOperation(operation)?.pools ?? POOL_NAMES;
+}
+
+/** What an account's batches may still take of its minute, after these calls: they leave some to its other requests. */
+function minuteCallsLeft(outcomes: readonly Outcome[]): { calls: number; resetAt: number } | null {
+  let left: { calls: number; resetAt: number } | null = null;
+  for (const outcome of outcomes) {
+    if (!('rate' in outcome)) continue;
+    const { rate } = outcome;
+    const calls = rate
+      ? rate.remaining - Math.floor(rate.limit * RESERVED_MINUTE_SHARE)
+      : Number.POSITIVE_INFINITY;
+    if (!left || calls < left.calls) left = { calls, resetAt: rate?.resetAt ?? 0 };
+  }
+  return left;
 }
 
 /** Feeds a call that was taken by a process which then died: it may have been admitted, or not. */
@@ -125,6 +161,16 @@ async function letOffPeakOnesWait(
   return hungry.filter(({ window }) => window !== 'off_peak');
 }
 
+async function letReservedOnesWait(
+  { database }: FeedDeps,
+  hungry: readonly HungryBatch[],
+): Promise<HungryBatch[]> {
+  for (const { batchId, minuteReservedUntil } of hungry)
+    if (minuteReservedUntil !== null)
+      await letWait(database, [batchId], 'MINUTE_RESERVED', minuteReservedUntil);
+  return hungry.filter(({ minuteReservedUntil }) => minuteReservedUntil === null);
+}
+
 /** How many more calls of batches each pool takes. */
 async function roomByPool({ database, redis, keys, clock }: FeedDeps): Promise<Map<PoolName, number>> {
   const fed = await countFed(database);
@@ -139,8 +185,11 @@ async function roomByPool({ database, redis, keys, clock }: FeedDeps): Promise<M
   return room;
 }
 
-/** started, joined: under way. ended: its answer was at hand. refused: not now, and nothing else of this account. */
-type Outcome = 'started' | 'joined' | 'ended' | 'refused' | 'later';
+/**
+ * ended: its answer was at hand. again: it was split, or given back. refused: not now, and nothing else of this account.
+ * unknown: whether it was admitted is found out later.
+ */
+type Outcome = { kind: 'under way' | 'ended'; rate?: MinuteRate } | { kind: 'again' | 'refused' | 'unknown' };
 
 async function feedCall(deps: FeedDeps, batch: HungryBatch, call: FedCall): Promise<Outcome> {
   const { database, log } = deps;
@@ -157,52 +206,37 @@ async function feedCall(deps: FeedDeps, batch: HungryBatch, call: FedCall): Prom
     });
     if (batch.isWaiting) await endWaiting(database, batchId);
     batch.isWaiting = false;
-    return await goOn(deps, batch, call, submission);
+    return await goOn(deps, call, submission);
   } catch (error) {
     if (error instanceof SoukError) return notNow(deps, batch, call, error);
     // Whether it was admitted is found out later.
     if (!isStoreAway(error)) log.error({ err: error, batchId }, 'feeding a call failed');
-    return 'later';
+    return { kind: 'unknown' };
   }
 }
 
-async function goOn(
-  deps: FeedDeps,
-  batch: HungryBatch,
-  call: FedCall,
-  submission: Submission,
-): Promise<Outcome> {
+async function goOn(deps: FeedDeps, call: FedCall, submission: Submission): Promise<Outcome> {
   const { database, clock } = deps;
   switch (submission.kind) {
     case 'cached':
-      return (await leaveRest(deps, batch, submission.rate)) ? 'refused' : 'ended';
+      return { kind: 'ended', rate: submission.rate };
     case 'joined':
       await noteJoinedCall(database, call, submission.callId);
+      if (submission.finished) return { kind: 'ended' };
       deps.onFed(submission.callId);
-      return submission.finished ? 'ended' : 'joined';
+      return { kind: 'under way' };
     case 'started':
       deps.onFed(submission.callId);
       try {
         await submission.enqueue();
       } catch (error) {
+        if (!(error instanceof SoukError)) throw error;
         // The call was released; another takes its place.
         await giveBack(database, call, clock.now() + QUEUE_AWAY_MS);
-        if (error instanceof SoukError) return 'refused';
-        throw error;
+        return { kind: 'refused' };
       }
-      return (await leaveRest(deps, batch, submission.rate)) ? 'refused' : 'started';
+      return { kind: 'under way', rate: submission.rate };
   }
-}
-
-/** An account's batches leave some of its calls of the minute to its other requests. */
-async function leaveRest(
-  { database }: FeedDeps,
-  { batchId }: HungryBatch,
-  rate: MinuteRate,
-): Promise<boolean> {
-  if (!rate || rate.remaining >= Math.floor(rate.limit * RESERVED_MINUTE_SHARE)) return false;
-  await letWait(database, [batchId], 'MINUTE_RESERVED', rate.resetAt);
-  return true;
 }
 
 /** The account cannot pay for the call now. It never fails for that: it waits, or is made smaller. */
@@ -210,7 +244,7 @@ async function notNow(deps: FeedDeps, batch: HungryBatch, call: FedCall, error: 
   const { database, clock, log } = deps;
   const { remaining, resetAt } = (error.metadata ?? {}) as { remaining?: number; resetAt?: string | null };
   if (error.kind === 'QUOTA_INSUFFICIENT_UNITS' && (await split(deps, batch, call, remaining ?? 0)))
-    return 'later';
+    return { kind: 'again' };
   await giveBack(database, call, clock.now());
   if (error.kind === 'KEY_FORBIDDEN' || error.kind.startsWith('QUOTA_')) {
     const reason = error.kind === 'KEY_FORBIDDEN' ? 'ACCOUNT_UNAVAILABLE' : error.kind;
@@ -220,7 +254,7 @@ async function notNow(deps: FeedDeps, batch: HungryBatch, call: FedCall, error: 
     log.warn({ err: error, batchId: batch.batchId }, 'a call of a batch was refused');
     await letWait(database, [batch.batchId], error.kind, clock.now() + QUEUE_AWAY_MS);
   }
-  return 'refused';
+  return { kind: 'refused' };
 }
 
 /** Makes two calls of one that costs more than the account has left, so that what is left is used. */

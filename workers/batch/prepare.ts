@@ -47,6 +47,13 @@ export async function prepareBatch(deps: PrepareDeps, order: Order): Promise<voi
     const upload: Upload =
       order.upload === 'json' ? { type: 'json', body } : { type: 'ndjson', body, query: order.query };
     const request = await readBatch(upload, breathe);
+    const { idempotencyKey } = request.settings;
+    const requestHash = hashOf(upload);
+    if (idempotencyKey !== null && !order.dryRun) {
+      // Its deadline may have passed since, and its answer is the same.
+      const earlier = await findRepeated(deps.database, order.accountId, idempotencyKey, requestHash);
+      if (earlier !== null) return accepted(deps.database, order.accountId, earlier);
+    }
     const webhook = await checkedWebhook(deps, order.accountId, request.settings.webhook, 'webhook');
     const calls = await packed(request.operation, request.items);
     const deadlineAt = await deadlineOf(deps, request.settings);
@@ -54,7 +61,7 @@ export async function prepareBatch(deps: PrepareDeps, order: Order): Promise<voi
     refuseWhenTooDear(units, request.settings.maxUnits);
     if (order.dryRun) return dryRunReply(request, calls);
     const settings = { ...request.settings, webhook };
-    return create(deps, order, { ...request, settings }, calls, deadlineAt, hashOf(upload));
+    return create(deps, order, { ...request, settings }, calls, deadlineAt, requestHash);
   });
 }
 
@@ -85,16 +92,26 @@ export async function answerUpload(
   await dropUpload(redis, keys, uploadId);
 }
 
+/** Tells whoever waits that their upload cannot be read, however often it is tried. */
+export async function answerFailure({ redis, keys }: PrepareDeps, uploadId: string): Promise<void> {
+  const error = new SoukError('INTERNAL');
+  const reply = { status: ERRORS.INTERNAL.status, location: null, body: errorBody(error) };
+  await sendReply(redis, keys, uploadId, reply);
+  await dropUpload(redis, keys, uploadId);
+}
+
 /** Lets the other work of this process get on. */
 export async function breathe(): Promise<void> {
   await nextTurn();
 }
 
+const CALLS_A_BREATH = 10;
+
 export async function packed(operation: QueuedOperation, items: readonly Item[]): Promise<PackedCall[]> {
   const calls: PackedCall[] = [];
   for (const call of packItems(operation, items)) {
     calls.push(call);
-    if (calls.length % 100 === 0) await breathe();
+    if (calls.length % CALLS_A_BREATH === 0) await breathe();
   }
   return calls;
 }
@@ -187,31 +204,43 @@ async function create(
     deadlineAt,
   };
   const isNew = await inTransaction(database, (client) => insertBatch(client, batch, calls));
-  const batchId = isNew ? uploadId : await repeated(database, batch);
-  await redis.publish(keys.batchesChannel, batchId);
+  await redis.publish(keys.batchesChannel, uploadId);
+  const earlier = isNew
+    ? null
+    : await findRepeated(database, accountId, batch.idempotencyKey ?? '', requestHash);
+  return accepted(database, accountId, earlier ?? uploadId);
+}
+
+async function accepted(database: Database, accountId: number, batchId: string): Promise<Reply> {
   const created = await findBatch(database, accountId, batchId);
   if (!created) throw new SoukError('BATCH_NOT_FOUND');
   const view = batchView(created);
   return { status: 202, location: view.links.self, body: okBody(view, 'accepted') };
 }
 
-/** The batch that was made of the same request. @throws SoukError IDEMPOTENCY_CONFLICT when it was another request. */
-async function repeated(
+/**
+ * The batch that was made of the same request; null: there is none yet.
+ * @throws SoukError IDEMPOTENCY_CONFLICT when the key was used for another request.
+ */
+async function findRepeated(
   database: Database,
-  { accountId, idempotencyKey, requestHash }: NewBatch,
-): Promise<string> {
+  accountId: number,
+  idempotencyKey: string,
+  requestHash: Buffer,
+): Promise<string | null> {
   const { rows } = await database.query<{ id: string; request_hash: Buffer }>(
     'select id, request_hash from batches where account_id = $1 and idempotency_key = $2',
     [accountId, idempotencyKey],
   );
   const [earlier] = rows;
-  if (earlier?.request_hash.equals(requestHash)) return earlier.id;
+  if (!earlier) return null;
+  if (earlier.request_hash.equals(requestHash)) return earlier.id;
   throw new SoukError('IDEMPOTENCY_CONFLICT');
 }
 
 function hashOf(upload: Upload): Buffer {
-  const { key: _, dryRun: __, ...query } = upload.type === 'ndjson' ? upload.query : {};
-  return createHash('sha256').update(JSON.stringify(query)).update(upload.body).digest();
+  const settings = upload.type === 'ndjson' ? upload.query : {};
+  return createHash('sha256').update(JSON.stringify(settings)).update(upload.body).digest();
 }
 
 /** Faults that are repeated in the message; all of them are in the metadata. */

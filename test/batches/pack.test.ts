@@ -1,0 +1,162 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Item, type PackedCall, packItems } from '../../src/batches/pack.ts';
+import type { QueuedOperation } from '../../src/operations/define.ts';
+import { queuedOperation } from '../../src/operations/index.ts';
+import { asinsFrom } from '../support/batches.ts';
+
+const product = operation('market.product');
+const seller = operation('market.seller');
+
+function operation(name: string): QueuedOperation {
+  const found = queuedOperation(name);
+  if (!found) throw new Error(`no operation ${name}`);
+  return found;
+}
+
+function itemsOf({ params }: QueuedOperation, raws: readonly unknown[]): Item[] {
+  return raws.map((raw) => ({ raw, input: params.parse(raw) }));
+}
+
+function packed(of: QueuedOperation, raws: readonly unknown[], options = {}): PackedCall[] {
+  return [...packItems(of, itemsOf(of, raws), options)];
+}
+
+const inputOf = ({ input }: PackedCall) => input as Record<string, unknown>;
+
+const productItem = fc.record({
+  domain: fc.constantFrom(1, 2),
+  // Few enough that neighbours share some.
+  asins: fc.array(fc.constantFrom(...asinsFrom('B0PK', 150)), { minLength: 1, maxLength: 40 }),
+  detailLevel: fc.constantFrom('summary', 'lite'),
+});
+
+test('every item is in one call, in order, and the call asks for all it wants and nothing else', () => {
+  fc.assert(
+    fc.property(
+      fc.array(productItem, { minLength: 1, maxLength: 60 }),
+      fc.nat({ max: 1000 }),
+      (raws, firstItem) => {
+        const calls = packed(product, raws, { firstItem });
+        expect(calls.flatMap(({ items }) => items)).toEqual(raws);
+        let next = firstItem;
+        for (const call of calls) {
+          expect(call.firstItem).toBe(next);
+          next += call.items.length;
+          const wanted = new Set(
+            itemsOf(product, call.items).flatMap(({ input }) => (input as { asins: string[] }).asins),
+          );
+          expect(inputOf(call).asins).toEqual([...wanted].sort());
+          expect(wanted.size).toBeLessThanOrEqual(100);
+          expect(call.units).toBe(wanted.size);
+          // As canonical as what a request would have brought, so that both are the same call.
+          expect(product.params.parse(call.input)).toEqual(call.input);
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test('items of one call differ in their ASINs alone', () => {
+  fc.assert(
+    fc.property(fc.array(productItem, { minLength: 2, maxLength: 40 }), (raws) => {
+      for (const call of packed(product, raws)) {
+        const { asins: _, ...shared } = inputOf(call);
+        for (const { input } of itemsOf(product, call.items)) expect(input).toMatchObject(shared);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('a hundred thousand ASINs are a thousand calls', () => {
+  const asins = asinsFrom('B', 100_000);
+  const calls = packed(
+    product,
+    asins.map((asin) => ({ domain: 1, asin })),
+  );
+  expect(calls).toHaveLength(1000);
+  expect(new Set(calls.map(({ units }) => units))).toEqual(new Set([100]));
+  expect(calls.every(({ pool }) => pool === 'market')).toBe(true);
+});
+
+test('options that alternate keep neighbours apart', () => {
+  const raws = asinsFrom('B0ALT', 6).map((asin, i) => ({ domain: 1, asin, history: i % 2 }));
+  expect(packed(product, raws)).toHaveLength(6);
+});
+
+test('options written differently are the same', () => {
+  const raws = [
+    { domain: 1, asins: ['B0SAME0001'], history: true },
+    { country: 'us', asin: 'b0same0002', history: '1' },
+    { domainId: '1', asins: 'B0SAME0003' },
+  ];
+  expect(packed(product, raws)).toMatchObject([
+    { items: raws, units: 3, input: { asins: ['B0SAME0001', 'B0SAME0002', 'B0SAME0003'] } },
+  ]);
+});
+
+test('an id that is repeated costs once a call, and no call holds more items than ids fit', () => {
+  const calls = packed(
+    product,
+    Array.from({ length: 250 }, () => ({ domain: 1, asin: 'B0TWICE001' })),
+  );
+  expect(calls.map(({ items, units }) => [items.length, units])).toEqual([
+    [100, 1],
+    [100, 1],
+    [50, 1],
+  ]);
+});
+
+test('an item that does not fit any more begins the next call', () => {
+  const [first = [], second = [], third = []] = [70, 40, 30].map((count, i) => asinsFrom(`B0FIT${i}`, count));
+  const calls = packed(
+    product,
+    [first, second, third].map((asins) => ({ domain: 1, asins })),
+  );
+  expect(calls.map(({ units, firstItem }) => [firstItem, units])).toEqual([
+    [0, 70],
+    [1, 70],
+  ]);
+});
+
+test('sellers share a call, storefronts do not', () => {
+  const raws = (options: object) =>
+    asinsFrom('ASELLER', 3).map((id) => ({ domain: 1, seller: id, ...options }));
+  expect(packed(seller, raws({}))).toMatchObject([{ units: 3, pool: 'market' }]);
+  expect(packed(seller, raws({ storefront: 1 })).map(({ units, pool }) => [units, pool])).toEqual([
+    [10, 'storefront'],
+    [10, 'storefront'],
+    [10, 'storefront'],
+  ]);
+  // Between two that could be put together.
+  const mixed = [...raws({}).slice(0, 1), ...raws({ storefront: 1 }).slice(1, 2), ...raws({}).slice(2)];
+  expect(packed(seller, mixed)).toHaveLength(3);
+});
+
+test('what cannot be put together is a call an item', () => {
+  const search = operation('market.productsearch');
+  const raws = ['kettle', 'kettle', 'lamp'].map((term) => ({ domain: 1, term }));
+  expect(packed(search, raws).map(({ units, items }) => [units, items.length])).toEqual([
+    [5, 1],
+    [5, 1],
+    [5, 1],
+  ]);
+});
+
+test('no call of several items costs more than maxUnits, and one of a single item costs what it costs', () => {
+  fc.assert(
+    fc.property(
+      fc.array(productItem, { minLength: 1, maxLength: 40 }),
+      fc.integer({ min: 1, max: 60 }),
+      (raws, maxUnits) => {
+        const calls = packed(product, raws, { maxUnits });
+        expect(calls.flatMap(({ items }) => items)).toEqual(raws);
+        for (const { units, items } of calls)
+          if (items.length > 1) expect(units).toBeLessThanOrEqual(maxUnits);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});

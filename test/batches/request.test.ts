@@ -1,0 +1,231 @@
+import { expect, test } from 'vitest';
+import { BatchFaults, type BatchRequest, readBatch, type Upload } from '../../src/batches/request.ts';
+import { asinsFrom } from '../support/batches.ts';
+
+const inJson = (document: unknown): Upload => ({
+  type: 'json',
+  body: typeof document === 'string' ? document : JSON.stringify(document),
+});
+const inLines = (lines: readonly string[], query: Record<string, unknown> = {}): Upload => ({
+  type: 'ndjson',
+  body: lines.join('\n'),
+  query: { operation: 'market.product', ...query },
+});
+
+function read(upload: Upload): Promise<BatchRequest> {
+  return readBatch(upload, async () => {});
+}
+
+async function faultsOf(upload: Upload) {
+  try {
+    await read(upload);
+  } catch (error) {
+    if (error instanceof BatchFaults) return error.faults;
+    throw error;
+  }
+  throw new Error('nothing is wrong with it');
+}
+
+const operation = 'market.product';
+const good = { domain: 1, asin: 'B0REQUEST1' };
+const split = (values: unknown[], params: object = { domain: 1 }) => ({
+  operation,
+  params,
+  split: { asins: values },
+});
+
+test('the same items are the same in all three forms', async () => {
+  const asins = asinsFrom('B0FORM', 3);
+  const forms = [
+    inJson({ operation, items: asins.map((asin) => ({ domain: 1, asins: asin })) }),
+    inJson(split(asins)),
+    inLines([...asins.map((asin) => JSON.stringify({ domain: 1, asins: asin })), '']),
+  ];
+  const [items, ...others] = await Promise.all(forms.map(async (form) => (await read(form)).items));
+  expect(items?.map(({ input }) => (input as { asins: string[] }).asins)).toEqual(
+    asins.map((asin) => [asin]),
+  );
+  for (const other of others) expect(other).toEqual(items);
+});
+
+test('settings have defaults, and come from the address with an upload of lines', async () => {
+  const none = {
+    name: null,
+    maxUnits: null,
+    window: 'any',
+    deadlineAt: null,
+    webhook: null,
+    idempotencyKey: null,
+  };
+  expect((await read(inJson({ operation, items: [good] }))).settings).toEqual(none);
+  const given = {
+    ...{ name: 'weekly', maxUnits: '7', window: 'off_peak', deadline: '2026-05-01T12:00:00+02:00' },
+    ...{ webhook: 'https://hooks.example/x', idempotencyKey: 'k1' },
+  };
+  expect((await read(inLines([JSON.stringify(good)], { ...given, dryRun: '1' }))).settings).toEqual({
+    ...{ name: 'weekly', maxUnits: 7, window: 'off_peak', deadlineAt: Date.parse('2026-05-01T10:00:00Z') },
+    ...{ webhook: 'https://hooks.example/x', idempotencyKey: 'k1' },
+  });
+});
+
+test('all faults of all items are told, each with its index', async () => {
+  const bad = [good, { domain: 1 }, good, { domain: 77, asin: 'short' }, 'no object', null];
+  const expected = [
+    { index: 1, parameter: 'asins' },
+    { index: 3, parameter: 'domain' },
+    { index: 3, parameter: 'asins' },
+    { index: 4, parameter: 'body' },
+    { index: 5, parameter: 'body' },
+  ];
+  const named = async (upload: Upload) =>
+    (await faultsOf(upload)).map(({ index, parameter }) => ({ index, parameter }));
+  expect(await named(inJson({ operation, items: bad }))).toEqual(expected);
+  expect(await named(inLines(bad.map((item) => JSON.stringify(item))))).toEqual(expected);
+  expect(await named(inJson(split(['B0REQUEST1', 'B0', 5, null, ['B0REQUEST2']])))).toEqual([
+    { index: 1, parameter: 'asins' },
+    { index: 2, parameter: 'asins' },
+    { index: 3, parameter: 'asins' },
+  ]);
+});
+
+test('lines that are not JSON are told by line and index; empty ones are no items', async () => {
+  const line = JSON.stringify(good);
+  expect(await faultsOf(inLines(['', line, '{"domain":', ' ', `${line}\r`, '\u0000', '']))).toEqual([
+    { index: 1, parameter: 'body', problem: 'line 3 is not valid JSON' },
+    { index: 3, parameter: 'body', problem: 'line 6 is not valid JSON' },
+  ]);
+});
+
+test.each<[string, unknown, string, RegExp]>([
+  ['no JSON', '{"operation"', 'body', /is not valid JSON/],
+  ['nothing', '', 'body', /is not valid JSON/],
+  ['a list', [good], 'body', /must be a JSON object/],
+  [
+    'an unknown operation',
+    { operation: 'market.nothing', items: [good] },
+    'operation',
+    /must be one of .*market\.product/,
+  ],
+  [
+    'an operation without units',
+    { operation: 'market.charturl', items: [good] },
+    'operation',
+    /must be one of/,
+  ],
+  ['no operation', { items: [good] }, 'operation', /is required/],
+  ['no items', { operation }, 'items', /is required/],
+  ['an empty list', { operation, items: [] }, 'items', /at least one/],
+  ['an empty split', split([]), 'items', /at least one/],
+  ['no list', { operation, items: good }, 'items', /must be a list/],
+  ['items and split', { ...split(['B0REQUEST1']), items: [good] }, 'items', /split exclude each other/],
+  ['items and params', { operation, params: { domain: 1 }, items: [good] }, 'params', /goes with split only/],
+  [
+    'two lists to split',
+    { operation, split: { asins: ['B0REQUEST1'], domain: [1, 2] } },
+    'split',
+    /exactly one list/,
+  ],
+  ['an empty split object', { operation, split: {} }, 'split', /exactly one list/],
+  ['no list to split', { operation, split: { asins: 'B0REQUEST1' } }, 'split.asins', /must be a list/],
+  [
+    'a list that params hold too',
+    split(['B0REQUEST1'], { domain: 1, asins: ['B0REQUEST2'] }),
+    'params',
+    /"asins"/,
+  ],
+  ['an unknown field', { operation, items: [good], itmes: [] }, 'itmes', /is not a known field/],
+  ['a window of another name', { operation, items: [good], window: 'night' }, 'window', /any, off_peak/],
+  ['a bad limit', { operation, items: [good], maxUnits: -1 }, 'maxUnits', /integer of 0 or more/],
+  ['a deadline without time', { operation, items: [good], deadline: '2026-05-01' }, 'deadline', /ISO 8601/],
+  [
+    'a deadline that is no day',
+    { operation, items: [good], deadline: '2026-02-30T00:00:00Z' },
+    'deadline',
+    /ISO 8601/,
+  ],
+  [
+    'an hour there is none of',
+    { operation, items: [good], deadline: '2026-02-20T24:00:00Z' },
+    'deadline',
+    /ISO 8601/,
+  ],
+  ['a name with NUL', { operation, items: [good], name: 'a\u0000b' }, 'name', /control characters/],
+  [
+    'half a character',
+    { operation, items: [good], idempotencyKey: '\ud800' },
+    'idempotencyKey',
+    /control characters/,
+  ],
+])('%s is refused by name', async (_, document, parameter, problem) => {
+  const faults = await faultsOf(inJson(document));
+  expect(faults).toHaveLength(1);
+  expect(faults[0]).toMatchObject({ parameter, problem: expect.stringMatching(problem) });
+});
+
+test('all faulty settings are told together', async () => {
+  const faults = await faultsOf(inJson({ operation: 'x', items: [good], window: 'y', maxUnits: 'z' }));
+  expect(faults.map(({ parameter }) => parameter).sort()).toEqual(['maxUnits', 'operation', 'window']);
+});
+
+test('100,000 items are read, letting others get on; 100,001 are refused', async () => {
+  const asins = asinsFrom('B', 100_001);
+  let breaths = 0;
+  const upload = inJson(split(asins.slice(1)));
+  const { items } = await readBatch(upload, async () => {
+    breaths += 1;
+  });
+  expect(items).toHaveLength(100_000);
+  expect(breaths).toBeGreaterThan(100);
+  const tooMany = [{ parameter: 'items', problem: 'must be at most 100000 items; 100001 were given' }];
+  expect(await faultsOf(inJson(split(asins)))).toEqual(tooMany);
+  expect(await faultsOf(inLines(asins.map(() => '{}')))).toEqual(tooMany);
+});
+
+test('what nobody reads in an item may hold anything', async () => {
+  const note = { nul: '\u0000', half: '\ud800', big: '9007199254740993', text: 'ü€😀' };
+  const { items } = await read(inJson({ operation, items: [{ ...good, note }] }));
+  expect(items[0]?.raw).toEqual({ ...good, note });
+  expect(items[0]?.input).not.toHaveProperty('note');
+});
+
+test('a prototype is no way in', async () => {
+  const { items } = await read(
+    inJson(
+      `{"operation":"${operation}","items":[{"domain":1,"asin":"B0REQUEST1","__proto__":{"detailLevel":"full"}}]}`,
+    ),
+  );
+  expect(items[0]?.input).toMatchObject({ detailLevel: 'lite' });
+  const faults = await faultsOf(inJson(`{"operation":"${operation}","split":{"__proto__":["B0REQUEST1"]}}`));
+  expect(faults[0]?.parameter).not.toBe('');
+  expect(
+    await faultsOf(inJson({ operation, params: { domain: 1 }, split: { toString: ['x'] } })),
+  ).toMatchObject([{ index: 0, parameter: 'asins' }]);
+});
+
+test('an item that is nested too deeply, or too large, is told by its index', async () => {
+  const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+  const items = `[${JSON.stringify(good)},{"domain":1,"asin":"B0REQUEST1","note":${deep}}]`;
+  expect(await faultsOf(inJson(`{"operation":"${operation}","items":${items}}`))).toEqual([
+    { index: 1, parameter: 'body', problem: 'is nested too deeply' },
+  ]);
+  const large = { ...good, note: 'x'.repeat(50_000) };
+  expect(await faultsOf(inJson({ operation, items: [good, large] }))).toMatchObject([
+    { index: 1, parameter: 'body', problem: expect.stringMatching(/at most 49152 bytes/) },
+  ]);
+});
+
+test('what split copies into every item is bounded', async () => {
+  const params = { domain: 1, note: 'x'.repeat(40_000) };
+  expect(await faultsOf(inJson(split(asinsFrom('B0COPY', 2_000), params)))).toEqual([
+    { parameter: 'items', problem: expect.stringMatching(/at most 67108864 bytes together/) },
+  ]);
+  await read(inJson(split(asinsFrom('B0COPY', 1_000), params)));
+});
+
+test('the list of faults is bounded too', async () => {
+  const wrong = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`f${i}`, 1]));
+  const items = Array.from({ length: 200 }, () => ({ domain: 1, ...wrong }));
+  const faults = await faultsOf(inJson({ operation: 'market.deal', items }));
+  expect(faults.length).toBeLessThan(110_000);
+  expect(faults.at(-1)).toEqual({ parameter: 'items', problem: 'have further faults, which are not listed' });
+});

@@ -1,0 +1,233 @@
+import { request } from 'undici';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { drawsPictures, knowsEveryProduct, newAsin } from '../support/answers.ts';
+import { asinsFrom, batchOnce, finished, linesOf, resultsOf, startBatch } from '../support/batches.ts';
+import type { Client } from '../support/client.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+
+let souk: Souk;
+let client: Client;
+/** Calls that upstream holds back, by the first of their ASINs. */
+let held: Map<string, () => void>;
+beforeAll(async () => {
+  souk = await openSouk();
+  souk.upstream.on('product', knowsEveryProduct);
+  await (await souk.client()).get(`/api/market/product?domain=1&asins=${newAsin()}`);
+});
+afterAll(() => souk.close());
+beforeEach(async () => {
+  client = await souk.client();
+  held = new Map();
+  souk.upstream.on('product', knowsEveryProduct);
+});
+afterEach(() => {
+  for (const release of held.values()) release();
+});
+
+const operation = 'market.product';
+const split = (asins: readonly string[], params: object = {}) => ({
+  operation,
+  params: { domain: 1, ...params },
+  split: { asins },
+});
+/** Two items a call. */
+const inPairs = (asins: readonly string[]) => ({
+  operation,
+  items: asins.map((asin, i) => ({ domain: 1, asin, history: (i >> 1) % 2 })),
+});
+
+function holdUpstream(): void {
+  souk.upstream.on('product', async (call, response) => {
+    const [asin = ''] = (call.params.asin ?? '').split(',');
+    await new Promise<void>((resolve) => held.set(asin, resolve));
+    return knowsEveryProduct(call, response);
+  });
+}
+
+const indexesOf = async (batch: { batchId: string }, query = '') =>
+  (await resultsOf(client, batch, query)).map(({ index }) => index);
+
+test('results come as they finish, or in the order of items up to the first that is not finished', async () => {
+  holdUpstream();
+  const asins = asinsFrom('B0ORDER', 6);
+  const batch = await startBatch(client, inPairs(asins));
+  await expect.poll(() => [...held.keys()].sort()).toEqual([asins[0], asins[2], asins[4]]);
+  expect(await indexesOf(batch)).toEqual([]);
+  held.get(asins[4] ?? '')?.();
+  await batchOnce(souk, client, batch, ({ counts }) => counts.done === 2, 10);
+  expect(await indexesOf(batch)).toEqual([]);
+  expect(await indexesOf(batch, '?order=finished')).toEqual([4, 5]);
+  held.get(asins[0] ?? '')?.();
+  await batchOnce(souk, client, batch, ({ counts }) => counts.done === 4, 10);
+  expect(await indexesOf(batch)).toEqual([0, 1]);
+  expect(await indexesOf(batch, '?order=finished')).toEqual([4, 5, 0, 1]);
+  const path = `/api/batches/${batch.batchId}/results`;
+  expect((await client.get(path)).headers['x-batch-finished']).toBe('false');
+  held.get(asins[2] ?? '')?.();
+  await finished(client, batch);
+  expect(await indexesOf(batch)).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(await indexesOf(batch, '?order=finished')).toEqual([4, 5, 0, 1, 2, 3]);
+  expect((await client.get(path)).headers['x-batch-finished']).toBe('true');
+  // A cursor goes on behind any line, also in the middle of a call, in either order.
+  for (const order of ['item', 'finished']) {
+    const all = await indexesOf(batch, `?order=${order}`);
+    for (const [i, cursor] of all.entries())
+      expect(await indexesOf(batch, `?order=${order}&cursor=${cursor}`)).toEqual(all.slice(i + 1));
+  }
+});
+
+test('who follows a batch by cursor gets every line once, in either order', async () => {
+  holdUpstream();
+  const asins = asinsFrom('B0FOLLOW', 8);
+  const batch = await startBatch(client, inPairs(asins));
+  await expect.poll(() => held.size).toBe(4);
+  const followed: Record<string, number[]> = { item: [], finished: [] };
+  for (const first of [6, 2, 0, 4]) {
+    held.get(asins[first] ?? '')?.();
+    await batchOnce(
+      souk,
+      client,
+      batch,
+      ({ counts }) => counts.done === 2 * ([6, 2, 0, 4].indexOf(first) + 1),
+      10,
+    );
+    for (const [order, lines] of Object.entries(followed)) {
+      const last = lines.at(-1);
+      lines.push(
+        ...(await indexesOf(batch, `?order=${order}${last === undefined ? '' : `&cursor=${last}`}`)),
+      );
+    }
+  }
+  expect(followed).toEqual({ item: [0, 1, 2, 3, 4, 5, 6, 7], finished: [6, 7, 2, 3, 0, 1, 4, 5] });
+});
+
+test('calls that end at once with a cancellation keep an order of their own', async () => {
+  holdUpstream();
+  const asins = asinsFrom('B0CANORD', 6);
+  const batch = await startBatch(client, { ...inPairs(asins), window: 'off_peak' });
+  await client.get(`/api/batches/${batch.batchId}`, { method: 'DELETE' });
+  await finished(client, batch);
+  const all = await indexesOf(batch, '?order=finished');
+  expect(all).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(await indexesOf(batch, '?order=finished&cursor=2')).toEqual([3, 4, 5]);
+});
+
+test('gzip is sent to whom takes it, the same bytes to others', async () => {
+  const batch = await startBatch(client, split(asinsFrom('B0GZIP', 150)));
+  await finished(client, batch);
+  const path = `/api/batches/${batch.batchId}/results`;
+  const plain = await client.get(path, { headers: { 'accept-encoding': 'identity' } });
+  const zipped = await client.get(path, { headers: { 'accept-encoding': 'gzip' } });
+  expect(plain.headers).not.toHaveProperty('content-encoding');
+  expect(plain.headers).toMatchObject({ 'content-type': 'application/x-ndjson', vary: 'accept-encoding' });
+  expect(zipped.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
+  expect(zipped.body.length).toBeLessThan(plain.body.length / 4);
+  expect(zipped.text).toBe(plain.text);
+  expect(linesOf(plain)).toHaveLength(150);
+});
+
+test('flat results are had as CSV, failed items left out', async () => {
+  const asins = asinsFrom('B0CSV', 3);
+  souk.upstream.on('product', ({ params }) => ({
+    json: {
+      products: (params.asin ?? '')
+        .split(',')
+        .filter((asin) => asin !== asins[1])
+        .map((asin) => ({ asin, productType: 0, title: `=Thing, "${asin}"`, brand: 'Acme', csv: [] })),
+    },
+  }));
+  const batch = await startBatch(client, split(asins, { detailLevel: 'summary' }));
+  await finished(client, batch);
+  const reply = await client.get(`/api/batches/${batch.batchId}/results?format=csv`);
+  expect(reply.headers['content-type']).toBe('text/csv; charset=utf-8');
+  const [header = '', ...rows] = reply.text.trimEnd().split('\n');
+  expect(header).toMatch(/^index,asin,/);
+  expect(header).toContain(',title,');
+  expect(rows.map((row) => row.split(',').slice(0, 2))).toEqual([
+    ['0', asins[0]],
+    ['2', asins[2]],
+  ]);
+  expect(rows[0]).toContain(`"'=Thing, ""${asins[0]}"""`);
+});
+
+test.each<[string, object, RegExp]>([
+  ['with more than a summary', split(['B0NOCSV001']), /detailLevel=summary/],
+  [
+    'of an operation that is no table',
+    { operation: 'market.category', items: [{ domain: 1, category: 5 }] },
+    /market\.category are no table/,
+  ],
+])('results %s are not had as CSV', async (_, body, message) => {
+  const batch = await startBatch(client, { ...body, window: 'off_peak' });
+  const { status, json } = await client.get(`/api/batches/${batch.batchId}/results?format=csv`);
+  expect(status).toBe(400);
+  expect(json.msg).toMatch(message);
+  expect(json.metadata?.errors).toMatchObject([{ parameter: 'format' }]);
+});
+
+test.each([
+  ['order=alphabet', 'order'],
+  ['format=xml', 'format'],
+  ['cursor=-1', 'cursor'],
+  ['cursor=x', 'cursor'],
+  ['cursor=2', 'cursor'],
+  ['cursor=1&format=csv', 'cursor'],
+])('a bad question is refused: %s', async (query, parameter) => {
+  const batch = await startBatch(client, { ...split(asinsFrom('B0BADQ', 2)), window: 'off_peak' });
+  const { status, json } = await client.get(`/api/batches/${batch.batchId}/results?${query}`);
+  expect([status, json.metadata?.errors]).toMatchObject([400, [{ parameter }]]);
+});
+
+test('pictures are lines as text', async () => {
+  souk.upstream.on('graphimage', drawsPictures);
+  const batch = await startBatch(client, {
+    operation: 'market.graphimage',
+    items: asinsFrom('B0PICT', 2).map((asin) => ({ domain: 1, asin })),
+  });
+  await finished(client, batch);
+  for (const { data } of await resultsOf(client, batch)) {
+    expect(data.contentType).toBe('image/png');
+    expect(Buffer.from(data.base64, 'base64').subarray(1, 4).toString()).toBe('PNG');
+  }
+});
+
+test('numbers beyond 2^53 and strange texts come through as they are', async () => {
+  souk.upstream.on('product', ({ params }) => ({
+    raw: `{"tokensLeft":10000,"refillIn":30000,"refillRate":300,"timestamp":${Date.now()},"products":[{"asin":"${params.asin}","productType":0,"title":"a\\u2028b\\u0000c","rootCategory":9223372036854775807,"csv":[]}]}`,
+  }));
+  const item = '{"domain":1,"asin":"B0STRANGE1","note":["\\u0000","\\ud800",18446744073709551615]}';
+  const batch = await startBatch(client, Buffer.from(`{"operation":"${operation}","items":[${item}]}`));
+  await finished(client, batch);
+  const { text } = await client.get(`/api/batches/${batch.batchId}/results`);
+  expect(text).toContain('"rootCategory":9223372036854775807');
+  expect(text).toContain('18446744073709551615');
+  expect(linesOf({ text } as Parameters<typeof linesOf>[0])).toMatchObject([
+    {
+      index: 0,
+      params: { note: ['\u0000', '\ud800', 2 ** 64] },
+      data: { products: [{ title: 'a\u2028b\u0000c' }] },
+    },
+  ]);
+});
+
+test('a client that leaves in the middle harms nobody', async () => {
+  souk.upstream.on('product', ({ params }) => ({
+    json: {
+      products: (params.asin ?? '')
+        .split(',')
+        .map((asin) => ({ asin, productType: 0, title: asin.repeat(2_000), csv: [] })),
+    },
+  }));
+  const batch = await startBatch(client, split(asinsFrom('B0LEAVE', 300)));
+  await finished(client, batch);
+  const url = `${client.baseUrl}/api/batches/${batch.batchId}/results`;
+  for (const encoding of ['identity', 'gzip']) {
+    const headers = { 'x-api-key': client.key, 'accept-encoding': encoding };
+    const { body } = await request(url, { headers });
+    body.on('error', () => {});
+    await new Promise((resolve) => body.once('data', resolve));
+    body.destroy();
+  }
+  expect(await resultsOf(client, batch)).toHaveLength(300);
+  expect(souk.logLines.filter((line) => /"level":(50|60)/.test(line))).toEqual([]);
+});
