@@ -158,12 +158,13 @@ test('a retry runs what has failed, charges that alone, and keeps what was there
   expect(reply.json.data).toMatchObject({ finishedAt: null, resultsUntil: null, counts: { failed: 0 } });
   const after = await batchOnce(souk, client, batch, isFinished, 100);
   expect(after).toMatchObject({ state: 'done', counts: { done: 5, failed: 0 }, units: { charged: 5 } });
-  expect(asked().sort()).toEqual([asins[1], asins[3]]);
+  expect(new Set(asked())).toEqual(new Set([asins[1], asins[3]]));
+  expect(asked()).toHaveLength(2);
   expect(await unitsUsed(client)).toBe(5);
   expect((await resultsOf(client, batch)).map(({ data }) => data.products[0].asin)).toEqual(asins);
   // In the order of ends, what was retried comes last.
   const finishedLast = (await resultsOf(client, batch, '?order=finished')).slice(-2);
-  expect(finishedLast.map(({ index }) => index).sort()).toEqual([1, 3]);
+  expect(new Set(finishedLast.map(({ index }) => index))).toEqual(new Set([1, 3]));
   await booksAgree();
 });
 

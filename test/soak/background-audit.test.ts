@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { knowsEveryProduct } from '../support/answers.ts';
 import { asinsFrom, startBatch } from '../support/batches.ts';
@@ -68,7 +69,7 @@ beforeEach(() => {
 
 test('an honest history has no faults', async () => {
   const { database, gateways } = souk;
-  const { port } = gateways[0]?.app.server.address() as { port: number };
+  const port = (gateways[0]?.app.server.address() as AddressInfo | undefined)?.port ?? 0;
   const account = { accountId: customer.accountId, name: 'honest-batches', key: customer.key };
   expect([
     ...(await auditBackground(database)),
