@@ -11,6 +11,7 @@ import { createLogger } from './log.ts';
 import { checkKeepa, checkPostgres, checkRedis } from './start/check-services.ts';
 import { startChild } from './start/child.ts';
 import { claimDataDir } from './start/data-dir.ts';
+import { loadDemoReports } from './start/demo-reports.ts';
 import { noteOwnServices } from './start/own-services.ts';
 
 /**
@@ -51,10 +52,13 @@ async function start(): Promise<void> {
     // The demo tells search trends as well.
     ...(isDemo && !process.env.TRENDS_BASE_URL?.trim() ? { TRENDS_BASE_URL: keepa.url } : {}),
   };
+  // Only into a database of our own: generated reports have no place beside real ones.
+  const reports = isDemo && !config.DATABASE_URL ? demoReports(databaseUrl, dataDir) : null;
   // The worker first: a gateway refuses calls while it knows of no worker.
   await child('worker', 'workers/main.ts', env, dataDir);
   await child('gateway', 'src/main.ts', env, dataDir);
 
+  await reports;
   const key = await prepareAccounts(databaseUrl, dataDir, isDemo);
   undo.push(
     await noteOwnServices(dataDir, {
@@ -96,6 +100,18 @@ async function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir
   const started = await startChild({ name, file, env, logFile: join(dataDir, `${name}.log`), say });
   undo.push(started.stop);
   return started.ready;
+}
+
+/** Search-term reports of the newest weeks, so that there is something to ask for. */
+async function demoReports(databaseUrl: string, dataDir: string): Promise<void> {
+  const database = openDatabase(databaseUrl, createLogger('silent'), { max: 4 });
+  try {
+    await loadDemoReports(database, dataDir, systemClock.now());
+  } catch (error) {
+    say(`The demo reports were not loaded: ${error instanceof Error ? error.message : String(error)}`);
+  } finally {
+    await database.end();
+  }
 }
 
 /** Plans to sell, and with the demo provider an account to try. @returns the key of that. */
