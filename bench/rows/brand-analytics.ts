@@ -14,7 +14,7 @@ const WEEK = '2026-10-31';
 const TERMS = 1_000_000;
 /** Older weeks, smaller ones, so that histories have their length. */
 const SAMPLE_WEEKS = 51;
-const SAMPLE_TERMS = 10_000;
+const SAMPLE_TERMS = 5_000;
 const CALLS = 100;
 const WORDS = 'tent,dog bed,shampoo,usb charger,pillow,yoga mat,gift,wooden,for cats,kite'.split(',');
 const BRANDS = ['Acme', 'Globex', 'Umbra', 'Kestrel', 'Lumio', 'Nobody'];
@@ -28,6 +28,7 @@ export async function brandAnalyticsRows(services: Services): Promise<Row[]> {
     await generate(folder, SAMPLE_TERMS, samples);
     await generate(folder, TERMS, [WEEK]);
     const fileOf = (week: string) => join(folder, `us-${week}.csv`);
+    console.log('generated');
     const bareMs = await timed(() => bareCopy(services, fileOf(WEEK)));
     const load = (week: string) =>
       importWeek(database, {
@@ -35,7 +36,9 @@ export async function brandAnalyticsRows(services: Services): Promise<Row[]> {
         site: 'us',
         now: Date.now(),
       });
+    console.log(`bare COPY ${Math.round(bareMs)} ms`);
     for (const week of samples) await load(week);
+    console.log('sample weeks loaded');
     const before = await sizes(services);
     let highest = 0;
     const watch = setInterval(() => {

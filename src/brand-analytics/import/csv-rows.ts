@@ -6,7 +6,7 @@ const ASIN = /^[A-Z0-9]{10}$/;
 
 /** Rank, term, three brands, three categories, three products, date. */
 export function readPresentRow(record: readonly string[], line: number): { row: ReportRow; date: string } {
-  const date = dateOf(record[20] ?? '');
+  const date = reportingDateOf(record[20] ?? '');
   if (date === null) throw badLine(line, `its reporting date "${record[20] ?? ''}" is no date`);
   return {
     date,
@@ -20,6 +20,14 @@ export function readPresentRow(record: readonly string[], line: number): { row: 
       products: [productAt(record, 8, line), productAt(record, 12, line), productAt(record, 16, line)],
     },
   };
+}
+
+/** A file has one reporting date, so the last one that was read is nearly always the next. */
+let lastRead: { text: string; date: string | null } = { text: '', date: null };
+
+function reportingDateOf(text: string): string | null {
+  if (text !== lastRead.text) lastRead = { text, date: dateOf(text) };
+  return lastRead.date;
 }
 
 /** Department, term, rank, three products. */
