@@ -7,11 +7,12 @@ import { migrate } from './db/migrate.ts';
 import { openDatabase } from './db/pool.ts';
 import { startPostgres } from './embedded/postgres.ts';
 import { startRedis } from './embedded/redis.ts';
+import type { ReportSite } from './keywords/sites.ts';
 import { createLogger } from './log.ts';
 import { checkKeepa, checkPostgres, checkRedis } from './start/check-services.ts';
 import { startChild } from './start/child.ts';
 import { claimDataDir } from './start/data-dir.ts';
-import { loadDemoReports } from './start/demo-reports.ts';
+import { DEMO_REPORT_SITES, loadDemoReports } from './start/demo-reports.ts';
 import { noteOwnServices } from './start/own-services.ts';
 
 /**
@@ -53,12 +54,14 @@ async function start(): Promise<void> {
     ...(isDemo && !process.env.TRENDS_BASE_URL?.trim() ? { TRENDS_BASE_URL: keepa.url } : {}),
   };
   // Only into a database of our own: generated reports have no place beside real ones.
-  const reports = isDemo && !config.DATABASE_URL ? demoReports(databaseUrl, dataDir) : null;
+  const ending = new AbortController();
+  const [firstSite, ...otherSites] = isDemo && !config.DATABASE_URL ? DEMO_REPORT_SITES : [];
+  const firstReports = firstSite && demoReports(databaseUrl, dataDir, [firstSite], ending.signal);
   // The worker first: a gateway refuses calls while it knows of no worker.
   await child('worker', 'workers/main.ts', env, dataDir);
   await child('gateway', 'src/main.ts', env, dataDir);
 
-  await reports;
+  await firstReports;
   const key = await prepareAccounts(databaseUrl, dataDir, isDemo);
   undo.push(
     await noteOwnServices(dataDir, {
@@ -69,6 +72,11 @@ async function start(): Promise<void> {
   );
 
   const address = `http://${publicHost(config)}:${config.PORT}`;
+  const otherReports = demoReports(databaseUrl, dataDir, otherSites, ending.signal);
+  undo.push(async () => {
+    ending.abort();
+    await otherReports;
+  });
   say(`Souk ready: ${address}`);
   if (key === null) return;
   say(`Demo key: ${key}`);
@@ -103,12 +111,18 @@ async function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir
 }
 
 /** Search-term reports of the newest weeks, so that there is something to ask for. */
-async function demoReports(databaseUrl: string, dataDir: string): Promise<void> {
+async function demoReports(
+  databaseUrl: string,
+  dataDir: string,
+  sites: readonly ReportSite[],
+  signal: AbortSignal,
+): Promise<void> {
   const database = openDatabase(databaseUrl, createLogger('silent'), { max: 4 });
   try {
-    await loadDemoReports(database, dataDir, systemClock.now());
+    await loadDemoReports(database, sites, { dataDir, now: systemClock.now(), signal });
   } catch (error) {
-    say(`The demo reports were not loaded: ${error instanceof Error ? error.message : String(error)}`);
+    if (!signal.aborted)
+      say(`The demo reports were not loaded: ${error instanceof Error ? error.message : String(error)}`);
   } finally {
     await database.end();
   }
