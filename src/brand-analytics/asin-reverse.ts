@@ -81,11 +81,14 @@ async function lookInto(
   const { rows } = await database.query<Found>(
     `select a.asin::text, m.*, t.term from unnest($1::bigint[]) as a (asin)
       cross join lateral (
-        select r.term_id as id, r.rank, r.fluctuation,
-          case a.asin when r.asin1 then 1 when r.asin2 then 2 else 3 end as position,
-          ${place('click')} as click, ${place('conv')} as conversion
-        from ${table} r where array[r.asin1, r.asin2, r.asin3] @> array[a.asin]
-        order by r.rank, r.term_id limit $2) m
+        select * from (
+          select r.term_id as id, r.rank, r.fluctuation,
+            case a.asin when r.asin1 then 1 when r.asin2 then 2 else 3 end as position,
+            ${place('click')} as click, ${place('conv')} as conversion
+          from ${table} r where array[r.asin1, r.asin2, r.asin3] @> array[a.asin]
+          -- Or the planner, which takes products for frequent, walks the ranks until it has enough.
+          offset 0) f
+        order by f.rank, f.id limit $2) m
       join aba_terms_${site} t on t.id = m.id`,
     [[...byNumber.keys()], limit + 1],
   );

@@ -29,6 +29,8 @@ export async function addTerms(
     [week, department],
   );
   if (!rowCount) return;
+  // What waits to be sorted into the index is read through by every search.
+  await client.query('select gin_clean_pending_list($1::regclass)', [`aba_terms_${site}_tokens_idx`]);
   await client.query(`analyze ${terms}`);
 }
 
