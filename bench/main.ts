@@ -1,6 +1,7 @@
 import { printRows, type Row } from './row.ts';
 import { admissionRows } from './rows/admission.ts';
 import { batchRows } from './rows/batch.ts';
+import { brandAnalyticsRows } from './rows/brand-analytics.ts';
 import { cachedRows } from './rows/cached.ts';
 import { fairnessRows } from './rows/fairness.ts';
 import { largeListRows } from './rows/large-list.ts';
@@ -14,6 +15,7 @@ const GROUPS: Record<string, (services: Services) => Promise<Row[]>> = {
   admission: admissionRows,
   fairness: fairnessRows,
   batch: batchRows,
+  aba: brandAnalyticsRows,
 };
 
 /** `npm run bench [GROUP ...]`: measures each row against its bare baseline in this run, and prints a table. */

@@ -1,9 +1,17 @@
 import { fingerprint } from '../src/fingerprint.ts';
 import { type QueuedOperation, shownInput } from '../src/operations/define.ts';
 
-/** What identifies an answer that may be shown to any account: all of the input that shows in it. */
-export function presentationIdOf(operation: QueuedOperation, input: unknown): string {
-  return fingerprint('presentation', operation.name, shownInput(operation, input));
+/**
+ * What identifies an answer that may be shown to any account: all of the input that shows in it, and the edition of the
+ * reports it is made from, where there are such.
+ */
+export function presentationIdOf(
+  operation: QueuedOperation,
+  input: unknown,
+  edition: string | null = null,
+): string {
+  const parts = ['presentation', operation.name, shownInput(operation, input)];
+  return fingerprint(...parts, ...(edition === null ? [] : [edition]));
 }
 
 /** What identifies a call among those of its account: what it shows, and how fresh it must be. */

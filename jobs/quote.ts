@@ -1,6 +1,7 @@
 import { DEDUPLICATION_SECONDS } from '../src/billing/admission.ts';
 import { hasJoinableCall } from '../src/billing/calls.ts';
 import type { Source, Wallet } from '../src/billing/wallets.ts';
+import { editionFor } from '../src/brand-analytics/weeks.ts';
 import { SoukError } from '../src/errors.ts';
 import { maxAgeMs } from '../src/operations/define.ts';
 import { chargeIdOf, presentationIdOf } from './identity.ts';
@@ -17,13 +18,14 @@ export interface Quote {
     | { admitted: false; error: SoukError };
 }
 
-/** Judges an order without consequences. @throws SoukError KEY_*. */
+/** Judges an order without consequences. @throws SoukError KEY_*, or VALIDATION_FAILED when a report is not loaded. */
 export async function quoteOrder(deps: SubmitDeps, order: Order): Promise<Quote> {
   const { operation, input, caller } = order;
   const { answers, clock } = deps;
   const units = operation.price.quote(input);
-  const presentationId = presentationIdOf(operation, input);
-  const chargeId = chargeIdOf(operation, input, presentationId);
+  const edition = await editionFor(deps.database, operation, input);
+  const presentationId = presentationIdOf(operation, input, edition);
+  const chargeId = chargeIdOf(operation, input, edition === null ? presentationId : undefined);
   // An answer at hand may cost less than the quote, and needs no worker. It may be gone when the call is made, so the quote
   // stays what it is.
   const shared = await findFresh(answers, presentationId, clock.now() - maxAgeMs(operation, input));

@@ -9,6 +9,7 @@ import {
 } from '../src/billing/admission.ts';
 import { hasJoinableCall } from '../src/billing/calls.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
+import { editionFor } from '../src/brand-analytics/weeks.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Database } from '../src/db/pool.ts';
 import { SoukError, toRecord } from '../src/errors.ts';
@@ -72,15 +73,17 @@ export interface SubmitDeps {
 /**
  * Lets an order in: answers it from the shared answers, joins it to the same call of the account, or reserves its
  * units so that it can be enqueued.
- * @throws SoukError KEY_*, QUOTA_* or BUSY; then nothing is charged.
+ * @throws SoukError KEY_*, QUOTA_*, BUSY, or VALIDATION_FAILED when a report is not loaded; then nothing is charged.
  */
 export async function submit(deps: SubmitDeps, order: Order): Promise<Submission> {
-  const { answers, clock } = deps;
+  const { answers, clock, database } = deps;
   const { operation, input, caller, waiting } = order;
   const pool = operation.queue(input);
-  const presentationId = presentationIdOf(operation, input);
+  const edition = await rideOut(clock, () => editionFor(database, operation, input));
+  const presentationId = presentationIdOf(operation, input, edition);
   const shared = await findFresh(answers, presentationId, clock.now() - maxAgeMs(operation, input));
-  const chargeId = chargeIdOf(operation, input, presentationId);
+  // The same call within five minutes is the same call, whatever was imported meanwhile.
+  const chargeId = chargeIdOf(operation, input, edition === null ? presentationId : undefined);
   const unitsReserved = shared?.meta.units ?? operation.price.quote(input);
   refuseWhenTooDear(unitsReserved, order.maxUnits);
   if (!shared) await refuseWhenBusy(deps, order, pool, chargeId);

@@ -58,6 +58,12 @@ export const ERRORS = {
     units: 'refunded',
     text: 'No product data was found for this ASIN.',
   },
+  WORD_NOT_FOUND: {
+    status: 404,
+    code: 'WORD_NOT_FOUND',
+    units: 'refunded',
+    text: 'There is no keyword with this id.',
+  },
   METHOD_NOT_ALLOWED: {
     status: 405,
     code: 'METHOD_NOT_ALLOWED',

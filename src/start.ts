@@ -7,10 +7,12 @@ import { migrate } from './db/migrate.ts';
 import { openDatabase } from './db/pool.ts';
 import { startPostgres } from './embedded/postgres.ts';
 import { startRedis } from './embedded/redis.ts';
+import type { ReportSite } from './keywords/sites.ts';
 import { createLogger } from './log.ts';
 import { checkKeepa, checkPostgres, checkRedis } from './start/check-services.ts';
 import { startChild } from './start/child.ts';
 import { claimDataDir } from './start/data-dir.ts';
+import { DEMO_REPORT_SITES, loadDemoReports } from './start/demo-reports.ts';
 import { noteOwnServices } from './start/own-services.ts';
 
 /**
@@ -51,10 +53,15 @@ async function start(): Promise<void> {
     // The demo tells search trends as well.
     ...(isDemo && !process.env.TRENDS_BASE_URL?.trim() ? { TRENDS_BASE_URL: keepa.url } : {}),
   };
+  // Only into a database of our own: generated reports have no place beside real ones.
+  const ending = new AbortController();
+  const [firstSite, ...otherSites] = isDemo && !config.DATABASE_URL ? DEMO_REPORT_SITES : [];
+  const firstReports = firstSite && demoReports(databaseUrl, dataDir, [firstSite], ending.signal);
   // The worker first: a gateway refuses calls while it knows of no worker.
   await child('worker', 'workers/main.ts', env, dataDir);
   await child('gateway', 'src/main.ts', env, dataDir);
 
+  await firstReports;
   const key = await prepareAccounts(databaseUrl, dataDir, isDemo);
   undo.push(
     await noteOwnServices(dataDir, {
@@ -65,6 +72,11 @@ async function start(): Promise<void> {
   );
 
   const address = `http://${publicHost(config)}:${config.PORT}`;
+  const otherReports = demoReports(databaseUrl, dataDir, otherSites, ending.signal);
+  undo.push(async () => {
+    ending.abort();
+    await otherReports;
+  });
   say(`Souk ready: ${address}`);
   if (key === null) return;
   say(`Demo key: ${key}`);
@@ -96,6 +108,24 @@ async function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir
   const started = await startChild({ name, file, env, logFile: join(dataDir, `${name}.log`), say });
   undo.push(started.stop);
   return started.ready;
+}
+
+/** Search-term reports of the newest weeks, so that there is something to ask for. */
+async function demoReports(
+  databaseUrl: string,
+  dataDir: string,
+  sites: readonly ReportSite[],
+  signal: AbortSignal,
+): Promise<void> {
+  const database = openDatabase(databaseUrl, createLogger('silent'), { max: 4 });
+  try {
+    await loadDemoReports(database, sites, { dataDir, now: systemClock.now(), signal });
+  } catch (error) {
+    if (!signal.aborted)
+      say(`The demo reports were not loaded: ${error instanceof Error ? error.message : String(error)}`);
+  } finally {
+    await database.end();
+  }
 }
 
 /** Plans to sell, and with the demo provider an account to try. @returns the key of that. */

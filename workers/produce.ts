@@ -60,6 +60,7 @@ export async function produceAnswer(
   const maxAge = maxAgeMs(operation, input);
   const obtained: Obtained[] = [];
   let complete = true;
+  let edition: string | null = null;
   const found = await handler(input, {
     sources: operation.source(input),
     async obtain<Raw>(
@@ -108,6 +109,9 @@ export async function produceAnswer(
       return got.get('')?.value as Raw;
     },
     now: clock.now,
+    useEdition(used) {
+      edition = used;
+    },
     signal,
     deadlineAt,
     get background() {
@@ -135,7 +139,7 @@ export async function produceAnswer(
     answers.putOwn(payload.callId, own),
     isShared &&
       answers.putShared(
-        presentationIdOf(operation, input),
+        presentationIdOf(operation, input, edition),
         fromCache ? own : await answerWith(true),
         freshForMs,
       ),

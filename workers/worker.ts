@@ -71,7 +71,7 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
     flights,
     answers,
     settlements,
-    upstream: { keepa, trends },
+    upstream: { keepa, trends, reports: database },
     clock,
     log,
   });

@@ -11,10 +11,14 @@ import { OperatorError } from './operator-error.ts';
 const NOT_MIGRATED = new Set(['42P01', '42703', '42883']);
 
 /** Runs `work` on the database of DATABASE_URL, else on that of the `npm start` that is running. */
-export async function withDatabase<T>(config: Config, work: (database: Database) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(
+  config: Config,
+  work: (database: Database) => Promise<T>,
+  { connections = 2 }: { connections?: number } = {},
+): Promise<T> {
   const url = await databaseUrlOf(config);
   await checkPostgres(url);
-  const database = openDatabase(url, createLogger('silent'), { max: 2 });
+  const database = openDatabase(url, createLogger('silent'), { max: connections });
   try {
     return await work(database);
   } catch (error) {

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { registerAba } from './commands/aba.ts';
 import { registerAccount } from './commands/account.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerGrant } from './commands/grant.ts';
@@ -9,7 +10,7 @@ import { registerStatement } from './commands/statement.ts';
 /** The operator's command with all its subcommands. */
 export function buildProgram(): Command {
   const program = new Command('souk')
-    .description('The operator of Souk: accounts, keys, units.')
+    .description('The operator of Souk: accounts, keys, units, reports.')
     .showHelpAfterError('(add --help for what there is)')
     // Ends by exception, so that the caller decides on the exit code. Subcommands inherit both.
     .exitOverride();
@@ -18,6 +19,7 @@ export function buildProgram(): Command {
   registerPlan(program);
   registerGrant(program);
   registerStatement(program);
+  registerAba(program);
   registerDoctor(program);
   return program;
 }

@@ -14,9 +14,17 @@ export interface Context {
 }
 
 /** Makes a command run on the database, and print its report. */
-export function onDatabase(command: Command, run: (context: Context, given: Given) => Promise<Report>): void {
+export function onDatabase(
+  command: Command,
+  run: (context: Context, given: Given) => Promise<Report>,
+  options: { connections?: number } = {},
+): void {
   reporting(command, (given) =>
-    withDatabase(readConfig(process.env), (database) => run({ database, now: systemClock.now() }, given)),
+    withDatabase(
+      readConfig(process.env),
+      (database) => run({ database, now: systemClock.now() }, given),
+      options,
+    ),
   );
 }
 

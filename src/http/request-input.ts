@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { credentialsOf, type KeyPlaces, keysIn } from '../accounts/credentials.ts';
-import { invalidParameters } from '../errors.ts';
+import { ERRORS, invalidParameters, SoukError } from '../errors.ts';
 import { toFaults } from '../faults.ts';
 import { inputOn, type QueuedOperation, type Route } from '../operations/define.ts';
 import type { Gateway } from './gateway.ts';
@@ -33,8 +33,12 @@ export function parseInput<Input>(
   request: FastifyRequest,
   now: number,
 ): Input {
-  const { query, body } = request as { query: Record<string, unknown>; body: unknown };
-  const raw = route.decode ? route.decode({ query, body }) : route.method === 'GET' ? query : body;
+  const { query, body, params } = request as {
+    query: Record<string, unknown>;
+    body: unknown;
+    params: Record<string, unknown>;
+  };
+  const raw = route.decode ? route.decode({ query, body, params }) : route.method === 'GET' ? query : body;
   return inputOn(operation, parseAs(operation.params, raw, operation.invalidKind), now);
 }
 
@@ -69,7 +73,8 @@ export async function orKeyError<T>(
   try {
     return await read();
   } catch (error) {
-    await authentication.accountOf(keyHash);
+    if (error instanceof SoukError && ERRORS[error.kind].status === 400)
+      await authentication.accountOf(keyHash);
     throw error;
   }
 }

@@ -30,7 +30,7 @@ export function serveQueued(gateway: Gateway, operation: QueuedOperation, route:
     const waiting = preference.async ? 'poller' : 'caller';
     const order: Order = { operation, input, caller: { keyHash }, maxUnits, waiting };
     if (dryRun) {
-      const quote = await quoteOrder(gateway, order);
+      const quote = await orKeyError(gateway, keyHash, () => quoteOrder(gateway, order));
       return sendEnvelope(reply, 200, quoteView(operation, quote), { now: gateway.clock.now() });
     }
     if (preference.applied) reply.header('preference-applied', preference.applied);

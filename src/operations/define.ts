@@ -1,10 +1,13 @@
 import type { z } from 'zod';
 import type { PoolName } from '../../jobs/pools.ts';
+import type { ReportsNeeded } from '../keywords/reports-needed.ts';
 
 /** Where a request to a route carries its parameters. */
 export interface RawRequest {
   query: Record<string, unknown>;
   body: unknown;
+  /** What stands in the address for `:name`. */
+  params: Record<string, unknown>;
 }
 
 export interface Route {
@@ -89,6 +92,11 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
   freshness?: 'update';
   /** How long a cached answer will do, where that is less than an hour. */
   freshForMs?: number;
+  /**
+   * The reports we keep that the answer is made from. A week that is needed and not loaded refuses the call before anything
+   * is charged; and an answer is shared only for as long as none of these reports is imported anew.
+   */
+  reports?(input: Input): ReportsNeeded;
   respond: Responder<Input, Raw>;
   /** Items of a batch that differ in this list alone are done by one call. */
   pack?: Pack<Input>;

@@ -1,3 +1,11 @@
+import { asinReverse } from './aba/asin-reverse.ts';
+import { countries } from './aba/countries.ts';
+import { rank } from './aba/rank.ts';
+import { reportDates } from './aba/report-dates.ts';
+import { keywordSearch } from './aba/search.ts';
+import { word } from './aba/word.ts';
+import { wordGoods } from './aba/word-goods.ts';
+import { wordHistory } from './aba/word-history.ts';
 import { quota } from './account/quota.ts';
 import type { LocalOperation, QueuedOperation } from './define.ts';
 import { bestSellers } from './market/best-sellers.ts';
@@ -42,8 +50,15 @@ export const QUEUED = [
   relatedTopics,
   dailyTrends,
   realTimeTrends,
+  reportDates,
+  rank,
+  keywordSearch,
+  word,
+  wordHistory,
+  wordGoods,
+  asinReverse,
 ] as const;
-export const LOCAL = [quota, chartUrl, imageUrl] as const;
+export const LOCAL = [quota, chartUrl, imageUrl, countries] as const;
 
 type Queued = (typeof QUEUED)[number];
 type Local = (typeof LOCAL)[number];

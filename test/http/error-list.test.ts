@@ -14,6 +14,7 @@ const PROMISED: Record<ErrorKind, [status: number, code: string, units: 'none' |
   SCHEDULE_NOT_FOUND: [404, 'SCHEDULE_NOT_FOUND', 'none'],
   DELIVERY_NOT_FOUND: [404, 'DELIVERY_NOT_FOUND', 'none'],
   PRODUCT_NOT_FOUND: [404, 'PRODUCT_NOT_FOUND', 'refunded'],
+  WORD_NOT_FOUND: [404, 'WORD_NOT_FOUND', 'refunded'],
   METHOD_NOT_ALLOWED: [405, 'METHOD_NOT_ALLOWED', 'none'],
   JOB_SHARED: [409, 'JOB_SHARED', 'none'],
   CANCELLED: [409, 'CANCELLED', 'refunded'],

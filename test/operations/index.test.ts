@@ -20,7 +20,8 @@ test('no two routes share method and path', () => {
 });
 
 test('every path lies below /api/, in lower case', () => {
-  for (const address of addresses) expect(address).toMatch(/^(GET|POST) \/api\/[a-z/:-]+(\?type=[a-z]+)?$/);
+  for (const address of addresses)
+    expect(address).toMatch(/^(GET|POST) \/api\/[a-z/-]+(:wordId[a-z/]*)?(\?type=[a-z]+)?$/);
 });
 
 test.each([
@@ -51,6 +52,14 @@ test.each([
   'GET /api/webtrends/real-time-trends',
   'GET /api/market/charturl',
   'GET /api/retail/imageurl',
+  'GET /api/aba/countries',
+  'GET /api/aba/report-dates',
+  'GET /api/aba/rank',
+  'GET /api/aba/search',
+  'GET /api/aba/word/:wordId',
+  'GET /api/aba/word/:wordId/history',
+  'GET /api/aba/word/:wordId/goods',
+  'POST /api/aba/asin-reverse',
   'GET /api/quota',
   'GET /api/token',
 ])('%s is there', (address) => {
@@ -98,6 +107,13 @@ test('every contract names a pool there is, a price of whole units and a source 
     'trends.related-topics': { keyword: ['pizza', 'bagel'] },
     'trends.daily-trends': {},
     'trends.real-time-trends': {},
+    'aba.reportdates': { country: 'us' },
+    'aba.rank': { country: 'us' },
+    'aba.search': { country: 'us', keyword: 'pump' },
+    'aba.word': { wordId: '33' },
+    'aba.wordhistory': { wordId: '33' },
+    'aba.wordgoods': { wordId: '33', country: 'us', reportDate: '2026-04-11' },
+    'aba.asinreverse': { asins: ['B0AA11BB22'] },
   };
   expect(Object.keys(inputs).sort()).toEqual(queued.map(({ name }) => name).sort());
   for (const operation of queued) {

@@ -24,7 +24,13 @@ export function faultsOf(operation: TakingParameters<unknown>, sent: unknown): R
 }
 
 function decoded({ routes: [route] }: TakingParameters<unknown>, sent: unknown): unknown {
-  return route.decode ? route.decode({ query: sent as Record<string, unknown>, body: sent }) : sent;
+  return route.decode
+    ? route.decode({
+        query: sent as Record<string, unknown>,
+        body: sent,
+        params: sent as Record<string, unknown>,
+      })
+    : sent;
 }
 
 /** Different ASINs, as many as wanted. */

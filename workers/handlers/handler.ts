@@ -1,3 +1,4 @@
+import type { Database } from '../../src/db/pool.ts';
 import type { Logger } from '../../src/log.ts';
 import type { Preliminary, Source } from '../../src/operations/define.ts';
 import type { InputOf, RawOf } from '../../src/operations/index.ts';
@@ -8,6 +9,8 @@ import type { Trends } from '../../src/upstream/trends/trends.ts';
 export interface Upstreams {
   keepa: KeepaTransport;
   trends: Trends;
+  /** The database with the weekly reports. */
+  reports: Database;
 }
 
 export interface HandlerContext {
@@ -33,6 +36,8 @@ export interface HandlerContext {
   ): Promise<Raw>;
   /** The present moment, Unix milliseconds. */
   now(): number;
+  /** Says which edition of our reports the answer is made from; it is shared only while that is the newest. */
+  useEdition(edition: string): void;
   /** Aborts at the deadline; to be handed to everything that waits. */
   signal: AbortSignal;
   /** Unix milliseconds. */

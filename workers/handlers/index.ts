@@ -1,4 +1,11 @@
 import type { QueuedByName, QueuedName } from '../../src/operations/index.ts';
+import { handleAsinReverse } from './aba/asin-reverse.ts';
+import { handleRank } from './aba/rank.ts';
+import { handleReportDates } from './aba/report-dates.ts';
+import { handleKeywordSearch } from './aba/search.ts';
+import { handleWord } from './aba/word.ts';
+import { handleWordGoods } from './aba/word-goods.ts';
+import { handleWordHistory } from './aba/word-history.ts';
 import type { Handler } from './handler.ts';
 import { handleBestSellers } from './market/best-sellers.ts';
 import { handleCategory } from './market/category.ts';
@@ -39,4 +46,11 @@ export const HANDLERS: { [Name in QueuedName]: Handler<QueuedByName<Name>> } = {
   'trends.related-topics': handleRelatedTopics,
   'trends.daily-trends': handleDailyTrends,
   'trends.real-time-trends': handleRealTimeTrends,
+  'aba.reportdates': handleReportDates,
+  'aba.rank': handleRank,
+  'aba.search': handleKeywordSearch,
+  'aba.word': handleWord,
+  'aba.wordhistory': handleWordHistory,
+  'aba.wordgoods': handleWordGoods,
+  'aba.asinreverse': handleAsinReverse,
 };

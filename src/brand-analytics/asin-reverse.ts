@@ -1,0 +1,109 @@
+import type { Database } from '../db/pool.ts';
+import { asinToNumber } from '../keywords/asin-number.ts';
+import { type Fluctuation, fluctuationOf } from '../keywords/fluctuation.ts';
+import type { ReportSite } from '../keywords/sites.ts';
+import { percent } from './rank-row.ts';
+import type { LoadedWeek } from './weeks.ts';
+
+/** A term after which a product was among the three clicked most. */
+export interface ReverseKeyword {
+  wordId: number;
+  keyword: string;
+  country: ReportSite;
+  reportDate: string;
+  rank: number;
+  position: number;
+  clickShare: number | null;
+  conversionShare: number | null;
+  fluctuationType: Fluctuation | null;
+}
+
+/** Weeks that are looked into at the same time. */
+const AT_ONCE = 4;
+
+interface Found {
+  asin: string;
+  id: number;
+  term: string;
+  rank: number;
+  position: number;
+  click: number;
+  conversion: number;
+  fluctuation: number;
+}
+
+/**
+ * Keywords of products, by ASIN: newest week first, then by rank.
+ * @param weeks to look into, the newest first.
+ * @param limit rows an ASIN; one more is fetched, to tell whether there is more.
+ */
+export async function reverseAsins(
+  database: Database,
+  weeks: readonly LoadedWeek[],
+  asins: readonly string[],
+  limit: number,
+): Promise<Map<string, ReverseKeyword[]>> {
+  const found = new Map(asins.map((asin) => [asin, [] as ReverseKeyword[]]));
+  for (const some of byDate(weeks)) {
+    const open = asins.filter((asin) => (found.get(asin)?.length ?? 0) <= limit);
+    if (open.length === 0) break;
+    const each = await Promise.all(some.map((week) => lookInto(database, week, open, limit)));
+    const rows = each
+      .flat()
+      .sort(
+        (a, b) => b.keyword.reportDate.localeCompare(a.keyword.reportDate) || a.keyword.rank - b.keyword.rank,
+      );
+    for (const { asin, keyword } of rows) found.get(asin)?.push(keyword);
+  }
+  return found;
+}
+
+/** Weeks in groups of a few; those of one date are never apart. */
+function byDate(weeks: readonly LoadedWeek[]): LoadedWeek[][] {
+  const groups: LoadedWeek[][] = [];
+  for (const week of weeks) {
+    const last = groups.at(-1);
+    if (last && (last.length < AT_ONCE || last.at(-1)?.week === week.week)) last.push(week);
+    else groups.push([week]);
+  }
+  return groups;
+}
+
+async function lookInto(
+  database: Database,
+  { table, site, week }: LoadedWeek,
+  asins: readonly string[],
+  limit: number,
+): Promise<{ asin: string; keyword: ReverseKeyword }[]> {
+  const byNumber = new Map(asins.map((asin) => [String(asinToNumber(asin)), asin]));
+  const place = (column: 'click' | 'conv') =>
+    `case a.asin when r.asin1 then r.${column}1 when r.asin2 then r.${column}2 else r.${column}3 end`;
+  const { rows } = await database.query<Found>(
+    `select a.asin::text, m.*, t.term from unnest($1::bigint[]) as a (asin)
+      cross join lateral (
+        select * from (
+          select r.term_id as id, r.rank, r.fluctuation,
+            case a.asin when r.asin1 then 1 when r.asin2 then 2 else 3 end as position,
+            ${place('click')} as click, ${place('conv')} as conversion
+          from ${table} r where array[r.asin1, r.asin2, r.asin3] @> array[a.asin]
+          -- Or the planner, which takes products for frequent, walks the ranks until it has enough.
+          offset 0) f
+        order by f.rank, f.id limit $2) m
+      join aba_terms_${site} t on t.id = m.id`,
+    [[...byNumber.keys()], limit + 1],
+  );
+  return rows.map((row) => ({
+    asin: byNumber.get(row.asin) ?? '',
+    keyword: {
+      wordId: row.id,
+      keyword: row.term,
+      country: site,
+      reportDate: week,
+      rank: row.rank,
+      position: row.position,
+      clickShare: percent(row.click),
+      conversionShare: percent(row.conversion),
+      fluctuationType: fluctuationOf(row.fluctuation),
+    },
+  }));
+}

@@ -1,0 +1,71 @@
+import { isDate } from '../../keywords/report-week.ts';
+import { type ReportProduct, type ReportRow, shareOf } from './report.ts';
+import { badLine } from './report-error.ts';
+
+const ASIN = /^[A-Z0-9]{10}$/;
+
+/** Rank, term, three brands, three categories, three products, date. */
+export function readPresentRow(record: readonly string[], line: number): { row: ReportRow; date: string } {
+  const date = reportingDateOf(record[20] ?? '');
+  if (date === null) throw badLine(line, `its reporting date "${record[20] ?? ''}" is no date`);
+  return {
+    date,
+    row: {
+      at: line,
+      department: '',
+      rank: rankOf(record[0] ?? '', line),
+      term: record[1] ?? '',
+      brands: record.slice(2, 5),
+      categories: record.slice(5, 8),
+      products: [productAt(record, 8, line), productAt(record, 12, line), productAt(record, 16, line)],
+    },
+  };
+}
+
+/** A file has one reporting date, so the last one that was read is nearly always the next. */
+let lastRead: { text: string; date: string | null } = { text: '', date: null };
+
+function reportingDateOf(text: string): string | null {
+  if (text !== lastRead.text) lastRead = { text, date: dateOf(text) };
+  return lastRead.date;
+}
+
+/** Department, term, rank, three products. */
+export function readOldRow(record: readonly string[], line: number): ReportRow {
+  return {
+    at: line,
+    department: record[0] ?? '',
+    term: record[1] ?? '',
+    rank: rankOf(record[2] ?? '', line),
+    brands: [],
+    categories: [],
+    products: [productAt(record, 3, line), productAt(record, 7, line), productAt(record, 11, line)],
+  };
+}
+
+function rankOf(text: string, line: number): number {
+  const rank = /^[\d,]+$/.test(text) ? Number(text.replaceAll(',', '')) : 0;
+  if (rank >= 1 && rank <= 2_000_000_000) return rank;
+  throw badLine(line, `its rank "${text}" is no positive whole number`);
+}
+
+function productAt(record: readonly string[], column: number, line: number): ReportProduct | undefined {
+  const asin = record[column] ?? '';
+  if (asin === '') return undefined;
+  if (!ASIN.test(asin)) throw badLine(line, `column ${column + 1}, "${asin}", is no ASIN`);
+  const share = (at: number) => {
+    const text = record[at] ?? '';
+    const hundredths = shareOf(text);
+    if (hundredths !== null) return hundredths;
+    throw badLine(line, `column ${at + 1}, "${text}", is no share from 0 to 100`);
+  };
+  return { asin, title: record[column + 1] ?? '', click: share(column + 2), conversion: share(column + 3) };
+}
+
+/** YYYY-MM-DD from itself or from 4/11/2026, which spreadsheets make of it; null when it is neither. */
+export function dateOf(text: string): string | null {
+  if (isDate(text)) return text;
+  const [, month = '', day = '', year = ''] = /^(\d{1,2})\/(\d{1,2})\/(\d{2}|\d{4})$/.exec(text) ?? [];
+  const date = `${year.padStart(4, '20')}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
+  return isDate(date) ? date : null;
+}

@@ -1,0 +1,71 @@
+import pg from 'pg';
+import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
+import { WORD_ID_STEP } from '../../keywords/word-id.ts';
+import { ReportError } from './report-error.ts';
+
+/** Gives an id to each staged term that has none. Imports run one at a time, so the highest id tells the next. */
+export async function addTerms(
+  client: pg.ClientBase,
+  site: ReportSite,
+  week: string,
+  department: number,
+): Promise<void> {
+  const { domain } = REPORT_SITES[site];
+  const terms = pg.escapeIdentifier(`aba_terms_${site}`);
+  // The index of tokens takes all new terms in one go, instead of every few thousand.
+  await client.query("set local gin_pending_list_limit = '512MB'");
+  const { rowCount } = await client.query(
+    `insert into ${terms} (site, id, term, tokens, first_seen)
+      select $1, greatest((select max(id) from ${terms}), $2) + $3 * row_number() over (), s.term, s.tokens, $4
+      from aba_staging s
+      where s.department = $5 and not exists (select from ${terms} t where t.term = s.term)
+      on conflict (term, site) do nothing`,
+    [domain, WORD_ID_STEP + domain, WORD_ID_STEP, week, department],
+  );
+  // A week that is older than all others moves the first days of its terms.
+  await client.query(
+    `update ${terms} t set first_seen = $1 from aba_staging s
+      where s.department = $2 and s.term = t.term and t.first_seen > $1`,
+    [week, department],
+  );
+  if (!rowCount) return;
+  // What waits to be sorted into the index is read through by every search.
+  await client.query('select gin_clean_pending_list($1::regclass)', [`aba_terms_${site}_tokens_idx`]);
+  await client.query(`analyze ${terms}`);
+}
+
+/** Writes the titles of a report's products, over those of the same products that have changed. */
+export async function saveTitles(client: pg.ClientBase, site: ReportSite): Promise<void> {
+  const products = pg.escapeIdentifier(`aba_products_${site}`);
+  await client.query("set local work_mem = '128MB'");
+  await client.query(
+    `insert into ${products} as p (site, asin, title)
+      select distinct on (t.asin) $1::smallint, t.asin, t.title from aba_titles t
+      where not exists (select from ${products} k where k.asin = t.asin and k.title = t.title)
+      on conflict (asin, site) do update set title = excluded.title`,
+    [REPORT_SITES[site].domain],
+  );
+}
+
+/**
+ * Takes out rows whose term, once normalised, has a better rank already.
+ * @throws ReportError when a term has the same rank twice: then the file lists it twice.
+ */
+export async function withoutDuplicates(
+  client: pg.ClientBase,
+  department: number,
+  warnings: string[],
+): Promise<void> {
+  const { rows } = await client.query<{ term: string; at: number[] }>(
+    `select term, array_agg(at order by at) as at from aba_staging where department = $1
+      group by term, rank having count(*) > 1 limit 1`,
+    [department],
+  );
+  if (rows[0]) throw new ReportError(`Rows ${rows[0].at.join(' and ')} are both about "${rows[0].term}".`);
+  const { rowCount } = await client.query(
+    `delete from aba_staging s using aba_staging better
+      where s.department = $1 and better.department = $1 and better.term = s.term and better.rank < s.rank`,
+    [department],
+  );
+  warnings.push(`${rowCount} terms differ from another only in their spelling; the better rank was kept.`);
+}

@@ -1,0 +1,143 @@
+import type { Readable } from 'node:stream';
+import { LRUCache } from 'lru-cache';
+import type pg from 'pg';
+import type { Database } from '../../db/pool.ts';
+import { asinToNumber } from '../../keywords/asin-number.ts';
+import { isSaturday } from '../../keywords/report-week.ts';
+import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
+import { type Copy, copyText, startCopy } from './copy.ts';
+import { openLabels } from './labels.ts';
+import { asReportError, openReport } from './open-report.ts';
+import type { Report, ReportRow } from './report.ts';
+import { ReportError } from './report-error.ts';
+import { saveWeek } from './save-week.ts';
+import { createStaging, labelsIn, STAGE_COLUMNS } from './stage.ts';
+
+export interface ImportRequest {
+  /** A report: JSON of the API or CSV downloaded by hand, plain or gzip. */
+  file: Readable;
+  site: ReportSite;
+  /** The week's Saturday, YYYY-MM-DD, where the file does not say it; must agree with the file where it does. */
+  week?: string | undefined;
+  /** Unix milliseconds. */
+  now: number;
+  /** Hears how many rows have been read, and when the file has been read to its end. */
+  onProgress?(progress: { rows: number; stage: 'reading' | 'saving' }): void;
+}
+
+export interface ImportResult {
+  week: string;
+  terms: number;
+  replaced: boolean;
+  /** Other weeks whose change columns were computed anew. */
+  recomputed: string[];
+  warnings: string[];
+}
+
+/** Titles that came by of late are not written again. */
+const TITLES_REMEMBERED = 100_000;
+
+/**
+ * Loads a weekly report. Everything happens in transactions that end together, so a file that is broken leaves nothing
+ * behind, and readers see the week before or after, never in between. One import runs at a time; others wait.
+ * @throws ReportError saying what is wrong with the file.
+ */
+export async function importWeek(database: Database, request: ImportRequest): Promise<ImportResult> {
+  // COPY keeps a connection for itself: rows, titles and labels each need one.
+  const [main, titles, labels] = await Promise.all([
+    database.connect(),
+    database.connect(),
+    database.connect(),
+  ]);
+  const clients = [main, titles, labels];
+  let broken = true;
+  try {
+    for (const client of clients) await client.query('begin');
+    await main.query("select pg_advisory_xact_lock(hashtext('souk.aba.import'))");
+    const read = await readReport({ main, titles, labels }, request);
+    const result = await saveWeek(main, titles, request, read);
+    // First what the rows point to: it does no harm by itself.
+    for (const client of [labels, titles, main]) await client.query('commit');
+    broken = false;
+    return result;
+  } catch (error) {
+    throw asReportError(error);
+  } finally {
+    request.file.destroy();
+    // A connection within COPY takes no rollback; closing it is one.
+    for (const client of clients) client.release(broken);
+  }
+}
+
+export interface ReadReport {
+  source: Report['source'];
+  week: string;
+  rows: number;
+}
+
+interface Clients {
+  main: pg.ClientBase;
+  titles: pg.ClientBase;
+  labels: pg.ClientBase;
+}
+
+/** Reads the whole file into staging tables, checking every row. */
+async function readReport(clients: Clients, request: ImportRequest): Promise<ReadReport> {
+  const { site, onProgress } = request;
+  await clients.main.query(`create unlogged table aba_staging (${STAGE_COLUMNS})`);
+  await clients.titles.query('create temporary table aba_titles (asin bigint, title text) on commit drop');
+  const labels = openLabels(clients.labels);
+  const staging = createStaging(site, labels);
+  const rowCopy = startCopy(clients.main, 'aba_staging');
+  const titleCopy = startCopy(clients.titles, 'aba_titles');
+  const writeTitles = titleWriter(titleCopy);
+  let rows = 0;
+  try {
+    const report = await openReport(request.file);
+    for await (const batch of report.batches) {
+      await labels.learn(labelsIn(batch));
+      let lines = '';
+      for (const row of batch) lines += staging.lineOf(row);
+      await Promise.all([rowCopy.write(lines), writeTitles(batch)]);
+      rows += batch.length;
+      onProgress?.({ rows, stage: 'reading' });
+    }
+    await Promise.all([rowCopy.end(), titleCopy.end()]);
+    if (rows === 0) throw new ReportError('The file has no rows.');
+    onProgress?.({ rows, stage: 'saving' });
+    return { source: report.source, week: weekOf(report, request), rows };
+  } catch (error) {
+    await Promise.all([rowCopy.abort(), titleCopy.abort()]);
+    throw error;
+  }
+}
+
+function titleWriter(copy: Copy): (rows: readonly ReportRow[]) => Promise<void> {
+  const written = new LRUCache<string, true>({ max: TITLES_REMEMBERED });
+  return async (rows) => {
+    let lines = '';
+    for (const { products } of rows) {
+      for (const product of products) {
+        if (!product || product.title === '' || written.has(product.asin)) continue;
+        written.set(product.asin, true);
+        lines += `${asinToNumber(product.asin)}\t${copyText(product.title)}\n`;
+      }
+    }
+    if (lines !== '') await copy.write(lines);
+  };
+}
+
+function weekOf(report: Report, { site, week }: ImportRequest): string {
+  const facts = report.facts();
+  const { marketplaceId } = REPORT_SITES[site];
+  if (facts.marketplaceIds.length > 0 && !facts.marketplaceIds.includes(marketplaceId))
+    throw new ReportError(
+      `The report is about marketplace ${facts.marketplaceIds.join(', ')}, not ${marketplaceId} (${site}).`,
+    );
+  if (week && facts.week && week !== facts.week)
+    throw new ReportError(`The report is about the week to ${facts.week}, not ${week}.`);
+  const found = facts.week ?? week;
+  if (!found) throw new ReportError('The file does not say its week: say it, by its Saturday.');
+  if (!isSaturday(found)) throw new ReportError(`${found} is no Saturday; weeks end on one.`);
+  return found;
+}

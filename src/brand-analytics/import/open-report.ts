@@ -1,0 +1,46 @@
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { readCsvReport } from './csv-report.ts';
+import { readJsonReport } from './json-report.ts';
+import type { Report } from './report.ts';
+import { ReportError } from './report-error.ts';
+
+const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
+const INFLATED_CHUNK_BYTES = 262_144;
+
+/** Recognises a report by its first bytes, not by its name: JSON or CSV, plain or gzip. */
+export async function openReport(stream: Readable): Promise<Report> {
+  const file = await begin(stream);
+  const plain = file.first.subarray(0, 2).equals(GZIP_MAGIC) ? await begin(inflated(file.whole)) : file;
+  const start = plain.first
+    .toString('utf8', 0, 64)
+    .replace(/^\uFEFF/, '')
+    .trimStart();
+  // Streams decode for themselves, so that a character between two chunks survives.
+  return start.startsWith('{') ? readJsonReport(plain.whole) : readCsvReport(plain.whole.setEncoding('utf8'));
+}
+
+function inflated(packed: Readable): Readable {
+  const gunzip = createGunzip({ chunkSize: INFLATED_CHUNK_BYTES });
+  packed.on('error', (error) => gunzip.destroy(error));
+  return packed.pipe(gunzip);
+}
+
+/** The first bytes of a stream, and all of it. @throws ReportError when it is empty. */
+async function begin(stream: Readable): Promise<{ first: Buffer; whole: Readable }> {
+  const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const { value: first, done } = await chunks.next();
+  if (done) throw new ReportError('The file is empty.');
+  async function* whole(): AsyncGenerator<Buffer> {
+    yield first;
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
+  }
+  return { first, whole: Readable.from(whole(), { objectMode: false }) };
+}
+
+/** What reading a stream threw, as a sentence: a file that breaks off, or is no gzip after all. */
+export function asReportError(error: unknown): unknown {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  if (code === 'Z_BUF_ERROR') return new ReportError('The file breaks off: its gzip stream has no end.');
+  return code.startsWith('Z_') ? new ReportError(`The file is no good gzip: ${message}.`) : error;
+}

@@ -1,0 +1,129 @@
+import pg from 'pg';
+import { fluctuationSql } from '../../keywords/fluctuation.ts';
+import { addDays } from '../../keywords/report-week.ts';
+import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
+
+/** The table of a week: a partition once it is attached. */
+export interface WeekTable {
+  name: string;
+  site: ReportSite;
+  week: string;
+  importId: number;
+}
+
+const quoted = (name: string) => pg.escapeIdentifier(name);
+
+/** The name of a loaded week's table; null when the week is not loaded. */
+export async function findWeekTable(
+  client: pg.ClientBase,
+  site: ReportSite,
+  week: string,
+): Promise<string | null> {
+  const { rows } = await client.query<{ import_id: string }>(
+    'select import_id::text from aba_weeks where site = $1 and week = $2',
+    [REPORT_SITES[site].domain, week],
+  );
+  return rows[0] ? tableName(site, rows[0].import_id) : null;
+}
+
+/** Makes an empty table for a week, under a name nobody has seen yet. */
+export async function createWeekTable(
+  client: pg.ClientBase,
+  site: ReportSite,
+  week: string,
+): Promise<WeekTable> {
+  const { rows } = await client.query<{ id: string }>("select nextval('aba_import_ids')::text as id");
+  const importId = Number(rows[0]?.id);
+  const name = tableName(site, importId);
+  // The check says what attaching would otherwise read the whole table for.
+  await client.query(`create table ${quoted(name)} (like aba_ranks including defaults,
+    check (site is not null and site = ${REPORT_SITES[site].domain}
+      and week is not null and week = ${pg.escapeLiteral(week)}::date))`);
+  return { name, site, week, importId };
+}
+
+/**
+ * Fills the table of a week with the rows of `source`, and says how each has changed since the week before and four
+ * weeks before.
+ * @param source a query whose rows have term_id, and tags without that of their fluctuation.
+ * @param find the name of a week's table; null when it is not loaded.
+ */
+export async function fillWeek(
+  client: pg.ClientBase,
+  table: WeekTable,
+  source: string,
+  find: (week: string) => Promise<string | null>,
+): Promise<void> {
+  const { site, week } = table;
+  const before = await find(addDays(week, -7));
+  const fourBefore = await find(addDays(week, -28));
+  const lastRank = before ? 'coalesce(b.rank, 0)' : '-1';
+  await client.query(
+    `insert into ${quoted(table.name)}
+      select ${REPORT_SITES[site].domain}, ${pg.escapeLiteral(week)}::date, s.asin1, s.asin2, s.asin3,
+        s.rank, s.term_id, ${lastRank}, ${fourBefore ? 'coalesce(f.rank, 0)' : '-1'},
+        s.click1, s.click2, s.click3, s.conv1, s.conv2, s.conv3, c.fluctuation,
+        case c.fluctuation when 0 then s.tags else s.tags || c.fluctuation end
+      from (${source}) s
+      ${before ? `left join ${quoted(before)} b on b.term_id = s.term_id` : ''}
+      ${fourBefore ? `left join ${quoted(fourBefore)} f on f.term_id = s.term_id` : ''}
+      cross join lateral (select ${fluctuationSql(lastRank, 's.rank')} as fluctuation) c
+      order by s.rank, s.term_id`,
+  );
+}
+
+/** Gives a filled table what it is searched by. @throws when two rows have the same term. */
+export async function indexWeek(client: pg.ClientBase, { name }: WeekTable): Promise<void> {
+  const on = quoted(name);
+  await client.query(`create unique index on ${on} (term_id)`);
+  await client.query(`create unique index on ${on} (rank, term_id)`);
+  await client.query(`create index on ${on} using gin (tags) with (fastupdate = off)`);
+  await client.query(
+    `create index on ${on} using gin ((array[asin1, asin2, asin3])) with (fastupdate = off)`,
+  );
+  await client.query(`analyze ${on}`);
+}
+
+/**
+ * Puts a table in the place of its week's present one. Readers wait for the end of the transaction, some milliseconds.
+ * @param imported how the rows came here; null when they are those of the present table.
+ */
+export async function attachWeek(
+  client: pg.ClientBase,
+  table: WeekTable,
+  imported: { source: 'api' | 'csv'; now: number } | null,
+): Promise<void> {
+  const { site, week, name, importId } = table;
+  const { domain } = REPORT_SITES[site];
+  const present = await findWeekTable(client, site, week);
+  if (present) await client.query(`drop table ${quoted(present)}`);
+  await client.query(
+    `alter table ${quoted(`aba_ranks_${site}`)} attach partition ${quoted(name)}
+      for values in (${pg.escapeLiteral(week)})`,
+  );
+  if (!imported) {
+    await client.query('update aba_weeks set import_id = $3 where site = $1 and week = $2', [
+      domain,
+      week,
+      importId,
+    ]);
+    return;
+  }
+  await client.query(
+    `insert into aba_weeks (site, week, import_id, source, terms, last_rank, imported_at)
+      select $1, $2, $3, $4, count(*), max(rank), $5 from ${quoted(name)}
+      on conflict (site, week) do update set import_id = excluded.import_id, source = excluded.source,
+        terms = excluded.terms, last_rank = excluded.last_rank, imported_at = excluded.imported_at`,
+    [domain, week, importId, imported.source, new Date(imported.now)],
+  );
+}
+
+/** The rows of a week that is there already, to fill its table anew: the week it is compared with has changed. */
+export function presentRows(name: string): string {
+  return `select asin1, asin2, asin3, rank, term_id, click1, click2, click3, conv1, conv2, conv3,
+    case fluctuation when 0 then tags else trim_array(tags, 1) end as tags from ${quoted(name)}`;
+}
+
+function tableName(site: ReportSite, importId: number | string): string {
+  return `aba_ranks_${site}_${importId}`;
+}

@@ -1,0 +1,44 @@
+/** A product that was clicked after a search. */
+export interface ReportProduct {
+  asin: string;
+  /** '' where the report has none. */
+  title: string;
+  /** Hundredths of a percent; -1 is blank. */
+  click: number;
+  conversion: number;
+}
+
+/** One search term of a report, whatever the format of the file. */
+export interface ReportRow {
+  /** Where in the file: a line of a CSV, an entry of a JSON document. */
+  at: number;
+  /** A week holds one ranking; reports of other departments are left out. */
+  department: string;
+  rank: number;
+  term: string;
+  /** Up to three, by place. A place nobody holds is undefined. */
+  products: (ReportProduct | undefined)[];
+  /** Three each; '' where blank. None in reports of the API. */
+  brands: readonly string[];
+  categories: readonly string[];
+}
+
+/** A report being read. */
+export interface Report {
+  source: 'api' | 'csv';
+  /** In the order of the file, some thousand at a time. @throws ReportError when the file is broken. */
+  batches: AsyncIterable<ReportRow[]>;
+  /** What the file says of itself; complete only when all batches have been read. */
+  facts(): { week: string | null; marketplaceIds: readonly string[] };
+}
+
+/** A share in percent, with at most two decimals, as hundredths. -1 is blank, null no share. */
+export function shareOf(text: string): number | null {
+  if (text === '') return -1;
+  const match = PERCENT.exec(text);
+  if (!match) return null;
+  const hundredths = Math.round(Number(text.replace(',', '.').replace('%', '')) * 100);
+  return hundredths <= 10_000 ? hundredths : null;
+}
+
+const PERCENT = /^\d{1,3}(?:[.,]\d+)?\s?%?$/;

@@ -1,0 +1,122 @@
+import pg from 'pg';
+import { addDays } from '../../keywords/report-week.ts';
+import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
+import { addTerms, saveTitles, withoutDuplicates } from './dictionary.ts';
+import type { ImportRequest, ImportResult, ReadReport } from './import-week.ts';
+import {
+  attachWeek,
+  createWeekTable,
+  fillWeek,
+  findWeekTable,
+  indexWeek,
+  presentRows,
+  type WeekTable,
+} from './publish.ts';
+
+/** Large joins and indexes in memory; the server's own settings are for many small queries. */
+const ROOM = ["set local work_mem = '128MB'", "set local maintenance_work_mem = '256MB'"];
+
+/** A week with so many fewer or more terms than those before deserves a look. */
+const USUAL_SHARE = 0.3;
+
+/** Weeks before that tell what is usual. */
+const USUAL_WEEKS = 4;
+
+const UNIQUE_VIOLATION = '23505';
+
+/** Makes the staged report a week that can be read, up to the commit. */
+export async function saveWeek(
+  client: pg.ClientBase,
+  titles: pg.ClientBase,
+  { site, now }: ImportRequest,
+  { week, source }: ReadReport,
+): Promise<ImportResult> {
+  for (const setting of ROOM) await client.query(setting);
+  const warnings: string[] = [];
+  // The other connection works at the same time.
+  const [table] = await Promise.all([buildWeek(client, site, week, warnings), saveTitles(titles, site)]);
+  await client.query('drop table aba_staging');
+
+  const replaced = (await findWeekTable(client, site, week)) !== null;
+  const dependents = await rebuildDependents(client, table);
+  // Readers are held up only from here on.
+  await attachWeek(client, table, { source, now });
+  for (const dependent of dependents) await attachWeek(client, dependent, null);
+  const terms = await compareWithUsual(client, table, warnings);
+  return { week, terms, replaced, recomputed: dependents.map((dependent) => dependent.week), warnings };
+}
+
+async function buildWeek(
+  client: pg.ClientBase,
+  site: ReportSite,
+  week: string,
+  warnings: string[],
+): Promise<WeekTable> {
+  await client.query('analyze aba_staging');
+  const department = await chooseDepartment(client, warnings);
+  await addTerms(client, site, week, department);
+  const find = (other: string) => findWeekTable(client, site, other);
+  const source = `select s.*, t.id as term_id from aba_staging s
+    join ${pg.escapeIdentifier(`aba_terms_${site}`)} t on t.term = s.term where s.department = ${department}`;
+  let table = await createWeekTable(client, site, week);
+  await fillWeek(client, table, source, find);
+  await client.query('savepoint filled');
+  try {
+    await indexWeek(client, table);
+  } catch (error) {
+    if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error;
+    await client.query('rollback to savepoint filled');
+    await withoutDuplicates(client, department, warnings);
+    await client.query(`drop table ${pg.escapeIdentifier(table.name)}`);
+    table = await createWeekTable(client, site, week);
+    await fillWeek(client, table, source, find);
+    await indexWeek(client, table);
+  }
+  return table;
+}
+
+/** A report may rank several departments; the whole store is the one with the most rows. */
+async function chooseDepartment(client: pg.ClientBase, warnings: string[]): Promise<number> {
+  const { rows } = await client.query<{ department: number; terms: string }>(
+    'select department, count(*) as terms from aba_staging group by 1 order by count(*) desc, 1',
+  );
+  if (rows.length > 1) {
+    const others = rows.slice(1).reduce((sum, { terms }) => sum + Number(terms), 0);
+    warnings.push(`${others} rows of ${rows.length - 1} smaller departments were left out.`);
+  }
+  return rows[0]?.department ?? 0;
+}
+
+/** The weeks that were compared with what this one was before, or would have been had it been there. */
+async function rebuildDependents(client: pg.ClientBase, table: WeekTable): Promise<WeekTable[]> {
+  const { site, week } = table;
+  const find = async (other: string) => (other === week ? table.name : findWeekTable(client, site, other));
+  const rebuilt: WeekTable[] = [];
+  for (const dependent of [addDays(week, 7), addDays(week, 28)]) {
+    const present = await findWeekTable(client, site, dependent);
+    if (!present) continue;
+    const anew = await createWeekTable(client, site, dependent);
+    await fillWeek(client, anew, presentRows(present), find);
+    await indexWeek(client, anew);
+    rebuilt.push(anew);
+  }
+  return rebuilt;
+}
+
+async function compareWithUsual(
+  client: pg.ClientBase,
+  { site, week }: WeekTable,
+  warnings: string[],
+): Promise<number> {
+  const { rows } = await client.query<{ terms: number }>(
+    'select terms from aba_weeks where site = $1 and week <= $2 order by week desc limit $3',
+    [REPORT_SITES[site].domain, week, USUAL_WEEKS + 1],
+  );
+  const [terms = 0, ...before] = rows.map((row) => row.terms);
+  const usual = before.reduce((sum, each) => sum + each, 0) / before.length;
+  if (before.length > 0 && Math.abs(terms - usual) > USUAL_SHARE * usual)
+    warnings.push(
+      `It has ${terms} terms; the ${before.length} weeks before have ${Math.round(usual)} on average.`,
+    );
+  return terms;
+}

@@ -1,0 +1,131 @@
+import type { Database } from '../db/pool.ts';
+import { type Fluctuation, fluctuationOf } from '../keywords/fluctuation.ts';
+import type { ReportSite } from '../keywords/sites.ts';
+import { normaliseTerm } from '../keywords/term.ts';
+import { keywordQuery } from '../keywords/tokens.ts';
+import { walkRanks } from './rank-walk.ts';
+import type { LoadedWeek } from './weeks.ts';
+import { findInWeek } from './word.ts';
+
+/** A term of the dictionary. */
+export interface FoundTerm {
+  wordId: number;
+  keyword: string;
+  /** In the last week it was ranked. */
+  rank: number | null;
+  reportDate: string | null;
+  firstSeen: string;
+  lastSeen: string | null;
+  fluctuationType: Fluctuation | null;
+}
+
+interface Term {
+  id: number;
+  term: string;
+  first_seen: string;
+}
+
+/** Terms that begin alike are looked at up to this many, in the order of the alphabet. */
+const MOST_PREFIXES = 1_000;
+
+/** Terms that are not in the newest week are looked at up to this many. */
+const MOST_OLD = 1_000;
+
+/**
+ * Terms for a keyword: the one that is just that, then those that begin with it, then those that have its words or its
+ * unbroken text, each by rank in the newest week; last those that are not ranked there.
+ * @param weeks of the site, the newest first.
+ */
+export async function searchTerms(
+  database: Database,
+  site: ReportSite,
+  weeks: readonly LoadedWeek[],
+  { keyword, limit }: { keyword: string; limit: number },
+): Promise<FoundTerm[]> {
+  const [newest] = weeks;
+  if (!newest) return [];
+  const wanted = normaliseTerm(keyword);
+  const query = keywordQuery(wanted, site);
+  const prefixed = await termsWithPrefix(database, site, wanted);
+  const ranked = new Map(
+    (await findInWeek(database, newest, ids(prefixed))).map((row) => [row.id, row.rank]),
+  );
+  const walk = { filter: { keyword: wanted }, after: 0, to: newest.lastRank, count: limit };
+  for (const row of await walkRanks(database, newest, walk)) ranked.set(row.id, row.rank);
+
+  const found = new Map(prefixed.map((term) => [term.id, term]));
+  const missing = [...ranked.keys()].filter((id) => !found.has(id));
+  for (const term of await termsById(database, site, missing)) found.set(term.id, term);
+  if (found.size < limit && query.tokens.length > 0) {
+    const old = await termsWithTokens(database, site, query.tokens);
+    for (const term of old) if (query.matches(term.term)) found.set(term.id, term);
+  }
+  const place = ({ term }: Term) => (term === wanted ? 0 : term.startsWith(wanted) ? 1 : 2);
+  const rankOf = ({ id }: Term) => ranked.get(id) ?? Number.MAX_SAFE_INTEGER;
+  const chosen = [...found.values()]
+    .sort((a, b) => place(a) - place(b) || rankOf(a) - rankOf(b) || a.id - b.id)
+    .slice(0, limit);
+  return lastSeen(database, weeks, chosen);
+}
+
+const ids = (terms: readonly Term[]) => terms.map(({ id }) => id);
+
+/** Says when each term was ranked last, looking back from the newest week for those that are not found yet. */
+async function lastSeen(
+  database: Database,
+  weeks: readonly LoadedWeek[],
+  terms: readonly Term[],
+): Promise<FoundTerm[]> {
+  const seen = new Map<number, { rank: number; fluctuation: number; week: string }>();
+  for (const week of weeks) {
+    const missing = ids(terms).filter((id) => !seen.has(id));
+    if (missing.length === 0) break;
+    for (const { id, rank, fluctuation } of await findInWeek(database, week, missing))
+      seen.set(id, { rank, fluctuation, week: week.week });
+  }
+  return terms.map(({ id, term, first_seen: firstSeen }) => {
+    const last = seen.get(id);
+    return {
+      wordId: id,
+      keyword: term,
+      rank: last?.rank ?? null,
+      reportDate: last?.week ?? null,
+      firstSeen,
+      lastSeen: last?.week ?? null,
+      fluctuationType: fluctuationOf(last?.fluctuation ?? 0),
+    };
+  });
+}
+
+const TERM = 'id, term, first_seen::text';
+
+async function termsWithPrefix(database: Database, site: ReportSite, prefix: string): Promise<Term[]> {
+  // In the "C" order all terms with a prefix lie between it and it with the last of all characters.
+  const { rows } = await database.query<Term>(
+    `select ${TERM} from aba_terms_${site}
+      where term >= $1 and term < $1 || U&'\\+10FFFF' order by term limit ${MOST_PREFIXES}`,
+    [prefix],
+  );
+  return rows;
+}
+
+async function termsById(database: Database, site: ReportSite, wanted: readonly number[]): Promise<Term[]> {
+  if (wanted.length === 0) return [];
+  const { rows } = await database.query<Term>(
+    `select ${TERM} from aba_terms_${site} where id = any($1::integer[])`,
+    [wanted],
+  );
+  return rows;
+}
+
+async function termsWithTokens(
+  database: Database,
+  site: ReportSite,
+  tokens: readonly number[],
+): Promise<Term[]> {
+  const { rows } = await database.query<Term>(
+    `select ${TERM} from aba_terms_${site} where tokens @> $1::integer[] limit ${MOST_OLD}`,
+    [tokens],
+  );
+  return rows;
+}

@@ -1,0 +1,67 @@
+import type { Database } from '../db/pool.ts';
+import { invalidParameters } from '../errors.ts';
+import { nearestDates } from '../keywords/report-week.ts';
+import type { ReportsNeeded } from '../keywords/reports-needed.ts';
+import { REPORT_SITES, type ReportSite, siteOfDomain } from '../keywords/sites.ts';
+
+/** A week that is loaded. Its table never changes: a week that is imported again has another. */
+export interface LoadedWeek {
+  site: ReportSite;
+  /** Its Saturday, YYYY-MM-DD. */
+  week: string;
+  importId: number;
+  terms: number;
+  lastRank: number;
+  table: string;
+}
+
+/** Loaded weeks of a site, or of all, the newest first. */
+export async function loadedWeeks(database: Database, site: ReportSite | null): Promise<LoadedWeek[]> {
+  const { rows } = await database.query<{
+    site: number;
+    week: string;
+    import_id: number;
+    terms: number;
+    last_rank: number;
+  }>({
+    name: 'aba-weeks',
+    text: `select site, week::text, import_id, terms, last_rank from aba_weeks
+      where $1::smallint is null or site = $1 order by week desc, site`,
+    values: [site && REPORT_SITES[site].domain],
+  });
+  return rows.flatMap((row) => {
+    const code = siteOfDomain(row.site);
+    if (!code) return [];
+    const { week, import_id: importId, terms, last_rank: lastRank } = row;
+    return { site: code, week, importId, terms, lastRank, table: `aba_ranks_${code}_${importId}` };
+  });
+}
+
+/**
+ * The edition of the reports an answer is made from: it changes whenever one of them is imported.
+ * @throws SoukError VALIDATION_FAILED when a week that is needed is not loaded.
+ */
+export function editionOf(weeks: readonly LoadedWeek[], needed: ReportsNeeded): string {
+  const { country, reportDate, needsWeek = false } = needed;
+  if (country && weeks.length === 0 && (needsWeek || reportDate !== undefined))
+    throw invalidParameters([{ parameter: 'country', problem: `has no report loaded yet for ${country}` }]);
+  if (reportDate !== undefined && !weeks.some(({ week }) => week === reportDate)) {
+    const dates = weeks.map(({ week }) => week);
+    const nearest = nearestDates(dates, reportDate, 3).join(', ');
+    throw invalidParameters([
+      { parameter: 'reportDate', problem: `must be a loaded week; nearest to ${reportDate}: ${nearest}` },
+    ]);
+  }
+  return `${country ?? 'all'}-${Math.max(0, ...weeks.map(({ importId }) => importId))}`;
+}
+
+/** The edition an operation's answer would be made from now; null for operations that need no reports. */
+export async function editionFor<Input>(
+  database: Database,
+  operation: { reports?(input: Input): ReportsNeeded },
+  input: Input,
+): Promise<string | null> {
+  if (!operation.reports) return null;
+  const needed = operation.reports(input);
+  return editionOf(await loadedWeeks(database, needed.country), needed);
+}

@@ -1,0 +1,79 @@
+import type { Database } from '../db/pool.ts';
+import { changeOf } from '../keywords/fluctuation.ts';
+import { REPORT_SITES, type ReportSite } from '../keywords/sites.ts';
+import { ROW_COLUMNS, type StoredRow, sumOf } from './rank-row.ts';
+import type { LoadedWeek } from './weeks.ts';
+
+export interface Word {
+  wordId: number;
+  keyword: string;
+  firstSeen: string;
+}
+
+/** A loaded week in the history of a term. */
+export interface HistoryEntry {
+  reportDate: string;
+  /** Null when the term was not ranked that week; then the others are null as well. */
+  rank: number | null;
+  rankChange: number | null;
+  clickShareSum: number | null;
+  convShareSum: number | null;
+}
+
+export async function findWord(database: Database, site: ReportSite, wordId: number): Promise<Word | null> {
+  const { rows } = await database.query<{ term: string; first_seen: string }>({
+    name: `aba-word-${site}`,
+    text: `select term, first_seen::text from aba_terms_${site} where site = ${REPORT_SITES[site].domain} and id = $1`,
+    values: [wordId],
+  });
+  const [found] = rows;
+  return found ? { wordId, keyword: found.term, firstSeen: found.first_seen } : null;
+}
+
+/** A term in each of some weeks, the oldest first: one look into the index of each week. */
+export async function historyOf(
+  database: Database,
+  wordId: number,
+  weeks: readonly LoadedWeek[],
+): Promise<HistoryEntry[]> {
+  if (weeks.length === 0) return [];
+  const looks = weeks.map(
+    ({ week, table }) => `select '${week}' as week, rank, last_rank as last,
+      array[click1, click2, click3] as clicks, array[conv1, conv2, conv3] as conversions
+      from ${table} where term_id = $1`,
+  );
+  const { rows } = await database.query<{
+    week: string;
+    rank: number;
+    last: number;
+    clicks: number[];
+    conversions: number[];
+  }>(looks.join(' union all '), [wordId]);
+  const byWeek = new Map(rows.map((row) => [row.week, row]));
+  return [...weeks].reverse().map(({ week: reportDate }) => {
+    const row = byWeek.get(reportDate);
+    if (!row) return { reportDate, rank: null, rankChange: null, clickShareSum: null, convShareSum: null };
+    return {
+      reportDate,
+      rank: row.rank,
+      rankChange: changeOf(row.last, row.rank)?.change ?? null,
+      clickShareSum: sumOf(row.clicks) ?? 0,
+      convShareSum: sumOf(row.conversions),
+    };
+  });
+}
+
+/** A term in one week; null when it was not ranked. */
+export async function findInWeek(
+  database: Database,
+  { site, table }: LoadedWeek,
+  wordIds: readonly number[],
+): Promise<StoredRow[]> {
+  if (wordIds.length === 0) return [];
+  const { rows } = await database.query<StoredRow>(
+    `select ${ROW_COLUMNS} from ${table} r join aba_terms_${site} t on t.id = r.term_id
+      where r.term_id = any($1::integer[])`,
+    [wordIds],
+  );
+  return rows;
+}

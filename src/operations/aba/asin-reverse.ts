@@ -1,0 +1,44 @@
+import { fingerprint } from '../../fingerprint.ts';
+import type { ReportSite } from '../../keywords/sites.ts';
+import { defineQueued, oneSource } from '../define.ts';
+import { date } from '../params/date.ts';
+import { list, parseAsin } from '../params/lists.ts';
+import { reportSite } from '../params/report-site.ts';
+import { request } from '../params/request.ts';
+import { integer } from '../params/scalars.ts';
+
+export interface AsinReverseInput {
+  /** In capitals, unique, in the order given. */
+  asins: string[];
+  country?: ReportSite | undefined;
+  startDate?: string | undefined;
+  endDate?: string | undefined;
+  /** Rows an ASIN. */
+  limit: number;
+}
+
+export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Record<string, unknown>>({
+  name: 'aba.asinreverse',
+  summary: 'Finds the search terms after which products were among the three clicked most.',
+  tool: 'aba_reverse_asin',
+  routes: [{ method: 'POST', path: '/api/aba/asin-reverse' }],
+  params: request(
+    { asins: ['asins'] },
+    {
+      asins: list({ item: 'ASIN', max: 50, parse: parseAsin, sorted: false }, '1-50 ASINs'),
+      country: reportSite().optional().describe('Site code; all sites unless given'),
+      startDate: date().optional().describe('Weeks from here on; the latest week where no date is given'),
+      endDate: date().optional().describe('Weeks up to here'),
+      limit: integer({ min: 1, max: 1000 }).default(100).describe('Rows an ASIN'),
+    },
+  ).refine(({ startDate = '', endDate = '9999' }) => startDate <= endDate, {
+    path: ['endDate'],
+    message: 'must not be before startDate',
+  }),
+  price: { text: '1 an ASIN', quote: ({ asins }) => asins.length },
+  pools: ['keywords'],
+  queue: () => 'keywords',
+  reports: ({ country }) => ({ country: country ?? null }),
+  source: (input) => oneSource(`aba/reverse/${fingerprint(input)}`),
+  respond: { type: 'json', present: (found) => ({ data: found.get('') ?? {} }) },
+});

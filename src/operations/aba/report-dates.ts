@@ -1,0 +1,27 @@
+import type { ReportSite } from '../../keywords/sites.ts';
+import { defineQueued, oneSource } from '../define.ts';
+import { reportSite } from '../params/report-site.ts';
+import { request } from '../params/request.ts';
+
+export interface ReportDatesInput {
+  country: ReportSite;
+}
+
+export interface ReportDates extends Record<string, unknown> {
+  country: ReportSite;
+  /** Newest first, at most 20. */
+  dates: string[];
+}
+
+export const reportDates = defineQueued<'aba.reportdates', ReportDatesInput, ReportDates>({
+  name: 'aba.reportdates',
+  summary: 'Lists the newest weeks that are loaded for a site, at most 20.',
+  routes: [{ method: 'GET', path: '/api/aba/report-dates' }],
+  params: request({}, { country: reportSite().describe('Site code') }),
+  price: { text: '1', quote: () => 1 },
+  pools: ['keywords'],
+  queue: () => 'keywords',
+  reports: ({ country }) => ({ country }),
+  source: ({ country }) => oneSource(`aba/dates/${country}`),
+  respond: { type: 'json', present: (found) => ({ data: found.get('') ?? {} }) },
+});

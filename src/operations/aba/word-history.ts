@@ -1,0 +1,27 @@
+import { siteOfWord } from '../../keywords/word-id.ts';
+import { defineQueued, oneSource } from '../define.ts';
+import { request } from '../params/request.ts';
+import { integer } from '../params/scalars.ts';
+import { withWordId, wordId } from '../params/word-id.ts';
+
+export interface WordHistoryInput {
+  wordId: number;
+  /** Weeks. */
+  limit: number;
+}
+
+export const wordHistory = defineQueued<'aba.wordhistory', WordHistoryInput, Record<string, unknown>>({
+  name: 'aba.wordhistory',
+  summary: 'Gives the rank of a search term in each of the last weeks.',
+  routes: [{ method: 'GET', path: '/api/aba/word/:wordId/history', decode: withWordId }],
+  params: request(
+    {},
+    { wordId: wordId(), limit: integer({ min: 1, max: 104 }).default(52).describe('Number of weeks') },
+  ),
+  price: { text: '1', quote: () => 1 },
+  pools: ['keywords'],
+  queue: () => 'keywords',
+  reports: ({ wordId }) => ({ country: siteOfWord(wordId) ?? null }),
+  source: ({ wordId, limit }) => oneSource(`aba/history/${wordId}/${limit}`),
+  respond: { type: 'json', present: (found) => ({ data: found.get('') ?? {} }) },
+});

@@ -1,0 +1,22 @@
+import { siteOfWord } from '../../keywords/word-id.ts';
+import { defineQueued, oneSource } from '../define.ts';
+import { request } from '../params/request.ts';
+import { withWordId, wordId } from '../params/word-id.ts';
+
+export interface WordInput {
+  wordId: number;
+}
+
+export const word = defineQueued<'aba.word', WordInput, Record<string, unknown>>({
+  name: 'aba.word',
+  summary: 'Describes a search term: its latest rank, 52 weeks of history, and its three products.',
+  tool: 'aba_get_word_detail',
+  routes: [{ method: 'GET', path: '/api/aba/word/:wordId', decode: withWordId }],
+  params: request({}, { wordId: wordId() }),
+  price: { text: '1', quote: () => 1 },
+  pools: ['keywords'],
+  queue: () => 'keywords',
+  reports: ({ wordId }) => ({ country: siteOfWord(wordId) ?? null }),
+  source: ({ wordId }) => oneSource(`aba/word/${wordId}`),
+  respond: { type: 'json', present: (found) => ({ data: found.get('') ?? {} }) },
+});

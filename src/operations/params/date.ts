@@ -1,0 +1,12 @@
+import { z } from 'zod';
+import { isDate } from '../../keywords/report-week.ts';
+import { problem } from './scalars.ts';
+
+/** A day of the calendar, as YYYY-MM-DD. */
+export function date() {
+  const message = 'must be a date such as 2026-04-11';
+  return z.preprocess(
+    (value) => (typeof value === 'string' ? value.trim() : value),
+    z.string(problem(message)).refine(isDate, message),
+  );
+}

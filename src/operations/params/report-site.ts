@@ -1,0 +1,11 @@
+import { z } from 'zod';
+import { REPORT_SITE_CODES } from '../../keywords/sites.ts';
+import { problem } from './scalars.ts';
+
+/** A site that has brand analytics, by its code in any case. */
+export function reportSite() {
+  return z.preprocess(
+    (value) => (typeof value === 'string' ? value.trim().toLowerCase() : value),
+    z.enum(REPORT_SITE_CODES, problem(`must be one of ${REPORT_SITE_CODES.join(', ')}`)),
+  );
+}

@@ -1,0 +1,297 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeRows } from '../../src/brand-analytics/rank-row.ts';
+import { walkRanks } from '../../src/brand-analytics/rank-walk.ts';
+import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
+import { type Database, openDatabase } from '../../src/db/pool.ts';
+import type { ReportSite } from '../../src/keywords/sites.ts';
+import { createLogger } from '../../src/log.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { csvReport, load, ranked } from '../support/reports.ts';
+
+let created: Awaited<ReturnType<typeof createTestDatabase>>;
+let database: Database;
+beforeAll(async () => {
+  created = await createTestDatabase();
+  database = openDatabase(created.url, createLogger('silent'));
+});
+afterAll(async () => {
+  await database.end();
+  await created.drop();
+});
+
+async function rowsOf(site: ReportSite, week: string) {
+  const found = (await loadedWeeks(database, site)).find((one) => one.week === week);
+  if (!found) return null;
+  const walk = { filter: {}, after: 0, to: found.lastRank, count: 1000 };
+  return describeRows(database, site, await walkRanks(database, found, walk));
+}
+
+const moves = (rows: Awaited<ReturnType<typeof rowsOf>>) =>
+  rows?.map(({ keyword, lastRank, fluctuationType }) => [keyword, lastRank, fluctuationType]);
+
+/** Everything there is of brand analytics, as one text. */
+async function everything(): Promise<string> {
+  const tables = ['aba_weeks', 'aba_terms', 'aba_products', 'aba_labels', 'aba_ranks'];
+  const parts = tables.map(async (table) => {
+    const { rows } = await database.query(`select t::text as line from ${table} t order by 1`);
+    return JSON.stringify(rows);
+  });
+  const { rows } = await database.query("select count(*) from pg_class where relname like 'aba\\_%'");
+  return `${(await Promise.all(parts)).join('\n')} ${JSON.stringify(rows)}`;
+}
+
+const tent = {
+  term: ' Camping  TENT ',
+  rank: 1,
+  brands: ['Nordwell', '', 'KESTREL'],
+  categories: ['Sports'],
+  products: [
+    ['B0TENT0001', 'A "large" tent, green \\ 2', '7.19', '2.35'],
+    ['B0TENT0002', '', '6,89%', ''],
+  ] as [string, string, string, string][],
+};
+
+test('a downloaded file becomes rows', async () => {
+  const result = await load(database, 'us', csvReport('2026-03-07', [tent, { term: 'x', rank: 2 }]));
+  expect(result).toMatchObject({
+    week: '2026-03-07',
+    terms: 2,
+    replaced: false,
+    recomputed: [],
+    warnings: [],
+  });
+  const [row, second] = (await rowsOf('us', '2026-03-07')) ?? [];
+  expect(row).toMatchObject({
+    keyword: 'camping tent',
+    rank: 1,
+    lastRank: null,
+    fluctuationType: null,
+    brands: ['Nordwell', 'KESTREL'],
+    categories: ['Sports'],
+    clickShareSum: 14.08,
+    convShareSum: 2.35,
+    goods: [
+      {
+        position: 1,
+        asin: 'B0TENT0001',
+        title: 'A "large" tent, green \\ 2',
+        clickShare: 7.19,
+        conversionShare: 2.35,
+      },
+      { position: 2, asin: 'B0TENT0002', title: null, clickShare: 6.89, conversionShare: null },
+    ],
+  });
+  expect(second).toMatchObject({ clickShareSum: 0, convShareSum: null, goods: [] });
+});
+
+function jsonReport(week: string, entries: unknown[], marketplaceId = 'A1F83G8C2ARO7P'): string {
+  const reportSpecification = {
+    reportType: 'GET_BRAND_ANALYTICS_SEARCH_TERMS_REPORT',
+    reportOptions: { reportPeriod: 'WEEK' },
+    dataStartTime: '2026-03-01',
+    dataEndTime: week,
+    marketplaceIds: [marketplaceId],
+  };
+  return JSON.stringify({ reportSpecification, dataByDepartmentAndSearchTerm: entries });
+}
+
+const entry = (
+  searchTerm: string,
+  searchFrequencyRank: number,
+  clickShareRank: number,
+  more: object = {},
+) => ({
+  departmentName: 'Amazon.co.uk',
+  searchTerm,
+  searchFrequencyRank,
+  clickedAsin: `B0ENTRY00${clickShareRank}`,
+  clickShareRank,
+  clickShare: 0.0719 / clickShareRank,
+  conversionShare: 0.5,
+  ...more,
+});
+
+test.each(['plain', 'gzip'])(
+  'a report of the API, %s, becomes rows of the largest department',
+  async (form) => {
+    const text = jsonReport('2026-03-07', [
+      entry('kettle', 1, 1, { clickedItemName: 'A kettle' }),
+      entry('kettle', 1, 2),
+      entry('kettle', 1, 4),
+      entry('toaster', 2, 1),
+      entry('kettle', 1, 1, { departmentName: 'Kitchen' }),
+    ]);
+    const result = await load(database, 'uk', form === 'gzip' ? gzipSync(text) : text);
+    expect(result.warnings).toEqual(['1 rows of 1 smaller departments were left out.']);
+    const rows = await rowsOf('uk', '2026-03-07');
+    expect(rows?.map(({ keyword, goods }) => [keyword, goods.length])).toEqual([
+      ['kettle', 2],
+      ['toaster', 1],
+    ]);
+    expect(rows?.[0]?.goods[0]).toMatchObject({
+      asin: 'B0ENTRY001',
+      title: 'A kettle',
+      clickShare: 7.19,
+      conversionShare: 50,
+    });
+  },
+);
+
+test('the old layout has its week from line 1, from the operator, or not at all', async () => {
+  const names = 'Department,Search Term,Search Frequency Rank,a,b,c,d,e,f,g,h,i,j,k,l';
+  const row = '"Amazon.de","zelt","1,234","B0OLD00001","Zelt","12.5%","3%",,,,,,,,';
+  await load(database, 'de', `Viewing=[3/1/26 - 3/7/26]\n${names}\n${row}\n`);
+  expect(await rowsOf('de', '2026-03-07')).toMatchObject([
+    { keyword: 'zelt', rank: 1234, clickShareSum: 12.5, convShareSum: 3, brands: [] },
+  ]);
+  await expect(load(database, 'de', `whatever\n${names}\n${row}\n`)).rejects.toThrow('does not say its week');
+  expect(await load(database, 'de', `whatever\n${names}\n${row}\n`, '2026-03-14')).toMatchObject({
+    week: '2026-03-14',
+  });
+});
+
+const good = csvReport('2026-03-07', ranked('one', 'two', 'three'));
+const inLine = (line: number, from: string, to: string) =>
+  good
+    .split('\n')
+    .map((text, i) => (i === line - 1 ? text.replace(from, to) : text))
+    .join('\n');
+
+test.each([
+  ['a bad rank', inLine(4, '2,', 'x,'), 'Line 4: its rank "x" is no positive whole number.'],
+  ['ranks that go back', inLine(5, '3,', '1,'), 'Row 5: rank 1 comes after rank 2.'],
+  ['a blank term', inLine(4, 'two', ' '), 'Row 4: the search term is blank.'],
+  ['a missing column', inLine(5, ',,', ','), 'Line 5: it has 20 columns instead of 21.'],
+  [
+    'no share',
+    csvReport('2026-03-07', [{ ...tent, products: [['B0TENT0001', '', '101', '']] }]),
+    'Line 3: column 11, "101", is no share from 0 to 100.',
+  ],
+  ['another date', inLine(5, '2026-03-07', '2026-03-14'), 'Line 5: its reporting date is 2026-03-14'],
+  [
+    'a date that is no Saturday',
+    good.replaceAll('2026-03-07', '2026-03-06').replace('2026-03-01', '2026-02-28'),
+    'is no Saturday',
+  ],
+  [
+    'a line 1 about another week',
+    csvReport('2026-03-07', ranked('one'), 'x=["2026-03-08 - 2026-03-14"]'),
+    'line 1 names the week to 2026-03-14',
+  ],
+  [
+    'a month',
+    csvReport('2026-03-07', ranked('one'), 'x=["2026-03-01 - 2026-03-31"]'),
+    'Line 1: the report covers 31 days',
+  ],
+  [
+    'a filtered download',
+    csvReport('2026-03-07', ranked('one'), 'a=["b"],c=["d"],e=["f"]'),
+    'Line 1: the download was filtered',
+  ],
+  ['other columns', 'a\nb,c\n1,2\n', 'Line 2: it should name the columns'],
+  ['no rows', good.split('\n').slice(0, 2).join('\n'), 'The file has no rows.'],
+  ['an empty file', '', 'The file is empty.'],
+  ['quotes that do not end', inLine(4, 'two', '"two'), /Line 4: /],
+  [
+    'a term that is listed twice',
+    csvReport('2026-03-07', [...ranked('one'), { term: 'ONE', rank: 1 }]),
+    'Rows 3 and 4 are both about "one".',
+  ],
+  ['a cut gzip', gzipSync(good).subarray(0, 90), 'breaks off'],
+  [
+    'a cut document',
+    jsonReport('2026-03-07', [entry('a', 1, 1)], 'ATVPDKIKX0DER').slice(0, -1),
+    'After entry 1: the file breaks off.',
+  ],
+  ['no JSON', '{"dataByDepartmentAndSearchTerm":[nonsense', 'After entry 0: this is not JSON'],
+  [
+    'a bad entry',
+    jsonReport('2026-03-07', [entry('a', 1, 1), entry('b', 2, 1, { clickShare: 1.5 })]),
+    'Entry 2: clickShare 1.5 is no share',
+  ],
+  ['another marketplace', jsonReport('2026-03-07', [entry('a', 1, 1)]), 'not ATVPDKIKX0DER (us)'],
+])('%s is refused, and everything stays as it was', async (_, content, reason) => {
+  const before = await everything();
+  await expect(load(database, 'us', content)).rejects.toThrow(reason);
+  expect(await everything()).toBe(before);
+});
+
+test('terms that differ in their spelling only are one, with the better rank', async () => {
+  const terms = [...ranked('Red Shoes', 'red  shoes', 'blue')];
+  const { warnings, terms: count } = await load(database, 'it', csvReport('2026-03-07', terms));
+  expect(count).toBe(2);
+  expect(warnings).toEqual(['1 terms differ from another only in their spelling; the better rank was kept.']);
+  expect((await rowsOf('it', '2026-03-07'))?.map(({ rank }) => rank)).toEqual([1, 3]);
+});
+
+test('changes are those to the week before, in whatever order weeks are loaded, and again when one is replaced', async () => {
+  const filler = Array.from({ length: 40 }, (_, i) => `filler ${i}`);
+  const first = ranked('climber', 'sinker', 'same', ...filler);
+  const second = ranked('same', 'newcomer', ...filler, 'sinker').map((term) => ({ ...term }));
+  await load(database, 'fr', csvReport('2026-03-14', second));
+  expect(moves(await rowsOf('fr', '2026-03-14'))?.[0]).toEqual(['same', null, null]);
+
+  const backfill = await load(database, 'fr', csvReport('2026-03-07', first));
+  expect(backfill).toMatchObject({ replaced: false, recomputed: ['2026-03-14'] });
+  const after = moves(await rowsOf('fr', '2026-03-14'));
+  expect(after?.slice(0, 2)).toEqual([
+    ['same', 3, 'stable'],
+    ['newcomer', null, 'new'],
+  ]);
+  expect(after?.at(-1)).toEqual(['sinker', 2, 'falling']);
+
+  const again = await load(database, 'fr', csvReport('2026-03-07', ranked(...filler, 'same', 'sinker')));
+  expect(again).toMatchObject({ replaced: true, recomputed: ['2026-03-14'] });
+  expect(moves(await rowsOf('fr', '2026-03-14'))?.[0]).toEqual(['same', 41, 'rising']);
+  expect((await rowsOf('fr', '2026-03-07'))?.[0]).toMatchObject({ keyword: 'filler 0', rank: 1 });
+  const fourLater = await load(database, 'fr', csvReport('2026-04-04', ranked('same')));
+  expect(fourLater.warnings[0]).toMatch(/^It has 1 terms; the 2 weeks before have 4\d on average\.$/);
+  expect((await rowsOf('fr', '2026-04-04'))?.[0]).toMatchObject({
+    lastRank: null,
+    rank4w: 41,
+    rankChange4w: 40,
+  });
+});
+
+test('a term keeps its id, and remembers the first week it was seen in', async () => {
+  const idOf = async (week: string) => (await rowsOf('ca', week))?.[0]?.wordId;
+  await load(database, 'ca', csvReport('2026-03-14', ranked('kept')));
+  const id = await idOf('2026-03-14');
+  await load(database, 'ca', csvReport('2026-03-07', ranked('kept', 'other')));
+  expect(await idOf('2026-03-07')).toBe(id);
+  const { rows } = await database.query('select first_seen::text from aba_terms where id = $1', [id]);
+  expect(rows).toEqual([{ first_seen: '2026-03-07' }]);
+});
+
+const FIXTURES = resolve('../shared/fixtures/brand-analytics');
+
+describe.skipIf(!existsSync(FIXTURES))('real rows (where ../shared/fixtures/brand-analytics exists)', () => {
+  test('the download and the report of the API say the same', async () => {
+    const week = '2026-04-11';
+    const read = (name: string) => readFileSync(join(FIXTURES, name));
+    await load(database, 'us', read('top-search-terms-us-week-2026-04-11.csv'));
+    const fromCsv = await rowsOf('us', week);
+    expect(fromCsv).toHaveLength(67);
+    expect(fromCsv?.[0]).toMatchObject({ keyword: 'needoh', clickShareSum: 18.77, convShareSum: 13.41 });
+    await load(database, 'us', read('search-terms-report-us-week-2026-04-11.derived.json.gz'));
+    const fromApi = await rowsOf('us', week);
+    const shares = (rows: typeof fromApi) =>
+      rows?.map(({ wordId, rank, clickShareSum, goods }) => [
+        wordId,
+        rank,
+        clickShareSum,
+        goods.map(({ asin }) => asin),
+      ]);
+    expect(shares(fromApi)).toEqual(shares(fromCsv));
+  });
+
+  test.each([
+    ['header-zh-2026-a.csv', 'Line 1: the download was filtered'],
+    ['top-search-terms-missing-header.csv', 'Line 2: it should name the columns'],
+  ])('%s is refused', async (name, reason) => {
+    await expect(load(database, 'us', readFileSync(join(FIXTURES, name)))).rejects.toThrow(reason);
+  });
+});

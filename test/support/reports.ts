@@ -1,0 +1,42 @@
+import { Readable } from 'node:stream';
+import Papa from 'papaparse';
+import { importWeek } from '../../src/brand-analytics/import/import-week.ts';
+import type { Database } from '../../src/db/pool.ts';
+import { addDays } from '../../src/keywords/report-week.ts';
+import type { ReportSite } from '../../src/keywords/sites.ts';
+
+export interface TestTerm {
+  term: string;
+  rank: number;
+  brands?: string[];
+  categories?: string[];
+  /** ASIN, title, click share, conversion share; shares as the file has them. */
+  products?: [string, string, string, string][];
+}
+
+const COLUMNS = 21;
+
+/** A file in the present layout; the names of its columns are nobody's language. */
+export function csvReport(week: string, terms: readonly TestTerm[], line1?: string): string {
+  const first =
+    line1 ?? `Reporting Range=["Weekly"],Select week=["Week | ${addDays(week, -6)} - ${week} 2026"]`;
+  const names = Array.from({ length: COLUMNS }, (_, i) => `Spalte ${i + 1}`).join(',');
+  const rows = terms.map(({ term, rank, brands = [], categories = [], products = [] }) => [
+    ...[rank, term],
+    ...[0, 1, 2].map((i) => brands[i] ?? ''),
+    ...[0, 1, 2].map((i) => categories[i] ?? ''),
+    ...[0, 1, 2].flatMap((i) => products[i] ?? ['', '', '', '']),
+    week,
+  ]);
+  return `\uFEFF${first}\n${names}\n${Papa.unparse(rows, { newline: '\n' })}\n`;
+}
+
+/** The ranks of some terms in the order given, from 1. */
+export function ranked(...terms: string[]): TestTerm[] {
+  return terms.map((term, i) => ({ term, rank: i + 1 }));
+}
+
+export function load(database: Database, site: ReportSite, content: string | Buffer, week?: string) {
+  const file = Readable.from([Buffer.from(content)], { objectMode: false });
+  return importWeek(database, { file, site, week, now: Date.parse('2026-05-01T00:00:00Z') });
+}
