@@ -169,6 +169,7 @@ test('an answer that Redis has lost before it was collected is made again for no
 test('a call that was taken and never admitted, because its worker died, is admitted once', async () => {
   const asins = asinsFrom('B0TAKEN', 2);
   const batch = await startBatch(client, { ...callsOf(asins), window: 'off_peak' });
+  await batchOnce(souk, client, batch, ({ state }) => state === 'waiting', 10);
   // As a worker leaves it that dies between taking a call and having it admitted.
   await souk.database.query(
     `update batch_calls set state = 'fed', call_id = gen_random_uuid(), attempts = 1, fed_at = $1 where first_item = 0`,
