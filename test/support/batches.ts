@@ -53,7 +53,7 @@ export async function batchOnce(
         now = await batchNow(client, batch);
         return holds(now);
       },
-      { timeout: 25_000, interval: 20 },
+      { timeout: 50_000, interval: 20 },
     )
     .toBe(true);
   return now;
