@@ -59,6 +59,7 @@ export async function produceAnswer(
   const handler = HANDLERS[operation.name as QueuedName] as Handler<QueuedOperation>;
   const maxAge = maxAgeMs(operation, input);
   const obtained: Obtained[] = [];
+  const preparedAt = new WeakMap<object, number>();
   let complete = true;
   let edition: string | null = null;
   const found = await handler(input, {
@@ -90,14 +91,16 @@ export async function produceAnswer(
       obtained.push(...got.values());
       return new Map([...got].map(([key, { value }]) => [key, value as Raw]));
     },
-    async prepare<Raw>(
+    async prepare<Raw extends object>(
       { identity, freshForMs }: Preliminary,
       fetch: () => Promise<Raw>,
-      { anew = false } = {},
+      { insteadOf }: { insteadOf?: Raw } = {},
     ) {
+      // Others may have found out before that it is of no use, and have replaced it already.
+      const ageMs = insteadOf && clock.now() - (preparedAt.get(insteadOf) ?? clock.now());
       const got = await sources.obtain({
         sources: [{ key: '', identity }],
-        maxAgeMs: anew ? 0 : freshForMs,
+        maxAgeMs: ageMs ?? freshForMs,
         lifetimeMs: freshForMs,
         startedAt: clock.now(),
         again: false,
@@ -106,7 +109,9 @@ export async function produceAnswer(
         atOnce: 1,
         fetch: async () => new Map([['', await fetch()]]),
       });
-      return got.get('')?.value as Raw;
+      const { value, fetchedAt } = got.get('') ?? {};
+      if (fetchedAt !== undefined) preparedAt.set(value as Raw, fetchedAt);
+      return value as Raw;
     },
     now: clock.now,
     useEdition(used) {

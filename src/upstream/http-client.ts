@@ -101,9 +101,10 @@ async function read(response: Dispatcher.ResponseData, maxBytes: number): Promis
       if (bytes > maxBytes) throw new BodyTooLargeError(`The answer is larger than ${maxBytes} bytes.`);
       chunks.push(chunk as Buffer);
     }
-  } finally {
+  } catch (error) {
     // Of what cannot be unpacked nobody reads the rest, and its connection would wait for that for ever.
-    if (!response.body.readableEnded) discard(response);
+    discard(response);
+    throw error;
   }
   return Buffer.concat(chunks);
 }

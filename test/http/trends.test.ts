@@ -214,6 +214,24 @@ test('a token that is refused is replaced for everybody', async () => {
   expect(tokens).toEqual(['token-1', 'token-2', 'token-2']);
 });
 
+test('tokens that are refused one after the other are replaced together', async () => {
+  const keywords = ['pot', 'kettle', 'cup', 'lid', 'tea'];
+  await post('interest-over-time', { keyword: keywords });
+  souk.clock.advance(60_000);
+  const refused: string[] = [];
+  souk.upstream.on(RELATED, async ({ params }) => {
+    const [{ value }] = JSON.parse(params.req ?? '').restriction.complexKeywordsRestriction.keyword;
+    if (params.token !== 'token-1') return guarded({ default: { rankedList: [] } });
+    // Each is refused only when the one before has got its new token.
+    const before = refused.length;
+    await expect.poll(() => before === 0 || times(EXPLORE) > 1).toBe(true);
+    refused.push(value);
+    return REFUSALS.staleToken;
+  });
+  expect((await post('related-queries', { keyword: keywords })).status).toBe(200);
+  expect(times(EXPLORE)).toBe(2);
+});
+
 test('related queries of several keywords take one explore and a call for each, all at once', async () => {
   let waiting = 0;
   let open = () => {};
@@ -382,6 +400,43 @@ describe('trends', () => {
     expect((await realTime('?geo=us-qq')).status).toBe(400);
     expect(await unitsUsed(client)).toBe(0);
   });
+});
+
+test('who does not wait is given what there is as well', async () => {
+  await post('interest-over-time', { keyword: 'kettle' });
+  souk.clock.advance(2 * HOUR_MS);
+  refuse(SERIES);
+  const headers = { prefer: 'respond-async' };
+  const { json } = await client.post('/api/webtrends/interest-over-time', { keyword: 'kettle' }, { headers });
+  const result = await client.get(`/api/jobs/${json.data.jobId}/result?wait=30`);
+  expect(result.json.metadata).toMatchObject({ stale: true });
+});
+
+test('a language that is none is refused by name, not with 500', async () => {
+  for (const hl of ['und', 'mul', 'en-XX']) {
+    const { status, json } = await post('interest-over-time', { keyword: 'kettle', hl });
+    expect([status, json.msg]).toEqual([400, 'hl: must be a language such as en-US, zh-CN or ja']);
+  }
+});
+
+test('trends beyond time are a fault of upstream, and are not kept', async () => {
+  const item = ['kettle', null, 'US', [1e15], null, null, 500, null, 75, ['kettle'], [18], [], 'kettle'];
+  const row = ['wrb.fr', 'i0OFE', JSON.stringify([null, [item]]), null, null, null, 'generic'];
+  souk.upstream.on(LIST, () => guarded([row], ")]}'\n\n"));
+  for (const name of ['daily-trends', 'real-time-trends']) {
+    expect((await client.get(`/api/webtrends/${name}`)).status).toBe(502);
+  }
+  souk.upstream.on(LIST, () => listOf('kettle'));
+  expect((await client.get('/api/webtrends/daily-trends')).status).toBe(200);
+});
+
+test('requests nested beyond all bounds are a fault of upstream, and nobody has to wait for them', async () => {
+  const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
+  const widget = `{"id":"TIMESERIES","type":"fe_line_chart","request":${deep},"token":"t"}`;
+  souk.upstream.on(EXPLORE, () => ({ ...guarded({}), raw: `)]}'\n{"widgets":[${widget}]}` }));
+  expect((await post('interest-over-time', { keyword: 'kettle' })).status).toBe(502);
+  souk.upstream.on(EXPLORE, explore);
+  expect((await post('interest-over-time', { keyword: 'kettle' })).status).toBe(200);
 });
 
 test('a job brings them as well', async () => {

@@ -27,12 +27,12 @@ export interface HandlerContext {
   ): Promise<ReadonlyMap<string, Raw>>;
   /**
    * Gets what upstream wants to be asked before it gives data: from the cache, or by `fetch`, once in all processes.
-   * @param options.anew what is in the cache is of no use any more.
+   * @param options.insteadOf what this gave before and is of no use any more: only something newer will do.
    */
-  prepare<Raw>(
+  prepare<Raw extends object>(
     preliminary: Preliminary,
     fetch: () => Promise<Raw>,
-    options?: { anew?: boolean },
+    options?: { insteadOf?: Raw },
   ): Promise<Raw>;
   /** The present moment, Unix milliseconds. */
   now(): number;

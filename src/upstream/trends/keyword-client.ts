@@ -77,16 +77,13 @@ export function createKeywordClient(deps: {
     read: (answer: unknown, request: Record<string, unknown>) => T,
   ): Promise<T> {
     const preliminary = { identity: exploreId(question), freshForMs: TOKEN_LIFETIME_MS };
-    let isExplored = false;
+    let isNew = false;
     const fetch = () => {
-      isExplored = true;
+      isNew = true;
       return fetchWidgets(question, context);
     };
-    const widgets = (anew: boolean) => context.prepare(preliminary, fetch, { anew });
-    const find = async () => {
-      const found = choose(await widgets(false));
-      return found || isExplored ? found : choose(await widgets(true));
-    };
+    const explored = (insteadOf?: Widget[]) =>
+      context.prepare(preliminary, fetch, insteadOf ? { insteadOf } : {});
     const ask = async (widget: Widget | undefined) => {
       if (!widget) throw new Refusal('malformed', 'the explore answer lacks the widget');
       const { type, request, token } = widget;
@@ -101,11 +98,13 @@ export function createKeywordClient(deps: {
       );
     };
     try {
+      let widgets = await explored();
+      if (!choose(widgets) && !isNew) widgets = await explored(widgets);
       try {
-        return await ask(await find());
+        return await ask(choose(widgets));
       } catch (error) {
         if (!(error instanceof Refusal && error.kind === 'staleToken')) throw error;
-        return await ask(choose(await widgets(true)));
+        return await ask(choose(await explored(widgets)));
       }
     } catch (error) {
       throw publicError(error, context);

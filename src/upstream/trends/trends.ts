@@ -30,10 +30,10 @@ export interface TrendsContext {
   /** Nobody waits for the answer; that may change while it is under way. */
   readonly background: boolean;
   /** Keeps what has to be asked before the data, for other calls as well. */
-  prepare<Raw>(
+  prepare<Raw extends object>(
     preliminary: Preliminary,
     fetch: () => Promise<Raw>,
-    options?: { anew?: boolean },
+    options?: { insteadOf?: Raw },
   ): Promise<Raw>;
   log: Logger;
 }

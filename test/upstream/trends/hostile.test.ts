@@ -226,10 +226,11 @@ describe('of a kept explore answer', () => {
   /** Keeps the first answer to explore, as the cache does; what there was before is `kept`. */
   function keeping(kept?: unknown): TrendsContext {
     let value = kept;
-    return client.context((async (_: unknown, fetch: () => Promise<unknown>, options = { anew: false }) => {
-      value = value === undefined || options.anew ? await fetch() : value;
+    const prepare = async (_: unknown, fetch: () => Promise<unknown>, options?: { insteadOf?: unknown }) => {
+      value = value === undefined || options?.insteadOf ? await fetch() : value;
       return value;
-    }) as TrendsContext['prepare']);
+    };
+    return client.context(prepare as TrendsContext['prepare']);
   }
   const MAP = { id: 'GEO_MAP', type: 'fe_geo_chart_explore', request: {}, token: 'old' };
 

@@ -161,14 +161,14 @@ test('the doors are limited apart: trends are listed while explore is closed', a
 });
 
 describe('a token that is not taken any more', () => {
-  const prepared: (boolean | undefined)[] = [];
+  const prepared: boolean[] = [];
   /** Keeps the first answer to explore, as the cache does. */
   function keeping(): TrendsContext {
     let kept: unknown;
     prepared.length = 0;
-    const prepare = async (_: unknown, fetch: () => Promise<unknown>, options?: { anew?: boolean }) => {
-      prepared.push(options?.anew);
-      kept = kept === undefined || options?.anew ? await fetch() : kept;
+    const prepare = async (_: unknown, fetch: () => Promise<unknown>, options?: { insteadOf?: unknown }) => {
+      prepared.push(options?.insteadOf !== undefined && options.insteadOf === kept);
+      kept = kept === undefined || options?.insteadOf ? await fetch() : kept;
       return kept;
     };
     return client.context(prepare as TrendsContext['prepare']);
