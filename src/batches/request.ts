@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { ParameterFault } from '../errors.ts';
+import { type ParameterFault, SoukError } from '../errors.ts';
 import { toFaults } from '../faults.ts';
 import { parseJson, stringifyJson } from '../json.ts';
-import type { QueuedOperation } from '../operations/define.ts';
+import { inputOn, type QueuedOperation } from '../operations/define.ts';
 import { QUEUED, queuedOperation } from '../operations/index.ts';
 import { quoted } from '../operations/params/request.ts';
 import { integer, oneOf, text } from '../operations/params/scalars.ts';
@@ -87,10 +87,14 @@ const bodyShape = z.strictObject({ ...ITEM_SOURCES, ...SETTINGS }, 'must be a JS
  * @param breathe called every few hundred items, so that whoever else needs this process gets on.
  * @throws BatchFaults naming everything that is wrong.
  */
-export async function readBatch(upload: Upload, breathe: () => Promise<void>): Promise<BatchRequest> {
+export async function readBatch(
+  upload: Upload,
+  breathe: () => Promise<void>,
+  now: number,
+): Promise<BatchRequest> {
   const { settings, operation, raws } =
     upload.type === 'json' ? readDocument(upload.body) : readLines(upload);
-  const items = await readItems(operation, raws, breathe);
+  const items = await readItems(operation, raws, breathe, now);
   return { operation, items, settings: settingsOf(settings) };
 }
 
@@ -99,6 +103,7 @@ export async function readItems(
   operation: QueuedOperation,
   raws: readonly unknown[],
   breathe: () => Promise<void>,
+  now: number,
 ): Promise<Item[]> {
   const items: Item[] = [];
   const faults: BatchFault[] = [];
@@ -124,10 +129,12 @@ export async function readItems(
       });
     else {
       const result = operation.params.safeParse(raw);
-      if (result.success) items.push({ raw, input: result.data });
-      else
-        for (const issue of result.error.issues)
-          for (const fault of toFaults(issue)) faults.push({ index, ...fault });
+      // The days that are filled in are those of the call, which comes later; here it only counts that there will be some.
+      const found = result.success
+        ? faultsOnDay(operation, result.data, now)
+        : result.error.issues.flatMap(toFaults);
+      for (const fault of found) faults.push({ index, ...fault });
+      if (result.success && found.length === 0) items.push({ raw, input: result.data });
     }
     if (faults.length >= MOST_FAULTS) {
       faults.push({ parameter: 'items', problem: 'have further faults, which are not listed' });
@@ -167,6 +174,18 @@ function sizeOf(raw: unknown): number {
 function tooLarge(): BatchFaults {
   const problem = `must be at most ${MOST_BYTES} bytes together, each with what it shares with the others`;
   return new BatchFaults([{ parameter: 'items', problem }]);
+}
+
+/** What is wrong with an input on the present day. */
+function faultsOnDay(operation: QueuedOperation, input: unknown, now: number): readonly ParameterFault[] {
+  try {
+    inputOn(operation, input, now);
+    return [];
+  } catch (error) {
+    if (!(error instanceof SoukError)) throw error;
+    const { errors } = (error.metadata ?? {}) as { errors?: readonly ParameterFault[] };
+    return errors ?? [{ parameter: 'body', problem: error.message }];
+  }
 }
 
 function settingsOf({

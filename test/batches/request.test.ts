@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import { BatchFaults, type BatchRequest, readBatch, type Upload } from '../../src/batches/request.ts';
 import { asinsFrom } from '../support/batches.ts';
 
+const NOW = Date.parse('2026-03-04T10:00:00Z');
+
 const inJson = (document: unknown): Upload => ({
   type: 'json',
   body: typeof document === 'string' ? document : JSON.stringify(document),
@@ -13,7 +15,7 @@ const inLines = (lines: readonly string[], query: Record<string, unknown> = {}):
 });
 
 function read(upload: Upload): Promise<BatchRequest> {
-  return readBatch(upload, async () => {});
+  return readBatch(upload, async () => {}, NOW);
 }
 
 async function faultsOf(upload: Upload) {
@@ -167,13 +169,20 @@ test('all faulty settings are told together', async () => {
   expect(faults.map(({ parameter }) => parameter).sort()).toEqual(['maxUnits', 'operation', 'window']);
 });
 
+test('a day out of reach is a fault of its item; days that are filled in later are not', async () => {
+  const items = [{ trendDate: '2026-03-04' }, { trendDate: '2025-01-01' }, {}];
+  const faults = await faultsOf(inJson({ operation: 'trends.daily-trends', items }));
+  expect(faults).toMatchObject([{ index: 1, parameter: 'trendDate' }]);
+});
+
 test('100,000 items are read, letting others get on; 100,001 are refused', async () => {
   const asins = asinsFrom('B', 100_001);
   let breaths = 0;
   const upload = inJson(split(asins.slice(1)));
-  const { items } = await readBatch(upload, async () => {
+  const breathe = async () => {
     breaths += 1;
-  });
+  };
+  const { items } = await readBatch(upload, breathe, NOW);
   expect(items).toHaveLength(100_000);
   expect(breaths).toBeGreaterThan(100);
   const tooMany = [{ parameter: 'items', problem: 'must be at most 100000 items; 100001 were given' }];

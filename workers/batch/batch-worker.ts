@@ -17,7 +17,6 @@ import {
   expireBatches,
   inTransaction,
   lockCall,
-  type OnFinished,
 } from '../../src/batches/ending.ts';
 import { callsToCancel, type FedCall } from '../../src/batches/feeding.ts';
 import { findCall } from '../../src/billing/calls.ts';
@@ -34,7 +33,6 @@ export interface BatchWorkerDeps extends Omit<FeedDeps, 'onFed'>, PrepareDeps {
   subscriber: Redis;
   /** For the queue's commands. */
   pulling: Redis;
-  onFinished: OnFinished;
 }
 
 export interface BatchWorker {

@@ -8,7 +8,6 @@ import {
   inTransaction,
   lockCall,
   lookAgain,
-  type OnFinished,
   tryAgain,
 } from '../../src/batches/ending.ts';
 import { endedCalls, type ToCollect } from '../../src/batches/feeding.ts';
@@ -28,10 +27,6 @@ import { isStoreAway } from '../../src/outage.ts';
 import { type Answer, OWN_ANSWER } from '../../src/results/answer-store.ts';
 import { gzip, unpack } from '../../src/results/compression.ts';
 import { type FeedDeps, feedAgain } from './feed.ts';
-
-export interface CollectDeps extends FeedDeps {
-  onFinished: OnFinished;
-}
 
 /** Calls collected in one go, and at the same time. */
 const MOST_AT_ONCE = 100;
@@ -53,7 +48,7 @@ const FIRST_PAUSE_MS = 15_000;
 const LOOK_AGAIN_MS = 30_000;
 
 /** Notes the ends of calls, with what they brought. @returns whether there was anything to note. */
-export async function collectCalls(deps: CollectDeps): Promise<boolean> {
+export async function collectCalls(deps: FeedDeps): Promise<boolean> {
   const { database, clock, log } = deps;
   const now = clock.now();
   const { ended, unknown } = await endedCalls(database, now - LOST_AFTER_MS, now, MOST_AT_ONCE);
@@ -86,7 +81,7 @@ export async function collectCalls(deps: CollectDeps): Promise<boolean> {
 }
 
 /** Everything about one call happens in one transaction, so whoever is interrupted has done nothing. */
-async function collect(deps: CollectDeps, call: ToCollect): Promise<void> {
+async function collect(deps: FeedDeps, call: ToCollect): Promise<void> {
   const { database, clock, onFinished } = deps;
   await inTransaction(database, async (client) => {
     if (!(await lockCall(client, call))) return;
@@ -102,7 +97,7 @@ async function collect(deps: CollectDeps, call: ToCollect): Promise<void> {
 }
 
 /** A call that cannot be collected holds up no other, and its batch not beyond the deadline. */
-async function leaveForLater(deps: CollectDeps, call: ToCollect): Promise<void> {
+async function leaveForLater(deps: FeedDeps, call: ToCollect): Promise<void> {
   const { database, clock, onFinished } = deps;
   await inTransaction(database, async (client) => {
     if (!(await lockCall(client, call))) return;
@@ -138,7 +133,7 @@ function failureOf({ batchState, attempts, deadlineAt }: ToCollect, error: Error
 
 /** The answer is paid for, so it is made again for nothing, for as long as the batch has time. */
 async function makeAgain(
-  deps: CollectDeps,
+  deps: FeedDeps,
   client: ClientBase,
   call: ToCollect,
   booked: Call,
@@ -155,7 +150,7 @@ async function makeAgain(
 
 /** @returns null: the answer is not there any more. */
 async function successOf(
-  deps: CollectDeps,
+  deps: FeedDeps,
   client: ClientBase,
   call: ToCollect,
   booked: Call,

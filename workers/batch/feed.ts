@@ -4,7 +4,7 @@ import { countAlive } from '../../jobs/backlog.ts';
 import { POOL_NAMES, POOLS, type PoolName } from '../../jobs/pools.ts';
 import { type Submission, type SubmitDeps, submit } from '../../jobs/submit.ts';
 import { insertCalls } from '../../src/batches/create.ts';
-import { inTransaction } from '../../src/batches/ending.ts';
+import { endCall, inTransaction, lockCall, type OnFinished } from '../../src/batches/ending.ts';
 import {
   countFed,
   endWaiting,
@@ -21,7 +21,7 @@ import { type Item, packItems } from '../../src/batches/pack.ts';
 import type { MinuteRate } from '../../src/billing/admission.ts';
 import { offPeakOpening } from '../../src/billing/off-peak.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
-import { SoukError } from '../../src/errors.ts';
+import { ERRORS, SoukError, toRecord } from '../../src/errors.ts';
 import { stringifyJson } from '../../src/json.ts';
 import type { Logger } from '../../src/log.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
@@ -35,6 +35,7 @@ export interface FeedDeps extends SubmitDeps {
   log: Logger;
   /** Told of each call that is under way now, so that its end is noticed at once. */
   onFed(callId: string): void;
+  onFinished: OnFinished;
 }
 
 /** What of a pool's capacity batches may take: the rest is free for whoever waits for an answer. */
@@ -245,6 +246,7 @@ async function notNow(deps: FeedDeps, batch: HungryBatch, call: FedCall, error: 
   const { remaining, resetAt } = (error.metadata ?? {}) as { remaining?: number; resetAt?: string | null };
   if (error.kind === 'QUOTA_INSUFFICIENT_UNITS' && (await split(deps, batch, call, remaining ?? 0)))
     return { kind: 'again' };
+  if (ERRORS[error.kind].status === 400) return refusedForGood(deps, call, error);
   await giveBack(database, call, clock.now());
   if (error.kind === 'KEY_FORBIDDEN' || error.kind.startsWith('QUOTA_')) {
     const reason = error.kind === 'KEY_FORBIDDEN' ? 'ACCOUNT_UNAVAILABLE' : error.kind;
@@ -255,6 +257,20 @@ async function notNow(deps: FeedDeps, batch: HungryBatch, call: FedCall, error: 
     await letWait(database, [batch.batchId], error.kind, clock.now() + QUEUE_AWAY_MS);
   }
   return { kind: 'refused' };
+}
+
+/** Items that were good when the batch was made are not any more, such as those of a report that was taken back. */
+async function refusedForGood(
+  { database, clock, onFinished }: FeedDeps,
+  call: FedCall,
+  error: SoukError,
+): Promise<Outcome> {
+  await inTransaction(database, async (client) => {
+    if (!(await lockCall(client, call))) return;
+    const ending = { state: 'failed', error: toRecord(error) } as const;
+    await endCall(client, call, ending, clock.now(), onFinished);
+  });
+  return { kind: 'again' };
 }
 
 /** Makes two calls of one that costs more than the account has left, so that what is left is used. */

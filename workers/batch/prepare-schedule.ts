@@ -61,7 +61,7 @@ async function createSchedule(
 ): Promise<Reply> {
   const now = deps.clock.now();
   const { work, ...asked } = readSchedule(body);
-  const { fields } = await quoted(work);
+  const { fields } = await quoted(work, now);
   // Of what is nested deeper than can be told apart later, no run could deliver changes only.
   await hashesOf(work.raws);
   const webhook = await checkedWebhook(deps, order.accountId, asked.webhook, 'batch.webhook');
@@ -85,7 +85,7 @@ async function changeSchedule(
   body: string,
 ): Promise<Reply> {
   const { work, ...asked } = readScheduleChange(body);
-  const read = work && (await quoted(work));
+  const read = work && (await quoted(work, deps.clock.now()));
   const webhook =
     asked.webhook === undefined
       ? undefined
@@ -147,8 +147,8 @@ async function hashesOf(raws: readonly unknown[]): Promise<Buffer[]> {
 
 const ITEMS_A_BREATH = 200;
 
-async function quoted({ operation, raws }: ScheduleRequest['work']) {
-  const items = await readItems(operation, raws, breathe);
+async function quoted({ operation, raws }: ScheduleRequest['work'], now: number) {
+  const items = await readItems(operation, raws, breathe, now);
   const calls = await packed(operation, items);
   return { fields: { operation: operation.name, itemCount: items.length, unitsQuoted: unitsOf(calls) } };
 }

@@ -46,7 +46,7 @@ export async function prepareBatch(deps: PrepareDeps, order: Order): Promise<voi
   await answerUpload(deps, order.uploadId, async (body) => {
     const upload: Upload =
       order.upload === 'json' ? { type: 'json', body } : { type: 'ndjson', body, query: order.query };
-    const request = await readBatch(upload, breathe);
+    const request = await readBatch(upload, breathe, deps.clock.now());
     const { idempotencyKey } = request.settings;
     const requestHash = hashOf(upload);
     if (idempotencyKey !== null && !order.dryRun) {

@@ -100,7 +100,7 @@ async function noteRun(
 ): Promise<Run | null> {
   const startedAt = deps.clock.now();
   const about = { runId, dueAt, startedAt, trigger };
-  const work = (await obstacleOf(client, schedule.scheduleId)) ?? (await workOf(client, schedule));
+  const work = (await obstacleOf(client, schedule.scheduleId)) ?? (await workOf(client, schedule, startedAt));
   if (!('calls' in work)) {
     const run: Run = { ...about, ...work, batchId: null };
     return (await insertRun(client, schedule.scheduleId, run)) ? run : null;
@@ -120,11 +120,15 @@ async function obstacleOf(client: ClientBase, scheduleId: string) {
 type Work = { calls: PackedCall[] } | { state: 'failed'; reason: string };
 
 /** Items that were good when the schedule was made may not be any more. */
-async function workOf(client: ClientBase, { scheduleId, operation: name }: Schedule): Promise<Work> {
+async function workOf(
+  client: ClientBase,
+  { scheduleId, operation: name }: Schedule,
+  now: number,
+): Promise<Work> {
   const operation = queuedOperation(name);
   if (!operation) return { state: 'failed', reason: `There is no operation ${name} any more.` };
   try {
-    const items = await readItems(operation, await scheduleItems(client, scheduleId), breathe);
+    const items = await readItems(operation, await scheduleItems(client, scheduleId), breathe, now);
     return { calls: await packed(operation, items) };
   } catch (error) {
     if (!(error instanceof BatchFaults)) throw error;
