@@ -162,6 +162,7 @@ test('a retry runs what has failed, charges that alone, and keeps what was there
   const after = await batchOnce(souk, client, batch, isFinished, 100);
   expect(after).toMatchObject({ state: 'done', counts: { done: 5, failed: 0 }, units: { charged: 5 } });
   expect(new Set(asked())).toEqual(new Set([asins[1], asins[3]]));
+  expect(asked()).toHaveLength(2);
   expect(await unitsUsed(client)).toBe(5);
   expect((await resultsOf(client, batch)).map(({ data }) => data.products[0].asin)).toEqual(asins);
   // In the order of ends, what was retried comes last.

@@ -81,9 +81,7 @@ test('two workers that feed the same batches feed no call twice', async () => {
     await batchOnce(souk, client, batch, isFinished, 10);
     expect((await resultsOf(client, batch)).map(({ data }) => data.products[0].asin)).toEqual(asins);
   }
-  const wanted = batches.flatMap(([, asins]) => asins);
-  expect(asked()).toHaveLength(wanted.length);
-  expect(new Set(asked())).toEqual(new Set(wanted));
+  expectEachOnce(batches.flatMap(([, asins]) => asins));
   expect(await unitsUsed(client)).toBe(90);
   const { rows } = await souk.database.query('select count(*)::integer as calls from calls where background');
   expect(rows).toEqual([{ calls: 90 }]);
@@ -173,8 +171,7 @@ test('a call that was taken and never admitted, because its worker died, is admi
     "update batches set feed_window = 'any', waiting_until = null, waiting_reason = null",
   );
   await endsWell(batch, asins);
-  expect(asked()).toHaveLength(2);
-  expect(new Set(asked())).toEqual(new Set(asins));
+  expectEachOnce(asins);
 });
 
 test('a call that can never be collected ends with its batch, and is counted as paid', async () => {
