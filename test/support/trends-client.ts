@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { inject } from 'vitest';
+import { expect, inject } from 'vitest';
 import { createLogger } from '../../src/log.ts';
 import { redisKeys } from '../../src/redis-keys.ts';
 import { createHttpClient } from '../../src/upstream/http-client.ts';
@@ -20,6 +20,8 @@ export interface TrendsClient {
   logLines: string[];
   /** Without a cache of what is asked before the data, unless one is given. */
   context(prepare?: TrendsContext['prepare']): TrendsContext & { abort(reason: Error): void };
+  /** Lets the waits of our clock pass, one after the other, until the promise is settled. */
+  waited<T>(promise: Promise<T>, stepMs?: number): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -53,6 +55,19 @@ export async function openTrendsClient(): Promise<TrendsClient> {
         log,
         abort: (reason) => controller.abort(reason),
       };
+    },
+    async waited(promise, stepMs = 1000) {
+      let settled = false;
+      void Promise.allSettled([promise]).then(() => {
+        settled = true;
+      });
+      await expect
+        .poll(() => {
+          if (!settled && clock.waiting > 0) clock.advance(stepMs);
+          return settled;
+        })
+        .toBe(true);
+      return promise;
     },
     async close() {
       await http.close();

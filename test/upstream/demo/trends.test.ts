@@ -52,9 +52,9 @@ const KINDS: Record<string, string> = {
   fe_related_searches: 'relatedsearches',
 };
 
-function dataOf(widget: Widget | undefined, changes: object = {}): Promise<DemoReply> {
+function dataOf(widget: Widget | undefined, changes: object = {}, tz = '0'): Promise<DemoReply> {
   if (!widget) throw new Error('there is no such widget');
-  const params = { hl: 'en-US', tz: '0', req: { ...widget.request, ...changes }, token: widget.token };
+  const params = { hl: 'en-US', tz, req: { ...widget.request, ...changes }, token: widget.token };
   return demo.raw(address(`/trends/api/widgetdata/${KINDS[widget.type]}`, params));
 }
 
@@ -109,7 +109,10 @@ describe('a series', () => {
   test.each([
     ['2026-03-03 2026-03-03', 'EIGHT_MINUTE', 180],
     ['2026-03-01 2026-03-02', 'SIXTEEN_MINUTE', 180],
-    ['2026-02-01 2026-02-07', 'HOUR', 168],
+    ['2026-02-26 2026-03-03', 'HOUR', 144],
+    // As it was recorded: of what is not of these days there are no hours.
+    ['2021-01-01 2021-01-05', 'DAY', 5],
+    ['2021-01-01 2021-01-01', 'DAY', 1],
     ['2026-01-01 2026-02-28', 'DAY', 59],
     ['2025-01-01 2025-12-31', 'WEEK', 53],
     ['2016-01-01 2025-12-31', 'MONTH', 120],
@@ -130,6 +133,21 @@ describe('a series', () => {
     expect(await ask()).toEqual({ timelineData, averages });
   });
 
+  test.each([
+    ['2021-01-01 2021-01-02', ['Jan 1, 2021', 'Jan 2, 2021']],
+    ['2026-03-03 2026-03-03', ['Mar 2, 2026, 6:00 PM', 'Mar 2, 2026, 6:08 PM']],
+  ])(
+    'of %s has its times in the words of a time zone, but whole days in those of UTC',
+    async (time, words) => {
+      const series = (await widgets({ time })).get('TIMESERIES');
+      const { timelineData } = read(await dataOf(series, {}, '360')).default;
+      const said = (timelineData as { formattedTime: string }[]).map(({ formattedTime }) =>
+        formattedTime.replaceAll(/\s/g, ' '),
+      );
+      expect(said.slice(0, 2)).toEqual(words);
+    },
+  );
+
   test('ends with what is not over', async () => {
     const today = new Date(demo.clock.now()).toISOString().slice(0, 10);
     const series = (await widgets({ time: `2025-03-01 ${today}` })).get('TIMESERIES');
@@ -148,6 +166,20 @@ test('of several keywords a region has shares of 100', async () => {
     expect(geoCode).toBeUndefined();
     expect(coordinates).toBeDefined();
   }
+});
+
+test('of several keywords those that are known in a country have shares of 100 of what is known', async () => {
+  const map = (await widgets({}, { keyword: 'pot' })).get('GEO_MAP');
+  const { geoMapData } = read(await dataOf(map)).default;
+  const sums = geoMapData.map(({ value }: { value: number[] }) => value.reduce((sum, one) => sum + one, 0));
+  expect(sums.filter((sum: number) => sum > 0 && sum < 99)).toEqual([]);
+  expect(sums).toContain(0);
+});
+
+test('metropolitan areas have codes of their own', async () => {
+  const map = (await widgets({ geo: 'US' })).get('GEO_MAP');
+  const { geoMapData } = read(await dataOf(map, { resolution: 'DMA' })).default;
+  expect(new Set(geoMapData.map(({ geoCode }: { geoCode: string }) => geoCode)).size).toBe(geoMapData.length);
 });
 
 test('topics are withheld for some keywords, queries for none', async () => {

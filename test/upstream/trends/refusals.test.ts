@@ -46,21 +46,6 @@ const ask = (context: TrendsContext = client.context()) =>
 const paths = () => client.upstream.calls.map(({ path }) => path);
 const times = (path: string) => client.upstream.callsTo(path).length;
 
-/** Lets the waits of our clock pass, one after the other, until the promise is settled. */
-async function waited<T>(promise: Promise<T>, stepMs = 1000): Promise<T> {
-  let settled = false;
-  void Promise.allSettled([promise]).then(() => {
-    settled = true;
-  });
-  await expect
-    .poll(() => {
-      if (!settled && client.clock.waiting > 0) client.clock.advance(stepMs);
-      return settled;
-    })
-    .toBe(true);
-  return promise;
-}
-
 test('the cookie of the page opens explore, and data need none', async () => {
   await ask();
   expect(client.upstream.calls.map(({ method, path, cookie }) => [method, path, cookie])).toEqual([
@@ -104,7 +89,7 @@ test('a gate that asks again is none: too many calls were sent', async () => {
     return { ...REFUSALS.gate, headers: { 'set-cookie': `NID=${n}` } };
   });
   const before = client.clock.now();
-  await expect(waited(ask())).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+  await expect(client.waited(ask())).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
   expect(client.clock.now() - before).toBe(10_000);
   expect(times(EXPLORE)).toBe(3);
 });
@@ -112,13 +97,13 @@ test('a gate that asks again is none: too many calls were sent', async () => {
 test('where calls are too many, one wait is granted', async () => {
   inTurn(EXPLORE, REFUSALS.rateLimit, WIDGETS);
   const before = client.clock.now();
-  await waited(ask());
+  await client.waited(ask());
   expect(client.clock.now() - before).toBe(10_000);
 });
 
 test('after a wait in vain it is an upstream error with an id, and the reason is in the log alone', async () => {
   inTurn(EXPLORE, REFUSALS.rateLimit);
-  const error = await waited(ask()).then(
+  const error = await client.waited(ask()).then(
     () => null,
     (reason: unknown) => reason,
   );
@@ -140,7 +125,7 @@ test('the captcha page is never opened, and no worker sends anything for minutes
   expect(paths().some((path) => path.includes('sorry'))).toBe(false);
   client.clock.advance(601_000);
   inTurn(EXPLORE, WIDGETS);
-  await waited(ask());
+  await client.waited(ask());
 });
 
 test('a redirect from the cookie page closes the door as well', async () => {
@@ -236,10 +221,10 @@ describe('widget data of no use are an upstream error:', () => {
 
 test('what may pass by itself is tried three times in all', async () => {
   inTurn(EXPLORE, REFUSALS.fault, REFUSALS.fault, WIDGETS);
-  await waited(ask(), 300);
+  await client.waited(ask(), 300);
   expect(times(EXPLORE)).toBe(3);
   inTurn(EXPLORE, REFUSALS.fault);
-  await expect(waited(ask(), 300)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+  await expect(client.waited(ask(), 300)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
   expect(times(EXPLORE)).toBe(6);
 });
 
@@ -333,7 +318,7 @@ describe('the list of trends', () => {
     client.upstream.on(LIST, () => answer);
     client.upstream.on(FEED, () => ({ raw: feed, contentType: 'text/xml; charset=utf-8' }));
     if (name !== 'a redirect') {
-      const { source, trends } = await waited(list(), 300);
+      const { source, trends } = await client.waited(list(), 300);
       expect(source).toBe('rss');
       expect(trends).toEqual([
         {
@@ -352,7 +337,7 @@ describe('the list of trends', () => {
       ]);
       expect(times(LIST)).toBe(calls);
     }
-    await expect(waited(list(false), 300)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+    await expect(client.waited(list(false), 300)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
     expect(times(FEED)).toBe(name === 'a redirect' ? 0 : 1);
   });
 

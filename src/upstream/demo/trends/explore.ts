@@ -81,7 +81,7 @@ function seriesRequest(asked: Asked, hl: string, nowMs: number) {
   const window = readWindow(time, nowMs);
   return {
     time,
-    resolution: window && stepOf(window),
+    resolution: window && stepOf(window, nowMs),
     locale: hl,
     comparisonItem: asked.comparisonItem.map((item) => ({
       geo: geoObject(item.geo),

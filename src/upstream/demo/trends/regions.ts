@@ -70,11 +70,14 @@ function subdivisions(country: string): DemoRegion[] {
   }));
 }
 
+const METROS_OF_STATE = 6;
+
 function metros(geo: string): DemoRegion[] {
-  const states = geo === 'US' ? Object.keys(US_STATES) : [geo.slice(3, 5)];
+  const all = Object.keys(US_STATES);
+  const states = geo === 'US' ? all : [geo.slice(3, 5)];
   return states.flatMap((state) =>
-    Array.from({ length: geo === 'US' ? 2 : 6 }, (_, i) => ({
-      code: String(500 + Math.floor(fraction('metro', state, i) * 400)),
+    Array.from({ length: geo === 'US' ? 2 : METROS_OF_STATE }, (_, i) => ({
+      code: String(500 + all.indexOf(state) * METROS_OF_STATE + i),
       name: `${cityName(state, i)} ${state}`,
       coordinates: null,
     })),

@@ -23,12 +23,17 @@ export function readWindow(time: unknown, nowMs: number): TimeWindow | null {
   return Number.isNaN(from) || Number.isNaN(to) || from >= to || from * 1000 > nowMs ? null : { from, to };
 }
 
-/** The width of a point follows from the length of the window alone. */
-export function stepOf({ from, to }: TimeWindow): Step {
+/** Of what is older upstream knows whole days only. */
+const FINE_FOR_SECONDS = 8 * DAY_SECONDS;
+
+/** The width of a point follows from the length of the window; it is less than a day only for the last days. */
+export function stepOf({ from, to }: TimeWindow, nowMs: number): Step {
   const days = (to - from) / DAY_SECONDS;
-  if (days <= 1) return 'EIGHT_MINUTE';
-  if (days <= 3) return 'SIXTEEN_MINUTE';
-  if (days <= 7) return 'HOUR';
+  if (from >= nowMs / 1000 - FINE_FOR_SECONDS) {
+    if (days <= 1) return 'EIGHT_MINUTE';
+    if (days <= 3) return 'SIXTEEN_MINUTE';
+    if (days <= 7) return 'HOUR';
+  }
   if (days < 270) return 'DAY';
   return days <= 5.2 * 365.25 ? 'WEEK' : 'MONTH';
 }
@@ -49,21 +54,21 @@ export function pointsOf(
   return points;
 }
 
-/** What a point is called, by a clock `tz` minutes behind UTC. */
+/** What a point is called, by a clock `tz` minutes behind UTC; whole days are those of UTC everywhere. */
 export function formattedTime(at: number, step: Step, hl: string, tz: number): string {
-  const localMs = (at - tz * 60) * 1000;
+  const ms = at * 1000;
   const day = { year: 'numeric', month: 'short', day: 'numeric', timeZone: 'UTC' } as const;
   if (step === 'MONTH') {
     return new Intl.DateTimeFormat([hl, 'en'], { year: 'numeric', month: 'short', timeZone: 'UTC' }).format(
-      localMs,
+      ms,
     );
   }
-  if (step === 'DAY') return new Intl.DateTimeFormat([hl, 'en'], day).format(localMs);
+  if (step === 'DAY') return new Intl.DateTimeFormat([hl, 'en'], day).format(ms);
   if (step === 'WEEK') {
-    return new Intl.DateTimeFormat([hl, 'en'], day).formatRange(localMs, localMs + 6 * DAY_SECONDS * 1000);
+    return new Intl.DateTimeFormat([hl, 'en'], day).formatRange(ms, ms + 6 * DAY_SECONDS * 1000);
   }
   const clock = { hour: 'numeric', minute: '2-digit' } as const;
-  return new Intl.DateTimeFormat([hl, 'en'], { ...day, ...clock }).format(localMs);
+  return new Intl.DateTimeFormat([hl, 'en'], { ...day, ...clock }).format(ms - tz * 60_000);
 }
 
 /** Weeks begin on Sundays, months on their first day. */

@@ -74,9 +74,10 @@ export const comparedgeo: WidgetData = (request, { hl }) => {
   });
   const highest = Math.max(...rows.map(({ interest }) => interest[0] ?? 0));
   const geoMapData = rows.map(({ region, interest }) => {
-    const whole = keywords.length > 1 ? interest.reduce((sum, value) => sum + value, 0) : highest;
     // Of a list of the world most countries have too few searches.
     const known = interest.map((value) => data.resolution !== 'COUNTRY' || value > 72);
+    const counted = interest.filter((_, i) => known[i]);
+    const whole = keywords.length > 1 ? counted.reduce((sum, value) => sum + value, 0) : highest;
     const value = interest.map((one, i) => (known[i] ? Math.round((100 * one) / whole) : 0));
     return {
       ...(region.code === null ? { coordinates: region.coordinates } : { geoCode: region.code }),
