@@ -342,11 +342,13 @@ describe('a source that will do when stale', () => {
       fetchedAt,
       fromCache: true,
       stale: true,
+      tokens: TOKENS_EACH,
     });
     expect((await obtainLasting(there, [a], () => 'new')).get(a)).toEqual({
       value: 'new',
       fetchedAt: clock.now(),
       fromCache: false,
+      tokens: TOKENS_EACH,
     });
   });
 
