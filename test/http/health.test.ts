@@ -5,12 +5,12 @@ import { openGateway, type RunningGateway } from '../../src/open-gateway.ts';
 import { TestClock } from '../support/clock.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { parseExposition } from '../support/exposition.ts';
-import { openProxy, type Proxy } from '../support/proxy.ts';
+import { openProxy, type StoreProxy } from '../support/proxy.ts';
 
 const clock = new TestClock();
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
-let postgres: Proxy;
-let redis: Proxy;
+let postgres: StoreProxy;
+let redis: StoreProxy;
 let gateway: RunningGateway;
 beforeAll(async () => {
   database = await createTestDatabase();

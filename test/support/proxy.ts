@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** A way to a store that a test can cut off. */
-export interface Proxy {
+export interface StoreProxy {
   /** The address of the store, by this way. */
   url: string;
   /** As when the store has gone: connections break and none is taken. */
@@ -12,7 +12,7 @@ export interface Proxy {
   close(): Promise<void>;
 }
 
-export async function openProxy(target: string): Promise<Proxy> {
+export async function openProxy(target: string): Promise<StoreProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   let isStalled = false;
