@@ -16,6 +16,8 @@ export const payloadSchema = z.object({
   deadlineAt: z.number(),
   /** A call of a batch: nobody waits for it, so it leaves tokens to those somebody waits for. */
   background: z.boolean().default(false),
+  /** The span that submitted it, as W3C Trace Context writes it, so that one trace shows request and job. */
+  traceparent: z.string().optional(),
 });
 
 export type Payload = z.output<typeof payloadSchema>;

@@ -13,8 +13,10 @@ import { editionFor } from '../src/brand-analytics/weeks.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Database } from '../src/db/pool.ts';
 import { SoukError, toRecord } from '../src/errors.ts';
+import type { CacheUse } from '../src/metrics/cache-metrics.ts';
 import { maxAgeMs, type QueuedOperation } from '../src/operations/define.ts';
 import { type Answer, type AnswerStore, OWN_ANSWER, sharedAnswerRef } from '../src/results/answer-store.ts';
+import { type Span, type Tracing, traced } from '../src/tracing/tracing.ts';
 import type { Backlog } from './backlog.ts';
 import { chargeIdOf, presentationIdOf } from './identity.ts';
 import { rideOut } from './outage.ts';
@@ -68,6 +70,9 @@ export interface SubmitDeps {
   queues: Queues;
   turns: Turns;
   clock: Clock;
+  /** Told whether answers were at hand. */
+  answerUse?: CacheUse;
+  tracing?: Tracing | null;
 }
 
 /**
@@ -76,6 +81,14 @@ export interface SubmitDeps {
  * @throws SoukError KEY_*, QUOTA_*, BUSY, or VALIDATION_FAILED when a report is not loaded; then nothing is charged.
  */
 export async function submit(deps: SubmitDeps, order: Order): Promise<Submission> {
+  return traced(deps.tracing, { name: `submit ${order.operation.name}`, kind: 'producer' }, async (span) => {
+    const submission = await letIn(deps, order, span);
+    span?.set({ 'souk.outcome': submission.kind, 'souk.job_id': submission.callId });
+    return submission;
+  });
+}
+
+async function letIn(deps: SubmitDeps, order: Order, span: Span | null): Promise<Submission> {
   const { answers, clock, database } = deps;
   const { operation, input, caller, waiting } = order;
   const pool = operation.queue(input);
@@ -114,6 +127,8 @@ export async function submit(deps: SubmitDeps, order: Order): Promise<Submission
     const { callId, finished, background, answer } = admission;
     return { kind: 'joined', accountId, callId, pool, finished, background, answerRef: answer };
   }
+  if (shared) deps.answerUse?.hit(shared.meta.tokens);
+  else deps.answerUse?.miss();
   if (shared) {
     const cached = { kind: 'cached', accountId, callId, answer: shared, rate: admission.rate } as const;
     if (answerRef !== null || (await settleAtOnce(deps, accountId, callId, shared))) return cached;
@@ -127,6 +142,7 @@ export async function submit(deps: SubmitDeps, order: Order): Promise<Submission
     unitsReserved,
     deadlineAt,
     background,
+    ...(span ? { traceparent: span.traceparent } : {}),
   };
   return {
     kind: 'started',

@@ -10,8 +10,11 @@ import type { Gateway } from './http/gateway.ts';
 import { registerHealth } from './http/health.ts';
 import { finishHandlersOnClose } from './http/in-flight.ts';
 import { registerJobs } from './http/jobs.ts';
+import { registerMetrics } from './http/metrics.ts';
 import { registerOperations } from './http/operations.ts';
 import { refusingOtherMethods } from './http/other-methods.ts';
+import { registerQueueBoard } from './http/queue-board.ts';
+import { traceRequests } from './http/request-spans.ts';
 import { registerSchedules } from './http/schedules.ts';
 import { registerWebhooks } from './http/webhooks.ts';
 import { hasLargeInteger, parseJson } from './json.ts';
@@ -24,7 +27,7 @@ const HEADER_LIMIT_BYTES = 65_536;
 
 /** The gateway's HTTP side. */
 export function buildApp(gateway: Gateway): FastifyInstance {
-  const { log, clock, wrongKeys, authentication } = gateway;
+  const { log, clock, wrongKeys, authentication, requestMetrics, tracing, operator } = gateway;
   const app = fastify({
     logger: false,
     genReqId: () => uuid(),
@@ -42,9 +45,13 @@ export function buildApp(gateway: Gateway): FastifyInstance {
       log.debug({ code: error.code, requestId: request.id }, 'bad address');
       request.startedAt = performance.now();
       const refusal = new SoukError('VALIDATION_FAILED', { message: 'The address is not well formed.' });
+      requestMetrics.refused(refusal.kind);
       void sendError(reply as FastifyReply, refusal, clock.now());
     },
-    clientErrorHandler: refuseMalformedRequest,
+    clientErrorHandler: (error, socket) => {
+      const refusal = refuseMalformedRequest(error, socket);
+      if (refusal) requestMetrics.refused(refusal.kind);
+    },
   });
   app.removeContentTypeParser('text/plain');
   const parseBody = app.getDefaultJsonParser('error', 'error');
@@ -76,7 +83,9 @@ export function buildApp(gateway: Gateway): FastifyInstance {
     done();
   });
   finishHandlersOnClose(app);
-  registerErrorReplies(app, { now: clock.now, log, wrongKeys, authentication });
+  requestMetrics.observe(app);
+  if (tracing) traceRequests(app, tracing);
+  registerErrorReplies(app, { now: clock.now, log, wrongKeys, authentication, requestMetrics });
   refusingOtherMethods(app, () => {
     registerOperations(app, gateway);
     registerJobs(app, gateway);
@@ -84,7 +93,9 @@ export function buildApp(gateway: Gateway): FastifyInstance {
     registerSchedules(app, gateway);
     registerWebhooks(app, gateway);
     registerHealth(app, gateway);
+    registerMetrics(app, gateway);
   });
+  if (operator.adminToken) registerQueueBoard(app, gateway, operator.adminToken);
   // Every charged call is a row in PostgreSQL, so the request log is for debugging only and costs nothing otherwise.
   if (log.isLevelEnabled('debug')) {
     app.addHook('onResponse', async (request, reply) => {
@@ -100,9 +111,9 @@ export function buildApp(gateway: Gateway): FastifyInstance {
   return app;
 }
 
-/** What is not HTTP, or has headers beyond the limit, never becomes a request. */
-function refuseMalformedRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return;
+/** What is not HTTP, or has headers beyond the limit, never becomes a request. @returns what it was told, if anything. */
+function refuseMalformedRequest(error: NodeJS.ErrnoException, socket: Socket): SoukError | null {
+  if (error.code === 'ECONNRESET' || !socket.writable) return null;
   const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
   const refusal = tooLarge
     ? new SoukError('PAYLOAD_TOO_LARGE', {
@@ -114,4 +125,5 @@ function refuseMalformedRequest(error: NodeJS.ErrnoException, socket: Socket): v
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
+  return refusal;
 }

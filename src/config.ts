@@ -11,6 +11,10 @@ const address = (scheme: RegExp, example: string) =>
       (value) => URL.canParse(value) && scheme.test(new URL(value).protocol),
       `must be an address such as ${example}`,
     );
+const operatorToken = z
+  .string()
+  .regex(/^[\x21-\x7e]{16,}$/, 'must be at least 16 letters, digits or signs, without spaces')
+  .optional();
 const webAddress = address(/^https?:$/, 'https://example.com').transform((value) =>
   value.replace(/\/+$/, ''),
 );
@@ -20,7 +24,10 @@ const webAddress = address(/^https?:$/, 'https://example.com').transform((value)
  * An empty value counts as absent, as in docker-compose files.
  */
 const settings = {
-  HOST: z.string().default('127.0.0.1').describe('Address the gateway listens on'),
+  HOST: z
+    .string()
+    .default('127.0.0.1')
+    .describe('Address the gateway, and the metrics of a worker, listen on'),
   PORT: port.default(3000).describe('Port the gateway listens on'),
   DATABASE_URL: address(/^postgres(ql)?:$/, 'postgresql://user:password@host:5432/souk')
     .optional()
@@ -84,6 +91,18 @@ const settings = {
     .stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], error: 'must be true or false' })
     .default(false)
     .describe('Webhooks may go to private and loopback addresses; for trials and tests only'),
+  ADMIN_TOKEN: operatorToken.describe(
+    'Opens `/admin/queues`, as a bearer token or as a password; at least 16 characters. Unset: there is nothing at `/admin`',
+  ),
+  METRICS_TOKEN: operatorToken.describe('The same for `/metrics`; unset: open to everybody, like `/healthz`'),
+  METRICS_PORT: port
+    .optional()
+    .describe('Port on which a worker serves its `/metrics`; unset: none. Those of the gateway are on PORT'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: webAddress
+    .optional()
+    .describe(
+      'OpenTelemetry collector that traces are sent to, such as `http://127.0.0.1:4318`; unset: no traces',
+    ),
 } as const;
 
 const schema = z.object(settings);

@@ -1,14 +1,19 @@
+import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from './billing/wallets.ts';
 import { systemClock } from './clock.ts';
 import { ConfigError, readConfig, requireSettings } from './config.ts';
 import { createLogger } from './log.ts';
 import { openGateway, type RunningGateway } from './open-gateway.ts';
 import { runProcess } from './process.ts';
+import { openTracing } from './tracing/tracing.ts';
 
 /** The gateway process: answers HTTP until it is told to stop. */
 await runProcess('gateway', async (env) => {
   const config = requireSettings(readConfig(env), 'DATABASE_URL', 'REDIS_URL');
   const log = createLogger(config.LOG_LEVEL);
+  const tracing = await openTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, 'souk-gateway', (reason) =>
+    log.warn({ reason }, 'sending traces failed'),
+  );
   const gateway = await openGateway(
     {
       databaseUrl: config.DATABASE_URL,
@@ -17,12 +22,21 @@ await runProcess('gateway', async (env) => {
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
       links: { chartSiteUrl: config.CHART_SITE_URL, imageCdnUrl: config.IMAGE_CDN_URL },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE },
+      operator: { adminToken: config.ADMIN_TOKEN, metricsToken: config.METRICS_TOKEN },
     },
     systemClock,
     log,
+    tracing,
   );
+  collectDefaultMetrics({ register: gateway.registry });
   const address = await listen(gateway, config.HOST, config.PORT);
-  return { close: () => gateway.close(), ready: address };
+  return {
+    async close() {
+      await gateway.close();
+      await tracing?.close();
+    },
+    ready: address,
+  };
 });
 
 async function listen(gateway: RunningGateway, host: string, port: number): Promise<string> {

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify';
+import { Registry } from 'prom-client';
 import { openBacklog } from '../jobs/backlog.ts';
 import { openBatchQueue } from '../jobs/batch-queue.ts';
+import { createQueueGauges } from '../jobs/queue-gauges.ts';
 import { closeQueues, openQueues } from '../jobs/queues.ts';
 import { openReplies } from '../jobs/replies.ts';
 import { createTurns } from '../jobs/turns.ts';
@@ -14,11 +16,15 @@ import { createSettlements } from './billing/settlement.ts';
 import type { OffPeakWindow } from './billing/wallets.ts';
 import type { Clock } from './clock.ts';
 import { openDatabase } from './db/pool.ts';
-import type { LinkSettings, WebhookSettings } from './http/gateway.ts';
+import type { LinkSettings, OperatorSettings, WebhookSettings } from './http/gateway.ts';
+import { createRequestMetrics } from './http/request-metrics.ts';
 import type { Logger } from './log.ts';
+import { createBillingMetrics } from './metrics/billing-metrics.ts';
+import { createCacheMetrics } from './metrics/cache-metrics.ts';
 import { closeRedis, connectRedis } from './redis.ts';
 import { redisKeys } from './redis-keys.ts';
 import { createAnswerStore } from './results/answer-store.ts';
+import type { Tracing } from './tracing/tracing.ts';
 
 export interface GatewaySettings {
   databaseUrl: string;
@@ -27,10 +33,13 @@ export interface GatewaySettings {
   offPeak: OffPeakWindow;
   links: LinkSettings;
   webhooks: WebhookSettings;
+  operator?: OperatorSettings;
 }
 
 export interface RunningGateway {
   app: FastifyInstance;
+  /** Everything this gateway counts. */
+  registry: Registry;
   /** Looks at the queues now, instead of at the next second. */
   sampleBacklog(): Promise<void>;
   close(): Promise<void>;
@@ -41,7 +50,10 @@ export async function openGateway(
   settings: GatewaySettings,
   clock: Clock,
   log: Logger,
+  tracing: Tracing | null = null,
 ): Promise<RunningGateway> {
+  const registry = new Registry();
+  const billing = createBillingMetrics(registry);
   const keys = redisKeys(settings.redisNamespace);
   const database = openDatabase(settings.databaseUrl, log);
   const redis = await connectRedis(settings.redisUrl, 'serving', log);
@@ -70,17 +82,24 @@ export async function openGateway(
     clock,
     log,
     answers: createAnswerStore(redis, keys),
-    admissions: createAdmissions(database, clock.now, settings.offPeak),
-    settlements: createSettlements(database, clock.now),
+    admissions: billing.admissions(createAdmissions(database, clock.now, settings.offPeak)),
+    settlements: billing.settlements(createSettlements(database, clock.now)),
     authentication: createAuthentication(database, clock.now),
     wrongKeys: createWrongKeys(clock.now),
     offPeak: settings.offPeak,
     links: settings.links,
     onBatchFinished: createBatchNews(clock),
     webhooks: settings.webhooks,
+    answerUse: createCacheMetrics(registry).answers,
+    tracing,
+    registry,
+    requestMetrics: createRequestMetrics(registry),
+    queueGauges: createQueueGauges(registry, { redis, keys, queues, batchQueue, backlog, clock, log }),
+    operator: settings.operator ?? {},
   });
   return {
     app,
+    registry,
     sampleBacklog: backlog.sample,
     async close() {
       // A connection that is answered only now must not be kept alive: closing would wait for its client to leave.

@@ -71,6 +71,15 @@ test('the gateway is published and answers to every address', () => {
   expect(services.gateway?.environment).toMatchObject({ HOST: '0.0.0.0', PORT: '3000' });
 });
 
+test('the metrics of workers are served within their network, not published', () => {
+  const workers = Object.entries(services).filter(([name]) => name.startsWith('worker-'));
+  expect(workers).toHaveLength(WORKER_POOL_NAMES.length);
+  for (const [, { environment, ports }] of workers) {
+    expect(environment).toMatchObject({ HOST: '0.0.0.0', METRICS_PORT: '9464' });
+    expect(ports).toBeUndefined();
+  }
+});
+
 test('gateway and workers have every setting they need, all of them good', () => {
   const ours = Object.entries(services).filter(([name]) => name === 'gateway' || name.startsWith('worker-'));
   expect(ours).toHaveLength(WORKER_POOL_NAMES.length + 1);

@@ -46,6 +46,11 @@ describe('a bad setting is refused with a sentence that names it:', () => {
     ['WORKER_POOLS', 'market,magic'],
     ['WORKER_POOLS', ','],
     ['WEBHOOK_ALLOW_PRIVATE', 'maybe'],
+    ['ADMIN_TOKEN', 'fifteen-letters'],
+    ['ADMIN_TOKEN', 'sixteen letters!'],
+    ['METRICS_TOKEN', 'short'],
+    ['METRICS_PORT', '70000'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
   ])('%s=%s', (name, value) => {
     const read = () => readConfig({ [name]: value });
     expect(read).toThrow(ConfigError);
@@ -60,6 +65,7 @@ test('several bad settings are all named', () => {
 });
 
 test('the value of a bad setting, which may be a password, is not repeated', () => {
+  expect(() => readConfig({ ADMIN_TOKEN: 'secret-word' })).toThrow(/^(?!.*secret-word)/);
   expect(() => readConfig({ DATABASE_URL: 'secret-word@host' })).toThrow(/^(?!.*secret-word)/);
 });
 

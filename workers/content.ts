@@ -47,7 +47,7 @@ export function present(
 /** The content as it is kept, compressed where that pays. */
 export async function packed(
   { contentType, compressible, body: bodyOf }: Content,
-  facts: Pick<AnswerMeta, 'version' | 'fetchedAt' | 'fromCache' | 'units'>,
+  facts: Pick<AnswerMeta, 'version' | 'fetchedAt' | 'fromCache' | 'units' | 'tokens'>,
 ): Promise<Answer> {
   const body = bodyOf(facts.fromCache);
   const { encoding, bytes } = compressible

@@ -30,6 +30,8 @@ export interface Attempt {
   data: unknown;
   /** From 1. */
   number: number;
+  /** How long it waited for its first attempt; null for later ones. */
+  waitedMs: number | null;
   /** Aborts when this process gives the job up. */
   signal: AbortSignal;
   /** Takes note of how much is done, in percent. */

@@ -1,14 +1,20 @@
+import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from '../src/billing/wallets.ts';
 import { systemClock } from '../src/clock.ts';
 import { readConfig, requireSettings } from '../src/config.ts';
 import { createLogger } from '../src/log.ts';
 import { runProcess } from '../src/process.ts';
+import { openTracing } from '../src/tracing/tracing.ts';
+import { openMetricsServer } from './metrics-server.ts';
 import { openWorker } from './worker.ts';
 
 /** The worker process: does the jobs of the pools in WORKER_POOLS until it is told to stop. */
 await runProcess('worker', async (env) => {
   const config = requireSettings(readConfig(env), 'DATABASE_URL', 'REDIS_URL', 'KEEPA_API_KEY');
   const log = createLogger(config.LOG_LEVEL);
+  const tracing = await openTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, 'souk-worker', (reason) =>
+    log.warn({ reason }, 'sending traces failed'),
+  );
   const worker = await openWorker(
     {
       databaseUrl: config.DATABASE_URL,
@@ -23,8 +29,19 @@ await runProcess('worker', async (env) => {
     },
     systemClock,
     log,
+    tracing,
   );
+  collectDefaultMetrics({ register: worker.registry });
+  const { HOST: host, METRICS_PORT: port, METRICS_TOKEN: token } = config;
+  const metrics = port === undefined ? null : await openMetricsServer(worker.registry, { host, port, token });
   // The call is free. Jobs need not wait for it, but without a reading only a few may start.
   void worker.learnTokens();
-  return { close: () => worker.close(), ready: `Worker ready: ${config.WORKER_POOLS.join(', ')}` };
+  return {
+    async close() {
+      await worker.close();
+      await metrics?.close();
+      await tracing?.close();
+    },
+    ready: `Worker ready: ${config.WORKER_POOLS.join(', ')}`,
+  };
 });

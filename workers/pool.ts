@@ -45,6 +45,7 @@ export async function openPoolWorker(deps: {
       pool,
       data: job.data,
       number: job.attemptsMade + 1,
+      waitedMs: job.attemptsMade === 0 && job.processedOn ? job.processedOn - job.timestamp : null,
       signal: signal ?? new AbortController().signal,
       onProgress: (percent) => {
         // Nothing depends on it.

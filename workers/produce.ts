@@ -16,10 +16,12 @@ import {
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
 import { newVersion } from '../src/results/answer.ts';
 import type { AnswerStore } from '../src/results/answer-store.ts';
+import { type Tracing, traced } from '../src/tracing/tracing.ts';
 import { type Content, packed, present } from './content.ts';
 import type { Deadline } from './deadline.ts';
-import type { Handler, Upstreams } from './handlers/handler.ts';
+import type { Handler, HandlerContext, Upstreams } from './handlers/handler.ts';
 import { HANDLERS } from './handlers/index.ts';
+import type { JobMetrics } from './job-metrics.ts';
 import type { Run } from './run.ts';
 import type { Obtained, Sources } from './sources.ts';
 
@@ -27,6 +29,8 @@ export interface ProduceDeps {
   sources: Sources;
   answers: AnswerStore;
   upstream: Upstreams;
+  metrics: Pick<JobMetrics, 'tokensSpent'>;
+  tracing: Tracing | null;
   clock: Clock;
 }
 
@@ -51,7 +55,7 @@ export async function produceAnswer(
   { signal, deadlineAt }: Deadline,
   again: boolean,
 ): Promise<{ units: number }> {
-  const { clock, sources, answers, upstream } = deps;
+  const { clock, sources, answers, upstream, metrics, tracing } = deps;
   if (signal.aborted)
     throw new SoukError('UPSTREAM_TIMEOUT', { message: 'The call waited too long for its turn.' });
   const operation = operationOf(payload);
@@ -62,7 +66,8 @@ export async function produceAnswer(
   const preparedAt = new WeakMap<object, number>();
   let complete = true;
   let edition: string | null = null;
-  const found = await handler(input, {
+  let tokensSpent = 0;
+  const context: HandlerContext = {
     sources: operation.source(input),
     async obtain<Raw>(
       wanted: readonly Source[],
@@ -70,6 +75,7 @@ export async function produceAnswer(
       atOnce = Math.max(1, wanted.length),
     ) {
       let fetched = 0;
+      const spentBefore = tokensSpent;
       const got = await sources.obtain({
         sources: wanted,
         maxAgeMs: maxAge,
@@ -86,6 +92,7 @@ export async function produceAnswer(
             onProgress(Math.floor((100 * fetched) / wanted.length));
           return values;
         },
+        tokensEach: () => (tokensSpent - spentBefore) / Math.max(1, fetched),
       });
       complete &&= got.size === wanted.length;
       obtained.push(...got.values());
@@ -108,6 +115,7 @@ export async function produceAnswer(
         leading: run.leading,
         atOnce: 1,
         fetch: async () => new Map([['', await fetch()]]),
+        tokensEach: () => 0,
       });
       const { value, fetchedAt } = got.get('') ?? {};
       if (fetchedAt !== undefined) preparedAt.set(value as Raw, fetchedAt);
@@ -122,9 +130,16 @@ export async function produceAnswer(
     get background() {
       return run.background;
     },
+    onSpent(tokens) {
+      tokensSpent += tokens;
+      metrics.tokensSpent(tokens);
+    },
     upstream,
     log,
-  });
+  };
+  const found = await traced(tracing, { name: `handle ${operation.name}`, kind: 'internal' }, () =>
+    handler(input, context),
+  );
 
   const fetchedAt = obtained.reduce((oldest, source) => Math.min(oldest, source.fetchedAt), clock.now());
   const fromCache = obtained.length > 0 && obtained.every((source) => source.fromCache);
@@ -134,7 +149,9 @@ export async function produceAnswer(
   );
   const units = Math.min(content.units, payload.unitsReserved);
   const version = newVersion(fetchedAt);
-  const answerWith = (cached: boolean) => packed(content, { version, fetchedAt, fromCache: cached, units });
+  const tokens = obtained.reduce((sum, source) => sum + source.tokens, 0);
+  const answerWith = (cached: boolean) =>
+    packed(content, { version, fetchedAt, fromCache: cached, units, tokens });
   const own = await answerWith(fromCache);
   // What upstream had nothing for may be there in a minute, and what is too old is for this caller alone: neither is
   // shared for an hour. What a batch has put together nobody asks for again; its sources are shared all the same.

@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import type { Clock } from '../src/clock.ts';
 import { SoukError } from '../src/errors.ts';
+import type { CacheUse } from '../src/metrics/cache-metrics.ts';
 import { CACHE_LIFETIME_MS, type Source } from '../src/operations/define.ts';
 import type { StoredSource } from '../src/results/stored-source.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
@@ -15,6 +16,8 @@ export interface Obtained {
   fromCache: boolean;
   /** It is older than was asked for: upstream refuses, and it is the best there is. */
   stale?: true;
+  /** What fetching it has cost upstream. */
+  tokens: number;
 }
 
 export interface ObtainRequest {
@@ -29,6 +32,8 @@ export interface ObtainRequest {
   again: boolean;
   /** Asks upstream for several sources at once; those it has nothing for are absent from the result, by key. */
   fetch(missing: readonly Source[]): Promise<ReadonlyMap<string, unknown>>;
+  /** What it has cost, on average, to fetch one of those that were fetched so far. */
+  tokensEach(): number;
   /** How many sources one `fetch` may be asked for. What one has brought is kept, also when another fails. */
   atOnce: number;
   signal: AbortSignal;
@@ -47,10 +52,11 @@ const NOTHING_LIFETIME_MS = 60_000;
 /** Fetches of one call under way at a time. */
 const FETCHES_AT_ONCE = 4;
 
-export function createSources(flights: SingleFlight, clock: Clock): Sources {
+/** @param use told which sources were there, or came with the flight of another call. */
+export function createSources(flights: SingleFlight, clock: Clock, use: CacheUse): Sources {
   return {
     async obtain(request) {
-      const call = new Obtaining(request, flights, clock);
+      const call = new Obtaining(request, flights, clock, use);
       return call.run();
     },
   };
@@ -61,13 +67,15 @@ class Obtaining {
   readonly #request: ObtainRequest;
   readonly #flights: SingleFlight;
   readonly #clock: Clock;
+  readonly #use: CacheUse;
   readonly #obtained = new Map<string, Obtained>();
   readonly #flightsByIdentity = new Map<string, Flight>();
 
-  constructor(request: ObtainRequest, flights: SingleFlight, clock: Clock) {
+  constructor(request: ObtainRequest, flights: SingleFlight, clock: Clock, use: CacheUse) {
     this.#request = request;
     this.#flights = flights;
     this.#clock = clock;
+    this.#use = use;
   }
 
   async run(): Promise<Map<string, Obtained>> {
@@ -96,11 +104,12 @@ class Obtaining {
     if (taken === 'leads') this.#request.leading.add(this.#flightOf(source));
     if (typeof taken === 'string') return taken;
     this.#keep(source, taken, taken.fetchedAt < this.#request.startedAt);
+    this.#use.hit(taken.tokens);
     return 'taken';
   }
 
-  #keep({ key }: Source, { value, fetchedAt }: StoredSource, fromCache: boolean): void {
-    if (value !== null) this.#obtained.set(key, { value, fetchedAt, fromCache });
+  #keep({ key }: Source, stored: StoredSource, fromCache: boolean): void {
+    if (stored.value !== null) this.#obtained.set(key, { ...stored, fromCache });
   }
 
   /** Takes what is kept for the time when upstream refuses. @returns false when there is none, or this is another error. */
@@ -162,10 +171,12 @@ class Obtaining {
       return;
     }
     const fetchedAt = this.#clock.now();
+    const tokens = this.#request.tokensEach();
     await Promise.all(
       sources.map(async (source) => {
-        const stored = { value: fetched.get(source.key) ?? null, fetchedAt };
+        const stored = { value: fetched.get(source.key) ?? null, fetchedAt, tokens };
         this.#keep(source, stored, false);
+        this.#use.miss();
         const lifetimeMs = stored.value === null ? NOTHING_LIFETIME_MS : this.#lifetimeMs(source);
         await this.#flights.finish(this.#flightOf(source), { fetched: stored, lifetimeMs });
         this.#request.leading.delete(this.#flightOf(source));

@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client';
 import { onControl } from '../jobs/control.ts';
 import { BATCH_POOL, type WorkerPoolName } from '../jobs/pools.ts';
 import { closeQueues, openQueues } from '../jobs/queues.ts';
@@ -10,9 +11,12 @@ import type { OffPeakWindow } from '../src/billing/wallets.ts';
 import type { Clock } from '../src/clock.ts';
 import { openDatabase } from '../src/db/pool.ts';
 import type { Logger } from '../src/log.ts';
+import { createBillingMetrics } from '../src/metrics/billing-metrics.ts';
 import { closeRedis, connectRedis } from '../src/redis.ts';
 import { redisKeys } from '../src/redis-keys.ts';
 import { createAnswerStore } from '../src/results/answer-store.ts';
+import type { Tracing } from '../src/tracing/tracing.ts';
+import { tracedHttpClient } from '../src/tracing/upstream-spans.ts';
 import { createHttpClient } from '../src/upstream/http-client.ts';
 import { createKeepaTransport } from '../src/upstream/keepa/transport.ts';
 import { createTokenBucket } from '../src/upstream/token-bucket.ts';
@@ -20,6 +24,8 @@ import { openTrends } from '../src/upstream/trends/open-trends.ts';
 import { openBatchWorker } from './batch/batch-worker.ts';
 import { startDeliveries } from './batch/deliveries.ts';
 import { createExecutor } from './executor.ts';
+import { createJobMetrics } from './job-metrics.ts';
+import { tracedExecute } from './job-spans.ts';
 import { openPoolWorker } from './pool.ts';
 import { openSingleFlight } from './single-flight.ts';
 import { createSources } from './sources.ts';
@@ -38,6 +44,8 @@ export interface WorkerSettings {
 
 /** A worker: everything a process needs to do the jobs of some pools. */
 export interface SoukWorker {
+  /** Everything this worker counts. */
+  registry: Registry;
   /** Asks the provider how many tokens there are; a failure is only logged. */
   learnTokens(): Promise<void>;
   /** One round of finishing what dead processes left; it also runs by itself every few seconds. */
@@ -48,16 +56,24 @@ export interface SoukWorker {
 const TOKEN_QUESTION_MS = 10_000;
 
 /** Connects to everything and starts working. @throws when a store cannot be reached. */
-export async function openWorker(settings: WorkerSettings, clock: Clock, log: Logger): Promise<SoukWorker> {
+export async function openWorker(
+  settings: WorkerSettings,
+  clock: Clock,
+  log: Logger,
+  tracing: Tracing | null = null,
+): Promise<SoukWorker> {
+  const registry = new Registry();
+  const billing = createBillingMetrics(registry);
+  const metrics = createJobMetrics(registry);
   const keys = redisKeys(settings.redisNamespace);
   const database = openDatabase(settings.databaseUrl, log);
   const redis = await connectRedis(settings.redisUrl, 'working', log);
   const subscriber = await connectRedis(settings.redisUrl, 'listening', log);
-  const http = createHttpClient();
+  const http = tracing ? tracedHttpClient(createHttpClient(), tracing) : createHttpClient();
 
   const pulling = await connectRedis(settings.redisUrl, 'pulling', log);
   const queues = openQueues(pulling, keys, log);
-  const settlements = createSettlements(database, clock.now);
+  const settlements = billing.settlements(createSettlements(database, clock.now));
   const flights = await openSingleFlight({ redis, subscriber, keys, clock, log });
   const tokens = createTokenBucket(redis, keys.tokens('keepa'), clock);
   const { keepaBaseUrl: baseUrl, keepaKey: key } = settings;
@@ -67,16 +83,19 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
   const executor = createExecutor({
     redis,
     keys,
-    sources: createSources(flights, clock),
+    sources: createSources(flights, clock, metrics.sources),
     flights,
     answers,
     settlements,
     upstream: { keepa, trends, reports: database },
+    metrics,
+    tracing,
     clock,
     log,
   });
   await onControl(subscriber, keys, executor.control);
-  const { execute } = executor;
+  const measured = metrics.measure(executor.execute);
+  const execute = tracing ? tracedExecute(measured, tracing) : measured;
   const pools = await Promise.all(
     settings.pools
       .filter((pool) => pool !== BATCH_POOL)
@@ -86,7 +105,9 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
     ? await openBatchWorker({
         ...{ database, redis, subscriber, pulling, keys, queues, settlements, answers, clock, log },
         offPeak: settings.offPeak,
-        admissions: createAdmissions(database, clock.now, settings.offPeak),
+        admissions: billing.admissions(createAdmissions(database, clock.now, settings.offPeak)),
+        answerUse: metrics.answers,
+        tracing,
         // Calls of batches are fed as there is room, and never refused because others wait.
         backlog: { estimateWaitMs: async () => 0 },
         turns: createTurns(clock.now),
@@ -102,6 +123,7 @@ export async function openWorker(settings: WorkerSettings, clock: Clock, log: Lo
   const stopReconciling = startReconciling(reconciling);
 
   return {
+    registry,
     async learnTokens() {
       const signal = AbortSignal.timeout(TOKEN_QUESTION_MS);
       const context = { signal, deadlineAt: clock.now() + TOKEN_QUESTION_MS, background: false };

@@ -12,14 +12,15 @@ const OUTAGE_RETRY_SECONDS = 5;
 /** Whatever goes wrong in a route leaves as an error of the list. */
 export function registerErrorReplies(
   app: FastifyInstance,
-  deps: { now: () => number; log: Logger } & Pick<Gateway, 'wrongKeys' | 'authentication'>,
+  deps: { now: () => number; log: Logger } & Pick<Gateway, 'wrongKeys' | 'authentication' | 'requestMetrics'>,
 ): void {
-  const { now, log, wrongKeys } = deps;
+  const { now, log, wrongKeys, requestMetrics } = deps;
 
   app.setErrorHandler(async (error: FastifyError | SoukError | Error, request, reply) => {
     const known = error instanceof SoukError ? error : await keyFirst(fromFramework(error, request), request);
     if (known.kind === 'INTERNAL' || (known.kind === 'BUSY' && known !== error))
       log.error({ err: error, requestId: request.id, route: request.routeOptions.url }, 'request failed');
+    requestMetrics.refused(known.kind);
     const isWrongKey = known.kind === 'KEY_INVALID' && carriesKey(request);
     return sendError(reply, isWrongKey ? wrongKeys.refuse(request.ip, request.keyHash, known) : known, now());
   });
@@ -40,7 +41,10 @@ export function registerErrorReplies(
     }
   }
 
-  app.setNotFoundHandler((_request, reply) => sendError(reply, new SoukError('NOT_FOUND'), now()));
+  app.setNotFoundHandler((_request, reply) => {
+    requestMetrics.refused('NOT_FOUND');
+    return sendError(reply, new SoukError('NOT_FOUND'), now());
+  });
 }
 
 /** Fastify's own refusals of a request, in our words. */

@@ -1,6 +1,8 @@
 import type { Redis } from 'ioredis';
+import type { Registry } from 'prom-client';
 import type { Backlog } from '../../jobs/backlog.ts';
 import type { BatchQueue } from '../../jobs/batch-queue.ts';
+import type { QueueGauges } from '../../jobs/queue-gauges.ts';
 import type { Replies } from '../../jobs/replies.ts';
 import type { SubmitDeps } from '../../jobs/submit.ts';
 import type { CompletionMap } from '../../jobs/wait.ts';
@@ -10,6 +12,7 @@ import type { OnFinished } from '../batches/ending.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import type { Logger } from '../log.ts';
 import type { RedisKeys } from '../redis-keys.ts';
+import type { RequestMetrics } from './request-metrics.ts';
 
 /** What the routes of a gateway work with. */
 export interface Gateway extends SubmitDeps {
@@ -26,7 +29,20 @@ export interface Gateway extends SubmitDeps {
   /** Told of each batch that has finished, within the transaction in which it did. */
   onBatchFinished: OnFinished;
   webhooks: WebhookSettings;
+  /** Everything this process counts. */
+  registry: Registry;
+  requestMetrics: RequestMetrics;
+  queueGauges: QueueGauges;
+  operator: OperatorSettings;
   log: Logger;
+}
+
+/** What lets operators in. */
+export interface OperatorSettings {
+  /** The setting ADMIN_TOKEN; without it there is nothing at /admin. */
+  adminToken?: string | undefined;
+  /** The setting METRICS_TOKEN; without it anybody may read the metrics. */
+  metricsToken?: string | undefined;
 }
 
 export interface WebhookSettings {

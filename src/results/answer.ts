@@ -15,6 +15,8 @@ export interface AnswerMeta {
   fromCache: boolean;
   /** What a call that is given this answer costs. */
   units: number;
+  /** What fetching its data has cost upstream, whoever did. */
+  tokens: number;
 }
 
 /** An answer as it is kept. `body` is null where it is kept apart because it is large. */

@@ -7,16 +7,24 @@ export interface StoredSource {
   value: unknown;
   /** Unix milliseconds. */
   fetchedAt: number;
+  /** What fetching it has cost upstream. */
+  tokens: number;
 }
+
+const HEAD_BYTES = 13;
 
 const JSON_PLAIN = 0;
 const JSON_GZIP = 1;
 const BYTES = 2;
 
-/** Layout: time of fetching (8 bytes, a big-endian double, read by a script in Redis), kind (1 byte), content. */
-export async function encodeSource({ value, fetchedAt }: StoredSource): Promise<Buffer> {
-  const head = Buffer.alloc(9);
+/**
+ * Layout: time of fetching (8 bytes, a big-endian double, read by a script in Redis), kind (1 byte), tokens (4 bytes, a
+ * big-endian float), content.
+ */
+export async function encodeSource({ value, fetchedAt, tokens }: StoredSource): Promise<Buffer> {
+  const head = Buffer.alloc(HEAD_BYTES);
   head.writeDoubleBE(fetchedAt);
+  head.writeFloatBE(tokens, 9);
   if (Buffer.isBuffer(value)) {
     head.writeUInt8(BYTES, 8);
     return Buffer.concat([head, value]);
@@ -29,8 +37,9 @@ export async function encodeSource({ value, fetchedAt }: StoredSource): Promise<
 export async function decodeSource(bytes: Buffer): Promise<StoredSource> {
   const fetchedAt = bytes.readDoubleBE();
   const kind = bytes.readUInt8(8);
-  const content = bytes.subarray(9);
-  if (kind === BYTES) return { value: content, fetchedAt };
+  const tokens = bytes.readFloatBE(9);
+  const content = bytes.subarray(HEAD_BYTES);
+  if (kind === BYTES) return { value: content, fetchedAt, tokens };
   const json = await unpack({ encoding: kind === JSON_GZIP ? 'gzip' : 'identity', bytes: content });
-  return { value: parseJson(json.toString('utf8')), fetchedAt };
+  return { value: parseJson(json.toString('utf8')), fetchedAt, tokens };
 }

@@ -12,6 +12,8 @@ export interface TokenReading {
   refillIn: number;
   /** The provider's clock, Unix milliseconds: of two readings the later one holds. null: a guess, which any reading replaces. */
   timestamp: number | null;
+  /** What the call itself has cost, where the answer says so. */
+  consumed?: number | undefined;
 }
 
 /** Tokens taken for a call that is under way. */
@@ -157,4 +159,18 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
       };
     },
   };
+}
+
+/** The tokens there are now, as far as anything is known of them. */
+export async function readTokens(
+  redis: Redis,
+  key: string,
+  now: number,
+): Promise<{ left: number; perMinute: number } | null> {
+  const stored = await redis.hgetall(key);
+  if (stored.left === undefined) return null;
+  const [left, perMinute, refillAt] = [Number(stored.left), Number(stored.rate), Number(stored.refillAt)];
+  if (now < refillAt) return { left, perMinute };
+  const refills = 1 + Math.floor((now - refillAt) / 60_000);
+  return { left: Math.min(left + refills * perMinute, perMinute * CAPACITY_MINUTES), perMinute };
 }

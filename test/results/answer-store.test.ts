@@ -36,6 +36,7 @@ function answerOf(text: string | Buffer, fetchedAt = NOW): Answer {
     fetchedAt,
     fromCache: false,
     units: 3,
+    tokens: 2,
   };
   return { meta, body };
 }

@@ -9,8 +9,8 @@ test('any JSON comes back as it was stored, small or large enough to be compress
   await fc.assert(
     fc.asyncProperty(fc.jsonValue(), instant, fc.constantFrom(1, 2_000), async (json, fetchedAt, times) => {
       const value = times === 1 ? json : Array.from({ length: times }, () => json);
-      const stored = await decodeSource(await encodeSource({ value, fetchedAt }));
-      expect(stored.fetchedAt).toBe(fetchedAt);
+      const stored = await decodeSource(await encodeSource({ value, fetchedAt, tokens: 1.5 }));
+      expect([stored.fetchedAt, stored.tokens]).toEqual([fetchedAt, 1.5]);
       expect(stringifyJson(stored.value)).toBe(stringifyJson(value));
     }),
     { numRuns: 100 },
@@ -19,7 +19,9 @@ test('any JSON comes back as it was stored, small or large enough to be compress
 
 test('an integer beyond 2^53 is stored to the last digit', async () => {
   const text = '{"id":9007199254740993123}';
-  const { value } = await decodeSource(await encodeSource({ value: parseJson(text), fetchedAt: 1 }));
+  const { value } = await decodeSource(
+    await encodeSource({ value: parseJson(text), fetchedAt: 1, tokens: 1 }),
+  );
   expect(stringifyJson(value)).toBe(text);
 });
 
@@ -27,15 +29,20 @@ test('a picture comes back byte for byte', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 10_000 }), instant, async (bytes, fetchedAt) => {
       const value = Buffer.from(bytes);
-      expect(await decodeSource(await encodeSource({ value, fetchedAt }))).toEqual({ value, fetchedAt });
+      expect(await decodeSource(await encodeSource({ value, fetchedAt, tokens: 1.5 }))).toEqual({
+        value,
+        fetchedAt,
+        tokens: 1.5,
+      });
     }),
     { numRuns: 50 },
   );
 });
 
 test('that upstream had nothing is stored as nothing', async () => {
-  expect(await decodeSource(await encodeSource({ value: null, fetchedAt: 7 }))).toEqual({
+  expect(await decodeSource(await encodeSource({ value: null, fetchedAt: 7, tokens: 1 }))).toEqual({
     value: null,
     fetchedAt: 7,
+    tokens: 1,
   });
 });

@@ -8,8 +8,10 @@ import { grantSubscription, type Plan, upsertPlan } from '../../src/billing/gran
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
 import type { Clock } from '../../src/clock.ts';
 import { type Database, openDatabase } from '../../src/db/pool.ts';
+import type { OperatorSettings } from '../../src/http/gateway.ts';
 import { createLogger } from '../../src/log.ts';
 import { openGateway, type RunningGateway } from '../../src/open-gateway.ts';
+import type { Tracing } from '../../src/tracing/tracing.ts';
 import { openWorker, type SoukWorker } from '../../workers/worker.ts';
 import { type Client, createClient } from './client.ts';
 import { TestClock } from './clock.ts';
@@ -61,6 +63,8 @@ export async function openSouk(
     clock?: Clock;
     offPeak?: OffPeakWindow;
     allowPrivateWebhooks?: boolean;
+    operator?: OperatorSettings;
+    tracing?: Tracing;
   } = {},
 ): Promise<Souk> {
   const database = await createTestDatabase();
@@ -93,9 +97,11 @@ export async function openSouk(
           offPeak,
           links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
           webhooks: { allowPrivate: options.allowPrivateWebhooks ?? true },
+          operator: options.operator ?? {},
         },
         usedClock,
         log,
+        options.tracing,
       );
       await gateway.app.listen({ host: '127.0.0.1', port: 0 });
       gateways.push(gateway);
@@ -105,7 +111,8 @@ export async function openSouk(
       const url = options.upstreamUrl ?? upstream.url;
       const upstreams = { keepaBaseUrl: url, keepaKey: UPSTREAM_KEY, trendsBaseUrl: url };
       const webhooks = { allowPrivate: options.allowPrivateWebhooks ?? true };
-      const worker = await openWorker({ ...stores, ...upstreams, pools, offPeak, webhooks }, usedClock, log);
+      const settings = { ...stores, ...upstreams, pools, offPeak, webhooks };
+      const worker = await openWorker(settings, usedClock, log, options.tracing);
       workers.push(worker);
       for (const gateway of gateways) await gateway.sampleBacklog();
       return worker;

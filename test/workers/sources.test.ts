@@ -18,6 +18,8 @@ const flights: SingleFlight[] = [];
 /** As two worker processes have them. */
 let here: Sources;
 let there: Sources;
+/** Of each source: what it had cost, where it was there already. */
+const found: (number | 'fetched')[] = [];
 
 async function openSources(): Promise<Sources> {
   const [own, subscriber] = [redis.duplicate(), redis.duplicate()];
@@ -25,7 +27,10 @@ async function openSources(): Promise<Sources> {
   const log = createLogger('silent');
   const flight = await openSingleFlight({ redis: own, subscriber, keys, clock, log });
   flights.push(flight);
-  return createSources(flight, clock);
+  return createSources(flight, clock, {
+    hit: (tokens) => void found.push(tokens),
+    miss: () => void found.push('fetched'),
+  });
 }
 
 beforeAll(async () => {
@@ -44,6 +49,8 @@ interface Asking {
   signal?: AbortSignal;
 }
 
+const TOKENS_EACH = 1.5;
+
 /** Asks for some sources; `asked` collects what upstream is asked for, which then says `says`. */
 function obtain(
   sources: Sources,
@@ -58,6 +65,7 @@ function obtain(
     again: false,
     signal,
     atOnce: Math.max(1, names.length),
+    tokensEach: () => TOKENS_EACH,
     leading: new Set(),
     async fetch(missing) {
       const asked = missing.map(({ key }) => key);
@@ -88,8 +96,16 @@ test('what is fresh is not fetched again, and says that it came from the cache',
     return 'new';
   });
   expect(asked).toEqual([c]);
-  expect(found.get(a)).toEqual({ value: 'old', fetchedAt: clock.now() - 1, fromCache: true });
-  expect(found.get(c)).toEqual({ value: 'new', fetchedAt: clock.now(), fromCache: false });
+  expect(found.get(a)).toMatchObject({ value: 'old', fetchedAt: clock.now() - 1, fromCache: true });
+  expect(found.get(c)).toMatchObject({ value: 'new', fetchedAt: clock.now(), fromCache: false });
+});
+
+test('what is there already counts with what it had cost, what is fetched does not', async () => {
+  const [a, b] = [name(), name()];
+  found.length = 0;
+  await obtain(here, [a], () => 'first');
+  await obtain(there, [a, b], () => 'second');
+  expect(found).toEqual(['fetched', TOKENS_EACH, 'fetched']);
 });
 
 test('of two processes that want overlapping sources, each source is fetched by one', async () => {
@@ -308,6 +324,7 @@ describe('a source that will do when stale', () => {
       signal: new AbortController().signal,
       leading: new Set(),
       atOnce: names.length,
+      tokensEach: () => TOKENS_EACH,
       fetch: async (missing) => {
         const value = await says();
         return new Map(missing.map(({ key }) => [key, value]));
@@ -325,11 +342,13 @@ describe('a source that will do when stale', () => {
       fetchedAt,
       fromCache: true,
       stale: true,
+      tokens: TOKENS_EACH,
     });
     expect((await obtainLasting(there, [a], () => 'new')).get(a)).toEqual({
       value: 'new',
       fetchedAt: clock.now(),
       fromCache: false,
+      tokens: TOKENS_EACH,
     });
   });
 

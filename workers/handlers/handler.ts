@@ -44,6 +44,8 @@ export interface HandlerContext {
   deadlineAt: number;
   /** Nobody waits for the answer; that may change while it is under way, so it is read here and never copied. */
   readonly background: boolean;
+  /** To be told what each call upstream has cost, in tokens. */
+  onSpent(tokens: number): void;
   upstream: Upstreams;
   log: Logger;
 }

@@ -26,10 +26,17 @@ export function readEnvelope(value: unknown): Envelope | null {
  * What an answer says about the bucket, or null. The answer to a wrong key has zeros everywhere and says nothing.
  */
 export function tokenReading(envelope: Envelope): TokenReading | null {
-  const { tokensLeft, refillRate, refillIn, timestamp, tokenFlowReduction = 0 } = envelope;
+  const { tokensLeft, refillRate, refillIn, timestamp, tokenFlowReduction = 0, tokensConsumed } = envelope;
   if (tokensLeft === undefined || refillIn === undefined || !refillRate) return null;
   const netRate = refillRate - tokenFlowReduction;
-  return netRate > 0 ? { tokensLeft, refillIn, refillRate: netRate, timestamp: timestamp ?? null } : null;
+  if (netRate <= 0) return null;
+  return {
+    tokensLeft,
+    refillIn,
+    refillRate: netRate,
+    timestamp: timestamp ?? null,
+    consumed: tokensConsumed,
+  };
 }
 
 /** Whether a part of an answer is an object. */

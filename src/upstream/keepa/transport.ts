@@ -15,6 +15,8 @@ export interface CallContext {
   deadlineAt: number;
   /** Nobody waits for it: it leaves a reserve of tokens, and gives up at once while there are none. */
   readonly background: boolean;
+  /** Told what each attempt has cost, in tokens. */
+  onSpent?(tokens: number): void;
 }
 
 export interface KeepaCall {
@@ -73,6 +75,7 @@ export function createKeepaTransport(deps: {
     for (;;) {
       const lease = await tokens.take(call.cost, context);
       let outcome: TokenReading | { spent: number } = { spent: 0 };
+      let spent = 0;
       try {
         const { body } = call;
         const response = await http.send({
@@ -90,11 +93,16 @@ export function createKeepaTransport(deps: {
         }
         const { result, reading } = read(response);
         outcome = reading ?? { spent: call.cost };
+        spent = reading?.consumed ?? call.cost;
         return result;
       } catch (error) {
-        if (error instanceof Refusal && error.reading) outcome = error.reading;
+        if (error instanceof Refusal && error.reading) {
+          outcome = error.reading;
+          spent = error.reading.consumed ?? 0;
+        }
         throw error;
       } finally {
+        if (spent > 0) context.onSpent?.(spent);
         // Nobody has to wait for this; a lease that is not settled runs out.
         void lease.settle(outcome).catch((error) => log.warn({ err: error }, 'settling tokens failed'));
       }

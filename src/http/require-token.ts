@@ -1,0 +1,15 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { SoukError } from '../errors.ts';
+import { createTokenCheck, TOKEN_CHALLENGE } from '../operator-token.ts';
+import { sendError } from './envelope.ts';
+
+/** Lets only an operator with the token through, before anything of the request is read. */
+export function requireToken(token: string, now: () => number) {
+  const isGood = createTokenCheck(token);
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+    if (isGood(request.headers.authorization)) return undefined;
+    reply.header('www-authenticate', TOKEN_CHALLENGE);
+    const message = "The operator's token of this address is missing or wrong.";
+    return sendError(reply, new SoukError('KEY_INVALID', { message }), now());
+  };
+}

@@ -1,0 +1,226 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { drawsPictures, hasDeals, knowsEveryProduct, newAsin } from '../support/answers.ts';
+import type { Client } from '../support/client.ts';
+import { parseExposition, type Scrape } from '../support/exposition.ts';
+import { gate } from '../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+
+let souk: Souk;
+beforeAll(async () => {
+  souk = await openSouk();
+  souk.upstream.on('product', knowsEveryProduct);
+  souk.upstream.on('graphimage', drawsPictures);
+});
+afterAll(() => souk.close());
+
+/** What a gateway says, as anybody may read it. */
+async function scrape(of = souk): Promise<Scrape> {
+  const reply = await of.clientOf('').raw('/metrics');
+  expect([reply.status, reply.headers['content-type']]).toEqual([
+    200,
+    'text/plain; version=0.0.4; charset=utf-8',
+  ]);
+  return parseExposition(reply.text);
+}
+
+const product = (asin: string, more = '') => `/api/market/product?domain=1&asins=${asin}${more}`;
+
+/** By how much a number rises through what is done. */
+async function rise(
+  name: string,
+  labels: Record<string, string>,
+  act: () => Promise<unknown>,
+): Promise<number> {
+  const before = await scrape();
+  await act();
+  return (await scrape()).sum(name, labels) - before.sum(name, labels);
+}
+
+test('a request is counted by route, method and status', async () => {
+  const client = await souk.client();
+  const labels = { route: '/api/market/product', method: 'GET' };
+  const ask = () => client.get(product(newAsin()));
+  expect(await rise('souk_http_requests_total', { ...labels, status: '200' }, ask)).toBe(1);
+  const askBadly = () => client.get('/api/market/product?domain=99');
+  expect(await rise('souk_http_requests_total', { ...labels, status: '400' }, askBadly)).toBe(1);
+  expect(await rise('souk_http_request_duration_seconds_count', { route: labels.route }, ask)).toBe(1);
+});
+
+test('requests to nowhere are counted, whatever their address', async () => {
+  const labels = { route: 'none', method: 'GET', status: '404' };
+  const wander = async () => {
+    for (const path of ['/wp-admin', '/api/nowhere', `/${'x'.repeat(90)}`]) await souk.clientOf('').raw(path);
+  };
+  expect(await rise('souk_http_requests_total', labels, wander)).toBe(3);
+});
+
+test('a client that leaves before it is answered is counted as gone', async () => {
+  const client = await souk.client();
+  const working = gate();
+  souk.upstream.on('product', async (call, response) => {
+    await working.reached;
+    return knowsEveryProduct(call, response);
+  });
+  const labels = { route: '/api/market/product', status: '499' };
+  const before = (await scrape()).sum('souk_http_requests_total', labels);
+  const controller = new AbortController();
+  const asked = souk.upstream.calls.length;
+  const reply = client.get(product(newAsin()), { signal: controller.signal });
+  await expect.poll(() => souk.upstream.calls.length).toBe(asked + 1);
+  controller.abort();
+  await expect(reply).rejects.toThrow();
+  await expect.poll(async () => (await scrape()).sum('souk_http_requests_total', labels)).toBe(before + 1);
+  working.open();
+  souk.upstream.on('product', knowsEveryProduct);
+});
+
+test('calls are counted by what became of them, and what they bring is counted as found, saved and charged', async () => {
+  const [client, other] = [await souk.client(), await souk.client()];
+  const poor = await souk.client({ plan: null });
+  const [first, second] = [newAsin(), newAsin()];
+  const path = product(`${first},${second}`);
+  const before = await scrape();
+  const ask = async (who: Client) => (await who.get(path)).status;
+  expect([await ask(client), await ask(client), await ask(other), await ask(poor)]).toEqual([
+    200, 200, 200, 429,
+  ]);
+  const after = await scrape();
+  const rises = (name: string, labels: Record<string, string> = {}) =>
+    after.sum(name, labels) - before.sum(name, labels);
+  for (const outcome of ['started', 'joined', 'cached', 'refused'])
+    expect([outcome, rises('souk_admissions_total', { operation: 'market.product', outcome })]).toEqual([
+      outcome,
+      1,
+    ]);
+  expect(rises('souk_refusals_total', { code: 'QUOTA_NO_SUBSCRIPTION' })).toBe(1);
+  // The second account; the refused one had found it as well, but was not let in.
+  expect(rises('souk_cache_hits_total', { cache: 'answers' })).toBe(1);
+  expect(rises('souk_cache_misses_total', { cache: 'answers' })).toBe(1);
+  // The scripted upstream says that its one call has cost one token.
+  expect(rises('souk_upstream_tokens_saved_total')).toBe(1);
+  // Those of the first call are charged by the worker.
+  expect(rises('souk_units_settled_total')).toBe(2);
+});
+
+test('units charged for an answer at hand that is to be polled for are counted once', async () => {
+  const path = product(newAsin());
+  await (await souk.client()).get(path);
+  const poller = await souk.client();
+  expect(await rise('souk_units_settled_total', {}, () => poller.get(`${path}&async=1`))).toBe(1);
+});
+
+test.each<[string, string, (client: Client) => Promise<unknown>]>([
+  ['VALIDATION_FAILED', 'a bad parameter', (client) => client.get('/api/market/product?domain=99')],
+  ['VALIDATION_FAILED', 'an address that cannot be read', (client) => client.get('/api/%zz')],
+  ['VALIDATION_FAILED', 'what is not HTTP', ({ baseUrl }) => sendRaw(baseUrl, 'nonsense\r\n\r\n')],
+  ['4000', 'a bad selection', (client) => client.post('/api/market/productfinder', { nothing: 1 })],
+  ['4001', 'a wrong key', (client) => client.raw('/api/quota', { headers: { 'x-api-key': 'km_wrong' } })],
+  ['NOT_FOUND', 'an address where nothing is', (client) => client.get('/api/nowhere')],
+  ['METHOD_NOT_ALLOWED', 'another method', (client) => client.raw('/api/quota', { method: 'PUT' })],
+  [
+    'JOB_NOT_FOUND',
+    'a job of nobody',
+    (client) => client.get('/api/jobs/00000000-0000-7000-8000-000000000000'),
+  ],
+])('a refusal is counted by its code: %s for %s', async (code, _what, act) => {
+  const client = await souk.client();
+  expect(await rise('souk_refusals_total', { code }, () => act(client))).toBe(1);
+});
+
+function sendRaw(baseUrl: string, text: string): Promise<void> {
+  const { hostname, port } = new URL(baseUrl);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => socket.write(text));
+    socket.on('error', reject).on('close', () => resolve());
+    socket.resume();
+  });
+}
+
+test('the depth of each queue, the workers of each pool and the tokens are what they are now', async () => {
+  const client = await souk.client();
+  const working = gate();
+  souk.upstream.on('lightningdeal', async (call, response) => {
+    await working.reached;
+    return hasDeals([])(call, response);
+  });
+  // A pool of two at a time.
+  for (const domain of [1, 2, 3]) await client.get(`/api/market/lightningdeal?domain=${domain}&async=1`);
+  const depth = async () => {
+    const { sum } = await scrape();
+    return ['waiting', 'running'].map((state) => sum('souk_queue_jobs', { pool: 'lightning', state }));
+  };
+  await expect.poll(depth).toEqual([1, 2]);
+  working.open();
+  await expect.poll(depth).toEqual([0, 0]);
+
+  const { samples, sum } = await scrape();
+  const poolsOf = (metric: string) =>
+    new Set(samples.filter(({ name }) => name === metric).map(({ labels }) => labels.pool));
+  const pools = ['market', 'lightning', 'storefront', 'graph', 'keywords', 'trends'];
+  expect(poolsOf('souk_queue_jobs')).toEqual(new Set([...pools, 'batch']));
+  expect(poolsOf('souk_workers')).toEqual(new Set(pools));
+  expect(sum('souk_workers')).toBe(pools.length);
+  expect(sum('souk_queue_expected_wait_seconds', { pool: 'graph' })).toBe(0);
+  expect(sum('souk_upstream_tokens_left')).toBe(10_000);
+  expect(sum('souk_upstream_tokens_per_minute')).toBe(300);
+});
+
+test('without a worker the expected wait has no end, and of tokens nothing is said', async () => {
+  const idle = await openSouk({ workers: 0 });
+  const { sum, samples } = await scrape(idle);
+  expect(sum('souk_queue_expected_wait_seconds', { pool: 'market' })).toBe(Number.POSITIVE_INFINITY);
+  expect(sum('souk_workers')).toBe(0);
+  expect(samples.filter(({ name }) => name.includes('tokens_left'))).toEqual([]);
+  await idle.close();
+});
+
+test('several gateways say the same of what they share, and each its own of what it has done', async () => {
+  await souk.addGateway();
+  const client = await souk.client({ gateway: 1 });
+  const before = await scrape();
+  await client.get(product(newAsin()));
+  const other = parseExposition((await client.raw('/metrics')).text);
+  const labels = { route: '/api/market/product', status: '200' };
+  const after = await scrape();
+  expect(other.sum('souk_http_requests_total', labels)).toBe(1);
+  expect(after.sum('souk_http_requests_total', labels)).toBe(before.sum('souk_http_requests_total', labels));
+  expect(other.sum('souk_workers')).toBe(after.sum('souk_workers'));
+});
+
+test('no label holds anything that a customer sent, or who that is', async () => {
+  const { accountId, key } = await souk.account();
+  const client = souk.clientOf(key);
+  const asin = 'B0PRIVATE1';
+  const { headers } = await client.get(product(asin, '&webhook=https://hook.test/secret'));
+  const job = await client.get(product('B0PRIVATE2', '&async=1'));
+  const { jobId } = job.json.data;
+  await client.get(`/api/jobs/${jobId}?wait=5`);
+  await client.get(`/api/${asin}?key=${key}`);
+  await client.get(`/api/market/graphimage?domain=1&asin=${asin}`);
+  const { samples } = await scrape();
+  const names = new Set(samples.flatMap(({ labels }) => Object.keys(labels)));
+  const known = ['route', 'method', 'status', 'code', 'operation', 'outcome', 'cache', 'pool', 'state', 'le'];
+  expect([...names].filter((name) => !known.includes(name))).toEqual([]);
+  // Numbers: an account's could be one of them by chance.
+  const values = new Set(
+    samples.flatMap(({ labels: { le: _, status: __, ...rest } }) => Object.values(rest)),
+  );
+  const secrets = [asin, 'B0PRIVATE2', key, jobId, headers['x-request-id'] ?? 'none', 'hook.test', '?'];
+  expect([...values].filter((value) => secrets.some((secret) => value.includes(secret)))).toEqual([]);
+  expect(values).not.toContain(String(accountId));
+  expect(values).toContain('/api/jobs/:id');
+});
+
+test('with a token of their own the metrics are for those who have it', async () => {
+  const closed = await openSouk({ workers: 0, operator: { metricsToken: 'for-prometheus-only' } });
+  const { raw } = closed.clientOf('');
+  const statusWith = async (authorization?: string) =>
+    (await raw('/metrics', authorization ? { headers: { authorization } } : {})).status;
+  expect(await statusWith()).toBe(401);
+  expect(await statusWith('Bearer for-prometheus-onlx')).toBe(401);
+  expect(await statusWith('Bearer for-prometheus-only')).toBe(200);
+  expect((await raw('/healthz')).status).toBe(200);
+  expect(closed.logLines.join('')).not.toContain('for-prometheus');
+  await closed.close();
+});

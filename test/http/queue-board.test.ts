@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hasDeals } from '../support/answers.ts';
+import type { RequestOptions } from '../support/client.ts';
+import { gate } from '../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+import { unitsUsed } from '../support/units.ts';
+
+const TOKEN = 'only-for-the-operator';
+const bearer = { authorization: `Bearer ${TOKEN}` };
+const asPassword = (password: string) => ({
+  authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`,
+});
+
+let souk: Souk;
+beforeAll(async () => {
+  souk = await openSouk({ operator: { adminToken: TOKEN } });
+});
+afterAll(() => souk.close());
+
+const ask = (path: string, options: RequestOptions = {}) =>
+  souk.clientOf('').raw(`/admin/queues${path}`, options);
+
+test('without ADMIN_TOKEN there is nothing at /admin', async () => {
+  const plain = await openSouk({ workers: 0 });
+  for (const path of ['/admin', '/admin/queues', '/admin/queues/', '/admin/queues/api/queues']) {
+    const reply = await plain.clientOf('').raw(path, { headers: bearer });
+    expect([path, reply.status, reply.json.code]).toEqual([path, 404, 'NOT_FOUND']);
+  }
+  await plain.close();
+});
+
+const PATHS = ['', '/', '/api/queues', '/queue/market', '/static/images/logo.svg'];
+
+test.each(PATHS)('%s is for nobody without the token, and asks a browser for it', async (path) => {
+  for (const headers of [{}, { authorization: 'Bearer only-for-the-operatoR' }, asPassword('guess')]) {
+    const reply = await ask(path, { headers });
+    expect([reply.status, reply.json.code]).toEqual([401, '4001']);
+    expect(reply.headers['www-authenticate']).toMatch(/^Basic /);
+  }
+  const customer = await souk.account();
+  expect((await ask(path, { headers: { 'x-api-key': customer.key } })).status).toBe(401);
+});
+
+test.each(PATHS)('%s opens with the token, as bearer or as password', async (path) => {
+  expect((await ask(path, { headers: bearer })).status).toBe(200);
+  expect((await ask(path, { headers: asPassword(TOKEN) })).status).toBe(200);
+});
+
+test('the page is made of what the gateway serves, and loads nothing from elsewhere', async () => {
+  const page = await ask('', { headers: bearer });
+  expect(page.headers['content-security-policy']).toMatch(/^default-src 'self'; (?!.*https?:)/);
+  const files = [...page.text.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(([, file]) => file);
+  expect(files.length).toBeGreaterThan(3);
+  for (const file of files)
+    expect([file, (await ask(`/${file}`, { headers: bearer })).status]).toEqual([file, 200]);
+});
+
+test('all queues are there, with the jobs that are in them', async () => {
+  const reply = await ask('/api/queues', { headers: bearer });
+  const { queues } = JSON.parse(reply.text) as { queues: { name: string; hasWorkers: boolean }[] };
+  expect(queues.map(({ name }) => name)).toEqual([
+    ...['market', 'lightning', 'storefront', 'graph', 'keywords', 'trends', 'batch'],
+  ]);
+});
+
+test('a job deleted there is put back, and its call ends as if nothing had been', async () => {
+  const client = await souk.client();
+  const working = gate();
+  souk.upstream.on('lightningdeal', async (call, response) => {
+    await working.reached;
+    return hasDeals([])(call, response);
+  });
+  const jobIds: string[] = [];
+  // Two at a time: the third waits.
+  for (const domain of [1, 2, 3]) {
+    const reply = await client.get(`/api/market/lightningdeal?domain=${domain}&async=1`);
+    jobIds.push(reply.json.data.jobId);
+  }
+  await expect.poll(() => souk.upstream.callsTo('lightningdeal').length).toBe(2);
+  const [, , last = ''] = jobIds;
+  const path = `/api/queues/lightning/${last}`;
+  expect(JSON.parse((await ask(path, { headers: bearer })).text)).toMatchObject({ job: { id: last } });
+  expect((await ask(`${path}/clean`, { method: 'PUT', headers: bearer })).status).toBe(204);
+  expect((await ask(path, { headers: bearer })).status).toBe(404);
+
+  working.open();
+  souk.clock.advance(11_000);
+  const [worker] = souk.workers;
+  await worker?.reconcile();
+  for (const jobId of jobIds) {
+    const result = await client.get(`/api/jobs/${jobId}/result?wait=20`);
+    expect([result.status, result.json.code]).toEqual([200, '0000']);
+  }
+  expect(await unitsUsed(client)).toBe(1_500);
+});
+
+test('what a page of another site makes a browser send does nothing', async () => {
+  const pause = (site: string) =>
+    ask('/api/queues/graph/pause', {
+      method: 'PUT',
+      headers: { ...asPassword(TOKEN), 'sec-fetch-site': site },
+    });
+  const isPaused = async () => {
+    const { text } = await ask('/api/queues', { headers: bearer });
+    const { queues } = JSON.parse(text) as { queues: { name: string; isPaused: boolean }[] };
+    return queues.find(({ name }) => name === 'graph')?.isPaused;
+  };
+  for (const site of ['cross-site', 'same-site']) expect((await pause(site)).status).toBe(403);
+  expect(await isPaused()).toBe(false);
+  expect((await pause('same-origin')).status).toBe(200);
+  expect(await isPaused()).toBe(true);
+  await ask('/api/queues/graph/resume', { method: 'PUT', headers: bearer });
+  expect(await isPaused()).toBe(false);
+});
+
+test('the token is nowhere in the log', async () => {
+  await ask('', { headers: bearer });
+  await ask('', { headers: asPassword(TOKEN) });
+  const log = souk.logLines.join('');
+  expect(log).toContain('/admin/queues');
+  for (const text of [TOKEN, Buffer.from(`admin:${TOKEN}`).toString('base64')])
+    expect(log).not.toContain(text);
+});

@@ -1,0 +1,61 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A way to a store that a test can cut off. */
+export interface StoreProxy {
+  /** The address of the store, by this way. */
+  url: string;
+  /** As when the store has gone: connections break and none is taken. */
+  cut(): Promise<void>;
+  /** As when the store hangs: nothing more comes from it. */
+  stall(): void;
+  restore(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openProxy(target: string): Promise<StoreProxy> {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  let isStalled = false;
+  const server = createServer((client) => {
+    const store = connect({ host: hostname, port: Number(port) });
+    for (const [from, to] of [
+      [client, store],
+      [store, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('data', (chunk) => {
+        if (!isStalled) to.write(chunk);
+      });
+      from.on('error', () => {});
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+  });
+  const listen = (at: number) =>
+    new Promise<void>((resolve) => server.listen(at, '127.0.0.1', () => resolve()));
+  await listen(0);
+  const address = server.address() as AddressInfo;
+  const url = new URL(target);
+  url.hostname = '127.0.0.1';
+  url.port = String(address.port);
+  const cut = () =>
+    new Promise<void>((resolve) => {
+      if (!server.listening) return resolve();
+      server.close(() => resolve());
+      for (const socket of sockets) socket.destroy();
+    });
+  return {
+    url: url.href,
+    cut,
+    stall() {
+      isStalled = true;
+    },
+    async restore() {
+      isStalled = false;
+      if (!server.listening) await listen(address.port);
+    },
+    close: cut,
+  };
+}

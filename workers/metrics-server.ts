@@ -1,0 +1,44 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+import { ConfigError } from '../src/config.ts';
+import { createTokenCheck, TOKEN_CHALLENGE } from '../src/operator-token.ts';
+
+export interface MetricsServer {
+  port: number;
+  close(): Promise<void>;
+}
+
+/** Serves `/metrics` of a worker, which has no other HTTP. @throws ConfigError when the port cannot be listened on. */
+export async function openMetricsServer(
+  registry: Registry,
+  { host, port, token }: { host: string; port: number; token: string | undefined },
+): Promise<MetricsServer> {
+  const isGood = token === undefined ? () => true : createTokenCheck(token);
+  const server = createServer((request, response) => {
+    if (request.method !== 'GET' || request.url?.split('?', 1)[0] !== '/metrics') {
+      response.writeHead(404).end();
+    } else if (!isGood(request.headers.authorization)) {
+      response.writeHead(401, { 'www-authenticate': TOKEN_CHALLENGE }).end();
+    } else {
+      registry.metrics().then(
+        (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+        () => response.writeHead(500).end(),
+      );
+    }
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', ({ message }) => {
+      reject(new ConfigError(`HOST ${host} and METRICS_PORT ${port} cannot be listened on: ${message}.`));
+    });
+    server.listen(port, host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
