@@ -40,6 +40,12 @@ const callsOf = (asins: readonly string[]) => ({
 const isFinished = ({ finishedAt }: { finishedAt: string | null }) => finishedAt !== null;
 const asked = () => souk.upstream.callsTo('product').map(({ params }) => params.asin);
 
+/** Upstream was asked for each of these once, in whatever order. */
+function expectEachOnce(asins: readonly string[]): void {
+  expect(asked()).toHaveLength(asins.length);
+  expect(new Set(asked())).toEqual(new Set(asins));
+}
+
 /** Holds every call from the nth on. */
 function holdFrom(nth: number) {
   const held = gate();
