@@ -14,6 +14,7 @@ test.each([
   ['weekdays by name', '0 9 * * MON-FRI', 'Europe/Berlin', '2026-03-05T08:00:00.000Z'],
   ['Sunday is 0 and 7', '0 0 * * 7', 'UTC', '2026-03-08T00:00:00.000Z'],
   ['the last day of a month', '0 0 L * *', 'UTC', '2026-03-31T00:00:00.000Z'],
+  ['the first Monday of a month', '0 0 * * MON#1', 'UTC', '2026-04-06T00:00:00.000Z'],
   ['either the day or the weekday', '0 0 13 * FRI', 'UTC', '2026-03-06T00:00:00.000Z'],
   ['29 February, years ahead', '0 0 29 2 *', 'UTC', '2028-02-29T00:00:00.000Z'],
 ])('%s', (_what, cron, timezone, next) => {

@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { knowsEveryProduct } from '../support/answers.ts';
 import { asinsFrom, startBatch } from '../support/batches.ts';
@@ -68,15 +67,14 @@ beforeEach(() => {
 });
 
 test('an honest history has no faults', async () => {
-  const { database, gateways } = souk;
-  const port = (gateways[0]?.app.server.address() as AddressInfo | undefined)?.port ?? 0;
+  const { database } = souk;
   const account = { accountId: customer.accountId, name: 'honest-batches', key: customer.key };
   expect([
     ...(await auditBackground(database)),
     ...(await auditWanted(database, [wanted])),
     ...(await auditTicks(database, [tick])),
     ...(await auditMessages(database, messages)),
-    ...(await auditResults(database, [`http://127.0.0.1:${port}`], [account])),
+    ...(await auditResults(database, [customer.client.baseUrl], [account])),
   ]).toEqual([]);
 });
 
