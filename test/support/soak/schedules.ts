@@ -36,7 +36,7 @@ export async function startSchedules(options: {
   const scheduleIds: string[] = [];
   for (const [i, { accountId, name, key }] of accounts.entries()) {
     for (const onlyChanges of [false, true]) {
-      const asins = Array.from({ length: onlyChanges ? 120 : 3 }, (_, nth) => `B0TICK${i}${100 + nth}`);
+      const asins = Array.from({ length: onlyChanges ? 12 : 3 }, (_, nth) => `B0TICK${i}${100 + nth}`);
       const params = { domain: 1, detailLevel: 'summary' };
       const webhook = receiver.urlOf(accountId);
       const reply = await createClient(gateways[0] ?? '', key).post('/api/schedules', {
