@@ -81,7 +81,13 @@ test('a call that fails is tried again after pauses, by new calls, and its batch
     return knowsEveryProduct(call, response);
   });
   const batch = await startBatch(client, callsOf(asins));
-  const first = await batchOnce(souk, client, batch, ({ counts }) => counts.done === 2, 10);
+  const first = await batchOnce(
+    souk,
+    client,
+    batch,
+    ({ counts }) => counts.done === 2 && counts.running === 0,
+    10,
+  );
   expect(first).toMatchObject({
     state: 'running',
     counts: { pending: 1, failed: 0 },
