@@ -81,7 +81,13 @@ test('a call that fails is tried again after pauses, by new calls, and its batch
     return knowsEveryProduct(call, response);
   });
   const batch = await startBatch(client, callsOf(asins));
-  const first = await batchOnce(souk, client, batch, ({ counts }) => counts.done === 2, 10);
+  const first = await batchOnce(
+    souk,
+    client,
+    batch,
+    ({ counts }) => counts.done === 2 && counts.running === 0,
+    10,
+  );
   expect(first).toMatchObject({
     state: 'running',
     counts: { pending: 1, failed: 0 },
@@ -193,7 +199,7 @@ test('at its deadline a batch expires: what is left is not done, costs nothing a
   holdUpstream();
   const deadline = new Date(souk.clock.now() + 40_000).toISOString();
   const batch = await startBatch(client, { ...callsOf(asinsFrom('B0LATE', 40)), deadline });
-  await batchOnce(souk, client, batch, ({ counts }) => counts.running === 16, 10);
+  await expect.poll(() => souk.upstream.calls).toHaveLength(16);
   expect(await unitsUsed(client)).toBe(16);
   const after = await batchOnce(souk, client, batch, isFinished, 2_000);
   expect(after).toMatchObject({
