@@ -73,10 +73,14 @@ export async function orKeyError<T>(
   try {
     return await read();
   } catch (error) {
-    if (error instanceof SoukError && ERRORS[error.kind].status === 400)
+    if (error instanceof SoukError && isSaidBeforeTheKeyIsJudged(error))
       await authentication.accountOf(keyHash);
     throw error;
   }
+}
+
+function isSaidBeforeTheKeyIsJudged({ kind }: SoukError): boolean {
+  return ERRORS[kind].status === 400 || kind === 'QUOTA_MAX_UNITS' || kind === 'BUSY';
 }
 
 function keyPlacesOf(request: FastifyRequest): KeyPlaces {

@@ -5,7 +5,7 @@ import { LOCAL, QUEUED } from '../../src/operations/index.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import type { Client } from '../support/client.ts';
 import { type Demo, openDemo } from '../support/demo-provider.ts';
-import { EXAMPLES, send } from '../support/examples.ts';
+import { EXAMPLES, loadExampleReport, send } from '../support/examples.ts';
 import { gate } from '../support/scripted-upstream.ts';
 import { type AccountOptions, openSouk, type Souk } from '../support/souk.ts';
 import { advanceUntil } from '../support/time.ts';
@@ -20,6 +20,7 @@ let souk: Souk;
 beforeAll(async () => {
   demo = await openDemo({ DEMO_TOKENS_PER_MINUTE: '100000', DEMO_LIGHTNING_DEALS: '50' });
   demoSouk = await openSouk({ upstreamUrl: demo.url });
+  await loadExampleReport(demoSouk.database);
   souk = await openSouk();
   souk.upstream.on('product', knowsEveryProduct);
 });

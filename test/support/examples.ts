@@ -1,4 +1,6 @@
+import type { Database } from '../../src/db/pool.ts';
 import type { Client, Reply } from './client.ts';
+import { csvReport, load, type TestTerm } from './reports.ts';
 
 /** A request to an operation, and one that is refused for a parameter. */
 export interface Example {
@@ -34,6 +36,22 @@ function list(path: string): Example {
   return { path: `${path}?geo=US`, wrong: { path: `${path}?geo=nowhere` } };
 }
 
+const EXAMPLE_WEEK = '2026-02-28';
+const EXAMPLE_ASIN = 'B0C3CDEF01';
+
+/** Loads what the examples of brand analytics ask for: one site's week with one term, the first the dictionary knows. */
+export async function loadExampleReport(database: Database): Promise<void> {
+  const products: TestTerm['products'] = [[EXAMPLE_ASIN, 'A pump', '20', '10']];
+  await load(database, 'us', csvReport(EXAMPLE_WEEK, [{ term: 'bicycle pump', rank: 1, products }]));
+}
+
+/** The id of that term. */
+const EXAMPLE_WORD = 33;
+
+function analytics(path: string, wrong: string): Example {
+  return { path: `aba/${path}`, wrong: { path: `aba/${wrong}` } };
+}
+
 /** A request to every operation, by name; the paths follow /api/. */
 export const EXAMPLES: Record<string, Example> = {
   'market.product': market('market/product?domain=1&asins=B0C3CDEF01,B0C3CDEF02'),
@@ -56,6 +74,21 @@ export const EXAMPLES: Record<string, Example> = {
   'trends.related-topics': keyword('webtrends/related-topics'),
   'trends.daily-trends': list('webtrends/daily-trends'),
   'trends.real-time-trends': list('webtrends/real-time-trends'),
+  'aba.countries': analytics('countries', 'countries'),
+  'aba.reportdates': analytics('report-dates?country=us', 'report-dates?country=br'),
+  'aba.rank': analytics('rank?country=us', 'rank?country=us&limit=0'),
+  'aba.search': analytics('search?country=us&keyword=pump', 'search?country=us'),
+  'aba.word': analytics(`word/${EXAMPLE_WORD}`, 'word/none'),
+  'aba.wordhistory': analytics(`word/${EXAMPLE_WORD}/history`, `word/${EXAMPLE_WORD}/history?limit=0`),
+  'aba.wordgoods': analytics(
+    `word/${EXAMPLE_WORD}/goods?country=us&reportDate=${EXAMPLE_WEEK}`,
+    `word/${EXAMPLE_WORD}/goods?country=us`,
+  ),
+  'aba.asinreverse': {
+    path: 'aba/asin-reverse',
+    body: { asins: [EXAMPLE_ASIN] },
+    wrong: { path: 'aba/asin-reverse', body: { asins: ['B0'] } },
+  },
   'account.quota': { path: 'quota', wrong: { path: 'quota' } },
   'market.charturl': market('market/charturl?domain=1&asins=B0C3CDEF01'),
   'retail.imageurl': market('retail/imageurl?domain=1&images=31abc.jpg'),
