@@ -26,7 +26,8 @@ import { queuedOperation } from '../../src/operations/index.ts';
 import { isStoreAway } from '../../src/outage.ts';
 import { type Answer, OWN_ANSWER } from '../../src/results/answer-store.ts';
 import { gzip, unpack } from '../../src/results/compression.ts';
-import { type FeedDeps, feedAgain } from './feed.ts';
+import { feedAgain } from './feed.ts';
+import type { FeedDeps } from './feed-deps.ts';
 
 /** Calls collected in one go, and at the same time. */
 const MOST_AT_ONCE = 100;

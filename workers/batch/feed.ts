@@ -1,9 +1,7 @@
-import type { Redis } from 'ioredis';
 import { v7 as uuid } from 'uuid';
 import { countAlive } from '../../jobs/backlog.ts';
 import { POOL_NAMES, POOLS, type PoolName } from '../../jobs/pools.ts';
-import { type Submission, type SubmitDeps, submit } from '../../jobs/submit.ts';
-import type { OnFinished } from '../../src/batches/ending.ts';
+import { type Submission, submit } from '../../jobs/submit.ts';
 import {
   countFed,
   endWaiting,
@@ -16,25 +14,12 @@ import {
   noteTurn,
   takeCalls,
 } from '../../src/batches/feeding.ts';
-import type { MinuteRate } from '../../src/billing/admission.ts';
 import { offPeakOpening } from '../../src/billing/off-peak.ts';
-import type { OffPeakWindow } from '../../src/billing/wallets.ts';
 import { SoukError } from '../../src/errors.ts';
-import type { Logger } from '../../src/log.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { isStoreAway } from '../../src/outage.ts';
-import type { RedisKeys } from '../../src/redis-keys.ts';
+import { type FeedDeps, type Outcome, QUEUE_AWAY_MS } from './feed-deps.ts';
 import { notNow } from './not-now.ts';
-
-export interface FeedDeps extends SubmitDeps {
-  redis: Redis;
-  keys: RedisKeys;
-  offPeak: OffPeakWindow;
-  log: Logger;
-  /** Told of each call that is under way now, so that its end is noticed at once. */
-  onFed(callId: string): void;
-  onFinished: OnFinished;
-}
 
 /** What of a pool's capacity batches may take: the rest is free for whoever waits for an answer. */
 const SHARE = 0.5;
@@ -47,9 +32,6 @@ const RESERVED_MINUTE_SHARE = 0.2;
 
 /** Calls whose answers were at hand are collected before more are fed. */
 const MOST_ENDED = 32;
-
-/** How long after a call could not be queued. */
-export const QUEUE_AWAY_MS = 5_000;
 
 /**
  * Feeds batches once: as many calls as there is room for, in turns between accounts, the one with the fewest calls under
@@ -180,14 +162,6 @@ async function roomByPool({ database, redis, keys, clock }: FeedDeps): Promise<M
   );
   return room;
 }
-
-/**
- * ended: its answer was at hand. again: it was split, or given back. refused: not now, and nothing else of this account.
- * unknown: whether it was admitted is found out later.
- */
-export type Outcome =
-  | { kind: 'under way' | 'ended'; rate?: MinuteRate }
-  | { kind: 'again' | 'refused' | 'unknown' };
 
 async function feedCall(deps: FeedDeps, batch: HungryBatch, call: FedCall): Promise<Outcome> {
   const { database, log } = deps;

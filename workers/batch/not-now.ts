@@ -5,7 +5,7 @@ import { type Item, packItems } from '../../src/batches/pack.ts';
 import { ERRORS, type SoukError, toRecord } from '../../src/errors.ts';
 import { stringifyJson } from '../../src/json.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
-import { type FeedDeps, type Outcome, QUEUE_AWAY_MS } from './feed.ts';
+import { type FeedDeps, type Outcome, QUEUE_AWAY_MS } from './feed-deps.ts';
 
 /** How long a batch waits for what has no known end: a subscription, or an account that is disabled. */
 const UNKNOWN_WAIT_MS = 600_000;
