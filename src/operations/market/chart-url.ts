@@ -1,6 +1,6 @@
 import { defineLocal } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain } from '../params/domain.ts';
-import { list, parseAsin } from '../params/lists.ts';
+import { ASIN_SCHEMA, list, parseAsin } from '../params/lists.ts';
 import { request } from '../params/request.ts';
 
 export interface ChartUrlInput {
@@ -18,8 +18,8 @@ export const chartUrl = defineLocal<'market.charturl', ChartUrlInput>({
     {
       domain: domain(),
       asins: list(
-        { item: 'ASIN', max: 1000, parse: parseAsin, sorted: false },
-        '1-1000 ASINs, from asin and asins together',
+        { item: 'ASIN', max: 1000, schema: ASIN_SCHEMA, parse: parseAsin, sorted: false },
+        '1-1000 ASINs, from asin and asins together; duplicates count once',
       ),
     },
   ),

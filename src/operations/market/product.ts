@@ -13,7 +13,7 @@ import { hasData, type Product } from '../../products/product.ts';
 import { defineQueued, type Source, type Table } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { DATE_RANGE_NAMES, dateRange, windowOf } from '../params/history.ts';
-import { list, parseAsin } from '../params/lists.ts';
+import { ASIN_SCHEMA, list, parseAsin } from '../params/lists.ts';
 import { request } from '../params/request.ts';
 import { boolean, integer, oneOf } from '../params/scalars.ts';
 
@@ -55,8 +55,8 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
     {
       domain: domain(),
       asins: list(
-        { item: 'ASIN', max: LARGEST_CALL, parse: parseAsin, sorted: true },
-        '1-100 ASINs; alias asin',
+        { item: 'ASIN', max: LARGEST_CALL, schema: ASIN_SCHEMA, parse: parseAsin, sorted: true },
+        '1-100 ASINs; duplicates count once',
       ),
       stats: integer({ min: 1 }).optional().describe('Days of price statistics'),
       history: boolean().default(true).describe('Include the price history'),

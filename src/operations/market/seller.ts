@@ -1,5 +1,6 @@
 import { cutSeries, lastDays } from '../../products/history-window.ts';
 import { defineQueued } from '../define.ts';
+import type { JsonSchema } from '../params/documentation.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { list } from '../params/lists.ts';
 import { completePaging, type Paging, pageOf, paging } from '../params/paging.ts';
@@ -25,6 +26,14 @@ export interface Seller {
   [field: string]: unknown;
 }
 
+const SELLER_SCHEMA: JsonSchema = {
+  type: 'string',
+  pattern: '^[A-Za-z0-9]{10,20}$',
+  minLength: 10,
+  maxLength: 20,
+  examples: ['A2L77EE7U53NWQ'],
+};
+
 /** Seller ids a call. */
 const LARGEST_CALL = 100;
 
@@ -38,8 +47,8 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
     {
       domain: domain(),
       seller: list(
-        { item: 'seller id', max: LARGEST_CALL, parse: parseSellerId, sorted: true },
-        '1-100 seller ids',
+        { item: 'seller id', max: LARGEST_CALL, schema: SELLER_SCHEMA, parse: parseSellerId, sorted: true },
+        '1-100 seller ids; one only with storefront; duplicates count once',
       ),
       storefront: boolean().default(false).describe('Include the ASINs of the storefront; one seller only'),
       update: integer({ min: 0 })

@@ -1,4 +1,4 @@
-import { parseAsin } from './lists.ts';
+import { ASIN_SCHEMA, parseAsin } from './lists.ts';
 import { Fault, grouped, quoted } from './request.ts';
 
 const WANTED = 'must be one ASIN, 10 letters or digits';
@@ -7,7 +7,7 @@ const WANTED = 'must be one ASIN, 10 letters or digits';
 export function requiredAsin() {
   return grouped<string>(
     ({ asin }) => (asin === undefined ? new Fault(`is required: it ${WANTED}`) : resolve(asin)),
-    'ASIN',
+    { description: 'ASIN', required: true, schema: ASIN_SCHEMA },
   );
 }
 
@@ -15,7 +15,7 @@ export function requiredAsin() {
 export function optionalAsin(description: string) {
   return grouped<string | undefined>(
     ({ asin }) => (asin === undefined ? undefined : resolve(asin)),
-    description,
+    { description, required: false, schema: ASIN_SCHEMA },
   );
 }
 

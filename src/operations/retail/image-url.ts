@@ -1,5 +1,6 @@
 import { defineLocal } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain } from '../params/domain.ts';
+import type { JsonSchema } from '../params/documentation.ts';
 import { list } from '../params/lists.ts';
 import { Fault, request } from '../params/request.ts';
 
@@ -8,6 +9,13 @@ export interface ImageUrlInput {
   /** File names, unique, in the order given. */
   images: string[];
 }
+
+const FILE_NAME_SCHEMA: JsonSchema = {
+  type: 'string',
+  pattern: '^(?!.*\\.\\.)[A-Za-z0-9_+.~-]+\\.(?:jpe?g|png|gif|webp|avif|bmp|tiff?|svg)$',
+  maxLength: 200,
+  examples: ['51abcDEFgh1L.jpg'],
+};
 
 export const imageUrl = defineLocal<'retail.imageurl', ImageUrlInput>({
   name: 'retail.imageurl',
@@ -18,8 +26,8 @@ export const imageUrl = defineLocal<'retail.imageurl', ImageUrlInput>({
     {
       domain: domain(),
       images: list(
-        { item: 'file name', max: 1000, parse: parseFileName, sorted: false },
-        '1-1000 image file names, from image and images together',
+        { item: 'file name', max: 1000, schema: FILE_NAME_SCHEMA, parse: parseFileName, sorted: false },
+        '1-1000 image file names, from image and images together; duplicates count once',
       ),
     },
   ),
