@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { PoolName } from '../../jobs/pools.ts';
 import type { ReportsNeeded } from '../keywords/reports-needed.ts';
+import type { ErrorKind } from '../errors.ts';
 
 /** Where a request to a route carries its parameters. */
 export interface RawRequest {
@@ -40,6 +41,8 @@ interface Described<Name extends string, Input> {
   tool?: string;
   /** The error a bad request gets; VALIDATION_FAILED unless the specification says otherwise. */
   invalidKind?: 'SELECTION_INVALID';
+  /** Errors that only operations of its kind have, for the documentation. */
+  errors?: readonly ErrorKind[];
 }
 
 /** One thing an operation needs from upstream. */
@@ -104,6 +107,12 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
   table?: Table<Input>;
 }
 
+/**
+ * The envelope's `data` as documentation and tools show it, with units and without `fromCache`, which the others have
+ * anyway. Data is not checked against it when it is sent; objects with fields of the provider are loose.
+ */
+export type AnswerData = z.ZodObject;
+
 /** How calls are put together, and their answer taken apart. */
 export interface Pack<Input> {
   /** Of the canonical input: a list of texts. */
@@ -124,6 +133,7 @@ export interface Table<Input> {
 export type Responder<Input, Raw> =
   | {
       type: 'json';
+      answer: AnswerData;
       present(found: ReadonlyMap<string, Raw>, input: Input, context: PresentContext): Presented;
     }
   | { type: 'png' };
@@ -132,6 +142,7 @@ export type Responder<Input, Raw> =
 export interface LocalOperation<Name extends string = string, Input = unknown>
   extends Described<Name, Input> {
   kind: 'local';
+  answer: AnswerData;
 }
 
 export function defineQueued<const Name extends string, Input, Raw>(

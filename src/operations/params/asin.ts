@@ -13,10 +13,11 @@ export function requiredAsin() {
 
 /** One ASIN that may be left out. An empty one is a mistake, never taken for "all". */
 export function optionalAsin(description: string) {
-  return grouped<string | undefined>(
-    ({ asin }) => (asin === undefined ? undefined : resolve(asin)),
-    { description, required: false, schema: ASIN_SCHEMA },
-  );
+  return grouped<string | undefined>(({ asin }) => (asin === undefined ? undefined : resolve(asin)), {
+    description,
+    required: false,
+    schema: ASIN_SCHEMA,
+  });
 }
 
 function resolve(asin: unknown): string | Fault {

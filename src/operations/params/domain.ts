@@ -32,15 +32,12 @@ export function domain() {
 
 /** The same for an operation that the provider does not offer for some sites. */
 export function domainExcept(missing: readonly Domain[], reason: string) {
-  return grouped<Domain>(
-    (given) => {
-      const found = resolve(given);
-      return typeof found === 'number' && missing.includes(found)
-        ? new Fault(`${found} (${SITES[found]}) ${reason}`)
-        : found;
-    },
-    documentation(missing),
-  );
+  return grouped<Domain>((given) => {
+    const found = resolve(given);
+    return typeof found === 'number' && missing.includes(found)
+      ? new Fault(`${found} (${SITES[found]}) ${reason}`)
+      : found;
+  }, documentation(missing));
 }
 
 function documentation(missing: readonly Domain[]): GroupDocumentation {

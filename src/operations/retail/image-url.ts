@@ -1,6 +1,8 @@
+import { z } from 'zod';
+import { site } from '../answers/site.ts';
 import { defineLocal } from '../define.ts';
-import { DOMAIN_NAMES, type Domain, domain } from '../params/domain.ts';
 import type { JsonSchema } from '../params/documentation.ts';
+import { DOMAIN_NAMES, type Domain, domain } from '../params/domain.ts';
 import { list } from '../params/lists.ts';
 import { Fault, request } from '../params/request.ts';
 
@@ -17,10 +19,17 @@ const FILE_NAME_SCHEMA: JsonSchema = {
   examples: ['51abcDEFgh1L.jpg'],
 };
 
+const answer = z.object({
+  ...site(),
+  count: z.int().min(0),
+  items: z.array(z.object({ image: z.string().describe('File name'), url: z.url() })),
+});
+
 export const imageUrl = defineLocal<'retail.imageurl', ImageUrlInput>({
   name: 'retail.imageurl',
   summary: 'Builds addresses of product images from their file names.',
   routes: [{ method: 'GET', path: '/api/retail/imageurl' }],
+  answer,
   params: request(
     { domain: DOMAIN_NAMES, images: ['image', 'images'] },
     {
