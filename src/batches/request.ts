@@ -57,30 +57,47 @@ export type Upload =
 
 /** Where the items of a JSON document are. */
 export const ITEM_SOURCES = {
-  operation: oneOf(QUEUED.map(({ name }) => name) as [string, ...string[]]),
-  items: z.array(z.unknown(), 'must be a list of parameter objects').optional(),
-  params: z.record(z.string(), z.unknown(), 'must be an object of parameters').optional(),
+  operation: oneOf(QUEUED.map(({ name }) => name) as [string, ...string[]]).describe('What is done'),
+  items: z.array(z.unknown(), 'must be a list of parameter objects').optional().meta({
+    description:
+      'Parameters of each item, as the operation takes them in a body; instead of params and split',
+    maxItems: MOST_ITEMS,
+  }),
+  params: z
+    .record(z.string(), z.unknown(), 'must be an object of parameters')
+    .optional()
+    .meta({ description: 'Parameters that all items have', maxProperties: 200 }),
   split: z
     .record(z.string(), z.array(z.unknown(), 'must be a list'), 'must be an object with one list')
-    .optional(),
+    .optional()
+    .meta({
+      description: 'One parameter with a list: each item has one value of it',
+      minProperties: 1,
+      maxProperties: 1,
+    }),
 };
 
 const SETTINGS = {
-  name: text({ maxLength: 200 }).nullable().default(null),
-  maxUnits: integer({ min: 0 }).nullable().default(null),
-  window: oneOf(FEED_WINDOWS).default('any'),
+  name: text({ maxLength: 200 }).nullable().default(null).describe('For its owner only'),
+  maxUnits: integer({ min: 0 }).nullable().default(null).describe('Refuse the batch when it can cost more'),
+  window: oneOf(FEED_WINDOWS).default('any').describe('off_peak: work in the off-peak window only'),
   deadline: z.iso
     .datetime({ offset: true, error: 'must be an ISO 8601 date and time such as 2026-05-01T12:00:00Z' })
     .nullable()
-    .default(null),
-  webhook: text({ maxLength: 2_000 }).nullable().default(null),
-  idempotencyKey: text({ maxLength: 200 }).nullable().default(null),
+    .default(null)
+    .describe('What is not done by then is given up; a week unless given, 30 days at most'),
+  webhook: text({ maxLength: 2_000 }).nullable().default(null).describe('Where the end of the batch is told'),
+  idempotencyKey: text({ maxLength: 200 })
+    .nullable()
+    .default(null)
+    .describe('A request that is repeated under it makes no second batch'),
 };
 
-/** What an NDJSON upload says in its address. */
-export const queryShape = z.object({ operation: ITEM_SOURCES.operation, ...SETTINGS });
+/** The settings of a batch whose body is an item a line. */
+export const batchQuerySchema = z.object({ operation: ITEM_SOURCES.operation, ...SETTINGS });
 
-const bodyShape = z.strictObject({ ...ITEM_SOURCES, ...SETTINGS }, 'must be a JSON object');
+/** A batch as one document. */
+export const batchBodySchema = z.strictObject({ ...ITEM_SOURCES, ...SETTINGS }, 'must be a JSON object');
 
 /**
  * Reads a request for a batch and all of its items.
@@ -207,7 +224,7 @@ interface Read {
 }
 
 function readDocument(body: string): Read {
-  const document = parseBody(bodyShape, body);
+  const document = parseBody(batchBodySchema, body);
   return { settings: document, ...itemsOf(document, '') };
 }
 
@@ -259,7 +276,7 @@ function operationOf(name: string): QueuedOperation {
 
 /** Empty lines are no items, so a file may end with one. */
 function readLines({ body, query }: Extract<Upload, { type: 'ndjson' }>): Read {
-  const { operation, ...settings } = parseAs(queryShape, query);
+  const { operation, ...settings } = parseAs(batchQuerySchema, query);
   const raws: Line[] = [];
   for (const [i, written] of body.split('\n').entries())
     if (written.trim() !== '') raws.push(new Line(i + 1, written));

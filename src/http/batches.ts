@@ -15,10 +15,10 @@ import { handOver, uploadRoute } from './uploads.ts';
 
 const dryRunSchema = z.object({ dryRun: boolean().default(false) });
 
-const listSchema = z.object({
-  state: oneOf(BATCH_STATES).optional(),
+export const batchListSchema = z.object({
+  state: oneOf(BATCH_STATES).optional().describe('Only batches in this state'),
   scheduleId: uuidParameter('a schedule').optional(),
-  limit: integer({ min: 1, max: 100 }).default(50),
+  limit: integer({ min: 1, max: 100 }).default(50).describe('Batches a page'),
   cursor: uuidParameter('the last batch of the page before').optional(),
 });
 
@@ -35,8 +35,8 @@ export function registerBatches(app: FastifyInstance, gateway: Gateway): void {
   });
 
   app.get('/api/batches', async (request, reply) => {
-    const accountId = await accountOf(gateway, request, () => parseAs(listSchema, request.query));
-    const { state, scheduleId, limit, cursor } = parseAs(listSchema, request.query);
+    const accountId = await accountOf(gateway, request, () => parseAs(batchListSchema, request.query));
+    const { state, scheduleId, limit, cursor } = parseAs(batchListSchema, request.query);
     const batches = await listBatches(database, accountId, {
       state: state ?? null,
       scheduleId: scheduleId ?? null,

@@ -16,6 +16,8 @@ export interface Route {
   path: string;
   /** Takes the parameters out of the request; without it a GET's are its query and a POST's its body. */
   decode?: (request: RawRequest) => unknown;
+  /** The query parameter that holds all parameters of a GET as JSON, where one does. */
+  jsonParameter?: string;
   /** Several operations share a path; the query parameter `type` tells which is meant, the first where it is absent. */
   type?: string;
   /** The error a body that is not JSON gets; VALIDATION_FAILED unless the specification says otherwise. */
