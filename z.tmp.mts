@@ -1,3 +1,7 @@
-import { QUEUED, LOCAL } from './src/operations/index.ts';
-import { parametersOf, isStrict } from './src/openapi/parameters.ts';
-for (const o of [...QUEUED, ...LOCAL]) { console.log(o.name, isStrict(o.params)); for (const p of parametersOf(o.params)) console.log('  ', JSON.stringify(p)); }
+import { openApiDocument } from './src/openapi/document.ts';
+import { writeFileSync } from 'node:fs';
+const t=performance.now();
+const d = openApiDocument();
+const s=JSON.stringify(d);
+console.log(performance.now()-t, s.length);
+writeFileSync('/tmp/openapi.json', JSON.stringify(d,null,1));
