@@ -68,7 +68,11 @@ export const ITEM_SOURCES = {
     .optional()
     .meta({ description: 'Parameters that all items have', maxProperties: 200 }),
   split: z
-    .record(z.string(), z.array(z.unknown(), 'must be a list'), 'must be an object with one list')
+    .record(
+      z.string(),
+      z.array(z.unknown(), 'must be a list').meta({ maxItems: MOST_ITEMS }),
+      'must be an object with one list',
+    )
     .optional()
     .meta({
       description: 'One parameter with a list: each item has one value of it',

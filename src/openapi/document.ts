@@ -6,7 +6,7 @@ import { jobPaths } from './endpoints/jobs.ts';
 import { schedulePaths } from './endpoints/schedules.ts';
 import { servicePaths } from './endpoints/service.ts';
 import { webhookPaths } from './endpoints/webhooks.ts';
-import { operationPaths } from './operations.ts';
+import { operationPaths, parameterObjects } from './operations.ts';
 import { componentResponses, ERROR_METADATA, HEADERS } from './responses.ts';
 import { componentSchemas, withFormats } from './schemas.ts';
 
@@ -69,7 +69,11 @@ export function openApiDocument() {
       parameters: OPTION_PARAMETERS,
       headers: HEADERS,
       responses: componentResponses(paths),
-      schemas: { ...componentSchemas(), ErrorMetadata: withFormats(ERROR_METADATA) },
+      schemas: {
+        ...componentSchemas(),
+        ...parameterObjects(),
+        ErrorMetadata: withFormats(ERROR_METADATA),
+      },
     },
     'x-errors': Object.values(ERRORS),
   };

@@ -8,8 +8,8 @@ import type { JsonSchema } from '../operations/params/documentation.ts';
 import { CALL_OPTIONS, LOCAL_OPTIONS, option } from './call-options.ts';
 import { isStrict, parametersOf } from './parameters.ts';
 import { exampleOf, parameterObject, queryParameters } from './requests.ts';
-import { enveloped, errorResponses, headers, KEY_ERRORS, QUOTA_ERRORS } from './responses.ts';
-import { dataOf, reference } from './schemas.ts';
+import { COMMON_ERRORS, enveloped, errorResponses, headers, QUOTA_ERRORS } from './responses.ts';
+import { dataOf, pascalCase, reference } from './schemas.ts';
 import {
   type Method,
   type OperationObject,
@@ -159,8 +159,8 @@ function requestOf(
     const pathNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
     return { parameters: [...queryParameters(parameters, pathNames), ...options.map(option)] };
   }
-  const schema = parameterObject(parameters, isStrict(operation.params));
-  const example = exampleOf(schema);
+  const schema = { $ref: `#/components/schemas/${parametersNameOf(operation)}` };
+  const example = exampleOf(parameterObject(parameters, isStrict(operation.params)));
   if (!route.jsonParameter) {
     return {
       parameters: options.map(option),
@@ -179,6 +179,23 @@ function requestOf(
     content: { 'application/json': { schema, example } },
   };
   return { parameters: [json, ...options.map(option)] };
+}
+
+/** The objects of parameters that bodies are, and JSON in queries, by name. */
+export function parameterObjects(): Record<string, JsonSchema> {
+  const operations = [...QUEUED, ...LOCAL] as readonly unknown[] as readonly Operation[];
+  return Object.fromEntries(
+    operations
+      .filter(({ routes }) => routes.some(({ method }) => method === 'POST'))
+      .map((operation) => [
+        parametersNameOf(operation),
+        parameterObject(parametersOf(operation.params), isStrict(operation.params)),
+      ]),
+  );
+}
+
+function parametersNameOf({ name }: Operation): string {
+  return `${pascalCase(name)}Parameters`;
 }
 
 const ANSWER_HEADERS = [
@@ -222,12 +239,10 @@ function eitherOr(data: Reference): JsonSchema {
 }
 
 function errorsOf({ operation, route }: Served): ErrorKind[] {
-  const badInput: ErrorKind[] =
-    operation.invalidKind || route.invalidJsonKind || route.jsonParameter
-      ? ['VALIDATION_FAILED', 'SELECTION_INVALID']
-      : ['VALIDATION_FAILED'];
+  const hasSelection = operation.invalidKind || route.invalidJsonKind || route.jsonParameter;
+  const badInput: ErrorKind[] = hasSelection ? ['SELECTION_INVALID'] : [];
   const badBody: ErrorKind[] = route.method === 'POST' ? ['UNSUPPORTED_MEDIA_TYPE'] : [];
-  const all = [...badInput, ...badBody, ...KEY_ERRORS, ...(operation.errors ?? [])];
+  const all = [...badInput, ...badBody, ...COMMON_ERRORS, ...(operation.errors ?? [])];
   if (operation.kind === 'local') return all;
   return [...all, ...QUOTA_ERRORS, 'CANCELLED', 'UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT'];
 }

@@ -29,7 +29,18 @@ export interface ParameterForm {
 }
 
 /** The parameters that `params` of a contract takes, in the order of the contract. */
-export function parametersOf(params: z.ZodType): DocumentedParameter[] {
+export function parametersOf(params: z.ZodType): readonly DocumentedParameter[] {
+  const known = KNOWN.get(params);
+  if (known) return known;
+  const parameters = read(params);
+  KNOWN.set(params, parameters);
+  return parameters;
+}
+
+/** Every route of an operation asks for the same. */
+const KNOWN = new WeakMap<z.ZodType, readonly DocumentedParameter[]>();
+
+function read(params: z.ZodType): DocumentedParameter[] {
   const object = objectOf(params);
   if (!object) return [];
   const groups = REQUEST_GROUPS.get(object) ?? {};

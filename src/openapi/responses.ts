@@ -60,10 +60,6 @@ export const HEADERS = {
     description: 'Whether these are all results there will be',
     schema: { type: 'string', enum: ['true', 'false'] },
   },
-  Allow: {
-    description: 'The methods the address takes',
-    schema: { type: 'string', pattern: '^[A-Z, ]+$', maxLength: 60 },
-  },
   ETag: {
     description: 'Names this version',
     schema: { type: 'string', pattern: '^"[^"]+"$', maxLength: 100 },
@@ -108,7 +104,15 @@ function envelope(data: JsonSchema | Reference): JsonSchema {
 }
 
 /** What a call with the key of a customer may meet everywhere. */
-export const KEY_ERRORS = ['KEY_INVALID', 'KEY_FORBIDDEN', 'PAYLOAD_TOO_LARGE', 'INTERNAL', 'BUSY'] as const;
+export const COMMON_ERRORS = [
+  // Also for an address that is not well formed.
+  'VALIDATION_FAILED',
+  'KEY_INVALID',
+  'KEY_FORBIDDEN',
+  'PAYLOAD_TOO_LARGE',
+  'INTERNAL',
+  'BUSY',
+] as const;
 
 export const QUOTA_ERRORS = (Object.keys(ERRORS) as ErrorKind[]).filter((kind) => kind.startsWith('QUOTA_'));
 

@@ -72,7 +72,15 @@ function cleaned(schema: JsonSchema): void {
   delete schema.$id;
   // The format says it better than the long pattern of it.
   if (schema.format === 'date-time' || schema.format === 'uuid') delete schema.pattern;
-  if (schema.type === 'integer') schema.format ??= isShort(schema) ? 'int32' : 'int64';
+  if (schema.format === 'date-time') schema.maxLength ??= 40;
+  // Names of fields are texts anyway.
+  if (isSchema(schema.propertyNames)) delete schema.propertyNames;
+  if (schema.type !== 'integer') return;
+  schema.format ??= isShort(schema) ? 'int32' : 'int64';
+  const values = (schema.enum ?? []).filter((value) => typeof value === 'number');
+  // Generators and linters look for bounds.
+  if (values.length > 0)
+    Object.assign(schema, { minimum: Math.min(...values), maximum: Math.max(...values) });
 }
 
 function isShort({ minimum, maximum, enum: values }: JsonSchema): boolean {
@@ -116,7 +124,8 @@ function placeOf(id: string): string {
   return `#/components/schemas/${id}`;
 }
 
-function pascalCase(name: string): string {
+/** `MarketProduct` of `market.product`. */
+export function pascalCase(name: string): string {
   return name
     .split(/[.-]/)
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))

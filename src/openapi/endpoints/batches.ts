@@ -74,7 +74,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     summary: 'Cancels what of a batch is not done; results stay.',
     idOf: 'the batch',
     answers: { 200: enveloped('The batch', batch) },
-    errors: ['BATCH_NOT_FOUND', 'VALIDATION_FAILED', 'UNSUPPORTED_MEDIA_TYPE'],
+    errors: ['BATCH_NOT_FOUND'],
   },
   {
     method: 'get',
@@ -102,7 +102,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     summary: 'Does the failed items of a finished batch again.',
     idOf: 'the batch',
     answers: { 202: enveloped('The batch', batch) },
-    errors: ['BATCH_NOT_FOUND', 'BATCH_STATE', 'VALIDATION_FAILED', 'UNSUPPORTED_MEDIA_TYPE'],
+    errors: ['BATCH_NOT_FOUND', 'BATCH_STATE'],
   },
 ];
 

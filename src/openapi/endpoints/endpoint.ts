@@ -3,7 +3,7 @@ import type { ErrorKind } from '../../errors.ts';
 import { SCHEMA_NAMES } from '../../operations/answers/schema-names.ts';
 import { parametersOf } from '../parameters.ts';
 import { queryParameters } from '../requests.ts';
-import { errorResponses, KEY_ERRORS } from '../responses.ts';
+import { COMMON_ERRORS, errorResponses } from '../responses.ts';
 import {
   type MediaType,
   type Method,
@@ -55,9 +55,9 @@ function describe(tag: string, endpoint: Endpoint): OperationObject {
     ...(idOf ? [idParameter(idOf)] : []),
     ...(query ? queryParameters(parametersOf(query)) : []),
   ];
-  const badInput: ErrorKind[] = query || body ? ['VALIDATION_FAILED'] : [];
-  const badBody: ErrorKind[] = body ? ['UNSUPPORTED_MEDIA_TYPE'] : [];
-  const errors = isPublic ? [] : [...KEY_ERRORS, ...badInput, ...badBody];
+  // A body that nothing asks for is read all the same.
+  const badBody: ErrorKind[] = method === 'get' ? [] : ['UNSUPPORTED_MEDIA_TYPE'];
+  const errors = isPublic ? [] : [...COMMON_ERRORS, ...badBody];
   return {
     operationId: operationIdOf(method, path),
     tags: [tag],

@@ -48,8 +48,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     summary: 'Cancels a job and gives its units back; one that has ended stays as it is.',
     idOf: 'the job',
     answers: { 200: enveloped('The job', job, 'X-Job-Id', 'Retry-After') },
-    // A body is not needed, but read where there is one.
-    errors: ['JOB_NOT_FOUND', 'JOB_SHARED', 'VALIDATION_FAILED', 'UNSUPPORTED_MEDIA_TYPE'],
+    errors: ['JOB_NOT_FOUND', 'JOB_SHARED'],
   },
   {
     method: 'get',

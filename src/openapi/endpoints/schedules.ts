@@ -96,7 +96,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     summary: 'Ends a schedule; batches that are under way go on.',
     idOf: 'the schedule',
     answers: { 200: enveloped('It is gone', reference(deleted)) },
-    errors: ['SCHEDULE_NOT_FOUND', 'VALIDATION_FAILED', 'UNSUPPORTED_MEDIA_TYPE'],
+    errors: ['SCHEDULE_NOT_FOUND'],
   },
   {
     method: 'get',
@@ -113,7 +113,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     summary: 'Runs a schedule now.',
     idOf: 'the schedule',
     answers: { 202: enveloped('The run and its batch', reference(started), 'Location') },
-    errors: ['SCHEDULE_NOT_FOUND', 'VALIDATION_FAILED', 'UNSUPPORTED_MEDIA_TYPE'],
+    errors: ['SCHEDULE_NOT_FOUND'],
   },
 ];
 

@@ -39,7 +39,6 @@ const ENDPOINTS: readonly Endpoint[] = [
     description:
       'Gives the account a signing secret, its first or a new one. For 24 hours the one of before signs too.',
     answers: { 201: enveloped('The secret, which is shown this once', reference(newSecret)) },
-    errors: ['VALIDATION_FAILED', 'UNSUPPORTED_MEDIA_TYPE'],
   },
   {
     method: 'post',
@@ -74,7 +73,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     summary: 'Sends a delivery once more, the same body under the same id.',
     idOf: 'the delivery',
     answers: { 202: enveloped('The delivery', delivery) },
-    errors: ['DELIVERY_NOT_FOUND', 'VALIDATION_FAILED', 'UNSUPPORTED_MEDIA_TYPE'],
+    errors: ['DELIVERY_NOT_FOUND'],
   },
 ];
 

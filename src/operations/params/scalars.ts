@@ -3,8 +3,12 @@ import { z } from 'zod';
 /** Text that a database takes: without control characters and halves of characters. */
 export const PRINTABLE = /^[^\p{Cc}\p{Cs}]*$/u;
 
-/** The same, of which something is left when the spaces around it are taken off: what `text` takes, for the documentation. */
-export const VISIBLE = '^[^\\p{Cc}\\p{Cs}]*[^\\p{Cc}\\p{Cs}\\s][^\\p{Cc}\\p{Cs}]*$';
+/**
+ * Nearly the same for documentation, in words every kind of regular expression knows, and with something left when the
+ * spaces around it are taken off.
+ */
+export const VISIBLE =
+  '^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$';
 
 /** A whole number, as a JSON number or in digits. The message says what is allowed. */
 export function integer(bounds: { min?: number; max?: number } = {}) {
