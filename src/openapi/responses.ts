@@ -60,6 +60,10 @@ export const HEADERS = {
     description: 'Whether these are all results there will be',
     schema: { type: 'string', enum: ['true', 'false'] },
   },
+  'X-Accel-Buffering': {
+    description: 'Tells proxies to pass events on at once',
+    schema: { type: 'string', const: 'no' },
+  },
   ETag: {
     description: 'Names this version',
     schema: { type: 'string', pattern: '^"[^"]+"$', maxLength: 100 },

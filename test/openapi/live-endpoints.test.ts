@@ -1,10 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { openApiDocument } from '../../src/openapi/document.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import { finished } from '../support/batches.ts';
 import type { Client } from '../support/client.ts';
 import { conforming, createConformance } from '../support/conformance.ts';
+import { openReceiver } from '../support/receiver.ts';
+import { gate } from '../support/scripted-upstream.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
+import { sendDue } from '../support/webhooks.ts';
 
 /** Each answer of what is no operation is what the document says. */
 const conformance = createConformance(openApiDocument());
@@ -37,7 +40,16 @@ test('jobs', async () => {
   expect((await client.get('/api/jobs?state=dreaming')).status).toBe(400);
   expect((await client.get('/api/jobs/x/result')).json.code).toBe('JOB_NOT_FOUND');
 
-  souk.upstream.on('product', () => new Promise<never>(() => {}));
+  for (const end of ['', '/events']) {
+    expect((await client.get(`/api/jobs/${UNKNOWN}${end}`)).json.code).toBe('JOB_NOT_FOUND');
+  }
+  expect((await del(`/api/jobs/${UNKNOWN}`)).json.code).toBe('JOB_NOT_FOUND');
+
+  const { reached, open } = gate();
+  souk.upstream.on('product', async (...asked) => {
+    await reached;
+    return knowsEveryProduct(...asked);
+  });
   const asin = newAsin();
   const held = (await call(asin)).json.data.jobId;
   expect((await client.get(`/api/jobs/${held}`)).json.data.state).toMatch(/queued|running/);
@@ -53,6 +65,7 @@ test('jobs', async () => {
   const [newest] = (await client.get('/api/jobs?state=running')).json.data.jobs;
   await del(`/api/jobs/${newest.jobId}`);
   expect((await waiting).json.code).toBe('CANCELLED');
+  open();
 
   souk.upstream.on('product', () => ({ status: 400, json: { error: {} } }));
   const failing = (await call()).json.data.jobId;
@@ -94,8 +107,9 @@ test('batches', async () => {
   expect((await client.post(`/api/batches/${UNKNOWN}/retry`, {})).json.code).toBe('BATCH_NOT_FOUND');
   expect((await del(`/api/batches/${UNKNOWN}`)).json.code).toBe('BATCH_NOT_FOUND');
 
-  souk.upstream.on('product', () => ({ status: 400, json: { error: {} } }));
-  const failing = (await client.post('/api/batches', document([newAsin()]))).json.data;
+  souk.upstream.on('product', () => ({ json: { products: [] } }));
+  const unknown = { operation: 'market.variations', items: [{ domain: 1, asin: newAsin() }] };
+  const failing = (await client.post('/api/batches', unknown)).json.data;
   await finished(client, failing);
   expect((await client.post(failing.links.retry, {})).status).toBe(202);
   await finished(client, failing);
@@ -135,13 +149,16 @@ test('schedules', async () => {
 });
 
 test('webhooks', async () => {
-  const url = 'http://127.0.0.1:9/hook';
+  const receiver = await openReceiver();
+  onTestFinished(() => receiver.close());
+  const url = `${receiver.url}/hook`;
   expect((await client.get('/api/webhooks')).json.data.secret).toBeNull();
   expect((await client.post('/api/webhooks/test', { url })).status).toBe(400);
   expect((await client.post('/api/webhooks/secret', {})).status).toBe(201);
   expect((await client.get('/api/webhooks')).json.data.secret.createdAt).toBeTypeOf('string');
   const { links, deliveryId } = (await client.post('/api/webhooks/test', { url })).json.data;
-  await expect.poll(async () => (await client.get(links.self)).json.data.log.length).toBeGreaterThan(0);
+  await sendDue(souk);
+  expect((await client.get(links.self)).json.data.log).toHaveLength(1);
   expect((await client.get('/api/webhooks/deliveries?limit=1')).json.data.deliveries[0]).toMatchObject({
     deliveryId,
   });
@@ -171,10 +188,7 @@ test.each(WITH_KEY)('$method $path answers as it says without a good key', async
   const none = conforming(souk.clientOf(''), conformance);
   expect((await none.raw(address, options)).status).toBe(401);
   const { key, accountId } = await souk.account();
-  await souk.database.query('update accounts set disabled_at = $2 where id = $1', [
-    accountId,
-    new Date(souk.clock.now() - 1),
-  ]);
+  await souk.database.query(`update accounts set state = 'disabled' where id = $1`, [accountId]);
   const { headers = {} } = options as { headers?: Record<string, string> };
   const disabled = await none.raw(address, { ...options, headers: { ...headers, 'x-api-key': key } });
   expect(disabled.status).toBe(403);

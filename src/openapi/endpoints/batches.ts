@@ -51,7 +51,7 @@ const ENDPOINTS: readonly Endpoint[] = [
       200: enveloped('With dryRun: what the batch would cost', reference(quote)),
       202: enveloped('The batch', batch, 'Location'),
     },
-    errors: ['IDEMPOTENCY_CONFLICT', 'QUOTA_MAX_UNITS', 'BATCH_NOT_FOUND'],
+    errors: ['IDEMPOTENCY_CONFLICT', 'QUOTA_MAX_UNITS'],
   },
   {
     method: 'get',

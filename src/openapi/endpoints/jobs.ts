@@ -85,7 +85,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     answers: {
       200: {
         description: 'Events, each with a job as JSON',
-        headers: headers('X-Job-Id'),
+        headers: headers('X-Job-Id', 'X-Accel-Buffering'),
         content: { 'text/event-stream': { schema: { type: 'string' } } },
       },
     },
