@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { BATCH_STATES, type Batch, findBatch, listBatches } from '../batches/batch.ts';
 import { cancelBatch, inTransaction, retryFailed } from '../batches/ending.ts';
-import { DEFAULT_TIME_MS, LONGEST_TIME_MS, queryShape } from '../batches/request.ts';
+import { batchQuerySchema, DEFAULT_TIME_MS, LONGEST_TIME_MS } from '../batches/request.ts';
 import { batchView } from '../batches/view.ts';
 import { SoukError } from '../errors.ts';
 import { boolean, integer, oneOf } from '../operations/params/scalars.ts';
@@ -30,7 +30,7 @@ export function registerBatches(app: FastifyInstance, gateway: Gateway): void {
     const { dryRun } = parseAs(dryRunSchema, request.query);
     const upload = isNdjson(request) ? 'ndjson' : 'json';
     // Nothing else of the address travels: neither the key nor what nobody reads.
-    const query = upload === 'ndjson' ? parseAs(queryShape, request.query) : {};
+    const query = upload === 'ndjson' ? parseAs(batchQuerySchema, request.query) : {};
     return handOver(gateway, request, reply, (ids) => ({ kind: 'batch', ...ids, upload, query, dryRun }));
   });
 

@@ -27,7 +27,9 @@ export const jobSchema = z
       .number()
       .min(0)
       .max(100)
-      .describe('Percent of what has to be fetched; a job that fetches in one go has 0 until it is done, as has one that brought nothing'),
+      .describe(
+        'Percent of what has to be fetched; a job that fetches in one go has 0 until it is done, as has one that brought nothing',
+      ),
     position: z.int().nullable().describe('How many jobs of its queue go before it; null once it runs'),
     etaMs: z
       .int()

@@ -22,6 +22,7 @@ const TAGS: Record<string, string> = {
   account: 'Quota of the account',
   market: 'Products, categories, sellers, deals and charts of the marketplace',
   retail: 'Addresses of product images',
+  trends: 'What is searched for, where and when',
   jobs: 'Calls as jobs: how they go, what they brought, their end',
   batches: 'Many items of one operation, done in the background',
   schedules: 'Batches that come again and again',

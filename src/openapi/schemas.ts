@@ -67,11 +67,13 @@ export function withFormats(schema: JsonSchema): JsonSchema {
   return rewrite(schema, cleaned);
 }
 
+const EXACT_FORMATS = new Set<string | undefined>(['date', 'date-time', 'uuid']);
+
 function cleaned(schema: JsonSchema): void {
   delete schema.$schema;
   delete schema.$id;
   // The format says it better than the long pattern of it.
-  if (schema.format === 'date-time' || schema.format === 'uuid') delete schema.pattern;
+  if (EXACT_FORMATS.has(schema.format)) delete schema.pattern;
   if (schema.format === 'date-time') schema.maxLength ??= 40;
   // Names of fields are texts anyway.
   if (isSchema(schema.propertyNames)) delete schema.propertyNames;

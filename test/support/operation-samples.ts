@@ -46,6 +46,12 @@ export const OPERATION_SAMPLES: Record<string, readonly Record<string, unknown>[
     { domain: 1, state: 'AVAILABLE' },
   ],
   'market.graphimage': [{ domain: 1, asin: 'B0C3CDEF01', width: 400, cfont: 'ff8800' }],
+  'trends.interest-over-time': [{ keyword: ['kettle', 'teapot'], timezone: 60 }],
+  'trends.interest-by-region': [{ keyword: 'kettle' }, { keyword: ['kettle', 'teapot'], resolution: 'CITY' }],
+  'trends.related-queries': [{ keyword: ['kettle', 'teapot'] }],
+  'trends.related-topics': [{ keyword: 'kettle', geo: 'US' }],
+  'trends.daily-trends': [{ geo: 'US' }],
+  'trends.real-time-trends': [{ geo: 'DE', hl: 'de' }, { category: 't' }],
   'market.charturl': [{ domain: 1, asins: ['B0C3CDEF01', 'b0c3cdef02'] }],
   'retail.imageurl': [{ domain: 1, images: ['51abcDEFgh1L.jpg'] }],
 };
