@@ -14,7 +14,7 @@ export interface ImageUrlInput {
 
 const FILE_NAME_SCHEMA: JsonSchema = {
   type: 'string',
-  pattern: '^(?!.*\\.\\.)[A-Za-z0-9_+.~-]+\\.(?:jpe?g|png|gif|webp|avif|bmp|tiff?|svg)$',
+  pattern: '^(?:[A-Za-z0-9_+~-]+\\.)+(?:jpe?g|png|gif|webp|avif|bmp|tiff?|svg)$',
   maxLength: 200,
   examples: ['51abcDEFgh1L.jpg'],
 };
