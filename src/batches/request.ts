@@ -82,19 +82,34 @@ export const ITEM_SOURCES = {
 };
 
 const SETTINGS = {
-  name: text({ maxLength: 200 }).nullable().default(null).describe('For its owner only'),
-  maxUnits: integer({ min: 0 }).nullable().default(null).describe('Refuse the batch when it can cost more'),
+  name: text({ maxLength: 200 })
+    .nullable()
+    .default(null)
+    .meta({ description: 'For its owner only', examples: ['Prices of the competition'] }),
+  maxUnits: integer({ min: 0 })
+    .nullable()
+    .default(null)
+    .meta({ description: 'Refuse the batch when it can cost more', examples: [1000] }),
   window: oneOf(FEED_WINDOWS).default('any').describe('off_peak: work in the off-peak window only'),
   deadline: z.iso
     .datetime({ offset: true, error: 'must be an ISO 8601 date and time such as 2026-05-01T12:00:00Z' })
     .nullable()
     .default(null)
-    .describe('What is not done by then is given up; a week unless given, 30 days at most'),
-  webhook: text({ maxLength: 2_000 }).nullable().default(null).describe('Where the end of the batch is told'),
+    .meta({
+      description: 'What is not done by then is given up; a week unless given, 30 days at most',
+      examples: ['2026-05-01T12:00:00Z'],
+    }),
+  webhook: text({ maxLength: 2_000 })
+    .nullable()
+    .default(null)
+    .meta({ description: 'Where the end of the batch is told', examples: ['https://example.com/hook'] }),
   idempotencyKey: text({ maxLength: 200 })
     .nullable()
     .default(null)
-    .describe('A request that is repeated under it makes no second batch'),
+    .meta({
+      description: 'A request that is repeated under it makes no second batch',
+      examples: ['2026-w18'],
+    }),
 };
 
 /** The settings of a batch whose body is an item a line. */
