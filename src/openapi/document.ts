@@ -23,6 +23,7 @@ const TAGS: Record<string, string> = {
   market: 'Products, categories, sellers, deals and charts of the marketplace',
   retail: 'Addresses of product images',
   trends: 'What is searched for, where and when',
+  aba: 'Search terms of brand analytics: weekly ranks, histories, products clicked most',
   jobs: 'Calls as jobs: how they go, what they brought, their end',
   batches: 'Many items of one operation, done in the background',
   schedules: 'Batches that come again and again',

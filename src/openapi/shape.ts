@@ -58,9 +58,8 @@ export type Paths = Record<string, Partial<Record<Method, OperationObject>>>;
 export function operationIdOf(method: Method, path: string): string {
   const words = path
     .replace(/^\/api/, '')
-    .split(/[/.{}-]+/)
-    .filter((word) => word !== '')
+    .replaceAll('{', 'by-')
+    .split(/[^A-Za-z0-9]+/)
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1));
-  const named = path.includes('{') ? words.join('').replace(/Id(?=[A-Z]|$)/, 'ById') : words.join('');
-  return `${method}${named}`;
+  return `${method}${words.join('')}`;
 }

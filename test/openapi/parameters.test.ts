@@ -26,6 +26,9 @@ const BEYOND_SCHEMAS: Record<string, fc.Arbitrary<unknown>> = {
   ...ofTrends('related-topics'),
   ...ofTrends('daily-trends'),
   ...ofTrends('real-time-trends'),
+  // An id implies its site, which must be that of the example.
+  'aba.wordgoods wordId': fc.integer({ min: 1, max: 1_000_000 }).map((place) => place * 16 + 1),
+  'aba.wordgoods country': fc.constantFrom('us', 'US'),
   // Metropolitan areas are for the United States only.
   'trends.interest-by-region resolution': fc.constantFrom('COUNTRY', 'REGION', 'CITY'),
 };

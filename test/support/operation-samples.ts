@@ -1,3 +1,10 @@
+import type { Database } from '../../src/db/pool.ts';
+import { csvReport, load, type TestTerm } from './reports.ts';
+
+/** The newest week that `loadKeywords` loads, and the id of a term in it: the first of the site US. */
+const KEYWORD_WEEK = '2026-04-11';
+const KNOWN_WORD = 33;
+
 /**
  * Good requests to every operation, as a body would hold them; a query is made of them where one is sent. The demo of the
  * provider has something for each. What begins with ZX it has never heard of.
@@ -52,9 +59,34 @@ export const OPERATION_SAMPLES: Record<string, readonly Record<string, unknown>[
   'trends.related-topics': [{ keyword: 'kettle', geo: 'US' }],
   'trends.daily-trends': [{ geo: 'US' }],
   'trends.real-time-trends': [{ geo: 'DE', hl: 'de' }, { category: 't' }],
+  'aba.countries': [{}],
+  'aba.reportdates': [{ country: 'us' }],
+  'aba.rank': [
+    { country: 'us', limit: 2 },
+    { country: 'us', reportDate: KEYWORD_WEEK, offset: 0, keyword: 'lamp', brand: 'lumio', clickSumMin: 1 },
+  ],
+  'aba.search': [{ country: 'us', keyword: 'lamp' }],
+  'aba.word': [{ wordId: KNOWN_WORD }],
+  'aba.wordhistory': [{ wordId: KNOWN_WORD, limit: 2 }],
+  'aba.wordgoods': [{ wordId: KNOWN_WORD, country: 'us', reportDate: KEYWORD_WEEK }],
+  'aba.asinreverse': [{ asins: ['B0C3CDEF01', 'B0C3CDEF02'] }, { asins: ['B0C3CDEF01'], country: 'us' }],
   'market.charturl': [{ domain: 1, asins: ['B0C3CDEF01', 'b0c3cdef02'] }],
   'retail.imageurl': [{ domain: 1, images: ['51abcDEFgh1L.jpg'] }],
 };
+
+/** Loads what the samples of brand analytics ask for. */
+export async function loadKeywords(database: Database): Promise<void> {
+  const lamp: TestTerm = {
+    term: 'desk lamp',
+    rank: 1,
+    brands: ['Lumio'],
+    categories: ['Office Products'],
+    products: [['B0C3CDEF01', 'A lamp', '20', '']],
+  };
+  const before = csvReport('2026-04-04', [{ ...lamp, rank: 9 }]);
+  await load(database, 'us', before);
+  await load(database, 'us', csvReport(KEYWORD_WEEK, [lamp, { term: 'garden hose', rank: 2 }]));
+}
 
 /** The first of them, as the least an operation needs. */
 export function sampleOf(operation: string): Record<string, unknown> {
