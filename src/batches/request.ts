@@ -1,18 +1,19 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type ParameterFault, SoukError } from '../errors.ts';
 import { toFaults } from '../faults.ts';
 import { parseJson, stringifyJson } from '../json.ts';
 import { inputOn, type QueuedOperation } from '../operations/define.ts';
-import { QUEUED, queuedOperation } from '../operations/index.ts';
+import { queuedOperation } from '../operations/index.ts';
 import { quoted } from '../operations/params/request.ts';
-import { integer, oneOf, text } from '../operations/params/scalars.ts';
 import type { Item } from './pack.ts';
-
-export const MOST_ITEMS = 100_000;
-
-export const FEED_WINDOWS = ['any', 'off_peak'] as const;
-
-export type FeedWindow = (typeof FEED_WINDOWS)[number];
+import {
+  type BATCH_SETTINGS,
+  batchBodySchema,
+  batchQuerySchema,
+  type FeedWindow,
+  type ITEM_SOURCES,
+  MOST_ITEMS,
+} from './request-schemas.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -54,69 +55,6 @@ export class BatchFaults extends Error {
 export type Upload =
   | { type: 'json'; body: string }
   | { type: 'ndjson'; body: string; query: Record<string, unknown> };
-
-/** Where the items of a JSON document are. */
-export const ITEM_SOURCES = {
-  operation: oneOf(QUEUED.map(({ name }) => name) as [string, ...string[]]).describe('What is done'),
-  items: z.array(z.unknown(), 'must be a list of parameter objects').optional().meta({
-    description:
-      'Parameters of each item, as the operation takes them in a body; instead of params and split',
-    maxItems: MOST_ITEMS,
-  }),
-  params: z
-    .record(z.string(), z.unknown(), 'must be an object of parameters')
-    .optional()
-    .meta({ description: 'Parameters that all items have', maxProperties: 200 }),
-  split: z
-    .record(
-      z.string(),
-      z.array(z.unknown(), 'must be a list').meta({ maxItems: MOST_ITEMS }),
-      'must be an object with one list',
-    )
-    .optional()
-    .meta({
-      description: 'One parameter with a list: each item has one value of it',
-      minProperties: 1,
-      maxProperties: 1,
-    }),
-};
-
-const SETTINGS = {
-  name: text({ maxLength: 200 })
-    .nullable()
-    .default(null)
-    .meta({ description: 'For its owner only', examples: ['Prices of the competition'] }),
-  maxUnits: integer({ min: 0 })
-    .nullable()
-    .default(null)
-    .meta({ description: 'Refuse the batch when it can cost more', examples: [1000] }),
-  window: oneOf(FEED_WINDOWS).default('any').describe('off_peak: work in the off-peak window only'),
-  deadline: z.iso
-    .datetime({ offset: true, error: 'must be an ISO 8601 date and time such as 2026-05-01T12:00:00Z' })
-    .nullable()
-    .default(null)
-    .meta({
-      description: 'What is not done by then is given up; a week unless given, 30 days at most',
-      examples: ['2026-05-01T12:00:00Z'],
-    }),
-  webhook: text({ maxLength: 2_000 })
-    .nullable()
-    .default(null)
-    .meta({ description: 'Where the end of the batch is told', examples: ['https://example.com/hook'] }),
-  idempotencyKey: text({ maxLength: 200 })
-    .nullable()
-    .default(null)
-    .meta({
-      description: 'A request that is repeated under it makes no second batch',
-      examples: ['2026-w18'],
-    }),
-};
-
-/** The settings of a batch whose body is an item a line. */
-export const batchQuerySchema = z.object({ operation: ITEM_SOURCES.operation, ...SETTINGS });
-
-/** A batch as one document. */
-export const batchBodySchema = z.strictObject({ ...ITEM_SOURCES, ...SETTINGS }, 'must be a JSON object');
 
 /**
  * Reads a request for a batch and all of its items.
@@ -237,7 +175,7 @@ function settingsOf({
 }
 
 interface Read {
-  settings: z.output<z.ZodObject<typeof SETTINGS>>;
+  settings: z.output<z.ZodObject<typeof BATCH_SETTINGS>>;
   operation: QueuedOperation;
   raws: readonly unknown[];
 }

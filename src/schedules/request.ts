@@ -1,12 +1,6 @@
 import { z } from 'zod';
-import {
-  BatchFaults,
-  FEED_WINDOWS,
-  type FeedWindow,
-  ITEM_SOURCES,
-  itemsOf,
-  parseBody,
-} from '../batches/request.ts';
+import { BatchFaults, itemsOf, parseBody } from '../batches/request.ts';
+import { FEED_WINDOWS, type FeedWindow, ITEM_SOURCES } from '../batches/request-schemas.ts';
 import { isTimeZone } from '../config.ts';
 import type { QueuedOperation } from '../operations/define.ts';
 import { boolean, integer, oneOf, text } from '../operations/params/scalars.ts';

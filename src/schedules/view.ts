@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FEED_WINDOWS } from '../batches/request.ts';
+import { FEED_WINDOWS } from '../batches/request-schemas.ts';
 import { SCHEMA_NAMES } from '../operations/answers/schema-names.ts';
 import { nextRuns } from './cron.ts';
 import { RUN_STATES, RUN_TRIGGERS, type Run } from './run.ts';

@@ -48,11 +48,12 @@ function send(
   const address = path.replace(/\{(\w+)\}/g, (_, field: string) => String(sample[field]));
   const withType =
     names.length > 1 && name ? { type: name.replace(/^market\.|search$/g, ''), ...query } : query;
-  if (method === 'post') return client.post(`${address}?${new URLSearchParams(withType)}`, sample, options);
+  if (method === 'post')
+    return client.post(`${address}?${new URLSearchParams(withType).toString()}`, sample, options);
   const flat = selectionIn
     ? { [selectionIn]: JSON.stringify(sample) }
     : Object.fromEntries(Object.entries(sample).map(([field, value]) => [field, String(value)]));
-  return client.get(`${address}?${new URLSearchParams({ ...flat, ...withType })}`, options);
+  return client.get(`${address}?${new URLSearchParams({ ...flat, ...withType }).toString()}`, options);
 }
 
 test('there is a sample for every operation', () => {

@@ -116,7 +116,7 @@ function headerFaults(
       if (value === undefined) return required ? [`the header ${name} is missing`] : [];
       const validate = validatorAt([...where, 'schema']);
       const isFine = validate(value) || (/^\d+$/.test(value) && validate(Number(value)));
-      return isFine ? [] : [`the header ${name} is ${value}`];
+      return isFine ? [] : [`the header ${name} is ${String(value)}`];
     }),
   ];
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { batchBodySchema, batchQuerySchema } from '../../batches/request.ts';
+import { batchBodySchema, batchQuerySchema } from '../../batches/request-schemas.ts';
 import { batchSchema } from '../../batches/view.ts';
 import { resultsSchema } from '../../http/batch-results.ts';
 import { batchListSchema } from '../../http/batches.ts';
