@@ -1,17 +1,22 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { errorsTable } from './errors-table.ts';
 import { operationsTable } from './operations-table.ts';
 
-/** `npm run generate`: writes into README.md what follows from the contracts. */
+/** `npm run generate`: writes into README.md what follows from the contracts and the list of errors. */
 const README = 'README.md';
-const [START, END] = ['<!-- operations: npm run generate -->', '<!-- end of operations -->'] as const;
 
-/** The README with its generated part up to date. */
-export function withTable(readme: string): string {
-  const [before, rest] = readme.split(START);
-  const after = rest?.split(END)[1];
-  if (before === undefined || after === undefined)
-    throw new Error(`${README} has lost its marks ${START} and ${END}.`);
-  return `${before}${START}\n\n${operationsTable()}\n\n${END}${after}`;
+const TABLES: Record<string, () => string> = { operations: operationsTable, errors: errorsTable };
+
+/** The README with its generated parts up to date. */
+export function withTables(readme: string): string {
+  return Object.entries(TABLES).reduce((text, [name, table]) => {
+    const [start, end] = [`<!-- ${name}: npm run generate -->`, `<!-- end of ${name} -->`];
+    const [before, rest] = text.split(start);
+    const after = rest?.split(end)[1];
+    if (before === undefined || after === undefined)
+      throw new Error(`${README} has lost its marks ${start} and ${end}.`);
+    return `${before}${start}\n\n${table()}\n\n${end}${after}`;
+  }, readme);
 }
 
-if (process.argv[1]?.endsWith('generate.ts')) writeFileSync(README, withTable(readFileSync(README, 'utf8')));
+if (process.argv[1]?.endsWith('generate.ts')) writeFileSync(README, withTables(readFileSync(README, 'utf8')));

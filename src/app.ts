@@ -11,6 +11,7 @@ import { registerHealth } from './http/health.ts';
 import { finishHandlersOnClose } from './http/in-flight.ts';
 import { registerJobs } from './http/jobs.ts';
 import { registerMetrics } from './http/metrics.ts';
+import { registerOpenApi } from './http/openapi.ts';
 import { registerOperations } from './http/operations.ts';
 import { refusingOtherMethods } from './http/other-methods.ts';
 import { registerQueueBoard } from './http/queue-board.ts';
@@ -94,6 +95,7 @@ export function buildApp(gateway: Gateway): FastifyInstance {
     registerWebhooks(app, gateway);
     registerHealth(app, gateway);
     registerMetrics(app, gateway);
+    registerOpenApi(app);
   });
   if (operator.adminToken) registerQueueBoard(app, gateway, operator.adminToken);
   // Every charged call is a row in PostgreSQL, so the request log is for debugging only and costs nothing otherwise.

@@ -1,5 +1,5 @@
 import type { Database } from '../db/pool.ts';
-import type { FeedWindow } from './request.ts';
+import type { FeedWindow } from './request-schemas.ts';
 
 export const BATCH_STATES = ['running', 'done', 'expired', 'cancelled'] as const;
 

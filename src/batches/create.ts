@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import { stringifyJson } from '../json.ts';
 import type { PackedCall } from './pack.ts';
-import type { FeedWindow } from './request.ts';
+import type { FeedWindow } from './request-schemas.ts';
 
 /** A batch that is about to exist. Times are Unix milliseconds. */
 export interface NewBatch {

@@ -2,7 +2,7 @@ import type { PoolName } from '../../jobs/pools.ts';
 import type { Database } from '../db/pool.ts';
 import { parseJson } from '../json.ts';
 import type { BatchState } from './batch.ts';
-import type { FeedWindow } from './request.ts';
+import type { FeedWindow } from './request-schemas.ts';
 
 /** A batch that has calls which may be fed now. */
 export interface HungryBatch {

@@ -1,18 +1,19 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type ParameterFault, SoukError } from '../errors.ts';
 import { toFaults } from '../faults.ts';
 import { parseJson, stringifyJson } from '../json.ts';
 import { inputOn, type QueuedOperation } from '../operations/define.ts';
-import { QUEUED, queuedOperation } from '../operations/index.ts';
+import { queuedOperation } from '../operations/index.ts';
 import { quoted } from '../operations/params/request.ts';
-import { integer, oneOf, text } from '../operations/params/scalars.ts';
 import type { Item } from './pack.ts';
-
-export const MOST_ITEMS = 100_000;
-
-export const FEED_WINDOWS = ['any', 'off_peak'] as const;
-
-export type FeedWindow = (typeof FEED_WINDOWS)[number];
+import {
+  type BATCH_SETTINGS,
+  batchBodySchema,
+  batchQuerySchema,
+  type FeedWindow,
+  type ITEM_SOURCES,
+  MOST_ITEMS,
+} from './request-schemas.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -54,33 +55,6 @@ export class BatchFaults extends Error {
 export type Upload =
   | { type: 'json'; body: string }
   | { type: 'ndjson'; body: string; query: Record<string, unknown> };
-
-/** Where the items of a JSON document are. */
-export const ITEM_SOURCES = {
-  operation: oneOf(QUEUED.map(({ name }) => name) as [string, ...string[]]),
-  items: z.array(z.unknown(), 'must be a list of parameter objects').optional(),
-  params: z.record(z.string(), z.unknown(), 'must be an object of parameters').optional(),
-  split: z
-    .record(z.string(), z.array(z.unknown(), 'must be a list'), 'must be an object with one list')
-    .optional(),
-};
-
-const SETTINGS = {
-  name: text({ maxLength: 200 }).nullable().default(null),
-  maxUnits: integer({ min: 0 }).nullable().default(null),
-  window: oneOf(FEED_WINDOWS).default('any'),
-  deadline: z.iso
-    .datetime({ offset: true, error: 'must be an ISO 8601 date and time such as 2026-05-01T12:00:00Z' })
-    .nullable()
-    .default(null),
-  webhook: text({ maxLength: 2_000 }).nullable().default(null),
-  idempotencyKey: text({ maxLength: 200 }).nullable().default(null),
-};
-
-/** What an NDJSON upload says in its address. */
-export const queryShape = z.object({ operation: ITEM_SOURCES.operation, ...SETTINGS });
-
-const bodyShape = z.strictObject({ ...ITEM_SOURCES, ...SETTINGS }, 'must be a JSON object');
 
 /**
  * Reads a request for a batch and all of its items.
@@ -201,13 +175,13 @@ function settingsOf({
 }
 
 interface Read {
-  settings: z.output<z.ZodObject<typeof SETTINGS>>;
+  settings: z.output<z.ZodObject<typeof BATCH_SETTINGS>>;
   operation: QueuedOperation;
   raws: readonly unknown[];
 }
 
 function readDocument(body: string): Read {
-  const document = parseBody(bodyShape, body);
+  const document = parseBody(batchBodySchema, body);
   return { settings: document, ...itemsOf(document, '') };
 }
 
@@ -259,7 +233,7 @@ function operationOf(name: string): QueuedOperation {
 
 /** Empty lines are no items, so a file may end with one. */
 function readLines({ body, query }: Extract<Upload, { type: 'ndjson' }>): Read {
-  const { operation, ...settings } = parseAs(queryShape, query);
+  const { operation, ...settings } = parseAs(batchQuerySchema, query);
   const raws: Line[] = [];
   for (const [i, written] of body.split('\n').entries())
     if (written.trim() !== '') raws.push(new Line(i + 1, written));

@@ -1,37 +1,56 @@
+import { z } from 'zod';
 import { ERRORS } from '../errors.ts';
-import { type Batch, type BatchState, RESULTS_LIFETIME_MS } from './batch.ts';
-import type { FeedWindow } from './request.ts';
+import { SCHEMA_NAMES } from '../operations/answers/schema-names.ts';
+import { BATCH_STATES, type Batch, RESULTS_LIFETIME_MS } from './batch.ts';
+import { FEED_WINDOWS } from './request-schemas.ts';
+
+const moment = z.iso.datetime();
 
 /** A batch as its account sees it. Times are ISO 8601, counts are of items. */
-export interface BatchView {
-  batchId: string;
-  name: string | null;
-  operation: string;
-  state: BatchState | 'waiting';
-  window: FeedWindow;
-  /** Why nothing goes on at the moment, and until when. */
-  waiting: { reason: string; message: string; until: string } | null;
-  counts: {
-    items: number;
-    pending: number;
-    running: number;
-    done: number;
-    failed: number;
-    cancelled: number;
-    /** Of those done: left out of the results, because nothing has changed since the run before. */
-    unchanged: number;
-  };
-  /** `quoted` is the most the batch can cost. */
-  units: { quoted: number; reserved: number; charged: number };
-  scheduleId: string | null;
-  webhook: string | null;
-  createdAt: string;
-  deadlineAt: string;
-  finishedAt: string | null;
-  /** Until when its results are kept; null while it is not finished. */
-  resultsUntil: string | null;
-  links: { self: string; results: string; retry: string };
-}
+export const batchSchema = z
+  .object({
+    batchId: z.uuid(),
+    name: z.string().nullable(),
+    operation: z.string(),
+    state: z.enum([...BATCH_STATES, 'waiting']),
+    window: z.enum(FEED_WINDOWS),
+    waiting: z
+      .object({ reason: z.string(), message: z.string(), until: moment })
+      .nullable()
+      .describe('Why nothing goes on at the moment, and until when'),
+    counts: z
+      .object({
+        items: z.int(),
+        pending: z.int(),
+        running: z.int(),
+        done: z.int(),
+        failed: z.int(),
+        cancelled: z.int(),
+        unchanged: z
+          .int()
+          .describe(
+            'Of those done: left out of the results, because nothing has changed since the run before',
+          ),
+      })
+      .describe('Of items'),
+    units: z.object({
+      quoted: z.int().describe('The most the batch can cost'),
+      reserved: z.int(),
+      charged: z.int(),
+    }),
+    scheduleId: z.uuid().nullable(),
+    webhook: z.string().nullable(),
+    createdAt: moment,
+    deadlineAt: moment,
+    finishedAt: moment.nullable(),
+    resultsUntil: moment
+      .nullable()
+      .describe('Until when its results are kept; null while it is not finished'),
+    links: z.object({ self: z.string(), results: z.string(), retry: z.string() }),
+  })
+  .register(SCHEMA_NAMES, { id: 'Batch' });
+
+export type BatchView = z.output<typeof batchSchema>;
 
 /** Why a batch waits, in the words a customer reads. */
 const WAITING_MESSAGES: Record<string, string> = {

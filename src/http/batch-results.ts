@@ -14,12 +14,16 @@ import { setFacts } from './envelope.ts';
 import type { Gateway } from './gateway.ts';
 import { parseAs } from './request-input.ts';
 
-const schema = z
+export const resultsSchema = z
   .object({
-    order: oneOf(RESULT_ORDERS).default('item'),
-    format: oneOf(['ndjson', 'csv']).default('ndjson'),
-    /** Index of the last item the client has. */
-    cursor: integer({ min: 0 }).nullable().default(null),
+    order: oneOf(RESULT_ORDERS)
+      .default('item')
+      .describe('item: in the order of items, up to the first that is not done; finished: as they were done'),
+    format: oneOf(['ndjson', 'csv']).default('ndjson').describe('csv only where the results are a table'),
+    cursor: integer({ min: 0 })
+      .nullable()
+      .default(null)
+      .meta({ description: 'Index of the last item the client has', examples: [99] }),
   })
   .refine(({ format, cursor }) => format === 'ndjson' || cursor === null, {
     path: ['cursor'],
@@ -33,7 +37,7 @@ export async function sendResults(
   reply: FastifyReply,
   batch: Batch,
 ): Promise<FastifyReply> {
-  const { order, format, cursor } = parseAs(schema, request.query);
+  const { order, format, cursor } = parseAs(resultsSchema, request.query);
   if (cursor !== null && cursor >= batch.items.total) {
     const problem = `must be the index of an item, 0 to ${batch.items.total - 1}`;
     throw invalidParameters([{ parameter: 'cursor', problem }]);

@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { BATCH_STATES, type Batch, findBatch, listBatches } from '../batches/batch.ts';
 import { cancelBatch, inTransaction, retryFailed } from '../batches/ending.ts';
-import { DEFAULT_TIME_MS, LONGEST_TIME_MS, queryShape } from '../batches/request.ts';
+import { DEFAULT_TIME_MS, LONGEST_TIME_MS } from '../batches/request.ts';
+import { batchQuerySchema } from '../batches/request-schemas.ts';
 import { batchView } from '../batches/view.ts';
 import { SoukError } from '../errors.ts';
 import { boolean, integer, oneOf } from '../operations/params/scalars.ts';
@@ -15,10 +16,10 @@ import { handOver, uploadRoute } from './uploads.ts';
 
 const dryRunSchema = z.object({ dryRun: boolean().default(false) });
 
-const listSchema = z.object({
-  state: oneOf(BATCH_STATES).optional(),
+export const batchListSchema = z.object({
+  state: oneOf(BATCH_STATES).optional().describe('Only batches in this state'),
   scheduleId: uuidParameter('a schedule').optional(),
-  limit: integer({ min: 1, max: 100 }).default(50),
+  limit: integer({ min: 1, max: 100 }).default(50).describe('Batches a page'),
   cursor: uuidParameter('the last batch of the page before').optional(),
 });
 
@@ -30,13 +31,13 @@ export function registerBatches(app: FastifyInstance, gateway: Gateway): void {
     const { dryRun } = parseAs(dryRunSchema, request.query);
     const upload = isNdjson(request) ? 'ndjson' : 'json';
     // Nothing else of the address travels: neither the key nor what nobody reads.
-    const query = upload === 'ndjson' ? parseAs(queryShape, request.query) : {};
+    const query = upload === 'ndjson' ? parseAs(batchQuerySchema, request.query) : {};
     return handOver(gateway, request, reply, (ids) => ({ kind: 'batch', ...ids, upload, query, dryRun }));
   });
 
   app.get('/api/batches', async (request, reply) => {
-    const accountId = await accountOf(gateway, request, () => parseAs(listSchema, request.query));
-    const { state, scheduleId, limit, cursor } = parseAs(listSchema, request.query);
+    const accountId = await accountOf(gateway, request, () => parseAs(batchListSchema, request.query));
+    const { state, scheduleId, limit, cursor } = parseAs(batchListSchema, request.query);
     const batches = await listBatches(database, accountId, {
       state: state ?? null,
       scheduleId: scheduleId ?? null,

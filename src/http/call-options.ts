@@ -14,10 +14,15 @@ export interface CallOptions {
 }
 
 // Built once: making a schema costs more than most requests do.
-const schema = z.object({
-  async: boolean().optional(),
-  dryRun: boolean().default(false),
-  maxUnits: integer({ min: 0 }).nullable().default(null),
+export const callOptionsSchema = z.object({
+  async: boolean().optional().describe('Answer at once with a job to poll, like Prefer: respond-async'),
+  dryRun: boolean()
+    .default(false)
+    .describe('Say what the call would cost and whether it would be let in, and do nothing'),
+  maxUnits: integer({ min: 0 })
+    .nullable()
+    .default(null)
+    .meta({ description: 'Refuse the call when it costs more', examples: [100] }),
 });
 
 const NO_OPTIONS = { async: false, dryRun: false, maxUnits: null };
@@ -29,6 +34,6 @@ export function callOptionsOf(
 ): CallOptions {
   const query = request.query as Record<string, unknown>;
   const given = query.async !== undefined || query.dryRun !== undefined || query.maxUnits !== undefined;
-  const { async = false, dryRun, maxUnits } = given ? parseAs(schema, query) : NO_OPTIONS;
+  const { async = false, dryRun, maxUnits } = given ? parseAs(callOptionsSchema, query) : NO_OPTIONS;
   return { preference: preferenceOf(request.headers.prefer, async, timeoutMs), dryRun, maxUnits };
 }

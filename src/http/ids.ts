@@ -2,11 +2,16 @@ import { z } from 'zod';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+const EXAMPLE_ID = '019b2c3d-4e5f-7a6b-8c7d-9e0f1a2b3c4d';
+
 export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
 /** A parameter that must be an id which an earlier answer gave. @param of what it is the id of. */
 export function uuidParameter(of: string) {
-  return z.string().regex(UUID, `must be the id of ${of}`);
+  return z
+    .string()
+    .regex(UUID, `must be the id of ${of}`)
+    .meta({ description: `Id of ${of}`, format: 'uuid', maxLength: 36, examples: [EXAMPLE_ID] });
 }

@@ -1,8 +1,10 @@
 import type { Redis } from 'ioredis';
+import { z } from 'zod';
 import type { Backlog } from '../../jobs/backlog.ts';
 import { countAhead, type Queues } from '../../jobs/queues.ts';
 import type { Call } from '../billing/calls.ts';
 import { ERRORS } from '../errors.ts';
+import { SCHEMA_NAMES } from '../operations/answers/schema-names.ts';
 
 /** How soon a caller should look again for a job that is not done, in seconds. */
 export const PENDING_RETRY_SECONDS = 1;
@@ -11,27 +13,46 @@ export const JOB_STATES = ['queued', 'running', 'done', 'failed', 'cancelled'] a
 
 export type JobState = (typeof JOB_STATES)[number];
 
+const links = z.object({ self: z.string(), result: z.string(), events: z.string() });
+
+const moment = z.iso.datetime();
+
 /** A job as its account sees it. Times are ISO 8601. */
-export interface JobView {
-  jobId: string;
-  operation: string;
-  state: JobState;
-  /** Percent of what has to be fetched; a job that fetches in one go has 0 until it is done, as has one that brought nothing. */
-  progress: number;
-  /** How many jobs of its queue go before it; null once it runs. */
-  position: number | null;
-  /** Milliseconds until it will probably be done; null where nothing is known, 0 when it has ended. */
-  etaMs: number | null;
-  unitsReserved: number;
-  unitsCharged: number;
-  createdAt: string;
-  startedAt: string | null;
-  finishedAt: string | null;
-  deadlineAt: string;
-  attempts: number;
-  error: { code: string; msg: string } | null;
-  links: ReturnType<typeof jobLinks>;
-}
+export const jobSchema = z
+  .object({
+    jobId: z.uuid(),
+    operation: z.string(),
+    state: z.enum(JOB_STATES),
+    progress: z
+      .number()
+      .min(0)
+      .max(100)
+      .describe(
+        'Percent of what has to be fetched; a job that fetches in one go has 0 until it is done, as has one that brought nothing',
+      ),
+    position: z.int().nullable().describe('How many jobs of its queue go before it; null once it runs'),
+    etaMs: z
+      .int()
+      .nullable()
+      .describe('Milliseconds until it is probably done; null: nothing is known, 0: it has ended'),
+    unitsReserved: z.int(),
+    unitsCharged: z.int(),
+    createdAt: moment,
+    startedAt: moment.nullable(),
+    finishedAt: moment.nullable(),
+    deadlineAt: moment,
+    attempts: z.int(),
+    error: z.object({ code: z.string(), msg: z.string() }).nullable(),
+    links,
+  })
+  .register(SCHEMA_NAMES, { id: 'Job' });
+
+export type JobView = z.output<typeof jobSchema>;
+
+/** What stands for an answer that is not there yet. */
+export const acceptedSchema = z
+  .object({ jobId: z.uuid(), operation: z.string(), links })
+  .register(SCHEMA_NAMES, { id: 'AcceptedJob' });
 
 export function jobLinks(callId: string) {
   const self = `/api/jobs/${callId}`;

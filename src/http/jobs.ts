@@ -19,8 +19,8 @@ import { sendAnswer } from './send-answer.ts';
 /** The jobs of an account: their state, results and end. Free; a job of another account does not exist. */
 export function registerJobs(app: FastifyInstance, gateway: Gateway): void {
   app.get('/api/jobs', async (request, reply) => {
-    const accountId = await accountOf(gateway, request, () => parseAs(listSchema, request.query));
-    const data = await listJobs(gateway, accountId, parseAs(listSchema, request.query));
+    const accountId = await accountOf(gateway, request, () => parseAs(jobListSchema, request.query));
+    const data = await listJobs(gateway, accountId, parseAs(jobListSchema, request.query));
     return sendEnvelope(reply, 200, data, { now: gateway.clock.now() });
   });
 
@@ -105,10 +105,12 @@ async function makeAgain(gateway: Gateway, reply: FastifyReply, call: Call): Pro
   return sendJob(gateway, reply, call, 202);
 }
 
-const listSchema = z.object({
-  state: oneOf(JOB_STATES).optional(),
-  operation: oneOf(QUEUED.map(({ name }) => name) as [string, ...string[]]).optional(),
-  limit: integer({ min: 1, max: 100 }).default(50),
+export const jobListSchema = z.object({
+  state: oneOf(JOB_STATES).optional().describe('Only jobs in this state'),
+  operation: oneOf(QUEUED.map(({ name }) => name) as [string, ...string[]])
+    .optional()
+    .describe('Only jobs of this operation'),
+  limit: integer({ min: 1, max: 100 }).default(50).describe('Jobs a page'),
   cursor: uuidParameter('the last job of the page before').optional(),
 });
 
@@ -128,7 +130,7 @@ const CALL_STATES: Record<JobState, Call['state']> = {
 async function listJobs(
   gateway: Gateway,
   accountId: number,
-  { state, operation, limit, cursor }: z.output<typeof listSchema>,
+  { state, operation, limit, cursor }: z.output<typeof jobListSchema>,
 ): Promise<{ jobs: JobView[]; nextCursor: string | null }> {
   const calls = await listCalls(gateway.database, accountId, {
     states: state ? [CALL_STATES[state]] : ['reserved', 'settled', 'released'],

@@ -47,7 +47,7 @@ export function preferenceOf(
 }
 
 /** The longest long poll, in seconds. */
-const LONGEST_POLL_SECONDS = 60;
+export const LONGEST_POLL_SECONDS = 60;
 
 const pollSchema = integer({ min: 0, max: LONGEST_POLL_SECONDS });
 

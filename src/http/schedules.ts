@@ -14,8 +14,8 @@ import { handOver, uploadRoute } from './uploads.ts';
 
 const dryRunSchema = z.object({ dryRun: boolean().default(false) });
 
-const listSchema = z.object({
-  limit: integer({ min: 1, max: 100 }).default(50),
+export const pageSchema = z.object({
+  limit: integer({ min: 1, max: 100 }).default(50).describe('Entries a page'),
   cursor: uuidParameter('the last one of the page before').optional(),
 });
 
@@ -30,8 +30,8 @@ export function registerSchedules(app: FastifyInstance, gateway: Gateway): void 
   );
 
   app.get('/api/schedules', async (request, reply) => {
-    const accountId = await accountOf(gateway, request, () => parseAs(listSchema, request.query));
-    const { limit, cursor } = parseAs(listSchema, request.query);
+    const accountId = await accountOf(gateway, request, () => parseAs(pageSchema, request.query));
+    const { limit, cursor } = parseAs(pageSchema, request.query);
     const found = await listSchedules(database, accountId, { before: cursor ?? null, limit });
     const schedules = found.map((schedule) => scheduleView(schedule, clock.now()));
     const nextCursor = found.length === limit ? (found.at(-1)?.scheduleId ?? null) : null;
@@ -44,9 +44,9 @@ export function registerSchedules(app: FastifyInstance, gateway: Gateway): void 
   });
 
   app.get('/api/schedules/:id/runs', async (request, reply) => {
-    await accountOf(gateway, request, () => parseAs(listSchema, request.query));
+    await accountOf(gateway, request, () => parseAs(pageSchema, request.query));
     const { scheduleId } = await ownSchedule(request);
-    const { limit, cursor } = parseAs(listSchema, request.query);
+    const { limit, cursor } = parseAs(pageSchema, request.query);
     const found = await listRuns(database, scheduleId, { before: cursor ?? null, limit });
     const nextCursor = found.length === limit ? (found.at(-1)?.runId ?? null) : null;
     return sendEnvelope(reply, 200, { runs: found.map(runView), nextCursor }, { now: clock.now() });

@@ -4,28 +4,24 @@ import { invalidParameters, SoukError } from '../errors.ts';
 import { integer, oneOf } from '../operations/params/scalars.ts';
 import { enqueue } from '../webhooks/deliveries.ts';
 import {
-  type Attempt,
   countPending,
   DELIVERY_STATES,
-  type Delivery,
   findDelivery,
-  KEPT_DAYS,
   listDeliveries,
   replayDelivery,
 } from '../webhooks/delivery-log.ts';
-import { RETRY_DELAYS_MS } from '../webhooks/retry-schedule.ts';
-import { findSecretState, requireSecret, rotateSecret, type SecretState } from '../webhooks/secrets.ts';
-import { ATTEMPT_TIMEOUT_MS } from '../webhooks/send.ts';
+import { findSecretState, requireSecret, rotateSecret } from '../webhooks/secrets.ts';
+import { attemptView, DELIVERY_RULES, deliveryView, secretView } from '../webhooks/view.ts';
 import { webhookUrl } from '../webhooks/webhook-url.ts';
 import { sendEnvelope } from './envelope.ts';
 import type { Gateway } from './gateway.ts';
 import { isUuid, uuidParameter } from './ids.ts';
 import { accountOf, parseAs } from './request-input.ts';
 
-const pageSchema = z.object({
-  state: oneOf(DELIVERY_STATES).optional(),
+export const deliveryPageSchema = z.object({
+  state: oneOf(DELIVERY_STATES).optional().describe('Only deliveries in this state'),
   cursor: uuidParameter('the last delivery of the page before').optional(),
-  limit: integer({ min: 1, max: 100 }).default(20),
+  limit: integer({ min: 1, max: 100 }).default(20).describe('Deliveries a page'),
 });
 
 const TEST_TYPE = 'webhook.test';
@@ -54,7 +50,7 @@ export function registerWebhooks(app: FastifyInstance, gateway: Gateway): void {
 
   app.get('/api/webhooks/deliveries', async (request, reply) => {
     const accountId = await accountOf(gateway, request);
-    const { state = null, cursor = null, limit } = parseAs(pageSchema, request.query);
+    const { state = null, cursor = null, limit } = parseAs(deliveryPageSchema, request.query);
     const found = await listDeliveries(database, accountId, { state, before: cursor, limit: limit + 1 });
     const page = found.slice(0, limit);
     const nextCursor = found.length > limit ? (page.at(-1)?.id ?? null) : null;
@@ -94,45 +90,9 @@ export function registerWebhooks(app: FastifyInstance, gateway: Gateway): void {
   });
 }
 
-const DELIVERY_RULES = {
-  timeoutSeconds: ATTEMPT_TIMEOUT_MS / 1000,
-  retryDelaysSeconds: RETRY_DELAYS_MS.map((delayMs) => delayMs / 1000),
-  keptDays: KEPT_DAYS,
-};
-
 /** @throws SoukError DELIVERY_NOT_FOUND for what cannot be an id. */
 function idOf(request: FastifyRequest): string {
   const { id } = request.params as { id: string };
   if (isUuid(id)) return id;
   throw new SoukError('DELIVERY_NOT_FOUND');
-}
-
-function secretView({ createdAt, previousSignsUntil }: SecretState) {
-  return { createdAt: createdAt.toISOString(), previousSignsUntil: iso(previousSignsUntil) };
-}
-
-function deliveryView(delivery: Delivery) {
-  const { id: deliveryId, type, url, state, attempts, lastStatus, lastError } = delivery;
-  const self = `/api/webhooks/deliveries/${deliveryId}`;
-  return {
-    deliveryId,
-    type,
-    url,
-    state,
-    attempts,
-    nextAttemptAt: iso(delivery.nextAttemptAt),
-    lastStatus,
-    lastError,
-    createdAt: delivery.createdAt.toISOString(),
-    finishedAt: iso(delivery.finishedAt),
-    links: { self, replay: `${self}/replay` },
-  };
-}
-
-function attemptView({ number, at, status, error, durationMs, response }: Attempt) {
-  return { attempt: number, at: at.toISOString(), status, error, durationMs, response };
-}
-
-function iso(time: Date | null): string | null {
-  return time?.toISOString() ?? null;
 }

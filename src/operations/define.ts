@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { PoolName } from '../../jobs/pools.ts';
+import type { ErrorKind } from '../errors.ts';
 import type { ReportsNeeded } from '../keywords/reports-needed.ts';
 
 /** Where a request to a route carries its parameters. */
@@ -15,6 +16,8 @@ export interface Route {
   path: string;
   /** Takes the parameters out of the request; without it a GET's are its query and a POST's its body. */
   decode?: (request: RawRequest) => unknown;
+  /** The query parameter that holds all parameters of a GET as JSON, where one does. */
+  jsonParameter?: string;
   /** Several operations share a path; the query parameter `type` tells which is meant, the first where it is absent. */
   type?: string;
   /** The error a body that is not JSON gets; VALIDATION_FAILED unless the specification says otherwise. */
@@ -40,6 +43,8 @@ interface Described<Name extends string, Input> {
   tool?: string;
   /** The error a bad request gets; VALIDATION_FAILED unless the specification says otherwise. */
   invalidKind?: 'SELECTION_INVALID';
+  /** Errors that only operations of its kind have, for the documentation. */
+  errors?: readonly ErrorKind[];
 }
 
 /** One thing an operation needs from upstream. */
@@ -104,6 +109,12 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
   table?: Table<Input>;
 }
 
+/**
+ * The envelope's `data` as documentation and tools show it, with units and without `fromCache`, which the others have
+ * anyway. Data is not checked against it when it is sent; objects with fields of the provider are loose.
+ */
+export type AnswerData = z.ZodObject;
+
 /** How calls are put together, and their answer taken apart. */
 export interface Pack<Input> {
   /** Of the canonical input: a list of texts. */
@@ -124,6 +135,7 @@ export interface Table<Input> {
 export type Responder<Input, Raw> =
   | {
       type: 'json';
+      answer: AnswerData;
       present(found: ReadonlyMap<string, Raw>, input: Input, context: PresentContext): Presented;
     }
   | { type: 'png' };
@@ -132,6 +144,7 @@ export type Responder<Input, Raw> =
 export interface LocalOperation<Name extends string = string, Input = unknown>
   extends Described<Name, Input> {
   kind: 'local';
+  answer: AnswerData;
 }
 
 export function defineQueued<const Name extends string, Input, Raw>(

@@ -1,8 +1,11 @@
 import type { ClientBase } from 'pg';
 import type { Database } from '../db/pool.ts';
 
-export type RunTrigger = 'tick' | 'missed' | 'manual';
-export type RunState = 'started' | 'skipped' | 'failed';
+export const RUN_TRIGGERS = ['tick', 'missed', 'manual'] as const;
+export const RUN_STATES = ['started', 'skipped', 'failed'] as const;
+
+export type RunTrigger = (typeof RUN_TRIGGERS)[number];
+export type RunState = (typeof RUN_STATES)[number];
 
 /** One run of a schedule. Times are Unix milliseconds. */
 export interface Run {

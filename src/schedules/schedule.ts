@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { ClientBase } from 'pg';
-import type { FeedWindow } from '../batches/request.ts';
+import type { FeedWindow } from '../batches/request-schemas.ts';
 import type { Database } from '../db/pool.ts';
 import { parseJson, stringifyJson } from '../json.ts';
 import { nextRuns, type Timing } from './cron.ts';

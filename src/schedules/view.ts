@@ -1,30 +1,36 @@
-import type { FeedWindow } from '../batches/request.ts';
+import { z } from 'zod';
+import { FEED_WINDOWS } from '../batches/request-schemas.ts';
+import { SCHEMA_NAMES } from '../operations/answers/schema-names.ts';
 import { nextRuns } from './cron.ts';
-import type { Run } from './run.ts';
+import { RUN_STATES, RUN_TRIGGERS, type Run } from './run.ts';
 import type { Schedule } from './schedule.ts';
 
+const moment = z.iso.datetime();
+
 /** A schedule as its account sees it. Times are ISO 8601. */
-export interface ScheduleView {
-  scheduleId: string;
-  name: string;
-  cron: string;
-  timezone: string;
-  paused: boolean;
-  /** When it is due next; empty while it is paused. */
-  nextRuns: string[];
-  window: FeedWindow;
-  onlyChanges: boolean;
-  runHours: number;
-  webhook: string | null;
-  maxUnits: number | null;
-  operation: string;
-  items: number;
-  /** What a run costs at most. */
-  units: number;
-  createdAt: string;
-  updatedAt: string;
-  links: { self: string; runs: string; run: string };
-}
+export const scheduleSchema = z
+  .object({
+    scheduleId: z.uuid(),
+    name: z.string(),
+    cron: z.string(),
+    timezone: z.string(),
+    paused: z.boolean(),
+    nextRuns: z.array(moment).describe('When it is due next; empty while it is paused'),
+    window: z.enum(FEED_WINDOWS),
+    onlyChanges: z.boolean(),
+    runHours: z.int(),
+    webhook: z.string().nullable(),
+    maxUnits: z.int().nullable(),
+    operation: z.string(),
+    items: z.int(),
+    units: z.int().describe('What a run costs at most'),
+    createdAt: moment,
+    updatedAt: moment,
+    links: z.object({ self: z.string(), runs: z.string(), run: z.string() }),
+  })
+  .register(SCHEMA_NAMES, { id: 'Schedule' });
+
+export type ScheduleView = z.output<typeof scheduleSchema>;
 
 const RUNS_SHOWN = 5;
 
@@ -45,17 +51,24 @@ export function scheduleView(schedule: Schedule, now: number): ScheduleView {
   };
 }
 
-export interface RunView {
-  runId: string;
-  dueAt: string;
-  startedAt: string;
-  /** tick: when it was due; missed: late, because nothing ran then; manual: when somebody wanted it. */
-  trigger: Run['trigger'];
-  state: Run['state'];
-  reason: string | null;
-  batchId: string | null;
-  links: { batch: string | null };
-}
+export const runSchema = z
+  .object({
+    runId: z.uuid(),
+    dueAt: moment,
+    startedAt: moment,
+    trigger: z
+      .enum(RUN_TRIGGERS)
+      .describe(
+        'tick: when it was due; missed: late, because nothing ran then; manual: when somebody wanted it',
+      ),
+    state: z.enum(RUN_STATES),
+    reason: z.string().nullable(),
+    batchId: z.uuid().nullable(),
+    links: z.object({ batch: z.string().nullable() }),
+  })
+  .register(SCHEMA_NAMES, { id: 'ScheduleRun' });
+
+export type RunView = z.output<typeof runSchema>;
 
 export function runView({ runId, dueAt, startedAt, trigger, state, reason, batchId }: Run): RunView {
   return {

@@ -1,8 +1,11 @@
+import { z } from 'zod';
 import { fingerprint } from '../../fingerprint.ts';
 import type { ReportSite } from '../../keywords/sites.ts';
+import { fluctuation, reportDate, reportSiteCode, wordId } from '../answers/keyword.ts';
+import { SCHEMA_NAMES } from '../answers/schema-names.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { date } from '../params/date.ts';
-import { list, parseAsin } from '../params/lists.ts';
+import { ASIN_SCHEMA, list, parseAsin } from '../params/lists.ts';
 import { reportSite } from '../params/report-site.ts';
 import { request } from '../params/request.ts';
 import { integer } from '../params/scalars.ts';
@@ -17,6 +20,20 @@ export interface AsinReverseInput {
   limit: number;
 }
 
+const reverseKeyword = z
+  .object({
+    wordId,
+    keyword: z.string(),
+    country: reportSiteCode,
+    reportDate,
+    rank: z.int(),
+    position: z.int().min(1).max(3).describe('Place of the product among the three clicked most'),
+    clickShare: z.number().nullable().describe('Percent'),
+    conversionShare: z.number().nullable().describe('Percent'),
+    fluctuationType: fluctuation,
+  })
+  .register(SCHEMA_NAMES, { id: 'ReverseKeyword' });
+
 export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Record<string, unknown>>({
   name: 'aba.asinreverse',
   summary: 'Finds the search terms after which products were among the three clicked most.',
@@ -25,7 +42,10 @@ export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Rec
   params: request(
     { asins: ['asins'] },
     {
-      asins: list({ item: 'ASIN', max: 50, parse: parseAsin, sorted: false }, '1-50 ASINs'),
+      asins: list(
+        { item: 'ASIN', max: 50, schema: ASIN_SCHEMA, parse: parseAsin, sorted: false },
+        '1-50 ASINs',
+      ),
       country: reportSite().optional().describe('Site code; all sites unless given'),
       startDate: date().optional().describe('Weeks from here on; the latest week where no date is given'),
       endDate: date().optional().describe('Weeks up to here'),
@@ -40,5 +60,22 @@ export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Rec
   queue: () => 'keywords',
   reports: ({ country }) => ({ country: country ?? null }),
   source: (input) => oneSource(`aba/reverse/${fingerprint(input)}`),
-  respond: { type: 'json', present: (found) => ({ data: found.get('') ?? {} }) },
+  respond: {
+    type: 'json',
+    answer: z.object({
+      items: z
+        .array(
+          z.object({
+            asin: z.string(),
+            count: z.int(),
+            truncated: z.boolean().describe('There are more than limit'),
+            keywords: z.array(reverseKeyword),
+          }),
+        )
+        .describe('One for each ASIN, in the order of the request'),
+      startDate: z.string().nullable(),
+      endDate: z.string().nullable(),
+    }),
+    present: (found) => ({ data: found.get('') ?? {} }),
+  },
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { reportDate, reportSiteCode } from '../answers/keyword.ts';
 import { defineLocal } from '../define.ts';
 
 export const countries = defineLocal<'aba.countries', Record<string, never>>({
@@ -6,5 +7,15 @@ export const countries = defineLocal<'aba.countries', Record<string, never>>({
   summary: 'Lists the sites that have brand analytics, with the weeks that are loaded.',
   tool: 'aba_get_countries',
   routes: [{ method: 'GET', path: '/api/aba/countries' }],
+  answer: z.object({
+    countries: z.array(
+      z.object({
+        country: reportSiteCode,
+        latest_report_date: reportDate.nullable(),
+        available_dates: z.array(reportDate).describe('Weeks that are loaded, the newest first'),
+        tld: z.string().describe('Top-level domain of the site'),
+      }),
+    ),
+  }),
   params: z.object({}).transform(() => ({})),
 });

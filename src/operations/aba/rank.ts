@@ -1,6 +1,7 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { fingerprint } from '../../fingerprint.ts';
 import { CHANGE_LIMITS, FLUCTUATIONS } from '../../keywords/fluctuation.ts';
+import { rankRow, reportDate, reportSiteCode } from '../answers/keyword.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { date } from '../params/date.ts';
 import { reportSite } from '../params/report-site.ts';
@@ -19,14 +20,23 @@ const params = request(
     rankMax: integer({ min: 1 }).optional().describe('Highest rank, inclusive'),
     keyword: text({ maxLength: 200 })
       .optional()
-      .describe('All its words, in any order; Chinese and Japanese text as it stands'),
+      .meta({
+        description: 'All its words, in any order; Chinese and Japanese text as it stands',
+        examples: ['desk lamp'],
+      }),
     fluctuationType: oneOf(FLUCTUATIONS).optional().describe('How the rank has moved since the week before'),
     brand: text({ maxLength: 200 })
       .optional()
-      .describe('One of the three brands clicked most; case does not matter'),
+      .meta({
+        description: 'One of the three brands clicked most; case does not matter',
+        examples: ['Lumio'],
+      }),
     category: text({ maxLength: 200 })
       .optional()
-      .describe('One of the three categories clicked most; case does not matter'),
+      .meta({
+        description: 'One of the three categories clicked most; case does not matter',
+        examples: ['Office Products'],
+      }),
     clickSumMin: integer({ min: 0, max: 100 })
       .optional()
       .describe('Least sum of the three click shares, in percent'),
@@ -64,6 +74,18 @@ export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>
   source: (input) => oneSource(`aba/rank/${fingerprint(input)}`),
   respond: {
     type: 'json',
+    answer: z.object({
+      country: reportSiteCode,
+      reportDate,
+      previousReportDate: reportDate.nullable().describe('The week before, where it is loaded'),
+      rows: z.array(rankRow).describe('By rank'),
+      count: z.int(),
+      limit: z.int(),
+      offset: z.int().optional(),
+      afterRank: z.int().optional(),
+      nextAfterRank: z.int().nullable().describe('afterRank of the next page; null: this is the last'),
+      total: z.int().nullable().describe('Rows of the week; with offset and without filters only'),
+    }),
     present: (found) => ({ data: found.get('') ?? {}, metadata: { fluctuationLimits: CHANGE_LIMITS } }),
   },
 });

@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import type { ReportSite } from '../../keywords/sites.ts';
+import { reportDate, reportSiteCode } from '../answers/keyword.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { reportSite } from '../params/report-site.ts';
 import { request } from '../params/request.ts';
@@ -23,5 +25,12 @@ export const reportDates = defineQueued<'aba.reportdates', ReportDatesInput, Rep
   queue: () => 'keywords',
   reports: ({ country }) => ({ country }),
   source: ({ country }) => oneSource(`aba/dates/${country}`),
-  respond: { type: 'json', present: (found) => ({ data: found.get('') ?? {} }) },
+  respond: {
+    type: 'json',
+    answer: z.object({
+      country: reportSiteCode,
+      dates: z.array(reportDate).describe('The newest first, at most 20'),
+    }),
+    present: (found) => ({ data: found.get('') ?? {} }),
+  },
 });

@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import { fingerprint } from '../../fingerprint.ts';
 import type { ReportSite } from '../../keywords/sites.ts';
+import { fluctuation, reportDate, reportSiteCode, wordId } from '../answers/keyword.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { reportSite } from '../params/report-site.ts';
 import { request } from '../params/request.ts';
@@ -20,9 +22,10 @@ export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Reco
     {},
     {
       country: reportSite().describe('Site code'),
-      keyword: text({ maxLength: 200 }).describe(
-        'Words in any order; Chinese and Japanese text as it stands',
-      ),
+      keyword: text({ maxLength: 200 }).meta({
+        description: 'Words in any order; Chinese and Japanese text as it stands',
+        examples: ['desk lamp'],
+      }),
       limit: integer({ min: 1, max: 200 }).default(20).describe('Terms'),
     },
   ),
@@ -31,5 +34,24 @@ export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Reco
   queue: () => 'keywords',
   reports: ({ country }) => ({ country }),
   source: (input) => oneSource(`aba/search/${fingerprint(input)}`),
-  respond: { type: 'json', present: (found) => ({ data: found.get('') ?? {} }) },
+  respond: {
+    type: 'json',
+    answer: z.object({
+      country: reportSiteCode,
+      keyword: z.string(),
+      items: z.array(
+        z.object({
+          wordId,
+          keyword: z.string(),
+          rank: z.int().nullable().describe('In the last week it was ranked'),
+          reportDate: reportDate.nullable(),
+          firstSeen: reportDate,
+          lastSeen: reportDate.nullable(),
+          fluctuationType: fluctuation,
+        }),
+      ),
+      count: z.int(),
+    }),
+    present: (found) => ({ data: found.get('') ?? {} }),
+  },
 });

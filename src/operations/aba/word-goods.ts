@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import type { ReportSite } from '../../keywords/sites.ts';
 import { siteOfWord } from '../../keywords/word-id.ts';
+import { goods, reportDate, reportSiteCode, wordId as wordIdAnswer } from '../answers/keyword.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { date } from '../params/date.ts';
 import { reportSite } from '../params/report-site.ts';
@@ -14,6 +16,7 @@ export interface WordGoodsInput {
 
 export const wordGoods = defineQueued<'aba.wordgoods', WordGoodsInput, Record<string, unknown>>({
   name: 'aba.wordgoods',
+  errors: ['WORD_NOT_FOUND'],
   summary: 'Gives the three products clicked most after a search term in a week.',
   routes: [{ method: 'GET', path: '/api/aba/word/:wordId/goods', decode: withWordId }],
   params: request(
@@ -32,5 +35,16 @@ export const wordGoods = defineQueued<'aba.wordgoods', WordGoodsInput, Record<st
   queue: () => 'keywords',
   reports: ({ country, reportDate }) => ({ country, reportDate }),
   source: ({ wordId, reportDate }) => oneSource(`aba/goods/${wordId}/${reportDate}`),
-  respond: { type: 'json', present: (found) => ({ data: found.get('') ?? {} }) },
+  respond: {
+    type: 'json',
+    answer: z.object({
+      wordId: wordIdAnswer,
+      keyword: z.string(),
+      country: reportSiteCode,
+      reportDate,
+      rank: z.int().nullable().describe('null: not ranked that week'),
+      goods: z.array(goods),
+    }),
+    present: (found) => ({ data: found.get('') ?? {} }),
+  },
 });

@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import { siteOfWord } from '../../keywords/word-id.ts';
+import { rankHistory, reportSiteCode, wordId as wordIdAnswer } from '../answers/keyword.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { request } from '../params/request.ts';
 import { integer } from '../params/scalars.ts';
@@ -12,6 +14,7 @@ export interface WordHistoryInput {
 
 export const wordHistory = defineQueued<'aba.wordhistory', WordHistoryInput, Record<string, unknown>>({
   name: 'aba.wordhistory',
+  errors: ['WORD_NOT_FOUND'],
   summary: 'Gives the rank of a search term in each of the last weeks.',
   routes: [{ method: 'GET', path: '/api/aba/word/:wordId/history', decode: withWordId }],
   params: request(
@@ -23,5 +26,14 @@ export const wordHistory = defineQueued<'aba.wordhistory', WordHistoryInput, Rec
   queue: () => 'keywords',
   reports: ({ wordId }) => ({ country: siteOfWord(wordId) ?? null }),
   source: ({ wordId, limit }) => oneSource(`aba/history/${wordId}/${limit}`),
-  respond: { type: 'json', present: (found) => ({ data: found.get('') ?? {} }) },
+  respond: {
+    type: 'json',
+    answer: z.object({
+      wordId: wordIdAnswer,
+      keyword: z.string(),
+      country: reportSiteCode,
+      history: rankHistory,
+    }),
+    present: (found) => ({ data: found.get('') ?? {} }),
+  },
 });

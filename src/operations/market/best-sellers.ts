@@ -1,3 +1,8 @@
+import { z } from 'zod';
+import { indexTime, largeId } from '../answers/measures.ts';
+import { pagination } from '../answers/pagination.ts';
+import { SCHEMA_NAMES } from '../answers/schema-names.ts';
+import { site } from '../answers/site.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domainExcept, SITES } from '../params/domain.ts';
 import { completePaging, type Paging, pageOf, paging } from '../params/paging.ts';
@@ -26,6 +31,17 @@ export interface BestSellersList {
 /** Upstream's lists of root categories are longer than our interface promises. */
 const LONGEST_LIST = 10_000;
 
+const list = z
+  .looseObject({
+    domainId: z.int().optional(),
+    categoryId: largeId('Category node id').optional(),
+    lastUpdate: indexTime('When the list was made').optional(),
+    asinList: z.array(z.string()).describe('ASINs, the best seller first'),
+    _pagination: pagination.optional(),
+  })
+  .describe('Best sellers of a category')
+  .register(SCHEMA_NAMES, { id: 'BestSellersList' });
+
 export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, BestSellersList>({
   name: 'market.bestseller',
   summary: 'Lists the best sellers of a category, best first.',
@@ -37,7 +53,7 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
     { domain: DOMAIN_NAMES },
     {
       domain: domainExcept([12], 'has no best-seller lists'),
-      category: integer({ min: 0 }).describe('Category node id'),
+      category: integer({ min: 0 }).meta({ description: 'Category node id', examples: [1055398] }),
       range: oneOfNumbers(RANK_DAYS)
         .default(0)
         .describe('0: current rank; otherwise the mean of so many days'),
@@ -57,6 +73,7 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
   },
   respond: {
     type: 'json',
+    answer: z.object({ ...site(), bestSellersList: list }),
     present(found, input) {
       const { domain, category } = input;
       const raw = found.get('') ?? { domainId: domain, lastUpdate: 0, categoryId: category, asinList: [] };

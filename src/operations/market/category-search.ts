@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import { largeId } from '../answers/measures.ts';
+import { site } from '../answers/site.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
@@ -22,7 +25,10 @@ export const categorySearch = defineQueued<
   ],
   params: request(
     { domain: DOMAIN_NAMES },
-    { domain: domain(), term: text({ maxLength: 500 }).describe('Keywords; all must match') },
+    {
+      domain: domain(),
+      term: text({ maxLength: 500 }).meta({ description: 'Keywords; all must match', examples: ['kitchen'] }),
+    },
   ),
   price: { text: '1', quote: () => 1 },
   pools: ['market'],
@@ -34,6 +40,10 @@ export const categorySearch = defineQueued<
   },
   respond: {
     type: 'json',
+    answer: z.object({
+      ...site(),
+      categories: z.array(z.object({ catId: largeId('Category node id'), name: z.string() })),
+    }),
     present: (found, { domain }) => {
       const categories = Object.values(found.get('') ?? {}).map(({ catId, name }) => ({ catId, name }));
       return { data: { country: SITES[domain], domainId: domain, categories } };

@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import { category as categoryRecord } from '../answers/category.ts';
+import { site } from '../answers/site.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
@@ -25,7 +28,10 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
     { domain: DOMAIN_NAMES },
     {
       domain: domain(),
-      category: integer({ min: 0 }).describe('Category node id; 0 for all root categories'),
+      category: integer({ min: 0 }).meta({
+        description: 'Category node id; 0 for all root categories',
+        examples: [1055398],
+      }),
       parents: boolean().default(false).describe('Add the parents, from the root to the category'),
     },
   ),
@@ -36,6 +42,10 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
     oneSource(`category/${domain}/${category}${parents ? '/parents' : ''}`),
   respond: {
     type: 'json',
+    answer: z.object({
+      ...site(),
+      categories: z.record(z.string(), categoryRecord).describe('Categories by their ids'),
+    }),
     present: (found, { domain }) => ({
       data: { country: SITES[domain], domainId: domain, categories: found.get('') ?? {} },
     }),

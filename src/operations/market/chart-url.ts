@@ -1,6 +1,8 @@
+import { z } from 'zod';
+import { site } from '../answers/site.ts';
 import { defineLocal } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain } from '../params/domain.ts';
-import { list, parseAsin } from '../params/lists.ts';
+import { ASIN_SCHEMA, list, parseAsin } from '../params/lists.ts';
 import { request } from '../params/request.ts';
 
 export interface ChartUrlInput {
@@ -9,17 +11,26 @@ export interface ChartUrlInput {
   asins: string[];
 }
 
+const answer = z.object({
+  ...site(),
+  count: z.int().min(0),
+  pluginDownloadUrl: z.url().describe('Where the browser plugin is'),
+  notice: z.string().describe('What the chart pages need'),
+  items: z.array(z.object({ asin: z.string(), url: z.url().describe('The chart page') })),
+});
+
 export const chartUrl = defineLocal<'market.charturl', ChartUrlInput>({
   name: 'market.charturl',
   summary: 'Builds links to price-chart pages.',
   routes: [{ method: 'GET', path: '/api/market/charturl' }],
+  answer,
   params: request(
     { domain: DOMAIN_NAMES, asins: ['asin', 'asins'] },
     {
       domain: domain(),
       asins: list(
-        { item: 'ASIN', max: 1000, parse: parseAsin, sorted: false },
-        '1-1000 ASINs, from asin and asins together',
+        { item: 'ASIN', max: 1000, schema: ASIN_SCHEMA, parse: parseAsin, sorted: false },
+        '1-1000 ASINs, from asin and asins together; duplicates count once',
       ),
     },
   ),

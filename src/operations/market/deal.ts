@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import { fingerprint } from '../../fingerprint.ts';
+import { words } from '../answers/measures.ts';
+import { SCHEMA_NAMES } from '../answers/schema-names.ts';
+import { site } from '../answers/site.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
@@ -17,23 +20,25 @@ const fields = {
   sortType: integer({ min: -4, max: 4 }).default(4).describe('Sort mode; a negative one inverts'),
   dateRange: integer({ min: 0, max: 3 }).default(1).describe('Time range'),
   page: integer({ min: 0 }).default(0).describe('Page, from 0'),
-  includeCategories: categories(),
-  excludeCategories: categories(),
-  deltaRange: range(),
-  deltaPercentRange: range(),
-  deltaLastRange: range(),
-  salesRankRange: range(),
-  currentRange: range(),
+  includeCategories: categories('Only products of these categories'),
+  excludeCategories: categories('No products of these categories'),
+  deltaRange: range('Change of the price in the time range, in cents'),
+  deltaPercentRange: range('Change of the price in the time range, in percent'),
+  deltaLastRange: range('Change from the price before, in cents'),
+  salesRankRange: range('Sales rank'),
+  currentRange: range('Current price, in cents'),
   minRating: integer({ min: -1, max: 50 }).optional().describe('Minimum rating, stars x 10; -1: any'),
-  titleSearch: text({ maxLength: 1000 }).optional().describe('Words of the title'),
-  isLowest: boolean().optional(),
-  isLowestOffer: boolean().optional(),
-  isOutOfStock: boolean().optional(),
-  isRangeEnabled: boolean().optional(),
-  isFilterEnabled: boolean().optional(),
-  hasReviews: boolean().optional(),
-  filterErotic: boolean().optional(),
-  singleVariation: boolean().optional(),
+  titleSearch: text({ maxLength: 1000 })
+    .optional()
+    .meta({ description: 'Words of the title', examples: ['garlic press'] }),
+  isLowest: boolean().optional().describe('Only products at their lowest price ever'),
+  isLowestOffer: boolean().optional().describe('Only products whose lowest offer is the lowest ever'),
+  isOutOfStock: boolean().optional().describe('Only products that have just gone out of stock'),
+  isRangeEnabled: boolean().optional().describe('Apply the ranges'),
+  isFilterEnabled: boolean().optional().describe('Apply the other filters'),
+  hasReviews: boolean().optional().describe('Only products with reviews'),
+  filterErotic: boolean().optional().describe('No products for adults'),
+  singleVariation: boolean().optional().describe('One product of each family of variations'),
 };
 
 const params = request({ domainId: ['domainId'] }, fields, { strict: true });
@@ -42,6 +47,17 @@ export type DealInput = z.output<typeof params> & { domainId: Domain };
 
 /** Deals as upstream sends them: `dr` is the list. */
 export type Deals = Record<string, unknown>;
+
+const deals = z
+  .looseObject({
+    dr: z.array(
+      z
+        .looseObject({ asin: words('ASIN').optional(), title: words('Title').nullish() })
+        .describe('A deal as the provider sends it; lists such as current and delta are by price type')
+        .register(SCHEMA_NAMES, { id: 'Deal' }),
+    ),
+  })
+  .describe('Deals as the provider sends them');
 
 export const deal = defineQueued<'market.deal', DealInput, Deals>({
   name: 'market.deal',
@@ -54,22 +70,27 @@ export const deal = defineQueued<'market.deal', DealInput, Deals>({
   source: (input) => oneSource(`deal/${fingerprint(input)}`),
   respond: {
     type: 'json',
+    answer: z.object({ ...site(), deals }),
     present: (found, { domainId }) => ({
       data: { country: SITES[domainId], domainId, deals: found.get('') ?? { dr: [] } },
     }),
   },
 });
 
-function categories() {
+function categories(description: string) {
   const wanted = 'must be a list of at most 500 category ids';
   return z
     .array(integer({ min: 0 }), wanted)
     .max(500, wanted)
     .transform((ids) => [...new Set(ids)].sort((a, b) => a - b))
-    .optional();
+    .optional()
+    .meta({ description, examples: [[1055398, 165796011]] });
 }
 
-function range() {
+function range(description: string) {
   const wanted = 'must be [min, max]';
-  return z.tuple([integer(), integer()], wanted).optional();
+  return z
+    .tuple([integer(), integer()], wanted)
+    .optional()
+    .meta({ description: `${description}: [min, max]`, examples: [[0, 5000]] });
 }

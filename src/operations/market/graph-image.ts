@@ -12,33 +12,33 @@ const HEIGHT = { min: 150, max: 1000 };
 
 /** Which curves are drawn. The defaults are upstream's own. */
 const curves = {
-  retailer: boolean().default(true),
-  new: boolean().default(true),
-  used: boolean().default(false),
-  salesrank: boolean().default(false),
-  bb: boolean().default(false),
-  fba: boolean().default(false),
-  fbm: boolean().default(false),
-  ld: boolean().default(false),
-  wd: boolean().default(false),
+  retailer: curve("the retailer's own price", true),
+  new: curve('the lowest new price', true),
+  used: curve('the lowest used price', false),
+  salesrank: curve('the sales rank', false),
+  bb: curve('the Buy Box price', false),
+  fba: curve('the lowest new price with fulfilment by the marketplace', false),
+  fbm: curve('the lowest new price with fulfilment by the seller', false),
+  ld: curve('lightning deals', false),
+  wd: curve('the warehouse price', false),
 };
 
 const colours = {
-  cbackground: colour(),
-  cfont: colour(),
-  cretailer: colour(),
-  cnew: colour(),
-  cused: colour(),
-  csales: colour(),
-  cfba: colour(),
-  cfbm: colour(),
-  cbb: colour(),
-  cld: colour(),
-  cwd: colour(),
+  cbackground: colour('the background'),
+  cfont: colour('the texts'),
+  cretailer: colour('the curve retailer'),
+  cnew: colour('the curve new'),
+  cused: colour('the curve used'),
+  csales: colour('the curve salesrank'),
+  cfba: colour('the curve fba'),
+  cfbm: colour('the curve fbm'),
+  cbb: colour('the curve bb'),
+  cld: colour('the curve ld'),
+  cwd: colour('the curve wd'),
 };
 
 const params = request(
-  { domain: DOMAIN_NAMES.map((name) => name.toLowerCase()), asin: ['asin'] },
+  { domain: DOMAIN_NAMES, asin: ['asin'] },
   {
     domain: domain(),
     asin: requiredAsin(),
@@ -56,7 +56,7 @@ export type GraphImageInput = z.output<typeof params> & { domain: Domain };
 export const graphImage = defineQueued<'market.graphimage', GraphImageInput, Buffer>({
   name: 'market.graphimage',
   summary: "Draws a product's price history as a PNG picture.",
-  routes: [{ method: 'GET', path: '/api/market/graphimage', decode: lowerCased }],
+  routes: [{ method: 'GET', path: '/api/market/graphimage', decode: inAnyCase }],
   params,
   price: { text: '1', quote: () => 1 },
   pools: ['graph'],
@@ -65,12 +65,15 @@ export const graphImage = defineQueued<'market.graphimage', GraphImageInput, Buf
   respond: { type: 'png' },
 });
 
-/** Parameter names in lower case. One sent in two spellings was sent twice. */
-function lowerCased({ query }: RawRequest): Record<string, unknown> {
+/** Our own spelling of names that have capitals. */
+const SPELLING = new Map(DOMAIN_NAMES.map((name) => [name.toLowerCase(), name]));
+
+/** Parameters by their names in whatever case. One sent in two spellings was sent twice. */
+function inAnyCase({ query }: RawRequest): Record<string, unknown> {
   const result: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(query)) {
-    const lower = name.toLowerCase();
-    result[lower] = lower in result ? [result[lower], value].flat() : value;
+  for (const [sent, value] of Object.entries(query)) {
+    const name = SPELLING.get(sent.toLowerCase()) ?? sent.toLowerCase();
+    result[name] = name in result ? [result[name], value].flat() : value;
   }
   return result;
 }
@@ -82,8 +85,12 @@ function size({ min, max }: { min: number; max: number }, fallback: number) {
     .describe(`Pixels; brought to ${min}-${max}`);
 }
 
+function curve(of: string, fallback: boolean) {
+  return boolean().default(fallback).describe(`Draw ${of}`);
+}
+
 /** Six hex digits; a leading # is dropped. */
-function colour() {
+function colour(of: string) {
   const message = 'must be 6 hex digits such as ff8800';
   return z
     .preprocess(
@@ -91,5 +98,10 @@ function colour() {
       z.string(problem(message)).regex(/^[0-9a-f]{6}$/, message),
     )
     .optional()
-    .describe('Colour, 6 hex digits');
+    .meta({
+      description: `Colour of ${of}, 6 hex digits`,
+      pattern: '^#?[0-9a-fA-F]{6}$',
+      maxLength: 7,
+      examples: ['ff8800'],
+    });
 }

@@ -1,4 +1,8 @@
+import { z } from 'zod';
 import { toKeepaMinutes } from '../../products/keepa-time.ts';
+import { amount, indexTime, price, words } from '../answers/measures.ts';
+import { SCHEMA_NAMES } from '../answers/schema-names.ts';
+import { site } from '../answers/site.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { optionalAsin } from '../params/asin.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
@@ -39,6 +43,24 @@ const DEAL_COLUMNS = [
   ...['startTime', 'endTime', 'isPrimeEligible', 'isFulfilledByAmazon'],
 ] as const;
 
+const lightningDealRecord = z
+  .looseObject({
+    asin: words('ASIN'),
+    dealId: words('Id of the deal').nullish(),
+    dealState: words(`State: ${DEAL_STATES.join(', ')}; the provider may know others`).nullish(),
+    title: words('Title').nullish(),
+    dealPrice: price('Price of the deal').nullish(),
+    currentPrice: price('Present price').nullish(),
+    percentOff: amount('Reduction in percent').nullish(),
+    percentClaimed: amount('Share that is taken, in percent').nullish(),
+    startTime: indexTime('Start').nullish(),
+    endTime: indexTime('End').nullish(),
+    isPrimeEligible: z.boolean().nullish(),
+    isFulfilledByAmazon: z.boolean().nullish().describe('Whether the marketplace fulfils it'),
+  })
+  .describe('A lightning deal')
+  .register(SCHEMA_NAMES, { id: 'LightningDeal' });
+
 export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealInput, LightningDeal[]>({
   name: 'market.lightningdeal',
   summary: "Lists a site's lightning deals, or the deal of one ASIN.",
@@ -49,7 +71,9 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
       domain: domain(),
       asin: optionalAsin("One ASIN; without it the whole site's list"),
       state: oneOf(DEAL_STATES).optional().describe('Only deals in this state'),
-      type: text({ maxLength: 50 }).optional().describe('Only deals of this type'),
+      type: text({ maxLength: 50 })
+        .optional()
+        .meta({ description: 'Only deals of this type', examples: ['LIGHTNING_DEAL'] }),
     },
   ),
   price: { text: '1 with asin, 500 without', quote: ({ asin }) => (asin ? 1 : 500) },
@@ -63,6 +87,7 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
   },
   respond: {
     type: 'json',
+    answer: z.object({ ...site(), lightningDeals: z.array(lightningDealRecord) }),
     present(found, { domain, asin, state, type }, { now }) {
       const nowMinutes = toKeepaMinutes(now);
       const deals = (found.get('') ?? [])

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { fingerprint } from '../../fingerprint.ts';
+import { site } from '../answers/site.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
@@ -19,7 +20,12 @@ const params = z.preprocess(
     { domain: DOMAIN_NAMES },
     {
       domain: domain(),
-      page: integer({ min: 0 }).default(0).describe('Page, from 0'),
+      page: integer({ min: 0 })
+        .default(0)
+        .meta({
+          description: `Page, from 0; (page + 1) * perPage is at most ${LARGEST_RESULT}`,
+          maximum: LARGEST_RESULT / FEWEST_PER_PAGE - 1,
+        }),
       perPage: integer({ min: FEWEST_PER_PAGE, max: LARGEST_RESULT })
         .default(FEWEST_PER_PAGE)
         .describe('ASINs a page'),
@@ -57,6 +63,15 @@ export const productFinder = defineQueued<'market.productfinder', ProductFinderI
   },
   respond: {
     type: 'json',
+    answer: z.object({
+      ...site(),
+      asinList: z.array(z.string()).describe('ASINs of the page, in the order of sort'),
+      totalResultCount: z.int().min(0).describe('How many products fit'),
+      searchInsights: z
+        .looseObject({})
+        .nullable()
+        .describe('Key figures over the whole result; null unless stats is 1'),
+    }),
     present(found, { domain }) {
       const { asinList = [], totalResults = 0, searchInsights = null } = found.get('') ?? {};
       return {

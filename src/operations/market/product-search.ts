@@ -1,8 +1,11 @@
+import { z } from 'zod';
 import { fingerprint } from '../../fingerprint.ts';
 import { cutHistory } from '../../products/cut-history.ts';
 import { atDetailLevel, DETAIL_HINTS, DETAIL_LEVELS, type DetailLevel } from '../../products/detail-level.ts';
 import { lastDays } from '../../products/history-window.ts';
 import type { Product } from '../../products/product.ts';
+import { product, responseShape } from '../answers/product.ts';
+import { site } from '../answers/site.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
@@ -38,7 +41,7 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
     { domain: DOMAIN_NAMES },
     {
       domain: domain(),
-      term: text({ maxLength: 500 }).describe('Keywords'),
+      term: text({ maxLength: 500 }).meta({ description: 'Keywords', examples: ['garlic press'] }),
       page: integer({ min: 0, max: 9 }).default(0).describe('Page of results, from 0'),
       asinsOnly: boolean().default(false).describe('Return only ASINs'),
       stats: statsPeriod().optional().describe('Days of statistics, or two moments separated by a comma'),
@@ -63,6 +66,13 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
   },
   respond: {
     type: 'json',
+    answer: z.object({
+      ...site(),
+      count: z.int().min(0).optional(),
+      products: z.array(product).optional().describe('Products of the page; absent with asinsOnly'),
+      asinList: z.array(z.string()).optional().describe('ASINs of the page; with asinsOnly only'),
+      responseShape: responseShape.optional(),
+    }),
     present(found, input, { now }) {
       const { domain, detailLevel } = input;
       const site = { country: SITES[domain], domainId: domain };

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { fingerprint } from '../../fingerprint.ts';
 import { cutHistory } from '../../products/cut-history.ts';
 import {
@@ -10,10 +11,12 @@ import {
 import { type HistoryWindow, lastDays } from '../../products/history-window.ts';
 import { limitOffers } from '../../products/offers.ts';
 import { hasData, type Product } from '../../products/product.ts';
+import { product as productRecord, responseShape } from '../answers/product.ts';
+import { site } from '../answers/site.ts';
 import { defineQueued, type Source, type Table } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { DATE_RANGE_NAMES, dateRange, windowOf } from '../params/history.ts';
-import { list, parseAsin } from '../params/lists.ts';
+import { ASIN_SCHEMA, list, parseAsin } from '../params/lists.ts';
 import { request } from '../params/request.ts';
 import { boolean, integer, oneOf } from '../params/scalars.ts';
 
@@ -55,8 +58,8 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
     {
       domain: domain(),
       asins: list(
-        { item: 'ASIN', max: LARGEST_CALL, parse: parseAsin, sorted: true },
-        '1-100 ASINs; alias asin',
+        { item: 'ASIN', max: LARGEST_CALL, schema: ASIN_SCHEMA, parse: parseAsin, sorted: true },
+        '1-100 ASINs; duplicates count once',
       ),
       stats: integer({ min: 1 }).optional().describe('Days of price statistics'),
       history: boolean().default(true).describe('Include the price history'),
@@ -98,6 +101,15 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
   table: summaryTable(),
   respond: {
     type: 'json',
+    answer: z.object({
+      ...site(),
+      count: z.int().min(0).describe('How many products were found'),
+      products: z.array(productRecord),
+      errors: z
+        .array(z.object({ asin: z.string(), errorId: z.enum(['PRODUCT_NOT_FOUND', 'PRODUCT_UNAVAILABLE']) }))
+        .describe('ASINs without a product'),
+      responseShape,
+    }),
     present(found, input, { now }) {
       const window = historyWindow(input, now);
       const products: Record<string, unknown>[] = [];

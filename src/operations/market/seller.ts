@@ -1,5 +1,11 @@
+import { z } from 'zod';
 import { cutSeries, lastDays } from '../../products/history-window.ts';
+import { indexTime, series, words } from '../answers/measures.ts';
+import { pagination } from '../answers/pagination.ts';
+import { SCHEMA_NAMES } from '../answers/schema-names.ts';
+import { site } from '../answers/site.ts';
 import { defineQueued } from '../define.ts';
+import type { JsonSchema } from '../params/documentation.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { list } from '../params/lists.ts';
 import { completePaging, type Paging, pageOf, paging } from '../params/paging.ts';
@@ -25,8 +31,37 @@ export interface Seller {
   [field: string]: unknown;
 }
 
+const SELLER_SCHEMA: JsonSchema = {
+  type: 'string',
+  pattern: '^[A-Za-z0-9]{10,20}$',
+  minLength: 10,
+  maxLength: 20,
+  examples: ['A2L77EE7U53NWQ'],
+};
+
 /** Seller ids a call. */
 const LARGEST_CALL = 100;
+
+const sellerRecord = z
+  .looseObject({
+    sellerId: words('Seller id'),
+    sellerName: words('Name').nullish(),
+    hasFBA: z.boolean().nullish().describe('Whether the marketplace fulfils for this seller'),
+    ratingCount: z
+      .array(z.number())
+      .nullish()
+      .describe('Number of ratings of 30 days, 90 days, a year, ever'),
+    positiveRating: z.array(z.number()).nullish().describe('Share of positive ratings in percent, likewise'),
+    csv: series('Histories of rating and number of ratings, cut to csvDays').nullish(),
+    asinList: z.array(z.string()).nullish().describe('ASINs of the storefront; with storefront only'),
+    asinListLastSeen: z
+      .array(indexTime('When the ASIN beside it was last seen'))
+      .nullish()
+      .describe('With storefront only'),
+    _pagination: pagination.optional(),
+  })
+  .describe('A seller; fields that are not described are passed on as the provider sends them')
+  .register(SCHEMA_NAMES, { id: 'Seller' });
 
 export const seller = defineQueued<'market.seller', SellerInput, Seller>({
   name: 'market.seller',
@@ -38,8 +73,8 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
     {
       domain: domain(),
       seller: list(
-        { item: 'seller id', max: LARGEST_CALL, parse: parseSellerId, sorted: true },
-        '1-100 seller ids',
+        { item: 'seller id', max: LARGEST_CALL, schema: SELLER_SCHEMA, parse: parseSellerId, sorted: true },
+        '1-100 seller ids; one only with storefront; duplicates count once',
       ),
       storefront: boolean().default(false).describe('Include the ASINs of the storefront; one seller only'),
       update: integer({ min: 0 })
@@ -76,6 +111,10 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
   },
   respond: {
     type: 'json',
+    answer: z.object({
+      ...site(),
+      sellers: z.record(z.string(), sellerRecord).describe('Sellers by their ids; unknown ones are absent'),
+    }),
     present(found, input, { now }) {
       const { domain } = input;
       const known = input.seller.flatMap((id) => found.get(id) ?? []);

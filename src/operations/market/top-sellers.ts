@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import { pagination } from '../answers/pagination.ts';
+import { site } from '../answers/site.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domainExcept, SITES } from '../params/domain.ts';
 import { completePaging, type Paging, pageOf, paging } from '../params/paging.ts';
@@ -25,6 +28,11 @@ export const topSellers = defineQueued<'market.topseller', TopSellersInput, stri
   },
   respond: {
     type: 'json',
+    answer: z.object({
+      ...site(),
+      sellerIdList: z.array(z.string()).describe('Seller ids, the most ratings first'),
+      _pagination: pagination.optional(),
+    }),
     present(found, input) {
       const { domain } = input;
       const ids = found.get('') ?? [];

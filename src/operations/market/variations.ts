@@ -1,7 +1,11 @@
+import { z } from 'zod';
 import { DETAIL_LEVELS, type DetailLevel } from '../../products/detail-level.ts';
 import { familyOf } from '../../products/family.ts';
 import type { Product } from '../../products/product.ts';
 import { variationRecord } from '../../products/variation.ts';
+import { pagination } from '../answers/pagination.ts';
+import { variation } from '../answers/product.ts';
+import { site } from '../answers/site.ts';
 import { defineQueued } from '../define.ts';
 import { requiredAsin } from '../params/asin.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
@@ -23,6 +27,7 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
   name: 'market.variations',
   summary: 'Lists the variations of a product, from any member of the family.',
   tool: 'market_get_variations',
+  errors: ['PRODUCT_NOT_FOUND'],
   routes: [
     { method: 'GET', path: '/api/market/variations' },
     { method: 'POST', path: '/api/market/variations' },
@@ -47,6 +52,16 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
   source: ({ domain, asin }) => productSources([asin], memberOptions(domain)),
   respond: {
     type: 'json',
+    answer: z.object({
+      ...site(),
+      inputAsin: z.string().describe('The ASIN that was sent'),
+      parentAsin: z.string().nullable().describe('ASIN of the family; null where there is none'),
+      isStandalone: z.boolean().describe('The product has no variations'),
+      variationsCount: z.int().min(0).describe('Size of the whole family'),
+      variations: z.array(variation).describe('The members on this page'),
+      _pagination: pagination.optional(),
+      responseShape: z.object({ detailLevel: z.enum(DETAIL_LEVELS) }),
+    }),
     present(found, input) {
       const { domain, asin, detailLevel } = input;
       const asked = found.get(asin) ?? { asin };

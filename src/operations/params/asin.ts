@@ -1,4 +1,4 @@
-import { parseAsin } from './lists.ts';
+import { ASIN_SCHEMA, parseAsin } from './lists.ts';
 import { Fault, grouped, quoted } from './request.ts';
 
 const WANTED = 'must be one ASIN, 10 letters or digits';
@@ -7,16 +7,17 @@ const WANTED = 'must be one ASIN, 10 letters or digits';
 export function requiredAsin() {
   return grouped<string>(
     ({ asin }) => (asin === undefined ? new Fault(`is required: it ${WANTED}`) : resolve(asin)),
-    'ASIN',
+    { description: 'ASIN', required: true, schema: ASIN_SCHEMA },
   );
 }
 
 /** One ASIN that may be left out. An empty one is a mistake, never taken for "all". */
 export function optionalAsin(description: string) {
-  return grouped<string | undefined>(
-    ({ asin }) => (asin === undefined ? undefined : resolve(asin)),
+  return grouped<string | undefined>(({ asin }) => (asin === undefined ? undefined : resolve(asin)), {
     description,
-  );
+    required: false,
+    schema: ASIN_SCHEMA,
+  });
 }
 
 function resolve(asin: unknown): string | Fault {

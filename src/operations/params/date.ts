@@ -5,8 +5,10 @@ import { problem } from './scalars.ts';
 /** A day of the calendar, as YYYY-MM-DD. */
 export function date() {
   const message = 'must be a date such as 2026-04-11';
-  return z.preprocess(
-    (value) => (typeof value === 'string' ? value.trim() : value),
-    z.string(problem(message)).refine(isDate, message),
-  );
+  return z
+    .preprocess(
+      (value) => (typeof value === 'string' ? value.trim() : value),
+      z.string(problem(message)).refine(isDate, message),
+    )
+    .meta({ format: 'date', maxLength: 10, examples: ['2026-04-11'] });
 }

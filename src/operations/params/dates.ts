@@ -7,7 +7,8 @@ const DAY_MS = 86_400_000;
 
 /** A day, YYYY-MM-DD, that is in the calendar. */
 export function date() {
-  return z.string(problem(WANTED)).trim().pipe(z.iso.date(WANTED));
+  const schema = { type: 'string', format: 'date', maxLength: 10, examples: ['2026-01-31'] };
+  return z.string(problem(WANTED)).trim().pipe(z.iso.date(WANTED)).meta(schema);
 }
 
 /** The day so many days after a day. */

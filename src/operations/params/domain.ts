@@ -1,3 +1,4 @@
+import type { GroupDocumentation } from './documentation.ts';
 import { Fault, type Group, grouped } from './request.ts';
 import { fromDigits } from './scalars.ts';
 
@@ -26,20 +27,35 @@ const CODES = Object.values(SITES).join(', ');
 
 /** The site of a request, from `domain`, `domainId` or `country`. */
 export function domain() {
-  return grouped<Domain>(resolve, `Site: one of ${NUMBERS}; aliases domainId, and country with ${CODES}`);
+  return grouped<Domain>(resolve, documentation([]));
 }
 
 /** The same for an operation that the provider does not offer for some sites. */
 export function domainExcept(missing: readonly Domain[], reason: string) {
-  return grouped<Domain>(
-    (given) => {
-      const found = resolve(given);
-      return typeof found === 'number' && missing.includes(found)
-        ? new Fault(`${found} (${SITES[found]}) ${reason}`)
-        : found;
+  return grouped<Domain>((given) => {
+    const found = resolve(given);
+    return typeof found === 'number' && missing.includes(found)
+      ? new Fault(`${found} (${SITES[found]}) ${reason}`)
+      : found;
+  }, documentation(missing));
+}
+
+function documentation(missing: readonly Domain[]): GroupDocumentation {
+  const sites = Object.entries(SITES)
+    .map(([number, code]) => ({ number: Number(number) as Domain, code }))
+    .filter(({ number }) => !missing.includes(number));
+  const table = sites.map(({ number, code }) => `${number} ${code}`).join(', ');
+  return {
+    description: `Site: ${table}`,
+    required: true,
+    schema: { type: 'integer', enum: sites.map(({ number }) => number), examples: [1] },
+    forms: {
+      country: {
+        schema: { type: 'string', enum: sites.map(({ code }) => code), examples: ['us'] },
+        description: 'Site by its code, in any case',
+      },
     },
-    `Site: one of ${NUMBERS} except ${missing.join(', ')}; aliases domainId, and country`,
-  );
+  };
 }
 
 function resolve(given: Group): Domain | Fault {

@@ -11,17 +11,30 @@ const NAMES = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
 
 const REGION = 'a country such as US, or a region of one such as US-CA';
 
+/** Countries by their codes, and whatever they call their regions. */
+const DOCUMENTED = {
+  pattern: '^[A-Za-z]{2}(?:-[A-Za-z0-9]{1,3}(?:-[0-9]{1,4})?)?$',
+  maxLength: 11,
+  examples: ['US', 'US-CA', 'DE'],
+};
+
 /** Where searches were made; the empty text, which is the default, is the whole world. */
 export function geoOrWorld() {
   const message = `must be empty for the whole world, ${REGION}`;
   return geoText(message, (code) => code === '' || isGeo(code))
     .default('')
-    .describe('Region code such as US or US-CA; empty: worldwide');
+    .meta({
+      description: 'Region code such as US or US-CA; empty: worldwide',
+      ...DOCUMENTED,
+      pattern: `^(?:${DOCUMENTED.pattern.slice(1, -1)})?$`,
+    });
 }
 
 /** Where trends are listed, which upstream does by country or region only. */
 export function geoWithinWorld(fallback: string) {
-  return geoText(`must be ${REGION}`, isGeo).default(fallback).describe('Region code such as US or US-CA');
+  return geoText(`must be ${REGION}`, isGeo)
+    .default(fallback)
+    .meta({ description: 'Region code such as US or US-CA', ...DOCUMENTED });
 }
 
 function geoText(message: string, accepts: (code: string) => boolean) {

@@ -1,4 +1,5 @@
 import type { HistoryWindow } from '../../products/history-window.ts';
+import type { JsonSchema } from './documentation.ts';
 import { Fault, type Group, grouped, isRecord } from './request.ts';
 import { fromDigits } from './scalars.ts';
 
@@ -6,9 +7,40 @@ export const DATE_RANGE_NAMES = ['dateRange', 'dateRangeStart', 'dateRangeEnd'] 
 
 const WANTED = 'must have start and end, both in Unix milliseconds, start not after end';
 
+const RANGE_SCHEMA: JsonSchema = {
+  type: 'object',
+  properties: {
+    start: moment('Unix milliseconds', 1_735_689_600_000),
+    end: moment('Unix milliseconds', 1_738_368_000_000),
+  },
+  required: ['start', 'end'],
+  examples: [{ start: 1_735_689_600_000, end: 1_738_368_000_000 }],
+};
+
 /** `dateRange: {start, end}` in a body, or `dateRangeStart` and `dateRangeEnd` in a query; both in Unix milliseconds. */
 export function dateRange() {
-  return grouped<{ start: number; end: number } | undefined>(resolve, `History to keep: ${WANTED}`);
+  return grouped<{ start: number; end: number } | undefined>(resolve, {
+    description: `History to keep: ${WANTED}`,
+    required: false,
+    schema: RANGE_SCHEMA,
+    forms: {
+      dateRange: { schema: RANGE_SCHEMA, description: `History to keep: ${WANTED}`, only: 'body' },
+      dateRangeStart: {
+        schema: moment('Start of the history to keep, in Unix milliseconds', 1_735_689_600_000),
+        description: 'Start of the history to keep, in Unix milliseconds; goes with dateRangeEnd',
+        only: 'query',
+      },
+      dateRangeEnd: {
+        schema: moment('End of the history to keep, in Unix milliseconds', 1_738_368_000_000),
+        description: 'End of the history to keep, in Unix milliseconds, not before dateRangeStart',
+        only: 'query',
+      },
+    },
+  });
+}
+
+function moment(description: string, example: number): JsonSchema {
+  return { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description, examples: [example] };
 }
 
 /** The window of a resolved date range. */

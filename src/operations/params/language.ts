@@ -20,7 +20,12 @@ export function language() {
     .refine(isLanguage, WANTED)
     .transform((tag) => new Intl.Locale(tag).toString())
     .default('en-US')
-    .describe('Language code');
+    .meta({
+      description: 'Language code',
+      pattern: '^[A-Za-z]{2,3}(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?$',
+      maxLength: 12,
+      examples: ['en-US', 'de', 'zh-CN'],
+    });
 }
 
 function isLanguage(tag: string): boolean {

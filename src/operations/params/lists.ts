@@ -1,9 +1,12 @@
+import type { JsonSchema } from './documentation.ts';
 import { Fault, type Group, grouped, quoted } from './request.ts';
 
 export interface ListRule {
   /** What one item is called in messages. */
   item: string;
   max: number;
+  /** Of one item, for the documentation; whatever fits it, `parse` takes. */
+  schema: JsonSchema;
   /** Cleans an item, or says what it must be. */
   parse(item: string): string | Fault;
   /** Sorted where the order means nothing, so that the same items in another order are the same request. */
@@ -15,8 +18,20 @@ export interface ListRule {
  * read together; duplicates count once.
  */
 export function list(rule: ListRule, description: string) {
-  return grouped<string[]>((given) => resolve(given, rule), description);
+  const { schema: items, max: maxItems } = rule;
+  const examples = items.examples ? [[items.examples[0]]] : [];
+  const schema: JsonSchema = { type: 'array', items, minItems: 1, maxItems, examples };
+  return grouped<string[]>((given) => resolve(given, rule), { description, required: true, schema });
 }
+
+/** One ASIN, in either case. */
+export const ASIN_SCHEMA: JsonSchema = {
+  type: 'string',
+  pattern: '^[A-Za-z0-9]{10}$',
+  minLength: 10,
+  maxLength: 10,
+  examples: ['B08N5WRWNX'],
+};
 
 /** An ASIN: 10 letters or digits, in capitals. */
 export function parseAsin(item: string): string | Fault {

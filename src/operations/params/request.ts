@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { GROUP_DOCUMENTATION, type GroupDocumentation, REQUEST_GROUPS } from './documentation.ts';
 
 /**
  * The parameters of an operation. `groups` names, for a canonical parameter, every name a caller may use for it
@@ -12,17 +13,22 @@ export function request<Shape extends z.ZodRawShape>(
   shape: Shape,
   { strict = false } = {},
 ) {
-  const object = strict ? z.strictObject : z.object;
+  const object = (strict ? z.strictObject : z.object)(shape, 'must be a JSON object');
+  REQUEST_GROUPS.add(object, groups);
   const group = grouper(groups);
-  return z.preprocess((raw) => (isRecord(raw) ? group(raw) : raw), object(shape, 'must be a JSON object'));
+  return z.preprocess((raw) => (isRecord(raw) ? group(raw) : raw), object);
 }
 
 /** What was sent under the names of a group. */
 export type Group = Readonly<Record<string, unknown>>;
 
 /** A schema over a group that reports one fault under the canonical name, or gives the value. */
-export function grouped<T>(resolve: (given: Group) => T | Fault, description: string): z.ZodType<T> {
-  return z
+export function grouped<T>(
+  resolve: (given: Group) => T | Fault,
+  documentation: GroupDocumentation,
+): z.ZodType<T> {
+  const { description, schema } = documentation;
+  const field = z
     .unknown()
     .transform((given, context): T => {
       const value = resolve(isRecord(given) ? given : {});
@@ -32,7 +38,9 @@ export function grouped<T>(resolve: (given: Group) => T | Fault, description: st
       }
       return value;
     })
-    .meta({ description }) as unknown as z.ZodType<T>;
+    .meta({ ...schema, description }) as unknown as z.ZodType<T>;
+  GROUP_DOCUMENTATION.add(field, documentation);
+  return field;
 }
 
 export class Fault {

@@ -3,6 +3,13 @@ import { z } from 'zod';
 /** Text that a database takes: without control characters and halves of characters. */
 export const PRINTABLE = /^[^\p{Cc}\p{Cs}]*$/u;
 
+/**
+ * Nearly the same for documentation, in words every kind of regular expression knows, and with something left when the
+ * spaces around it are taken off.
+ */
+export const VISIBLE =
+  '^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$';
+
 /** A whole number, as a JSON number or in digits. The message says what is allowed. */
 export function integer(bounds: { min?: number; max?: number } = {}) {
   const message = `must be an integer${range(bounds)}`;
@@ -33,14 +40,16 @@ export function oneOfNumbers<const Numbers extends readonly [number, ...number[]
 /** A text of at least one character, of which none is a control character or half of one: a database takes no such text. */
 export function text(options: { maxLength: number }) {
   const message = `must be a text of 1 to ${options.maxLength} characters`;
-  return z.preprocess(
-    trimmed,
-    z
-      .string(problem(message))
-      .min(1, message)
-      .max(options.maxLength, message)
-      .regex(PRINTABLE, 'must not hold control characters'),
-  );
+  return z
+    .preprocess(
+      trimmed,
+      z
+        .string(problem(message))
+        .min(1, message)
+        .max(options.maxLength, message)
+        .regex(PRINTABLE, 'must not hold control characters'),
+    )
+    .meta({ pattern: VISIBLE });
 }
 
 /** The message of a fault; a value that was not sent is "required", one that was sent twice says so. */

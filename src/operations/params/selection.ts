@@ -6,7 +6,7 @@ import type { RawRequest, Route } from '../define.ts';
 export function selectionRoutes(...paths: readonly [string, ...string[]]): readonly [Route, ...Route[]] {
   const routes = paths.flatMap((path): Route[] => [
     { method: 'POST', path, invalidJsonKind: 'SELECTION_INVALID' },
-    { method: 'GET', path, decode: selectionOf },
+    { method: 'GET', path, decode: selectionOf, jsonParameter: 'selection' },
   ]);
   return routes as [Route, ...Route[]];
 }

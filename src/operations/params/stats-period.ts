@@ -3,12 +3,22 @@ import { z } from 'zod';
 const WANTED =
   'must be a positive number of days, or two ISO 8601 dates or two Unix times in milliseconds, separated by a comma, the earlier first';
 
+/** A Unix time, or an ISO 8601 date or time. */
+const MOMENT = '(?:\\d{9,15}|\\d{4}-\\d{2}-\\d{2}(?:[T ][\\d:.]+(?:Z|[+-]\\d{2}:?\\d{2})?)?)';
+
 /** The period of statistics: days, or an interval as two ISO 8601 times or two Unix times in milliseconds. */
 export function statsPeriod() {
-  return z.preprocess(
-    (value) => (typeof value === 'number' ? String(value) : value),
-    z.string(WANTED).trim().refine(isPeriod, WANTED).transform(canonical),
-  );
+  return z
+    .preprocess(
+      (value) => (typeof value === 'number' ? String(value) : value),
+      z.string(WANTED).trim().refine(isPeriod, WANTED).transform(canonical),
+    )
+    .meta({
+      type: 'string',
+      pattern: `^(?:0{0,5}[1-9]\\d{0,5}|${MOMENT},${MOMENT})$`,
+      maxLength: 80,
+      examples: ['30', '2026-01-01,2026-03-31', '1767225600000,1774915200000'],
+    });
 }
 
 function isPeriod(value: string): boolean {

@@ -4,7 +4,10 @@ import { integer } from './scalars.ts';
 
 /** The id of a term, from the path. */
 export function wordId() {
-  return integer({ min: 1, max: LARGEST_WORD_ID }).describe('Id of the keyword, as search and rank give it');
+  return integer({ min: 1, max: LARGEST_WORD_ID }).meta({
+    description: 'Id of the keyword, as search and rank give it',
+    examples: [33],
+  });
 }
 
 /** The parameters of a path below a word: its id beside those of the query. */

@@ -1,4 +1,7 @@
+import { z } from 'zod';
+import { site } from '../answers/site.ts';
 import { defineLocal } from '../define.ts';
+import type { JsonSchema } from '../params/documentation.ts';
 import { DOMAIN_NAMES, type Domain, domain } from '../params/domain.ts';
 import { list } from '../params/lists.ts';
 import { Fault, request } from '../params/request.ts';
@@ -9,17 +12,31 @@ export interface ImageUrlInput {
   images: string[];
 }
 
+const FILE_NAME_SCHEMA: JsonSchema = {
+  type: 'string',
+  pattern: '^(?:[A-Za-z0-9_+~-]+\\.)+(?:jpe?g|png|gif|webp|avif|bmp|tiff?|svg)$',
+  maxLength: 200,
+  examples: ['51abcDEFgh1L.jpg'],
+};
+
+const answer = z.object({
+  ...site(),
+  count: z.int().min(0),
+  items: z.array(z.object({ image: z.string().describe('File name'), url: z.url() })),
+});
+
 export const imageUrl = defineLocal<'retail.imageurl', ImageUrlInput>({
   name: 'retail.imageurl',
   summary: 'Builds addresses of product images from their file names.',
   routes: [{ method: 'GET', path: '/api/retail/imageurl' }],
+  answer,
   params: request(
     { domain: DOMAIN_NAMES, images: ['image', 'images'] },
     {
       domain: domain(),
       images: list(
-        { item: 'file name', max: 1000, parse: parseFileName, sorted: false },
-        '1-1000 image file names, from image and images together',
+        { item: 'file name', max: 1000, schema: FILE_NAME_SCHEMA, parse: parseFileName, sorted: false },
+        '1-1000 image file names, from image and images together; duplicates count once',
       ),
     },
   ),

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { invalidParameters } from '../../errors.ts';
 import { defineQueued } from '../define.ts';
 import { addDays, date } from '../params/dates.ts';
@@ -5,7 +6,7 @@ import { geoWithinWorld } from '../params/geo.ts';
 import { language } from '../params/language.ts';
 import { request } from '../params/request.ts';
 import { STALE_FOR_MS } from './keyword-question.ts';
-import { shownTrend, type Trend, type TrendList } from './trend.ts';
+import { listSource, shownTrend, type Trend, type TrendList, trendRecord } from './trend.ts';
 
 export interface DailyTrendsInput {
   geo: string;
@@ -49,6 +50,13 @@ export const dailyTrends = defineQueued<'trends.daily-trends', DailyTrendsInput,
   ],
   respond: {
     type: 'json',
+    answer: z.object({
+      geo: z.string(),
+      hl: z.string(),
+      trendDate: z.iso.date(),
+      source: listSource(),
+      trends: z.array(trendRecord),
+    }),
     present(found, { geo, hl, trendDate = '' }) {
       const { source = null, trends = [] } = found.get('') ?? {};
       const ofDay = trends.filter(({ startedAt }) => dayOf(startedAt) === trendDate).sort(byVolume);

@@ -1,7 +1,9 @@
+import { z } from 'zod';
 import { defineQueued } from '../define.ts';
 import { request } from '../params/request.ts';
 import { oneOf } from '../params/scalars.ts';
 import {
+  echoed,
   echoOf,
   KEYWORD_NAMES,
   type KeywordInput,
@@ -70,6 +72,22 @@ export const interestByRegion = defineQueued<
   },
   respond: {
     type: 'json',
+    answer: z.object({
+      ...echoed(),
+      resolution: z.string().nullable().describe('What the regions are'),
+      valueMode: z
+        .enum(['percentage', 'index'])
+        .describe('percentage: shares of the keywords; index: 100 is the highest region'),
+      regions: z.array(
+        z.object({
+          geoCode: z.string().nullable().describe('null for a city'),
+          geoName: z.string(),
+          coordinates: z.object({ lat: z.number(), lng: z.number() }).nullable(),
+          values: z.array(z.object({ query: z.string(), value: z.number(), hasData: z.boolean() })),
+          maxValueIndex: z.int().describe('Which keyword wins'),
+        }),
+      ),
+    }),
     present(found, input) {
       const { resolution = null, regions = [] } = found.get('') ?? {};
       const { keyword } = input;

@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import { defineQueued } from '../define.ts';
 import { request } from '../params/request.ts';
 import {
+  echoed,
   echoOf,
   KEYWORD_NAMES,
   type KeywordInput,
@@ -48,6 +50,27 @@ export const interestOverTime = defineQueued<'trends.interest-over-time', Keywor
   ],
   respond: {
     type: 'json',
+    answer: z.object({
+      ...echoed(),
+      timezone: z.int().describe('Minutes east of UTC'),
+      resolution: z.string().nullable().describe('Width of a point: MINUTE, ..., DAY, WEEK, MONTH'),
+      timelineData: z.array(
+        z.object({
+          timestamp: z.int().describe('Unix seconds of its beginning'),
+          date: z.string().describe('In UTC: the day, or the whole time where points are shorter'),
+          formattedTime: z.string(),
+          isPartial: z.boolean().describe('Whether it is not over yet'),
+          values: z.array(
+            z.object({
+              query: z.string(),
+              value: z.number().describe('0-100; 100 is the highest of all'),
+              hasData: z.boolean(),
+            }),
+          ),
+        }),
+      ),
+      averages: z.array(z.object({ query: z.string(), value: z.number() })),
+    }),
     present(found, input) {
       const { resolution = null, points = [] } = found.get('') ?? {};
       const { keyword, timezone } = input;

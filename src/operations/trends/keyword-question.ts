@@ -1,10 +1,12 @@
+import { z } from 'zod';
 import { invalidParameters, type ParameterFault } from '../../errors.ts';
 import { addDays, date, yearBefore } from '../params/dates.ts';
+import type { JsonSchema } from '../params/documentation.ts';
 import { geoOrWorld } from '../params/geo.ts';
 import { language } from '../params/language.ts';
 import { list } from '../params/lists.ts';
 import { Fault } from '../params/request.ts';
-import { integer, oneOf, PRINTABLE } from '../params/scalars.ts';
+import { integer, oneOf, PRINTABLE, VISIBLE as SOMETHING } from '../params/scalars.ts';
 
 export const PROPERTIES = ['web', 'news', 'images', 'youtube', 'froogle'] as const;
 
@@ -37,11 +39,19 @@ const NOT_TOO_LONG = new RegExp(`^.{1,${LONGEST_KEYWORD}}$`, 'su');
 const VISIBLE = /[^\p{Default_Ignorable_Code_Point}\p{White_Space}]/u;
 const LARGEST_CATEGORY = 2_147_483_647;
 
+const KEYWORD_SCHEMA: JsonSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: LONGEST_KEYWORD,
+  pattern: SOMETHING,
+  examples: ['kettle'],
+};
+
 /** The parameters that the four share. */
 export function keywordParams() {
   return {
     keyword: list(
-      { item: 'keyword', max: MAX_KEYWORDS, parse: parseKeyword, sorted: false },
+      { item: 'keyword', max: MAX_KEYWORDS, schema: KEYWORD_SCHEMA, parse: parseKeyword, sorted: false },
       `1-${MAX_KEYWORDS} keywords, as a list or separated by commas`,
     ),
     startDate: date().optional().describe('First day, YYYY-MM-DD; 12 months ago unless given'),
@@ -112,6 +122,19 @@ export function keywordsId(keywords: readonly string[]): string {
 export function echoOf(input: KeywordInput) {
   const { keyword: keywords, geo, hl, property, category, startDate, endDate } = input;
   return { keywords, geo, hl, property, category, startDate, endDate };
+}
+
+/** The same, in documentation. */
+export function echoed() {
+  return {
+    keywords: z.array(z.string()).describe('In the order of the request'),
+    geo: z.string().describe('Region code; empty: worldwide'),
+    hl: z.string(),
+    property: z.enum(PROPERTIES),
+    category: z.int(),
+    startDate: z.iso.date(),
+    endDate: z.iso.date(),
+  };
 }
 
 /** How long what was fetched will do while upstream refuses. */

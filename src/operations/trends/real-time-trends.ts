@@ -1,10 +1,11 @@
+import { z } from 'zod';
 import { defineQueued } from '../define.ts';
 import { geoWithinWorld } from '../params/geo.ts';
 import { language } from '../params/language.ts';
 import { request } from '../params/request.ts';
 import { oneOf } from '../params/scalars.ts';
 import { PROPERTIES, type Property, STALE_FOR_MS, timezone } from './keyword-question.ts';
-import { shownTrend, type Trend, type TrendList } from './trend.ts';
+import { listSource, shownTrend, type Trend, type TrendList, trendRecord } from './trend.ts';
 
 /** Our letters, and the topics they let through; null for all. */
 const CATEGORIES = {
@@ -66,6 +67,16 @@ export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTr
   ],
   respond: {
     type: 'json',
+    answer: z.object({
+      geo: z.string(),
+      hl: z.string(),
+      category: z.enum(CATEGORY_NAMES),
+      property: z.enum(PROPERTIES),
+      timezone: z.int().describe('Minutes east of UTC'),
+      source: listSource(),
+      updatedAt: z.iso.datetime().describe('When the list was made'),
+      trends: z.array(trendRecord),
+    }),
     present(found, { geo, hl, category, property, timezone }) {
       const { source = null, trends = [], updatedAt = 0 } = found.get('') ?? {};
       const topics: readonly number[] | null = CATEGORIES[category];

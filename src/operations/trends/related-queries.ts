@@ -1,7 +1,15 @@
+import { z } from 'zod';
 import { defineQueued } from '../define.ts';
 import { request } from '../params/request.ts';
-import { echoOf, KEYWORD_NAMES, type KeywordInput, keywordParams, withWindow } from './keyword-question.ts';
-import { type Related, type RelatedQuery, relatedSources, shownRelated } from './related.ts';
+import {
+  echoed,
+  echoOf,
+  KEYWORD_NAMES,
+  type KeywordInput,
+  keywordParams,
+  withWindow,
+} from './keyword-question.ts';
+import { type Related, type RelatedQuery, relatedShape, relatedSources, shownRelated } from './related.ts';
 
 export const relatedQueries = defineQueued<'trends.related-queries', KeywordInput, Related<RelatedQuery>>({
   name: 'trends.related-queries',
@@ -16,6 +24,7 @@ export const relatedQueries = defineQueued<'trends.related-queries', KeywordInpu
   source: (input) => relatedSources('queries', input),
   respond: {
     type: 'json',
+    answer: z.object({ ...echoed(), results: z.array(z.object(relatedShape({ query: z.string() }))) }),
     present: (found, input) => {
       const results = input.keyword.map((keyword) => shownRelated(keyword, found.get(keyword)));
       return { data: { ...echoOf(input), results } };

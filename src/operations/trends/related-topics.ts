@@ -1,7 +1,15 @@
+import { z } from 'zod';
 import { defineQueued } from '../define.ts';
 import { request } from '../params/request.ts';
-import { echoOf, KEYWORD_NAMES, type KeywordInput, keywordParams, withWindow } from './keyword-question.ts';
-import { type Related, type RelatedTopic, relatedSources, shownRelated } from './related.ts';
+import {
+  echoed,
+  echoOf,
+  KEYWORD_NAMES,
+  type KeywordInput,
+  keywordParams,
+  withWindow,
+} from './keyword-question.ts';
+import { type Related, type RelatedTopic, relatedShape, relatedSources, shownRelated } from './related.ts';
 
 export const relatedTopics = defineQueued<'trends.related-topics', KeywordInput, Related<RelatedTopic>>({
   name: 'trends.related-topics',
@@ -16,6 +24,16 @@ export const relatedTopics = defineQueued<'trends.related-topics', KeywordInput,
   source: (input) => relatedSources('topics', input),
   respond: {
     type: 'json',
+    answer: z.object({
+      ...echoed(),
+      available: z.boolean().describe('Whether upstream gave any topics; it withholds them from most'),
+      results: z.array(
+        z.object({
+          ...relatedShape({ topic: z.object({ mid: z.string(), title: z.string(), type: z.string() }) }),
+          available: z.boolean(),
+        }),
+      ),
+    }),
     // Upstream withholds topics from most visitors. That is an answer, not a failure.
     present(found, input) {
       const results = input.keyword.map((keyword) => ({

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Source } from '../define.ts';
 import { type KeywordInput, keywordsId, STALE_FOR_MS, scopeOf } from './keyword-question.ts';
 
@@ -39,6 +40,28 @@ export function relatedSources(kind: 'queries' | 'topics', input: KeywordInput):
 export function shownRelated<Term>(keyword: string, related: Related<Term> | undefined) {
   const rising = (related?.rising ?? []).map((term) => ({ ...term, isBreakout: isBreakout(term) }));
   return { keyword, top: related?.top ?? [], rising };
+}
+
+/** The same, in documentation. @param term a query, or a topic. */
+export function relatedShape(term: z.ZodRawShape) {
+  const facts = {
+    value: z.number().describe('0-100 in top; growth in percent in rising'),
+    formattedValue: z.string().describe("Upstream's words for it"),
+    link: z.string().nullable(),
+  };
+  return {
+    keyword: z.string(),
+    top: z.array(z.object({ ...term, ...facts })).describe('The most frequent'),
+    rising: z
+      .array(
+        z.object({
+          ...term,
+          ...facts,
+          isBreakout: z.boolean().describe("Whether it has grown beyond upstream's scale"),
+        }),
+      )
+      .describe('The fastest growing'),
+  };
 }
 
 /** A growth beyond upstream's scale is told in a word, in any language; any other has digits. */

@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import { SCHEMA_NAMES } from '../answers/schema-names.ts';
+
 /** What is being searched for much more than usual. */
 export interface Trend {
   title: string;
@@ -75,6 +78,41 @@ export function shownTrend(trend: Trend, index: number) {
       publishedAt: article.publishedAt === null ? null : isoTime(article.publishedAt),
     })),
   };
+}
+
+const time = z.iso.datetime();
+
+/** The same, in documentation. */
+export const trendRecord = z
+  .object({
+    rank: z.int().min(1),
+    query: z.string(),
+    searchVolume: z.int().describe('At least so many searches'),
+    formattedTraffic: z.string().describe('The same in words, such as 2K+'),
+    increasePercentage: z.number().nullable(),
+    startedAt: time,
+    endedAt: time.nullable().describe('null while it lasts, or where that is not known'),
+    active: z.boolean().nullable(),
+    categories: z.array(z.object({ id: z.int(), name: z.string().nullable() })).nullable(),
+    relatedQueries: z.array(z.string()),
+    articles: z.array(
+      z.object({
+        title: z.string(),
+        url: z.string(),
+        source: z.string(),
+        publishedAt: time.nullable(),
+        imageUrl: z.string().nullable(),
+      }),
+    ),
+  })
+  .register(SCHEMA_NAMES, { id: 'Trend' });
+
+/** What says where a list is from. */
+export function listSource() {
+  return z
+    .enum(['trending_now', 'rss'])
+    .nullable()
+    .describe('rss: the feed with ten trends, where the whole list could not be had');
 }
 
 /** 2000 as 2K, 1500000 as 1.5M. */

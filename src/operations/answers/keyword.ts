@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { FLUCTUATIONS } from '../../keywords/fluctuation.ts';
+import { REPORT_SITE_CODES } from '../../keywords/sites.ts';
+import { SCHEMA_NAMES } from './schema-names.ts';
+
+/** What brand analytics says of search terms. Dates are Saturdays, YYYY-MM-DD; shares are percent. */
+
+export const reportSiteCode = z.enum(REPORT_SITE_CODES);
+
+export const reportDate = z.iso.date().describe('Saturday of a week');
+
+export const wordId = z.int().describe('Id of the search term');
+
+export const fluctuation = z
+  .enum(FLUCTUATIONS)
+  .nullable()
+  .describe('How the rank has moved since the week before; null where that week is not loaded');
+
+const share = z.number().nullable().describe('Percent; null where the report leaves it blank');
+
+/** One of the three products clicked most after a search. */
+export const goods = z
+  .object({
+    position: z.int().min(1).max(3),
+    asin: z.string(),
+    title: z.string().nullable(),
+    brand: z.string().nullable(),
+    imageUrl: z.string().nullable(),
+    clickShare: share,
+    conversionShare: share,
+  })
+  .register(SCHEMA_NAMES, { id: 'KeywordGoods' });
+
+/** A term in a week. */
+export const rankRow = z
+  .object({
+    wordId,
+    keyword: z.string(),
+    rank: z.int(),
+    lastRank: z.int().nullable().describe('In the week before'),
+    rankChange: z.int().nullable().describe('Places; positive is better'),
+    rankChangeRate: z.number().nullable().describe('The same as a share of lastRank'),
+    rank4w: z.int().nullable().describe('Four weeks before'),
+    rankChange4w: z.int().nullable(),
+    fluctuationType: fluctuation,
+    brands: z.array(z.string()).describe('Clicked most, at most three'),
+    categories: z.array(z.string()).describe('Clicked most, at most three'),
+    clickShareSum: z.number().describe('Of the three products, in percent'),
+    convShareSum: z
+      .number()
+      .nullable()
+      .describe('Of the three products, in percent; null where all are blank'),
+    goods: z.array(goods),
+  })
+  .register(SCHEMA_NAMES, { id: 'KeywordRank' });
+
+/** A loaded week in the history of a term. */
+export const rankHistory = z
+  .array(
+    z
+      .object({
+        reportDate,
+        rank: z.int().nullable().describe('null: not ranked that week; then the others are null as well'),
+        rankChange: z.int().nullable(),
+        clickShareSum: z.number().nullable(),
+        convShareSum: z.number().nullable(),
+      })
+      .register(SCHEMA_NAMES, { id: 'KeywordHistoryEntry' }),
+  )
+  .describe('Loaded weeks, the oldest first');

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { DETAIL_LEVELS } from '../../products/detail-level.ts';
+import { amount, indexTime, price, series, stars, words } from './measures.ts';
+import { SCHEMA_NAMES } from './schema-names.ts';
+
+/** Present values by name, at the detail level summary. */
+const named = {
+  price: price('Lowest new price'),
+  amazonPrice: price("The retailer's own price"),
+  listPrice: price('List price'),
+  buyboxPrice: price('Buy Box price with shipping'),
+  bsr: amount('Sales rank'),
+  rating: stars('Rating'),
+  reviewCount: amount('Number of reviews'),
+  countNew: amount('Number of new offers'),
+};
+
+/** What products of all detail levels and sources have in common; each level shows a part of it. */
+const shown = {
+  asin: words('ASIN'),
+  parentAsin: words('ASIN of the family; null for a product without variations').nullish(),
+  title: words('Title').nullish(),
+  monthlySold: amount('Units sold in the past month').nullish(),
+  lastUpdate: indexTime('When the product was looked at last').nullish(),
+};
+
+/** A product. Fields that are not described are passed on as the provider sends them. */
+export const product = z
+  .looseObject({
+    ...shown,
+    brand: words('Brand').nullish(),
+    domainId: z.int().optional().describe('Site number'),
+    csv: series(
+      'Histories, one list a kind of value: index time and value in turn; at the level full',
+    ).nullish(),
+    salesRanks: z
+      .record(z.string(), z.array(z.number()).nullable())
+      .nullish()
+      .describe('Histories of sales ranks by category id; at the level full'),
+    variationCSV: words('ASINs of the family, separated by commas; at the level full').nullish(),
+    stats: z.looseObject({}).nullish().describe('Statistics, where they were asked for'),
+    ...z.object(named).partial().shape,
+    image: words('File name of the first image; at the level summary').nullish(),
+  })
+  .describe('A product; which fields it has depends on detailLevel')
+  .register(SCHEMA_NAMES, { id: 'Product' });
+
+/** A member of a family. */
+export const variation = z
+  .looseObject({
+    ...shown,
+    color: words('Colour').nullish(),
+    size: words('Size').nullish(),
+    swatchImage: words('File name of the small image').nullish(),
+    imagesCSV: words('File names of the images, separated by commas').nullish(),
+    stats: z
+      .looseObject(z.object(named).partial().shape)
+      .nullish()
+      .describe("At the level summary present values by name, otherwise the provider's statistics"),
+    upcList: z.array(z.string()).optional().nullable().describe('UPC codes; only where there are any'),
+    eanList: z.array(z.string()).optional().nullable().describe('EAN codes; only where there are any'),
+    gtinList: z.array(z.string()).optional().nullable().describe('GTIN codes; only where there are any'),
+  })
+  .describe('A member of a family of variations')
+  .register(SCHEMA_NAMES, { id: 'Variation' });
+
+/** How products were cut down. */
+export const responseShape = z.object({
+  detailLevel: z.enum(DETAIL_LEVELS),
+  hint: words('What the level leaves out, and how to get it'),
+});
