@@ -81,7 +81,7 @@ test('every route of every contract is there, with price, pools, timeouts and to
 test('list of errors, document and responses know the same codes', () => {
   expect(document['x-errors']).toEqual(Object.values(ERRORS));
   const codes = Object.values(document.components.responses).flatMap(({ content }) => {
-    const schema: JsonSchema | undefined = content?.['application/json']?.schema;
+    const schema = content?.['application/json']?.schema as JsonSchema | undefined;
     const code = schema?.properties?.code as JsonSchema | undefined;
     return (code?.enum ?? []) as string[];
   });
