@@ -11,6 +11,14 @@ export function newKey(): string {
   return PREFIX + Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }
 
+/** The API key that a digest of 64 bytes makes. */
+export function keyFromDigest(digest: Buffer): string {
+  // 2^16 is so much more than 62 that no letter is noticeably likelier.
+  return (
+    PREFIX + Array.from({ length: LENGTH }, (_, i) => ALPHABET[digest.readUInt16LE(2 * i) % 62]).join('')
+  );
+}
+
 export function isWellFormed(key: string): boolean {
   return FORM.test(key);
 }
