@@ -16,7 +16,7 @@ import { createSettlements } from './billing/settlement.ts';
 import type { OffPeakWindow } from './billing/wallets.ts';
 import type { Clock } from './clock.ts';
 import { openDatabase } from './db/pool.ts';
-import type { LinkSettings, OperatorSettings, WebhookSettings } from './http/gateway.ts';
+import type { LinkSettings, OperatorSettings, PageSettings, WebhookSettings } from './http/gateway.ts';
 import { createRequestMetrics } from './http/request-metrics.ts';
 import type { Logger } from './log.ts';
 import { createBillingMetrics } from './metrics/billing-metrics.ts';
@@ -34,6 +34,7 @@ export interface GatewaySettings {
   links: LinkSettings;
   webhooks: WebhookSettings;
   operator?: OperatorSettings;
+  pages?: PageSettings;
 }
 
 export interface RunningGateway {
@@ -96,6 +97,7 @@ export async function openGateway(
     requestMetrics: createRequestMetrics(registry),
     queueGauges: createQueueGauges(registry, { redis, keys, queues, batchQueue, backlog, clock, log }),
     operator: settings.operator ?? {},
+    pages: settings.pages ?? { payments: { way: 'manual', currency: 'usd' } },
   });
   return {
     app,

@@ -1,5 +1,5 @@
 import { hash, randomInt } from 'node:crypto';
-import type { Database } from '../db/pool.ts';
+import type { Queryable } from '../db/pool.ts';
 
 const PREFIX = 'km_';
 const LENGTH = 32;
@@ -37,7 +37,7 @@ export function keyPrefix(key: string): string {
 }
 
 /** Gives an account a key. @returns the key, the only time it is seen. */
-export async function createKey(database: Database, accountId: number, now: number): Promise<string> {
+export async function createKey(database: Queryable, accountId: number, now: number): Promise<string> {
   const key = newKey();
   await database.query(
     'insert into api_keys (hash, account_id, prefix, created_at) values ($1, $2, $3, $4)',

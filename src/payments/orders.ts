@@ -1,5 +1,4 @@
 import type { ClientBase } from 'pg';
-import { v7 as uuid } from 'uuid';
 import { grantPack, grantSubscriptionIn, nextSubscriptionStart } from '../billing/grants.ts';
 import type { Wallet } from '../billing/wallets.ts';
 import { monthsAfter } from '../calendar.ts';
@@ -35,6 +34,8 @@ export interface Order {
 }
 
 export interface Purchase {
+  /** Chosen by whoever buys: the same one again is the same order. */
+  orderId: string;
   accountId: number;
   offer: Offer;
   wallet: Wallet;
@@ -49,21 +50,28 @@ export class PurchaseRefused extends Error {}
 
 const DAY_MS = 86_400_000;
 
-/** Writes down that something is bought; nothing is granted yet. @throws PurchaseRefused. */
+/**
+ * Writes down that something is bought; nothing is granted yet.
+ * @returns the order; the one of before where it was written down already.
+ * @throws PurchaseRefused.
+ */
 export function createOrder(database: Database, purchase: Purchase, now: number): Promise<Order> {
   return inTransaction(database, async (client) => {
-    const { accountId, offer, quantity, currency, provider } = purchase;
+    const { orderId, accountId, offer, quantity, currency, provider } = purchase;
     const wallet = offer.kind === 'pack' ? offer.wallet : purchase.wallet;
     const months = offer.kind === 'pack' ? null : purchase.months;
     const amountCents = amountOf(offer, { wallet, quantity, months: months ?? 1 });
     await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
+    const earlier = await findOrder(client, orderId);
+    if (earlier?.accountId === accountId) return earlier;
+    if (earlier) throw new PurchaseRefused('This order is not of this account.');
     if (amountCents === 0) await refuseSecondFreeOne(client, accountId, offer, purchase);
     const { rows } = await client.query<Order>(
       `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents,
          currency, provider, created_at)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning ${COLUMNS}`,
       [
-        ...[uuid(), accountId, offer.kind, offer.code, offer.name, wallet, quantity, months, amountCents],
+        ...[orderId, accountId, offer.kind, offer.code, offer.name, wallet, quantity, months, amountCents],
         ...[currency, provider, new Date(now)],
       ],
     );

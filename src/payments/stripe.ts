@@ -1,18 +1,9 @@
-import Stripe from 'stripe';
+import type Stripe from 'stripe';
+import { validate as isUuid } from 'uuid';
 import type { Database } from '../db/pool.ts';
 import type { Logger } from '../log.ts';
 import { cancelOrder, findOrder, grantOrder } from './orders.ts';
-import { type PaymentProvider, PaymentUnavailable } from './payment-port.ts';
-
-export interface StripeSettings {
-  secretKey: string;
-  webhookSecret: string;
-  /** Of the API; a stand-in in tests. */
-  baseUrl: string;
-}
-
-/** Where customers pay. */
-export const STRIPE_CHECKOUT_ORIGIN = 'https://checkout.stripe.com';
+import { type PaymentProvider, PaymentUnavailable, type StripeSettings } from './payment-port.ts';
 
 export interface StripePayments extends PaymentProvider {
   /**
@@ -31,20 +22,27 @@ export function createStripePayments(
   deps: { database: Database; now: () => number; log: Logger },
 ): StripePayments {
   const { hostname, port, protocol } = new URL(baseUrl);
-  const stripe = new Stripe(secretKey, {
-    host: hostname,
-    ...(port ? { port: Number(port) } : {}),
-    protocol: protocol === 'http:' ? 'http' : 'https',
-    timeout: 20_000,
-    maxNetworkRetries: 2,
-    telemetry: false,
-  });
+  // Loaded by whoever needs it first: it is large, and few installations have payments.
+  const open = async () =>
+    new (await import('stripe')).default(secretKey, {
+      host: hostname,
+      ...(port ? { port: Number(port) } : {}),
+      protocol: protocol === 'http:' ? 'http' : 'https',
+      timeout: 20_000,
+      maxNetworkRetries: 2,
+      telemetry: false,
+    });
+  let opened: Promise<Stripe> | undefined;
+  const api = () => (opened ??= open());
 
   return {
     name: 'stripe',
+    // A stand-in sends customers to itself.
+    checkoutOrigins: ['https://checkout.stripe.com', new URL(baseUrl).origin],
     async begin(order, addresses) {
       if (order.amountCents === 0) return { kind: 'granted' };
       try {
+        const stripe = await api();
         const session = await stripe.checkout.sessions.create(
           {
             mode: 'payment',
@@ -72,15 +70,14 @@ export function createStripePayments(
       }
     },
     async hear(body, signature) {
-      const event = verified(stripe, body, signature, webhookSecret);
+      const event = verified(await api(), body, signature, webhookSecret);
       switch (event.type) {
         case 'checkout.session.completed':
         case 'checkout.session.async_payment_succeeded':
           return paid(deps, event.data.object);
         case 'checkout.session.expired':
         case 'checkout.session.async_payment_failed':
-          await cancelOrder(deps.database, event.data.object.client_reference_id ?? '', deps.now());
-          return undefined;
+          return expired(deps, event.data.object);
         default:
           return undefined;
       }
@@ -94,8 +91,8 @@ async function paid(
 ): Promise<void> {
   // Some ways of paying take days: then this is told again when the money has come.
   if (session.payment_status === 'unpaid') return;
-  const orderId = session.client_reference_id ?? '';
-  const order = await findOrder(database, orderId);
+  const orderId = orderIdOf(session);
+  const order = orderId && (await findOrder(database, orderId));
   if (!order) {
     log.warn({ session: session.id }, 'a payment for no order of ours');
     return;
@@ -105,6 +102,19 @@ async function paid(
     return;
   }
   await grantOrder(database, orderId, now());
+}
+
+async function expired(
+  { database, now }: { database: Database; now: () => number },
+  session: Stripe.Checkout.Session,
+): Promise<void> {
+  const orderId = orderIdOf(session);
+  if (orderId) await cancelOrder(database, orderId, now());
+}
+
+/** Others may use the same account of Stripe for something else. */
+function orderIdOf({ client_reference_id: id }: Stripe.Checkout.Session): string | null {
+  return id && isUuid(id) ? id : null;
 }
 
 function verified(stripe: Stripe, body: Buffer, signature: string, secret: string): Stripe.Event {
