@@ -21,7 +21,7 @@ const SPECIFIER = /(?:^\s*(?:import|export)\b[^'";]*?\bfrom\s*|^\s*import\s*|\bi
 
 const FILES: SourceFile[] = FOLDERS.flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) => read(join(folder, name))),
 );
 const BY_PATH = new Map(FILES.map((file) => [file.path, file]));
@@ -142,7 +142,7 @@ test('nothing imports a program', () => {
 });
 
 test('no file or folder is a bucket for anything', () => {
-  const names = FILES.flatMap(({ path }) => path.split('/').map((part) => part.replace(/\.ts$/, '')));
+  const names = FILES.flatMap(({ path }) => path.split('/').map((part) => part.replace(/\.tsx?$/, '')));
   expect(names.filter((name) => /^(utils?|helpers?|commons?|types|misc|shared)$/.test(name))).toEqual([]);
 });
 

@@ -1,0 +1,48 @@
+// Small comforts on every page; all of it works without.
+
+// Copies the text of another element: <button data-copy="id">.
+for (const button of document.querySelectorAll('button[data-copy]')) {
+  button.hidden = false;
+  button.addEventListener('click', async () => {
+    const source = document.getElementById(button.dataset.copy);
+    await navigator.clipboard.writeText(source.textContent.trim());
+    const label = button.textContent;
+    button.textContent = 'Copied';
+    setTimeout(() => {
+      button.textContent = label;
+    }, 2000);
+  });
+}
+
+// Asks before what cannot be undone: <form data-confirm="Really?">.
+for (const form of document.querySelectorAll('form[data-confirm]')) {
+  form.addEventListener('submit', (event) => {
+    if (!window.confirm(form.dataset.confirm)) event.preventDefault();
+  });
+}
+
+// Times are written in UTC by the server; the title tells the reader's own.
+for (const time of document.querySelectorAll('time[datetime]')) {
+  time.title = new Date(time.dateTime).toLocaleString();
+}
+
+// Brings a part of the page up to date while something is under way: <section id="x" data-refresh="2">.
+for (const part of document.querySelectorAll('[data-refresh]')) refresh(part);
+
+function refresh(part) {
+  const seconds = Number(part.dataset.refresh);
+  if (!seconds) return;
+  setTimeout(async () => {
+    if (document.hidden) return refresh(part);
+    try {
+      const response = await fetch(window.location.href, { headers: { accept: 'text/html' } });
+      const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+      const next = page.getElementById(part.id);
+      if (!next) return undefined;
+      part.replaceWith(next);
+      return refresh(next);
+    } catch {
+      return refresh(part);
+    }
+  }, seconds * 1000);
+}

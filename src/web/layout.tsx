@@ -1,0 +1,148 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { assetUrl } from './assets.ts';
+
+/** Who looks at the page: it decides what the navigation offers. */
+export type Viewer =
+  | { kind: 'visitor' }
+  | { kind: 'customer'; email: string; accountId: number; csrf: string }
+  | { kind: 'operator'; csrf: string };
+
+export interface PageProps {
+  title: string;
+  viewer: Viewer;
+  /** The path of the page, so that the navigation can say where one is. */
+  path: string;
+  /** Names of scripts in `src/web/assets/`, loaded after the page. */
+  scripts?: readonly string[];
+  /** Charts and tables may take the whole width. */
+  wide?: boolean;
+  children: ComponentChildren;
+}
+
+const VISITOR_LINKS = [
+  ['/', 'Overview'],
+  ['/docs', 'Documentation'],
+  ['/sign-in', 'Sign in'],
+] as const;
+
+const CUSTOMER_LINKS = [
+  ['/account', 'Overview'],
+  ['/account/try', 'Try it'],
+  ['/account/plans', 'Plans'],
+  ['/account/keys', 'Keys'],
+  ['/account/usage', 'Usage'],
+  ['/account/ledger', 'Ledger'],
+  ['/account/jobs', 'Jobs'],
+  ['/account/batches', 'Batches'],
+  ['/account/schedules', 'Schedules'],
+  ['/account/webhooks', 'Webhooks'],
+  ['/docs', 'Documentation'],
+] as const;
+
+const OPERATOR_LINKS = [
+  ['/admin', 'Desk'],
+  ['/admin/accounts', 'Accounts'],
+  ['/admin/orders', 'Orders'],
+  ['/admin/offers', 'Plans and packs'],
+  ['/admin/upstream', 'Upstream'],
+  ['/admin/errors', 'Errors'],
+  ['/admin/reports', 'Reports'],
+  ['/admin/queues', 'Queues'],
+] as const;
+
+/** The frame of every page: what is in the head, the navigation, and the one `main`. */
+export function Page({ title, viewer, path, scripts = [], wide = false, children }: PageProps): VNode {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{`${title} · Souk`}</title>
+        <link rel="icon" href={assetUrl('souk.svg')} type="image/svg+xml" />
+        <link rel="stylesheet" href={assetUrl('souk.css')} />
+        {['souk.js', ...scripts].map((name) => (
+          <script key={name} src={assetUrl(name)} type="module" />
+        ))}
+      </head>
+      <body class={viewer.kind}>
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        <header class="top">
+          <a class="brand" href={homeOf(viewer)}>
+            <img src={assetUrl('souk.svg')} alt="" width="28" height="28" />
+            Souk
+            {viewer.kind === 'operator' && <span class="tag">Operator</span>}
+          </a>
+          <Navigation viewer={viewer} path={path} />
+          <Session viewer={viewer} />
+        </header>
+        <main id="main" class={wide ? 'wide' : ''} tabIndex={-1}>
+          {children}
+        </main>
+        <footer class="bottom">
+          <span>Souk, marketplace data</span>
+          <nav aria-label="More">
+            <a href="/docs">Documentation</a>
+            <a href="/docs/api">API reference</a>
+            <a href="/openapi.json">OpenAPI</a>
+          </nav>
+        </footer>
+      </body>
+    </html>
+  );
+}
+
+function Navigation({ viewer, path }: { viewer: Viewer; path: string }): VNode {
+  const links =
+    viewer.kind === 'visitor' ? VISITOR_LINKS : viewer.kind === 'customer' ? CUSTOMER_LINKS : OPERATOR_LINKS;
+  const here = links
+    .map(([href]) => href)
+    .filter((href) => path === href || path.startsWith(`${href === '/' ? ' ' : href}/`))
+    .sort((a, b) => b.length - a.length)[0];
+  return (
+    <nav class="main-nav" aria-label="Main">
+      <ul>
+        {links.map(([href, name]) => (
+          <li key={href}>
+            <a href={href} aria-current={href === here ? 'page' : undefined}>
+              {name}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function Session({ viewer }: { viewer: Viewer }): VNode {
+  if (viewer.kind === 'visitor') {
+    return (
+      <div class="session">
+        <a class="button primary" href="/sign-up">
+          Sign up
+        </a>
+      </div>
+    );
+  }
+  return (
+    <div class="session">
+      {viewer.kind === 'customer' && (
+        <a class="who" href="/account/settings">
+          {viewer.email}
+        </a>
+      )}
+      <form method="post" action={viewer.kind === 'operator' ? '/admin/sign-out' : '/sign-out'}>
+        <input type="hidden" name="_csrf" value={viewer.csrf} />
+        <button type="submit" class="quiet">
+          Sign out
+        </button>
+      </form>
+    </div>
+  );
+}
+
+function homeOf(viewer: Viewer): string {
+  return viewer.kind === 'operator' ? '/admin' : viewer.kind === 'customer' ? '/account' : '/';
+}
