@@ -131,7 +131,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   },
   BUSY: {
     cause:
-      'So much work is waiting, or so few of the provider's tokens are left, that the call could not be done in time; or a part of the service is away for a moment.',
+      'So much work is waiting, or so few tokens of the data provider are left, that the call could not be done in time; or a part of the service is away for a moment.',
     cure: 'Wait for the seconds of `Retry-After` and try again. With `Prefer: respond-async` a call may wait longer in the queue.',
   },
   DEADLINE_PASSED: {
