@@ -86,7 +86,8 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     cure: 'Ask for fewer things at a time, send lists in the body of a POST, or make a [batch](/docs/batches-and-schedules).',
   },
   UNSUPPORTED_MEDIA_TYPE: {
-    cause: 'The body came with another `Content-Type`, such as the one of an HTML form, which curl sends by default.',
+    cause:
+      'The body came with another `Content-Type`, such as the one of an HTML form, which curl sends by default.',
     cure: 'Send `Content-Type: application/json`; batches also take `application/x-ndjson`.',
   },
   QUOTA_NO_SUBSCRIPTION: {
@@ -126,7 +127,8 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     cure: 'Try again after a while. If it stays, tell the operator the `X-Request-Id` of the answer.',
   },
   UPSTREAM_ERROR: {
-    cause: 'The data provider refused the request, could not be reached, or gave an answer that cannot be used.',
+    cause:
+      'The data provider refused the request, could not be reached, or gave an answer that cannot be used.',
     cure: 'Try again after a minute. If it stays, tell the operator the `metadata.errorId` of the answer. Single ASINs that fail are no error: they are listed in `data.errors` of the product look-up.',
   },
   BUSY: {
@@ -135,11 +137,13 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     cure: 'Wait for the seconds of `Retry-After` and try again. With `Prefer: respond-async` a call may wait longer in the queue.',
   },
   DEADLINE_PASSED: {
-    cause: 'The deadline of the batch came before this item was done, perhaps because it had to wait for units.',
+    cause:
+      'The deadline of the batch came before this item was done, perhaps because it had to wait for units.',
     cure: 'Run what has failed once more with `POST /api/batches/{id}/retry`, which gives it new time, or give the batch a later `deadline`.',
   },
   UPSTREAM_TIMEOUT: {
-    cause: 'The data provider took longer than the time of the operation, or the call waited too long for its turn.',
+    cause:
+      'The data provider took longer than the time of the operation, or the call waited too long for its turn.',
     cure: 'Try again. Where you need not wait, ask with `Prefer: respond-async` and come back for the result.',
   },
 };

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { errorSections } from './error-sections.ts';
 import { type Rendered, renderMarkdown } from './markdown.ts';
-import { priceTable, timeoutTable } from './operation-tables.ts';
+import { priceTable, timeoutTable, toolTable } from './operation-tables.ts';
 
 /** A guide: its text is `docs/SLUG.md`, its address `/docs/SLUG`. */
 export interface Guide {
@@ -38,6 +38,11 @@ export const GUIDES: readonly Guide[] = [
     summary: 'Be told when work has ended, by signed events that are retried.',
   },
   {
+    slug: 'tools-for-agents',
+    title: 'Tools for agents',
+    summary: 'The same operations as tools of the Model Context Protocol.',
+  },
+  {
     slug: 'errors',
     title: 'Errors',
     summary: 'Every code with its cause, its cure, and whether it is charged.',
@@ -48,6 +53,7 @@ export const GUIDES: readonly Guide[] = [
 const GENERATED: Record<string, () => string> = {
   prices: priceTable,
   timeouts: timeoutTable,
+  tools: toolTable,
   errors: errorSections,
 };
 

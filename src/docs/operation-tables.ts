@@ -10,9 +10,21 @@ const operations = [...QUEUED, ...LOCAL] as readonly unknown[] as readonly Opera
 export function priceTable(): string {
   const rows = operations.map(
     (operation) =>
-      `| ${addressesOf(operation.routes).join('<br>')} | ${operation.summary} | ${operation.kind === 'queued' ? operation.price.text : 'free'} |`,
+      `| ${addressesOf(operation.routes).join('<br>')} | ${operation.summary} | ${priceOf(operation)} |`,
   );
   return ['| Address | What it does | Units |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** The operations that are tools, from the contracts. */
+export function toolTable(): string {
+  const rows = operations.flatMap((operation) =>
+    operation.tool ? `| \`${operation.tool}\` | ${operation.summary} | ${priceOf(operation)} |` : [],
+  );
+  return ['| Tool | What it does | Units |', '|---|---|---|', ...rows].join('\n');
+}
+
+function priceOf(operation: Operation): string {
+  return operation.kind === 'queued' ? operation.price.text : 'free';
 }
 
 /** How long the operations may take, the longest first, from the contracts and the pools. */

@@ -53,7 +53,15 @@ const OPERATOR_LINKS = [
 ] as const;
 
 /** The frame of every page: what is in the head, the navigation, and the one `main`. */
-export function Page({ title, viewer, path, scripts = [], styles = [], wide = false, children }: PageProps): VNode {
+export function Page({
+  title,
+  viewer,
+  path,
+  scripts = [],
+  styles = [],
+  wide = false,
+  children,
+}: PageProps): VNode {
   return (
     <html lang="en">
       <head>

@@ -60,6 +60,8 @@ export async function openBrowser(): Promise<TestBrowser> {
         ...context,
       });
       const page = await opened.newPage();
+      // Before the test's own time is over: then the failure says what was waited for.
+      page.setDefaultTimeout(15_000);
       faults.set(page, watch(page));
       return page;
     },

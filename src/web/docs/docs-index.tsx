@@ -7,8 +7,8 @@ export function DocsIndex(): VNode {
     <DocsFrame title="Documentation" path="/docs">
       <h1>Documentation</h1>
       <p class="lead">
-        Products, categories, sellers, deals, keywords and search trends of the marketplace, over HTTP and as tools
-        for agents.
+        Products, categories, sellers, deals, keywords and search trends of the marketplace, over HTTP and as
+        tools for agents.
       </p>
       <div class="grid">
         {GUIDES.map(({ slug, title, summary }) => (

@@ -14,9 +14,9 @@ export function ReferencePage(): VNode {
     >
       <h1>API reference</h1>
       <p class="lead">
-        Every address, with its parameters, answers and errors. <b>Authorize</b> takes your key; then <b>Try it out</b>{' '}
-        makes real calls, which cost what they always cost. The key is forgotten when you leave the page.{' '}
-        <a href="/docs">Guides</a> tell the rest.
+        Every address, with its parameters, answers and errors. <b>Authorize</b> takes your key; then{' '}
+        <b>Try it out</b> makes real calls, which cost what they always cost. The key is forgotten when you
+        leave the page. <a href="/docs">Guides</a> tell the rest.
       </p>
       <div id="api-reference" class="api-reference">
         <noscript>
