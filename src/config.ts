@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { WORKER_POOL_NAMES } from '../jobs/pools.ts';
+import type { PaymentSettings } from './payments/payment-port.ts';
 
 const DAILY_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
 
@@ -91,6 +92,32 @@ const settings = {
     .stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], error: 'must be true or false' })
     .default(false)
     .describe('Webhooks may go to private and loopback addresses; for trials and tests only'),
+  PUBLIC_URL: webAddress
+    .optional()
+    .describe(
+      'Address that customers reach the pages by, such as `https://souk.example.com`; unset: as they came',
+    ),
+  PAYMENTS: z
+    .enum(['demo', 'manual', 'stripe'], 'must be demo, manual or stripe')
+    .optional()
+    .describe(
+      'How plans are paid: `demo` grants at once, `manual` waits for the operator, `stripe` needs its two settings. Unset: `stripe` with those, `demo` under `npm start` with the demo provider, else `manual`',
+    ),
+  PAYMENT_CURRENCY: z
+    .string()
+    .toLowerCase()
+    .refine(
+      (value) => Intl.supportedValuesOf('currency').includes(value.toUpperCase()),
+      'must be a currency such as usd',
+    )
+    .default('usd')
+    .describe('Currency of all prices'),
+  STRIPE_SECRET_KEY: z.string().optional().describe('Secret key of the Stripe account that is paid into'),
+  STRIPE_WEBHOOK_SECRET: z
+    .string()
+    .optional()
+    .describe('Signing secret of the Stripe webhook that calls `/payments/stripe`'),
+  STRIPE_BASE_URL: webAddress.default('https://api.stripe.com').describe("Address of Stripe's API"),
   ADMIN_TOKEN: operatorToken.describe(
     'Opens `/admin/queues`, as a bearer token or as a password; at least 16 characters. Unset: there is nothing at `/admin`',
   ),
@@ -140,6 +167,17 @@ export function requireSettings<Name extends SettingName>(
   throw new ConfigError(
     `Not set: ${missing.join(', ')}. For a trial, \`npm start\` provides what is missing.`,
   );
+}
+
+/** How customers pay, as the settings have it. @throws ConfigError where they contradict each other. */
+export function readPayments(config: Config): PaymentSettings {
+  const { PAYMENTS, PAYMENT_CURRENCY: currency, STRIPE_BASE_URL: baseUrl } = config;
+  const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret } = config;
+  const way = PAYMENTS ?? (secretKey && webhookSecret ? 'stripe' : 'manual');
+  if (way !== 'stripe') return { currency, way };
+  if (!secretKey || !webhookSecret)
+    throw new ConfigError('PAYMENTS is stripe: set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET as well.');
+  return { currency, way: { secretKey, webhookSecret, baseUrl } };
 }
 
 /** Name, meaning and default of each setting, for the documentation. */

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from './billing/wallets.ts';
 import { systemClock } from './clock.ts';
-import { ConfigError, readConfig, requireSettings } from './config.ts';
+import { ConfigError, readConfig, readPayments, requireSettings } from './config.ts';
 import { createLogger } from './log.ts';
 import { openGateway, type RunningGateway } from './open-gateway.ts';
 import { runProcess } from './process.ts';
@@ -22,6 +22,7 @@ await runProcess('gateway', async (env) => {
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
       links: { chartSiteUrl: config.CHART_SITE_URL, imageCdnUrl: config.IMAGE_CDN_URL },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE },
+      pages: { publicUrl: config.PUBLIC_URL, payments: readPayments(config) },
       operator: { adminToken: config.ADMIN_TOKEN, metricsToken: config.METRICS_TOKEN },
     },
     systemClock,

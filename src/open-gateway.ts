@@ -8,6 +8,7 @@ import { openReplies } from '../jobs/replies.ts';
 import { createTurns } from '../jobs/turns.ts';
 import { openCompletionMap } from '../jobs/wait.ts';
 import { createAuthentication } from './accounts/authentication.ts';
+import { createKeyUse } from './accounts/key-use.ts';
 import { createWrongKeys } from './accounts/wrong-keys.ts';
 import { buildApp } from './app.ts';
 import { createBatchNews } from './batches/news.ts';
@@ -16,7 +17,7 @@ import { createSettlements } from './billing/settlement.ts';
 import type { OffPeakWindow } from './billing/wallets.ts';
 import type { Clock } from './clock.ts';
 import { openDatabase } from './db/pool.ts';
-import type { LinkSettings, OperatorSettings, WebhookSettings } from './http/gateway.ts';
+import type { LinkSettings, OperatorSettings, PageSettings, WebhookSettings } from './http/gateway.ts';
 import { createRequestMetrics } from './http/request-metrics.ts';
 import type { Logger } from './log.ts';
 import { createBillingMetrics } from './metrics/billing-metrics.ts';
@@ -34,6 +35,7 @@ export interface GatewaySettings {
   links: LinkSettings;
   webhooks: WebhookSettings;
   operator?: OperatorSettings;
+  pages?: PageSettings;
 }
 
 export interface RunningGateway {
@@ -69,6 +71,7 @@ export async function openGateway(
   const turns = createTurns(clock.now);
   onEnded(({ callId }) => turns.end(callId));
   const backlog = await openBacklog({ redis, keys, queues, clock, log, onEnded });
+  const keyUse = createKeyUse(database, clock, log);
   const app = buildApp({
     database,
     redis,
@@ -82,9 +85,11 @@ export async function openGateway(
     clock,
     log,
     answers: createAnswerStore(redis, keys),
-    admissions: billing.admissions(createAdmissions(database, clock.now, settings.offPeak)),
+    admissions: keyUse.admissions(
+      billing.admissions(createAdmissions(database, clock.now, settings.offPeak)),
+    ),
     settlements: billing.settlements(createSettlements(database, clock.now)),
-    authentication: createAuthentication(database, clock.now),
+    authentication: keyUse.authentication(createAuthentication(database, clock.now)),
     wrongKeys: createWrongKeys(clock.now),
     offPeak: settings.offPeak,
     links: settings.links,
@@ -96,6 +101,7 @@ export async function openGateway(
     requestMetrics: createRequestMetrics(registry),
     queueGauges: createQueueGauges(registry, { redis, keys, queues, batchQueue, backlog, clock, log }),
     operator: settings.operator ?? {},
+    pages: settings.pages ?? { payments: { way: 'manual', currency: 'usd' } },
   });
   return {
     app,
@@ -109,6 +115,7 @@ export async function openGateway(
       replies.close();
       await app.close();
       await backlog.close();
+      await keyUse.close();
       await closeQueues(queues);
       await batchQueue.close();
       await closeRedis(redis, submitting, subscriber);

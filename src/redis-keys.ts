@@ -45,6 +45,8 @@ export interface RedisKeys {
   cookie(provider: string): string;
   /** Workers alive in a pool. */
   workers(pool: string): string;
+  /** Prefix of the counters of attempts to sign in, by account or by address. */
+  attempts(kind: string): string;
   /** Prefix of a pool's queue. */
   queuePrefix(pool: string): string;
 }
@@ -73,6 +75,7 @@ export function redisKeys(namespace: string): RedisKeys {
     pacing: (door) => `${namespace}:pacing:{${door}}`,
     cookie: (provider) => `${namespace}:cookie:{${provider}}`,
     workers: (pool) => `${namespace}:workers:{${pool}}`,
+    attempts: (kind) => `${namespace}:attempts:${kind}`,
     queuePrefix: (pool) => `{${namespace}-${pool}}`,
   };
 }

@@ -51,6 +51,9 @@ async function start(): Promise<void> {
     KEEPA_BASE_URL: keepa.url,
     KEEPA_API_KEY: keepa.key,
     // The demo tells search trends as well.
+    ...(isDemo && !process.env.PAYMENTS?.trim() && !process.env.STRIPE_SECRET_KEY?.trim()
+      ? { PAYMENTS: 'demo' }
+      : {}),
     ...(isDemo && !process.env.TRENDS_BASE_URL?.trim() ? { TRENDS_BASE_URL: keepa.url } : {}),
   };
   // Only into a database of our own: generated reports have no place beside real ones.

@@ -1,4 +1,5 @@
 import type { Database } from '../db/pool.ts';
+import { inTransaction } from '../db/transaction.ts';
 import { hashKey, isWellFormed, keyPrefix, newKey } from './keys.ts';
 
 /** How long the keys of before still work once an account's key is reset. */
@@ -13,6 +14,8 @@ export interface AccountKey {
   prefix: string;
   state: KeyState;
   createdAt: Date;
+  /** To the minute, about; null: never, as far as is known. */
+  lastUsedAt: Date | null;
   expiresAt: Date | null;
   revokedAt: Date | null;
 }
@@ -20,8 +23,7 @@ export interface AccountKey {
 /** The keys of an account, the oldest first. */
 export async function listKeys(database: Database, accountId: number, now: number): Promise<AccountKey[]> {
   const { rows } = await database.query<Omit<AccountKey, 'state'>>(
-    `select id, prefix, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"
-     from api_keys where account_id = $1 order by id`,
+    `select ${COLUMNS} from api_keys where account_id = $1 and purpose = 'customer' order by id`,
     [accountId],
   );
   return rows.map((key) => ({ ...key, state: stateOf(key, now) }));
@@ -39,27 +41,19 @@ export async function resetKey(
 ): Promise<{ key: string; olderKeysUntil: Date }> {
   const key = newKey();
   const olderKeysUntil = new Date(now + ROTATION_MS);
-  const client = await database.connect();
-  try {
-    await client.query('begin');
+  await inTransaction(database, async (client) => {
     // Of two resets at once the second must see the first one's key, or both new keys would stay for good.
     await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
     await client.query(
       `update api_keys set expires_at = least(coalesce(expires_at, $2), $2)
-       where account_id = $1 and revoked_at is null`,
+       where account_id = $1 and revoked_at is null and purpose = 'customer'`,
       [accountId, olderKeysUntil],
     );
     await client.query(
       'insert into api_keys (hash, account_id, prefix, created_at) values ($1, $2, $3, $4)',
       [hashKey(key), accountId, keyPrefix(key), new Date(now)],
     );
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback').catch(() => {});
-    throw error;
-  } finally {
-    client.release();
-  }
+  });
   return { key, olderKeysUntil };
 }
 
@@ -75,8 +69,9 @@ export async function revokeKeys(
 ): Promise<AccountKey[]> {
   const { rows } = await database.query<Omit<AccountKey, 'state'>>(
     `update api_keys set revoked_at = coalesce(revoked_at, $3)
-     where account_id = $1 and ($2 = 'all' or id::text = $2 or prefix = $2 or hash = $4)
-     returning id, prefix, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"`,
+     where account_id = $1 and purpose = 'customer'
+       and ($2 = 'all' or id::text = $2 or prefix = $2 or hash = $4)
+     returning ${COLUMNS}`,
     [accountId, which, new Date(now), isWellFormed(which) ? hashKey(which) : null],
   );
   return rows.map((key) => ({ ...key, state: stateOf(key, now) })).sort((a, b) => a.id - b.id);
@@ -88,3 +83,6 @@ function stateOf({ expiresAt, revokedAt }: Omit<AccountKey, 'state'>, now: numbe
   if (!expiresAt) return 'active';
   return expiresAt.getTime() <= now ? 'expired' : 'rotated';
 }
+
+const COLUMNS = `id, prefix, created_at as "createdAt", last_used_at as "lastUsedAt", expires_at as "expiresAt",
+  revoked_at as "revokedAt"`;

@@ -1,5 +1,5 @@
 import { hash, randomInt } from 'node:crypto';
-import type { Database } from '../db/pool.ts';
+import type { Queryable } from '../db/pool.ts';
 
 const PREFIX = 'km_';
 const LENGTH = 32;
@@ -9,6 +9,14 @@ const FORM = /^km_[A-Za-z0-9]{32}$/;
 /** A new API key from a secure source: `km_` and 32 letters or digits. It is shown once and never stored. */
 export function newKey(): string {
   return PREFIX + Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+}
+
+/** The API key that a digest of 64 bytes makes. */
+export function keyFromDigest(digest: Buffer): string {
+  // 2^16 is so much more than 62 that no letter is noticeably likelier.
+  return (
+    PREFIX + Array.from({ length: LENGTH }, (_, i) => ALPHABET[digest.readUInt16LE(2 * i) % 62]).join('')
+  );
 }
 
 export function isWellFormed(key: string): boolean {
@@ -29,7 +37,7 @@ export function keyPrefix(key: string): string {
 }
 
 /** Gives an account a key. @returns the key, the only time it is seen. */
-export async function createKey(database: Database, accountId: number, now: number): Promise<string> {
+export async function createKey(database: Queryable, accountId: number, now: number): Promise<string> {
   const key = newKey();
   await database.query(
     'insert into api_keys (hash, account_id, prefix, created_at) values ($1, $2, $3, $4)',

@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { Database } from '../db/pool.ts';
+import { inTransaction } from '../db/transaction.ts';
 import { type ErrorRecord, SoukError, toRecord } from '../errors.ts';
 import { type BatchState, RESULTS_LIFETIME_MS } from './batch.ts';
 import type { FedCall } from './feeding.ts';
@@ -23,25 +24,6 @@ export type CallEnding =
 
 /** Told of each batch that has finished, within the transaction in which it did. */
 export type OnFinished = (client: ClientBase, batchId: string) => Promise<void>;
-
-/** Runs something in a transaction of its own. */
-export async function inTransaction<T>(
-  database: Database,
-  task: (client: ClientBase) => Promise<T>,
-): Promise<T> {
-  const client = await database.connect();
-  try {
-    await client.query('begin');
-    const result = await task(client);
-    await client.query('commit');
-    return result;
-  } catch (error) {
-    await client.query('rollback').catch(() => {});
-    throw error;
-  } finally {
-    client.release();
-  }
-}
 
 /** Locks a fed call that has to be collected. False: somebody else has it, or had. */
 export async function lockCall(

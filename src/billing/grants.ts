@@ -1,4 +1,6 @@
-import type { Database } from '../db/pool.ts';
+import type { ClientBase } from 'pg';
+import type { Database, Queryable } from '../db/pool.ts';
+import { inTransaction } from '../db/transaction.ts';
 import type { OffPeakWindow, Wallet } from './wallets.ts';
 
 /** Limits of null mean that the dimension is not limited. */
@@ -65,46 +67,55 @@ export async function findPlan(database: Database, code: string): Promise<Stored
  * @returns its id.
  * @throws GrantRefused when it overlaps another of the same wallet: which of the two a call draws on would be chance.
  */
-export async function grantSubscription(database: Database, grant: SubscriptionGrant): Promise<number> {
+export function grantSubscription(database: Database, grant: SubscriptionGrant): Promise<number> {
+  return inTransaction(database, (client) => grantSubscriptionIn(client, grant));
+}
+
+/** The same within a transaction of the caller's. */
+export async function grantSubscriptionIn(client: ClientBase, grant: SubscriptionGrant): Promise<number> {
   const { accountId, wallet, planId, quantity, startsAt, endsAt } = grant;
   if (endsAt <= startsAt) throw new GrantRefused('A subscription must end after it starts.');
-  const client = await database.connect();
-  try {
-    await client.query('begin');
-    // Two grants at once must see each other, so they take turns under the account's lock.
-    await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
-    const { rows: overlapping } = await client.query<{ id: number; starts_at: Date; ends_at: Date }>(
-      `select id, starts_at, ends_at from subscriptions
-       where account_id = $1 and wallet = $2 and starts_at < $4 and ends_at > $3 order by starts_at limit 1`,
-      [accountId, wallet, startsAt, endsAt],
+  // Two grants at once must see each other, so they take turns under the account's lock.
+  await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
+  const { rows: overlapping } = await client.query<{ id: number; starts_at: Date; ends_at: Date }>(
+    `select id, starts_at, ends_at from subscriptions
+     where account_id = $1 and wallet = $2 and starts_at < $4 and ends_at > $3 order by starts_at limit 1`,
+    [accountId, wallet, startsAt, endsAt],
+  );
+  if (overlapping[0]) {
+    const { id, starts_at, ends_at } = overlapping[0];
+    throw new GrantRefused(
+      `The account has a subscription in the wallet ${wallet} from ${starts_at.toISOString()} to ` +
+        `${ends_at.toISOString()} (number ${id}); the new one would overlap it.`,
     );
-    if (overlapping[0]) {
-      const { id, starts_at, ends_at } = overlapping[0];
-      throw new GrantRefused(
-        `The account has a subscription in the wallet ${wallet} from ${starts_at.toISOString()} to ` +
-          `${ends_at.toISOString()} (number ${id}); the new one would overlap it.`,
-      );
-    }
-    const { rows } = await client.query<{ id: number }>(
-      `insert into subscriptions (account_id, wallet, plan_id, quantity, starts_at, ends_at)
-       values ($1, $2, $3, $4, $5, $6) returning id`,
-      [accountId, wallet, planId, quantity, startsAt, endsAt],
-    );
-    await client.query('commit');
-    return rows[0]?.id ?? 0;
-  } catch (error) {
-    await client.query('rollback');
-    throw error;
-  } finally {
-    client.release();
   }
+  const { rows } = await client.query<{ id: number }>(
+    `insert into subscriptions (account_id, wallet, plan_id, quantity, starts_at, ends_at)
+     values ($1, $2, $3, $4, $5, $6) returning id`,
+    [accountId, wallet, planId, quantity, startsAt, endsAt],
+  );
+  return rows[0]?.id ?? 0;
+}
+
+/** When a subscription of this wallet can begin: now, or when the last one there is ends. */
+export async function nextSubscriptionStart(
+  client: Queryable,
+  accountId: number,
+  wallet: Wallet,
+  now: number,
+): Promise<Date> {
+  const { rows } = await client.query<{ ends_at: Date | null }>(
+    'select max(ends_at) as ends_at from subscriptions where account_id = $1 and wallet = $2 and ends_at > $3',
+    [accountId, wallet, new Date(now)],
+  );
+  return rows[0]?.ends_at ?? new Date(now);
 }
 
 /**
  * Gives an account a resource pack, and writes the ledger's grant line with it: no pack without its line.
  * @returns the pack's id.
  */
-export async function grantPack(database: Database, grant: PackGrant, now: number): Promise<number> {
+export async function grantPack(database: Queryable, grant: PackGrant, now: number): Promise<number> {
   const { accountId, wallet, units, rateLimitPerMinute, validFrom, validUntil, window } = grant;
   if (validUntil <= validFrom) throw new GrantRefused('A pack must end after it begins to be valid.');
   if (window && wallet !== 'off_peak')

@@ -3,6 +3,9 @@ import type { Logger } from '../log.ts';
 
 export type Database = pg.Pool;
 
+/** A pool, or a connection within a transaction. */
+export type Queryable = Pick<pg.ClientBase, 'query'>;
+
 /** A pool of connections. bigint columns arrive as numbers: none of ours comes near 2^53. */
 export function openDatabase(url: string, log: Logger, options: { max?: number } = {}): Database {
   const pool = new pg.Pool({

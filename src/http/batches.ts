@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { BATCH_STATES, type Batch, findBatch, listBatches } from '../batches/batch.ts';
-import { cancelBatch, inTransaction, retryFailed } from '../batches/ending.ts';
+import { cancelBatch, retryFailed } from '../batches/ending.ts';
 import { DEFAULT_TIME_MS, LONGEST_TIME_MS } from '../batches/request.ts';
 import { batchQuerySchema } from '../batches/request-schemas.ts';
 import { batchView } from '../batches/view.ts';
+import { inTransaction } from '../db/transaction.ts';
 import { SoukError } from '../errors.ts';
 import { boolean, integer, oneOf } from '../operations/params/scalars.ts';
 import { sendResults } from './batch-results.ts';

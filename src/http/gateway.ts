@@ -11,6 +11,7 @@ import type { WrongKeys } from '../accounts/wrong-keys.ts';
 import type { OnFinished } from '../batches/ending.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import type { Logger } from '../log.ts';
+import type { PaymentSettings } from '../payments/payment-port.ts';
 import type { RedisKeys } from '../redis-keys.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 
@@ -34,7 +35,15 @@ export interface Gateway extends SubmitDeps {
   requestMetrics: RequestMetrics;
   queueGauges: QueueGauges;
   operator: OperatorSettings;
+  pages: PageSettings;
   log: Logger;
+}
+
+/** What the pages of customers need. */
+export interface PageSettings {
+  /** The setting PUBLIC_URL. */
+  publicUrl?: string | undefined;
+  payments: PaymentSettings;
 }
 
 /** What lets operators in. */

@@ -4,7 +4,7 @@ import { assetUrl } from './assets.ts';
 /** Who looks at the page: it decides what the navigation offers. */
 export type Viewer =
   | { kind: 'visitor' }
-  | { kind: 'customer'; email: string; accountId: number; csrf: string }
+  | { kind: 'customer'; email: string; accountId: number; csrf: string; isOperator: boolean }
   | { kind: 'operator'; csrf: string };
 
 export interface PageProps {

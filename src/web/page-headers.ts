@@ -12,11 +12,18 @@ export const CONTENT_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What every page tells browsers. A route that needs another content policy sets its own. */
-export function setPageHeaders(scope: FastifyInstance): void {
+/**
+ * What every page tells browsers. A route that needs another content policy sets its own.
+ * @param formTargets other sites that answers to forms may lead to, such as where one pays.
+ */
+export function setPageHeaders(scope: FastifyInstance, formTargets: readonly string[] = []): void {
+  const policy = CONTENT_POLICY.replace(
+    "form-action 'self'",
+    ["form-action 'self'", ...formTargets].join(' '),
+  );
   scope.addHook('onRequest', async (_request, reply) => {
     reply.headers({
-      'content-security-policy': CONTENT_POLICY,
+      'content-security-policy': policy,
       'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',
       'referrer-policy': 'same-origin',

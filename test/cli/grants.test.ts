@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { monthsAfter } from '../../src/cli/commands/grant.ts';
+import { monthsAfter } from '../../src/calendar.ts';
 import { systemClock } from '../../src/clock.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';

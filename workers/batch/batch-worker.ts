@@ -10,16 +10,10 @@ import {
 import { cancelJob } from '../../jobs/cancel.ts';
 import { decodeJobEnded } from '../../jobs/job-ended.ts';
 import { BATCH_POOL } from '../../jobs/pools.ts';
-import {
-  dropOldBatches,
-  endCall,
-  endLeftovers,
-  expireBatches,
-  inTransaction,
-  lockCall,
-} from '../../src/batches/ending.ts';
+import { dropOldBatches, endCall, endLeftovers, expireBatches, lockCall } from '../../src/batches/ending.ts';
 import { callsToCancel, type FedCall } from '../../src/batches/feeding.ts';
 import { findCall } from '../../src/billing/calls.ts';
+import { inTransaction } from '../../src/db/transaction.ts';
 import { SoukError, toRecord } from '../../src/errors.ts';
 import { dropOldRuns } from '../../src/schedules/run.ts';
 import { startWorkLoop } from '../../src/work-loop.ts';

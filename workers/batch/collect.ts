@@ -2,14 +2,7 @@ import pLimit from 'p-limit';
 import type { ClientBase } from 'pg';
 import { enqueueAgain } from '../../jobs/lost-answer.ts';
 import { keepChanged } from '../../src/batches/changes.ts';
-import {
-  type CallEnding,
-  endCall,
-  inTransaction,
-  lockCall,
-  lookAgain,
-  tryAgain,
-} from '../../src/batches/ending.ts';
+import { type CallEnding, endCall, lockCall, lookAgain, tryAgain } from '../../src/batches/ending.ts';
 import { endedCalls, type ToCollect } from '../../src/batches/feeding.ts';
 import {
   type CallAnswer,
@@ -19,6 +12,7 @@ import {
   resultRows,
 } from '../../src/batches/lines.ts';
 import { type Call, findCall } from '../../src/billing/calls.ts';
+import { inTransaction } from '../../src/db/transaction.ts';
 import { type ErrorKind, type ErrorRecord, SoukError, toRecord } from '../../src/errors.ts';
 import { parseJson } from '../../src/json.ts';
 import type { QueuedOperation } from '../../src/operations/define.ts';

@@ -1,7 +1,8 @@
 import { insertCalls } from '../../src/batches/create.ts';
-import { endCall, inTransaction, lockCall } from '../../src/batches/ending.ts';
+import { endCall, lockCall } from '../../src/batches/ending.ts';
 import { type FedCall, giveBack, type HungryBatch, letWait } from '../../src/batches/feeding.ts';
 import { type Item, packItems } from '../../src/batches/pack.ts';
+import { inTransaction } from '../../src/db/transaction.ts';
 import { ERRORS, type SoukError, toRecord } from '../../src/errors.ts';
 import { stringifyJson } from '../../src/json.ts';
 import { queuedOperation } from '../../src/operations/index.ts';

@@ -5,7 +5,6 @@ import type { BatchJob } from '../../jobs/batch-queue.ts';
 import { dropUpload, getUpload, type Reply, sendReply } from '../../jobs/replies.ts';
 import { findBatch } from '../../src/batches/batch.ts';
 import { insertBatch, type NewBatch } from '../../src/batches/create.ts';
-import { inTransaction } from '../../src/batches/ending.ts';
 import { type Item, type PackedCall, packItems } from '../../src/batches/pack.ts';
 import {
   BatchFaults,
@@ -21,6 +20,7 @@ import { offPeakOpening } from '../../src/billing/off-peak.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { Database } from '../../src/db/pool.ts';
+import { inTransaction } from '../../src/db/transaction.ts';
 import { errorBody, okBody } from '../../src/envelope.ts';
 import { ERRORS, SoukError } from '../../src/errors.ts';
 import type { Logger } from '../../src/log.ts';

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { ensureStandardPlans } from '../../accounts/standard-plans.ts';
 import { findPlan, grantPack, grantSubscription, listPlans } from '../../billing/grants.ts';
+import { monthsAfter } from '../../calendar.ts';
 import type { Database } from '../../db/pool.ts';
 import { accountId, instant, readInput, wallet, wholeNumber } from '../input.ts';
 import { knownAccount } from '../operator-database.ts';
@@ -103,13 +104,4 @@ async function knownPlan(database: Database, code: string) {
   if (plan) return plan;
   const codes = (await listPlans(database)).map((known) => known.code);
   throw new OperatorError(`There is no plan ${JSON.stringify(code)}; there are ${codes.join(', ')}.`);
-}
-
-/** The same day and time some months later in UTC, or the last day of a month that has no such day. */
-export function monthsAfter(start: Date, months: number): Date {
-  const end = new Date(start);
-  end.setUTCMonth(start.getUTCMonth() + months);
-  // 31 January and one month is 3 March for Date; the day before that month began is meant.
-  if (end.getUTCDate() !== start.getUTCDate()) end.setUTCDate(0);
-  return end;
 }

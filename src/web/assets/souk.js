@@ -3,15 +3,17 @@
 // Copies the text of another element: <button data-copy="id">.
 for (const button of document.querySelectorAll('button[data-copy]')) {
   button.hidden = false;
-  button.addEventListener('click', async () => {
-    const source = document.getElementById(button.dataset.copy);
-    await navigator.clipboard.writeText(source.textContent.trim());
-    const label = button.textContent;
-    button.textContent = 'Copied';
-    setTimeout(() => {
-      button.textContent = label;
-    }, 2000);
-  });
+  button.addEventListener('click', () => void copy(button));
+}
+
+async function copy(button) {
+  const source = document.getElementById(button.dataset.copy);
+  await navigator.clipboard.writeText(source.textContent.trim());
+  const label = button.textContent;
+  button.textContent = 'Copied';
+  setTimeout(() => {
+    button.textContent = label;
+  }, 2000);
 }
 
 // Asks before what cannot be undone: <form data-confirm="Really?">.
@@ -31,18 +33,21 @@ for (const part of document.querySelectorAll('[data-refresh]')) refresh(part);
 
 function refresh(part) {
   const seconds = Number(part.dataset.refresh);
-  if (!seconds) return;
-  setTimeout(async () => {
-    if (document.hidden) return refresh(part);
+  if (seconds) setTimeout(() => void renew(part), seconds * 1000);
+}
+
+async function renew(part) {
+  let next = part;
+  // Whoever is filling in a form in it, or reads another page, is left alone.
+  if (!document.hidden && !part.contains(document.activeElement)) {
     try {
       const response = await fetch(window.location.href, { headers: { accept: 'text/html' } });
       const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-      const next = page.getElementById(part.id);
-      if (!next) return undefined;
-      part.replaceWith(next);
-      return refresh(next);
+      next = page.getElementById(part.id) ?? part;
+      if (next !== part) part.replaceWith(next);
     } catch {
-      return refresh(part);
+      // The next time, perhaps.
     }
-  }, seconds * 1000);
+  }
+  refresh(next);
 }

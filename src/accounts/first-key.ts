@@ -1,0 +1,25 @@
+import type { Database } from '../db/pool.ts';
+import { inTransaction } from '../db/transaction.ts';
+import { createKey } from './keys.ts';
+
+/** Whether an account was granted something and was never given a key. */
+export async function isKeyDue(database: Database, accountId: number): Promise<boolean> {
+  const { rows } = await database.query<{ due: boolean }>(`select ${IS_DUE} as due`, [accountId]);
+  return rows[0]?.due ?? false;
+}
+
+/**
+ * Creates the key that comes with the first purchase.
+ * @returns the key, the only time it is seen, or null: there is one already, or nothing was granted.
+ */
+export function createFirstKey(database: Database, accountId: number, now: number): Promise<string | null> {
+  return inTransaction(database, async (client) => {
+    // Of two that ask at once one gets it.
+    await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
+    const { rows } = await client.query<{ due: boolean }>(`select ${IS_DUE} as due`, [accountId]);
+    return rows[0]?.due ? createKey(client, accountId, now) : null;
+  });
+}
+
+const IS_DUE = `not exists (select 1 from api_keys where account_id = $1 and purpose = 'customer') and
+  (exists (select 1 from subscriptions where account_id = $1) or exists (select 1 from packs where account_id = $1))`;

@@ -1,0 +1,135 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Database, Queryable } from '../db/pool.ts';
+import { inTransaction } from '../db/transaction.ts';
+import { hashKey, keyFromDigest } from './keys.ts';
+
+/** A session ends when nobody has come for so long. */
+export const IDLE_MS = { customer: 7 * 86_400_000, operator: 12 * 3_600_000 } as const;
+
+/** And at the latest so long after it began. */
+export const LONGEST_MS = 30 * 86_400_000;
+
+/** That somebody came is written down at most so often. */
+const SEEN_EVERY_MS = 60_000;
+
+export type Session =
+  | {
+      kind: 'customer';
+      tokenHash: Buffer;
+      accountId: number;
+      email: string;
+      name: string;
+      /** With which the pages call the service for this customer. */
+      apiKey: string;
+      /** The operator looks at the customer's pages, and may change nothing. */
+      isOperator: boolean;
+    }
+  | { kind: 'operator'; tokenHash: Buffer };
+
+/**
+ * Begins a session. @param who an account, or null for the operator's desk.
+ * @returns its token, which goes into a cookie and is nowhere else: the database has only its digest.
+ */
+export async function beginSession(
+  database: Database,
+  who: { accountId: number; isOperator?: boolean } | null,
+  now: number,
+): Promise<string> {
+  const token = randomBytes(32).toString('base64url');
+  const expiresAt = new Date(now + (who ? IDLE_MS.customer : IDLE_MS.operator));
+  await inTransaction(database, async (client) => {
+    const keyHash = who ? hashKey(apiKeyOf(token)) : null;
+    if (who) {
+      await client.query(
+        `insert into api_keys (hash, account_id, prefix, created_at, purpose) values ($1, $2, 'pages', $3, 'pages')`,
+        [keyHash, who.accountId, new Date(now)],
+      );
+    }
+    await client.query(
+      `insert into web_sessions (token_hash, account_id, key_hash, is_operator, created_at, seen_at, expires_at)
+       values ($1, $2, $3, $4, $5, $5, $6)`,
+      [
+        ...[digestOf(token), who?.accountId ?? null, keyHash, who?.isOperator ?? who === null],
+        ...[new Date(now), expiresAt],
+      ],
+    );
+    await sweep(client, now);
+  });
+  return token;
+}
+
+/** The session of a token, or null: unknown, over, or of an account that is not active. */
+export async function findSession(database: Database, token: string, now: number): Promise<Session | null> {
+  const tokenHash = digestOf(token);
+  const { rows } = await database.query<SessionRow>({
+    name: 'session',
+    text: `select s.account_id, s.is_operator, s.created_at, s.seen_at, a.email, a.name, a.state
+      from web_sessions s left join accounts a on a.id = s.account_id
+      where s.token_hash = $1 and s.expires_at > $2`,
+    values: [tokenHash, new Date(now)],
+  });
+  const row = rows[0];
+  if (!row || (row.account_id !== null && row.state !== 'active' && !row.is_operator)) return null;
+  if (now - row.seen_at.getTime() > SEEN_EVERY_MS) {
+    const idleMs = row.account_id === null ? IDLE_MS.operator : IDLE_MS.customer;
+    const expiresAt = Math.min(now + idleMs, row.created_at.getTime() + LONGEST_MS);
+    await database.query('update web_sessions set seen_at = $2, expires_at = $3 where token_hash = $1', [
+      ...[tokenHash, new Date(now), new Date(expiresAt)],
+    ]);
+  }
+  if (row.account_id === null) return { kind: 'operator', tokenHash };
+  return {
+    kind: 'customer',
+    tokenHash,
+    accountId: row.account_id,
+    email: row.email ?? '',
+    name: row.name ?? '',
+    apiKey: apiKeyOf(token),
+    isOperator: row.is_operator,
+  };
+}
+
+export async function endSession(database: Database, tokenHash: Buffer): Promise<void> {
+  await remove(database, 'token_hash = $1', [tokenHash]);
+}
+
+/** Ends an account's sessions, but for the one that asks for it. */
+export async function endOtherSessions(
+  database: Database,
+  accountId: number,
+  except: Buffer | null,
+): Promise<void> {
+  await remove(database, 'account_id = $1 and token_hash is distinct from $2', [accountId, except]);
+}
+
+/** Sessions that are over go when another begins. */
+async function sweep(client: Queryable, now: number): Promise<void> {
+  await remove(client, 'expires_at <= $1', [new Date(now)]);
+}
+
+async function remove(database: Queryable, condition: string, values: unknown[]): Promise<void> {
+  await database.query(
+    `with gone as (delete from web_sessions where ${condition} returning key_hash)
+     delete from api_keys where hash in (select key_hash from gone)`,
+    values,
+  );
+}
+
+interface SessionRow {
+  account_id: number | null;
+  is_operator: boolean;
+  created_at: Date;
+  seen_at: Date;
+  email: string | null;
+  name: string | null;
+  state: string | null;
+}
+
+function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+/** Follows from the token, so that it need not be kept, and says nothing about it. */
+function apiKeyOf(token: string): string {
+  return keyFromDigest(createHash('sha512').update(`key of the pages ${token}`).digest());
+}

@@ -1,0 +1,79 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ERRORS, SoukError } from '../errors.ts';
+import { isStoreAway } from '../outage.ts';
+import { Page, type Viewer } from './layout.tsx';
+import type { Pages } from './pages.ts';
+import { sendPage } from './render.ts';
+
+/** Whatever goes wrong on a page is told as a page. */
+export function registerErrorPages(scope: FastifyInstance, { gateway }: Pages): void {
+  const { log, requestMetrics } = gateway;
+  scope.setErrorHandler(async (error: FastifyError | SoukError | Error, request, reply) => {
+    const { status, title, text, isOurs } = told(error);
+    if (isOurs)
+      log.error({ err: error, requestId: request.id, route: request.routeOptions.url }, 'page failed');
+    if (error instanceof SoukError) requestMetrics.refused(error.kind);
+    return sendErrorPage(request, reply, { status, title, text });
+  });
+}
+
+export function sendErrorPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status, title, text }: { status: number; title: string; text: string },
+): FastifyReply {
+  // Without its token the frame offers nothing that changes anything.
+  const viewer: Viewer = { kind: 'visitor' };
+  return sendPage(
+    reply,
+    <Page title={title} viewer={viewer} path={request.url}>
+      <h1>{title}</h1>
+      <p class="lead">{text}</p>
+      <p class="row">
+        <a class="button primary" href={request.url.startsWith('/admin') ? '/admin' : '/account'}>
+          Back to the overview
+        </a>
+        <small>Request {request.id}</small>
+      </p>
+    </Page>,
+    status,
+  );
+}
+
+interface Told {
+  status: number;
+  title: string;
+  text: string;
+  isOurs: boolean;
+}
+
+function told(error: FastifyError | SoukError | Error): Told {
+  if (error instanceof SoukError) {
+    const { status } = ERRORS[error.kind];
+    const titles: Record<number, string> = { 400: 'That cannot be', 404: 'Not found', 413: 'Too large' };
+    return {
+      status,
+      title: titles[status] ?? 'That did not work',
+      text: error.message,
+      isOurs: error.kind === 'INTERNAL',
+    };
+  }
+  const { code = '', statusCode = 500 } = error as Partial<FastifyError>;
+  if (code.startsWith('FST_CSRF')) {
+    const text =
+      'The form had run out, or came from another site. Go back, reload the page, and send it again.';
+    return { status: 403, title: 'Please send it again', text, isOurs: false };
+  }
+  if (statusCode >= 400 && statusCode < 500)
+    return {
+      status: statusCode,
+      title: 'That cannot be',
+      text: 'The request is not well formed.',
+      isOurs: false,
+    };
+  if (isStoreAway(error)) {
+    const text = 'A part of the service cannot be reached just now. Try again in a few seconds.';
+    return { status: 503, title: 'Just a moment', text, isOurs: true };
+  }
+  return { status: 500, title: 'That did not work', text: 'Something is broken on our side.', isOurs: true };
+}

@@ -1,0 +1,17 @@
+import type { FastifyInstance } from 'fastify';
+import type { Attempts } from '../accounts/attempts.ts';
+import type { Gateway } from '../http/gateway.ts';
+import type { PaymentProvider } from '../payments/payment-port.ts';
+
+/** What pages work with. */
+export interface Pages {
+  gateway: Gateway;
+  attempts: Attempts;
+  payments: PaymentProvider;
+  /** ISO 4217, lower case. */
+  currency: string;
+  /** Where customers reach this installation, without a slash at the end; null: wherever they came to. */
+  publicUrl: string | null;
+  /** The service itself: pages call it as any customer would, with the session's own key. */
+  app: FastifyInstance;
+}

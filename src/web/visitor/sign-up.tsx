@@ -1,0 +1,109 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { createAccount } from '../../accounts/accounts.ts';
+import { PASSWORD_LENGTH, setPassword } from '../../accounts/passwords.ts';
+import { beginSession } from '../../accounts/sessions.ts';
+import { Field, FormFault, type FormFaults, type FormValues, PostForm, readForm } from '../form.tsx';
+import { Page } from '../layout.tsx';
+import type { Pages } from '../pages.ts';
+import { sendPage } from '../render.ts';
+import { keepToken } from '../session.ts';
+import { emailField, pathWithin, tooManyAttempts } from './sign-in.tsx';
+
+export const newPassword = z
+  .string({ error: `must have at least ${PASSWORD_LENGTH.min} characters` })
+  .min(PASSWORD_LENGTH.min, `must have at least ${PASSWORD_LENGTH.min} characters`)
+  .max(PASSWORD_LENGTH.max, `must have at most ${PASSWORD_LENGTH.max} characters`);
+
+const signUp = z.object({
+  email: emailField,
+  name: z
+    .string({ error: 'is missing' })
+    .trim()
+    .min(1, 'is missing')
+    .max(100, 'must have at most 100 characters'),
+  password: newPassword,
+  to: z.string().optional(),
+});
+
+/** A new account, of whoever comes. */
+export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
+  const { gateway, attempts } = pages;
+  const { database, clock } = gateway;
+
+  scope.get<{ Querystring: { to?: string } }>('/sign-up', async (request, reply) => {
+    if (request.session) return reply.redirect('/account', 303);
+    return send(request, reply, { to: pathWithin(request.query.to) }, {});
+  });
+
+  scope.post('/sign-up', async (request, reply) => {
+    const form = readForm(signUp, request.body);
+    if (!form.ok) return send(request, reply, form.values, form.faults, 400);
+    const { email, name, password, to } = form.input;
+    const waitSeconds = await attempts.count({ address: request.ip, email });
+    if (waitSeconds !== null)
+      return send(request, reply, form.values, { '': tooManyAttempts(waitSeconds) }, 429);
+    const account = await createAccount(database, email, name, clock.now());
+    if (!account)
+      return send(request, reply, form.values, { email: 'has an account already: sign in instead' }, 409);
+    await setPassword(database, account.id, password, clock.now());
+    keepToken(reply, pages, 'customer', await beginSession(database, { accountId: account.id }, clock.now()));
+    return reply.redirect(pathWithin(to) === '/account' ? '/account/plans' : pathWithin(to), 303);
+  });
+}
+
+function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  values: FormValues,
+  faults: FormFaults,
+  status = 200,
+): FastifyReply {
+  return sendPage(
+    reply,
+    <Page title="Sign up" viewer={{ kind: 'visitor' }} path={request.url}>
+      <div class="card narrow">
+        <h1>Create an account</h1>
+        <PostForm action="/sign-up" csrf={reply.generateCsrf()}>
+          <FormFault faults={faults} />
+          <input type="hidden" name="to" value={values.to} />
+          <Field
+            name="email"
+            label="E-mail address"
+            type="email"
+            autocomplete="email"
+            required
+            value={values.email}
+            fault={faults.email}
+          />
+          <Field
+            name="name"
+            label="Name, or company"
+            autocomplete="name"
+            required
+            maxLength={100}
+            value={values.name}
+            fault={faults.name}
+          />
+          <Field
+            name="password"
+            label="Password"
+            type="password"
+            autocomplete="new-password"
+            required
+            minLength={PASSWORD_LENGTH.min}
+            hint={`At least ${PASSWORD_LENGTH.min} characters.`}
+            fault={faults.password}
+          />
+          <button type="submit" class="primary">
+            Create the account
+          </button>
+        </PostForm>
+        <p>
+          You have one? <a href={`/sign-in?to=${encodeURIComponent(values.to ?? '/account')}`}>Sign in</a>
+        </p>
+      </div>
+    </Page>,
+    status,
+  );
+}

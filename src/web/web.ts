@@ -1,0 +1,102 @@
+import cookies from '@fastify/cookie';
+import csrf from '@fastify/csrf-protection';
+import forms from '@fastify/formbody';
+import type { FastifyInstance } from 'fastify';
+import { createAttempts } from '../accounts/attempts.ts';
+import { SoukError } from '../errors.ts';
+import type { Gateway } from '../http/gateway.ts';
+import { demoPayments, manualPayments } from '../payments/payment-port.ts';
+import { createStripePayments } from '../payments/stripe.ts';
+import { registerCheckout } from './account/checkout.tsx';
+import { registerKeys } from './account/keys.tsx';
+import { registerOverview } from './account/overview.tsx';
+import { registerPlans } from './account/plans.tsx';
+import { registerSettings } from './account/settings.tsx';
+import { registerAssets } from './assets.ts';
+import { registerDocs } from './docs/register-docs.tsx';
+import { registerErrorPages } from './error-page.tsx';
+import { setPageHeaders } from './page-headers.ts';
+import type { Pages } from './pages.ts';
+import { recognising } from './session.ts';
+import { registerStripeWebhook } from './stripe-webhook.ts';
+import { registerHome } from './visitor/home.tsx';
+import { registerSignIn } from './visitor/sign-in.tsx';
+import { registerSignUp } from './visitor/sign-up.tsx';
+
+const PUBLIC_PAGES = [registerHome, registerSignUp, registerSignIn];
+
+/** What only a customer who is signed in gets to. */
+const ACCOUNT_PAGES = [registerOverview, registerPlans, registerCheckout, registerKeys, registerSettings];
+
+/** The pages: those of customers, and those of everybody. They live beside the interface and never slow it down. */
+export function registerWeb(app: FastifyInstance, gateway: Gateway): void {
+  const stripe = stripeOf(gateway);
+  const { payments, publicUrl } = gateway.pages;
+  const pages: Pages = {
+    app,
+    gateway,
+    attempts: createAttempts(gateway.redis, gateway.keys),
+    payments: stripe ?? (payments.way === 'demo' ? demoPayments : manualPayments),
+    currency: payments.currency,
+    publicUrl: publicUrl ?? null,
+  };
+  registerAssets(app);
+  registerDocs(app);
+  if (stripe) registerStripeWebhook(app, stripe);
+  app.register(async (scope) => {
+    await preparePages(scope, pages, 'customer');
+    for (const register of PUBLIC_PAGES) register(scope, pages);
+    scope.register(async (account) => {
+      account.addHook('preHandler', async (request, reply) => {
+        if (request.session?.kind === 'customer') return undefined;
+        const to = request.method === 'GET' ? `?to=${encodeURIComponent(request.url)}` : '';
+        return reply.redirect(`/sign-in${to}`, 303);
+      });
+      for (const register of ACCOUNT_PAGES) register(account, pages);
+    });
+  });
+}
+
+function stripeOf({ pages, database, clock, log }: Gateway) {
+  const { way } = pages.payments;
+  return typeof way === 'object' ? createStripePayments(way, { database, now: clock.now, log }) : null;
+}
+
+/** Cookies, forms with their tokens, sessions, headers and error pages of a scope. */
+export async function preparePages(
+  scope: FastifyInstance,
+  pages: Pages,
+  kind: 'customer' | 'operator',
+): Promise<void> {
+  const secure = pages.publicUrl?.startsWith('https:') ?? false;
+  await scope.register(cookies);
+  await scope.register(forms, { bodyLimit: 65_536 });
+  await scope.register(csrf, {
+    cookieKey: 'souk_form',
+    cookieOpts: { path: '/', httpOnly: true, sameSite: 'lax', secure },
+    getToken: (request) => tokenIn(request.body),
+    logLevel: 'debug',
+  });
+  scope.decorateRequest('session', null);
+  setPageHeaders(scope, pages.payments.checkoutOrigins);
+  registerErrorPages(scope, pages);
+  scope.addHook('onRequest', recognising(pages.gateway, kind));
+  // Whatever changes something comes from a form of ours.
+  scope.addHook('preHandler', (request, reply, done) => {
+    if (request.method === 'GET') done();
+    else scope.csrfProtection(request, reply, done);
+  });
+  scope.addHook('preHandler', async (request) => {
+    const { session } = request;
+    if (request.method !== 'GET' && session?.kind === 'customer' && session.isOperator)
+      if (request.url !== '/sign-out')
+        throw new SoukError('KEY_FORBIDDEN', {
+          message: "You look at a customer's pages as the operator; nothing can be changed here.",
+        });
+  });
+}
+
+function tokenIn(body: unknown): string {
+  const token = (body as { _csrf?: unknown } | null | undefined)?._csrf;
+  return typeof token === 'string' ? token : '';
+}

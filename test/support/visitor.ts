@@ -1,0 +1,75 @@
+import { request } from 'undici';
+
+/** What a browser without scripts would see: pages, cookies kept, forms sent with their token. */
+export interface Visitor {
+  get(path: string): Promise<VisitedPage>;
+  /** Sends a form, with the token of the last page that had one, and follows where it leads. */
+  post(path: string, fields: Record<string, string>): Promise<VisitedPage>;
+  /** The same without following, and with the token that is given. */
+  send(path: string, fields: Record<string, string>): Promise<VisitedPage>;
+  cookies: Map<string, string>;
+}
+
+export interface VisitedPage {
+  status: number;
+  path: string;
+  headers: Record<string, string | string[] | undefined>;
+  html: string;
+  /** What is read: no tags, white space once. */
+  text: string;
+}
+
+export function createVisitor(baseUrl: string): Visitor {
+  const cookies = new Map<string, string>();
+  let token = '';
+
+  async function ask(path: string, fields?: Record<string, string>): Promise<VisitedPage> {
+    const { statusCode, headers, body } = await request(`${baseUrl}${path}`, {
+      method: fields ? 'POST' : 'GET',
+      headers: {
+        accept: 'text/html',
+        cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+        ...(fields ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
+      },
+      ...(fields ? { body: new URLSearchParams(fields).toString() } : {}),
+    });
+    for (const cookie of [headers['set-cookie'] ?? []].flat()) {
+      const [pair = ''] = cookie.split(';', 1);
+      const [name = '', value = ''] = pair.split('=', 2);
+      if (value === '') cookies.delete(name);
+      else cookies.set(name, value);
+    }
+    const html = await body.text();
+    token = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? token;
+    return { status: statusCode, path, headers, html, text: textOf(html) };
+  }
+
+  async function follow(page: VisitedPage): Promise<VisitedPage> {
+    const { location } = page.headers;
+    if (page.status !== 303 || typeof location !== 'string') return page;
+    const { pathname, search } = new URL(location, baseUrl);
+    return follow(await ask(`${pathname}${search}`));
+  }
+
+  return {
+    cookies,
+    get: async (path) => follow(await ask(path)),
+    post: async (path, fields) => follow(await ask(path, { _csrf: token, ...fields })),
+    send: (path, fields) => ask(path, fields),
+  };
+}
+
+function textOf(html: string): string {
+  const entities: Record<string, string> = {
+    '&lt;': '<',
+    '&gt;': '>',
+    '&quot;': '"',
+    '&#39;': "'",
+    '&amp;': '&',
+  };
+  return html
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&(?:lt|gt|quot|#39|amp);/g, (entity) => entities[entity] ?? entity)
+    .replace(/\s+/g, ' ')
+    .trim();
+}
