@@ -60,6 +60,11 @@ async function start(): Promise<void> {
   const ending = new AbortController();
   const [firstSite, ...otherSites] = isDemo && !config.DATABASE_URL ? DEMO_REPORT_SITES : [];
   const firstReports = firstSite && demoReports(databaseUrl, dataDir, [firstSite], ending.signal);
+  let otherReports: Promise<void> | undefined;
+  undo.push(async () => {
+    ending.abort();
+    await Promise.all([firstReports, otherReports]);
+  });
   // The worker first: a gateway refuses calls while it knows of no worker.
   await child('worker', 'workers/main.ts', env, dataDir);
   await child('gateway', 'src/main.ts', env, dataDir);
@@ -75,11 +80,7 @@ async function start(): Promise<void> {
   );
 
   const address = `http://${publicHost(config)}:${config.PORT}`;
-  const otherReports = demoReports(databaseUrl, dataDir, otherSites, ending.signal);
-  undo.push(async () => {
-    ending.abort();
-    await otherReports;
-  });
+  otherReports = demoReports(databaseUrl, dataDir, otherSites, ending.signal);
   say(`Souk ready: ${address}`);
   if (key === null) return;
   say(`Demo key: ${key}`);

@@ -12,6 +12,8 @@ import { registerKeys } from './account/keys.tsx';
 import { registerOverview } from './account/overview.tsx';
 import { registerPlans } from './account/plans.tsx';
 import { registerSettings } from './account/settings.tsx';
+import { registerAssets } from './assets.ts';
+import { registerDocs } from './docs/register-docs.tsx';
 import { registerErrorPages } from './error-page.tsx';
 import { setPageHeaders } from './page-headers.ts';
 import type { Pages } from './pages.ts';
@@ -38,6 +40,8 @@ export function registerWeb(app: FastifyInstance, gateway: Gateway): void {
     currency: payments.currency,
     publicUrl: publicUrl ?? null,
   };
+  registerAssets(app);
+  registerDocs(app);
   if (stripe) registerStripeWebhook(app, stripe);
   app.register(async (scope) => {
     await preparePages(scope, pages, 'customer');
