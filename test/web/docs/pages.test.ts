@@ -103,7 +103,7 @@ describeInBrowser('in a browser', () => {
   });
 
   // Swagger UI takes its time on a busy machine.
-  describe('the reference', { timeout: 120_000 }, () => {
+  describe('the reference', { timeout: 240_000 }, () => {
     let page: Page;
     beforeAll(async () => {
       page = await browser.page({ baseURL: client.baseUrl });
