@@ -69,7 +69,7 @@ function describe({ operation, route }: Served, path: string): OperationObject {
           'x-timeout-seconds': operation.pools.map((pool) => POOLS[pool].timeoutMs / 1000),
         }
       : {}),
-    ...(tool ? { 'x-tool': tool } : {}),
+    'x-tool': tool,
   };
 }
 
