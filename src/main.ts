@@ -1,7 +1,7 @@
 import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from './billing/wallets.ts';
 import { systemClock } from './clock.ts';
-import { ConfigError, readConfig, requireSettings } from './config.ts';
+import { ConfigError, mcpSettings, readConfig, requireSettings } from './config.ts';
 import { createLogger } from './log.ts';
 import { openGateway, type RunningGateway } from './open-gateway.ts';
 import { runProcess } from './process.ts';
@@ -23,6 +23,7 @@ await runProcess('gateway', async (env) => {
       links: { chartSiteUrl: config.CHART_SITE_URL, imageCdnUrl: config.IMAGE_CDN_URL },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE },
       operator: { adminToken: config.ADMIN_TOKEN, metricsToken: config.METRICS_TOKEN },
+      mcp: mcpSettings(config),
     },
     systemClock,
     log,

@@ -15,8 +15,9 @@ import { createAdmissions } from './billing/admission.ts';
 import { createSettlements } from './billing/settlement.ts';
 import type { OffPeakWindow } from './billing/wallets.ts';
 import type { Clock } from './clock.ts';
+import { mcpSettings, readConfig } from './config.ts';
 import { openDatabase } from './db/pool.ts';
-import type { LinkSettings, OperatorSettings, WebhookSettings } from './http/gateway.ts';
+import type { LinkSettings, McpSettings, OperatorSettings, WebhookSettings } from './http/gateway.ts';
 import { createRequestMetrics } from './http/request-metrics.ts';
 import type { Logger } from './log.ts';
 import { createBillingMetrics } from './metrics/billing-metrics.ts';
@@ -34,6 +35,7 @@ export interface GatewaySettings {
   links: LinkSettings;
   webhooks: WebhookSettings;
   operator?: OperatorSettings;
+  mcp?: McpSettings;
 }
 
 export interface RunningGateway {
@@ -96,6 +98,7 @@ export async function openGateway(
     requestMetrics: createRequestMetrics(registry),
     queueGauges: createQueueGauges(registry, { redis, keys, queues, batchQueue, backlog, clock, log }),
     operator: settings.operator ?? {},
+    mcp: settings.mcp ?? mcpSettings(readConfig({})),
   });
   return {
     app,

@@ -36,5 +36,7 @@ export function readToolsets(text: string): readonly Toolset[] | null {
     .map((name) => name.trim())
     .filter((name) => name !== '');
   if (names.length === 0 || names.some((name) => !TOOLSET_NAMES.includes(name))) return null;
-  return names.flatMap((name) => (Object.hasOwn(FAMILIES, name) ? (FAMILIES[name] ?? []) : (name as Toolset)));
+  return names.flatMap((name) =>
+    Object.hasOwn(FAMILIES, name) ? (FAMILIES[name] ?? []) : (name as Toolset),
+  );
 }

@@ -1,14 +1,14 @@
+import { z } from 'zod';
 import { BATCH_ENDPOINTS } from '../../openapi/endpoints/batches.ts';
 import type { Endpoint } from '../../openapi/endpoints/endpoint.ts';
 import { JOB_ENDPOINTS } from '../../openapi/endpoints/jobs.ts';
 import { SCHEDULE_ENDPOINTS } from '../../openapi/endpoints/schedules.ts';
-import { z } from 'zod';
 import { parametersOf } from '../../openapi/parameters.ts';
 import { componentSchemas } from '../../openapi/schemas.ts';
 import type { JsonSchema } from '../../operations/params/documentation.ts';
 import type { Toolset } from '../../operations/toolsets.ts';
 import { OPTIONS } from './operation-tools.ts';
-import type { Arguments, Quote, Tool, ToolRequest } from './tool.ts';
+import type { Arguments, Tool, ToolRequest } from './tool.ts';
 import { pathWith, queryOf, refuseUnknown, split, textOf } from './tool-requests.ts';
 import { compactInput, compactOutput } from './tool-schemas.ts';
 
@@ -66,7 +66,7 @@ function toolOf(toolset: Toolset, endpoint: Endpoint, schemas: Record<string, Js
       refuseUnknown(args, known, shown);
       return requestOf(parts, args);
     },
-    quote: quoteOf(parts),
+    pricedBy: pricedBy(parts),
   };
 }
 
@@ -116,19 +116,16 @@ function requestOf(parts: Parts, args: Arguments): ToolRequest {
   return endpoint.body ? { method, url, body: textOf(inBody) } : { method, url };
 }
 
-/**
- * Who tells what a call costs: its own dry run, a view of what it is about, or nobody, where it is free.
- */
-function quoteOf(parts: Parts): Quote | null {
-  const { endpoint } = parts;
-  const { cost } = endpoint;
+function pricedBy(parts: Parts): Tool['pricedBy'] {
+  const { cost } = parts.endpoint;
   if (cost) {
     return {
       requestOf: (args) => ({ method: 'GET', url: pathWith(cost.toldBy, args) }),
       unitsOf: cost.unitsOf,
     };
   }
-  if (!takes(parts, 'dryRun') || takes(parts, 'maxUnits')) return null;
+  if (!takes(parts, 'dryRun')) return 'nobody';
+  if (takes(parts, 'maxUnits')) return 'address';
   return {
     requestOf: (args) => requestOf(parts, { ...args, dryRun: true }),
     unitsOf: ({ units }) => units as number,

@@ -21,7 +21,17 @@ const OPTION_NAMES = new Set(Object.keys(OPTIONS));
 const OPEN_GROUPS = new Set(['market', 'trends']);
 
 /** Parameters with which an answer becomes smaller, the most effective first. */
-const NARROWING = ['detailLevel', 'perPage', 'page', 'limit', 'afterRank', 'history', 'days', 'csvDays', 'asin'];
+const NARROWING = [
+  'detailLevel',
+  'perPage',
+  'page',
+  'limit',
+  'afterRank',
+  'history',
+  'days',
+  'csvDays',
+  'asin',
+];
 
 /** A tool for each operation, from its contract. */
 export function operationTools(): Tool[] {
@@ -64,7 +74,7 @@ function toolOf(operation: Operation, data: JsonSchema | undefined): Tool {
       if (!isStrict(operation.params)) refuseUnknown(args, known, shown);
       return requestOf(route, { ...toolDefaults, ...args });
     },
-    quote: null,
+    pricedBy: 'address',
   };
 }
 

@@ -1,6 +1,6 @@
 import { invalidParameters } from '../../errors.ts';
-import { quoted } from '../../operations/params/request.ts';
 import { stringifyJson } from '../../json.ts';
+import { quoted } from '../../operations/params/request.ts';
 import type { Arguments } from './tool.ts';
 
 /** What is sent in a part of an address: ids that earlier answers gave. */
@@ -48,9 +48,7 @@ export function refuseUnknown(args: Arguments, known: ReadonlySet<string>, shown
   if (unknown.length === 0) return;
   const problem = `is no argument of this tool, which takes ${shown.join(', ')}`;
   // A megabyte of them would be a megabyte of faults.
-  throw invalidParameters(
-    unknown.slice(0, 10).map((name) => ({ parameter: name.slice(0, 100), problem })),
-  );
+  throw invalidParameters(unknown.slice(0, 10).map((name) => ({ parameter: name.slice(0, 100), problem })));
 }
 
 /** Those of the arguments that have one of these names, and the others. */

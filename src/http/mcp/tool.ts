@@ -13,12 +13,13 @@ export interface Tool {
   narrowing: readonly string[];
   /** @throws SoukError VALIDATION_FAILED naming every argument that there is not. */
   requestOf(args: Arguments): ToolRequest;
-  /** Where the address itself knows neither dryRun nor maxUnits: who tells what it costs at most. */
-  quote: Quote | null;
+  /** Who heeds dryRun and maxUnits: the address itself, nobody where it costs nothing, or whoever knows the price. */
+  pricedBy: 'address' | 'nobody' | Quote;
 }
 
 export interface Quote {
   requestOf(args: Arguments): ToolRequest;
+  /** The most it can cost. */
   unitsOf(data: Record<string, unknown>): number;
 }
 
