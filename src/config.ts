@@ -183,7 +183,7 @@ export function mcpSettings({ MCP_TOOLSETS, MCP_RESULT_TOKENS, MCP_ALLOWED_HOSTS
   return {
     toolsets: readToolsets(MCP_TOOLSETS) ?? [],
     resultTokens: MCP_RESULT_TOKENS,
-    allowedHosts: [...new Set([...OWN_HOSTS, HOST, ...MCP_ALLOWED_HOSTS])],
+    allowedHosts: [...new Set([...OWN_HOSTS, HOST.includes(':') ? `[${HOST}]` : HOST, ...MCP_ALLOWED_HOSTS])],
   };
 }
 

@@ -104,7 +104,7 @@ function serverFor<Caller>(served: Served<Caller>, caller: Caller): McpServer {
   const { info, instructions } = served;
   const kept = { ttlMs: LIST_LIFETIME_MS, cacheScope: 'private' } as const;
   const mcp = new McpServer(info, {
-    capabilities: { tools: {}, resources: {} },
+    capabilities: { tools: { listChanged: false }, resources: { listChanged: false, subscribe: false } },
     instructions,
     cacheHints: { 'tools/list': kept, 'resources/templates/list': kept, 'server/discover': kept },
   });
