@@ -8,7 +8,7 @@ import { grantSubscription, type Plan, upsertPlan } from '../../src/billing/gran
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
 import type { Clock } from '../../src/clock.ts';
 import { type Database, openDatabase } from '../../src/db/pool.ts';
-import type { OperatorSettings } from '../../src/http/gateway.ts';
+import type { McpSettings, OperatorSettings } from '../../src/http/gateway.ts';
 import { createLogger } from '../../src/log.ts';
 import { openGateway, type RunningGateway } from '../../src/open-gateway.ts';
 import type { Tracing } from '../../src/tracing/tracing.ts';
@@ -64,6 +64,7 @@ export async function openSouk(
     offPeak?: OffPeakWindow;
     allowPrivateWebhooks?: boolean;
     operator?: OperatorSettings;
+    mcp?: McpSettings;
     tracing?: Tracing;
   } = {},
 ): Promise<Souk> {
@@ -98,6 +99,7 @@ export async function openSouk(
           links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
           webhooks: { allowPrivate: options.allowPrivateWebhooks ?? true },
           operator: options.operator ?? {},
+          ...(options.mcp ? { mcp: options.mcp } : {}),
         },
         usedClock,
         log,

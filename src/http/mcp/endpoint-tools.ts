@@ -51,7 +51,7 @@ function toolOf(toolset: Toolset, endpoint: Endpoint, schemas: Record<string, Js
         ...(parts.required.length > 0 ? { required: [...parts.required] } : {}),
         additionalProperties: false,
       },
-      outputSchema: compactOutput(dataOf(endpoint, schemas)),
+      outputSchema: compactOutput(...dataOf(endpoint, schemas)),
       annotations: {
         readOnlyHint: reads,
         idempotentHint: reads || method !== 'post',
@@ -137,13 +137,16 @@ function followed({ path }: Endpoint): Tool['follows'] {
   return path === '/api/jobs/{id}' || path === '/api/jobs/{id}/result' ? 'job' : null;
 }
 
-/** The schema of the envelope's data, where that is one; what was made rather than what it would cost. */
-function dataOf({ answers }: Endpoint, schemas: Record<string, JsonSchema>): JsonSchema | undefined {
+/** The schemas of the data that an address may answer; none where they are not all known by name. */
+function dataOf({ answers }: Endpoint, schemas: Record<string, JsonSchema>): JsonSchema[] {
   const data = Object.values(answers).flatMap(({ content }): JsonSchema[] => {
     const envelope = content?.['application/json']?.schema as JsonSchema | undefined;
     const inner = envelope?.properties?.data;
     return typeof inner === 'object' ? [inner] : [];
   });
-  if (data.some(({ anyOf }) => anyOf)) return undefined;
-  return schemas[data.at(-1)?.$ref?.split('/').at(-1) ?? ''];
+  if (data.some(({ anyOf }) => anyOf)) return [];
+  return data.flatMap(({ $ref = '' }): JsonSchema[] => {
+    const schema = schemas[String($ref).split('/').at(-1) ?? ''];
+    return schema ? [schema] : [];
+  });
 }

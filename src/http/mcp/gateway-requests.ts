@@ -13,7 +13,7 @@ export interface Requester {
 export interface GatewayAnswer {
   status: number;
   header(name: string): string | undefined;
-  /** What the body is large, where that is known before it has come. */
+  /** Bytes of the body, where they are known before it has come. */
   size: number | null;
   body: Readable;
 }
@@ -48,11 +48,14 @@ export function requestsTo(app: FastifyInstance): SendRequest {
       return value === undefined ? undefined : String(value);
     };
     const length = header('content-length');
+    const stream = response.stream();
+    // What is not read to its end must not wait for its reader for ever.
+    stream.once('close', () => response.raw.res.destroy());
     return {
       status: response.statusCode,
       header,
       size: length === undefined ? null : Number(length),
-      body: response.stream(),
+      body: stream,
     };
   };
 }

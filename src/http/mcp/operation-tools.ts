@@ -59,7 +59,7 @@ function toolOf(operation: Operation, data: JsonSchema | undefined): Tool {
       name: tool,
       description: `${operation.summary} Units: ${operation.kind === 'queued' ? operation.price.text : '0'}.`,
       inputSchema: inputOf(operation),
-      ...(isPicture ? {} : { outputSchema: compactOutput(data) }),
+      ...(isPicture ? {} : { outputSchema: compactOutput(...(data ? [data] : [])) }),
       annotations: {
         readOnlyHint: true,
         idempotentHint: true,

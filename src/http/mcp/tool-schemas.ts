@@ -86,15 +86,31 @@ function isSpelledOut({ enum: values = [], description = '' }: JsonSchema): bool
 
 /**
  * What an answer holds, one level deep. Nothing is required: instead of the data there may be a price, a job that goes
- * on, or an outline.
+ * on, or an outline. Of several kinds of data the last has the most; where they differ about a name, it may be anything.
  */
-export function compactOutput(data: JsonSchema | undefined): ObjectSchema {
-  const properties = Object.entries(data?.properties ?? {})
+export function compactOutput(...data: readonly JsonSchema[]): ObjectSchema {
+  const kinds = [INSTEAD_OF_DATA, ...data.map(({ properties = {} }) => properties)];
+  const properties = Object.entries(data.at(-1)?.properties ?? {})
     .filter(([name]) => !OF_EVERY_ANSWER.has(name))
-    .map(([name, schema]) => [name, isSchema(schema) ? shape(schema) : {}]);
+    .map(([name, schema]) => {
+      const shapes = [...kinds.flatMap((kind) => kind[name] ?? []), schema].map((one) =>
+        JSON.stringify(isSchema(one) ? shape(one) : {}),
+      );
+      return [name, new Set(shapes).size === 1 ? JSON.parse(shapes[0] ?? '{}') : {}];
+    });
   if (properties.length === 0) return { type: 'object' };
   return { type: 'object', properties: Object.fromEntries(properties) as Record<string, JsonSchema> };
 }
+
+/** Fields of a price, of a job that goes on and of an outline. */
+const INSTEAD_OF_DATA: Record<string, JsonSchema> = {
+  operation: { type: 'string' },
+  units: { type: 'integer' },
+  jobId: { type: 'string' },
+  size: { type: 'object' },
+  hint: { type: 'string' },
+  resource: { type: 'string' },
+};
 
 const OF_EVERY_ANSWER = new Set(['fromCache', 'links']);
 
