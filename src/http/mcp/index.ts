@@ -62,7 +62,7 @@ What takes longer than ${PATIENCE_SECONDS} seconds answers with a jobId, for job
 
 /** The toolsets a request asks for. @throws SoukError VALIDATION_FAILED. */
 function toolsetsOf(request: FastifyRequest): readonly Toolset[] | null {
-  const { toolsets } = request.query as Record<string, unknown>;
+  const { toolsets } = request.query as Record<string, string | string[] | undefined>;
   if (toolsets === undefined) return null;
   const found = readToolsets([toolsets].flat().join(','));
   if (found) return found;

@@ -13,7 +13,8 @@ export function pathWith(path: string, args: Arguments): string {
     const value = args[name];
     if (value === undefined || value === null)
       throw invalidParameters([{ parameter: name, problem: 'is required' }]);
-    const text = typeof value === 'object' ? '' : String(value);
+    const isWord = typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint';
+    const text = isWord ? String(value) : '';
     if (PATH_VALUE.test(text)) return text;
     const problem = `${quoted(value)} is no id: it must be one that an earlier answer gave`;
     throw invalidParameters([{ parameter: name, problem }]);
