@@ -1,6 +1,7 @@
 import { refuseWhenTooDear } from '../../../jobs/submit.ts';
 import { findCall } from '../../billing/calls.ts';
 import { SoukError } from '../../errors.ts';
+import { isStoreAway } from '../../outage.ts';
 import { INLINE_LIMIT_BYTES } from '../../results/answer.ts';
 import { OWN_ANSWER } from '../../results/answer-store.ts';
 import { callOptionsSchema } from '../call-options.ts';
@@ -39,6 +40,7 @@ export async function callTool(
     return (await priced(deps, caller, tool, args)) ?? (await called(deps, caller, tool, args, context));
   } catch (error) {
     if (error instanceof SoukError) return refusalResult(error);
+    if (isStoreAway(error)) return refusalResult(new SoukError('BUSY', { cause: error }));
     deps.gateway.log.error({ err: error, tool: tool.listed.name }, 'a tool call failed');
     return refusalResult(new SoukError('INTERNAL', { cause: error }));
   }
