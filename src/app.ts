@@ -10,6 +10,7 @@ import type { Gateway } from './http/gateway.ts';
 import { registerHealth } from './http/health.ts';
 import { finishHandlersOnClose } from './http/in-flight.ts';
 import { registerJobs } from './http/jobs.ts';
+import { registerMcp } from './http/mcp/index.ts';
 import { registerMetrics } from './http/metrics.ts';
 import { registerOpenApi } from './http/openapi.ts';
 import { registerOperations } from './http/operations.ts';
@@ -97,6 +98,7 @@ export function buildApp(gateway: Gateway): FastifyInstance {
     registerHealth(app, gateway);
     registerMetrics(app, gateway);
     registerOpenApi(app);
+    registerMcp(app, gateway);
   });
   if (operator.adminToken) registerQueueBoard(app, gateway, operator.adminToken);
   registerWeb(app, gateway);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { WORKER_POOL_NAMES } from '../jobs/pools.ts';
+import { readToolsets, TOOLSET_NAMES } from './operations/toolsets.ts';
 import type { PaymentSettings } from './payments/payment-port.ts';
 
 const DAILY_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
@@ -125,6 +126,38 @@ const settings = {
   METRICS_PORT: port
     .optional()
     .describe('Port on which a worker serves its `/metrics`; unset: none. Those of the gateway are on PORT'),
+  MCP_TOOLSETS: z
+    .string()
+    .default('default')
+    .refine(
+      (value) => readToolsets(value) !== null,
+      `must be a comma-separated list of ${TOOLSET_NAMES.join(', ')}`,
+    )
+    .describe('Tools that agents are shown at `/mcp` unless they ask for others'),
+  MCP_RESULT_TOKENS: z.coerce
+    .number()
+    .int()
+    .min(500)
+    .max(16_000)
+    .default(10_000)
+    .describe(
+      'Largest result a tool passes on as it is, in tokens of 4 bytes; larger ones come as an outline with a link',
+    ),
+  MCP_ALLOWED_HOSTS: z
+    .string()
+    .default('')
+    .transform((value) => value.split(',').map((name) => name.trim().toLowerCase()))
+    .transform((names) => names.filter((name) => name !== ''))
+    .pipe(
+      z.array(
+        z
+          .string()
+          .regex(/^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])$/, 'must be host names without port, separated by commas'),
+      ),
+    )
+    .describe(
+      'Host names under which `/mcp` may be reached, besides HOST and those of this machine (`localhost`, `127.0.0.1`, `[::1]`); pages from others are refused',
+    ),
   OTEL_EXPORTER_OTLP_ENDPOINT: webAddress
     .optional()
     .describe(
@@ -178,6 +211,26 @@ export function readPayments(config: Config): PaymentSettings {
   if (!secretKey || !webhookSecret)
     throw new ConfigError('PAYMENTS is stripe: set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET as well.');
   return { currency, way: { secretKey, webhookSecret, baseUrl } };
+}
+
+/** Names of this machine for itself. */
+const OWN_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
+
+/** The settings of the tools for agents. */
+export function mcpSettings({
+  MCP_TOOLSETS,
+  MCP_RESULT_TOKENS,
+  MCP_ALLOWED_HOSTS,
+  HOST,
+  PUBLIC_URL,
+}: Config) {
+  const ownHost = HOST.includes(':') ? `[${HOST}]` : HOST;
+  const publicHost = PUBLIC_URL ? [new URL(PUBLIC_URL).hostname] : [];
+  return {
+    toolsets: readToolsets(MCP_TOOLSETS) ?? [],
+    resultTokens: MCP_RESULT_TOKENS,
+    allowedHosts: [...new Set([...OWN_HOSTS, ownHost, ...publicHost, ...MCP_ALLOWED_HOSTS])],
+  };
 }
 
 /** Name, meaning and default of each setting, for the documentation. */
