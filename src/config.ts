@@ -156,7 +156,7 @@ const settings = {
       ),
     )
     .describe(
-      'Host names under which `/mcp` may be reached, besides HOST and those of this machine (`localhost`, `127.0.0.1`, `[::1]`); pages from others are refused',
+      'Host names under which `/mcp` may be reached, besides HOST, that of PUBLIC_URL and those of this machine (`localhost`, `127.0.0.1`, `[::1]`); pages from others are refused',
     ),
   OTEL_EXPORTER_OTLP_ENDPOINT: webAddress
     .optional()
