@@ -2,6 +2,7 @@ import pg from 'pg';
 import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
 import { WORD_ID_STEP } from '../../keywords/word-id.ts';
 import { ReportError } from './report-error.ts';
+import { STAGED_TOKENS } from './stage.ts';
 
 /** Gives an id to each staged term that has none. Imports run one at a time, so the highest id tells the next. */
 export async function addTerms(
@@ -16,7 +17,7 @@ export async function addTerms(
   await client.query("set local gin_pending_list_limit = '512MB'");
   const { rowCount } = await client.query(
     `insert into ${terms} (site, id, term, tokens, first_seen)
-      select $1, greatest((select max(id) from ${terms}), $2) + $3 * row_number() over (), s.term, s.tokens, $4
+      select $1, greatest((select max(id) from ${terms}), $2) + $3 * row_number() over (), s.term, ${STAGED_TOKENS}, $4
       from aba_staging s
       where s.department = $5 and not exists (select from ${terms} t where t.term = s.term)
       on conflict (term, site) do nothing`,
