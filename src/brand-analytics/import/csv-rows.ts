@@ -1,3 +1,4 @@
+import { asinToNumber } from '../../keywords/asin-number.ts';
 import { isDate } from '../../keywords/report-week.ts';
 import { type ReportProduct, type ReportRow, shareOf } from './report.ts';
 import { badLine } from './report-error.ts';
@@ -54,7 +55,7 @@ function productAt(record: readonly string[], column: number, line: number): Rep
   if (asin === '') return undefined;
   if (!ASIN.test(asin)) throw badLine(line, `column ${column + 1}, "${asin}", is no ASIN`);
   return {
-    asin,
+    asin: asinToNumber(asin),
     title: record[column + 1] ?? '',
     click: shareAt(record, column + 2, line),
     conversion: shareAt(record, column + 3, line),

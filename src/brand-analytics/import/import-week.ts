@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import type pg from 'pg';
 import type { Database } from '../../db/pool.ts';
-import { asinToNumber } from '../../keywords/asin-number.ts';
 import { isSaturday } from '../../keywords/report-week.ts';
 import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
 import { BinaryRows } from './binary-rows.ts';
@@ -119,19 +118,21 @@ function titleWriter(copy: Copy): (rows: readonly ReportRow[]) => Promise<void> 
     for (const { products } of rows) {
       for (const product of products) {
         if (!product || product.title === '') continue;
-        const asin = asinToNumber(product.asin);
+        const { asin, title } = product;
         if (written.has(asin)) continue;
         if (written.size >= TITLES_REMEMBERED) written.clear();
         written.add(asin);
         lines.begin(2);
         lines.int8(asin);
-        lines.text(product.title.replace(CONTROLS, ' '));
+        lines.text(PLAIN.test(title) ? title : title.replace(CONTROLS, ' '));
       }
     }
     await copy.write(lines.take());
   };
 }
 
+/** Printable ASCII: nearly all of what comes by, and quickly told. */
+const PLAIN = /^[ -~]*$/;
 /** Line ends, tabs and what is no character: no title needs them. */
 const CONTROLS = /[\p{Cc}\p{Cs}]+/gu;
 

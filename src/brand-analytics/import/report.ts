@@ -1,6 +1,7 @@
 /** A product that was clicked after a search. */
 export interface ReportProduct {
-  asin: string;
+  /** As asinToNumber gives it. */
+  asin: number;
   /** '' where the report has none. */
   title: string;
   /** Hundredths of a percent; -1 is blank. */

@@ -1,4 +1,3 @@
-import { asinToNumber } from '../../keywords/asin-number.ts';
 import { addSumTags } from '../../keywords/row-tags.ts';
 import type { ReportSite } from '../../keywords/sites.ts';
 import { normaliseTerm } from '../../keywords/term.ts';
@@ -51,10 +50,7 @@ export function createStaging(site: ReportSite, labels: Labels) {
       rows.text(term);
       let clicks = 0;
       let conversions = 0;
-      for (const place of PLACES) {
-        const product = products[place];
-        rows.int8(product ? asinToNumber(product.asin) : 0);
-      }
+      for (const place of PLACES) rows.int8(products[place]?.asin ?? 0);
       for (const place of PLACES) {
         const share = products[place]?.click ?? -1;
         clicks += Math.max(0, share);
