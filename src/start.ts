@@ -4,7 +4,7 @@ import { ensureStandardPlans } from './accounts/standard-plans.ts';
 import { systemClock } from './clock.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { migrate } from './db/migrate.ts';
-import { openDatabase } from './db/pool.ts';
+import { type Database, openDatabase } from './db/pool.ts';
 import { startPostgres } from './embedded/postgres.ts';
 import { startRedis } from './embedded/redis.ts';
 import { createLogger } from './log.ts';
@@ -108,17 +108,23 @@ function demoReports(databaseUrl: string, dataDir: string): DemoReports {
   const ending = new AbortController();
   const { signal } = ending;
   const loading = loadDemoReports(database, { dataDir, now: systemClock.now(), signal });
-  const all = loading.all
-    .catch((error: unknown) => {
-      if (!signal.aborted)
-        say(`The demo reports were not loaded: ${error instanceof Error ? error.message : String(error)}`);
-    })
-    .finally(() => database.end());
+  const all = settled(loading.all, database, signal);
   undo.push(async () => {
     ending.abort();
     await all;
   });
   return { first: loading.first.catch(() => {}), all };
+}
+
+async function settled(loading: Promise<void>, database: Database, signal: AbortSignal): Promise<void> {
+  try {
+    await loading;
+  } catch (error) {
+    if (!signal.aborted)
+      say(`The demo reports were not loaded: ${error instanceof Error ? error.message : String(error)}`);
+  } finally {
+    await database.end();
+  }
 }
 
 /** Plans to sell, and with the demo provider an account to try. @returns the key of that. */
