@@ -1,11 +1,12 @@
 import { SingleBar } from 'cli-progress';
+import type { ImportStage } from '../brand-analytics/import/import-week.ts';
 
 /** A bar on standard error that shows how far an import is. */
 export interface ImportBar {
   /** Before there is a size to be part of. */
   waiting(what: string): void;
   /** @param size 0 where it is not known. */
-  reading(progress: { stage: 'reading' | 'saving'; rows: number; bytes: number; size: number }): void;
+  reading(progress: { stage: ImportStage; rows: number; bytes: number; size: number }): void;
   stop(): void;
   elapsedSeconds(): number;
 }
@@ -33,7 +34,7 @@ export function showImportBar(): ImportBar {
         stage,
         rows: rows.toLocaleString('en-US'),
         rate: Math.round(rows / seconds).toLocaleString('en-US'),
-        left: stage === 'reading' ? left : 'indexes',
+        left: stage === 'reading' ? left : '-',
       });
     },
     stop: () => bar.stop(),

@@ -81,7 +81,7 @@ test('a report is ordered, waited for, downloaded and loaded', async () => {
       marketplaceIds: ['ATVPDKIKX0DER'],
     },
   ]);
-  expect(new Set(seen)).toEqual(new Set(['waiting', 'reading', 'saving']));
+  expect(new Set(seen)).toEqual(new Set(['waiting', 'reading', 'saving', 'indexing']));
   // One token is good for all of it.
   expect(server.count(/token/)).toBe(1);
   expect(await orderedReport(database, 'us', WEEK)).toBeNull();

@@ -4,7 +4,7 @@ import type { ReportSite } from '../../keywords/sites.ts';
 import { downloadDocument, readFault } from '../../upstream/brand-analytics/download.ts';
 import { ProviderRefusal } from '../../upstream/brand-analytics/provider-refusal.ts';
 import type { ReportProvider, ReportState } from '../../upstream/brand-analytics/report-provider.ts';
-import { type ImportResult, importWeek } from '../import/import-week.ts';
+import { type ImportResult, type ImportStage, importWeek } from '../import/import-week.ts';
 import { forgetOrder, noteOrder, orderedReport } from './orders.ts';
 
 /** What an attempt to fetch a week has come to. A report that is not there has a reason, a sentence's end. */
@@ -26,7 +26,7 @@ export interface FetchRequest {
 export type FetchProgress =
   | { stage: 'waiting'; status: ReportState['status'] }
   /** Bytes as they come; `size` is 0 while nobody knows it. */
-  | { stage: 'reading' | 'saving'; rows: number; bytes: number; size: number };
+  | { stage: ImportStage; rows: number; bytes: number; size: number };
 
 export interface FetchDeps {
   database: Database;

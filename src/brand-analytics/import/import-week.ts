@@ -12,6 +12,8 @@ import { ReportError } from './report-error.ts';
 import { saveWeek } from './save-week.ts';
 import { createStaging, STAGE_COLUMNS } from './stage.ts';
 
+export type ImportStage = 'reading' | 'saving' | 'indexing';
+
 export interface ImportRequest {
   /** A report: JSON of the API or CSV downloaded by hand, plain or gzip. */
   file: Readable;
@@ -20,8 +22,8 @@ export interface ImportRequest {
   week?: string | undefined;
   /** Unix milliseconds. */
   now: number;
-  /** Hears how many rows have been read, and when the file has been read to its end. */
-  onProgress?(progress: { rows: number; stage: 'reading' | 'saving' }): void;
+  /** Hears how many rows have been read, when the file has been read to its end, and when its rows are in their table. */
+  onProgress?(progress: { rows: number; stage: ImportStage }): void;
 }
 
 export interface ImportResult {

@@ -33,13 +33,14 @@ const UNIQUE_VIOLATION = '23505';
 export async function saveWeek(
   client: pg.ClientBase,
   titles: pg.ClientBase,
-  { site, now }: ImportRequest,
-  { week, source }: ReadReport,
+  { site, now, onProgress }: ImportRequest,
+  { week, source, rows }: ReadReport,
 ): Promise<ImportResult> {
   for (const setting of ROOM) await client.query(setting);
   const warnings: string[] = [];
+  const onFilled = () => onProgress?.({ rows, stage: 'indexing' });
   // The other connection works at the same time.
-  const [table] = await Promise.all([buildWeek(client, site, week, warnings), saveTitles(titles, site)]);
+  const [table] = await Promise.all([buildWeek(client, site, week, warnings, onFilled), saveTitles(titles, site)]);
   await client.query('drop table aba_staging');
 
   const replaced = (await findWeekTable(client, site, week)) !== null;
@@ -61,6 +62,7 @@ async function buildWeek(
   site: ReportSite,
   week: string,
   warnings: string[],
+  onFilled: () => void,
 ): Promise<WeekTable> {
   await client.query('analyze aba_staging');
   const department = await chooseDepartment(client, warnings);
@@ -68,6 +70,7 @@ async function buildWeek(
   const find = (other: string) => findWeekTable(client, site, other);
   let table = await createWeekTable(client, site, week);
   await fillWeek(client, table, STAGED_ROWS, find);
+  onFilled();
   await client.query('savepoint filled');
   try {
     await indexWeek(client, table);
