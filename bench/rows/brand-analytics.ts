@@ -72,7 +72,11 @@ function perTerm(after: Record<string, number>, before: Record<string, number>, 
   return Math.round(((after[part] ?? 0) - (before[part] ?? 0)) / TERMS);
 }
 
-async function load({ database }: Services, file: string, onStage: (stage: ImportStage) => void = () => {}): Promise<void> {
+async function load(
+  { database }: Services,
+  file: string,
+  onStage: (stage: ImportStage) => void = () => {},
+): Promise<void> {
   await importWeek(database, {
     file: createReadStream(file, { highWaterMark: 2 ** 20 }),
     site: 'us',

@@ -40,7 +40,10 @@ export async function saveWeek(
   const warnings: string[] = [];
   const onFilled = () => onProgress?.({ rows, stage: 'indexing' });
   // The other connection works at the same time.
-  const [table] = await Promise.all([buildWeek(client, site, week, warnings, onFilled), saveTitles(titles, site)]);
+  const [table] = await Promise.all([
+    buildWeek(client, site, week, warnings, onFilled),
+    saveTitles(titles, site),
+  ]);
   await client.query('drop table aba_staging');
 
   const replaced = (await findWeekTable(client, site, week)) !== null;
