@@ -30,13 +30,10 @@ export async function identifyTerms(
   // The index of tokens takes all new terms in one go, instead of every few thousand.
   await client.query("set local gin_pending_list_limit = '512MB'");
   const fresh = 'aba_staging s join aba_staged_ids i on i.at = s.at and i.term_id is null';
-  // The indexes are fed in the order of the alphabet; ids follow the ranks, as do the rows of the week.
   const { rowCount } = await client.query(
     `insert into ${terms} (site, id, term, tokens, first_seen)
-      select $1, f.id, f.term, f.tokens, $4 from (
-        select greatest((select max(id) from ${terms}), $2) + $3 * row_number() over () as id, s.term,
-          ${STAGED_TOKENS} as tokens from ${fresh}) f
-      order by f.term
+      select $1, greatest((select max(id) from ${terms}), $2) + $3 * row_number() over (), s.term, ${STAGED_TOKENS}, $4
+      from ${fresh}
       on conflict (term, site) do nothing`,
     [domain, WORD_ID_STEP + domain, WORD_ID_STEP, week],
   );
