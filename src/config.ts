@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { WORKER_POOL_NAMES } from '../jobs/pools.ts';
+import { REPORT_SITE_CODES } from './keywords/sites.ts';
 import { readToolsets, TOOLSET_NAMES } from './operations/toolsets.ts';
 import type { PaymentSettings } from './payments/payment-port.ts';
 
@@ -17,6 +18,8 @@ const operatorToken = z
   .string()
   .regex(/^[\x21-\x7e]{16,}$/, 'must be at least 16 letters, digits or signs, without spaces')
   .optional();
+const refreshToken = (sites: string) =>
+  z.string().optional().describe(`The account that may read the reports of ${sites}`);
 const webAddress = address(/^https?:$/, 'https://example.com').transform((value) =>
   value.replace(/\/+$/, ''),
 );
@@ -57,6 +60,29 @@ const settings = {
     .default('https://trends.google.com')
     .describe(
       'Address of the search-trend provider; unset under `npm start` with the demo provider: that one',
+    ),
+  SP_API_CLIENT_ID: z
+    .string()
+    .optional()
+    .describe('Application that fetches search-term reports from the Selling Partner API'),
+  SP_API_CLIENT_SECRET: z.string().optional().describe('Its secret'),
+  SP_API_REFRESH_TOKEN_NA: refreshToken('us, ca, mx'),
+  SP_API_REFRESH_TOKEN_EU: refreshToken('uk, de, fr, it, es'),
+  SP_API_REFRESH_TOKEN_FE: refreshToken('jp'),
+  SP_API_BASE_URL: webAddress
+    .optional()
+    .describe("Another address of the Selling Partner API and its `/auth/o2/token`; unset: Amazon's own"),
+  ABA_FETCH_COUNTRIES: z
+    .string()
+    .transform((value) => value.split(',').map((code) => code.trim()))
+    .pipe(
+      z
+        .array(z.enum(REPORT_SITE_CODES, `must be a comma-separated list of ${REPORT_SITE_CODES.join(', ')}`))
+        .nonempty(),
+    )
+    .optional()
+    .describe(
+      'Sites whose weekly reports a worker of the pool `batch` fetches by itself, such as `us,de`; unset: none',
     ),
   CHART_SITE_URL: webAddress
     .default('https://charts.example.com')
