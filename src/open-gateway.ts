@@ -17,6 +17,8 @@ import { createSettlements } from './billing/settlement.ts';
 import type { OffPeakWindow } from './billing/wallets.ts';
 import type { Clock } from './clock.ts';
 import { openDatabase } from './db/pool.ts';
+import { createFailureBook } from './desk/failure-book.ts';
+import { createOperationBook } from './desk/operation-book.ts';
 import type { LinkSettings, OperatorSettings, PageSettings, WebhookSettings } from './http/gateway.ts';
 import { createRequestMetrics } from './http/request-metrics.ts';
 import type { Logger } from './log.ts';
@@ -72,6 +74,8 @@ export async function openGateway(
   onEnded(({ callId }) => turns.end(callId));
   const backlog = await openBacklog({ redis, keys, queues, clock, log, onEnded });
   const keyUse = createKeyUse(database, clock, log);
+  const book = createOperationBook(database, clock, log);
+  const failures = createFailureBook(database, clock, log);
   const app = buildApp({
     database,
     redis,
@@ -96,6 +100,8 @@ export async function openGateway(
     onBatchFinished: createBatchNews(clock),
     webhooks: settings.webhooks,
     answerUse: createCacheMetrics(registry).answers,
+    book,
+    failures,
     tracing,
     registry,
     requestMetrics: createRequestMetrics(registry),
@@ -116,6 +122,8 @@ export async function openGateway(
       await app.close();
       await backlog.close();
       await keyUse.close();
+      await book.close();
+      await failures.close();
       await closeQueues(queues);
       await batchQueue.close();
       await closeRedis(redis, submitting, subscriber);

@@ -10,6 +10,7 @@ import type { Authentication } from '../accounts/authentication.ts';
 import type { WrongKeys } from '../accounts/wrong-keys.ts';
 import type { OnFinished } from '../batches/ending.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
+import type { FailureBook } from '../desk/failure-book.ts';
 import type { Logger } from '../log.ts';
 import type { PaymentSettings } from '../payments/payment-port.ts';
 import type { RedisKeys } from '../redis-keys.ts';
@@ -34,6 +35,7 @@ export interface Gateway extends SubmitDeps {
   registry: Registry;
   requestMetrics: RequestMetrics;
   queueGauges: QueueGauges;
+  failures: FailureBook;
   operator: OperatorSettings;
   pages: PageSettings;
   log: Logger;

@@ -68,11 +68,14 @@ export function createOrder(database: Database, purchase: Purchase, now: number)
     if (amountCents === 0) await refuseSecondFreeOne(client, accountId, offer, purchase);
     const { rows } = await client.query<Order>(
       `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents,
-         currency, provider, created_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning ${COLUMNS}`,
+         currency, provider, created_at, plan_id, pack_units, pack_rate_limit_per_minute, pack_valid_days)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning ${COLUMNS}`,
       [
         ...[orderId, accountId, offer.kind, offer.code, offer.name, wallet, quantity, months, amountCents],
         ...[currency, provider, new Date(now)],
+        ...(offer.kind === 'plan'
+          ? [offer.id, null, null, null]
+          : [null, offer.units, offer.rateLimitPerMinute, offer.validDays]),
       ],
     );
     return only(rows);
@@ -164,22 +167,24 @@ export async function listOrders(
 
 async function grantPlan(client: ClientBase, order: Order, now: number): Promise<number> {
   const { accountId, wallet, quantity, months } = order;
-  const { rows } = await client.query<{ id: number }>('select id from plans where code = $1', [
-    order.offerCode,
-  ]);
+  const { rows } = await client.query<{ planId: number }>(
+    'select plan_id as "planId" from orders where id = $1',
+    [order.id],
+  );
   await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
   // A wallet has one subscription at a time, so what is bought before its end begins then.
   const startsAt = await nextSubscriptionStart(client, accountId, wallet, now);
   const endsAt = monthsAfter(startsAt, months ?? 1);
-  const planId = only(rows).id;
+  const { planId } = only(rows);
   return grantSubscriptionIn(client, { accountId, wallet, planId, quantity, startsAt, endsAt });
 }
 
 async function grantPackOf(client: ClientBase, order: Order, now: number): Promise<number> {
   const { accountId, wallet, quantity } = order;
   const { rows } = await client.query<{ units: number; rate: number; days: number }>(
-    'select units, rate_limit_per_minute as rate, valid_days as days from pack_offers where code = $1',
-    [order.offerCode],
+    `select pack_units as units, pack_rate_limit_per_minute as rate, pack_valid_days as days
+     from orders where id = $1`,
+    [order.id],
   );
   const { units, rate, days } = only(rows);
   const [validFrom, validUntil] = [new Date(now), new Date(now + days * DAY_MS)];

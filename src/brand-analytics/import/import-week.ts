@@ -6,6 +6,7 @@ import { asinToNumber } from '../../keywords/asin-number.ts';
 import { isSaturday } from '../../keywords/report-week.ts';
 import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
 import { type Copy, copyText, startCopy } from './copy.ts';
+import { openImportNotes } from './import-notes.ts';
 import { openLabels } from './labels.ts';
 import { asReportError, openReport } from './open-report.ts';
 import type { Report, ReportRow } from './report.ts';
@@ -43,6 +44,7 @@ const TITLES_REMEMBERED = 100_000;
  * @throws ReportError saying what is wrong with the file.
  */
 export async function importWeek(database: Database, request: ImportRequest): Promise<ImportResult> {
+  const notes = await openImportNotes(database, request);
   // COPY keeps a connection for itself: rows, titles and labels each need one.
   const [main, titles, labels] = await Promise.all([
     database.connect(),
@@ -53,14 +55,26 @@ export async function importWeek(database: Database, request: ImportRequest): Pr
   let broken = true;
   try {
     for (const client of clients) await client.query('begin');
+    await notes.hold(main);
     await main.query("select pg_advisory_xact_lock(hashtext('souk.aba.import'))");
-    const read = await readReport({ main, titles, labels }, request);
+    const read = await readReport(
+      { main, titles, labels },
+      {
+        ...request,
+        onProgress(progress) {
+          notes.progress(progress);
+          request.onProgress?.(progress);
+        },
+      },
+    );
     const result = await saveWeek(main, titles, request, read);
     // First what the rows point to: it does no harm by itself.
     for (const client of [labels, titles, main]) await client.query('commit');
     broken = false;
+    await notes.ended({ week: result.week });
     return result;
   } catch (error) {
+    await notes.ended({ reason: error instanceof Error ? error.message : String(error) });
     throw asReportError(error);
   } finally {
     request.file.destroy();
