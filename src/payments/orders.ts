@@ -69,7 +69,7 @@ export function createOrder(database: Database, purchase: Purchase, now: number)
     const { rows } = await client.query<Order>(
       `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents,
          currency, provider, created_at, plan_id, pack_units, pack_rate_limit_per_minute, pack_valid_days)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning ${COLUMNS}`,
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning ${ORDER_COLUMNS}`,
       [
         ...[orderId, accountId, offer.kind, offer.code, offer.name, wallet, quantity, months, amountCents],
         ...[currency, provider, new Date(now)],
@@ -103,9 +103,10 @@ async function refuseSecondFreeOne(
  */
 export function grantOrder(database: Database, orderId: string, now: number): Promise<Order | null> {
   return inTransaction(database, async (client) => {
-    const { rows } = await client.query<Order>(`select ${COLUMNS} from orders where id = $1 for update`, [
-      orderId,
-    ]);
+    const { rows } = await client.query<Order>(
+      `select ${ORDER_COLUMNS} from orders where id = $1 for update`,
+      [orderId],
+    );
     const order = rows[0];
     // A payment that arrives after the order was cancelled is granted all the same: the money is there.
     if (!order || order.state === 'granted') return order ?? null;
@@ -115,7 +116,7 @@ export function grantOrder(database: Database, orderId: string, now: number): Pr
         : [null, await grantPackOf(client, order, now)];
     const { rows: granted } = await client.query<Order>(
       `update orders set state = 'granted', ended_at = $2, subscription_id = $3, pack_id = $4 where id = $1
-       returning ${COLUMNS}`,
+       returning ${ORDER_COLUMNS}`,
       [order.id, new Date(now), subscriptionId, packId],
     );
     return only(granted);
@@ -131,7 +132,7 @@ export async function cancelOrder(
 ): Promise<Order | null> {
   const { rows } = await database.query<Order>(
     `update orders set state = 'cancelled', ended_at = $2
-     where id = $1 and state = 'pending' and ($3::bigint is null or account_id = $3) returning ${COLUMNS}`,
+     where id = $1 and state = 'pending' and ($3::bigint is null or account_id = $3) returning ${ORDER_COLUMNS}`,
     [orderId, new Date(now), accountId],
   );
   return rows[0] ?? null;
@@ -143,7 +144,9 @@ export async function noteProviderRef(database: Queryable, orderId: string, ref:
 }
 
 export async function findOrder(database: Queryable, orderId: string): Promise<Order | null> {
-  const { rows } = await database.query<Order>(`select ${COLUMNS} from orders where id = $1`, [orderId]);
+  const { rows } = await database.query<Order>(`select ${ORDER_COLUMNS} from orders where id = $1`, [
+    orderId,
+  ]);
   return rows[0] ?? null;
 }
 
@@ -157,7 +160,7 @@ export async function listOrders(
   }: { accountId?: number | null; state?: OrderState | null; limit?: number },
 ): Promise<Order[]> {
   const { rows } = await database.query<Order>(
-    `select ${COLUMNS} from orders
+    `select ${ORDER_COLUMNS} from orders
      where ($1::bigint is null or account_id = $1) and ($2::text is null or state = $2)
      order by created_at desc, id desc limit $3`,
     [accountId, state, limit],
@@ -205,6 +208,6 @@ function only<Row>(rows: readonly Row[]): Row {
   return row;
 }
 
-const COLUMNS = `id, account_id as "accountId", kind, offer_code as "offerCode", offer_name as "offerName", wallet,
+export const ORDER_COLUMNS = `id, account_id as "accountId", kind, offer_code as "offerCode", offer_name as "offerName", wallet,
   quantity, months, amount_cents as "amountCents", currency, provider, provider_ref as "providerRef", state,
   created_at as "createdAt", ended_at as "endedAt", subscription_id as "subscriptionId", pack_id as "packId"`;

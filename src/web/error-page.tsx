@@ -14,7 +14,12 @@ export function registerErrorPages(scope: FastifyInstance, { gateway }: Pages): 
     if (isOurs) {
       const place = request.routeOptions.url ?? 'none';
       log.error({ err: error, requestId: request.id, route: place }, 'page failed');
-      failures.note({ code: String(status), place, requestId: request.id, reason: reasonOf(error) });
+      failures.note({
+        code: status === 503 ? 'BUSY' : '5000',
+        place,
+        requestId: request.id,
+        reason: reasonOf(error),
+      });
     }
     if (error instanceof SoukError) requestMetrics.refused(error.kind);
     return sendErrorPage(request, reply, { status, title, text });

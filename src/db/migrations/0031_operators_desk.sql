@@ -64,9 +64,8 @@ create index failures_call on failures (call_id) where call_id is not null;
 create index calls_failed on calls (finished_at) where error is not null;
 create index calls_error_id on calls ((error -> 'metadata' ->> 'errorId')) where error is not null;
 
-create index accounts_name on accounts (lower(name) text_pattern_ops);
-create index accounts_email on accounts (email text_pattern_ops);
-create index api_keys_prefix on api_keys (prefix text_pattern_ops) where purpose = 'customer';
+create index calls_failed_id on calls (id) where error is not null;
+
 create index orders_time on orders (created_at);
 
 -- Imports of weekly reports, those under way included.
