@@ -41,7 +41,6 @@ export interface OpenMatters {
   /** Of these, calls of batches. */
   openBatchCalls: number;
   pendingOrders: number;
-  activeAccounts: number;
   /** Calls that failed through our fault or the provider's in the last day. */
   failedCalls: number;
 }
@@ -50,7 +49,6 @@ export async function openMatters(database: Queryable, now: number): Promise<Ope
   const { rows } = await database.query<OpenMatters>(
     `select o.calls as "openCalls", o.batch_calls as "openBatchCalls",
        (select count(*) from orders where state = 'pending') as "pendingOrders",
-       (select count(*) from accounts where state = 'active') as "activeAccounts",
        (select count(*) from calls where error is not null and finished_at > $1
          and error ->> 'kind' = any($2)) as "failedCalls"
      from (select count(*) as calls, count(*) filter (where background) as batch_calls

@@ -36,7 +36,7 @@ export function registerDeskPage(scope: FastifyInstance, { gateway }: Pages): vo
       operationFigures(database, { from: now - DAY_MS, to: now }),
       failedCalls(database, { kinds: OUR_FAILURES, limit: 8 }),
     ]);
-    const { openCalls, openBatchCalls, pendingOrders, activeAccounts } = matters;
+    const { openCalls, openBatchCalls, pendingOrders } = matters;
     return sendPage(
       reply,
       <Page title="Desk" viewer={viewerOf(request, reply)} path="/admin" wide>
@@ -54,7 +54,7 @@ export function registerDeskPage(scope: FastifyInstance, { gateway }: Pages): vo
               </p>
             </div>
           )}
-          <div class="grid">
+          <div class="grid tiles">
             <section class="card">
               <h2>Upstream tokens</h2>
               <TokenGauge tokens={reading?.tokens ?? null} />
@@ -64,7 +64,7 @@ export function registerDeskPage(scope: FastifyInstance, { gateway }: Pages): vo
             <Tile
               title="Open calls"
               figure={count(openCalls)}
-              note={`of these ${count(openBatchCalls)} of batches`}
+              note={`under way, ${count(openBatchCalls)} of them of batches`}
             >
               <a href="/admin/queues">Queues</a>
             </Tile>
@@ -74,9 +74,6 @@ export function registerDeskPage(scope: FastifyInstance, { gateway }: Pages): vo
               note="calls of the last day that failed through us or the provider"
             >
               <a href="/admin/errors">Errors</a>
-            </Tile>
-            <Tile title="Accounts" figure={count(activeAccounts)} note="that may call">
-              <a href="/admin/accounts">Accounts</a>
             </Tile>
             <Tile title="Orders" figure={count(pendingOrders)} note="that wait for payment">
               <a href="/admin/orders">Orders</a>

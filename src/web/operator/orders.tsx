@@ -45,7 +45,7 @@ export function registerOrders(scope: FastifyInstance, { gateway }: Pages): void
         <DataTable
           label="Orders that ended"
           empty="No order has ended yet."
-          columns={[...FACTS, 'State', 'Ended']}
+          columns={[...FACTS, 'Paid by', 'State', 'Ended']}
           rows={ended
             .slice(0, PAGE)
             .map((order) => [...factsOf(order), <OrderTag order={order} />, <Time at={order.endedAt} />])}
@@ -87,16 +87,16 @@ function idIn(params: unknown): string {
 
 const noOrder = () => new SoukError('NOT_FOUND', { message: 'There is no such order.' });
 
-const FACTS = ['Ordered', 'Account', 'What', 'Wallet', '#Amount', 'Paid by', 'Number'];
+const FACTS = ['Ordered', 'Account', 'What', '#Amount', 'Number'];
 
 function factsOf(order: OrderWithAccount) {
   return [
     <Time at={order.createdAt} />,
     <a href={`/admin/accounts/${order.accountId}`}>{order.email}</a>,
-    whatOf(order),
-    WALLET_NAMES[order.wallet],
+    <>
+      {whatOf(order)} {order.wallet === 'off_peak' && <span class="tag">{WALLET_NAMES[order.wallet]}</span>}
+    </>,
     money(order.amountCents, order.currency),
-    order.provider,
     <code class="id">{order.id}</code>,
   ];
 }
