@@ -341,7 +341,7 @@ describe('orders', () => {
     const orderId = await order(buyer, 'pack', 'units-10k');
     const who = await operator();
     await who.get('/admin/orders');
-    expect((await who.post(`/admin/orders/${orderId}/cancel`, {})).text).toContain('Cancelled');
+    expect((await who.post(`/admin/orders/${orderId}/cancel`, {})).text).toContain('manual Cancelled');
     expect((await buyer.get(`/account/orders/${orderId}`)).text).toContain('Cancelled');
   });
 });

@@ -48,7 +48,12 @@ export function registerOrders(scope: FastifyInstance, { gateway }: Pages): void
           columns={[...FACTS, 'Paid by', 'State', 'Ended']}
           rows={ended
             .slice(0, PAGE)
-            .map((order) => [...factsOf(order), <OrderTag order={order} />, <Time at={order.endedAt} />])}
+            .map((order) => [
+              ...factsOf(order),
+              order.provider,
+              <OrderTag order={order} />,
+              <Time at={order.endedAt} />,
+            ])}
         />
         {last && (
           <p class="pages">
