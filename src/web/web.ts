@@ -13,6 +13,7 @@ import { registerOverview } from './account/overview.tsx';
 import { registerPlans } from './account/plans.tsx';
 import { registerSettings } from './account/settings.tsx';
 import { registerAssets } from './assets.ts';
+import { registerDocs } from './docs/register-docs.tsx';
 import { registerErrorPages } from './error-page.tsx';
 import { registerOperator } from './operator/register-operator.ts';
 import { setPageHeaders } from './page-headers.ts';
@@ -42,6 +43,7 @@ export function registerWeb(app: FastifyInstance, gateway: Gateway): void {
     publicUrl: publicUrl ?? null,
   };
   registerAssets(app);
+  registerDocs(app);
   if (stripe) registerStripeWebhook(app, stripe);
   registerDesk(app, pages);
   app.register(async (scope) => {

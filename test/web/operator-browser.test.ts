@@ -155,6 +155,11 @@ async function aFullDesk(): Promise<number> {
     await load(database, 'us', csvReport(week, ranked('tent', 'boat')));
   await load(database, 'de', 'no report').catch(() => {});
   await database.query(
+    `insert into aba_fetches (site, week, attempts, next_attempt_at, reason)
+     values (2, '2026-01-24', 2, $1, 'the provider has no data for this week')`,
+    [now],
+  );
+  await database.query(
     `insert into aba_imports (site, week, state, rows_read, started_at) values (1, '2026-01-24', 'reading', 1, $1)`,
     [now],
   );

@@ -6,11 +6,11 @@ import { REPORT_SITES, type ReportSite, siteOfDomain } from '../../keywords/site
 export interface ImportNotes {
   /** Marks the import as alive for as long as this transaction is open. */
   hold(client: pg.ClientBase): Promise<void>;
-  progress(done: { rows: number; stage: 'reading' | 'saving' }): void;
+  progress(done: { rows: number; stage: 'reading' | 'saving' | 'indexing' }): void;
   ended(outcome: { week: string } | { reason: string }): Promise<void>;
 }
 
-export type ImportState = 'waiting' | 'reading' | 'saving' | 'done' | 'failed';
+export type ImportState = 'waiting' | 'reading' | 'saving' | 'indexing' | 'done' | 'failed';
 
 export interface NotedImport {
   id: number;
@@ -93,6 +93,28 @@ export async function listImports(database: Queryable, limit: number): Promise<N
        (select w.terms from aba_weeks w where w.site = i.site order by w.week desc limit 1) as "rowsExpected"
      from aba_imports i order by i.id desc limit $1`,
     [limit, LOCK],
+  );
+  return rows.flatMap(({ domain, ...row }) => {
+    const site = siteOfDomain(domain);
+    return site ? [{ ...row, site }] : [];
+  });
+}
+
+/** A week that is being fetched from the provider, or could not be. */
+export interface AwaitedWeek {
+  site: ReportSite;
+  week: string;
+  attempts: number;
+  nextAttemptAt: Date;
+  reason: string | null;
+}
+
+/** Weeks that are fetched or tried for again, those that come next first. */
+export async function awaitedWeeks(database: Queryable): Promise<AwaitedWeek[]> {
+  const { rows } = await database.query<Omit<AwaitedWeek, 'site'> & { domain: number }>(
+    `select site as domain, week::text, attempts, next_attempt_at as "nextAttemptAt", reason from aba_fetches f
+     where not exists (select from aba_weeks a where a.site = f.site and a.week = f.week)
+     order by next_attempt_at limit 100`,
   );
   return rows.flatMap(({ domain, ...row }) => {
     const site = siteOfDomain(domain);

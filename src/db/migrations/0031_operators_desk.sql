@@ -74,7 +74,7 @@ create table aba_imports (
   site smallint not null,
   -- Known once the file was read, if it was not told before.
   week date,
-  state text not null check (state in ('waiting', 'reading', 'saving', 'done', 'failed')),
+  state text not null check (state in ('waiting', 'reading', 'saving', 'indexing', 'done', 'failed')),
   rows_read bigint not null default 0,
   started_at timestamptz not null,
   -- The same by the database's own clock, so that what it lasted can be told.

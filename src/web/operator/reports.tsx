@@ -1,6 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
-import { listImports, type NotedImport } from '../../brand-analytics/import/import-notes.ts';
+import {
+  type AwaitedWeek,
+  awaitedWeeks,
+  listImports,
+  type NotedImport,
+} from '../../brand-analytics/import/import-notes.ts';
 import { type LoadedWeek, loadedWeeks } from '../../brand-analytics/weeks.ts';
 import { Page } from '../layout.tsx';
 import type { Pages } from '../pages.ts';
@@ -16,9 +21,10 @@ export function registerReports(scope: FastifyInstance, { gateway }: Pages): voi
   const { database } = gateway;
 
   scope.get('/admin/reports', async (request, reply) => {
-    const [weeks, imports] = await Promise.all([
+    const [weeks, imports, awaited] = await Promise.all([
       loadedWeeks(database, null),
       listImports(database, IMPORTS_SHOWN),
+      awaitedWeeks(database),
     ]);
     const isRunning = imports.some(({ isAlive }) => isAlive);
     return sendPage(
@@ -28,11 +34,18 @@ export function registerReports(scope: FastifyInstance, { gateway }: Pages): voi
         <div id="reports" data-refresh={isRunning ? '3' : '20'}>
           <h2>Imports</h2>
           <ImportTable imports={imports} />
+          {awaited.length > 0 && (
+            <>
+              <h2>Fetched from the provider</h2>
+              <AwaitedTable weeks={awaited} />
+            </>
+          )}
           <h2>Loaded weeks</h2>
           <WeekTable weeks={weeks} />
         </div>
         <p class="hint">
-          <code>npm run souk -- aba import FILE --country C</code> loads a week.
+          <code>npm run souk -- aba import FILE --country C</code> loads a week from a file,{' '}
+          <code>aba fetch</code> from the provider.
         </p>
       </Page>,
     );
@@ -43,6 +56,7 @@ const STATES = {
   waiting: ['', 'Waits for another'],
   reading: ['busy', 'Reading'],
   saving: ['busy', 'Saving'],
+  indexing: ['busy', 'Indexing'],
   done: ['good', 'Loaded'],
   failed: ['bad', 'Failed'],
 } as const;
@@ -56,7 +70,7 @@ function ImportTable({ imports }: { imports: readonly NotedImport[] }): VNode {
       rows={imports.map((one) => [
         <Time at={one.startedAt} />,
         one.site,
-        one.week ?? <span class="muted">not known yet</span>,
+        one.week ?? <span class="muted">{one.isAlive ? 'not known yet' : '-'}</span>,
         <ImportTag one={one} />,
         <Progress one={one} />,
         <Time at={one.endedAt} />,
@@ -83,6 +97,23 @@ function Progress({ one }: { one: NotedImport }): VNode {
       <progress max={rowsExpected} value={Math.min(rowsRead, rowsExpected)} aria-label={text} />
       <small>{text}</small>
     </>
+  );
+}
+
+function AwaitedTable({ weeks }: { weeks: readonly AwaitedWeek[] }): VNode {
+  return (
+    <DataTable
+      label="Weeks that are fetched"
+      empty="None."
+      columns={['Country', 'Week to', '#Attempts in vain', 'Next attempt', 'Why not yet']}
+      rows={weeks.map(({ site, week, attempts, nextAttemptAt, reason }) => [
+        site,
+        week,
+        count(attempts),
+        <Time at={nextAttemptAt} />,
+        <span class="told">{reason ?? 'ordered'}</span>,
+      ])}
+    />
   );
 }
 
