@@ -61,7 +61,7 @@ test('one that fails says why, one whose process died is not alive', async () =>
   await expect.poll(newest).toMatchObject({ site: 'fr', isAlive: true });
   // As when its process is killed: nothing is left to say how it ended.
   const note = await newest();
-  file.destroy(new Error('killed'));
+  file.end('no report');
   await imported.catch(() => {});
   await database.query("update aba_imports set state = 'reading', reason = null where id = $1", [note?.id]);
   expect(await newest()).toMatchObject({ site: 'fr', state: 'reading', isAlive: false });
