@@ -1,5 +1,6 @@
 import { POOLS } from '../jobs/pools.ts';
-import type { LocalOperation, QueuedOperation, Route } from '../src/operations/define.ts';
+import { addressesOf } from '../src/docs/operation-tables.ts';
+import type { LocalOperation, QueuedOperation } from '../src/operations/define.ts';
 import { LOCAL, QUEUED } from '../src/operations/index.ts';
 
 type Operation = LocalOperation | QueuedOperation;
@@ -13,7 +14,7 @@ export function operationsTable(): string {
 }
 
 function row(operation: Operation): string {
-  const [first, ...aliases] = addresses(operation.routes);
+  const [first, ...aliases] = addressesOf(operation.routes);
   const pools = operation.kind === 'queued' ? operation.pools : [];
   const cells = [
     first ?? '',
@@ -24,14 +25,4 @@ function row(operation: Operation): string {
     operation.kind === 'queued' ? operation.price.text : '0',
   ];
   return `| ${cells.join(' | ')} |`;
-}
-
-/** One text a path, with all its methods. */
-function addresses(routes: readonly Route[]): string[] {
-  const methods = new Map<string, string[]>();
-  for (const { method, path, type } of routes) {
-    const address = type ? `${path}?type=${type}` : path;
-    methods.set(address, [...(methods.get(address) ?? []), method]);
-  }
-  return [...methods].map(([address, list]) => `\`${list.sort().join(', ')} ${address}\``);
 }

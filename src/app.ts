@@ -19,6 +19,7 @@ import { traceRequests } from './http/request-spans.ts';
 import { registerSchedules } from './http/schedules.ts';
 import { registerWebhooks } from './http/webhooks.ts';
 import { hasLargeInteger, parseJson } from './json.ts';
+import { registerDocs } from './web/docs/register-docs.tsx';
 import { registerWeb } from './web/web.ts';
 
 /** No body is larger, and none that is larger is ever parsed here. */
@@ -98,6 +99,7 @@ export function buildApp(gateway: Gateway): FastifyInstance {
     registerMetrics(app, gateway);
     registerOpenApi(app);
   });
+  registerDocs(app);
   if (operator.adminToken) registerQueueBoard(app, gateway, operator.adminToken);
   registerWeb(app, gateway);
   // Every charged call is a row in PostgreSQL, so the request log is for debugging only and costs nothing otherwise.

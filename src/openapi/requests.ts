@@ -10,7 +10,7 @@ export function queryParameters(
 ): ParameterObject[] {
   return parameters.flatMap((parameter) => {
     const forms = parameter.forms.filter(({ only }) => only !== 'body');
-    return forms.map((form) => {
+    return forms.map((form, i) => {
       const inPath = pathNames.includes(form.name);
       const schema = withFormats(sent(form.schema));
       return {
@@ -20,6 +20,7 @@ export function queryParameters(
         description: described(parameter, form, forms),
         schema,
         example: exampleOf(schema),
+        ...(parameter.required && i === 0 ? { 'x-needed': true as const } : {}),
         // `a,b` and `a=1&a=2` are both understood; the first is shorter.
         ...(schema.type === 'array' ? { style: 'form' as const, explode: false } : {}),
       };

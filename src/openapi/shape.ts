@@ -16,6 +16,8 @@ export interface ParameterObject {
   example?: unknown;
   style?: 'form';
   explode?: boolean;
+  /** A request needs it, by this name or by another. */
+  'x-needed'?: true;
 }
 
 export interface MediaType {

@@ -14,6 +14,8 @@ export interface PageProps {
   path: string;
   /** Names of scripts in `src/web/assets/`, loaded after the page. */
   scripts?: readonly string[];
+  /** Names of further style sheets there. */
+  styles?: readonly string[];
   /** Charts and tables may take the whole width. */
   wide?: boolean;
   children: ComponentChildren;
@@ -51,7 +53,15 @@ const OPERATOR_LINKS = [
 ] as const;
 
 /** The frame of every page: what is in the head, the navigation, and the one `main`. */
-export function Page({ title, viewer, path, scripts = [], wide = false, children }: PageProps): VNode {
+export function Page({
+  title,
+  viewer,
+  path,
+  scripts = [],
+  styles = [],
+  wide = false,
+  children,
+}: PageProps): VNode {
   return (
     <html lang="en">
       <head>
@@ -60,7 +70,9 @@ export function Page({ title, viewer, path, scripts = [], wide = false, children
         <meta name="color-scheme" content="light dark" />
         <title>{`${title} · Souk`}</title>
         <link rel="icon" href={assetUrl('souk.svg')} type="image/svg+xml" />
-        <link rel="stylesheet" href={assetUrl('souk.css')} />
+        {['souk.css', ...styles].map((name) => (
+          <link key={name} rel="stylesheet" href={assetUrl(name)} />
+        ))}
         {['souk.js', ...scripts].map((name) => (
           <script key={name} src={assetUrl(name)} type="module" />
         ))}

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/** Bytes that are the same for everybody until the next version of the service. */
+export interface Version {
+  bytes: Buffer;
+  contentType: string;
+  etag: string;
+}
+
+export function versionOf(text: string, contentType: string): Version {
+  const bytes = Buffer.from(text);
+  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 24)}"`;
+  return { bytes, contentType, etag };
+}
+
+/** Sends the bytes, or `304` to whoever has them. */
+export function sendVersion(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { bytes, contentType, etag }: Version,
+): FastifyReply {
+  reply.header('etag', etag).header('cache-control', 'no-cache');
+  if (names(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  return reply.header('content-type', contentType).send(bytes);
+}
+
+/** Whether an If-None-Match header names a version, be it weakly: proxies that compress make it so. */
+function names(header: string | undefined, etag: string): boolean {
+  const listed = (header ?? '').split(',').map((entry) => entry.trim().replace(/^W\//, ''));
+  return listed.includes(etag) || listed.includes('*');
+}

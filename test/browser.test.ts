@@ -1,0 +1,63 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectAccessible } from './support/accessibility.ts';
+import {
+  describeInBrowser,
+  faultsOf,
+  openBrowser,
+  outsideRequests,
+  type TestBrowser,
+} from './support/browser.ts';
+
+/** A page with all the faults that tests of pages look for, under a policy that lets no script in. */
+const FAULTY = `<!doctype html><html lang="en"><title>Faulty</title><main><h1>Faulty</h1>
+<img src="http://elsewhere.invalid/pixel.png"><p id="scheme">here</p></main></html>`;
+const SOUND = '<!doctype html><html lang="en"><title>Sound</title><main><h1>Sound</h1></main></html>';
+
+describeInBrowser('a page in the browser of the tests', () => {
+  let server: Server;
+  let browser: TestBrowser;
+  let baseURL: string;
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      response.setHeader('content-security-policy', "default-src 'none'; img-src *");
+      response.setHeader('content-type', 'text/html');
+      response.end(request.url === '/faulty' ? FAULTY : SOUND);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    browser = await openBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    server.close();
+  });
+
+  test('tells what it asked of other places, and what went wrong', async () => {
+    const page = await browser.page({ baseURL });
+    await page.goto('/faulty');
+    expect(outsideRequests(page)).toEqual(['http://elsewhere.invalid/pixel.png']);
+    expect(faultsOf(page).errors.length).toBeGreaterThan(0);
+    const sound = await browser.page({ baseURL });
+    await sound.goto('/sound');
+    expect(outsideRequests(sound)).toEqual([]);
+    expect(faultsOf(sound).errors).toEqual([]);
+  });
+
+  test('is judged by axe even where it lets no script in', async () => {
+    const page = await browser.page({ baseURL });
+    await page.goto('/faulty');
+    await expect(expectAccessible(page)).rejects.toThrow('image-alt');
+    await expectAccessible(page, { except: ['img'] });
+    await page.goto('/sound');
+    await expectAccessible(page);
+  });
+
+  test('has the width and the colours that are asked for', async () => {
+    const page = await browser.page({ baseURL, width: 390, colorScheme: 'dark' });
+    await page.goto('/sound');
+    expect(await page.evaluate('innerWidth')).toBe(390);
+    expect(await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")).toBe(true);
+  });
+});

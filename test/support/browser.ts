@@ -1,0 +1,105 @@
+import { mkdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { describe } from 'vitest';
+import { findChromium } from './chromium.ts';
+
+export type { Page } from 'playwright-core';
+
+const SCREENSHOTS = resolve('test/screenshots');
+
+const found = await findChromium();
+if ('missing' in found) process.stderr.write(`Skipping what needs a browser: ${found.missing}.\n`);
+
+/** `describe` for tests that need a browser; where there is none they are skipped, with a note that says why. */
+export const describeInBrowser = describe.skipIf('missing' in found);
+
+export interface PageOptions {
+  /** Address of the service, for `page.goto('/docs')`. */
+  baseURL?: string;
+  /** In CSS pixels; 1280 by default. */
+  width?: number;
+  height?: number;
+  colorScheme?: 'light' | 'dark';
+  /** Any other option of a Playwright context. */
+  context?: BrowserContextOptions;
+}
+
+/** What went wrong on a page since it was opened; filled while it is used. */
+export interface PageFaults {
+  /** Errors and warnings on the console, exceptions nobody caught. */
+  errors: string[];
+  /** Every address that was asked for, outside `data:` and `blob:`. */
+  requests: string[];
+}
+
+export interface TestBrowser {
+  /** A new page with cookies and storage of its own. */
+  page(options?: PageOptions): Promise<Page>;
+  close(): Promise<void>;
+}
+
+const faults = new WeakMap<Page, PageFaults>();
+
+/** Debian's Chromium, without a window. One for each test file, closed in `afterAll`. */
+export async function openBrowser(): Promise<TestBrowser> {
+  if ('missing' in found) throw new Error(`No Chromium: ${found.missing}.`);
+  const isRoot = process.getuid?.() === 0;
+  const browser = await chromium.launch({
+    executablePath: found.command,
+    // Chromium refuses its sandbox to root; /dev/shm is tiny in containers.
+    args: [...(isRoot ? ['--no-sandbox'] : []), '--disable-dev-shm-usage'],
+  });
+  return {
+    async page({ baseURL, width = 1280, height = 800, colorScheme = 'light', context = {} } = {}) {
+      const opened = await browser.newContext({
+        ...(baseURL ? { baseURL } : {}),
+        viewport: { width, height },
+        colorScheme,
+        reducedMotion: 'reduce',
+        ...context,
+      });
+      const page = await opened.newPage();
+      // Before the test's own time is over: then the failure says what was waited for.
+      page.setDefaultTimeout(15_000);
+      faults.set(page, watch(page));
+      return page;
+    },
+    close: () => browser.close(),
+  };
+}
+
+function watch(page: Page): PageFaults {
+  const seen: PageFaults = { errors: [], requests: [] };
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) seen.errors.push(message.text());
+  });
+  page.on('pageerror', (error) => seen.errors.push(String(error)));
+  page.context().on('request', (request) => {
+    if (/^(?:https?|wss?):/.test(request.url())) seen.requests.push(request.url());
+  });
+  return seen;
+}
+
+/** @throws for a page that did not come from `openBrowser`. */
+export function faultsOf(page: Page): PageFaults {
+  const seen = faults.get(page);
+  if (!seen) throw new Error('This page was not opened by openBrowser().');
+  return seen;
+}
+
+/** The addresses a page has asked for that are not of the service it came from. */
+export function outsideRequests(page: Page): string[] {
+  const { origin } = new URL(page.url());
+  return faultsOf(page).requests.filter((url) => new URL(url).origin !== origin);
+}
+
+/** The whole page as test/screenshots/NAME.png, for people to look at. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  await mkdir(SCREENSHOTS, { recursive: true });
+  await page.screenshot({
+    path: resolve(SCREENSHOTS, `${name}.png`),
+    fullPage: true,
+    animations: 'disabled',
+  });
+}
