@@ -9,9 +9,11 @@ import { demoPayments, manualPayments } from '../payments/payment-port.ts';
 import { createStripePayments } from '../payments/stripe.ts';
 import { registerCheckout } from './account/checkout.tsx';
 import { registerKeys } from './account/keys.tsx';
+import { registerLedger } from './account/ledger/ledger.tsx';
 import { registerOverview } from './account/overview.tsx';
 import { registerPlans } from './account/plans.tsx';
 import { registerSettings } from './account/settings.tsx';
+import { registerUsage } from './account/usage/usage.tsx';
 import { registerAssets } from './assets.ts';
 import { registerErrorPages } from './error-page.tsx';
 import { setPageHeaders } from './page-headers.ts';
@@ -25,7 +27,15 @@ import { registerSignUp } from './visitor/sign-up.tsx';
 const PUBLIC_PAGES = [registerHome, registerSignUp, registerSignIn];
 
 /** What only a customer who is signed in gets to. */
-const ACCOUNT_PAGES = [registerOverview, registerPlans, registerCheckout, registerKeys, registerSettings];
+const ACCOUNT_PAGES = [
+  registerOverview,
+  registerPlans,
+  registerCheckout,
+  registerKeys,
+  registerSettings,
+  registerUsage,
+  registerLedger,
+];
 
 /** The pages: those of customers, and those of everybody. They live beside the interface and never slow it down. */
 export function registerWeb(app: FastifyInstance, gateway: Gateway): void {
