@@ -8,6 +8,7 @@ import { openReplies } from '../jobs/replies.ts';
 import { createTurns } from '../jobs/turns.ts';
 import { openCompletionMap } from '../jobs/wait.ts';
 import { createAuthentication } from './accounts/authentication.ts';
+import { createKeyUse } from './accounts/key-use.ts';
 import { createWrongKeys } from './accounts/wrong-keys.ts';
 import { buildApp } from './app.ts';
 import { createBatchNews } from './batches/news.ts';
@@ -70,6 +71,7 @@ export async function openGateway(
   const turns = createTurns(clock.now);
   onEnded(({ callId }) => turns.end(callId));
   const backlog = await openBacklog({ redis, keys, queues, clock, log, onEnded });
+  const keyUse = createKeyUse(database, clock, log);
   const app = buildApp({
     database,
     redis,
@@ -83,9 +85,11 @@ export async function openGateway(
     clock,
     log,
     answers: createAnswerStore(redis, keys),
-    admissions: billing.admissions(createAdmissions(database, clock.now, settings.offPeak)),
+    admissions: keyUse.admissions(
+      billing.admissions(createAdmissions(database, clock.now, settings.offPeak)),
+    ),
     settlements: billing.settlements(createSettlements(database, clock.now)),
-    authentication: createAuthentication(database, clock.now),
+    authentication: keyUse.authentication(createAuthentication(database, clock.now)),
     wrongKeys: createWrongKeys(clock.now),
     offPeak: settings.offPeak,
     links: settings.links,
@@ -111,6 +115,7 @@ export async function openGateway(
       replies.close();
       await app.close();
       await backlog.close();
+      await keyUse.close();
       await closeQueues(queues);
       await batchQueue.close();
       await closeRedis(redis, submitting, subscriber);

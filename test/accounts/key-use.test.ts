@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listKeys } from '../../src/accounts/account-keys.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+
+let souk: Souk;
+beforeAll(async () => {
+  souk = await openSouk({ workers: 0 });
+});
+afterAll(() => souk.close());
+
+test('says of a key when it was last used, within half a minute; wrong keys leave nothing', async () => {
+  const { accountId, key } = await souk.account();
+  const lastUsedAt = async () => (await listKeys(souk.database, accountId, souk.clock.now()))[0]?.lastUsedAt;
+  expect(await lastUsedAt()).toBeNull();
+  await souk.clientOf(key).get('/api/quota');
+  const usedAt = souk.clock.now();
+  expect((await souk.clientOf(`km_${'0'.repeat(32)}`).get('/api/quota')).status).toBe(401);
+  souk.clock.advance(30_000);
+  await expect.poll(lastUsedAt).toEqual(new Date(usedAt));
+});
+
+test('a refused use is none', async () => {
+  const { accountId, key } = await souk.account();
+  await souk.database.query('update api_keys set revoked_at = now() where account_id = $1', [accountId]);
+  expect((await souk.clientOf(key).get('/api/quota')).status).toBe(403);
+  const good = await souk.account();
+  await souk.clientOf(good.key).get('/api/quota');
+  souk.clock.advance(30_000);
+  const keyOf = async (id: number) => (await listKeys(souk.database, id, souk.clock.now()))[0];
+  await expect.poll(async () => (await keyOf(good.accountId))?.lastUsedAt).not.toBeNull();
+  expect((await keyOf(accountId))?.lastUsedAt).toBeNull();
+});
