@@ -7,6 +7,11 @@ import { SoukError } from '../errors.ts';
 import type { Gateway } from '../http/gateway.ts';
 import { demoPayments, manualPayments } from '../payments/payment-port.ts';
 import { createStripePayments } from '../payments/stripe.ts';
+import { registerBatchList } from './account/batches/batch-list.tsx';
+import { registerBatchPage } from './account/batches/batch-page.tsx';
+import { registerNewBatch } from './account/batches/new-batch.tsx';
+import { registerJobList } from './account/jobs/job-list.tsx';
+import { registerJobPage } from './account/jobs/job-page.tsx';
 import { registerCheckout } from './account/checkout.tsx';
 import { registerKeys } from './account/keys.tsx';
 import { registerLedger } from './account/ledger/ledger.tsx';
@@ -35,6 +40,11 @@ const ACCOUNT_PAGES = [
   registerSettings,
   registerUsage,
   registerLedger,
+  registerJobList,
+  registerJobPage,
+  registerBatchList,
+  registerNewBatch,
+  registerBatchPage,
 ];
 
 /** The pages: those of customers, and those of everybody. They live beside the interface and never slow it down. */
