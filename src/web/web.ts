@@ -10,15 +10,22 @@ import { createStripePayments } from '../payments/stripe.ts';
 import { registerBatchList } from './account/batches/batch-list.tsx';
 import { registerBatchPage } from './account/batches/batch-page.tsx';
 import { registerNewBatch } from './account/batches/new-batch.tsx';
+import { registerCheckout } from './account/checkout.tsx';
 import { registerJobList } from './account/jobs/job-list.tsx';
 import { registerJobPage } from './account/jobs/job-page.tsx';
-import { registerCheckout } from './account/checkout.tsx';
 import { registerKeys } from './account/keys.tsx';
 import { registerLedger } from './account/ledger/ledger.tsx';
 import { registerOverview } from './account/overview.tsx';
 import { registerPlans } from './account/plans.tsx';
+import { registerEditSchedule } from './account/schedules/edit-schedule.tsx';
+import { registerScheduleList } from './account/schedules/schedule-list.tsx';
+import { registerSchedulePage } from './account/schedules/schedule-page.tsx';
 import { registerSettings } from './account/settings.tsx';
+import { registerPicture } from './account/try/picture.tsx';
+import { registerTry } from './account/try/try.tsx';
 import { registerUsage } from './account/usage/usage.tsx';
+import { registerDeliveryPage } from './account/webhooks/delivery-page.tsx';
+import { registerWebhookPages } from './account/webhooks/webhooks.tsx';
 import { registerAssets } from './assets.ts';
 import { registerErrorPages } from './error-page.tsx';
 import { setPageHeaders } from './page-headers.ts';
@@ -45,6 +52,13 @@ const ACCOUNT_PAGES = [
   registerBatchList,
   registerNewBatch,
   registerBatchPage,
+  registerScheduleList,
+  registerEditSchedule,
+  registerSchedulePage,
+  registerWebhookPages,
+  registerDeliveryPage,
+  registerTry,
+  registerPicture,
 ];
 
 /** The pages: those of customers, and those of everybody. They live beside the interface and never slow it down. */

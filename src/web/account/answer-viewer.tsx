@@ -14,7 +14,7 @@ export function AnswerViewer({ jobId, isPicture }: { jobId: string; isPicture: b
     <>
       {isPicture ? (
         <p>
-          <img class="picture" src={path} alt="The picture this call has brought" />
+          <img class="picture" src={path} alt="What this call has brought" />
         </p>
       ) : (
         <pre class="answer" data-answer={path} hidden>

@@ -19,7 +19,12 @@ describe('the ledger of an account with packs and a subscription', () => {
     customer = await signedIn(souk, { plan: { dailyLimit: 3 } });
     const now = souk.clock.now();
     const { accountId } = customer;
-    const pack = { accountId, wallet: 'general', rateLimitPerMinute: 60, validFrom: new Date(now - 1) } as const;
+    const pack = {
+      accountId,
+      wallet: 'general',
+      rateLimitPerMinute: 60,
+      validFrom: new Date(now - 1),
+    } as const;
     await grantPack(souk.database, { ...pack, units: 40, validUntil: new Date(now + DAY_MS) }, now);
     await grantPack(souk.database, { ...pack, units: 1_200, validUntil: new Date(now + 9 * DAY_MS) }, now);
     for (let i = 0; i < 4; i += 1)
@@ -61,7 +66,9 @@ describe('the ledger of an account with packs and a subscription', () => {
     const { status, headers, html } = await customer.visitor.get('/account/ledger.csv');
     expect(status).toBe(200);
     expect(headers['content-type']).toBe('text/csv; charset=utf-8');
-    expect(headers['content-disposition']).toMatch(/^attachment; filename="souk-ledger-\d{4}-\d\d-\d\d\.csv"$/);
+    expect(headers['content-disposition']).toMatch(
+      /^attachment; filename="souk-ledger-\d{4}-\d\d-\d\d\.csv"$/,
+    );
     const { data, errors } = parse<Record<string, string>>(html.trim(), { header: true });
     expect(errors).toEqual([]);
     const changes = data.filter(({ source }) => source === 'pack').map(({ change }) => Number(change));
@@ -84,20 +91,26 @@ describe('the ledger of an account with packs and a subscription', () => {
   test('days are whole, and the last one counts', async () => {
     const today = new Date(souk.clock.now()).toISOString().slice(0, 10);
     const yesterday = new Date(souk.clock.now() - DAY_MS).toISOString().slice(0, 10);
-    expect((await customer.visitor.get(`/account/ledger?from=${today}&to=${today}`)).html).toContain('<tbody>');
+    expect((await customer.visitor.get(`/account/ledger?from=${today}&to=${today}`)).html).toContain(
+      '<tbody>',
+    );
     expect((await customer.visitor.get(`/account/ledger?to=${yesterday}`)).text).toContain('no such lines');
   });
 
-  test.each(['kind=theft', 'wallet=x', 'operation=%3Cb%3E', 'from=yesterday', 'from=2026-02-02&to=2026-02-01', 'cursor=-1'])(
-    '%s is told what is wrong with it, on the page and for the export',
-    async (query) => {
-      const page = await customer.visitor.get(`/account/ledger?${query}`);
-      expect(page.status).toBe(400);
-      expect(page.text).toContain('The filter cannot be');
-      if (!query.startsWith('cursor')) expect(page.html).toContain('class="fault"');
-      expect((await customer.visitor.get(`/account/ledger.csv?${query}`)).status).toBe(400);
-    },
-  );
+  test.each([
+    'kind=theft',
+    'wallet=x',
+    'operation=%3Cb%3E',
+    'from=yesterday',
+    'from=2026-02-02&to=2026-02-01',
+    'cursor=-1',
+  ])('%s is told what is wrong with it, on the page and for the export', async (query) => {
+    const page = await customer.visitor.get(`/account/ledger?${query}`);
+    expect(page.status).toBe(400);
+    expect(page.text).toContain('The filter cannot be');
+    if (!query.startsWith('cursor')) expect(page.html).toContain('class="fault"');
+    expect((await customer.visitor.get(`/account/ledger.csv?${query}`)).status).toBe(400);
+  });
 
   test('pages follow each other without a gap', async () => {
     const plain = await customer.client.get('/api/quota');

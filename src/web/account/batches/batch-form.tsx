@@ -19,9 +19,7 @@ export const batchForm = z.object({
   maxUnits: units,
   window: optional(z.string()),
   // The day is over when it ends.
-  deadline: optional(
-    z.iso.date('must be a day such as 2026-05-01').transform((day) => `${day}T23:59:59Z`),
-  ),
+  deadline: optional(z.iso.date('must be a day such as 2026-05-01').transform((day) => `${day}T23:59:59Z`)),
   webhook: optional(z.string().trim()),
 });
 

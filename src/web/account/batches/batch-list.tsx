@@ -38,7 +38,9 @@ export function registerBatchList(scope: FastifyInstance, { app }: Pages): void 
             New batch
           </a>
         </div>
-        <p class="lead">One operation for many items, done in the background and fetched when it suits you.</p>
+        <p class="lead">
+          One operation for many items, done in the background and fetched when it suits you.
+        </p>
         <form class="filters" method="get" action={PATH}>
           <Choice
             name="state"
@@ -67,9 +69,7 @@ export function BatchTable({ batches }: { batches: readonly BatchView[] }): VNod
       {batches.map((batch) => (
         <tr key={batch.batchId}>
           <td>
-            <a href={`${PATH}/${batch.batchId}`}>
-              {batch.name ?? <code>{batch.batchId.slice(-12)}</code>}
-            </a>
+            <a href={`${PATH}/${batch.batchId}`}>{batch.name ?? <code>{batch.batchId.slice(-12)}</code>}</a>
           </td>
           <td>{batch.operation}</td>
           <td>

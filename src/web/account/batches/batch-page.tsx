@@ -26,12 +26,7 @@ export function registerBatchPage(scope: FastifyInstance, { app }: Pages): void 
     const isOpen = batch.finishedAt === null;
     return sendPage(
       reply,
-      <Page
-        title={batch.name ?? 'Batch'}
-        viewer={viewer}
-        path="/account/batches"
-        styles={['account.css']}
-      >
+      <Page title={batch.name ?? 'Batch'} viewer={viewer} path="/account/batches" styles={['account.css']}>
         <p>
           <a href="/account/batches">All batches</a>
         </p>

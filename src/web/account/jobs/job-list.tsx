@@ -81,7 +81,11 @@ function JobTable({ jobs }: { jobs: readonly JobView[] }): VNode {
           <td>
             <StateTag state={job.state} />
             {job.state === 'running' && (
-              <progress max={100} value={job.progress} aria-label={`${job.operation}: ${job.progress} percent`} />
+              <progress
+                max={100}
+                value={job.progress}
+                aria-label={`${job.operation}: ${job.progress} percent`}
+              />
             )}
             {job.error && <small class="muted"> {job.error.code}</small>}
           </td>

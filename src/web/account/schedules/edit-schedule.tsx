@@ -55,7 +55,10 @@ export function registerEditSchedule(scope: FastifyInstance, { app, gateway }: P
     }
     const schedule = dataOf<ScheduleView>(answer);
     if (isQuestion)
-      return sendForm(request, reply, present, { values, check: { nextRuns: nextRuns ?? [], price: schedule } });
+      return sendForm(request, reply, present, {
+        values,
+        check: { nextRuns: nextRuns ?? [], price: schedule },
+      });
     return reply.redirect(`/account/schedules/${schedule.scheduleId}`, 303);
   }
 
@@ -83,12 +86,7 @@ function sendForm(
   const title = present ? `Change ${present.name}` : 'New schedule';
   return sendPage(
     reply,
-    <Page
-      title={title}
-      viewer={viewerOf(request, reply)}
-      path="/account/schedules"
-      styles={['account.css']}
-    >
+    <Page title={title} viewer={viewerOf(request, reply)} path="/account/schedules" styles={['account.css']}>
       <h1>{title}</h1>
       <ScheduleForm
         action={present ? `/account/schedules/${present.scheduleId}/edit` : NEW}

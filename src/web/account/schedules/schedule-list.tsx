@@ -19,7 +19,9 @@ export function registerScheduleList(scope: FastifyInstance, { app }: Pages): vo
     const { cursor } = readForm(z.object({ cursor: optional(z.string()) }), request.query).values;
     const path = addressOf('/api/schedules', { cursor, limit: '25' });
     const answer = await callApi({ app, apiKey: customerOf(request).apiKey }, 'GET', path);
-    const { schedules, nextCursor } = dataOf<{ schedules: ScheduleView[]; nextCursor: string | null }>(answer);
+    const { schedules, nextCursor } = dataOf<{ schedules: ScheduleView[]; nextCursor: string | null }>(
+      answer,
+    );
     return sendPage(
       reply,
       <Page title="Schedules" viewer={viewerOf(request, reply)} path={PATH} styles={['account.css']} wide>
@@ -29,7 +31,9 @@ export function registerScheduleList(scope: FastifyInstance, { app }: Pages): vo
             New schedule
           </a>
         </div>
-        <p class="lead">Batches that come again and again, in your time zone, all of it or only what has changed.</p>
+        <p class="lead">
+          Batches that come again and again, in your time zone, all of it or only what has changed.
+        </p>
         {schedules.length === 0 ? (
           <p class="card empty">There are no schedules.</p>
         ) : (
@@ -47,7 +51,11 @@ export function registerScheduleList(scope: FastifyInstance, { app }: Pages): vo
                   <code>{schedule.cron}</code> {schedule.timezone}
                 </td>
                 <td>
-                  {schedule.paused ? <span class="tag warn">paused</span> : <Time at={schedule.nextRuns[0]} />}
+                  {schedule.paused ? (
+                    <span class="tag warn">paused</span>
+                  ) : (
+                    <Time at={schedule.nextRuns[0]} />
+                  )}
                 </td>
                 <td class="number">{count(schedule.items)}</td>
                 <td class="number">{count(schedule.units)}</td>

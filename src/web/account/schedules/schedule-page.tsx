@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
+import { z } from 'zod';
 import type { RunView, ScheduleView } from '../../../schedules/view.ts';
 import { PostForm, readForm } from '../../form.tsx';
 import { Page } from '../../layout.tsx';
@@ -12,7 +13,6 @@ import { StateTag } from '../../state-tag.tsx';
 import { Table } from '../../table.tsx';
 import { count, Time } from '../../words.tsx';
 import { WINDOWS } from '../batches/batch-form.tsx';
-import { z } from 'zod';
 import { wallClock } from './schedule-form.tsx';
 
 const LIST = '/account/schedules';

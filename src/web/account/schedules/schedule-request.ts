@@ -43,7 +43,10 @@ function batchOf(work: Work, maxUnits: number | undefined, webhook: string): Rec
 }
 
 /** The runs to come of what was filled in, whatever else is wrong with it; null where its times cannot be. */
-export function runsToCome({ cron = '', timezone }: FormValues, now: number): ScheduleCheck['nextRuns'] | null {
+export function runsToCome(
+  { cron = '', timezone }: FormValues,
+  now: number,
+): ScheduleCheck['nextRuns'] | null {
   const timing = { cron: cron.trim(), timezone: timezone?.trim() || 'UTC' };
   if (!isTimeZone(timing.timezone) || cronProblem(timing, now) !== null) return null;
   return nextRuns(timing, now, RUNS_SHOWN);

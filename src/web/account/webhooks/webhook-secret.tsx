@@ -33,8 +33,8 @@ export function WebhookSecret(props: {
           {secret.previousSignsUntil && (
             <>
               {' '}
-              The one of before signs too until <Time at={secret.previousSignsUntil} />, so that your receivers
-              can change over.
+              The one of before signs too until <Time at={secret.previousSignsUntil} />, so that your
+              receivers can change over.
             </>
           )}
         </p>

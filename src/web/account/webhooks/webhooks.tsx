@@ -130,7 +130,10 @@ export function registerWebhookPages(scope: FastifyInstance, { app }: Pages): vo
 
 function DeliveryTable({ deliveries }: { deliveries: readonly DeliveryView[] }): VNode {
   return (
-    <Table name="Deliveries" columns={['Delivery', 'What', 'State', '#Attempts', 'Last answer', 'To', 'Made']}>
+    <Table
+      name="Deliveries"
+      columns={['Delivery', 'What', 'State', '#Attempts', 'Last answer', 'To', 'Made']}
+    >
       {deliveries.map((delivery) => (
         <tr key={delivery.deliveryId}>
           <td>

@@ -26,16 +26,15 @@ export const LAYOUTS = {
 } as const;
 
 /** Reads what was filled in. What each item holds is for the service to judge. */
-export function readWork(
-  values: FormValues,
-): { ok: true; work: Work } | { ok: false; faults: FormFaults } {
+export function readWork(values: FormValues): { ok: true; work: Work } | { ok: false; faults: FormFaults } {
   const { operation: name = '', layout = 'list', items = '', parameter, params: common } = values;
   const operation = queuedOperation(name);
   if (!operation) return { ok: false, faults: { operation: 'must be chosen' } };
   try {
     const params = readPairs(common ?? '');
     if (items.trim() === '') throw new Misread('items', 'must have at least one line');
-    if (layout === 'table') return { ok: true, work: { operation: name, items: merged(params, rowsOf(items)) } };
+    if (layout === 'table')
+      return { ok: true, work: { operation: name, items: merged(params, rowsOf(items)) } };
     if (layout === 'ndjson')
       return { ok: true, work: { operation: name, items: merged(params, objectsOf(items)) } };
     const listed = parameter?.trim() || listParameterOf(operation);
@@ -49,7 +48,10 @@ export function readWork(
 }
 
 /** What of a refused batch can be told beside its field; everything else is told above the form. */
-export function faultsByField(faults: readonly (ParameterFault & { index?: number })[], fields: readonly string[]): FormFaults {
+export function faultsByField(
+  faults: readonly (ParameterFault & { index?: number })[],
+  fields: readonly string[],
+): FormFaults {
   const found: FormFaults = {};
   const others: string[] = [];
   for (const { parameter, problem, index } of faults) {
@@ -103,7 +105,10 @@ function valuesOf(text: string, operation: QueuedOperation, parameter: string): 
 }
 
 function rowsOf(text: string): Record<string, unknown>[] {
-  const { data, errors } = Papa.parse<Record<string, string>>(text.trim(), { header: true, skipEmptyLines: true });
+  const { data, errors } = Papa.parse<Record<string, string>>(text.trim(), {
+    header: true,
+    skipEmptyLines: true,
+  });
   const [error] = errors.filter(({ type }) => type !== 'Delimiter');
   if (error) throw new Misread('items', `line ${(error.row ?? 0) + 2}: ${error.message.toLowerCase()}`);
   if (data.length === 0) throw new Misread('items', 'must have a line of names and at least one of values');
