@@ -1,7 +1,7 @@
 import cookies from '@fastify/cookie';
 import csrf from '@fastify/csrf-protection';
 import forms from '@fastify/formbody';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createAttempts } from '../accounts/attempts.ts';
 import { SoukError } from '../errors.ts';
 import type { Gateway } from '../http/gateway.ts';
@@ -109,6 +109,7 @@ export async function preparePages(
     getToken: (request) => tokenIn(request.body),
     logLevel: 'debug',
   });
+  scope.addHook('onRequest', oneTokenAPage);
   scope.decorateRequest('session', null);
   setPageHeaders(scope, pages.payments.checkoutOrigins);
   registerErrorPages(scope, pages);
@@ -126,6 +127,20 @@ export async function preparePages(
           message: "You look at a customer's pages as the operator; nothing can be changed here.",
         });
   });
+}
+
+/**
+ * All forms of a page carry the same token. Made one by one for a browser without the cookie, each would be made with a
+ * secret of its own, of which the browser keeps the last.
+ */
+function oneTokenAPage(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  const generate = reply.generateCsrf.bind(reply);
+  let token: string | undefined;
+  reply.generateCsrf = (options) => {
+    token ??= generate(options);
+    return token;
+  };
+  done();
 }
 
 function tokenIn(body: unknown): string {

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { z } from 'zod';
 import { Choice, Field, FormFault, type FormFaults, type FormValues, PostForm } from '../../form.tsx';
 import { optional } from '../../paging.tsx';
-import { count } from '../../words.tsx';
+import { counted } from '../../words.tsx';
 import { WorkFields } from '../work/work-fields.tsx';
 
 const units = optional(
@@ -52,8 +52,8 @@ export function BatchForm(props: {
       {quote && (
         <output class="notice good">
           <p>
-            <strong>At most {count(quote.units)} units</strong> for {count(quote.items)} items in{' '}
-            {count(quote.calls)} {quote.calls === 1 ? 'call' : 'calls'}. Nothing has been started.
+            <strong>At most {counted(quote.units, 'unit')}</strong> for {counted(quote.items, 'item')} in{' '}
+            {counted(quote.calls, 'call')}. Nothing has been started.
           </p>
         </output>
       )}

@@ -43,6 +43,7 @@ export function registerLedger(scope: FastifyInstance, { gateway }: Pages): void
       reply,
       <Page title="Ledger" viewer={viewerOf(request, reply)} path={PATH} styles={['account.css']} wide>
         <h1>Ledger</h1>
+        <p class="lead">Where every unit came from, and where it went.</p>
         <Balance balances={balances} />
         <LedgerFilterForm values={form.values} faults={form.ok ? {} : form.faults} />
         {lines.length === 0 ? (

@@ -6,7 +6,7 @@ import { callApi, dataOf, faultsIn } from '../../own-api.ts';
 import type { Pages } from '../../pages.ts';
 import { sendPage } from '../../render.ts';
 import { customerOf, viewerOf } from '../../session.ts';
-import { count } from '../../words.tsx';
+import { counted } from '../../words.tsx';
 import { faultsByField, WORK_FIELDS } from '../work/work.ts';
 import { WORK_FORM_BYTES } from '../work/work-fields.tsx';
 import { SCHEDULE_FIELDS, type ScheduleCheck, ScheduleForm } from './schedule-form.tsx';
@@ -102,7 +102,7 @@ function sendForm(
 }
 
 function keepsText({ items, operation }: ScheduleView): string {
-  return `It has ${count(items)} items of ${operation}. Left empty they stay, and so do units and webhook.`;
+  return `It has ${counted(items, 'item')} of ${operation}. Left empty they stay, and so do units and webhook.`;
 }
 
 function valuesOf(schedule: ScheduleView): FormValues {

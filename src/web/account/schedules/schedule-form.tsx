@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { z } from 'zod';
 import { Choice, Field, FormFault, type FormFaults, type FormValues, PostForm } from '../../form.tsx';
 import { optional } from '../../paging.tsx';
-import { count, Time } from '../../words.tsx';
+import { counted, Time } from '../../words.tsx';
 import { WINDOWS } from '../batches/batch-form.tsx';
 import { WorkFields } from '../work/work-fields.tsx';
 
@@ -165,7 +165,7 @@ function Check({ check: { nextRuns, price }, timezone }: { check: ScheduleCheck;
       </ol>
       <p>
         {price
-          ? `Each run costs at most ${count(price.units)} units for ${count(price.items)} items. Nothing is saved yet.`
+          ? `Each run costs at most ${counted(price.units, 'unit')} for ${counted(price.items, 'item')}. Nothing is saved yet.`
           : 'The rest is not right yet. Nothing is saved.'}
       </p>
     </section>

@@ -11,7 +11,7 @@ import { sendPage } from '../../render.ts';
 import { customerOf, viewerOf } from '../../session.ts';
 import { StateTag } from '../../state-tag.tsx';
 import { Table } from '../../table.tsx';
-import { count, Time } from '../../words.tsx';
+import { counted, Time } from '../../words.tsx';
 import { WINDOWS } from '../batches/batch-form.tsx';
 import { wallClock } from './schedule-form.tsx';
 
@@ -135,7 +135,8 @@ function ScheduleFacts({ schedule }: { schedule: ScheduleView }): VNode {
       <dd>{schedule.operation}</dd>
       <dt>A run</dt>
       <dd>
-        {count(schedule.items)} items, at most {count(schedule.units)} units, {count(schedule.runHours)} hours
+        {counted(schedule.items, 'item')}, at most {counted(schedule.units, 'unit')},{' '}
+        {counted(schedule.runHours, 'hour')}
       </dd>
       <dt>When it works</dt>
       <dd>{WINDOWS.find(([window]) => window === schedule.window)?.[1]}</dd>

@@ -1,5 +1,4 @@
 import type { VNode } from 'preact';
-import { exampleOf } from '../../../openapi/requests.ts';
 import { DOMAIN_NAMES, SITES } from '../../../operations/params/domain.ts';
 import {
   Choice,
@@ -101,21 +100,27 @@ function optionsOf({ name, kind, required, schema }: TryField): [string, string]
     value,
     isSite && sites[value] ? `${value}, ${sites[value]}` : value,
   ]);
-  return required ? options : [['', 'as it is by default'], ...options];
+  const { default: preset } = schema;
+  return required
+    ? options
+    : [['', preset === undefined ? '-' : `by default: ${asText(preset)}`], ...options];
 }
 
 function hintOf({ description, schema, kind }: TryField): string {
   const { default: preset } = schema;
+  const isChosen = kind === 'choice' || kind === 'boolean';
   const facts = [
     kind === 'list' ? 'several with commas between' : null,
     kind === 'json' ? 'as JSON' : null,
-    preset === undefined || preset === null || preset === '' ? null : `by default ${asText(preset)}`,
+    isChosen || preset === undefined || preset === null || preset === ''
+      ? null
+      : `by default ${asText(preset)}`,
   ].filter((fact) => fact !== null);
   return facts.length > 0 ? `${description} (${facts.join('; ')})` : description;
 }
 
 function exampleText({ schema, kind }: TryField): string {
-  const example = exampleOf(schema);
+  const [example] = schema.examples ?? [];
   if (example === undefined) return '';
   if (kind === 'list' && Array.isArray(example)) return example.join(', ');
   return asText(example);

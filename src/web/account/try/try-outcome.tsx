@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { QuoteView } from '../../../http/quote-view.ts';
 import type { ApiHeaders } from '../../own-api.ts';
-import { count } from '../../words.tsx';
+import { counted } from '../../words.tsx';
 import { AnswerViewer } from '../answer-viewer.tsx';
 import type { TryOutcome } from './try-call.ts';
 
@@ -11,7 +11,7 @@ export function Price({ quote }: { quote: QuoteView }): VNode {
   return (
     <output class={`notice ${admitted ? 'good' : 'bad'}`}>
       <p>
-        <strong>{units === 1 ? 'At most 1 unit.' : `At most ${count(units)} units.`}</strong>{' '}
+        <strong>{`At most ${counted(units, 'unit')}.`}</strong>{' '}
         {deduplicated && 'You have made this call within the last five minutes, so it is free. '}
         {admitted
           ? 'It would be let in. Nothing has been called yet.'
@@ -57,7 +57,7 @@ function charged(headers: ApiHeaders): string {
   const units = Number(headers['x-units-consumed'] ?? 0);
   if (headers['x-deduplicated'] === 'true') return 'Nothing was charged: the same call was made just before.';
   if (units === 0) return 'Nothing was charged.';
-  return units === 1 ? '1 unit was charged.' : `${count(units)} units were charged.`;
+  return `${counted(units, 'unit')} ${units === 1 ? 'was' : 'were'} charged.`;
 }
 
 /** What a program would look at. */
