@@ -19,7 +19,7 @@ function row(operation: Operation): string {
   const cells = [
     first ?? '',
     aliases.join(', '),
-    operation.tool ? `\`${operation.tool}\`` : '',
+    `\`${operation.tool}\``,
     pools.map((pool) => `\`${pool}\``).join(', ') || 'at once',
     pools.map((pool) => `${POOLS[pool].timeoutMs / 1000} s`).join(', '),
     operation.kind === 'queued' ? operation.price.text : '0',

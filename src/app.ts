@@ -10,6 +10,7 @@ import type { Gateway } from './http/gateway.ts';
 import { registerHealth } from './http/health.ts';
 import { finishHandlersOnClose } from './http/in-flight.ts';
 import { registerJobs } from './http/jobs.ts';
+import { registerMcp } from './http/mcp/index.ts';
 import { registerMetrics } from './http/metrics.ts';
 import { registerOpenApi } from './http/openapi.ts';
 import { registerOperations } from './http/operations.ts';
@@ -19,7 +20,6 @@ import { traceRequests } from './http/request-spans.ts';
 import { registerSchedules } from './http/schedules.ts';
 import { registerWebhooks } from './http/webhooks.ts';
 import { hasLargeInteger, parseJson } from './json.ts';
-import { registerDocs } from './web/docs/register-docs.tsx';
 import { registerWeb } from './web/web.ts';
 
 /** No body is larger, and none that is larger is ever parsed here. */
@@ -98,8 +98,8 @@ export function buildApp(gateway: Gateway): FastifyInstance {
     registerHealth(app, gateway);
     registerMetrics(app, gateway);
     registerOpenApi(app);
+    registerMcp(app, gateway);
   });
-  registerDocs(app);
   if (operator.adminToken) registerQueueBoard(app, gateway, operator.adminToken);
   registerWeb(app, gateway);
   // Every charged call is a row in PostgreSQL, so the request log is for debugging only and costs nothing otherwise.

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { WORKER_POOL_NAMES } from '../jobs/pools.ts';
+import { REPORT_SITE_CODES } from './keywords/sites.ts';
+import { readToolsets, TOOLSET_NAMES } from './operations/toolsets.ts';
 import type { PaymentSettings } from './payments/payment-port.ts';
 
 const DAILY_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
@@ -16,6 +18,8 @@ const operatorToken = z
   .string()
   .regex(/^[\x21-\x7e]{16,}$/, 'must be at least 16 letters, digits or signs, without spaces')
   .optional();
+const refreshToken = (sites: string) =>
+  z.string().optional().describe(`The account that may read the reports of ${sites}`);
 const webAddress = address(/^https?:$/, 'https://example.com').transform((value) =>
   value.replace(/\/+$/, ''),
 );
@@ -56,6 +60,29 @@ const settings = {
     .default('https://trends.google.com')
     .describe(
       'Address of the search-trend provider; unset under `npm start` with the demo provider: that one',
+    ),
+  SP_API_CLIENT_ID: z
+    .string()
+    .optional()
+    .describe('Application that fetches search-term reports from the Selling Partner API'),
+  SP_API_CLIENT_SECRET: z.string().optional().describe('Its secret'),
+  SP_API_REFRESH_TOKEN_NA: refreshToken('us, ca, mx'),
+  SP_API_REFRESH_TOKEN_EU: refreshToken('uk, de, fr, it, es'),
+  SP_API_REFRESH_TOKEN_FE: refreshToken('jp'),
+  SP_API_BASE_URL: webAddress
+    .optional()
+    .describe("Another address of the Selling Partner API and its `/auth/o2/token`; unset: Amazon's own"),
+  ABA_FETCH_COUNTRIES: z
+    .string()
+    .transform((value) => value.split(',').map((code) => code.trim()))
+    .pipe(
+      z
+        .array(z.enum(REPORT_SITE_CODES, `must be a comma-separated list of ${REPORT_SITE_CODES.join(', ')}`))
+        .nonempty(),
+    )
+    .optional()
+    .describe(
+      'Sites whose weekly reports a worker of the pool `batch` fetches by itself, such as `us,de`; unset: none',
     ),
   CHART_SITE_URL: webAddress
     .default('https://charts.example.com')
@@ -125,6 +152,38 @@ const settings = {
   METRICS_PORT: port
     .optional()
     .describe('Port on which a worker serves its `/metrics`; unset: none. Those of the gateway are on PORT'),
+  MCP_TOOLSETS: z
+    .string()
+    .default('default')
+    .refine(
+      (value) => readToolsets(value) !== null,
+      `must be a comma-separated list of ${TOOLSET_NAMES.join(', ')}`,
+    )
+    .describe('Tools that agents are shown at `/mcp` unless they ask for others'),
+  MCP_RESULT_TOKENS: z.coerce
+    .number()
+    .int()
+    .min(500)
+    .max(16_000)
+    .default(10_000)
+    .describe(
+      'Largest result a tool passes on as it is, in tokens of 4 bytes; larger ones come as an outline with a link',
+    ),
+  MCP_ALLOWED_HOSTS: z
+    .string()
+    .default('')
+    .transform((value) => value.split(',').map((name) => name.trim().toLowerCase()))
+    .transform((names) => names.filter((name) => name !== ''))
+    .pipe(
+      z.array(
+        z
+          .string()
+          .regex(/^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])$/, 'must be host names without port, separated by commas'),
+      ),
+    )
+    .describe(
+      'Host names under which `/mcp` may be reached, besides HOST, that of PUBLIC_URL and those of this machine (`localhost`, `127.0.0.1`, `[::1]`); pages from others are refused',
+    ),
   OTEL_EXPORTER_OTLP_ENDPOINT: webAddress
     .optional()
     .describe(
@@ -178,6 +237,26 @@ export function readPayments(config: Config): PaymentSettings {
   if (!secretKey || !webhookSecret)
     throw new ConfigError('PAYMENTS is stripe: set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET as well.');
   return { currency, way: { secretKey, webhookSecret, baseUrl } };
+}
+
+/** Names of this machine for itself. */
+const OWN_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
+
+/** The settings of the tools for agents. */
+export function mcpSettings({
+  MCP_TOOLSETS,
+  MCP_RESULT_TOKENS,
+  MCP_ALLOWED_HOSTS,
+  HOST,
+  PUBLIC_URL,
+}: Config) {
+  const ownHost = HOST.includes(':') ? `[${HOST}]` : HOST;
+  const publicHost = PUBLIC_URL ? [new URL(PUBLIC_URL).hostname] : [];
+  return {
+    toolsets: readToolsets(MCP_TOOLSETS) ?? [],
+    resultTokens: MCP_RESULT_TOKENS,
+    allowedHosts: [...new Set([...OWN_HOSTS, ownHost, ...publicHost, ...MCP_ALLOWED_HOSTS])],
+  };
 }
 
 /** Name, meaning and default of each setting, for the documentation. */

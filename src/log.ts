@@ -6,6 +6,9 @@ export type { Logger };
 const SECRETS = [
   [/km_[A-Za-z0-9]{4,}/g, 'km_***'],
   [/whsec_[A-Za-z0-9+/=]{4,}/g, 'whsec_***'],
+  // Tokens and application secrets of the Selling Partner API.
+  [/Atz[ar]\|[\w-]{4,}/g, 'Atz*|***'],
+  [/amzn1\.oa2-cs\.[\w.]{4,}/g, 'amzn1.oa2-cs.***'],
   [/([?&]key=)[^&\s"']+/gi, '$1***'],
 ] as const;
 

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from './billing/wallets.ts';
 import { systemClock } from './clock.ts';
-import { ConfigError, readConfig, readPayments, requireSettings } from './config.ts';
+import { ConfigError, mcpSettings, readConfig, readPayments, requireSettings } from './config.ts';
 import { createLogger } from './log.ts';
 import { openGateway, type RunningGateway } from './open-gateway.ts';
 import { runProcess } from './process.ts';
@@ -24,6 +24,7 @@ await runProcess('gateway', async (env) => {
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE },
       pages: { publicUrl: config.PUBLIC_URL, payments: readPayments(config) },
       operator: { adminToken: config.ADMIN_TOKEN, metricsToken: config.METRICS_TOKEN },
+      mcp: mcpSettings(config),
     },
     systemClock,
     log,

@@ -16,8 +16,15 @@ import { createAdmissions } from './billing/admission.ts';
 import { createSettlements } from './billing/settlement.ts';
 import type { OffPeakWindow } from './billing/wallets.ts';
 import type { Clock } from './clock.ts';
+import { mcpSettings, readConfig } from './config.ts';
 import { openDatabase } from './db/pool.ts';
-import type { LinkSettings, OperatorSettings, PageSettings, WebhookSettings } from './http/gateway.ts';
+import type {
+  LinkSettings,
+  McpSettings,
+  OperatorSettings,
+  PageSettings,
+  WebhookSettings,
+} from './http/gateway.ts';
 import { createRequestMetrics } from './http/request-metrics.ts';
 import type { Logger } from './log.ts';
 import { createBillingMetrics } from './metrics/billing-metrics.ts';
@@ -36,6 +43,7 @@ export interface GatewaySettings {
   webhooks: WebhookSettings;
   operator?: OperatorSettings;
   pages?: PageSettings;
+  mcp?: McpSettings;
 }
 
 export interface RunningGateway {
@@ -102,6 +110,7 @@ export async function openGateway(
     queueGauges: createQueueGauges(registry, { redis, keys, queues, batchQueue, backlog, clock, log }),
     operator: settings.operator ?? {},
     pages: settings.pages ?? { payments: { way: 'manual', currency: 'usd' } },
+    mcp: settings.mcp ?? mcpSettings(readConfig({})),
   });
   return {
     app,

@@ -4,15 +4,14 @@ import { ensureStandardPlans } from './accounts/standard-plans.ts';
 import { systemClock } from './clock.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { migrate } from './db/migrate.ts';
-import { openDatabase } from './db/pool.ts';
+import { type Database, openDatabase } from './db/pool.ts';
 import { startPostgres } from './embedded/postgres.ts';
 import { startRedis } from './embedded/redis.ts';
-import type { ReportSite } from './keywords/sites.ts';
 import { createLogger } from './log.ts';
 import { checkKeepa, checkPostgres, checkRedis } from './start/check-services.ts';
 import { startChild } from './start/child.ts';
 import { claimDataDir } from './start/data-dir.ts';
-import { DEMO_REPORT_SITES, loadDemoReports } from './start/demo-reports.ts';
+import { type DemoReports, loadDemoReports } from './start/demo-reports.ts';
 import { noteOwnServices } from './start/own-services.ts';
 
 /**
@@ -57,14 +56,12 @@ async function start(): Promise<void> {
     ...(isDemo && !process.env.TRENDS_BASE_URL?.trim() ? { TRENDS_BASE_URL: keepa.url } : {}),
   };
   // Only into a database of our own: generated reports have no place beside real ones.
-  const ending = new AbortController();
-  const [firstSite, ...otherSites] = isDemo && !config.DATABASE_URL ? DEMO_REPORT_SITES : [];
-  const firstReports = firstSite && demoReports(databaseUrl, dataDir, [firstSite], ending.signal);
+  const reports = isDemo && !config.DATABASE_URL ? demoReports(databaseUrl, dataDir) : null;
   // The worker first: a gateway refuses calls while it knows of no worker.
   await child('worker', 'workers/main.ts', env, dataDir);
   await child('gateway', 'src/main.ts', env, dataDir);
 
-  await firstReports;
+  await reports?.first;
   const key = await prepareAccounts(databaseUrl, dataDir, isDemo);
   undo.push(
     await noteOwnServices(dataDir, {
@@ -75,11 +72,6 @@ async function start(): Promise<void> {
   );
 
   const address = `http://${publicHost(config)}:${config.PORT}`;
-  const otherReports = demoReports(databaseUrl, dataDir, otherSites, ending.signal);
-  undo.push(async () => {
-    ending.abort();
-    await otherReports;
-  });
   say(`Souk ready: ${address}`);
   if (key === null) return;
   say(`Demo key: ${key}`);
@@ -113,16 +105,23 @@ async function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir
   return started.ready;
 }
 
-/** Search-term reports of the newest weeks, so that there is something to ask for. */
-async function demoReports(
-  databaseUrl: string,
-  dataDir: string,
-  sites: readonly ReportSite[],
-  signal: AbortSignal,
-): Promise<void> {
+/** Search-term reports of the newest weeks, so that there is something to ask for. What fails is told, and no more. */
+function demoReports(databaseUrl: string, dataDir: string): DemoReports {
   const database = openDatabase(databaseUrl, createLogger('silent'), { max: 4 });
+  const ending = new AbortController();
+  const { signal } = ending;
+  const loading = loadDemoReports(database, { dataDir, now: systemClock.now(), signal });
+  const all = settled(loading.all, database, signal);
+  undo.push(async () => {
+    ending.abort();
+    await all;
+  });
+  return { first: loading.first.catch(() => {}), all };
+}
+
+async function settled(loading: Promise<void>, database: Database, signal: AbortSignal): Promise<void> {
   try {
-    await loadDemoReports(database, sites, { dataDir, now: systemClock.now(), signal });
+    await loading;
   } catch (error) {
     if (!signal.aborted)
       say(`The demo reports were not loaded: ${error instanceof Error ? error.message : String(error)}`);

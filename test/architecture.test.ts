@@ -141,6 +141,13 @@ test('nothing imports a program', () => {
   expect(imports(FOLDERS, programs)).toEqual([]);
 });
 
+test('one file of the gateway knows the SDK of the Model Context Protocol, and one of the command', () => {
+  const knowing = FILES.filter(({ packages }) =>
+    packages.some((name) => name.startsWith('@modelcontextprotocol/')),
+  );
+  expect(knowing.map(({ path }) => path)).toEqual(['src/cli/mcp-bridge.ts', 'src/http/mcp/protocol.ts']);
+});
+
 test('no file or folder is a bucket for anything', () => {
   const names = FILES.flatMap(({ path }) => path.split('/').map((part) => part.replace(/\.tsx?$/, '')));
   expect(names.filter((name) => /^(utils?|helpers?|commons?|types|misc|shared)$/.test(name))).toEqual([]);

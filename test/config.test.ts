@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { WORKER_POOL_NAMES } from '../jobs/pools.ts';
 import { ConfigError, describeSettings, readConfig, requireSettings } from '../src/config.ts';
+import { credentialsFor } from '../src/upstream/brand-analytics/credentials.ts';
 
 test('without any setting the defaults hold', () => {
   expect(readConfig({})).toMatchObject({
@@ -35,6 +36,8 @@ describe('a bad setting is refused with a sentence that names it:', () => {
     ['REDIS_NAMESPACE', '{souk}'],
     ['KEEPA_BASE_URL', 'api.keepa.example'],
     ['KEEPA_BASE_URL', 'ftp://api.keepa.example'],
+    ['SP_API_BASE_URL', 'sellingpartner.example'],
+    ['ABA_FETCH_COUNTRIES', 'us,in'],
     ['CHART_SITE_URL', 'charts'],
     ['IMAGE_CDN_URL', 'images'],
     ['OFF_PEAK_WINDOW', '19:00'],
@@ -107,4 +110,18 @@ test('README.md lists every setting with its default and meaning, and no other',
   expect(listed).toEqual(
     describeSettings().map(({ name, fallback, meaning }) => ({ name, fallback, meaning })),
   );
+});
+
+test('sites to fetch reports of need the account of their region', () => {
+  const config = readConfig({
+    ABA_FETCH_COUNTRIES: 'us, de',
+    SP_API_CLIENT_ID: 'a',
+    SP_API_REFRESH_TOKEN_NA: 'b',
+  });
+  const { ABA_FETCH_COUNTRIES: sites = [] } = config;
+  expect(() => credentialsFor(config, sites)).toThrow(
+    /^Not set: SP_API_CLIENT_SECRET, SP_API_REFRESH_TOKEN_EU\. Fetching reports of us, de needs it\.$/,
+  );
+  const { refreshTokens } = credentialsFor({ ...config, SP_API_CLIENT_SECRET: 'c' }, ['us', 'ca']);
+  expect(refreshTokens).toEqual({ na: 'b' });
 });

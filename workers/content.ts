@@ -1,8 +1,9 @@
 import { stringifyJson } from '../src/json.ts';
 import type { QueuedOperation } from '../src/operations/define.ts';
-import type { AnswerMeta } from '../src/results/answer.ts';
+import { type AnswerMeta, INLINE_LIMIT_BYTES } from '../src/results/answer.ts';
 import type { Answer } from '../src/results/answer-store.ts';
 import { pack } from '../src/results/compression.ts';
+import { outlineOf } from '../src/results/outline.ts';
 
 /** What an operation answers, ready to be stored. */
 export interface Content {
@@ -11,6 +12,8 @@ export interface Content {
   units: number;
   /** The bytes, which say whether the data came from the cache. */
   body(fromCache: boolean): Buffer;
+  /** What the data hold, in short. */
+  outline?(): string;
 }
 
 /** @param staleSince when the data were fetched, where they are older than they should be. Unix milliseconds, like `now`. */
@@ -41,19 +44,22 @@ export function present(
       Buffer.from(
         `{"code":"0000","msg":"success","data":{"fromCache":${fromCache}${rest === '{}' ? '}' : `,${rest.slice(1)}`}${metadata}}`,
       ),
+    outline: () => outlineOf(presented.data),
   };
 }
 
 /** The content as it is kept, compressed where that pays. */
 export async function packed(
-  { contentType, compressible, body: bodyOf }: Content,
+  { contentType, compressible, body: bodyOf, outline }: Content,
   facts: Pick<AnswerMeta, 'version' | 'fetchedAt' | 'fromCache' | 'units' | 'tokens'>,
 ): Promise<Answer> {
   const body = bodyOf(facts.fromCache);
   const { encoding, bytes } = compressible
     ? await pack(body, 6)
     : { encoding: 'identity' as const, bytes: body };
-  return { meta: { ...facts, contentType, encoding, size: body.length }, body: bytes };
+  // Who is to be spared the whole of it is told this much, and gateways do not parse what is so large.
+  const summary = outline && body.length > INLINE_LIMIT_BYTES ? { outline: outline() } : {};
+  return { meta: { ...facts, contentType, encoding, size: body.length, ...summary }, body: bytes };
 }
 
 function metadataText(metadata: Record<string, unknown>): string {

@@ -5,6 +5,7 @@ import { readConfig, requireSettings } from '../src/config.ts';
 import { createLogger } from '../src/log.ts';
 import { runProcess } from '../src/process.ts';
 import { openTracing } from '../src/tracing/tracing.ts';
+import { credentialsFor } from '../src/upstream/brand-analytics/credentials.ts';
 import { openMetricsServer } from './metrics-server.ts';
 import { openWorker } from './worker.ts';
 
@@ -15,6 +16,7 @@ await runProcess('worker', async (env) => {
   const tracing = await openTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, 'souk-worker', (reason) =>
     log.warn({ reason }, 'sending traces failed'),
   );
+  const { ABA_FETCH_COUNTRIES: sites } = config;
   const worker = await openWorker(
     {
       databaseUrl: config.DATABASE_URL,
@@ -24,6 +26,7 @@ await runProcess('worker', async (env) => {
       keepaKey: config.KEEPA_API_KEY,
       trendsBaseUrl: config.TRENDS_BASE_URL,
       pools: config.WORKER_POOLS,
+      reportFetches: sites && { sites, credentials: credentialsFor(config, sites) },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE },
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
     },

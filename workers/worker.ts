@@ -23,6 +23,7 @@ import { createTokenBucket } from '../src/upstream/token-bucket.ts';
 import { openTrends } from '../src/upstream/trends/open-trends.ts';
 import { openBatchWorker } from './batch/batch-worker.ts';
 import { startDeliveries } from './batch/deliveries.ts';
+import { openReportFetches, type ReportFetchSettings } from './batch/report-fetches.ts';
 import { createExecutor } from './executor.ts';
 import { createJobMetrics } from './job-metrics.ts';
 import { tracedExecute } from './job-spans.ts';
@@ -40,6 +41,8 @@ export interface WorkerSettings {
   pools: readonly WorkerPoolName[];
   offPeak: OffPeakWindow;
   webhooks: { allowPrivate: boolean };
+  /** Weekly reports that the pool `batch` fetches; none without. */
+  reportFetches?: ReportFetchSettings | undefined;
 }
 
 /** A worker: everything a process needs to do the jobs of some pools. */
@@ -119,6 +122,11 @@ export async function openWorker(
   const deliveries = settings.pools.includes(BATCH_POOL)
     ? startDeliveries({ database, clock, log, allowPrivate })
     : null;
+  const { databaseUrl, reportFetches } = settings;
+  const fetches =
+    reportFetches && settings.pools.includes(BATCH_POOL)
+      ? await openReportFetches(reportFetches, { databaseUrl, clock, log })
+      : null;
   const reconciling = { database, redis, keys, queues, settlements, clock, log };
   const stopReconciling = startReconciling(reconciling);
 
@@ -136,6 +144,7 @@ export async function openWorker(
       await stopReconciling();
       await batches?.close();
       await deliveries?.close();
+      await fetches?.close();
       await Promise.all(pools.map((pool) => pool.close()));
       await flights.close();
       await closeQueues(queues);

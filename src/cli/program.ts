@@ -4,6 +4,7 @@ import { registerAccount } from './commands/account.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerGrant } from './commands/grant.ts';
 import { registerKey } from './commands/key.ts';
+import { registerMcp } from './commands/mcp.ts';
 import { registerPlan } from './commands/plan.ts';
 import { registerStatement } from './commands/statement.ts';
 
@@ -21,5 +22,6 @@ export function buildProgram(): Command {
   registerStatement(program);
   registerAba(program);
   registerDoctor(program);
+  registerMcp(program);
   return program;
 }

@@ -62,6 +62,10 @@ function settings(port: number, durable: boolean): string[] {
     port,
     max_connections: 300,
     shared_buffers: '128MB',
+    // There is no replica: what is loaded into a table of the same transaction need not go through the log.
+    wal_level: 'minimal',
+    max_wal_senders: 0,
+    max_wal_size: '2GB',
     ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
   };
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);

@@ -27,12 +27,7 @@ export function registerErrorReplies(
 
   /** A body is read before any route looks at the key; when the key is no good either, the error is the key's. */
   async function keyFirst(refusal: SoukError, request: FastifyRequest): Promise<SoukError> {
-    if (
-      refusal.kind === 'INTERNAL' ||
-      refusal.kind === 'BUSY' ||
-      !request.routeOptions.url?.startsWith('/api/')
-    )
-      return refusal;
+    if (refusal.kind === 'INTERNAL' || refusal.kind === 'BUSY' || !needsKey(request)) return refusal;
     try {
       await deps.authentication.accountOf(keyHashOf(deps, request));
       return refusal;
@@ -45,6 +40,10 @@ export function registerErrorReplies(
     requestMetrics.refused('NOT_FOUND');
     return sendError(reply, new SoukError('NOT_FOUND'), now());
   });
+}
+
+function needsKey({ routeOptions: { url = '' } }: FastifyRequest): boolean {
+  return url.startsWith('/api/') || url === '/mcp';
 }
 
 /** Fastify's own refusals of a request, in our words. */

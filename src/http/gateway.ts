@@ -11,6 +11,7 @@ import type { WrongKeys } from '../accounts/wrong-keys.ts';
 import type { OnFinished } from '../batches/ending.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import type { Logger } from '../log.ts';
+import type { Toolset } from '../operations/toolsets.ts';
 import type { PaymentSettings } from '../payments/payment-port.ts';
 import type { RedisKeys } from '../redis-keys.ts';
 import type { RequestMetrics } from './request-metrics.ts';
@@ -36,6 +37,7 @@ export interface Gateway extends SubmitDeps {
   queueGauges: QueueGauges;
   operator: OperatorSettings;
   pages: PageSettings;
+  mcp: McpSettings;
   log: Logger;
 }
 
@@ -57,6 +59,16 @@ export interface OperatorSettings {
 export interface WebhookSettings {
   /** The setting WEBHOOK_ALLOW_PRIVATE. */
   allowPrivate: boolean;
+}
+
+/** Tools for agents. */
+export interface McpSettings {
+  /** The setting MCP_TOOLSETS. */
+  toolsets: readonly Toolset[];
+  /** The setting MCP_RESULT_TOKENS. */
+  resultTokens: number;
+  /** Host names under which requests may come, and from whose pages; without ports. */
+  allowedHosts: readonly string[];
 }
 
 /** Addresses that links are built from, without a slash at the end. */

@@ -21,6 +21,11 @@ export function keyHashOf({ wrongKeys }: Pick<Gateway, 'wrongKeys'>, request: Fa
   return keyHash;
 }
 
+/** The key itself, of a request whose key was found to be well formed; for requests that are made on its behalf. */
+export function keyOf(request: FastifyRequest): string {
+  return String(keysIn(keyPlacesOf(request))[0]).trim();
+}
+
 /** Whether a request carries anything that is meant to be a key. */
 export function carriesKey(request: FastifyRequest): boolean {
   return keysIn(keyPlacesOf(request)).length > 0;

@@ -30,7 +30,10 @@ export function changeOf(
 /** The number of a term's fluctuation as SQL, from expressions for the earlier and the present rank. */
 export function fluctuationSql(earlier: string, rank: string): string {
   const { minRate, minPlaces } = CHANGE_LIMITS;
-  const moved = (change: string) => `${change} >= ${minPlaces} and ${change} >= ${minRate} * ${earlier}`;
+  // Whole numbers: a fraction makes PostgreSQL calculate in decimals, a million times a week.
+  const perTenThousand = Math.round(minRate * 10_000);
+  const moved = (change: string) =>
+    `${change} >= ${minPlaces} and ${change}::bigint * 10000 >= ${perTenThousand} * ${earlier}::bigint`;
   return `case when ${earlier} < 0 then 0 when ${earlier} = 0 then 1
     when ${moved(`(${earlier} - ${rank})`)} then 2 when ${moved(`(${rank} - ${earlier})`)} then 3 else 4 end`;
 }

@@ -12,25 +12,24 @@ const CONVERSION_STEPS = [10, 25, 50, 75, 90] as const;
 const FIRST_CLICK_TAG = 10;
 const FIRST_CONVERSION_TAG = 20;
 
-/** @param clicks,conversions sums in hundredths of a percent. */
-export function sumTags(clicks: number, conversions: number): number[] {
-  return [
-    ...reached(CLICK_STEPS, clicks, FIRST_CLICK_TAG),
-    ...reached(CONVERSION_STEPS, conversions, FIRST_CONVERSION_TAG),
-  ];
+/** Adds a row's tags of its sums. @param clicks,conversions sums in hundredths of a percent. */
+export function addSumTags(tags: number[], clicks: number, conversions: number): void {
+  for (let i = 0; i < CLICK_STEPS.length; i += 1)
+    if (clicks >= (CLICK_STEPS[i] ?? 0) * 100) tags.push(FIRST_CLICK_TAG + i);
+  for (let i = 0; i < CONVERSION_STEPS.length; i += 1)
+    if (conversions >= (CONVERSION_STEPS[i] ?? 0) * 100) tags.push(FIRST_CONVERSION_TAG + i);
 }
 
 /** The tag of the highest step that is not above the minimum, in percent; rows that reach the minimum have it. */
 export function clickSumTag(min: number): number[] {
-  return reached(CLICK_STEPS, min * 100, FIRST_CLICK_TAG).slice(-1);
+  return highest(CLICK_STEPS, min, FIRST_CLICK_TAG);
 }
 
 export function conversionSumTag(min: number): number[] {
-  return reached(CONVERSION_STEPS, min * 100, FIRST_CONVERSION_TAG).slice(-1);
+  return highest(CONVERSION_STEPS, min, FIRST_CONVERSION_TAG);
 }
 
-function reached(steps: readonly number[], sum: number, first: number): number[] {
-  const tags: number[] = [];
-  for (let i = 0; i < steps.length; i += 1) if (sum >= (steps[i] ?? 0) * 100) tags.push(first + i);
-  return tags;
+function highest(steps: readonly number[], min: number, first: number): number[] {
+  const reached = steps.filter((step) => min >= step).length;
+  return reached === 0 ? [] : [first + reached - 1];
 }

@@ -69,7 +69,7 @@ function describe({ operation, route }: Served, path: string): OperationObject {
           'x-timeout-seconds': operation.pools.map((pool) => POOLS[pool].timeoutMs / 1000),
         }
       : {}),
-    ...(tool ? { 'x-tool': tool } : {}),
+    'x-tool': tool,
   };
 }
 
@@ -129,6 +129,7 @@ function shared(served: readonly [Served, ...Served[]], path: string): Operation
     'x-operation': served.map(({ operation }) => operation.name),
     'x-alias-of': served.map(({ operation }) => operation.routes[0].path),
     'x-units': all.map(({ described }) => described['x-units']),
+    'x-tool': served.map(({ operation }) => operation.tool),
   };
 }
 

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { PoolName } from '../../jobs/pools.ts';
 import type { ErrorKind } from '../errors.ts';
 import type { ReportsNeeded } from '../keywords/reports-needed.ts';
+import type { Toolset } from './toolsets.ts';
 
 /** Where a request to a route carries its parameters. */
 export interface RawRequest {
@@ -39,8 +40,11 @@ interface Described<Name extends string, Input> {
    * @throws SoukError VALIDATION_FAILED
    */
   onDay?(input: Input, today: string): Input;
-  /** Name of the equivalent tool for agents, where the specification has one. */
-  tool?: string;
+  /** Name of the equivalent tool for agents: group, verb, noun. */
+  tool: string;
+  toolset: Toolset;
+  /** What the tool has for parameters that are not sent, where that differs from the other faces. */
+  toolDefaults?: Partial<Input>;
   /** The error a bad request gets; VALIDATION_FAILED unless the specification says otherwise. */
   invalidKind?: 'SELECTION_INVALID';
   /** Errors that only operations of its kind have, for the documentation. */

@@ -17,6 +17,8 @@ export interface AnswerMeta {
   units: number;
   /** What fetching its data has cost upstream, whoever did. */
   tokens: number;
+  /** Of a JSON body that is larger than `INLINE_LIMIT_BYTES`: what its data hold, as JSON. */
+  outline?: string;
 }
 
 /** An answer as it is kept. `body` is null where it is kept apart because it is large. */
@@ -25,7 +27,7 @@ export interface StoredAnswer {
   body: Buffer | null;
 }
 
-/** Bodies up to this size (as stored) travel with their meta data. */
+/** Bodies up to this size (as stored) travel with their meta data; larger ones are never parsed by a gateway. */
 export const INLINE_LIMIT_BYTES = 65_536;
 
 const TIME_DIGITS = 12;

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { importWeek } from '../brand-analytics/import/import-week.ts';
 import { loadedWeeks } from '../brand-analytics/weeks.ts';
 import type { Database } from '../db/pool.ts';
@@ -13,38 +14,64 @@ const TERMS = 10_000;
 /** Weeks a site has on a first start; the first site has enough for every change column. */
 const WEEKS = { first: 5, others: 2 };
 
-/** The first of these is loaded before Souk is ready, the others after. */
-export const DEMO_REPORT_SITES = REPORT_SITE_CODES;
+interface SiteWeek {
+  site: ReportSite;
+  week: string;
+}
+
+/** Demo reports on their way into the database. Neither promise fails before both are looked at. */
+export interface DemoReports {
+  /** The first site has all its weeks. */
+  first: Promise<void>;
+  all: Promise<void>;
+}
 
 /**
- * Loads generated weeks for some sites, those of the newest that are not loaded yet, the oldest first.
+ * Loads generated weeks for all sites, those of the newest that are not loaded yet: site after site, the oldest week first.
+ * A week is loaded while the next is being generated.
  * @param signal ends it between two weeks.
  */
-export async function loadDemoReports(
+export function loadDemoReports(
   database: Database,
-  sites: readonly ReportSite[],
+  options: { dataDir: string; now: number; signal: AbortSignal },
+): DemoReports {
+  let tellFirst = () => {};
+  const isFirstLoaded = new Promise<void>((resolve) => {
+    tellFirst = resolve;
+  });
+  const all = load(database, options, (site) => {
+    if (site !== REPORT_SITE_CODES[0]) tellFirst();
+  });
+  return { first: Promise.race([isFirstLoaded, all]), all };
+}
+
+/** @param onSite hears of each site whose turn it is. */
+async function load(
+  database: Database,
   { dataDir, now, signal }: { dataDir: string; now: number; signal: AbortSignal },
+  onSite: (site: ReportSite) => void,
 ): Promise<void> {
-  const missing = await missingWeeks(database, sites, now);
+  const missing = await missingWeeks(database, REPORT_SITE_CODES, now);
   if (missing.length === 0) return;
   const folder = await mkdtemp(join(dataDir, 'demo-reports-'));
   try {
-    await generate(folder, missing, signal);
-    for (const { site, week } of missing) {
+    for await (const { site, week } of generate(folder, missing, signal)) {
       signal.throwIfAborted();
-      const file = createReadStream(join(folder, `${site}-${week}.csv`));
-      await importWeek(database, { file, site, now });
+      onSite(site);
+      await importWeek(database, { file: createReadStream(fileOf(folder, site, week)), site, now });
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
+const fileOf = (folder: string, site: ReportSite, week: string) => join(folder, `${site}-${week}.csv`);
+
 async function missingWeeks(
   database: Database,
   sites: readonly ReportSite[],
   now: number,
-): Promise<{ site: ReportSite; week: string }[]> {
+): Promise<SiteWeek[]> {
   const newest = lastEndedWeek(now);
   const loaded = new Set((await loadedWeeks(database, null)).map(({ site, week }) => `${site}:${week}`));
   return sites
@@ -58,18 +85,31 @@ async function missingWeeks(
     .filter(({ site, week }) => !loaded.has(`${site}:${week}`));
 }
 
-/** The generator is part of the demo provider, and a process of its own. */
-async function generate(
+/** Each week as soon as its file is there. The generator is part of the demo provider, and a process of its own. */
+async function* generate(
   folder: string,
-  weeks: readonly { site: ReportSite; week: string }[],
+  weeks: readonly SiteWeek[],
   signal: AbortSignal,
-): Promise<void> {
+): AsyncGenerator<SiteWeek> {
   const wanted = weeks.map(({ site, week }) => `${site}:${week}`);
   const program = ['--import', import.meta.resolve('tsx'), 'src/upstream/demo/reports/main.ts'];
   const child = spawn(process.execPath, [...program, folder, String(TERMS), ...wanted], {
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit'],
     signal,
   });
-  const code = await new Promise((resolve, reject) => child.once('exit', resolve).once('error', reject));
-  if (code !== 0) throw new Error(`Generating the demo reports ended with ${String(code)}.`);
+  const ended = new Promise((resolve) => child.once('exit', resolve).once('error', resolve));
+  try {
+    let done = 0;
+    for await (const _ of createInterface({ input: child.stdout })) {
+      const week = weeks[done];
+      if (week) yield week;
+      done += 1;
+    }
+    signal.throwIfAborted();
+    const how = await ended;
+    if (how !== 0) throw new Error(`Generating the demo reports ended with ${String(how)}.`);
+  } finally {
+    child.kill();
+    await ended;
+  }
 }

@@ -27,6 +27,7 @@ import { registerUsage } from './account/usage/usage.tsx';
 import { registerDeliveryPage } from './account/webhooks/delivery-page.tsx';
 import { registerWebhookPages } from './account/webhooks/webhooks.tsx';
 import { registerAssets } from './assets.ts';
+import { registerDocs } from './docs/register-docs.tsx';
 import { registerErrorPages } from './error-page.tsx';
 import { setPageHeaders } from './page-headers.ts';
 import type { Pages } from './pages.ts';
@@ -74,6 +75,7 @@ export function registerWeb(app: FastifyInstance, gateway: Gateway): void {
     publicUrl: publicUrl ?? null,
   };
   registerAssets(app);
+  registerDocs(app);
   if (stripe) registerStripeWebhook(app, stripe);
   app.register(async (scope) => {
     await preparePages(scope, pages, 'customer');

@@ -9,7 +9,7 @@ import { type Database, openDatabase } from '../../src/db/pool.ts';
 import type { ReportSite } from '../../src/keywords/sites.ts';
 import { createLogger } from '../../src/log.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { csvReport, load, ranked } from '../support/reports.ts';
+import { csvReport, jsonReport, load, ranked, reportEntry } from '../support/reports.ts';
 
 let created: Awaited<ReturnType<typeof createTestDatabase>>;
 let database: Database;
@@ -87,42 +87,15 @@ test('a downloaded file becomes rows', async () => {
   expect(second).toMatchObject({ clickShareSum: 0, convShareSum: null, goods: [] });
 });
 
-function jsonReport(week: string, entries: unknown[], marketplaceId = 'A1F83G8C2ARO7P'): string {
-  const reportSpecification = {
-    reportType: 'GET_BRAND_ANALYTICS_SEARCH_TERMS_REPORT',
-    reportOptions: { reportPeriod: 'WEEK' },
-    dataStartTime: '2026-03-01',
-    dataEndTime: week,
-    marketplaceIds: [marketplaceId],
-  };
-  return JSON.stringify({ reportSpecification, dataByDepartmentAndSearchTerm: entries });
-}
-
-const entry = (
-  searchTerm: string,
-  searchFrequencyRank: number,
-  clickShareRank: number,
-  more: object = {},
-) => ({
-  departmentName: 'Amazon.co.uk',
-  searchTerm,
-  searchFrequencyRank,
-  clickedAsin: `B0ENTRY00${clickShareRank}`,
-  clickShareRank,
-  clickShare: 0.0719 / clickShareRank,
-  conversionShare: 0.5,
-  ...more,
-});
-
 test.each(['plain', 'gzip'])(
   'a report of the API, %s, becomes rows of the largest department',
   async (form) => {
     const text = jsonReport('2026-03-07', [
-      entry('kettle', 1, 1, { clickedItemName: 'A kettle' }),
-      entry('kettle', 1, 2),
-      entry('kettle', 1, 4),
-      entry('toaster', 2, 1),
-      entry('kettle', 1, 1, { departmentName: 'Kitchen' }),
+      reportEntry('kettle', 1, 1, { clickedItemName: 'A kettle' }),
+      reportEntry('kettle', 1, 2),
+      reportEntry('kettle', 1, 4),
+      reportEntry('toaster', 2, 1),
+      reportEntry('kettle', 1, 1, { departmentName: 'Kitchen' }),
     ]);
     const result = await load(database, 'uk', form === 'gzip' ? gzipSync(text) : text);
     expect(result.warnings).toEqual(['1 rows of 1 smaller departments were left out.']);
@@ -203,16 +176,16 @@ test.each([
   ['a cut gzip', gzipSync(good).subarray(0, 90), 'breaks off'],
   [
     'a cut document',
-    jsonReport('2026-03-07', [entry('a', 1, 1)], 'ATVPDKIKX0DER').slice(0, -1),
+    jsonReport('2026-03-07', [reportEntry('a', 1, 1)], 'ATVPDKIKX0DER').slice(0, -1),
     'After entry 1: the file breaks off.',
   ],
   ['no JSON', '{"dataByDepartmentAndSearchTerm":[nonsense', 'After entry 0: this is not JSON'],
   [
     'a bad entry',
-    jsonReport('2026-03-07', [entry('a', 1, 1), entry('b', 2, 1, { clickShare: 1.5 })]),
+    jsonReport('2026-03-07', [reportEntry('a', 1, 1), reportEntry('b', 2, 1, { clickShare: 1.5 })]),
     'Entry 2: clickShare 1.5 is no share',
   ],
-  ['another marketplace', jsonReport('2026-03-07', [entry('a', 1, 1)]), 'not ATVPDKIKX0DER (us)'],
+  ['another marketplace', jsonReport('2026-03-07', [reportEntry('a', 1, 1)]), 'not ATVPDKIKX0DER (us)'],
 ])('%s is refused, and everything stays as it was', async (_, content, reason) => {
   const before = await everything();
   await expect(load(database, 'us', content)).rejects.toThrow(reason);

@@ -1,9 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
-import { csvReport, ranked } from '../support/reports.ts';
+import { openReportServer, type ReportServer } from '../support/report-server.ts';
+import { csvReport, jsonReport, ranked, reportEntry } from '../support/reports.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
 
 let created: Awaited<ReturnType<typeof createTestDatabase>>;
@@ -43,4 +44,53 @@ test.each([
   const { code, stderr } = await command.run(['aba', 'import', path, '--country', country]);
   expect(code).toBe(1);
   expect(stderr).toMatch(sentence);
+});
+
+describe('fetch', () => {
+  let server: ReportServer;
+  let settings: Record<string, string>;
+  beforeAll(async () => {
+    server = await openReportServer();
+    const { clientId, clientSecret, refreshTokens } = server.credentials;
+    settings = {
+      SP_API_BASE_URL: server.url,
+      SP_API_CLIENT_ID: clientId,
+      SP_API_CLIENT_SECRET: clientSecret,
+      SP_API_REFRESH_TOKEN_EU: refreshTokens.eu ?? '',
+    };
+  });
+  afterAll(() => server.close());
+
+  test('a week is fetched and loaded', async () => {
+    const document = Buffer.from(jsonReport('2026-03-14', [reportEntry('kettle', 1, 1)]));
+    server.reports.push({ statuses: ['DONE'], document });
+    const words = 'aba fetch --country uk --date 2026-03-14 --json';
+    const { code, stdout } = await command.run(words, settings);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      country: 'uk',
+      outcome: 'loaded',
+      week: '2026-03-14',
+      terms: 1,
+    });
+  });
+
+  test('a week that is not ready ends with 1 and the reason', async () => {
+    server.reports.push({ statuses: ['FATAL'], document: Buffer.from('{"errorDetails":"Not ready."}') });
+    const { code, stdout } = await command.run('aba fetch --country uk --date 2026-03-21', settings);
+    expect(code).toBe(1);
+    expect(stdout).toBe(
+      'uk, week to 2026-03-21: the provider made no report: Not ready. A week may not be ready yet: try again later.\n',
+    );
+  });
+
+  test.each([
+    ['a region without an account', '--country jp', /^Not set: SP_API_REFRESH_TOKEN_FE\. /],
+    ['a day that is no Saturday', '--country uk --date 2026-03-20', /--date must be a Saturday/],
+    ['a week to come', '--country uk --date 2096-03-17', /2096-03-17 is not over yet/],
+  ])('%s ends with 1 and a sentence', async (_, words, sentence) => {
+    const { code, stderr } = await command.run(`aba fetch ${words}`, settings);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(sentence);
+  });
 });

@@ -13,7 +13,7 @@ test("the README's tables equal the contracts and the list of errors", () => {
 test('names aliases, tool, pools with their timeouts and the price of an operation', () => {
   const rows = operationsTable().split('\n');
   expect(rows).toContainEqual(
-    '| `GET /api/market/bestseller` | `GET /api/market/bestsellers` |  | `market` | 60 s | 10 |',
+    '| `GET /api/market/bestseller` | `GET /api/market/bestsellers` | `market_get_best_sellers` | `market` | 60 s | 10 |',
   );
   expect(rows).toContainEqual(
     '| `GET /api/market/seller` |  | `market_get_seller` | `market`, `storefront` | 60 s, 120 s | 1 a seller id, 10 with storefront |',

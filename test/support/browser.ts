@@ -61,7 +61,8 @@ export async function openBrowser(): Promise<TestBrowser> {
       });
       const page = await opened.newPage();
       // Before the test's own time is over: then the failure says what was waited for.
-      page.setDefaultTimeout(15_000);
+      // Two cores that do other things as well may take long; a page that never comes is noticed all the same.
+      page.setDefaultTimeout(60_000);
       faults.set(page, watch(page));
       return page;
     },

@@ -40,3 +40,31 @@ export function load(database: Database, site: ReportSite, content: string | Buf
   const file = Readable.from([Buffer.from(content)], { objectMode: false });
   return importWeek(database, { file, site, week, now: Date.parse('2026-05-01T00:00:00Z') });
 }
+
+/** A document of the API. */
+export function jsonReport(week: string, entries: unknown[], marketplaceId = 'A1F83G8C2ARO7P'): string {
+  const reportSpecification = {
+    reportType: 'GET_BRAND_ANALYTICS_SEARCH_TERMS_REPORT',
+    reportOptions: { reportPeriod: 'WEEK' },
+    dataStartTime: addDays(week, -6),
+    dataEndTime: week,
+    marketplaceIds: [marketplaceId],
+  };
+  return JSON.stringify({ reportSpecification, dataByDepartmentAndSearchTerm: entries });
+}
+
+export const reportEntry = (
+  searchTerm: string,
+  searchFrequencyRank: number,
+  clickShareRank: number,
+  more: object = {},
+) => ({
+  departmentName: 'Amazon.co.uk',
+  searchTerm,
+  searchFrequencyRank,
+  clickedAsin: `B0ENTRY00${clickShareRank}`,
+  clickShareRank,
+  clickShare: 0.0719 / clickShareRank,
+  conversionShare: 0.5,
+  ...more,
+});

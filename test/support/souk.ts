@@ -8,7 +8,7 @@ import { grantSubscription, type Plan, upsertPlan } from '../../src/billing/gran
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
 import type { Clock } from '../../src/clock.ts';
 import { type Database, openDatabase } from '../../src/db/pool.ts';
-import type { OperatorSettings, PageSettings } from '../../src/http/gateway.ts';
+import type { McpSettings, OperatorSettings, PageSettings } from '../../src/http/gateway.ts';
 import { createLogger } from '../../src/log.ts';
 import { openGateway, type RunningGateway } from '../../src/open-gateway.ts';
 import type { Tracing } from '../../src/tracing/tracing.ts';
@@ -65,6 +65,7 @@ export async function openSouk(
     allowPrivateWebhooks?: boolean;
     operator?: OperatorSettings;
     pages?: PageSettings;
+    mcp?: McpSettings;
     tracing?: Tracing;
   } = {},
 ): Promise<Souk> {
@@ -100,6 +101,7 @@ export async function openSouk(
           webhooks: { allowPrivate: options.allowPrivateWebhooks ?? true },
           operator: options.operator ?? {},
           ...(options.pages ? { pages: options.pages } : {}),
+          ...(options.mcp ? { mcp: options.mcp } : {}),
         },
         usedClock,
         log,

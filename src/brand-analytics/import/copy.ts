@@ -2,32 +2,35 @@ import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { HEADER, TRAILER } from './binary-rows.ts';
 
-/** Lines on their way into a table by COPY. Nothing is written faster than the database takes it. */
+/** Rows on their way into a table by COPY. Nothing is written faster than the database takes it. */
 export interface Copy {
-  write(lines: string): Promise<void>;
+  /** Rows that begin and end in these bytes. */
+  write(rows: Buffer): Promise<void>;
   end(): Promise<void>;
   /** Gives up; the transaction fails. */
   abort(): Promise<void>;
 }
 
-/** Starts COPY in its text format: columns separated by tabs, one row a line. */
+/** Starts COPY in its binary format, which takes PostgreSQL a third of the time that arrays as text do. */
 export function startCopy(client: pg.ClientBase, target: string): Copy {
-  const stream = client.query(copyFrom(`copy ${target} from stdin`));
+  const stream = client.query(copyFrom(`copy ${target} from stdin (format binary)`));
   // An error that comes while nothing is being written is found by the next write.
   const failures: Error[] = [];
   const ended = finished(stream).catch((error: Error) => void failures.push(error));
   const check = () => {
     for (const failure of failures) throw failure;
   };
+  stream.write(HEADER);
   return {
-    async write(lines) {
+    async write(rows) {
       check();
-      if (!stream.write(lines)) await Promise.race([once(stream, 'drain'), ended]);
+      if (!stream.write(rows)) await Promise.race([once(stream, 'drain'), ended]);
       check();
     },
     async end() {
-      stream.end();
+      stream.end(TRAILER);
       await ended;
       check();
     },
@@ -37,12 +40,3 @@ export function startCopy(client: pg.ClientBase, target: string): Copy {
     },
   };
 }
-
-/** A text as COPY wants it. Line ends and tabs become blanks: no title needs them. */
-export function copyText(text: string): string {
-  return PLAIN.test(text) ? text : text.replace(CONTROLS, ' ').replaceAll('\\', '\\\\');
-}
-
-/** Printable ASCII without the backslash: nearly all of what comes by, and quickly told. */
-const PLAIN = /^[ -[\]-~]*$/;
-const CONTROLS = /[\p{Cc}\p{Cs}]+/gu;

@@ -1,3 +1,4 @@
+import { asinToNumber } from '../../keywords/asin-number.ts';
 import { isDate } from '../../keywords/report-week.ts';
 import { type ReportProduct, type ReportRow, shareOf } from './report.ts';
 import { badLine } from './report-error.ts';
@@ -53,13 +54,19 @@ function productAt(record: readonly string[], column: number, line: number): Rep
   const asin = record[column] ?? '';
   if (asin === '') return undefined;
   if (!ASIN.test(asin)) throw badLine(line, `column ${column + 1}, "${asin}", is no ASIN`);
-  const share = (at: number) => {
-    const text = record[at] ?? '';
-    const hundredths = shareOf(text);
-    if (hundredths !== null) return hundredths;
-    throw badLine(line, `column ${at + 1}, "${text}", is no share from 0 to 100`);
+  return {
+    asin: asinToNumber(asin),
+    title: record[column + 1] ?? '',
+    click: shareAt(record, column + 2, line),
+    conversion: shareAt(record, column + 3, line),
   };
-  return { asin, title: record[column + 1] ?? '', click: share(column + 2), conversion: share(column + 3) };
+}
+
+function shareAt(record: readonly string[], column: number, line: number): number {
+  const text = record[column] ?? '';
+  const hundredths = shareOf(text);
+  if (hundredths !== null) return hundredths;
+  throw badLine(line, `column ${column + 1}, "${text}", is no share from 0 to 100`);
 }
 
 /** YYYY-MM-DD from itself or from 4/11/2026, which spreadsheets make of it; null when it is neither. */

@@ -2,9 +2,13 @@ import pg from 'pg';
 import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
 import { WORD_ID_STEP } from '../../keywords/word-id.ts';
 import { ReportError } from './report-error.ts';
+import { STAGED_TOKENS } from './stage.ts';
 
-/** Gives an id to each staged term that has none. Imports run one at a time, so the highest id tells the next. */
-export async function addTerms(
+/**
+ * Finds the ids of the staged terms of a department, and gives one to each that has none. Imports run one at a time, so the
+ * highest id tells the next. Afterwards the temporary table aba_staged_ids has the id of each staged row by its place.
+ */
+export async function identifyTerms(
   client: pg.ClientBase,
   site: ReportSite,
   week: string,
@@ -12,23 +16,31 @@ export async function addTerms(
 ): Promise<void> {
   const { domain } = REPORT_SITES[site];
   const terms = pg.escapeIdentifier(`aba_terms_${site}`);
-  // The index of tokens takes all new terms in one go, instead of every few thousand.
-  await client.query("set local gin_pending_list_limit = '512MB'");
-  const { rowCount } = await client.query(
-    `insert into ${terms} (site, id, term, tokens, first_seen)
-      select $1, greatest((select max(id) from ${terms}), $2) + $3 * row_number() over (), s.term, s.tokens, $4
-      from aba_staging s
-      where s.department = $5 and not exists (select from ${terms} t where t.term = s.term)
-      on conflict (term, site) do nothing`,
-    [domain, WORD_ID_STEP + domain, WORD_ID_STEP, week, department],
+  await client.query(
+    `create temporary table aba_staged_ids on commit drop as
+      select s.at, s.rank, t.id as term_id from aba_staging s left join ${terms} t on t.term = s.term
+      where s.department = ${department}`,
   );
+  await client.query('analyze aba_staged_ids');
   // A week that is older than all others moves the first days of its terms.
   await client.query(
-    `update ${terms} t set first_seen = $1 from aba_staging s
-      where s.department = $2 and s.term = t.term and t.first_seen > $1`,
-    [week, department],
+    `update ${terms} t set first_seen = $1 from aba_staged_ids i where i.term_id = t.id and t.first_seen > $1`,
+    [week],
+  );
+  // The index of tokens takes all new terms in one go, instead of every few thousand.
+  await client.query("set local gin_pending_list_limit = '512MB'");
+  const fresh = 'aba_staging s join aba_staged_ids i on i.at = s.at and i.term_id is null';
+  const { rowCount } = await client.query(
+    `insert into ${terms} (site, id, term, tokens, first_seen)
+      select $1, greatest((select max(id) from ${terms}), $2) + $3 * row_number() over (), s.term, ${STAGED_TOKENS}, $4
+      from ${fresh}
+      on conflict (term, site) do nothing`,
+    [domain, WORD_ID_STEP + domain, WORD_ID_STEP, week],
   );
   if (!rowCount) return;
+  await client.query(
+    `insert into aba_staged_ids select s.at, s.rank, t.id from ${fresh} join ${terms} t on t.term = s.term`,
+  );
   // What waits to be sorted into the index is read through by every search.
   await client.query('select gin_clean_pending_list($1::regclass)', [`aba_terms_${site}_tokens_idx`]);
   await client.query(`analyze ${terms}`);

@@ -1,17 +1,18 @@
 import type { Readable } from 'node:stream';
-import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { Database } from '../../db/pool.ts';
-import { asinToNumber } from '../../keywords/asin-number.ts';
 import { isSaturday } from '../../keywords/report-week.ts';
 import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
-import { type Copy, copyText, startCopy } from './copy.ts';
+import { BinaryRows } from './binary-rows.ts';
+import { type Copy, startCopy } from './copy.ts';
 import { openLabels } from './labels.ts';
 import { asReportError, openReport } from './open-report.ts';
 import type { Report, ReportRow } from './report.ts';
 import { ReportError } from './report-error.ts';
 import { saveWeek } from './save-week.ts';
-import { createStaging, labelsIn, STAGE_COLUMNS } from './stage.ts';
+import { createStaging, STAGE_COLUMNS } from './stage.ts';
+
+export type ImportStage = 'reading' | 'saving' | 'indexing';
 
 export interface ImportRequest {
   /** A report: JSON of the API or CSV downloaded by hand, plain or gzip. */
@@ -21,8 +22,8 @@ export interface ImportRequest {
   week?: string | undefined;
   /** Unix milliseconds. */
   now: number;
-  /** Hears how many rows have been read, and when the file has been read to its end. */
-  onProgress?(progress: { rows: number; stage: 'reading' | 'saving' }): void;
+  /** Hears how many rows have been read, when the file has been read to its end, and when its rows are in their table. */
+  onProgress?(progress: { rows: number; stage: ImportStage }): void;
 }
 
 export interface ImportResult {
@@ -88,6 +89,7 @@ async function readReport(clients: Clients, request: ImportRequest): Promise<Rea
   await clients.titles.query('create temporary table aba_titles (asin bigint, title text) on commit drop');
   const labels = openLabels(clients.labels);
   const staging = createStaging(site, labels);
+  const staged = new BinaryRows();
   const rowCopy = startCopy(clients.main, 'aba_staging');
   const titleCopy = startCopy(clients.titles, 'aba_titles');
   const writeTitles = titleWriter(titleCopy);
@@ -95,10 +97,9 @@ async function readReport(clients: Clients, request: ImportRequest): Promise<Rea
   try {
     const report = await openReport(request.file);
     for await (const batch of report.batches) {
-      await labels.learn(labelsIn(batch));
-      let lines = '';
-      for (const row of batch) lines += staging.lineOf(row);
-      await Promise.all([rowCopy.write(lines), writeTitles(batch)]);
+      await labels.learn(batch);
+      for (const row of batch) staging.write(row, staged);
+      await Promise.all([rowCopy.write(staged.take()), writeTitles(batch)]);
       rows += batch.length;
       onProgress?.({ rows, stage: 'reading' });
     }
@@ -113,19 +114,29 @@ async function readReport(clients: Clients, request: ImportRequest): Promise<Rea
 }
 
 function titleWriter(copy: Copy): (rows: readonly ReportRow[]) => Promise<void> {
-  const written = new LRUCache<string, true>({ max: TITLES_REMEMBERED });
+  const written = new Set<number>();
+  const lines = new BinaryRows();
   return async (rows) => {
-    let lines = '';
     for (const { products } of rows) {
       for (const product of products) {
-        if (!product || product.title === '' || written.has(product.asin)) continue;
-        written.set(product.asin, true);
-        lines += `${asinToNumber(product.asin)}\t${copyText(product.title)}\n`;
+        if (!product || product.title === '') continue;
+        const { asin, title } = product;
+        if (written.has(asin)) continue;
+        if (written.size >= TITLES_REMEMBERED) written.clear();
+        written.add(asin);
+        lines.begin(2);
+        lines.int8(asin);
+        lines.text(PLAIN.test(title) ? title : title.replace(CONTROLS, ' '));
       }
     }
-    if (lines !== '') await copy.write(lines);
+    await copy.write(lines.take());
   };
 }
+
+/** Printable ASCII: nearly all of what comes by, and quickly told. */
+const PLAIN = /^[ -~]*$/;
+/** Line ends, tabs and what is no character: no title needs them. */
+const CONTROLS = /[\p{Cc}\p{Cs}]+/gu;
 
 function weekOf(report: Report, { site, week }: ImportRequest): string {
   const facts = report.facts();

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { JSONParser } from '@streamparser/json';
 import { z } from 'zod';
+import { asinToNumber } from '../../keywords/asin-number.ts';
 import { isSaturday } from '../../keywords/report-week.ts';
 import type { Report, ReportProduct, ReportRow } from './report.ts';
 import { ReportError } from './report-error.ts';
@@ -89,7 +90,7 @@ function productOf({ clickedAsin, clickedItemName, clickShare, conversionShare }
   // Fractions have four decimals: hundredths of a percent lose nothing.
   const hundredths = (share: number) => Math.round(share * 10_000);
   return {
-    asin: clickedAsin,
+    asin: asinToNumber(clickedAsin),
     title: clickedItemName ?? '',
     click: hundredths(clickShare),
     conversion: conversionShare === undefined ? -1 : hundredths(conversionShare),

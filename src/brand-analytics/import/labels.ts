@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
+import type { ReportRow } from './report.ts';
 
 /** Kinds of labels, as the database numbers them. */
 export const LABEL_KINDS = { brand: 1, category: 2 } as const;
@@ -8,42 +8,38 @@ export type LabelKind = keyof typeof LABEL_KINDS;
 
 /** Ids of brands and categories. New ones are added in the transaction of the import. */
 export interface Labels {
-  /** Makes the ids of these known. */
-  learn(names: ReadonlyMap<LabelKind, ReadonlySet<string>>): Promise<void>;
+  /** Makes the ids of the names in these rows known. */
+  learn(rows: readonly ReportRow[]): Promise<void>;
   /** 0 for ''. Only what was just learnt is sure to be known. */
   idOf(kind: LabelKind, name: string): number;
 }
 
-/** A week has some hundred thousand brands; more than these are asked for again. */
+/** A week has some hundred thousand brands; when there are more of them, all are asked for again. */
 const MOST_REMEMBERED = 200_000;
 
 export function openLabels(client: pg.ClientBase): Labels {
-  const remembered = new LRUCache<string, number>({ max: MOST_REMEMBERED });
-  let recent = new Map<string, number>();
-  const keyOf = (kind: LabelKind, name: string) => `${LABEL_KINDS[kind]}${name}`;
+  const known = { brand: new Map<string, number>(), category: new Map<string, number>() };
+
+  async function ask(kind: LabelKind, names: ReadonlySet<string>): Promise<void> {
+    if (names.size === 0) return;
+    const { rows } = await client.query<{ id: number; name: string }>(LEARN, [LABEL_KINDS[kind], [...names]]);
+    // The names as they come from the database: those of the file are parts of its text, and would keep all of it.
+    for (const { id, name } of rows) known[kind].set(name, id);
+  }
+
   return {
-    async learn(names) {
-      recent = new Map();
-      for (const [kind, wanted] of names) {
-        const unknown: string[] = [];
-        for (const name of wanted) {
-          const key = keyOf(kind, name);
-          const id = remembered.get(key);
-          if (id === undefined) unknown.push(name);
-          else recent.set(key, id);
-        }
-        if (unknown.length === 0) continue;
-        const { rows } = await client.query<{ id: number; name: string }>(LEARN, [
-          LABEL_KINDS[kind],
-          unknown,
-        ]);
-        for (const { id, name } of rows) {
-          remembered.set(keyOf(kind, name), id);
-          recent.set(keyOf(kind, name), id);
-        }
+    async learn(rows) {
+      for (const ids of Object.values(known)) if (ids.size > MOST_REMEMBERED) ids.clear();
+      const brands = new Set<string>();
+      const categories = new Set<string>();
+      for (const row of rows) {
+        for (const name of row.brands) if (name !== '' && !known.brand.has(name)) brands.add(name);
+        for (const name of row.categories) if (name !== '' && !known.category.has(name)) categories.add(name);
       }
+      await ask('brand', brands);
+      await ask('category', categories);
     },
-    idOf: (kind, name) => (name === '' ? 0 : (recent.get(keyOf(kind, name)) ?? 0)),
+    idOf: (kind, name) => (name === '' ? 0 : (known[kind].get(name) ?? 0)),
   };
 }
 

@@ -42,33 +42,47 @@ export async function createWeekTable(
   return { name, site, week, importId };
 }
 
+/** Rows to make a week of. Both are queries that tell rows by a `key`. */
+export interface RowSource {
+  /** key, term_id, rank. */
+  ids: string;
+  /** key, and the columns of a week but those of changes; tags without that of the fluctuation. */
+  rows: string;
+}
+
 /**
- * Fills the table of a week with the rows of `source`, and says how each has changed since the week before and four
- * weeks before.
- * @param source a query whose rows have term_id, and tags without that of their fluctuation.
+ * Fills the table of a week, and says how each row has changed since the week before and four weeks before. Rows should
+ * come by rank, so that neighbours in rank are neighbours on disk: joining what is narrow first, and hashing it, keeps the
+ * order of the report, where sorting would cost as much as all the rest.
  * @param find the name of a week's table; null when it is not loaded.
  */
 export async function fillWeek(
   client: pg.ClientBase,
   table: WeekTable,
-  source: string,
+  { ids, rows }: RowSource,
   find: (week: string) => Promise<string | null>,
 ): Promise<void> {
   const { site, week } = table;
   const before = await find(addDays(week, -7));
   const fourBefore = await find(addDays(week, -28));
   const lastRank = before ? 'coalesce(b.rank, 0)' : '-1';
+  await client.query('drop table if exists pg_temp.aba_compared');
+  await client.query(
+    `create temporary table aba_compared on commit drop as
+      select i.key, i.term_id, ${lastRank} as last_rank, ${fourBefore ? 'coalesce(f.rank, 0)' : '-1'} as rank_4w,
+        (${fluctuationSql(lastRank, 'i.rank')})::smallint as fluctuation
+      from (${ids}) i
+      ${before ? `left join ${quoted(before)} b on b.term_id = i.term_id` : ''}
+      ${fourBefore ? `left join ${quoted(fourBefore)} f on f.term_id = i.term_id` : ''}`,
+  );
+  await client.query('analyze aba_compared (key)');
   await client.query(
     `insert into ${quoted(table.name)}
       select ${REPORT_SITES[site].domain}, ${pg.escapeLiteral(week)}::date, s.asin1, s.asin2, s.asin3,
-        s.rank, s.term_id, ${lastRank}, ${fourBefore ? 'coalesce(f.rank, 0)' : '-1'},
+        s.rank, c.term_id, c.last_rank, c.rank_4w,
         s.click1, s.click2, s.click3, s.conv1, s.conv2, s.conv3, c.fluctuation,
-        case c.fluctuation when 0 then s.tags else s.tags || c.fluctuation end
-      from (${source}) s
-      ${before ? `left join ${quoted(before)} b on b.term_id = s.term_id` : ''}
-      ${fourBefore ? `left join ${quoted(fourBefore)} f on f.term_id = s.term_id` : ''}
-      cross join lateral (select ${fluctuationSql(lastRank, 's.rank')} as fluctuation) c
-      order by s.rank, s.term_id`,
+        case c.fluctuation when 0 then s.tags else s.tags || c.fluctuation::integer end
+      from (${rows}) s join aba_compared c on c.key = s.key`,
   );
 }
 
@@ -119,9 +133,12 @@ export async function attachWeek(
 }
 
 /** The rows of a week that is there already, to fill its table anew: the week it is compared with has changed. */
-export function presentRows(name: string): string {
-  return `select asin1, asin2, asin3, rank, term_id, click1, click2, click3, conv1, conv2, conv3,
-    case fluctuation when 0 then tags else trim_array(tags, 1) end as tags from ${quoted(name)}`;
+export function presentRows(name: string): RowSource {
+  return {
+    ids: `select term_id as key, term_id, rank from ${quoted(name)}`,
+    rows: `select term_id as key, asin1, asin2, asin3, rank, click1, click2, click3, conv1, conv2, conv3,
+      case fluctuation when 0 then tags else trim_array(tags, 1) end as tags from ${quoted(name)}`,
+  };
 }
 
 function tableName(site: ReportSite, importId: number | string): string {

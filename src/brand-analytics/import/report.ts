@@ -1,6 +1,7 @@
 /** A product that was clicked after a search. */
 export interface ReportProduct {
-  asin: string;
+  /** As asinToNumber gives it. */
+  asin: number;
   /** '' where the report has none. */
   title: string;
   /** Hundredths of a percent; -1 is blank. */
@@ -35,8 +36,28 @@ export interface Report {
 /** A share in percent, with at most two decimals, as hundredths. -1 is blank, null no share. */
 export function shareOf(text: string): number | null {
   if (text === '') return -1;
-  const match = PERCENT.exec(text);
-  if (!match) return null;
+  // Nearly all are like 12.34, and a week has six a row: read digit by digit.
+  let digits = 0;
+  let decimals = -1;
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    if (code >= DIGIT_0 && code <= DIGIT_0 + 9) {
+      digits = digits * 10 + code - DIGIT_0;
+      if (decimals >= 0) decimals += 1;
+    } else if (code === POINT && i > 0 && decimals < 0) decimals = 0;
+    else return unusualShareOf(text);
+  }
+  if (decimals === 0 || decimals > 2 || text.length > LONGEST_USUAL) return unusualShareOf(text);
+  const hundredths = decimals === 2 ? digits : decimals === 1 ? digits * 10 : digits * 100;
+  return hundredths <= 10_000 ? hundredths : null;
+}
+
+const DIGIT_0 = 48;
+const POINT = 46;
+const LONGEST_USUAL = '100.00'.length;
+
+function unusualShareOf(text: string): number | null {
+  if (!PERCENT.test(text)) return null;
   const hundredths = Math.round(Number(text.replace(',', '.').replace('%', '')) * 100);
   return hundredths <= 10_000 ? hundredths : null;
 }

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { addDays } from '../../keywords/report-week.ts';
 import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
-import { addTerms, saveTitles, withoutDuplicates } from './dictionary.ts';
+import { identifyTerms, saveTitles, withoutDuplicates } from './dictionary.ts';
 import type { ImportRequest, ImportResult, ReadReport } from './import-week.ts';
 import {
   attachWeek,
@@ -14,7 +14,12 @@ import {
 } from './publish.ts';
 
 /** Large joins and indexes in memory; the server's own settings are for many small queries. */
-const ROOM = ["set local work_mem = '128MB'", "set local maintenance_work_mem = '256MB'"];
+const ROOM = [
+  "set local work_mem = '128MB'",
+  "set local maintenance_work_mem = '256MB'",
+  // For reports of three million rows in one piece each, whose order hashing then keeps.
+  'set local hash_mem_multiplier = 3',
+];
 
 /** A week with so many fewer or more terms than those before deserves a look. */
 const USUAL_SHARE = 0.3;
@@ -28,13 +33,17 @@ const UNIQUE_VIOLATION = '23505';
 export async function saveWeek(
   client: pg.ClientBase,
   titles: pg.ClientBase,
-  { site, now }: ImportRequest,
-  { week, source }: ReadReport,
+  { site, now, onProgress }: ImportRequest,
+  { week, source, rows }: ReadReport,
 ): Promise<ImportResult> {
   for (const setting of ROOM) await client.query(setting);
   const warnings: string[] = [];
+  const onFilled = () => onProgress?.({ rows, stage: 'indexing' });
   // The other connection works at the same time.
-  const [table] = await Promise.all([buildWeek(client, site, week, warnings), saveTitles(titles, site)]);
+  const [table] = await Promise.all([
+    buildWeek(client, site, week, warnings, onFilled),
+    saveTitles(titles, site),
+  ]);
   await client.query('drop table aba_staging');
 
   const replaced = (await findWeekTable(client, site, week)) !== null;
@@ -46,20 +55,25 @@ export async function saveWeek(
   return { week, terms, replaced, recomputed: dependents.map((dependent) => dependent.week), warnings };
 }
 
+const STAGED_ROWS = {
+  ids: 'select at as key, term_id, rank from aba_staged_ids where term_id is not null',
+  rows: 'select at as key, * from aba_staging',
+};
+
 async function buildWeek(
   client: pg.ClientBase,
   site: ReportSite,
   week: string,
   warnings: string[],
+  onFilled: () => void,
 ): Promise<WeekTable> {
   await client.query('analyze aba_staging');
   const department = await chooseDepartment(client, warnings);
-  await addTerms(client, site, week, department);
+  await identifyTerms(client, site, week, department);
   const find = (other: string) => findWeekTable(client, site, other);
-  const source = `select s.*, t.id as term_id from aba_staging s
-    join ${pg.escapeIdentifier(`aba_terms_${site}`)} t on t.term = s.term where s.department = ${department}`;
   let table = await createWeekTable(client, site, week);
-  await fillWeek(client, table, source, find);
+  await fillWeek(client, table, STAGED_ROWS, find);
+  onFilled();
   await client.query('savepoint filled');
   try {
     await indexWeek(client, table);
@@ -69,7 +83,7 @@ async function buildWeek(
     await withoutDuplicates(client, department, warnings);
     await client.query(`drop table ${pg.escapeIdentifier(table.name)}`);
     table = await createWeekTable(client, site, week);
-    await fillWeek(client, table, source, find);
+    await fillWeek(client, table, STAGED_ROWS, find);
     await indexWeek(client, table);
   }
   return table;

@@ -1,36 +1,25 @@
-import { asinToNumber } from '../../keywords/asin-number.ts';
-import { sumTags } from '../../keywords/row-tags.ts';
+import { addSumTags } from '../../keywords/row-tags.ts';
 import type { ReportSite } from '../../keywords/sites.ts';
 import { normaliseTerm } from '../../keywords/term.ts';
 import { tokensOf } from '../../keywords/tokens.ts';
-import { copyText } from './copy.ts';
-import type { LabelKind, Labels } from './labels.ts';
+import type { BinaryRows } from './binary-rows.ts';
+import type { Labels } from './labels.ts';
 import type { ReportRow } from './report.ts';
 import { ReportError } from './report-error.ts';
 
-/** What a row is before its term has an id. */
+/** What a row is before its term has an id. Its tokens are among its tags, behind the six labels. */
 export const STAGE_COLUMNS = `at integer, department smallint, rank integer, term text collate "C",
   asin1 bigint, asin2 bigint, asin3 bigint,
   click1 smallint, click2 smallint, click3 smallint, conv1 smallint, conv2 smallint, conv3 smallint,
-  tokens integer[], tags integer[]`;
+  tokens smallint, tags integer[]`;
+const COLUMNS = 15;
+
+/** The tokens of a staged row, as SQL. */
+export const STAGED_TOKENS = 's.tags[7:6 + s.tokens]';
 
 const PLACES = [0, 1, 2] as const;
 
-/** Names of brands and categories in some rows. */
-export function labelsIn(rows: readonly ReportRow[]): Map<LabelKind, Set<string>> {
-  const brand = new Set<string>();
-  const category = new Set<string>();
-  for (const row of rows) {
-    for (const name of row.brands) if (name !== '') brand.add(name);
-    for (const name of row.categories) if (name !== '') category.add(name);
-  }
-  return new Map([
-    ['brand', brand],
-    ['category', category],
-  ]);
-}
-
-/** Checks rows as they come, and writes each as a line for COPY. */
+/** Checks rows as they come, and writes them for COPY. */
 export function createStaging(site: ReportSite, labels: Labels) {
   /** By name: number, and the rank of the row before. */
   const departments = new Map<string, { number: number; lastRank: number }>();
@@ -48,33 +37,39 @@ export function createStaging(site: ReportSite, labels: Labels) {
   }
 
   return {
-    lineOf(row: ReportRow): string {
+    write(row: ReportRow, rows: BinaryRows): void {
       const term = normaliseTerm(row.term);
       if (term === '') throw new ReportError(`Row ${row.at}: the search term is blank.`);
       if (term.length > LONGEST_TERM)
         throw new ReportError(`Row ${row.at}: the search term has ${term.length} characters.`);
       const { products, brands, categories } = row;
+      rows.begin(COLUMNS);
+      rows.int4(row.at);
+      rows.int2(departmentOf(row));
+      rows.int4(row.rank);
+      rows.text(term);
       let clicks = 0;
       let conversions = 0;
-      let asins = '';
-      let clickShares = '';
-      let conversionShares = '';
+      for (const place of PLACES) rows.int8(products[place]?.asin ?? 0);
       for (const place of PLACES) {
-        const { asin, click = -1, conversion = -1 } = products[place] ?? {};
-        asins += `${asin === undefined ? 0 : asinToNumber(asin)}\t`;
-        clickShares += `${click}\t`;
-        conversionShares += `${conversion}\t`;
-        clicks += Math.max(0, click);
-        conversions += Math.max(0, conversion);
+        const share = products[place]?.click ?? -1;
+        clicks += Math.max(0, share);
+        rows.int2(share);
       }
-      const tokens = tokensOf(term, site).join(',');
-      let tags = '';
-      for (const place of PLACES) tags += `${labels.idOf('brand', brands[place] ?? '')},`;
-      for (const place of PLACES) tags += `${labels.idOf('category', categories[place] ?? '')},`;
-      const more = sumTags(clicks, conversions).join(',');
-      // The first six are told by their place. Whatever else there is, the row has no empty tag at its end.
-      tags = tags.slice(0, -1) + (tokens && `,${tokens}`) + (more && `,${more}`);
-      return `${row.at}\t${departmentOf(row)}\t${row.rank}\t${copyText(term)}\t${asins}${clickShares}${conversionShares}{${tokens}}\t{${tags}}\n`;
+      for (const place of PLACES) {
+        const share = products[place]?.conversion ?? -1;
+        conversions += Math.max(0, share);
+        rows.int2(share);
+      }
+      const tokens = tokensOf(term, site);
+      const tags: number[] = [];
+      // The first six are told by their place.
+      for (const place of PLACES) tags.push(labels.idOf('brand', brands[place] ?? ''));
+      for (const place of PLACES) tags.push(labels.idOf('category', categories[place] ?? ''));
+      for (const token of tokens) tags.push(token);
+      addSumTags(tags, clicks, conversions);
+      rows.int2(tokens.length);
+      rows.int4s(tags);
     },
   };
 }

@@ -1,13 +1,18 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { SingleBar } from 'cli-progress';
 import type { Command } from 'commander';
 import { z } from 'zod';
+import { fetchWeek } from '../../brand-analytics/fetch/fetch-week.ts';
 import { type ImportResult, importWeek } from '../../brand-analytics/import/import-week.ts';
 import { ReportError } from '../../brand-analytics/import/report-error.ts';
 import { loadedWeeks } from '../../brand-analytics/weeks.ts';
-import { isDate, isSaturday } from '../../keywords/report-week.ts';
+import { systemClock } from '../../clock.ts';
+import { readConfig } from '../../config.ts';
+import { isDate, isSaturday, lastEndedWeek } from '../../keywords/report-week.ts';
 import { REPORT_SITE_CODES } from '../../keywords/sites.ts';
+import { credentialsFor } from '../../upstream/brand-analytics/credentials.ts';
+import { ProviderRefusal } from '../../upstream/brand-analytics/provider-refusal.ts';
+import { showImportBar } from '../import-bar.ts';
 import { readInput } from '../input.ts';
 import { OperatorError } from '../operator-error.ts';
 import { type Report, table } from '../report.ts';
@@ -15,19 +20,21 @@ import { type Context, type Given, onDatabase } from '../reporting.ts';
 
 const READ_CHUNK_BYTES = 1_048_576;
 
-const country = z.enum(REPORT_SITE_CODES, `must be one of ${REPORT_SITE_CODES.join(', ')}`);
+/** What one import takes. */
+const CONNECTIONS = 4;
 
-const importInput = z.object({
-  file: z.string(),
-  country,
-  week: z
-    .string()
-    .refine((text) => isDate(text) && isSaturday(text), 'must be a Saturday such as 2026-04-11')
-    .optional(),
-});
+const country = z.enum(REPORT_SITE_CODES, `must be one of ${REPORT_SITE_CODES.join(', ')}`);
+const saturday = z
+  .string()
+  .refine((text) => isDate(text) && isSaturday(text), 'must be a Saturday such as 2026-04-11')
+  .optional();
+
+const importInput = z.object({ file: z.string(), country, week: saturday });
+const fetchInput = z.object({ country, date: saturday });
 
 export function registerAba(program: Command): void {
   const aba = program.command('aba').description('brand analytics: weekly search-term reports');
+  const sites = `site code: ${REPORT_SITE_CODES.join(', ')}`;
   onDatabase(
     aba
       .command('import')
@@ -35,10 +42,19 @@ export function registerAba(program: Command): void {
         'load a weekly report, or load it again: JSON of the API or CSV of the seller site, plain or gzip',
       )
       .argument('<FILE>', 'the report')
-      .requiredOption('--country <C>', `site code: ${REPORT_SITE_CODES.join(', ')}`)
+      .requiredOption('--country <C>', sites)
       .option('--week <W>', 'Saturday of the week, where the file does not say it'),
     load,
-    { connections: 4 },
+    { connections: CONNECTIONS },
+  );
+  onDatabase(
+    aba
+      .command('fetch')
+      .description('order a weekly report from the Selling Partner API, wait for it, and load it')
+      .requiredOption('--country <C>', sites)
+      .option('--date <D>', 'Saturday of the week; the last one that is over unless given'),
+    fetchReport,
+    { connections: CONNECTIONS },
   );
   onDatabase(aba.command('weeks').description('the weeks that are loaded'), weeks);
 }
@@ -51,43 +67,80 @@ async function load({ database, now }: Context, given: Given): Promise<Report> {
       throw new OperatorError(`There is no file ${file}.`);
     },
   );
-  const bar = new SingleBar({
-    format: '{stage} [{bar}] {percentage}% | {rows} rows | {rate} rows/s | {left} left',
-    stream: process.stderr,
-    clearOnComplete: true,
-    hideCursor: true,
-  });
   const stream = createReadStream(file, { highWaterMark: READ_CHUNK_BYTES });
-  const startedAt = performance.now();
-  bar.start(size, 0, { stage: 'reading', rows: 0, rate: '-', left: '-' });
+  const bar = showImportBar();
   try {
     const result = await importWeek(database, {
       file: stream,
       site,
       week,
       now,
-      onProgress({ rows, stage }) {
-        const seconds = (performance.now() - startedAt) / 1000;
-        const left = (seconds / Math.max(1, stream.bytesRead)) * (size - stream.bytesRead);
-        bar.update(stream.bytesRead, {
-          stage,
-          rows: rows.toLocaleString('en-US'),
-          rate: Math.round(rows / seconds).toLocaleString('en-US'),
-          left: stage === 'reading' ? `${Math.ceil(left)} s` : 'indexes',
-        });
-      },
+      onProgress: (progress) => bar.reading({ ...progress, bytes: stream.bytesRead, size }),
     });
-    bar.stop();
-    return { data: { country: site, ...result }, text: told(site, result, startedAt) };
+    return { data: { country: site, ...result }, text: told(site, result, bar.elapsedSeconds()) };
   } catch (error) {
-    bar.stop();
     if (error instanceof ReportError) throw new OperatorError(`${file}: ${error.message}`, { cause: error });
     throw error;
+  } finally {
+    bar.stop();
   }
 }
 
-function told(site: string, result: ImportResult, startedAt: number): string {
-  const seconds = Math.max(1, Math.round((performance.now() - startedAt) / 1000));
+async function fetchReport({ database, now }: Context, given: Given): Promise<Report> {
+  const { country: site, date } = readInput(fetchInput, given);
+  const newest = lastEndedWeek(now);
+  const week = date ?? newest;
+  if (week > newest)
+    throw new OperatorError(`--date ${week} is not over yet; the newest week is that to ${newest}.`);
+  const credentials = credentialsFor(readConfig(process.env), [site]);
+  // Only here: no other command needs the client.
+  const { openSellingPartner } = await import('../../upstream/brand-analytics/selling-partner.ts');
+  const provider = openSellingPartner(credentials, systemClock);
+  const interrupted = new AbortController();
+  const interrupt = () => interrupted.abort(new OperatorError('Interrupted; nothing was loaded.'));
+  process.once('SIGINT', interrupt);
+  const bar = showImportBar();
+  try {
+    const outcome = await fetchWeek(
+      { database, provider, clock: systemClock },
+      {
+        site,
+        week,
+        signal: interrupted.signal,
+        onProgress(progress) {
+          if (progress.stage === 'waiting') bar.waiting(`waiting (${progress.status})`);
+          else bar.reading(progress);
+        },
+      },
+    );
+    if (outcome.kind === 'loaded') {
+      const { result } = outcome;
+      return {
+        data: { country: site, outcome: outcome.kind, ...result },
+        text: told(site, result, bar.elapsedSeconds()),
+      };
+    }
+    const reason = outcome.kind === 'failed' ? outcome.reason : null;
+    return {
+      data: { country: site, outcome: outcome.kind, week, reason },
+      text:
+        reason === null
+          ? `${site}, week to ${week}: the provider has no data.`
+          : `${site}, week to ${week}: the provider made no report: ${reason.replace(/\.$/, '')}. A week may not be ready yet: try again later.`,
+      failed: true,
+    };
+  } catch (error) {
+    if (error instanceof ReportError || error instanceof ProviderRefusal)
+      throw new OperatorError(error.message, { cause: error });
+    throw error;
+  } finally {
+    bar.stop();
+    process.off('SIGINT', interrupt);
+    await provider.close();
+  }
+}
+
+function told(site: string, result: ImportResult, seconds: number): string {
   const terms = result.terms.toLocaleString('en-US');
   return [
     `${site}, week to ${result.week}: ${terms} terms ${result.replaced ? 'replaced' : 'loaded'} in ${seconds} s.`,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { batchBodySchema, batchQuerySchema } from '../../batches/request-schemas.ts';
-import { batchSchema } from '../../batches/view.ts';
+import { type BatchView, batchSchema } from '../../batches/view.ts';
 import { resultsSchema } from '../../http/batch-results.ts';
 import { batchListSchema } from '../../http/batches.ts';
 import { SCHEMA_NAMES } from '../../operations/answers/schema-names.ts';
@@ -28,10 +28,11 @@ const dryRun = boolean().default(false).describe('Only check the request and say
 
 const example = { operation: 'market.product', params: { domain: 1 }, split: { asins: ['B08N5WRWNX'] } };
 
-const ENDPOINTS: readonly Endpoint[] = [
+export const BATCH_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'post',
     path: '/api/batches',
+    tool: 'batches_create',
     summary: 'Has many items of one operation done in the background.',
     description:
       'Has many items of one operation done in the background: as one JSON document, or as an item a line with the settings in the query. The calls of the items cost their usual units.',
@@ -56,6 +57,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/api/batches',
+    tool: 'batches_list',
     summary: 'Lists batches, the newest first.',
     query: batchListSchema,
     answers: { 200: enveloped('A page', reference(batchesPage)) },
@@ -63,6 +65,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/api/batches/{id}',
+    tool: 'batches_get',
     summary: 'Tells how a batch is going.',
     idOf: 'the batch',
     answers: { 200: enveloped('The batch', batch) },
@@ -71,6 +74,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'delete',
     path: '/api/batches/{id}',
+    tool: 'batches_cancel',
     summary: 'Cancels what of a batch is not done; results stay.',
     idOf: 'the batch',
     answers: { 200: enveloped('The batch', batch) },
@@ -79,6 +83,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/api/batches/{id}/results',
+    tool: 'batches_get_results',
     summary: 'Streams what a batch has brought so far.',
     description:
       'Streams what a batch has brought so far: a JSON object a line with `index`, `params`, `code` and `data` or `msg`, or a table.',
@@ -99,6 +104,14 @@ const ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'post',
     path: '/api/batches/{id}/retry',
+    tool: 'batches_retry',
+    cost: {
+      toldBy: '/api/batches/{id}',
+      unitsOf: ({ units }) => {
+        const { quoted, charged } = units as BatchView['units'];
+        return quoted - charged;
+      },
+    },
     summary: 'Does the failed items of a finished batch again.',
     idOf: 'the batch',
     answers: { 202: enveloped('The batch', batch) },
@@ -106,4 +119,4 @@ const ENDPOINTS: readonly Endpoint[] = [
   },
 ];
 
-export const batchPaths = () => endpointPaths('batches', ENDPOINTS);
+export const batchPaths = () => endpointPaths('batches', BATCH_ENDPOINTS);

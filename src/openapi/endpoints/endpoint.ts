@@ -18,6 +18,10 @@ import {
 export interface Endpoint {
   method: Method;
   path: string;
+  /** Name of the equivalent tool for agents. */
+  tool?: string;
+  /** Where it leads to calls that cost units, and takes neither dryRun nor maxUnits: who tells what they cost at most. */
+  cost?: { toldBy: string; unitsOf(data: Record<string, unknown>): number };
   summary: string;
   description?: string;
   /** What `{id}` of the path is the id of. */
@@ -50,7 +54,7 @@ export function endpointPaths(tag: string, endpoints: readonly Endpoint[]): Path
 }
 
 function describe(tag: string, endpoint: Endpoint): OperationObject {
-  const { method, path, summary, description, idOf, query, body, answers, isPublic = false } = endpoint;
+  const { method, path, tool, summary, description, idOf, query, body, answers, isPublic = false } = endpoint;
   const parameters = [
     ...(idOf ? [idParameter(idOf)] : []),
     ...(query ? queryParameters(parametersOf(query)) : []),
@@ -68,6 +72,7 @@ function describe(tag: string, endpoint: Endpoint): OperationObject {
     responses: { ...answers, ...errorResponses([...errors, ...(endpoint.errors ?? [])]) },
     ...(isPublic ? { security: [] as const } : {}),
     'x-units': '0',
+    ...(tool ? { 'x-tool': tool } : {}),
   };
 }
 

@@ -23,10 +23,11 @@ const results = QUEUED.flatMap(({ name, respond }) =>
   respond.type === 'json' ? [{ ...reference(dataOf(name)) }] : [],
 );
 
-const ENDPOINTS: readonly Endpoint[] = [
+export const JOB_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/api/jobs',
+    tool: 'jobs_list',
     summary: 'Lists the jobs of the last day, the newest first.',
     description:
       'Lists the jobs of the last day, the newest first. With state a page may be shorter than limit; the last has no cursor.',
@@ -36,6 +37,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/api/jobs/{id}',
+    tool: 'jobs_get',
     summary: 'Tells how a job is going.',
     idOf: 'the job',
     query: waitSchema,
@@ -45,6 +47,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'delete',
     path: '/api/jobs/{id}',
+    tool: 'jobs_cancel',
     summary: 'Cancels a job and gives its units back; one that has ended stays as it is.',
     idOf: 'the job',
     answers: { 200: enveloped('The job', job, 'X-Job-Id', 'Retry-After') },
@@ -53,6 +56,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/api/jobs/{id}/result',
+    tool: 'jobs_get_result',
     summary: 'Sends what a job has brought: the answer, or the error, that its call would have been given.',
     idOf: 'the job',
     query: waitSchema,
@@ -93,4 +97,4 @@ const ENDPOINTS: readonly Endpoint[] = [
   },
 ];
 
-export const jobPaths = () => endpointPaths('jobs', ENDPOINTS);
+export const jobPaths = () => endpointPaths('jobs', JOB_ENDPOINTS);

@@ -30,10 +30,11 @@ const dryRunQuery = z.object({
   dryRun: boolean().default(false).describe('Only check the request and say what it would cost'),
 });
 
-const ENDPOINTS: readonly Endpoint[] = [
+export const SCHEDULE_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'post',
     path: '/api/schedules',
+    tool: 'schedules_create',
     summary: 'Makes a batch that comes again and again.',
     query: dryRunQuery,
     body: {
@@ -59,6 +60,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/api/schedules',
+    tool: 'schedules_list',
     summary: 'Lists schedules, the newest first.',
     query: pageSchema,
     answers: { 200: enveloped('A page', reference(schedulesPage)) },
@@ -66,6 +68,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/api/schedules/{id}',
+    tool: 'schedules_get',
     summary: 'Describes a schedule and when it is due.',
     idOf: 'the schedule',
     answers: { 200: enveloped('The schedule', schedule) },
@@ -74,6 +77,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'patch',
     path: '/api/schedules/{id}',
+    tool: 'schedules_update',
     summary: 'Changes what is sent of a schedule.',
     idOf: 'the schedule',
     query: dryRunQuery,
@@ -93,6 +97,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'delete',
     path: '/api/schedules/{id}',
+    tool: 'schedules_delete',
     summary: 'Ends a schedule; batches that are under way go on.',
     idOf: 'the schedule',
     answers: { 200: enveloped('It is gone', reference(deleted)) },
@@ -101,6 +106,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/api/schedules/{id}/runs',
+    tool: 'schedules_list_runs',
     summary: "Lists a schedule's runs, the newest first.",
     idOf: 'the schedule',
     query: pageSchema,
@@ -110,6 +116,8 @@ const ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'post',
     path: '/api/schedules/{id}/run',
+    tool: 'schedules_run',
+    cost: { toldBy: '/api/schedules/{id}', unitsOf: ({ units }) => units as number },
     summary: 'Runs a schedule now.',
     idOf: 'the schedule',
     answers: { 202: enveloped('The run and its batch', reference(started), 'Location') },
@@ -117,4 +125,4 @@ const ENDPOINTS: readonly Endpoint[] = [
   },
 ];
 
-export const schedulePaths = () => endpointPaths('schedules', ENDPOINTS);
+export const schedulePaths = () => endpointPaths('schedules', SCHEDULE_ENDPOINTS);

@@ -38,6 +38,7 @@ export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Rec
   name: 'aba.asinreverse',
   summary: 'Finds the search terms after which products were among the three clicked most.',
   tool: 'aba_reverse_asin',
+  toolset: 'aba',
   routes: [{ method: 'POST', path: '/api/aba/asin-reverse' }],
   params: request(
     { asins: ['asins'] },

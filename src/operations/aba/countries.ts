@@ -6,6 +6,7 @@ export const countries = defineLocal<'aba.countries', Record<string, never>>({
   name: 'aba.countries',
   summary: 'Lists the sites that have brand analytics, with the weeks that are loaded.',
   tool: 'aba_get_countries',
+  toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/countries' }],
   answer: z.object({
     countries: z.array(

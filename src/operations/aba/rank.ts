@@ -65,6 +65,7 @@ export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>
   name: 'aba.rank',
   summary: 'Lists the search terms of a week by rank, with filters.',
   tool: 'aba_get_rank_list',
+  toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/rank' }],
   params,
   price: { text: '1 for each 1000 of limit', quote: ({ limit }) => Math.ceil(limit / 1000) },

@@ -18,6 +18,8 @@ export interface ReportDates extends Record<string, unknown> {
 export const reportDates = defineQueued<'aba.reportdates', ReportDatesInput, ReportDates>({
   name: 'aba.reportdates',
   summary: 'Lists the newest weeks that are loaded for a site, at most 20.',
+  tool: 'aba_get_report_dates',
+  toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/report-dates' }],
   params: request({}, { country: reportSite().describe('Site code') }),
   price: { text: '1', quote: () => 1 },

@@ -17,6 +17,7 @@ export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Reco
   name: 'aba.search',
   summary: 'Finds search terms by their words; Chinese and Japanese ones by any part.',
   tool: 'aba_search_keywords',
+  toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/search' }],
   params: request(
     {},

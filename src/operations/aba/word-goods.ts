@@ -18,6 +18,8 @@ export const wordGoods = defineQueued<'aba.wordgoods', WordGoodsInput, Record<st
   name: 'aba.wordgoods',
   errors: ['WORD_NOT_FOUND'],
   summary: 'Gives the three products clicked most after a search term in a week.',
+  tool: 'aba_get_word_goods',
+  toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/word/:wordId/goods', decode: withWordId }],
   params: request(
     {},

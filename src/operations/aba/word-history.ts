@@ -16,6 +16,8 @@ export const wordHistory = defineQueued<'aba.wordhistory', WordHistoryInput, Rec
   name: 'aba.wordhistory',
   errors: ['WORD_NOT_FOUND'],
   summary: 'Gives the rank of a search term in each of the last weeks.',
+  tool: 'aba_get_word_history',
+  toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/word/:wordId/history', decode: withWordId }],
   params: request(
     {},

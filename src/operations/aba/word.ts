@@ -21,6 +21,7 @@ export const word = defineQueued<'aba.word', WordInput, Record<string, unknown>>
   errors: ['WORD_NOT_FOUND'],
   summary: 'Describes a search term: its latest rank, 52 weeks of history, and its three products.',
   tool: 'aba_get_word_detail',
+  toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/word/:wordId', decode: withWordId }],
   params: request({}, { wordId: wordId() }),
   price: { text: '1', quote: () => 1 },

@@ -83,6 +83,7 @@ export const quota = defineLocal<'account.quota', Record<string, never>>({
   name: 'account.quota',
   summary: "Tells the account's quota and what the next call will be charged to.",
   tool: 'market_get_quota',
+  toolset: 'account',
   routes: [
     { method: 'GET', path: '/api/quota' },
     { method: 'GET', path: '/api/token' },

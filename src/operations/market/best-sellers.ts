@@ -45,6 +45,8 @@ const list = z
 export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, BestSellersList>({
   name: 'market.bestseller',
   summary: 'Lists the best sellers of a category, best first.',
+  tool: 'market_get_best_sellers',
+  toolset: 'categories',
   routes: [
     { method: 'GET', path: '/api/market/bestseller' },
     { method: 'GET', path: '/api/market/bestsellers' },

@@ -19,6 +19,8 @@ export const categorySearch = defineQueued<
 >({
   name: 'market.categorysearch',
   summary: 'Searches categories by keyword.',
+  tool: 'market_search_categories',
+  toolset: 'categories',
   routes: [
     { method: 'GET', path: '/api/market/categorysearch' },
     { method: 'GET', path: '/api/market/search', type: 'category' },

@@ -22,6 +22,8 @@ const answer = z.object({
 export const chartUrl = defineLocal<'market.charturl', ChartUrlInput>({
   name: 'market.charturl',
   summary: 'Builds links to price-chart pages.',
+  tool: 'market_get_chart_url',
+  toolset: 'visuals',
   routes: [{ method: 'GET', path: '/api/market/charturl' }],
   answer,
   params: request(

@@ -62,6 +62,8 @@ const deals = z
 export const deal = defineQueued<'market.deal', DealInput, Deals>({
   name: 'market.deal',
   summary: 'Browses products with a recent price change, up to 150 a call.',
+  tool: 'market_find_deals',
+  toolset: 'deals',
   routes: selectionRoutes('/api/market/deal', '/api/market/deals'),
   params,
   price: { text: '5', quote: () => 5 },

@@ -56,6 +56,8 @@ export type GraphImageInput = z.output<typeof params> & { domain: Domain };
 export const graphImage = defineQueued<'market.graphimage', GraphImageInput, Buffer>({
   name: 'market.graphimage',
   summary: "Draws a product's price history as a PNG picture.",
+  tool: 'market_get_price_chart',
+  toolset: 'visuals',
   routes: [{ method: 'GET', path: '/api/market/graphimage', decode: inAnyCase }],
   params,
   price: { text: '1', quote: () => 1 },

@@ -64,6 +64,8 @@ const lightningDealRecord = z
 export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealInput, LightningDeal[]>({
   name: 'market.lightningdeal',
   summary: "Lists a site's lightning deals, or the deal of one ASIN.",
+  tool: 'market_get_lightning_deals',
+  toolset: 'deals',
   routes: [{ method: 'GET', path: '/api/market/lightningdeal' }],
   params: request(
     { domain: DOMAIN_NAMES, asin: ['asin'] },

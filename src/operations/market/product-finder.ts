@@ -50,6 +50,8 @@ export interface FinderPage {
 export const productFinder = defineQueued<'market.productfinder', ProductFinderInput, FinderPage>({
   name: 'market.productfinder',
   summary: 'Finds products by criteria.',
+  tool: 'market_find_products',
+  toolset: 'products',
   routes: selectionRoutes('/api/market/productfinder', '/api/market/query'),
   params,
   invalidKind: 'SELECTION_INVALID',

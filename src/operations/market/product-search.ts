@@ -33,6 +33,8 @@ export type SearchPage = { products: Product[] } | { asinList: string[] };
 export const productSearch = defineQueued<'market.productsearch', ProductSearchInput, SearchPage>({
   name: 'market.productsearch',
   summary: "Searches products by keyword, in the site's order without advertisements.",
+  tool: 'market_search_products',
+  toolset: 'products',
   routes: [
     { method: 'GET', path: '/api/market/productsearch' },
     { method: 'GET', path: '/api/market/search', type: 'product' },

@@ -49,6 +49,7 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
   name: 'market.product',
   summary: 'Looks up 1 to 100 products by ASIN.',
   tool: 'market_get_product',
+  toolset: 'products',
   routes: [
     { method: 'GET', path: '/api/market/product' },
     { method: 'POST', path: '/api/market/product' },

@@ -67,6 +67,7 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
   name: 'market.seller',
   summary: "Describes sellers, and what is in a seller's storefront.",
   tool: 'market_get_seller',
+  toolset: 'sellers',
   routes: [{ method: 'GET', path: '/api/market/seller' }],
   params: request(
     { domain: DOMAIN_NAMES, seller: ['seller'] },

@@ -13,6 +13,8 @@ export interface TopSellersInput extends Paging {
 export const topSellers = defineQueued<'market.topseller', TopSellersInput, string[]>({
   name: 'market.topseller',
   summary: 'Lists the most rated sellers of a site, most ratings first.',
+  tool: 'market_get_top_sellers',
+  toolset: 'sellers',
   routes: [{ method: 'GET', path: '/api/market/topseller' }],
   params: request(
     { domain: DOMAIN_NAMES },

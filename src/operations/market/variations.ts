@@ -27,6 +27,8 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
   name: 'market.variations',
   summary: 'Lists the variations of a product, from any member of the family.',
   tool: 'market_get_variations',
+  toolset: 'products',
+  toolDefaults: { detailLevel: 'summary', perPage: 50 },
   errors: ['PRODUCT_NOT_FOUND'],
   routes: [
     { method: 'GET', path: '/api/market/variations' },

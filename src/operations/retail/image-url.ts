@@ -28,6 +28,8 @@ const answer = z.object({
 export const imageUrl = defineLocal<'retail.imageurl', ImageUrlInput>({
   name: 'retail.imageurl',
   summary: 'Builds addresses of product images from their file names.',
+  tool: 'retail_get_image_url',
+  toolset: 'visuals',
   routes: [{ method: 'GET', path: '/api/retail/imageurl' }],
   answer,
   params: request(

@@ -22,6 +22,7 @@ export const dailyTrends = defineQueued<'trends.daily-trends', DailyTrendsInput,
   name: 'trends.daily-trends',
   summary: 'Lists what began to be searched for much more than usual on a day of the last week.',
   tool: 'web_trends_daily_trends',
+  toolset: 'trends',
   routes: [{ method: 'GET', path: '/api/webtrends/daily-trends' }],
   params: request(
     {},

@@ -48,6 +48,7 @@ export const interestByRegion = defineQueued<
   name: 'trends.interest-by-region',
   summary: 'Compares how often keywords are searched for by country, region, metropolitan area or city.',
   tool: 'web_trends_interest_by_region',
+  toolset: 'trends',
   routes: [{ method: 'POST', path: '/api/webtrends/interest-by-region' }],
   params: request(KEYWORD_NAMES, {
     ...keywordParams(),

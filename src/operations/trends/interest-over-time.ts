@@ -35,6 +35,7 @@ export const interestOverTime = defineQueued<'trends.interest-over-time', Keywor
   name: 'trends.interest-over-time',
   summary: 'Compares how often keywords were searched for over time.',
   tool: 'web_trends_interest_over_time',
+  toolset: 'trends',
   routes: [{ method: 'POST', path: '/api/webtrends/interest-over-time' }],
   params: request(KEYWORD_NAMES, keywordParams()),
   onDay: withWindow,

@@ -40,6 +40,7 @@ export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTr
   name: 'trends.real-time-trends',
   summary: 'Lists what is searched for much more than usual right now.',
   tool: 'web_trends_real_time_trends',
+  toolset: 'trends',
   routes: [{ method: 'GET', path: '/api/webtrends/real-time-trends' }],
   params: request(
     {},

@@ -15,6 +15,7 @@ export const relatedQueries = defineQueued<'trends.related-queries', KeywordInpu
   name: 'trends.related-queries',
   summary: 'Lists what is searched for together with keywords: the most frequent, and the fastest growing.',
   tool: 'web_trends_related_queries',
+  toolset: 'trends',
   routes: [{ method: 'POST', path: '/api/webtrends/related-queries' }],
   params: request(KEYWORD_NAMES, keywordParams()),
   onDay: withWindow,

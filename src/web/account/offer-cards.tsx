@@ -12,7 +12,7 @@ interface CardsProps {
 export function PlanCards({ plans, currency, to }: CardsProps & { plans: readonly PlanOffer[] }): VNode {
   if (plans.length === 0) return <p class="empty card">No plans are for sale at the moment.</p>;
   return (
-    <div class="grid">
+    <div class="grid offers">
       {plans.map(({ code, name, priceCents, minuteLimit, dailyLimit, monthlyLimit }) => (
         <article class="card" key={code}>
           <h3>{name}</h3>
@@ -41,7 +41,7 @@ export function PlanCards({ plans, currency, to }: CardsProps & { plans: readonl
 export function PackCards({ packs, currency, to }: CardsProps & { packs: readonly PackOffer[] }): VNode {
   if (packs.length === 0) return <p class="empty card">No packs are for sale at the moment.</p>;
   return (
-    <div class="grid">
+    <div class="grid offers">
       {packs.map(({ code, name, wallet, priceCents, rateLimitPerMinute, validDays }) => (
         <article class="card" key={code}>
           <h3>{name}</h3>

@@ -102,7 +102,8 @@ describeInBrowser('in a browser', () => {
     await page.close();
   });
 
-  describe('the reference', () => {
+  // Swagger UI takes its time on a busy machine.
+  describe('the reference', { timeout: 240_000 }, () => {
     let page: Page;
     beforeAll(async () => {
       page = await browser.page({ baseURL: client.baseUrl });
@@ -122,10 +123,6 @@ describeInBrowser('in a browser', () => {
       expect(await answer.textContent()).toContain('B08N5WRWNX');
       expect(await answer.textContent()).toContain('x-units-consumed: 1');
       expect((await unitsUsed(client)) - before).toBe(1);
-      // What Swagger UI itself writes so, and nothing of ours can change.
-      const withoutRules = ['nested-interactive', 'select-name', 'scrollable-region-focusable'];
-      await expectAccessible(page, { withoutRules });
-      await screenshot(page, 'docs-api-call');
       expect(faultsOf(page).errors).toEqual([]);
       expect(outsideRequests(page)).toEqual([]);
     });
@@ -134,9 +131,19 @@ describeInBrowser('in a browser', () => {
       const calls = faultsOf(page).requests.filter((url) => url.includes('/api/market/product'));
       const [query] = calls.map((url) => Object.fromEntries(new URL(url).searchParams));
       expect(query).toMatchObject({ domain: '1', asins: 'B08N5WRWNX' });
-      expect(Object.keys(query ?? {})).not.toEqual(expect.arrayContaining(['maxUnits']));
-      expect(query?.async).toBeUndefined();
-      expect(query?.key).toBeUndefined();
+      for (const name of ['async', 'maxUnits', 'country', 'days', 'key'])
+        expect(query).not.toHaveProperty(name);
+    });
+
+    test('can be used by everybody with an operation open, as far as that is in our hands', async () => {
+      const opened = await browser.page({ baseURL: client.baseUrl });
+      await opened.goto('/docs/api#/service');
+      await openOperation(opened, 'get', '/healthz');
+      await opened.getByRole('button', { name: 'Execute' }).waitFor();
+      // What Swagger UI itself writes so.
+      const withoutRules = ['nested-interactive', 'select-name', 'scrollable-region-focusable'];
+      await expectAccessible(opened, { withoutRules });
+      await opened.close();
     });
 
     test('has forgotten the key when it is loaded again', async () => {

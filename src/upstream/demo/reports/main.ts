@@ -8,8 +8,8 @@ import { csvOf } from './formats.ts';
 import { rankingOf } from './ranking.ts';
 
 /**
- * Writes generated reports as CSV: main.ts FOLDER TERMS us:2026-04-11 ... Each becomes FOLDER/us-2026-04-11.csv. Their
- * products are those of the demo provider.
+ * Writes generated reports as CSV: main.ts FOLDER TERMS us:2026-04-11 ... Each becomes FOLDER/us-2026-04-11.csv, and
+ * is printed when it is there. Their products are those of the demo provider.
  */
 const WEEK_MS = 7 * 86_400_000;
 const PRODUCTS_PER_LEAF = 60;
@@ -26,4 +26,5 @@ for (const one of wanted) {
   });
   const file = createWriteStream(join(folder, `${site}-${lastDay}.csv`));
   await pipeline(Readable.from(csvOf(ranking, addDays(lastDay, -6), lastDay)), file);
+  process.stdout.write(`${one}\n`);
 }

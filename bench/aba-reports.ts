@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process';
+import type { Row } from './row.ts';
+
+/** What the endpoints are called for. */
+export interface CalledWeeks {
+  newest: string;
+  terms: number;
+}
+
+/** Writes reports of `us` into a folder. */
+export async function generateReports(
+  folder: string,
+  terms: number,
+  weeks: readonly string[],
+): Promise<void> {
+  const program = ['--import', 'tsx', 'src/upstream/demo/reports/main.ts'];
+  const wanted = weeks.map((week) => `us:${week}`);
+  const child = spawn(process.execPath, [...program, folder, String(terms), ...wanted], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  await new Promise((resolve) => child.once('exit', resolve));
+}
+
+/** The highest memory of a process that reads a stream of each size, as the import reads it, to its end. */
+export async function importMemory(sizesMb: readonly number[]): Promise<Row[]> {
+  const found: { sizeMb: number; rows: number; peakMb: number }[] = [];
+  for (const sizeMb of sizesMb) {
+    const child = spawn(process.execPath, ['--import', 'tsx', 'bench/import-memory.ts', String(sizeMb)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let told = '';
+    for await (const text of child.stdout.setEncoding('utf8')) told += text as string;
+    found.push({ sizeMb, ...(JSON.parse(told) as { rows: number; peakMb: number }) });
+  }
+  const [small, large] = found;
+  if (!small || !large) return [];
+  return [
+    {
+      what: `memory while reading a report of ${large.sizeMb} MB (${large.rows} terms) / of ${small.sizeMb} MB`,
+      ours: `${large.peakMb} MB`,
+      baseline: `${small.peakMb} MB`,
+      ratio: large.peakMb / small.peakMb,
+      aim: 'at most 1.25',
+      failures: 0,
+    },
+  ];
+}

@@ -1,0 +1,64 @@
+import { Readable } from 'node:stream';
+import type pg from 'pg';
+import { BinaryRows } from '../src/brand-analytics/import/binary-rows.ts';
+import { openLabels } from '../src/brand-analytics/import/labels.ts';
+import { openReport } from '../src/brand-analytics/import/open-report.ts';
+import { createStaging } from '../src/brand-analytics/import/stage.ts';
+import { termAt } from '../src/upstream/demo/reports/vocabulary.ts';
+
+/**
+ * `import-memory.ts MB`: reads a generated CSV of that size as the import does, up to the bytes that COPY would be given, and
+ * prints how many terms that were and the most memory the process had.
+ */
+const wantedBytes = Number(process.argv[2]) * 1e6;
+
+/** Different terms and products all the way, so that whatever is kept would grow. */
+function* lines(): Generator<string> {
+  yield 'Reporting Range=["Weekly"],Select week=["2026-10-25 - 2026-10-31"]\n';
+  yield `${Array.from({ length: 21 }, (_, i) => `Column ${i}`).join(',')}\n`;
+  for (let n = 0; ; n += 1) {
+    const products = [0, 1, 2].map((place) => {
+      const asin = `B0${((n * 3 + place) % 36 ** 5).toString(36).toUpperCase().padStart(8, '0')}`;
+      return `${asin},"A product of ${n} with a title, ""as long"" as most are, black, 2 pack",${12 - place}.34,1.5`;
+    });
+    const labels = `Brand ${n % 300_000},Brand ${(n * 7) % 300_000},,Home,Kitchen,`;
+    yield `${n + 1},${termAt('us', n).term} ${n},${labels},${products.join(',')},2026-10-31\n`;
+  }
+}
+
+const CHUNK_BYTES = 1_048_576;
+
+async function* bytes(): AsyncGenerator<Buffer> {
+  let sent = 0;
+  let text = '';
+  for (const line of lines()) {
+    text += line;
+    if (text.length < CHUNK_BYTES) continue;
+    yield Buffer.from(text);
+    sent += text.length;
+    text = '';
+    if (sent >= wantedBytes) return;
+  }
+}
+
+/** In place of the database: any id will do. */
+const client = {
+  query: async (_: string, [, names]: [number, string[]]) => ({
+    rows: names.map((name) => ({ id: 1000 + name.length, name })),
+  }),
+} as unknown as pg.ClientBase;
+
+let peak = 0;
+const report = await openReport(Readable.from(bytes(), { objectMode: false }));
+const labels = openLabels(client);
+const staging = createStaging('us', labels);
+const staged = new BinaryRows();
+let rows = 0;
+for await (const batch of report.batches) {
+  await labels.learn(batch);
+  for (const row of batch) staging.write(row, staged);
+  staged.take();
+  rows += batch.length;
+  peak = Math.max(peak, process.memoryUsage.rss());
+}
+console.log(JSON.stringify({ rows, peakMb: Math.round(peak / 2 ** 20) }));

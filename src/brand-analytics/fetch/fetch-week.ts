@@ -1,0 +1,114 @@
+import { type Clock, sleep } from '../../clock.ts';
+import type { Database } from '../../db/pool.ts';
+import type { ReportSite } from '../../keywords/sites.ts';
+import { downloadDocument, readFault } from '../../upstream/brand-analytics/download.ts';
+import { ProviderRefusal } from '../../upstream/brand-analytics/provider-refusal.ts';
+import type { ReportProvider, ReportState } from '../../upstream/brand-analytics/report-provider.ts';
+import { type ImportResult, type ImportStage, importWeek } from '../import/import-week.ts';
+import { forgetOrder, noteOrder, orderedReport } from './orders.ts';
+
+/** What an attempt to fetch a week has come to. A report that is not there has a reason, a sentence's end. */
+export type FetchOutcome =
+  | { kind: 'loaded'; result: ImportResult }
+  /** The provider has made no report: the week is not ready yet, or the request was no good. */
+  | { kind: 'failed'; reason: string }
+  /** The provider has nothing for this week. */
+  | { kind: 'empty' };
+
+export interface FetchRequest {
+  site: ReportSite;
+  /** Its Saturday, YYYY-MM-DD. */
+  week: string;
+  signal: AbortSignal;
+  onProgress?(progress: FetchProgress): void;
+}
+
+export type FetchProgress =
+  | { stage: 'waiting'; status: ReportState['status'] }
+  /** Bytes as they come; `size` is 0 while nobody knows it. */
+  | { stage: ImportStage; rows: number; bytes: number; size: number };
+
+export interface FetchDeps {
+  database: Database;
+  provider: ReportProvider;
+  clock: Clock;
+}
+
+/** A report takes from a minute to an hour; it is asked after at growing distances. */
+const FIRST_LOOK_MS = 5_000;
+const LONGEST_LOOK_MS = 60_000;
+const GIVE_UP_MS = 3 * 3_600_000;
+
+/**
+ * Orders the report of a week, waits for it, and loads it as it comes. A report that was ordered before and not loaded is
+ * taken up again. Whatever breaks leaves everything as it was.
+ * @throws ProviderRefusal when the provider cannot be used, ReportError when what it has sent is no good report.
+ */
+export async function fetchWeek(deps: FetchDeps, request: FetchRequest): Promise<FetchOutcome> {
+  const { database, provider } = deps;
+  const { site, week, signal } = request;
+  let reportId = await orderedReport(database, site, week);
+  if (reportId === null) {
+    reportId = await provider.order(site, week, signal);
+    await noteOrder(database, { site, week, reportId, now: deps.clock.now() });
+  }
+  let isWorthKeeping = false;
+  try {
+    return await outcomeOf(deps, request, await finalState(deps, request, reportId));
+  } catch (error) {
+    isWorthKeeping = signal.aborted || (error instanceof ProviderRefusal && error.mayPass);
+    throw error;
+  } finally {
+    if (!isWorthKeeping) await forgetOrder(database, site, week);
+  }
+}
+
+async function outcomeOf(
+  deps: FetchDeps,
+  request: FetchRequest,
+  { status, documentId }: ReportState,
+): Promise<FetchOutcome> {
+  const { site, week, signal, onProgress } = request;
+  if (status === 'CANCELLED') return { kind: 'empty' };
+  const document = documentId === null ? null : { site, documentId };
+  if (status === 'FATAL')
+    return {
+      kind: 'failed',
+      reason: document ? await readFault(deps, document, signal) : 'no reason was given',
+    };
+  if (!document) throw new ProviderRefusal('The report is done, but has no document.');
+
+  let size = 0;
+  let bytes = 0;
+  const file = downloadDocument(deps, document, signal, (received, total) => {
+    bytes = received;
+    size = total;
+  });
+  const result = await importWeek(deps.database, {
+    file,
+    site,
+    week,
+    now: deps.clock.now(),
+    onProgress: ({ rows, stage }) => onProgress?.({ stage, rows, bytes, size }),
+  });
+  return { kind: 'loaded', result };
+}
+
+/** Waits until nothing more becomes of a report. */
+async function finalState(
+  { provider, clock }: FetchDeps,
+  { site, signal, onProgress }: FetchRequest,
+  reportId: string,
+): Promise<ReportState> {
+  const giveUpAt = clock.now() + GIVE_UP_MS;
+  let pauseMs = FIRST_LOOK_MS;
+  for (;;) {
+    const state = await provider.state(site, reportId, signal);
+    if (state.status !== 'IN_QUEUE' && state.status !== 'IN_PROGRESS') return state;
+    if (clock.now() >= giveUpAt)
+      throw new ProviderRefusal(`The report is still ${state.status} after ${GIVE_UP_MS / 3_600_000} hours.`);
+    onProgress?.({ stage: 'waiting', status: state.status });
+    await sleep(clock, pauseMs, signal);
+    pauseMs = Math.min(pauseMs * 1.5, LONGEST_LOOK_MS);
+  }
+}

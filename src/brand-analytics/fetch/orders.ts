@@ -1,0 +1,86 @@
+import type { Database } from '../../db/pool.ts';
+import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
+
+/** A week that is missing, and when it is to be asked for. */
+export interface MissingWeek {
+  site: ReportSite;
+  week: string;
+  /** Attempts that have brought nothing. */
+  attempts: number;
+}
+
+const numberOf = (site: ReportSite) => REPORT_SITES[site].domain;
+
+/** The report that was ordered for a week and is not loaded yet. */
+export async function orderedReport(
+  database: Database,
+  site: ReportSite,
+  week: string,
+): Promise<string | null> {
+  const { rows } = await database.query<{ report_id: string | null }>(
+    'select report_id from aba_fetches where site = $1 and week = $2',
+    [numberOf(site), week],
+  );
+  return rows[0]?.report_id ?? null;
+}
+
+export async function noteOrder(
+  database: Database,
+  { site, week, reportId, now }: { site: ReportSite; week: string; reportId: string; now: number },
+): Promise<void> {
+  await database.query(
+    `insert into aba_fetches (site, week, report_id, next_attempt_at) values ($1, $2, $3, $4)
+      on conflict (site, week) do update set report_id = excluded.report_id`,
+    [numberOf(site), week, reportId, new Date(now)],
+  );
+}
+
+export async function forgetOrder(database: Database, site: ReportSite, week: string): Promise<void> {
+  await database.query('update aba_fetches set report_id = null where site = $1 and week = $2', [
+    numberOf(site),
+    week,
+  ]);
+}
+
+/** Of some weeks those that are not loaded and whose next attempt is due, in the order given. */
+export async function dueWeeks(
+  database: Database,
+  wanted: readonly { site: ReportSite; week: string }[],
+  now: number,
+): Promise<MissingWeek[]> {
+  const { rows } = await database.query<{ site: number; week: string; attempts: number }>(
+    `select w.site, w.week::text, coalesce(f.attempts, 0) as attempts
+      from unnest($1::smallint[], $2::date[]) as w (site, week)
+      left join aba_fetches f on f.site = w.site and f.week = w.week
+      where not exists (select from aba_weeks a where a.site = w.site and a.week = w.week)
+        and coalesce(f.next_attempt_at <= $3, true)`,
+    [wanted.map(({ site }) => numberOf(site)), wanted.map(({ week }) => week), new Date(now)],
+  );
+  return wanted.flatMap(({ site, week }) => {
+    const row = rows.find((one) => one.site === numberOf(site) && one.week === week);
+    return row ? [{ site, week, attempts: row.attempts }] : [];
+  });
+}
+
+/** An attempt has brought nothing. */
+export async function noteFailure(
+  database: Database,
+  { site, week }: { site: ReportSite; week: string },
+  { reason, nextAttemptAt }: { reason: string; nextAttemptAt: number },
+): Promise<void> {
+  await database.query(
+    `insert into aba_fetches (site, week, attempts, next_attempt_at, reason) values ($1, $2, 1, $3, $4)
+      on conflict (site, week) do update set attempts = aba_fetches.attempts + 1,
+        next_attempt_at = excluded.next_attempt_at, reason = excluded.reason`,
+    [numberOf(site), week, new Date(nextAttemptAt), reason],
+  );
+}
+
+/** Weeks that are loaded, or so old that nobody asks for them any more, need no row. */
+export async function dropSettled(database: Database, oldest: string): Promise<void> {
+  await database.query(
+    `delete from aba_fetches f where week < $1
+      or exists (select from aba_weeks a where a.site = f.site and a.week = f.week)`,
+    [oldest],
+  );
+}

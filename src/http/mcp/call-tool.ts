@@ -1,0 +1,166 @@
+import { refuseWhenTooDear } from '../../../jobs/submit.ts';
+import { findCall } from '../../billing/calls.ts';
+import { SoukError } from '../../errors.ts';
+import { isStoreAway } from '../../outage.ts';
+import { INLINE_LIMIT_BYTES } from '../../results/answer.ts';
+import { OWN_ANSWER } from '../../results/answer-store.ts';
+import { callOptionsSchema } from '../call-options.ts';
+import type { Gateway } from '../gateway.ts';
+import { parseAs } from '../request-input.ts';
+import { followBatch, followJob } from './follow.ts';
+import { type GatewayAnswer, type Requester, readAtMost, type SendRequest } from './gateway-requests.ts';
+import type { CallContext, ToolResult } from './protocol.ts';
+import { resourceOf } from './resources.ts';
+import { type CallSummary, type ResultContext, refusalResult, resultOf, structured } from './results.ts';
+import type { Arguments, Tool } from './tool.ts';
+
+/** How long a call is waited for. Clients give up after a minute unless told otherwise. */
+export const PATIENCE_SECONDS = 40;
+
+export interface ToolCaller extends Requester {
+  accountId: number;
+}
+
+export interface ToolCallDeps {
+  gateway: Gateway;
+  send: SendRequest;
+  /** The largest result that is passed on as it is. */
+  budgetTokens: number;
+}
+
+/** Calls a tool. Whatever goes wrong is a result that says so, with the code and message the address has for it. */
+export async function callTool(
+  deps: ToolCallDeps,
+  caller: ToolCaller,
+  tool: Tool,
+  args: Arguments,
+  context: CallContext,
+): Promise<ToolResult> {
+  try {
+    return (await priced(deps, caller, tool, args)) ?? (await called(deps, caller, tool, args, context));
+  } catch (error) {
+    if (error instanceof SoukError) return refusalResult(error);
+    if (isStoreAway(error)) return refusalResult(new SoukError('BUSY', { cause: error }));
+    deps.gateway.log.error({ err: error, tool: tool.listed.name }, 'a tool call failed');
+    return refusalResult(new SoukError('INTERNAL', { cause: error }));
+  }
+}
+
+const optionsSchema = callOptionsSchema.pick({ dryRun: true, maxUnits: true });
+
+/** Heeds dryRun and maxUnits where the address does not. @returns a result where the call is not to be made. */
+async function priced(
+  deps: ToolCallDeps,
+  caller: ToolCaller,
+  { pricedBy, requestOf, listed: { name } }: Tool,
+  args: Arguments,
+): Promise<ToolResult | null> {
+  if (pricedBy === 'address') return null;
+  const { dryRun, maxUnits } = parseAs(optionsSchema, {
+    dryRun: args.dryRun ?? undefined,
+    maxUnits: args.maxUnits ?? null,
+  });
+  if (!dryRun && maxUnits === null) return null;
+  // What is wrong with the other arguments is said in any case.
+  requestOf(args);
+  let units = 0;
+  if (pricedBy !== 'nobody') {
+    const answer = await deps.send(caller, pricedBy.requestOf(args));
+    if (answer.status >= 400) return resultOf(answer, contextOf(deps, caller, NOTHING_CALLED));
+    units = pricedBy.unitsOf(await dataOf(answer));
+  }
+  refuseWhenTooDear(units, maxUnits);
+  return dryRun ? structured({ dryRun: true, operation: name, units, admitted: true }) : null;
+}
+
+const NOTHING_CALLED = { narrowing: [], call: { unitsConsumed: 0 }, resource: null };
+
+async function called(
+  deps: ToolCallDeps,
+  caller: ToolCaller,
+  tool: Tool,
+  args: Arguments,
+  { onProgress, signal }: CallContext,
+): Promise<ToolResult> {
+  const { send } = deps;
+  const request = tool.requestOf(args);
+  const following = onProgress && {
+    ...deps,
+    caller,
+    onProgress,
+    signal,
+    patienceMs: PATIENCE_SECONDS * 1000,
+  };
+  if (following && tool.follows === 'job' && !tool.isJob) await followJob(following, String(args.id));
+  const isFollowed = following && tool.isJob;
+  const prefer = isFollowed ? 'respond-async' : `wait=${PATIENCE_SECONDS}`;
+  let answer = await send(caller, request, tool.isJob ? { prefer } : {});
+  let call = summaryOf(answer);
+  if (isFollowed && answer.status === 202 && call.jobId) {
+    answer.body.destroy();
+    await followJob(following, call.jobId);
+    answer = await send(caller, { method: 'GET', url: `/api/jobs/${call.jobId}/result` });
+    // The job may have been paid by the call that this one joined.
+    call = call.deduplicated ? call : summaryOf(answer);
+  }
+  if (following && tool.follows === 'batch' && answer.status < 300) {
+    const data = await dataOf(answer);
+    // A dry run makes none.
+    if (typeof data.batchId !== 'string') return structured({ ...data, _call: call });
+    await followBatch(following, data.batchId);
+    answer = await send(caller, { method: 'GET', url: `/api/batches/${data.batchId}` });
+  }
+  if (answer.status === 202 && tool.follows === 'job') return jobResult(answer, call);
+  return resultOf(
+    answer,
+    contextOf(deps, caller, {
+      narrowing: tool.narrowing,
+      call,
+      resource: resourceOf(request.url, call.jobId),
+    }),
+  );
+}
+
+/** What stands for the result of a job that goes on. */
+async function jobResult(answer: GatewayAnswer, call: CallSummary): Promise<ToolResult> {
+  const hint =
+    'This takes longer. jobs_get_result with this jobId as id, and wait up to 60, brings the result; jobs_get tells how it is going, jobs_cancel ends it.';
+  return structured({ ...(await dataOf(answer)), hint, _call: call });
+}
+
+/** The data of a small answer: views of jobs and batches. */
+async function dataOf(answer: GatewayAnswer): Promise<Record<string, unknown>> {
+  const { bytes } = await readAtMost(answer, INLINE_LIMIT_BYTES);
+  return (JSON.parse(bytes.toString('utf8')) as { data: Record<string, unknown> }).data;
+}
+
+function summaryOf({ header }: GatewayAnswer): CallSummary {
+  const cache = header('x-cache');
+  const jobId = header('x-job-id');
+  return {
+    unitsConsumed: Number(header('x-units-consumed') ?? 0),
+    ...(cache ? { cache } : {}),
+    ...(jobId ? { jobId } : {}),
+    ...(header('x-deduplicated') ? { deduplicated: true as const } : {}),
+  };
+}
+
+function contextOf(
+  { gateway, budgetTokens }: ToolCallDeps,
+  { accountId }: ToolCaller,
+  about: Pick<ResultContext, 'narrowing' | 'call' | 'resource'>,
+): ResultContext {
+  const { jobId } = about.call;
+  return {
+    ...about,
+    budgetTokens,
+    async findOutline() {
+      if (!jobId) return null;
+      const call = await findCall(gateway.database, accountId, jobId);
+      const answer = call && (await gateway.answers.load(jobId, call.answer ?? OWN_ANSWER));
+      // Whoever is given a link comes back for it.
+      if (answer) await gateway.answers.keep(jobId);
+      return answer?.meta.outline ?? null;
+    },
+  };
+}

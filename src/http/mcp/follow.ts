@@ -1,0 +1,75 @@
+import type { BatchView } from '../../batches/view.ts';
+import { INLINE_LIMIT_BYTES } from '../../results/answer.ts';
+import type { Gateway } from '../gateway.ts';
+import type { JobView } from '../job-view.ts';
+import { type Requester, readAtMost, type SendRequest } from './gateway-requests.ts';
+import type { CallContext } from './protocol.ts';
+
+/** How often a batch is looked at; of a job its end is heard at once. */
+const LOOK_EVERY_SECONDS = 1;
+
+export interface Following {
+  gateway: Pick<Gateway, 'clock' | 'completions'>;
+  send: SendRequest;
+  caller: Requester;
+  onProgress: NonNullable<CallContext['onProgress']>;
+  signal: AbortSignal;
+  /** For how long, at most. */
+  patienceMs: number;
+}
+
+/** Tells a job's progress until it has ended, or patience has. */
+export async function followJob(following: Following, jobId: string): Promise<void> {
+  const tell = teller(following);
+  await follow(following, async (isFirst) => {
+    const wait = isFirst ? 0 : LOOK_EVERY_SECONDS;
+    const job = await viewAt<JobView>(following, `/api/jobs/${jobId}?wait=${wait}`);
+    if (!job || job.finishedAt !== null) return true;
+    const message = job.position === null ? job.state : `${job.state}, ${job.position} ahead`;
+    await tell({ progress: job.progress, total: 100, message });
+    return false;
+  });
+}
+
+/** The same of a batch, in items. */
+export async function followBatch(following: Following, batchId: string): Promise<void> {
+  const tell = teller(following);
+  const { clock } = following.gateway;
+  await follow(following, async (isFirst) => {
+    if (!isFirst) await new Promise<void>((resolve) => clock.after(LOOK_EVERY_SECONDS * 1000, resolve));
+    const batch = await viewAt<BatchView>(following, `/api/batches/${batchId}`);
+    if (!batch) return true;
+    const { done, failed, cancelled, items } = batch.counts;
+    const message = batch.waiting?.message ?? batch.state;
+    await tell({ progress: done + failed + cancelled, total: items, message });
+    return batch.finishedAt !== null;
+  });
+}
+
+async function follow(
+  { gateway: { clock, completions }, signal, patienceMs }: Following,
+  look: (isFirst: boolean) => Promise<boolean>,
+): Promise<void> {
+  const endsAt = clock.now() + patienceMs;
+  for (let isFirst = true; ; isFirst = false) {
+    if (await look(isFirst)) return;
+    if (signal.aborted || completions.closed || clock.now() >= endsAt) return;
+  }
+}
+
+/** Progress must grow with every notification, so what has not moved is told once. */
+function teller({ onProgress }: Following): Following['onProgress'] {
+  let last = -1;
+  return async (progress) => {
+    if (progress.progress <= last) return;
+    last = progress.progress;
+    // A caller that has left is no reason to end what others may wait for.
+    await onProgress(progress).catch(() => {});
+  };
+}
+
+async function viewAt<View>({ send, caller }: Following, url: string): Promise<View | null> {
+  const answer = await send(caller, { method: 'GET', url });
+  const { bytes } = await readAtMost(answer, INLINE_LIMIT_BYTES);
+  return answer.status < 300 ? (JSON.parse(bytes.toString('utf8')) as { data: View }).data : null;
+}

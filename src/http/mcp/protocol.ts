@@ -1,0 +1,152 @@
+import {
+  createMcpHandler,
+  hostHeaderValidationResponse,
+  type McpHttpHandler,
+  McpServer,
+  originValidationResponse,
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import type { Arguments, ListedTool } from './tool.ts';
+
+/** The only file of the gateway that knows the SDK of the Model Context Protocol. */
+
+/** What is served over the protocol, to a caller of whom only its host knows more. */
+export interface Served<Caller> {
+  info: { name: string; title: string; version: string };
+  instructions: string;
+  listTools(caller: Caller): readonly ListedTool[];
+  /** @returns null where the caller has no such tool. */
+  callTool(caller: Caller, name: string, args: Arguments, context: CallContext): Promise<ToolResult | null>;
+  listResources(caller: Caller): Promise<readonly ListedResource[]>;
+  resourceTemplates: readonly ResourceTemplate[];
+  /** @returns nothing where there is no such resource. @throws Error whose message the caller is shown. */
+  readResource(caller: Caller, uri: string): Promise<readonly ResourceContents[]>;
+}
+
+export interface CallContext {
+  /** The caller has gone, or wants no answer any more. */
+  signal: AbortSignal;
+  /** Tells how far the call is; null where the caller does not want to know. */
+  onProgress: ((progress: Progress) => Promise<void>) | null;
+}
+
+export interface Progress {
+  progress: number;
+  total: number;
+  message: string;
+}
+
+export interface ToolResult {
+  content: ContentBlock[];
+  structuredContent?: Record<string, unknown>;
+  isError?: boolean;
+}
+
+export type ContentBlock =
+  | { type: 'text'; text: string }
+  | { type: 'image' | 'audio'; data: string; mimeType: string }
+  | ({ type: 'resource_link' } & ListedResource)
+  | { type: 'resource'; resource: ResourceContents };
+
+export interface ListedResource {
+  uri: string;
+  name: string;
+  description?: string;
+  mimeType?: string;
+  /** Bytes. */
+  size?: number;
+}
+
+export interface ResourceTemplate {
+  uriTemplate: string;
+  name: string;
+  description: string;
+}
+
+export type ResourceContents = {
+  uri: string;
+  mimeType: string;
+  _meta?: Record<string, unknown>;
+} & ({ text: string } | { blob: string });
+
+/** Answers requests of the protocol, one after another knowing nothing of each other. */
+export interface ProtocolHandler<Caller> {
+  handle(request: Request, body: unknown, caller: Caller): Promise<Response>;
+  close(): Promise<void>;
+}
+
+/** How long clients may keep what is listed: it changes with releases only. */
+const LIST_LIFETIME_MS = 3_600_000;
+
+export function createProtocolHandler<Caller>(
+  served: Served<Caller>,
+  onError: (error: Error) => void,
+): ProtocolHandler<Caller> {
+  const handler: McpHttpHandler = createMcpHandler(
+    ({ authInfo }) => serverFor(served, authInfo?.extra?.caller as Caller),
+    { onerror: onError },
+  );
+  return {
+    handle: (request, body, caller) =>
+      handler.fetch(request, {
+        parsedBody: body,
+        // Keys are judged before; this only carries the caller to where the call is done.
+        authInfo: { token: '', clientId: '', scopes: [], extra: { caller } },
+      }),
+    close: handler.close,
+  };
+}
+
+function serverFor<Caller>(served: Served<Caller>, caller: Caller): McpServer {
+  const { info, instructions } = served;
+  const kept = { ttlMs: LIST_LIFETIME_MS, cacheScope: 'private' } as const;
+  const mcp = new McpServer(info, {
+    capabilities: { tools: { listChanged: false }, resources: { listChanged: false, subscribe: false } },
+    instructions,
+    cacheHints: { 'tools/list': kept, 'resources/templates/list': kept, 'server/discover': kept },
+  });
+  const { server } = mcp;
+  server.setRequestHandler('tools/list', () => ({ tools: served.listTools(caller) as never }));
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const { name, arguments: args = {} } = params;
+    const result = await served.callTool(caller, name, args, callContext(context));
+    if (result) return { ...result };
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${name.slice(0, 100)}.`);
+  });
+  server.setRequestHandler('resources/list', async () => ({
+    resources: [...(await served.listResources(caller))],
+  }));
+  server.setRequestHandler('resources/templates/list', () => ({
+    resourceTemplates: [...served.resourceTemplates],
+  }));
+  server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
+    const contents = await served.readResource(caller, uri);
+    if (contents.length === 0) throw new ResourceNotFoundError(uri.slice(0, 200));
+    return { contents: [...contents] };
+  });
+  return mcp;
+}
+
+function callContext({ mcpReq }: ServerContext): CallContext {
+  const progressToken = mcpReq._meta?.progressToken;
+  const { signal } = mcpReq;
+  if (progressToken === undefined) return { signal, onProgress: null };
+  return {
+    signal,
+    onProgress: (progress) =>
+      mcpReq.notify({ method: 'notifications/progress', params: { progressToken, ...progress } }),
+  };
+}
+
+/**
+ * A web page that has its name lead to this address could speak with the service through its visitor's browser; it is
+ * given away by the names in these headers.
+ * @returns the refusal, null where there is none.
+ */
+export function refusalOfOrigin(request: Request, allowedHosts: readonly string[]): Response | null {
+  const hosts = [...allowedHosts];
+  return hostHeaderValidationResponse(request, hosts) ?? originValidationResponse(request, hosts) ?? null;
+}

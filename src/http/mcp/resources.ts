@@ -1,0 +1,129 @@
+import type { JobView } from '../job-view.ts';
+import { type GatewayAnswer, type Requester, readAtMost, type SendRequest } from './gateway-requests.ts';
+import type { ListedResource, ResourceContents, ResourceTemplate } from './protocol.ts';
+
+/** What can be read besides what tools answer: results of jobs and batches, in slices. */
+
+const ADDRESS = /^\/api\/(jobs\/[0-9a-f-]{36}\/result|batches\/[0-9a-f-]{36}\/results)(?:\?|$)/i;
+const URI =
+  /^souk:\/\/(jobs\/[0-9a-f-]{36}\/result|batches\/[0-9a-f-]{36}\/results)(?:\?offset=(\d{1,12}))?$/i;
+
+export const RESOURCE_TEMPLATES: readonly ResourceTemplate[] = [
+  {
+    uriTemplate: 'souk://jobs/{jobId}/result{?offset}',
+    name: 'Result of a job',
+    description: 'What a call has brought, in slices; each tells where it goes on',
+  },
+  {
+    uriTemplate: 'souk://batches/{batchId}/results{?offset}',
+    name: 'Results of a batch',
+    description: 'A JSON object a line for each item, in slices; each tells where it goes on',
+  },
+];
+
+/** The resource of what an address has answered, where there is one. */
+export function resourceOf(url: string, jobId: string | undefined): string | null {
+  const named = ADDRESS.exec(url)?.[1];
+  if (named !== undefined) return `souk://${named}`;
+  return jobId === undefined ? null : `souk://jobs/${jobId}/result`;
+}
+
+/** The newest results an account has. */
+export async function listResources(send: SendRequest, caller: Requester): Promise<ListedResource[]> {
+  const answer = await send(caller, { method: 'GET', url: '/api/jobs?state=done&limit=20' });
+  const { jobs } = JSON.parse(await textOf(answer)).data as { jobs: JobView[] };
+  return jobs.map(({ jobId, operation, createdAt }) => ({
+    uri: `souk://jobs/${jobId}/result`,
+    name: `${operation} of ${createdAt}`,
+    mimeType: operation === 'market.graphimage' ? 'image/png' : 'application/json',
+  }));
+}
+
+/**
+ * A slice of a result, and where the next one begins.
+ * @param sliceBytes the most that is read at once.
+ * @throws Error in the words of the address.
+ */
+export async function readResource(
+  send: SendRequest,
+  caller: Requester,
+  uri: string,
+  sliceBytes: number,
+): Promise<ResourceContents[]> {
+  const [, path, from = '0'] = URI.exec(uri) ?? [];
+  if (path === undefined) return [];
+  const answer = await send(caller, { method: 'GET', url: `/api/${path}` });
+  if (answer.status === 404) return [];
+  if (answer.status === 202) throw new Error('The job has not ended; jobs_get tells how it is going.');
+  if (answer.status !== 200) throw new Error(JSON.parse(await textOf(answer)).msg);
+  const mimeType = answer.header('content-type')?.split(';')[0] ?? 'application/json';
+  const isText = !mimeType.startsWith('image/');
+  const slice = await sliceOf(answer, Number(from), sliceBytes, isText);
+  const next = slice.isLast ? null : `souk://${path}?offset=${slice.end}`;
+  const contents = {
+    uri,
+    mimeType,
+    _meta: { offset: slice.begin, end: slice.end, size: answer.size, next },
+    ...(isText ? { text: slice.bytes.toString('utf8') } : { blob: slice.bytes.toString('base64') }),
+  } as ResourceContents;
+  // Not every host shows its agent what is beside the text.
+  return next === null
+    ? [contents]
+    : [contents, { uri: next, mimeType: 'text/plain', text: `It goes on at ${next}` }];
+}
+
+interface Slice {
+  bytes: Buffer;
+  /** Of its first byte, and of the first after it. */
+  begin: number;
+  end: number;
+  isLast: boolean;
+}
+
+/** What comes before is skipped as it comes, what comes after is not produced. */
+async function sliceOf(
+  { body }: GatewayAnswer,
+  from: number,
+  length: number,
+  isText: boolean,
+): Promise<Slice> {
+  const pieces: Buffer[] = [];
+  let position = 0;
+  let taken = 0;
+  for await (const piece of body as AsyncIterable<Buffer>) {
+    const begin = Math.max(0, from - position);
+    position += piece.length;
+    if (begin >= piece.length) continue;
+    pieces.push(piece.subarray(begin));
+    taken += piece.length - begin;
+    if (taken > length) break;
+  }
+  const all = Buffer.concat(pieces);
+  const isLast = all.length <= length;
+  const begin = isText ? afterContinuation(all, 0) : 0;
+  const cut = isLast ? all.length : isText ? beforeCharacter(all, length) : length;
+  const bytes = all.subarray(begin, Math.max(begin, cut));
+  return { bytes, begin: from + begin, end: from + Math.max(begin, cut), isLast };
+}
+
+/** Where the first character begins, in case the slice begins within one. */
+function afterContinuation(bytes: Buffer, from: number): number {
+  let at = from;
+  while (at < bytes.length && isContinuation(bytes[at])) at += 1;
+  return at;
+}
+
+/** The last place up to `at` where a character begins. */
+function beforeCharacter(bytes: Buffer, at: number): number {
+  let end = at;
+  while (end > 0 && isContinuation(bytes[end])) end -= 1;
+  return end;
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
+}
+
+async function textOf(answer: GatewayAnswer): Promise<string> {
+  return (await readAtMost(answer, 65_536)).bytes.toString('utf8');
+}

@@ -1,0 +1,127 @@
+import type { JsonSchema } from '../../operations/params/documentation.ts';
+import type { ObjectSchema } from './tool.ts';
+
+/**
+ * Schemas as agents read them: each word of a list of tools is paid for in every conversation, so what only generators
+ * and linters look for is left out. The addresses check what is sent all the same.
+ */
+
+/** A parameter without what its description says as well. */
+export function compactInput(schema: JsonSchema): JsonSchema {
+  const { anyOf } = schema;
+  const others = anyOf?.filter((option) => !isSchema(option) || option.type !== 'null');
+  const [only] = others ?? [];
+  if (anyOf && others?.length === 1 && isSchema(only)) {
+    const { anyOf: _, ...rest } = schema;
+    return compactInput({ ...only, ...rest });
+  }
+  const result: JsonSchema = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (LEFT_OUT.has(keyword) || isBoundless(keyword, value)) continue;
+    if (keyword === 'enum' && isSpelledOut(schema)) continue;
+    if (keyword === 'default' && (value === null || value === false)) continue;
+    if (keyword === 'minItems' && value === 1) continue;
+    if (keyword === 'items' && !isSchema(value)) continue;
+    if (keyword === 'properties' && isSchema(value)) result.properties = compactProperties(value);
+    else if (keyword === 'items' && isSchema(value)) result.items = compactInput(value);
+    else if (keyword === 'anyOf' && others)
+      result.anyOf = others.map((option) => (isSchema(option) ? compactInput(option) : option));
+    else result[keyword] = value;
+  }
+  if (schema.patternProperties) return byName(schema);
+  if (isSchema(result.additionalProperties)) delete result.additionalProperties;
+  return result;
+}
+
+const BOUND = /_(?:gte|lte)$/;
+
+/** An object whose names make up a language of their own: the usual ones are told in its description, all are taken. */
+function byName({ description = '', properties = {} }: JsonSchema): JsonSchema {
+  const meanings = new Map<string, string>();
+  for (const [name, schema] of Object.entries(properties)) {
+    const meaning = isSchema(schema) ? (schema.description ?? '') : '';
+    const isRange = BOUND.test(name);
+    meanings.set(
+      isRange ? name.replace(BOUND, '_gte/_lte') : name,
+      isRange ? meaning.replace(/; at (?:least|most)$/, '') : meaning,
+    );
+  }
+  const usual = [...meanings].map(([name, meaning]) => `${name}: ${meaning}`).join('. ');
+  return { type: 'object', description: `${description}. ${usual}` };
+}
+
+function compactProperties(properties: object): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name, compactInput(schema as JsonSchema)]),
+  );
+}
+
+const LEFT_OUT = new Set([
+  '$schema',
+  'additionalItems',
+  'example',
+  'examples',
+  'format',
+  'maxLength',
+  'maxProperties',
+  'minLength',
+  'minProperties',
+  'pattern',
+  'patternProperties',
+  'prefixItems',
+  'propertyNames',
+]);
+
+function isBoundless(keyword: string, value: unknown): boolean {
+  return (
+    (keyword === 'minimum' && (value === Number.MIN_SAFE_INTEGER || value === 0)) ||
+    (keyword === 'maximum' && typeof value === 'number' && value >= 2 ** 31 - 1)
+  );
+}
+
+/** `1 us, 2 uk, ...` need not be told a second time. */
+function isSpelledOut({ enum: values = [], description = '' }: JsonSchema): boolean {
+  return values.length > 3 && values.every((value) => new RegExp(`\\b${value}\\b`).test(description));
+}
+
+/**
+ * What an answer holds, one level deep. Nothing is required: instead of the data there may be a price, a job that goes
+ * on, or an outline. Of several kinds of data the last has the most; where they differ about a name, it may be anything.
+ */
+export function compactOutput(...data: readonly JsonSchema[]): ObjectSchema {
+  const kinds = [INSTEAD_OF_DATA, ...data.map(({ properties = {} }) => properties)];
+  const properties = Object.entries(data.at(-1)?.properties ?? {})
+    .filter(([name]) => !OF_EVERY_ANSWER.has(name))
+    .map(([name, schema]) => {
+      const shapes = [...kinds.flatMap((kind) => kind[name] ?? []), schema].map((one) =>
+        JSON.stringify(isSchema(one) ? shape(one) : {}),
+      );
+      return [name, new Set(shapes).size === 1 ? JSON.parse(shapes[0] ?? '{}') : {}];
+    });
+  if (properties.length === 0) return { type: 'object' };
+  return { type: 'object', properties: Object.fromEntries(properties) as Record<string, JsonSchema> };
+}
+
+/** Fields of a price, of a job that goes on and of an outline. */
+const INSTEAD_OF_DATA: Record<string, JsonSchema> = {
+  operation: { type: 'string' },
+  units: { type: 'integer' },
+  jobId: { type: 'string' },
+  size: { type: 'object' },
+  hint: { type: 'string' },
+  resource: { type: 'string' },
+};
+
+const OF_EVERY_ANSWER = new Set(['fromCache', 'links']);
+
+function shape({ type, anyOf }: JsonSchema): JsonSchema {
+  const types = anyOf?.map((option) => (isSchema(option) ? option.type : undefined)) ?? [type];
+  if (types.some((known) => known === undefined)) return {};
+  const [only, ...others] = [...new Set(types)];
+  if (others.length > 0) return { type: [only, ...others] } as unknown as JsonSchema;
+  return { type: only } as JsonSchema;
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,42 @@
+/** Groups of tools for agents, who pay for each tool that they are shown in every conversation. */
+export const TOOLSETS = [
+  'account',
+  'products',
+  'categories',
+  'sellers',
+  'deals',
+  'visuals',
+  'aba',
+  'trends',
+  'jobs',
+  'batches',
+  'schedules',
+] as const;
+
+export type Toolset = (typeof TOOLSETS)[number];
+
+/** Always shown: answers of all tools refer to these. */
+export const CONSTANT_TOOLSETS: readonly Toolset[] = ['account', 'jobs'];
+
+export const DEFAULT_TOOLSETS: readonly Toolset[] = ['products', 'categories', 'sellers', 'aba', 'trends'];
+
+/** Names for several. */
+const FAMILIES: Readonly<Record<string, readonly Toolset[]>> = {
+  default: DEFAULT_TOOLSETS,
+  market: ['products', 'categories', 'sellers', 'deals', 'visuals'],
+  all: TOOLSETS,
+};
+
+export const TOOLSET_NAMES: readonly string[] = [...TOOLSETS, ...Object.keys(FAMILIES)];
+
+/** The toolsets of a list such as `market,aba`; null where a name is none of `TOOLSET_NAMES`. */
+export function readToolsets(text: string): readonly Toolset[] | null {
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (names.length === 0 || names.some((name) => !TOOLSET_NAMES.includes(name))) return null;
+  return names.flatMap((name) =>
+    Object.hasOwn(FAMILIES, name) ? (FAMILIES[name] ?? []) : (name as Toolset),
+  );
+}

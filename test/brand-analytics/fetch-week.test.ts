@@ -1,0 +1,253 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { inspect } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type FetchRequest, fetchWeek } from '../../src/brand-analytics/fetch/fetch-week.ts';
+import { orderedReport } from '../../src/brand-analytics/fetch/orders.ts';
+import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
+import { type Database, openDatabase } from '../../src/db/pool.ts';
+import { createLogger } from '../../src/log.ts';
+import type { ReportProvider } from '../../src/upstream/brand-analytics/report-provider.ts';
+import { openSellingPartner } from '../../src/upstream/brand-analytics/selling-partner.ts';
+import { TestClock } from '../support/clock.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { openReportServer, type ReportServer, SECRETS } from '../support/report-server.ts';
+import { jsonReport, reportEntry } from '../support/reports.ts';
+import { advanceUntil } from '../support/time.ts';
+
+let created: Awaited<ReturnType<typeof createTestDatabase>>;
+let database: Database;
+let server: ReportServer;
+let provider: ReportProvider;
+let clock: TestClock;
+beforeAll(async () => {
+  created = await createTestDatabase();
+  database = openDatabase(created.url, createLogger('silent'));
+});
+afterAll(async () => {
+  await database.end();
+  await created.drop();
+});
+beforeEach(async () => {
+  clock = new TestClock(Date.parse('2026-03-09T00:00:00Z'));
+  server = await openReportServer();
+  provider = openSellingPartner(server.credentials, clock);
+});
+afterEach(async () => {
+  await provider.close();
+  await server.close();
+  await database.query('delete from aba_fetches');
+});
+
+const WEEK = '2026-03-07';
+
+/** A report of some hundred terms, as the store has it. */
+function document(week = WEEK, terms = 300): Buffer {
+  const entries = Array.from({ length: terms }, (_, i) =>
+    reportEntry(`term ${i} ${Math.sin(i)}`, i + 1, 1, { departmentName: 'Amazon.com' }),
+  );
+  return gzipSync(jsonReport(week, entries, 'ATVPDKIKX0DER'));
+}
+
+/** Fetches, time passing as it must. */
+async function fetching(request: Partial<FetchRequest> = {}) {
+  const given = { site: 'us', week: WEEK, signal: new AbortController().signal, ...request } as const;
+  let isOver = false;
+  const outcome = fetchWeek({ database, provider, clock }, given).finally(() => {
+    isOver = true;
+  });
+  outcome.catch(() => {});
+  await advanceUntil(clock, () => isOver, 1_000);
+  return outcome;
+}
+
+/** What there is of a site, by week. */
+async function weeksOf(site: 'us' | 'uk' = 'us') {
+  return (await loadedWeeks(database, site)).map(({ week, importId }) => [week, importId]);
+}
+
+test('a report is ordered, waited for, downloaded and loaded', async () => {
+  server.reports.push({ statuses: ['IN_QUEUE', 'IN_PROGRESS', 'DONE'], document: document() });
+  const seen: string[] = [];
+  const outcome = await fetching({ onProgress: ({ stage }) => seen.push(stage) });
+  expect(outcome).toMatchObject({ kind: 'loaded', result: { week: WEEK, terms: 300 } });
+  expect(server.orders).toEqual([
+    {
+      reportType: 'GET_BRAND_ANALYTICS_SEARCH_TERMS_REPORT',
+      reportOptions: { reportPeriod: 'WEEK' },
+      dataStartTime: '2026-03-01',
+      dataEndTime: WEEK,
+      marketplaceIds: ['ATVPDKIKX0DER'],
+    },
+  ]);
+  expect(new Set(seen)).toEqual(new Set(['waiting', 'reading', 'saving', 'indexing']));
+  // One token is good for all of it.
+  expect(server.count(/token/)).toBe(1);
+  expect(await orderedReport(database, 'us', WEEK)).toBeNull();
+});
+
+test.each(['POST .*reports$', 'GET .*reports/R1', 'GET .*documents/'])(
+  'a throttled call (%s) waits for its quota and is sent again',
+  async (call) => {
+    server.reports.push({ statuses: ['DONE'], document: document() });
+    const throttled = { status: 429, headers: { 'x-amzn-RateLimit-Limit': '0.01' } };
+    server.faults.push({ call: new RegExp(call), ...throttled });
+    const startedAt = clock.now();
+    expect(await fetching()).toMatchObject({ kind: 'loaded' });
+    expect(clock.now() - startedAt).toBeGreaterThanOrEqual(100_000);
+    expect(server.count(new RegExp(call))).toBe(2);
+  },
+);
+
+test('a call that is throttled for ever is given up with a sentence', async () => {
+  server.faults.push(...Array.from({ length: 20 }, () => ({ call: /POST .*reports$/, status: 429 })));
+  await expect(fetching()).rejects.toThrow(
+    'The Selling Partner API answered createReport with 429: Fault, As scripted.',
+  );
+  expect(server.count(/POST .*reports$/)).toBe(6);
+});
+
+test.each([
+  ['plain', (text: string) => Buffer.from(text)],
+  ['gzip', (text: string) => gzipSync(text)],
+])('the reason of a FATAL report is read from its document, %s', async (_, pack) => {
+  server.reports.push({ statuses: ['FATAL'], document: pack('{"errorDetails":"The week is not ready."}') });
+  expect(await fetching()).toEqual({ kind: 'failed', reason: 'The week is not ready.' });
+});
+
+test.each([
+  ['that says nothing', Buffer.from('<html>'), 'its document gives no reason that can be read'],
+  ['that is not there', undefined, 'no reason was given'],
+])('a FATAL report with a document %s has failed all the same', async (_, content, reason) => {
+  server.reports.push({ statuses: ['FATAL'], ...(content ? { document: content } : {}) });
+  expect(await fetching()).toEqual({ kind: 'failed', reason });
+});
+
+test('a CANCELLED report means that there are no data', async () => {
+  server.reports.push({ statuses: ['IN_QUEUE', 'CANCELLED'] });
+  expect(await fetching()).toEqual({ kind: 'empty' });
+});
+
+test('an address that has run out is asked for again', async () => {
+  server.reports.push({ statuses: ['DONE'], document: document('2026-02-28'), expired: 2 });
+  expect(await fetching({ week: '2026-02-28' })).toMatchObject({ kind: 'loaded' });
+  expect(server.count(/documents/)).toBe(3);
+});
+
+test.each([
+  ['where it was', true],
+  ['from the beginning, where the store knows no ranges', false],
+])('a download that breaks off is taken up again %s', async (_, knowsRanges) => {
+  const content = document('2026-02-28');
+  server.reports.push({ statuses: ['DONE'], document: content, breaks: [1000, 500], knowsRanges });
+  expect(await fetching({ week: '2026-02-28' })).toMatchObject({ result: { terms: 300 } });
+  // What has arrived need not be all that was sent.
+  expect(server.ranges).toHaveLength(3);
+  expect(server.ranges[0]).toBe('');
+  expect(server.ranges[2]).toMatch(/^bytes=[1-9]\d*-$/);
+});
+
+test('a download that keeps breaking off leaves everything as it was, and its report is taken up again', async () => {
+  server.reports.push({ statuses: ['DONE'], document: document(), breaks: Array(20).fill(0) });
+  const before = await weeksOf();
+  await expect(fetching()).rejects.toThrow('The download of the report broke off after 0 bytes');
+  expect(await weeksOf()).toEqual(before);
+  expect(await orderedReport(database, 'us', WEEK)).toBe('R1');
+});
+
+test('a document that is cut leaves everything as it was, and the next attempt orders another report', async () => {
+  server.reports.push({ statuses: ['DONE'], document: document().subarray(0, 2000) });
+  const before = await weeksOf();
+  await expect(fetching()).rejects.toThrow('The file breaks off');
+  expect(await weeksOf()).toEqual(before);
+  expect(await orderedReport(database, 'us', WEEK)).toBeNull();
+});
+
+test('an attempt that is interrupted is continued with the same report', async () => {
+  server.reports.push({ statuses: ['IN_PROGRESS', 'DONE'], document: document() });
+  const controller = new AbortController();
+  const end = () => controller.abort(new Error('ended'));
+  await expect(fetching({ signal: controller.signal, onProgress: end })).rejects.toThrow('ended');
+  expect(await fetching()).toMatchObject({ kind: 'loaded' });
+  expect(server.orders).toHaveLength(1);
+});
+
+test('a report that never gets done is given up', async () => {
+  server.reports.push({ statuses: ['IN_PROGRESS'] });
+  let isOver = false;
+  const signal = new AbortController().signal;
+  const outcome = fetchWeek({ database, provider, clock }, { site: 'us', week: WEEK, signal });
+  outcome.catch(() => {}).finally(() => (isOver = true));
+  await advanceUntil(clock, () => isOver, 120_000);
+  await expect(outcome).rejects.toThrow('still IN_PROGRESS after 3 hours');
+});
+
+test('a refusal says who has refused what, and nothing of keys', async () => {
+  const call = /POST .*reports$/;
+  const body = { errors: [{ code: 'Unauthorized', message: 'Access to requested resource is denied.' }] };
+  server.faults.push({ call, status: 403, body });
+  const refused = await fetching().catch((error: Error) => error);
+  expect(refused).toMatchObject({
+    message:
+      'The Selling Partner API answered createReport with 403: Unauthorized, Access to requested resource is denied.',
+  });
+  // A refusal is no accident: it is not tried again.
+  expect(server.count(call)).toBe(1);
+
+  const { clientSecret } = server.credentials;
+  provider = openSellingPartner({ ...server.credentials, clientSecret: 'Atza|another' }, clock);
+  const exchanged = await fetching().catch((error: Error) => error);
+  expect(exchanged).toMatchObject({
+    message: 'The refresh token of region na was not exchanged for an access token: 400, invalid_grant.',
+  });
+  // The client's own errors hold the whole request; none of it may come along.
+  const told = inspect([refused, exchanged], { depth: 12 });
+  for (const secret of [clientSecret, SECRETS.refreshToken, 'Atza|']) expect(told).not.toContain(secret);
+});
+
+const FIXTURES = resolve('../shared/fixtures/brand-analytics');
+
+describe.skipIf(!existsSync(FIXTURES))('recorded (where ../shared/fixtures/brand-analytics exists)', () => {
+  const read = (name: string) => readFileSync(join(FIXTURES, name));
+  const sandbox = () =>
+    JSON.parse(read('reports-api-sandbox.json').toString()) as {
+      operationId: string;
+      status: number;
+      response: Record<string, unknown>;
+    }[];
+
+  test('a real week comes in; what is ordered has the form of a real order', async () => {
+    const [answer] = sandbox().filter(
+      ({ operationId, status }) => operationId === 'getReport' && status === 200,
+    );
+    server.reports.push({
+      statuses: ['IN_PROGRESS', 'DONE'],
+      more: answer?.response ?? {},
+      document: read('search-terms-report-us-week-2026-04-11.derived.json.gz'),
+    });
+    expect(await fetching({ week: '2026-04-11' })).toMatchObject({ result: { terms: 67 } });
+    const real = JSON.parse(read('create-report-request-week.json').toString()) as Record<string, unknown>;
+    const [order] = server.orders as [Record<string, unknown>];
+    expect(Object.keys(order).sort()).toEqual(Object.keys(real).sort());
+    expect(order.reportOptions).toEqual(real.reportOptions);
+    expect(order.reportType).toBe(real.reportType);
+  });
+
+  test('a real FATAL answer is a failure', async () => {
+    const more = JSON.parse(read('get-report-fatal.json').toString()) as object;
+    server.reports.push({ statuses: ['FATAL'], more, document: Buffer.from('{"errorDetails":"Not yet."}') });
+    expect(await fetching()).toEqual({ kind: 'failed', reason: 'Not yet.' });
+  });
+
+  test.each([
+    ['createReport', /POST .*reports$/],
+    ['getReport', /GET .*reports\/R1/],
+    ['getReportDocument', /GET .*documents\//],
+  ])('the real 400 of %s becomes a sentence', async (name, call) => {
+    const found = sandbox().find(({ operationId, status }) => operationId === name && status === 400);
+    server.reports.push({ statuses: ['DONE'], document: document() });
+    server.faults.push({ call, status: 400, body: found?.response });
+    await expect(fetching()).rejects.toThrow(`answered ${name} with 400: 400, Invalid input.`);
+  });
+});

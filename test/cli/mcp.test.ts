@@ -1,0 +1,84 @@
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { knowsEveryProduct, newAsin } from '../support/answers.ts';
+import { type Agent, agentOf, ERAS, type McpOptions, newClient } from '../support/mcp-client.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+import { soukCommand } from '../support/souk-command.ts';
+import { unitsUsed } from '../support/units.ts';
+
+let souk: Souk;
+beforeAll(async () => {
+  souk = await openSouk();
+  souk.upstream.on('product', knowsEveryProduct);
+});
+afterAll(() => souk.close());
+
+/** An agent whose host has started the command, as hosts do. */
+async function agentOver(
+  { baseUrl, key }: { baseUrl: string; key: string },
+  { era, toolsets }: McpOptions = {},
+): Promise<Agent> {
+  const { PATH = '', HOME = '' } = process.env;
+  const client = newClient(era);
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: ['scripts/run.mjs', 'src/cli.ts', 'mcp', ...(toolsets ? ['--toolsets', toolsets] : [])],
+    env: { PATH, HOME, SOUK_URL: baseUrl, SOUK_API_KEY: key },
+    stderr: 'pipe',
+  });
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  return agentOf(client);
+}
+
+describe.each(ERAS)('over stdin and stdout, in the %s protocol', (era) => {
+  test('tools are those of the gateway, and so are claims and charges', async () => {
+    const http = await souk.client();
+    const agent = await agentOver(http, { era });
+    const { tools } = await agent.client.listTools();
+    expect(tools.map(({ name }) => name)).toContain('market_get_product');
+    const asin = newAsin();
+    const told: unknown[] = [];
+    const args = { domain: 1, asins: [asin], detailLevel: 'summary' };
+    const { data } = await agent.call('market_get_product', args, {
+      onprogress: (progress) => told.push(progress),
+    });
+    expect(data).toMatchObject({ products: [{ asin }], _call: { unitsConsumed: 1 } });
+    const reply = await http.post('/api/market/product', args);
+    expect(reply.headers).toMatchObject({ 'x-deduplicated': 'true', 'x-units-consumed': '0' });
+    expect(await unitsUsed(http)).toBe(1);
+    const { contents } = await agent.client.readResource({ uri: `souk://jobs/${data._call.jobId}/result` });
+    expect(contents[0]).toMatchObject({ text: expect.stringContaining(asin) });
+  });
+});
+
+test('the toolsets of the command line are shown', async () => {
+  const agent = await agentOver(await souk.client(), { toolsets: 'deals' });
+  const { tools } = await agent.client.listTools();
+  const names = tools.map(({ name }) => name);
+  expect(names).toContain('market_find_deals');
+  expect(names).not.toContain('market_get_product');
+});
+
+test('a key that nobody has is what the agent is told of', async () => {
+  const { baseUrl } = await souk.client();
+  await expect(agentOver({ baseUrl, key: `km_${'0'.repeat(32)}` })).rejects.toThrow(
+    /answered 401: This API key is not known/,
+  );
+});
+
+test('a gateway that is not there is what the agent is told of', async () => {
+  const { key } = await souk.account();
+  await expect(agentOver({ baseUrl: 'http://127.0.0.1:9', key })).rejects.toThrow(/cannot be reached/);
+});
+
+test.each([
+  [{ SOUK_API_KEY: `km_${'0'.repeat(32)}` }, 'SOUK_URL'],
+  [{ SOUK_URL: 'http://127.0.0.1:3000' }, 'SOUK_API_KEY'],
+  [{ SOUK_URL: 'localhost', SOUK_API_KEY: `km_${'0'.repeat(32)}` }, 'SOUK_URL'],
+])('without its settings the command ends with a sentence: %j', async (settings, name) => {
+  const { code, stdout, stderr } = await soukCommand(settings as Record<string, string>).run('mcp');
+  expect(code).toBe(1);
+  expect(stdout).toBe('');
+  expect(stderr).toMatch(new RegExp(`^Bad setting: ${name} must be `));
+});

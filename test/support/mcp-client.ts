@@ -1,0 +1,58 @@
+import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { onTestFinished } from 'vitest';
+
+/** The generations of the protocol: with a handshake, and with everything in each request. */
+export const ERAS = ['legacy', 'auto'] as const;
+
+export interface McpOptions {
+  era?: (typeof ERAS)[number];
+  /** As in `market,aba`. */
+  toolsets?: string;
+}
+
+/** What tools answer. */
+export interface ToolAnswer {
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  data: any;
+  isError: boolean;
+  content: CallToolResult['content'];
+}
+
+/** An agent with a key: the client of the protocol's own SDK, which checks every answer against what was listed. */
+export interface Agent {
+  client: Client;
+  call(name: string, args?: Record<string, unknown>, options?: CallOptions): Promise<ToolAnswer>;
+}
+
+type CallOptions = Parameters<Client['callTool']>[1];
+
+export async function connectAgent(
+  { baseUrl, key }: { baseUrl: string; key: string },
+  { era = 'legacy', toolsets }: McpOptions = {},
+): Promise<Agent> {
+  const url = new URL('/mcp', baseUrl);
+  if (toolsets) url.searchParams.set('toolsets', toolsets);
+  const client = newClient(era);
+  await client.connect(
+    new StreamableHTTPClientTransport(url, { requestInit: { headers: { 'x-api-key': key } } }),
+  );
+  onTestFinished(() => client.close());
+  return agentOf(client);
+}
+
+export function newClient(era: McpOptions['era'] = 'legacy'): Client {
+  return new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode: era } });
+}
+
+export function agentOf(client: Client): Agent {
+  return {
+    client,
+    async call(name, args = {}, options) {
+      const { structuredContent, content, isError } = await client.callTool(
+        { name, arguments: args },
+        options,
+      );
+      return { data: structuredContent, isError: isError === true, content };
+    },
+  };
+}
