@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { knowsEveryProduct } from '../../support/answers.ts';
-import { asinsFrom, batchOnce, finished } from '../../support/batches.ts';
+import { asinsFrom, finished } from '../../support/batches.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
+import { gate } from '../../support/scripted-upstream.ts';
 import { openSouk, type Souk } from '../../support/souk.ts';
 
 const NEW = '/account/batches/new';
@@ -110,32 +111,42 @@ test('a form may hold thousands of items, and no more than it says', async () =>
   expect(tooLarge.text).toContain('larger than a form may be');
 });
 
-describe('a batch of which an item fails', () => {
-  test('is retried where it failed', async () => {
-    souk.upstream.on('seller', () => ({
-      status: 400,
-      json: { error: { type: 'invalidParameter' } },
-    }));
-    const page = await sendForm({
-      intent: 'start',
-      operation: 'market.seller',
-      params: 'domain=1',
-      items: 'A2L77EE7U53NWQ',
-    });
-    const batchId = page.path.split('/').at(-1) ?? '';
-    const retry = { action: `${page.path}/retry` };
-    expect((await customer.visitor.post(retry.action, {})).status).toBe(409);
-    await batchOnce(souk, customer.client, { batchId }, ({ counts }) => counts.failed === 1, 60_000);
-    expect((await customer.visitor.get(page.path)).html).toContain(retry.action);
-    souk.upstream.on('seller', () => ({
-      json: { sellers: { A2L77EE7U53NWQ: { sellerId: 'A2L77EE7U53NWQ' } } },
-    }));
-    const again = await customer.visitor.post(retry.action, {});
-    expect(again.path).toBe(page.path);
-    expect(again.html).toContain('/cancel');
-    const cancelled = await customer.visitor.post(`${page.path}/cancel`, {});
-    expect(cancelled.text).toMatch(/cancelled|done/);
+test('a batch of which an item fails is retried there, once it has ended', async () => {
+  souk.upstream.on('product', () => ({ json: { products: [] } }));
+  const page = await sendForm({
+    intent: 'start',
+    operation: 'market.variations',
+    params: 'domain=1',
+    items: 'B0PARENT01',
   });
+  const batchId = page.path.split('/').at(-1) ?? '';
+  await finished(customer.client, { batchId });
+  const ended = await customer.visitor.get(page.path);
+  expect(ended.text).toContain('failed 1');
+  expect(ended.html).toContain(`${page.path}/retry`);
+  expect((await customer.visitor.post(`${page.path}/cancel`, {})).status).toBeLessThan(500);
+  souk.upstream.on('product', knowsEveryProduct);
+  const again = await customer.visitor.post(`${page.path}/retry`, {});
+  expect(again.path).toBe(page.path);
+  const batch = await finished(customer.client, { batchId });
+  expect(batch.counts).toMatchObject({ done: 1, failed: 0 });
+  expect((await customer.visitor.post(`${page.path}/retry`, {})).status).toBe(409);
+});
+
+test('a batch that is under way is followed, and can be cancelled', async () => {
+  const { reached, open } = gate();
+  souk.upstream.on('product', async (...call) => {
+    await reached;
+    return knowsEveryProduct(...call);
+  });
+  const page = await sendForm({ intent: 'start', items: 'SLOW000001', params: 'domain=1' });
+  expect(page.html).toContain('data-refresh="2"');
+  const cancelled = await customer.visitor.post(`${page.path}/cancel`, {});
+  open();
+  souk.upstream.on('product', knowsEveryProduct);
+  expect(cancelled.path).toBe(page.path);
+  await finished(customer.client, { batchId: page.path.split('/').at(-1) ?? '' });
+  expect((await customer.visitor.get(page.path)).text).toContain('cancelled 1');
 });
 
 test('what another customer has is not there', async () => {

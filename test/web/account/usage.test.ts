@@ -56,7 +56,9 @@ test('what was called is drawn and written, by day and operation', async () => {
   expect(page.html).not.toContain('style=');
   expect(page.text).toContain('market.product 1 2');
   expect(page.text).toContain(`${day} 2 1 3`);
-  expect((await customer.visitor.get('/account/usage?measure=calls')).text).toContain('Bar chart');
+  expect((await customer.visitor.get('/account/usage?measure=calls')).html).toContain(
+    'Bar chart of calls a day',
+  );
 });
 
 test.each(['days=8', 'days=<b>', 'measure=money', 'days=7&days=90'])(
