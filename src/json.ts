@@ -28,3 +28,8 @@ export function stringifyJson(value: unknown): string {
     return stringifyLossless(value) ?? 'null';
   }
 }
+
+/** A JSON text with a field a line. Integers keep their digits. @throws SyntaxError */
+export function indentJson(text: string): string {
+  return stringifyLossless(parseJson(text), null, 2) ?? text;
+}

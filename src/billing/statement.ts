@@ -1,25 +1,5 @@
 import type { Database } from '../db/pool.ts';
-import type { Source, Wallet } from './wallets.ts';
-
-/** One line of the account's ledger, as its customer sees it. Times are Unix milliseconds. */
-export interface LedgerLine {
-  /** Later lines have higher numbers. */
-  id: number;
-  at: number;
-  kind: 'grant' | 'charge' | 'reserve' | 'settle' | 'release' | 'expire';
-  wallet: Wallet;
-  source: Source;
-  sourceId: number;
-  callId: string | null;
-  operation: string | null;
-  /** How many units the line is about. */
-  units: number;
-  /**
-   * What it did to the units that can be spent: those of all lines of a pack add up to what is left in it. A
-   * settlement changes nothing any more, since its units were taken by the reservation.
-   */
-  change: number;
-}
+import type { Wallet } from './wallets.ts';
 
 export interface Usage {
   calls: number;
@@ -54,41 +34,40 @@ export interface WalletBalances {
   }[];
 }
 
-/** The newest lines of an account first; `before` is the id of the last line of the page before. */
-export async function ledgerLines(
-  database: Database,
-  accountId: number,
-  page: { limit: number; before?: number },
-): Promise<LedgerLine[]> {
-  const { rows } = await database.query<Omit<LedgerLine, 'at'> & { at: Date }>(
-    `select l.id, l.at, l.kind, coalesce(s.wallet, k.wallet) as wallet, l.source, l.source_id as "sourceId",
-       l.call_id as "callId", c.operation, l.units,
-       coalesce((select e.units from ledger_entries e
-         where e.account_id = l.account_id and e.id = l.id and e.place = 'available'), 0) as change
-     from ledger l
-     left join subscriptions s on l.source = 'subscription' and s.id = l.source_id
-     left join packs k on l.source = 'pack' and k.id = l.source_id
-     left join calls c on c.account_id = l.account_id and c.id = l.call_id
-     where l.account_id = $1 and ($3::bigint is null or l.id < $3)
-     order by l.id desc limit $2`,
-    [accountId, page.limit, page.before ?? null],
-  );
-  return rows.map((row) => ({ ...row, at: row.at.getTime() }));
+/** What was called on a UTC day, YYYY-MM-DD. */
+export interface DailyUse {
+  day: string;
+  operation: string;
+  calls: number;
+  units: number;
 }
 
-/** Admitted calls of [from, to), and what they were charged; a call that is still open has not been charged yet. */
-export async function usage(
+/**
+ * Admitted calls of [from, to) by day and operation, and what they were charged; a call that is still open has not been
+ * charged yet.
+ */
+export async function dailyUse(
   database: Database,
   accountId: number,
   period: { from: number; to: number },
-): Promise<Usage> {
-  const { rows } = await database.query<{ day: string; operation: string; calls: number; units: number }>(
+): Promise<DailyUse[]> {
+  const { rows } = await database.query<DailyUse>(
     `select to_char(accepted_at at time zone 'UTC', 'YYYY-MM-DD') as day, operation,
        count(*) as calls, sum(units_charged) as units
      from calls where account_id = $1 and accepted_at >= $2 and accepted_at < $3
      group by day, operation order by day, operation`,
     [accountId, new Date(period.from), new Date(period.to)],
   );
+  return rows;
+}
+
+/** The same, added up. */
+export async function usage(
+  database: Database,
+  accountId: number,
+  period: { from: number; to: number },
+): Promise<Usage> {
+  const rows = await dailyUse(database, accountId, period);
   const total = (some: readonly { calls: number; units: number }[]) => ({
     calls: some.reduce((sum, { calls }) => sum + calls, 0),
     units: some.reduce((sum, { units }) => sum + units, 0),

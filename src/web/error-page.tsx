@@ -73,6 +73,10 @@ function told(error: FastifyError | SoukError | Error): Told {
       'The form had run out, or came from another site. Go back, reload the page, and send it again.';
     return { status: 403, title: 'Please send it again', text, isOurs: false };
   }
+  if (statusCode === 413) {
+    const text = 'What was sent is larger than a form may be. Programs may send more: see the documentation.';
+    return { status: 413, title: 'Too large', text, isOurs: false };
+  }
   if (statusCode >= 400 && statusCode < 500)
     return {
       status: statusCode,

@@ -1,46 +1,107 @@
+import type { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import { SoukError } from '../errors.ts';
+import { ERRORS, type ErrorKind, type ParameterFault, SoukError } from '../errors.ts';
+
+/** Whoever a page calls the service for. */
+export interface ApiCaller {
+  app: FastifyInstance;
+  apiKey: string;
+}
+
+export type ApiMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 export interface ApiAnswer {
   status: number;
-  headers: Record<string, string | string[] | number | undefined>;
-  /** The envelope; only addresses with small answers are asked. */
-  envelope: { code: string; msg: string; data: unknown; metadata?: Record<string, unknown> };
+  headers: ApiHeaders;
+  envelope: ApiEnvelope;
+}
+
+export type ApiHeaders = Record<string, string | string[] | number | undefined>;
+
+/** Only addresses with small answers are asked for it. */
+export interface ApiEnvelope {
+  code: string;
+  msg: string;
+  data: unknown;
+  metadata?: Record<string, unknown>;
 }
 
 /**
  * Calls the service as the customer's own program would, so that pages can do nothing that its interface does not, and
  * reach nothing of anybody else.
+ * @param body an object is sent as JSON, text as an item a line.
  */
 export async function callApi(
-  { app, apiKey }: { app: FastifyInstance; apiKey: string },
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+  { app, apiKey }: ApiCaller,
+  method: ApiMethod,
   path: string,
-  body?: unknown,
+  body?: object | string,
 ): Promise<ApiAnswer> {
   const response = await app.inject({
     method,
     url: path,
-    headers: { 'x-api-key': apiKey, accept: 'application/json' },
-    ...(body === undefined ? {} : { payload: body as object }),
+    headers: {
+      'x-api-key': apiKey,
+      accept: 'application/json',
+      ...(typeof body === 'string' ? { 'content-type': 'application/x-ndjson' } : {}),
+    },
+    ...(body === undefined ? {} : { payload: body }),
   });
   return {
     status: response.statusCode,
     headers: response.headers,
-    envelope: JSON.parse(response.body) as ApiAnswer['envelope'],
+    envelope: JSON.parse(response.body) as ApiEnvelope,
   };
 }
 
+/** An answer whose body is passed on, or let go, without having been held or read as a whole. */
+export interface ApiStream {
+  status: number;
+  headers: ApiHeaders;
+  body: Readable;
+}
+
+/** The same for answers of any size. Whoever gets one reads its body to the end or destroys it. */
+export async function streamApi(
+  { app, apiKey }: ApiCaller,
+  {
+    method = 'GET',
+    path,
+    headers = {},
+    body,
+  }: { method?: ApiMethod; path: string; headers?: Record<string, string>; body?: object | undefined },
+): Promise<ApiStream> {
+  const response = await app.inject({
+    method,
+    url: path,
+    headers: { ...headers, 'x-api-key': apiKey },
+    payloadAsStream: true,
+    ...(body === undefined ? {} : { payload: body }),
+  });
+  const stream = response.stream();
+  // A reader that leaves has left the service too: it stops making what nobody reads.
+  stream.once('close', () => response.raw.res.destroy());
+  return { status: response.statusCode, headers: response.headers, body: stream };
+}
+
 /** The data of an answer that is good. @throws SoukError as the service has it: a page that asks wrongly says so. */
-export function dataOf<Data>({ status, envelope }: ApiAnswer): Data {
-  if (status < 400) return envelope.data as Data;
-  const kind =
-    status === 404
-      ? 'NOT_FOUND'
-      : status === 503
-        ? 'BUSY'
-        : status === 400
-          ? 'VALIDATION_FAILED'
-          : 'INTERNAL';
-  throw new SoukError(kind, { message: envelope.msg });
+export function dataOf<Data>(answer: ApiAnswer): Data {
+  if (answer.status < 400) return answer.envelope.data as Data;
+  throw errorOf(answer);
+}
+
+/** What the service has refused, as it said it. */
+export function errorOf({ status, envelope }: Pick<ApiAnswer, 'status' | 'envelope'>): SoukError {
+  const found = Object.entries(ERRORS).find(
+    ([, error]) => error.status === status && error.code === envelope.code,
+  );
+  const kind = (found?.[0] ?? 'INTERNAL') as ErrorKind;
+  const { msg: message, metadata } = envelope;
+  return new SoukError(kind, { message, ...(metadata ? { metadata } : {}) });
+}
+
+/** What of a refused request was wrong, a parameter each; none where it was refused for something else. */
+export function faultsIn({ envelope }: Pick<ApiAnswer, 'envelope'>): readonly ParameterFault[] {
+  const errors = envelope.metadata?.errors;
+  return Array.isArray(errors) ? (errors as ParameterFault[]) : [];
 }

@@ -1,17 +1,35 @@
+import { createGzip } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
+import Negotiator from 'negotiator';
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
+
+/** What fits into one packet gains nothing. */
+const WORTH_COMPRESSING_CHARACTERS = 1_400;
 
 /** Text, attributes and addresses in a page are escaped by the renderer; nothing writes HTML by hand. */
 export function renderHtml(page: VNode): string {
   return `<!doctype html>${renderToString(page)}`;
 }
 
-/** Sends a page. Pages are of one person and one moment, so nobody keeps them. */
+/**
+ * Sends a page, compressed where the browser takes that. Pages are of one person and one moment, so nobody keeps them.
+ * Tokens of forms are written anew for each page, so the length of a compressed one says nothing about them.
+ */
 export function sendPage(reply: FastifyReply, page: VNode, status = 200): FastifyReply {
-  return reply
+  const html = renderHtml(page);
+  reply
     .code(status)
     .type('text/html; charset=utf-8')
     .header('cache-control', 'no-store')
-    .send(renderHtml(page));
+    .header('vary', 'accept-encoding');
+  const accepted = reply.request.headers['accept-encoding'] === undefined ? [] : encodings(reply);
+  if (html.length < WORTH_COMPRESSING_CHARACTERS || accepted[0] !== 'gzip') return reply.send(html);
+  const compressed = createGzip();
+  compressed.end(html);
+  return reply.header('content-encoding', 'gzip').send(compressed);
+}
+
+function encodings({ request }: FastifyReply): string[] {
+  return new Negotiator(request.raw).encodings(['gzip', 'identity']);
 }

@@ -1,17 +1,31 @@
 import cookies from '@fastify/cookie';
 import csrf from '@fastify/csrf-protection';
 import forms from '@fastify/formbody';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createAttempts } from '../accounts/attempts.ts';
 import { SoukError } from '../errors.ts';
 import type { Gateway } from '../http/gateway.ts';
 import { demoPayments, manualPayments } from '../payments/payment-port.ts';
 import { createStripePayments } from '../payments/stripe.ts';
+import { registerBatchList } from './account/batches/batch-list.tsx';
+import { registerBatchPage } from './account/batches/batch-page.tsx';
+import { registerNewBatch } from './account/batches/new-batch.tsx';
 import { registerCheckout } from './account/checkout.tsx';
+import { registerJobList } from './account/jobs/job-list.tsx';
+import { registerJobPage } from './account/jobs/job-page.tsx';
 import { registerKeys } from './account/keys.tsx';
+import { registerLedger } from './account/ledger/ledger.tsx';
 import { registerOverview } from './account/overview.tsx';
 import { registerPlans } from './account/plans.tsx';
+import { registerEditSchedule } from './account/schedules/edit-schedule.tsx';
+import { registerScheduleList } from './account/schedules/schedule-list.tsx';
+import { registerSchedulePage } from './account/schedules/schedule-page.tsx';
 import { registerSettings } from './account/settings.tsx';
+import { registerPicture } from './account/try/picture.tsx';
+import { registerTry } from './account/try/try.tsx';
+import { registerUsage } from './account/usage/usage.tsx';
+import { registerDeliveryPage } from './account/webhooks/delivery-page.tsx';
+import { registerWebhookPages } from './account/webhooks/webhooks.tsx';
 import { registerAssets } from './assets.ts';
 import { registerDocs } from './docs/register-docs.tsx';
 import { registerErrorPages } from './error-page.tsx';
@@ -28,7 +42,27 @@ import { registerSignUp } from './visitor/sign-up.tsx';
 const PUBLIC_PAGES = [registerHome, registerSignUp, registerSignIn, registerResetPassword];
 
 /** What only a customer who is signed in gets to. */
-const ACCOUNT_PAGES = [registerOverview, registerPlans, registerCheckout, registerKeys, registerSettings];
+const ACCOUNT_PAGES = [
+  registerOverview,
+  registerPlans,
+  registerCheckout,
+  registerKeys,
+  registerSettings,
+  registerUsage,
+  registerLedger,
+  registerJobList,
+  registerJobPage,
+  registerBatchList,
+  registerNewBatch,
+  registerBatchPage,
+  registerScheduleList,
+  registerEditSchedule,
+  registerSchedulePage,
+  registerWebhookPages,
+  registerDeliveryPage,
+  registerTry,
+  registerPicture,
+];
 
 /** The pages: those of customers, of the operator, and of everybody. They live beside the interface and never slow it down. */
 export function registerWeb(app: FastifyInstance, gateway: Gateway): void {
@@ -90,6 +124,7 @@ export async function preparePages(
     getToken: (request) => tokenIn(request.body),
     logLevel: 'debug',
   });
+  scope.addHook('onRequest', oneTokenAPage);
   scope.decorateRequest('session', null);
   setPageHeaders(scope, pages.payments.checkoutOrigins);
   registerErrorPages(scope, pages);
@@ -107,6 +142,20 @@ export async function preparePages(
           message: "You look at a customer's pages as the operator; nothing can be changed here.",
         });
   });
+}
+
+/**
+ * All forms of a page carry the same token. Made one by one for a browser without the cookie, each would be made with a
+ * secret of its own, of which the browser keeps the last.
+ */
+function oneTokenAPage(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  const generate = reply.generateCsrf.bind(reply);
+  let token: string | undefined;
+  reply.generateCsrf = (options) => {
+    token ??= generate(options);
+    return token;
+  };
+  done();
 }
 
 function tokenIn(body: unknown): string {

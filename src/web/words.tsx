@@ -8,6 +8,11 @@ export function count(value: number | null): string {
   return value === null ? 'unlimited' : NUMBER.format(value);
 }
 
+/** 1 -> 1 unit, 2 -> 2 units. */
+export function counted(value: number, one: string): string {
+  return `${count(value)} ${value === 1 ? one : `${one}s`}`;
+}
+
 /** An amount of cents in a currency. */
 export function money(cents: number, currency: string): string {
   return new Intl.NumberFormat('en', { style: 'currency', currency: currency.toUpperCase() }).format(

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { ledgerLines } from '../../src/billing/ledger-lines.ts';
 import { expirePacks } from '../../src/billing/reconciler.ts';
-import { ledgerLines, usage, walletBalances } from '../../src/billing/statement.ts';
+import { usage, walletBalances } from '../../src/billing/statement.ts';
 import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
 import { balancesFromLedger, keptBalances } from '../support/books.ts';
 

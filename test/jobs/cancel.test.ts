@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { closeQueues, openQueues } from '../../jobs/queues.ts';
-import { ledgerLines } from '../../src/billing/statement.ts';
+import { ledgerLines } from '../../src/billing/ledger-lines.ts';
 import { createLogger } from '../../src/log.ts';
 import { closeRedis, connectRedis } from '../../src/redis.ts';
 import { redisKeys } from '../../src/redis-keys.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { grantPack } from '../../src/billing/grants.ts';
-import { ledgerLines } from '../../src/billing/statement.ts';
+import { ledgerLines } from '../../src/billing/ledger-lines.ts';
 import { knowsEveryProduct } from '../support/answers.ts';
 import type { Client } from '../support/client.ts';
 import { gate } from '../support/scripted-upstream.ts';

@@ -1,12 +1,7 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import {
-  ledgerLines,
-  type Usage,
-  usage,
-  type WalletBalances,
-  walletBalances,
-} from '../../billing/statement.ts';
+import { ledgerLines } from '../../billing/ledger-lines.ts';
+import { type Usage, usage, type WalletBalances, walletBalances } from '../../billing/statement.ts';
 import { accountId, readInput, wholeNumber } from '../input.ts';
 import { knownAccount } from '../operator-database.ts';
 import { type Report, table } from '../report.ts';

@@ -17,11 +17,10 @@ async function copy(button) {
 }
 
 // Asks before what cannot be undone: <form data-confirm="Really?">.
-for (const form of document.querySelectorAll('form[data-confirm]')) {
-  form.addEventListener('submit', (event) => {
-    if (!window.confirm(form.dataset.confirm)) event.preventDefault();
-  });
-}
+document.addEventListener('submit', (event) => {
+  const question = event.target.dataset.confirm;
+  if (question && !window.confirm(question)) event.preventDefault();
+});
 
 // Times are written in UTC by the server; the title tells the reader's own.
 for (const time of document.querySelectorAll('time[datetime]')) {

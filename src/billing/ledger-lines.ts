@@ -1,0 +1,115 @@
+import type { Database } from '../db/pool.ts';
+import type { Source, Wallet } from './wallets.ts';
+
+export const LEDGER_KINDS = ['grant', 'charge', 'reserve', 'settle', 'release', 'expire'] as const;
+
+export type LedgerKind = (typeof LEDGER_KINDS)[number];
+
+/** One line of the account's ledger, as its customer sees it. Times are Unix milliseconds. */
+export interface LedgerLine {
+  /** Later lines have higher numbers. */
+  id: number;
+  at: number;
+  kind: LedgerKind;
+  wallet: Wallet;
+  source: Source;
+  sourceId: number;
+  callId: string | null;
+  operation: string | null;
+  /** How many units the line is about. */
+  units: number;
+  /**
+   * What it did to the units that can be spent: those of all lines of a pack add up to what is left in it. A
+   * settlement changes nothing any more, since its units were taken by the reservation.
+   */
+  change: number;
+}
+
+/** Which lines are wanted; what is absent does not matter. Times are [from, to) in Unix milliseconds. */
+export interface LedgerFilter {
+  kind?: LedgerKind | undefined;
+  wallet?: Wallet | undefined;
+  operation?: string | undefined;
+  from?: number | undefined;
+  to?: number | undefined;
+}
+
+/** Lines with their source, wallet and call; whoever uses it says which and in what order. */
+const LINES = `select l.id, l.at, l.kind, coalesce(s.wallet, k.wallet) as wallet, l.source, l.source_id as "sourceId",
+    l.call_id as "callId", c.operation, l.units,
+    coalesce((select e.units from ledger_entries e
+      where e.account_id = l.account_id and e.id = l.id and e.place = 'available'), 0) as change
+  from ledger l
+  left join subscriptions s on l.source = 'subscription' and s.id = l.source_id
+  left join packs k on l.source = 'pack' and k.id = l.source_id
+  left join calls c on c.account_id = l.account_id and c.id = l.call_id`;
+
+/** The newest lines of an account first; `before` is the id of the last line of the page before. */
+export async function ledgerLines(
+  database: Database,
+  accountId: number,
+  { limit, before, filter = {} }: { limit: number; before?: number | undefined; filter?: LedgerFilter },
+): Promise<LedgerLine[]> {
+  const { kind = null, wallet = null, operation = null, from, to } = filter;
+  const { rows } = await database.query<Omit<LedgerLine, 'at'> & { at: Date }>(
+    `${LINES}
+     where l.account_id = $1 and ($3::bigint is null or l.id < $3)
+       and ($4::ledger_kind is null or l.kind = $4)
+       and ($5::wallet is null or coalesce(s.wallet, k.wallet) = $5)
+       and ($6::text is null or c.operation = $6)
+       and ($7::timestamptz is null or l.at >= $7) and ($8::timestamptz is null or l.at < $8)
+     order by l.id desc limit $2`,
+    [accountId, limit, before ?? null, kind, wallet, operation, dateOf(from), dateOf(to)],
+  );
+  return rows.map((row) => ({ ...row, at: row.at.getTime() }));
+}
+
+/**
+ * What was left in an account's packs after each of some lines, which are of its ledger and the newest first: what is in
+ * them now, without what later lines changed.
+ */
+export async function packUnitsAfter(
+  database: Database,
+  accountId: number,
+  lines: readonly LedgerLine[],
+): Promise<ReadonlyMap<number, number>> {
+  const ids = lines.map(({ id }) => id).toReversed();
+  if (ids.length === 0) return new Map();
+  // Lines between those that are shown count too, so what each stretch changed is added up where it is kept.
+  const { rows } = await database.query<{ id: number; packUnits: number }>(
+    `with stretches as (
+       select width_bucket(e.id - 1, $2::bigint[]) as number, sum(e.units) as change
+       from ledger_entries e
+       where e.account_id = $1 and e.id > ($2::bigint[])[1] and e.source = 'pack' and e.place = 'available'
+       group by 1),
+     present as (select coalesce(sum(remaining_units), 0) as units from packs where account_id = $1)
+     select line.id, (present.units
+       - coalesce(sum(stretches.change) over (order by line.number desc), 0))::bigint as "packUnits"
+     from unnest($2::bigint[]) with ordinality as line (id, number)
+     cross join present left join stretches on stretches.number = line.number`,
+    [accountId, ids],
+  );
+  return new Map(rows.map(({ id, packUnits }) => [id, packUnits]));
+}
+
+/** Lines of a page of the walk through a whole ledger. */
+const WALK_LINES = 1_000;
+
+/** All lines that a filter leaves, the newest first, a page at a time. */
+export async function* walkLedger(
+  database: Database,
+  accountId: number,
+  filter: LedgerFilter,
+): AsyncGenerator<LedgerLine[]> {
+  let before: number | undefined;
+  for (;;) {
+    const lines = await ledgerLines(database, accountId, { limit: WALK_LINES, before, filter });
+    if (lines.length > 0) yield lines;
+    if (lines.length < WALK_LINES) return;
+    before = lines.at(-1)?.id;
+  }
+}
+
+function dateOf(unixMs: number | undefined): Date | null {
+  return unixMs === undefined ? null : new Date(unixMs);
+}

@@ -1,0 +1,59 @@
+import type { ApiMethod } from '../../own-api.ts';
+import type { Operation } from '../operation-choice.tsx';
+import { routeOf } from './try-fields.ts';
+
+/** A call as it goes over the wire. */
+export interface TryRequest {
+  method: ApiMethod;
+  /** With its query. */
+  path: string;
+  body?: Record<string, unknown>;
+}
+
+/** Carries parameters the way the operation's route wants them. */
+export function tryRequest(operation: Operation, parameters: Readonly<Record<string, unknown>>): TryRequest {
+  const { method, path, jsonParameter } = routeOf(operation);
+  if (method === 'POST') return { method, path, body: parameters };
+  if (jsonParameter)
+    return {
+      method,
+      path: `${path}?${new URLSearchParams({ [jsonParameter]: JSON.stringify(parameters) })}`,
+    };
+  const rest = { ...parameters };
+  const filled = path.replace(/:(\w+)/g, (_, name: string) => {
+    const value = sent(rest[name] ?? '');
+    delete rest[name];
+    // An empty part would be another address.
+    return encodeURIComponent(value || '-');
+  });
+  const query = new URLSearchParams(Object.entries(rest).map(([name, value]) => [name, sent(value)]));
+  return { method, path: query.size > 0 ? `${filled}?${query}` : filled };
+}
+
+/** The same call asking for something besides, such as a dry run. */
+export function withOption(request: TryRequest, option: string): TryRequest {
+  const separator = request.path.includes('?') ? '&' : '?';
+  return { ...request, path: `${request.path}${separator}${option}` };
+}
+
+function sent(value: unknown): string {
+  if (Array.isArray(value)) return value.every(isScalar) ? value.join(',') : JSON.stringify(value);
+  return isScalar(value) ? String(value) : JSON.stringify(value);
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value !== 'object' || value === null;
+}
+
+/** The call for a shell, to be copied; the key is left for the reader to put in. */
+export function curlLine({ method, path, body }: TryRequest, baseUrl: string): string {
+  const parts = ['curl', '-H', quoted('X-API-Key: YOUR_KEY')];
+  if (method !== 'GET') parts.push('-X', method);
+  if (body) parts.push('-H', quoted('Content-Type: application/json'), '-d', quoted(JSON.stringify(body)));
+  return [...parts, quoted(`${baseUrl}${path}`)].join(' ');
+}
+
+/** In single quotes a shell leaves everything alone but the quote itself. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,27 @@
+import { beginSession } from '../../src/accounts/sessions.ts';
+import { SESSION_COOKIES } from '../../src/web/session.ts';
+import type { Client } from './client.ts';
+import type { AccountOptions, Souk } from './souk.ts';
+import { createVisitor, type Visitor } from './visitor.ts';
+
+/** Somebody who is signed in, and has programs that call the service as well. */
+export interface Customer {
+  accountId: number;
+  visitor: Visitor;
+  client: Client;
+  /** The session, as browsers keep it. */
+  cookie: { name: string; value: string };
+}
+
+/** A new account that is signed in; what pages it has. */
+export const PAGES = { payments: { way: 'demo', currency: 'usd' } } as const;
+
+export async function signedIn(souk: Souk, options: AccountOptions = {}): Promise<Customer> {
+  const { accountId, key } = await souk.account(options);
+  const client = souk.clientOf(key);
+  const token = await beginSession(souk.database, { accountId }, souk.clock.now());
+  const cookie = { name: SESSION_COOKIES.customer, value: token };
+  const visitor = createVisitor(client.baseUrl);
+  visitor.cookies.set(cookie.name, cookie.value);
+  return { accountId, visitor, client, cookie };
+}

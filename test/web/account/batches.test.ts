@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { knowsEveryProduct } from '../../support/answers.ts';
+import { asinsFrom, finished } from '../../support/batches.ts';
+import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
+import { gate } from '../../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+
+const NEW = '/account/batches/new';
+
+let souk: Souk;
+let customer: Customer;
+beforeAll(async () => {
+  souk = await openSouk({ pages: PAGES });
+  souk.upstream.on('product', knowsEveryProduct);
+  customer = await signedIn(souk);
+});
+afterAll(() => souk.close());
+
+async function sendForm(fields: Record<string, string>) {
+  const { html } = await customer.visitor.get(NEW);
+  const [, idempotencyKey = ''] = /name="idempotencyKey" value="([^"]+)"/.exec(html) ?? [];
+  return customer.visitor.post(NEW, { operation: 'market.product', idempotencyKey, ...fields });
+}
+
+test('the price is shown before anything is started', async () => {
+  const page = await sendForm({
+    intent: 'price',
+    items: asinsFrom('PRICE', 3).join('\n'),
+    params: 'domain=1',
+  });
+  expect(page.status).toBe(200);
+  expect(page.text).toContain('At most 3 units for 3 items in 1 call. Nothing has been started.');
+  expect(page.html).toContain('PRICE00002');
+  expect((await customer.client.get('/api/batches')).json.data.batches).toEqual([]);
+});
+
+test.each([
+  [
+    'a list of values',
+    { layout: 'list', params: 'domain=1', items: 'LIST000001, LIST000002\nLIST000003' },
+    3,
+  ],
+  [
+    'CSV',
+    { layout: 'table', params: 'detailLevel = lite', items: 'domain,asins\n1,TABLE00001\n2,TABLE00002\n' },
+    2,
+  ],
+  [
+    'a JSON object a line',
+    { layout: 'ndjson', params: '', items: '{"domain":1,"asins":["NDJSON0001"]}\n' },
+    1,
+  ],
+])('%s becomes a batch, and its results can be kept', async (_, fields, count) => {
+  const page = await sendForm({ intent: 'start', name: 'A <i>name</i>', ...fields });
+  expect(page.path).toMatch(/^\/account\/batches\/[0-9a-f-]{36}$/);
+  expect(page.html).not.toContain('<i>name</i>');
+  const batchId = page.path.split('/').at(-1) ?? '';
+  const batch = await finished(customer.client, { batchId });
+  expect(batch.counts).toMatchObject({ items: count, done: count });
+  const done = await customer.visitor.get(page.path);
+  expect(done.text).toContain(`${count} of ${count}`);
+  const lines = await customer.visitor.get(`${page.path}/results.ndjson`);
+  expect(lines.headers['content-disposition']).toContain('.ndjson"');
+  expect(lines.html).toBe((await customer.client.get(`/api/batches/${batchId}/results`)).text);
+  expect((await customer.visitor.get('/account/batches')).text).toContain('A <i>name</i>');
+});
+
+test('the same form sent twice is one batch', async () => {
+  const fields = { intent: 'start', items: 'TWICE00001', params: 'domain=1', idempotencyKey: 'once' };
+  expect((await sendForm(fields)).path).toBe((await sendForm(fields)).path);
+});
+
+test.each([
+  [{ operation: 'nothing' }, 'must be chosen'],
+  [{ items: '  ' }, 'must have at least one line'],
+  [{ items: 'TOOSHORT' }, 'Item 1: asins'],
+  [{ params: 'domain' }, 'must be a name, an equals sign and a value'],
+  [{ params: 'domain=7' }, 'Item 1: domain'],
+  [{ layout: 'ndjson', items: '[1]' }, 'line 1 must be a JSON object'],
+  [
+    { layout: 'ndjson', items: '{"domain":1,"asins":"B0GOOD0001"}\nnonsense' },
+    'line 2 must be a JSON object',
+  ],
+  [{ layout: 'table', items: 'domain,asins' }, 'at least one of values'],
+  [{ parameter: '__proto__' }, 'must hold exactly one list'],
+  [{ parameter: 'nothing' }, 'Item 1: asins'],
+  [{ maxUnits: 'many' }, 'must be a whole number'],
+  [{ maxUnits: '0' }, 'maxUnits'],
+  [{ deadline: 'soon' }, 'must be a day'],
+  [{ deadline: '2001-01-01' }, 'is over'],
+  [{ window: 'midnight' }, 'must be one of any, off_peak'],
+  [{ webhook: 'ftp://x' }, 'must be'],
+  [{ webhook: 'https://example.com/' }, 'secret'],
+])('%j is told beside the form what is wrong with it', async (fields, problem) => {
+  for (const intent of ['price', 'start']) {
+    const page = await sendForm({ intent, items: 'B0GOOD0001', params: 'domain=1', ...fields });
+    expect({ path: page.path, isRefused: page.status >= 400 && page.status < 500 }).toEqual({
+      path: NEW,
+      isRefused: true,
+    });
+    expect(page.text).toContain(problem);
+  }
+});
+
+test('a form may hold thousands of items, and no more than it says', async () => {
+  const items = asinsFrom('MANY', 20_000);
+  const page = await sendForm({ intent: 'price', items: items.join('\n'), params: 'domain=1' });
+  expect(page.text).toContain('20,000 items');
+  const tooLarge = await sendForm({ intent: 'price', items: 'x'.repeat(600_000) });
+  expect(tooLarge.status).toBe(413);
+  expect(tooLarge.text).toContain('larger than a form may be');
+});
+
+test('a batch of which an item fails is retried there, once it has ended', async () => {
+  souk.upstream.on('product', () => ({ json: { products: [] } }));
+  const page = await sendForm({
+    intent: 'start',
+    operation: 'market.variations',
+    params: 'domain=1',
+    items: 'B0PARENT01',
+  });
+  const batchId = page.path.split('/').at(-1) ?? '';
+  await finished(customer.client, { batchId });
+  const ended = await customer.visitor.get(page.path);
+  expect(ended.text).toContain('failed 1');
+  expect(ended.html).toContain(`${page.path}/retry`);
+  expect((await customer.visitor.post(`${page.path}/cancel`, {})).status).toBeLessThan(500);
+  souk.upstream.on('product', knowsEveryProduct);
+  const again = await customer.visitor.post(`${page.path}/retry`, {});
+  expect(again.path).toBe(page.path);
+  const batch = await finished(customer.client, { batchId });
+  expect(batch.counts).toMatchObject({ done: 1, failed: 0 });
+  expect((await customer.visitor.post(`${page.path}/retry`, {})).status).toBe(409);
+});
+
+test('a batch that is under way is followed, and can be cancelled', async () => {
+  const { reached, open } = gate();
+  souk.upstream.on('product', async (...call) => {
+    await reached;
+    return knowsEveryProduct(...call);
+  });
+  const page = await sendForm({ intent: 'start', items: 'SLOW000001', params: 'domain=1' });
+  expect(page.html).toContain('data-refresh="2"');
+  const cancelled = await customer.visitor.post(`${page.path}/cancel`, {});
+  open();
+  souk.upstream.on('product', knowsEveryProduct);
+  expect(cancelled.path).toBe(page.path);
+  await finished(customer.client, { batchId: page.path.split('/').at(-1) ?? '' });
+  expect((await customer.visitor.get(page.path)).text).toContain('cancelled 1');
+});
+
+test('what another customer has is not there', async () => {
+  const page = await sendForm({
+    intent: 'start',
+    name: 'Mine alone',
+    items: 'MINE000001',
+    params: 'domain=1',
+  });
+  const other = await signedIn(souk);
+  expect((await other.visitor.get('/account/batches')).text).not.toContain('Mine alone');
+  for (const path of ['', '/results.ndjson', '/results.csv'])
+    expect((await other.visitor.get(`${page.path}${path}`)).status).toBe(404);
+  await other.visitor.get('/account/batches');
+  for (const path of ['/retry', '/cancel'])
+    expect((await other.visitor.post(`${page.path}${path}`, {})).status).toBe(404);
+});

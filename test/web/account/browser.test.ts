@@ -1,0 +1,235 @@
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { grantPack } from '../../../src/billing/grants.ts';
+import { expectAccessible } from '../../support/accessibility.ts';
+import {
+  describeInBrowser,
+  faultsOf,
+  openBrowser,
+  outsideRequests,
+  type Page,
+  screenshot,
+  type TestBrowser,
+} from '../../support/browser.ts';
+import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
+import { type Demo, openDemo } from '../../support/demo-provider.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+
+const DAY_MS = 86_400_000;
+const MOST_BYTES = 100 * 1024;
+
+/** The page in each of its appearances. */
+const LOOKS = [
+  { look: 'light', width: 1280, colorScheme: 'light' },
+  { look: 'dark', width: 1280, colorScheme: 'dark' },
+  { look: 'narrow', width: 390, colorScheme: 'light' },
+] as const;
+
+let demo: Demo;
+let souk: Souk;
+let customer: Customer;
+/** Addresses of pages that have something to show, by the name of their screenshot. */
+const addresses: Record<string, string> = {
+  usage: '/account/usage?days=90',
+  'usage-week': '/account/usage?days=7&measure=calls',
+  ledger: '/account/ledger',
+  jobs: '/account/jobs',
+  batches: '/account/batches',
+  'batch-new': '/account/batches/new',
+  schedules: '/account/schedules',
+  'schedule-new': '/account/schedules/new',
+  webhooks: '/account/webhooks',
+  try: '/account/try',
+  'try-finder': '/account/try?operation=market.productfinder',
+};
+
+beforeAll(async () => {
+  demo = await openDemo();
+  souk = await openSouk({ upstreamUrl: demo.url, pages: PAGES });
+  customer = await signedIn(souk, { plan: { dailyLimit: 20 } });
+  const { client, accountId } = customer;
+  const now = souk.clock.now();
+  const pack = { accountId, wallet: 'general', rateLimitPerMinute: 600, units: 5_000 } as const;
+  const validity = { validFrom: new Date(now - 1), validUntil: new Date(now + 90 * DAY_MS) };
+  await grantPack(souk.database, { ...pack, ...validity }, now);
+  const paths = [
+    'product?domain=1&asins=B0C3CDEF01,B0C3CDEF02,B0C3CDEF03',
+    'productsearch?domain=1&term=pump',
+    'bestseller?domain=1&category=200000&perPage=10',
+    'category?domain=1&category=0',
+    'seller?domain=1&seller=AKT8ZJ45IBZW2X',
+    'topseller?domain=1&perPage=5',
+    'lightningdeal?domain=1',
+  ];
+  for (const path of paths) await client.get(`/api/market/${path}`);
+  await seedHistory(accountId);
+  const batch = await client.post('/api/batches', {
+    operation: 'market.product',
+    name: 'Prices of the competition',
+    params: { domain: 1 },
+    split: { asins: ['B0C3CDEF04', 'B0C3CDEF05'] },
+  });
+  addresses.batch = `/account/batches/${batch.json.data.batchId}`;
+  const picture = await client.get('/api/market/graphimage?domain=1&asin=B0C3CDEF01');
+  addresses.job = `/account/jobs/${picture.headers['x-job-id']}`;
+  const schedule = await client.post('/api/schedules', {
+    name: 'Every Monday',
+    cron: '0 6 * * 1',
+    timezone: 'Europe/Berlin',
+    batch: { operation: 'market.product', params: { domain: 1 }, split: { asins: ['B0C3CDEF04'] } },
+  });
+  addresses.schedule = `/account/schedules/${schedule.json.data.scheduleId}`;
+  addresses['schedule-edit'] = `${addresses.schedule}/edit`;
+  await client.post('/api/webhooks/secret', {});
+  const delivery = await client.post('/api/webhooks/test', { url: 'https://receiver.example/hook' });
+  addresses.delivery = `/account/webhooks/deliveries/${delivery.json.data.deliveryId}`;
+});
+afterAll(async () => {
+  await souk.close();
+  await demo.close();
+});
+
+/** Spreads copies of what was called over the last months, with more of it towards the end. */
+async function seedHistory(accountId: number): Promise<void> {
+  await souk.database.query(
+    `insert into calls select (jsonb_populate_record(c, jsonb_build_object(
+         'id', gen_random_uuid(), 'claim_key', null,
+         'accepted_at', c.accepted_at - day * interval '1 day'))).*
+     from calls c cross join generate_series(1, 89) day
+     cross join generate_series(1, 1 + (90 - day) * (5 + day % 7) / 200) copy
+     where c.account_id = $1 and c.state = 'settled'`,
+    [accountId],
+  );
+}
+
+describe('the pages of a busy customer', () => {
+  test('weigh less than 100 KiB with all that belongs to them', async () => {
+    const { name, value } = customer.cookie;
+    const bytesOf = async (path: string) => {
+      const headers = { cookie: `${name}=${value}`, 'accept-encoding': 'gzip' };
+      const { body, statusCode } = await request(`${customer.client.baseUrl}${path}`, { headers });
+      expect({ path, statusCode }).toEqual({ path, statusCode: 200 });
+      return (await body.arrayBuffer()).byteLength;
+    };
+    for (const path of Object.values(addresses)) {
+      const { html } = await customer.visitor.get(path);
+      const assets = [...html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, asset = '']) => asset);
+      expect(assets.length).toBeGreaterThan(2);
+      let bytes = 0;
+      for (const address of [path, ...new Set(assets)]) bytes += await bytesOf(address);
+      expect({ path, isLight: bytes < MOST_BYTES, bytes }).toMatchObject({ path, isLight: true });
+    }
+  });
+});
+
+describeInBrowser('in a browser', () => {
+  let browser: TestBrowser;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser.close());
+
+  async function openPage(options: Parameters<TestBrowser['page']>[0] = {}): Promise<Page> {
+    const { baseUrl } = customer.client;
+    const page = await browser.page({ baseURL: baseUrl, ...options });
+    await page.context().addCookies([{ ...customer.cookie, url: baseUrl }]);
+    return page;
+  }
+
+  test.each(LOOKS)(
+    'every page can be used by everybody, $look',
+    { timeout: 300_000 },
+    async ({ look, ...options }) => {
+      const page = await openPage(options);
+      for (const [name, address] of Object.entries(addresses)) {
+        await page.goto(address);
+        expect({ name, errors: faultsOf(page).errors }).toEqual({ name, errors: [] });
+        expect(outsideRequests(page)).toEqual([]);
+        await expectAccessible(page);
+        const width = await page.evaluate('document.documentElement.scrollWidth');
+        expect({ name, width }).toEqual({ name, width: options.width });
+        await screenshot(page, `account-${name}-${look}`);
+      }
+      await page.close();
+    },
+  );
+
+  test('the price of a call is shown, then its answer, and the line for a shell', async () => {
+    const page = await openPage();
+    await page.goto('/account/try');
+    await page.getByLabel('asins').fill('B0C3CDEF06');
+    await page.getByRole('button', { name: 'Show the price' }).click();
+    await page.getByText('At most 1 unit.').waitFor();
+    await page.getByRole('button', { name: 'Call', exact: true }).click();
+    await page.getByText('1 unit was charged.').waitFor();
+    await page.getByText('"asin": "B0C3CDEF06"').first().waitFor();
+    await page.getByText("curl -H 'X-API-Key: YOUR_KEY'").waitFor();
+    await expectAccessible(page);
+    await screenshot(page, 'account-try-answer');
+    expect(faultsOf(page).errors).toEqual([]);
+    await page.close();
+  });
+
+  test('an answer that is too large for the page is written out by a script, digit by digit', async () => {
+    const page = await openPage();
+    await page.goto('/account/try');
+    await page.getByLabel('asins').fill(Array.from({ length: 30 }, (_, i) => `B0C3CDEG${10 + i}`).join(', '));
+    await page.getByText('more parameters').click();
+    await page.getByLabel('detailLevel').selectOption('full');
+    await page.getByRole('button', { name: 'Call', exact: true }).click();
+    const written = page.locator('pre[data-answer]');
+    await written.getByText('"code": "0000"').waitFor();
+    const text = (await written.textContent()) ?? '';
+    expect(text).toContain('\n        "asin": "B0C3CDEG10",');
+    expect(text).toContain('characters more');
+    await page.close();
+  });
+
+  test('the price history of a product is drawn', async () => {
+    const page = await openPage();
+    await page.goto('/account/try');
+    await page.getByLabel('ASIN', { exact: true }).fill('B0C3CDEF01');
+    await page.getByRole('button', { name: 'Draw it' }).click();
+    const picture = page.locator('img.picture');
+    await picture.waitFor();
+    await expect.poll(() => picture.evaluate('(image) => image.naturalWidth')).toBe(1000);
+    await expectAccessible(page);
+    await page.close();
+  });
+
+  test('a schedule is made after its next runs were seen', async () => {
+    const page = await openPage();
+    await page.goto('/account/schedules/new');
+    await page.getByLabel('Name').fill('From a browser');
+    await page.getByLabel('Cron pattern').fill('15 7 * * 2');
+    await page.getByLabel('Time zone').fill('America/New_York');
+    await page.getByLabel('Items').fill('B0C3CDEF07');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByText('Each run costs at most 1 unit for 1 item.').waitFor();
+    expect(await page.getByText('at 07:15 in America/New_York').count()).toBe(5);
+    await expectAccessible(page);
+    await screenshot(page, 'account-schedule-check');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'From a browser' }).waitFor();
+    page.once('dialog', (dialog) => void dialog.accept());
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.waitForURL('**/account/schedules');
+    expect(await page.getByText('From a browser').count()).toBe(0);
+    await page.close();
+  });
+
+  test('the chart tells a day what was called on it, and its table has the same numbers', async () => {
+    const page = await openPage();
+    await page.goto('/account/usage?days=7');
+    const today = page.locator('.chart.broad .day').last();
+    expect(await today.locator('title').textContent()).toMatch(
+      /^\d{4}-\d\d-\d\d: [\d,]+ units, [\d,]+ calls\n/,
+    );
+    expect(await page.locator('.chart.broad .day').count()).toBe(7);
+    await page.getByText('The chart as a table').click();
+    expect(await page.locator('details tbody tr').count()).toBe(7);
+    await page.getByRole('link', { name: '90 days' }).click();
+    await expect.poll(() => page.locator('.chart.broad .day').count()).toBe(90);
+    await page.close();
+  });
+});

@@ -1,0 +1,112 @@
+import { gunzipSync } from 'node:zlib';
+import { request } from 'undici';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
+import { gate } from '../../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+
+let souk: Souk;
+let customer: Customer;
+beforeAll(async () => {
+  souk = await openSouk({ pages: PAGES });
+});
+afterAll(() => souk.close());
+beforeEach(async () => {
+  customer = await signedIn(souk);
+  souk.upstream.on('product', knowsEveryProduct);
+  souk.upstream.on('graphimage', drawsPictures);
+});
+
+/** A call that has ended. @returns its job. */
+async function called(path = `/api/market/product?domain=1&asins=${newAsin()}`): Promise<string> {
+  const { headers, status } = await customer.client.get(path);
+  expect(status).toBe(200);
+  return headers['x-job-id'] ?? '';
+}
+
+test('jobs are listed, the newest first, by state and operation', async () => {
+  const first = await called();
+  const second = await called(`/api/market/graphimage?domain=1&asin=${newAsin()}`);
+  const all = (await customer.visitor.get('/account/jobs')).html;
+  expect(all.indexOf(second)).toBeGreaterThan(-1);
+  expect(all.indexOf(first)).toBeGreaterThan(all.indexOf(second));
+  const pictures = (await customer.visitor.get('/account/jobs?operation=market.graphimage&state=done')).html;
+  expect(pictures).toContain(second);
+  expect(pictures).not.toContain(first);
+  expect((await customer.visitor.get('/account/jobs?state=failed')).text).toContain('There are no such jobs');
+});
+
+test('pages of jobs follow each other', async () => {
+  const jobs: string[] = [];
+  for (let i = 0; i < 27; i += 1) jobs.push(await called());
+  const page = await customer.visitor.get('/account/jobs');
+  const [, next = ''] = /href="([^"]+cursor=[^"]+)"[^>]*>Older/.exec(page.html) ?? [];
+  const older = await customer.visitor.get(next.replaceAll('&amp;', '&'));
+  const shown = (html: string) => jobs.filter((job) => html.includes(`/account/jobs/${job}"`));
+  expect(shown(page.html)).toEqual(jobs.slice(2));
+  expect(shown(older.html)).toEqual(jobs.slice(0, 2));
+  expect(older.html).not.toContain('>Older<');
+});
+
+test('an answer is passed on byte by byte, compressed as it is kept', async () => {
+  const job = await called();
+  const { body } = await customer.client.get(`/api/jobs/${job}/result`, {
+    headers: { 'accept-encoding': 'gzip' },
+  });
+  const { name, value } = customer.cookie;
+  const passed = await request(`${customer.client.baseUrl}/account/jobs/${job}/result`, {
+    headers: { cookie: `${name}=${value}`, 'accept-encoding': 'gzip' },
+  });
+  expect(passed.statusCode).toBe(200);
+  expect(passed.headers).toMatchObject({
+    'content-type': 'application/json; charset=utf-8',
+    'content-disposition': `attachment; filename="souk-${job.slice(-12)}.json"`,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  const bytes = Buffer.from(await passed.body.arrayBuffer());
+  expect(bytes.equals(body)).toBe(true);
+  expect(
+    JSON.parse(
+      passed.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes).toString() : bytes.toString(),
+    ),
+  ).toMatchObject({ code: '0000' });
+});
+
+test('a picture is shown on the page of its job', async () => {
+  const job = await called(`/api/market/graphimage?domain=1&asin=${newAsin()}`);
+  const page = await customer.visitor.get(`/account/jobs/${job}`);
+  expect(page.html).toContain(`<img class="picture" src="/account/jobs/${job}/result"`);
+  const picture = await customer.visitor.get(`/account/jobs/${job}/result`);
+  expect(picture.headers['content-type']).toBe('image/png');
+});
+
+test('a job that is under way is followed, and can be cancelled', async () => {
+  const { reached, open } = gate();
+  souk.upstream.on('product', async (...call) => {
+    await reached;
+    return knowsEveryProduct(...call);
+  });
+  const { headers } = await customer.client.get(`/api/market/product?domain=1&asins=${newAsin()}&async=1`);
+  const address = `/account/jobs/${headers['x-job-id']}`;
+  const before = await customer.visitor.get(address);
+  expect(before.html).toContain('data-refresh="1"');
+  expect(before.text).toMatch(/State (queued|running)/);
+  const after = await customer.visitor.post(`${address}/cancel`, {});
+  open();
+  expect(after.path).toBe(address);
+  expect(after.text).toContain('State cancelled');
+  expect(after.html).not.toContain('data-refresh');
+  expect((await customer.visitor.get(`${address}/result`)).status).toBe(409);
+});
+
+test('what another customer has is not there', async () => {
+  const job = await called();
+  const other = await signedIn(souk);
+  await other.visitor.get('/account/jobs');
+  for (const path of [`/account/jobs/${job}`, `/account/jobs/${job}/result`])
+    expect((await other.visitor.get(path)).status).toBe(404);
+  expect((await other.visitor.post(`/account/jobs/${job}/cancel`, {})).status).toBe(404);
+  expect((await other.visitor.get('/account/jobs')).html).not.toContain(job);
+});

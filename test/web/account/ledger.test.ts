@@ -1,0 +1,125 @@
+import { parse } from 'papaparse';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { grantPack } from '../../../src/billing/grants.ts';
+import { ledgerLines, packUnitsAfter } from '../../../src/billing/ledger-lines.ts';
+import { walletBalances } from '../../../src/billing/statement.ts';
+import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
+import { type Demo, openDemo } from '../../support/demo-provider.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+
+const DAY_MS = 86_400_000;
+
+describe('the ledger of an account with packs and a subscription', () => {
+  let demo: Demo;
+  let souk: Souk;
+  let customer: Customer;
+  beforeAll(async () => {
+    demo = await openDemo();
+    souk = await openSouk({ upstreamUrl: demo.url, pages: PAGES });
+    customer = await signedIn(souk, { plan: { dailyLimit: 3 } });
+    const now = souk.clock.now();
+    const { accountId } = customer;
+    const pack = {
+      accountId,
+      wallet: 'general',
+      rateLimitPerMinute: 60,
+      validFrom: new Date(now - 1),
+    } as const;
+    await grantPack(souk.database, { ...pack, units: 40, validUntil: new Date(now + DAY_MS) }, now);
+    await grantPack(souk.database, { ...pack, units: 1_200, validUntil: new Date(now + 9 * DAY_MS) }, now);
+    for (let i = 0; i < 4; i += 1)
+      await customer.client.get(`/api/market/product?domain=1&asins=B0C3CDEF0${i}`);
+    await customer.client.get('/api/market/deal?selection=%7B%22domainId%22%3A1%7D');
+    // Nothing is known of it, so its units come back.
+    await customer.client.get('/api/market/variations?domain=1&asin=ZX00000000');
+  });
+  afterAll(async () => {
+    await souk.close();
+    await demo.close();
+  });
+
+  const left = async () => {
+    const { packs } = await walletBalances(souk.database, customer.accountId, souk.clock.now());
+    return packs.reduce((sum, { remainingUnits }) => sum + remainingUnits, 0);
+  };
+
+  test('states the balance that its changes add up to, after each line', async () => {
+    const lines = await ledgerLines(souk.database, customer.accountId, { limit: 100 });
+    const after = await packUnitsAfter(souk.database, customer.accountId, lines);
+    let running = 0;
+    for (const line of lines.toReversed()) {
+      if (line.source === 'pack') running += line.change;
+      expect({ line: line.id, left: after.get(line.id) }).toEqual({ line: line.id, left: running });
+    }
+    expect(running).toBe(await left());
+    // Also where lines between those that are shown were left out.
+    const some = lines.filter((_, i) => i % 3 === 1);
+    const afterSome = await packUnitsAfter(souk.database, customer.accountId, some);
+    for (const { id } of some) expect(afterSome.get(id)).toBe(after.get(id));
+    const page = await customer.visitor.get('/account/ledger');
+    expect(page.status).toBe(200);
+    expect(page.text).toContain(`In packs ${(await left()).toLocaleString('en')} units are left`);
+    expect(page.text).toContain('3 of 3 used today');
+  });
+
+  test('is exported so that the changes of packs add up to what is left in them', async () => {
+    const { status, headers, html } = await customer.visitor.get('/account/ledger.csv');
+    expect(status).toBe(200);
+    expect(headers['content-type']).toBe('text/csv; charset=utf-8');
+    expect(headers['content-disposition']).toMatch(
+      /^attachment; filename="souk-ledger-\d{4}-\d\d-\d\d\.csv"$/,
+    );
+    const { data, errors } = parse<Record<string, string>>(html.trim(), { header: true });
+    expect(errors).toEqual([]);
+    const changes = data.filter(({ source }) => source === 'pack').map(({ change }) => Number(change));
+    expect(changes.some((change) => change < 0)).toBe(true);
+    expect(changes.reduce((a, b) => a + b, 0)).toBe(await left());
+    const lines = await ledgerLines(souk.database, customer.accountId, { limit: 1_000 });
+    expect(data.map(({ line }) => Number(line))).toEqual(lines.map(({ id }) => id));
+  });
+
+  test.each([
+    ['kind=release', 'Refund', 'Charge'],
+    ['operation=market.deal', 'market.deal', 'market.product'],
+  ])('%s leaves only such lines', async (query, wanted, other) => {
+    const { html } = await customer.visitor.get(`/account/ledger?${query}`);
+    const rows = html.slice(html.indexOf('<tbody>'));
+    expect(rows).toContain(`>${wanted}<`);
+    expect(rows).not.toContain(`>${other}<`);
+  });
+
+  test('days are whole, and the last one counts', async () => {
+    const today = new Date(souk.clock.now()).toISOString().slice(0, 10);
+    const yesterday = new Date(souk.clock.now() - DAY_MS).toISOString().slice(0, 10);
+    expect((await customer.visitor.get(`/account/ledger?from=${today}&to=${today}`)).html).toContain(
+      '<tbody>',
+    );
+    expect((await customer.visitor.get(`/account/ledger?to=${yesterday}`)).text).toContain('no such lines');
+  });
+
+  test.each([
+    'kind=theft',
+    'wallet=x',
+    'operation=%3Cb%3E',
+    'from=yesterday',
+    'from=2026-02-02&to=2026-02-01',
+    'cursor=-1',
+  ])('%s is told what is wrong with it, on the page and for the export', async (query) => {
+    const page = await customer.visitor.get(`/account/ledger?${query}`);
+    expect(page.status).toBe(400);
+    expect(page.text).toContain('The filter cannot be');
+    if (!query.startsWith('cursor')) expect(page.html).toContain('class="fault"');
+    expect((await customer.visitor.get(`/account/ledger.csv?${query}`)).status).toBe(400);
+  });
+
+  test('pages follow each other without a gap', async () => {
+    const plain = await customer.client.get('/api/quota');
+    expect(plain.status).toBe(200);
+    const lines = await ledgerLines(souk.database, customer.accountId, { limit: 100 });
+    const middle = lines[Math.floor(lines.length / 2)]?.id;
+    const { html } = await customer.visitor.get(`/account/ledger?cursor=${middle}`);
+    const shown = [...html.matchAll(/<td class="number muted">(\d+)<\/td>/g)].map(([, id]) => Number(id));
+    expect(shown).toEqual(lines.map(({ id }) => id).filter((id) => id < (middle ?? 0)));
+    expect(html).toContain('Newest');
+  });
+});

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { knowsEveryProduct } from '../../support/answers.ts';
+import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+
+const NEW = '/account/schedules/new';
+
+const WEEKLY = {
+  name: 'Weekly <b>prices</b>',
+  cron: '30 2 * * 1',
+  timezone: 'Europe/Berlin',
+  operation: 'market.product',
+  params: 'domain=1',
+  items: 'B0WEEKLY01\nB0WEEKLY02',
+};
+
+let souk: Souk;
+let customer: Customer;
+beforeAll(async () => {
+  souk = await openSouk({ pages: PAGES });
+  souk.upstream.on('product', knowsEveryProduct);
+  customer = await signedIn(souk);
+});
+afterAll(() => souk.close());
+
+async function sendForm(fields: Record<string, string>, as = customer) {
+  await as.visitor.get(NEW);
+  return as.visitor.post(NEW, { ...WEEKLY, ...fields });
+}
+
+test('its next runs and its price are shown before it is saved', async () => {
+  const page = await sendForm({ intent: 'check' });
+  expect(page.status).toBe(200);
+  expect(page.text.match(/Monday, \d+ \w+ \d{4} at 02:30 in Europe\/Berlin/g)).toHaveLength(5);
+  expect(page.text).toContain('Each run costs at most 2 units for 2 items. Nothing is saved yet.');
+  expect((await customer.client.get('/api/schedules')).json.data.schedules).toEqual([]);
+});
+
+test('a schedule is saved, changed, paused, resumed, run and deleted', async () => {
+  const saved = await sendForm({ intent: 'save' });
+  const address = saved.path;
+  expect(address).toMatch(/^\/account\/schedules\/[0-9a-f-]{36}$/);
+  expect(saved.text).toContain('Weekly <b>prices</b>');
+  expect(saved.html).not.toContain('<b>prices</b>');
+  expect((await customer.visitor.get('/account/schedules')).text).toContain('30 2 * * 1');
+
+  const form = await customer.visitor.get(`${address}/edit`);
+  expect(form.text).toContain('It has 2 items of market.product.');
+  const change = { name: 'Daily', cron: '0 6 * * *', timezone: 'UTC', onlyChanges: 'true', runHours: '3' };
+  expect((await customer.visitor.post(`${address}/edit`, { ...change, intent: 'check' })).text).toContain(
+    'Nothing is saved yet',
+  );
+  const changed = await customer.visitor.post(`${address}/edit`, { ...change, intent: 'save' });
+  expect(changed.path).toBe(address);
+  expect(changed.text).toContain('2 items, at most 2 units, 3 hours');
+  expect(changed.text).toContain('Only what has changed');
+
+  const paused = await customer.visitor.post(`${address}/pause`, {});
+  expect(paused.text).toContain('None while it is paused.');
+  expect((await customer.visitor.post(`${address}/resume`, {})).text).toContain('at 06:00 in UTC');
+
+  const batch = await customer.visitor.post(`${address}/run`, {});
+  expect(batch.path).toMatch(/^\/account\/batches\//);
+  expect(batch.html).toContain(address);
+  expect((await customer.visitor.get(address)).html).toContain(batch.path);
+
+  expect((await customer.visitor.post(`${address}/delete`, {})).path).toBe('/account/schedules');
+  expect((await customer.visitor.get(address)).status).toBe(404);
+});
+
+test.each([
+  [{ cron: 'every monday' }, 'must be a cron pattern'],
+  [{ cron: '0 0 31 2 *' }, 'no day is like'],
+  [{ timezone: 'Berlin' }, 'no known time zone'],
+  [{ name: '' }, 'must be'],
+  [{ items: '' }, 'at least one line'],
+  [{ items: 'TOOSHORT' }, 'asins'],
+  [{ runHours: '100000' }, 'must be'],
+  [{ maxUnits: '1' }, 'maxUnits'],
+  [{ webhook: 'https://example.com/' }, 'secret'],
+])('%j is told beside the form what is wrong with it', async (fields, problem) => {
+  for (const intent of ['check', 'save']) {
+    const page = await sendForm({ intent, ...fields });
+    expect(page.path).toBe(NEW);
+    expect(page.status).toBeGreaterThanOrEqual(400);
+    expect(page.status).toBeLessThan(500);
+    expect(page.text).toContain(problem);
+  }
+});
+
+test('its next runs are shown although something else is not right yet', async () => {
+  const page = await sendForm({ intent: 'check', items: '' });
+  expect(page.text).toContain('Monday');
+  expect(page.text).toContain('The rest is not right yet.');
+});
+
+test('what another customer has is not there', async () => {
+  const { path } = await sendForm({ intent: 'save', name: 'Mine alone' });
+  const other = await signedIn(souk);
+  const { text } = await other.visitor.get('/account/schedules');
+  expect(text).not.toContain('Mine alone');
+  expect((await other.visitor.get(path)).status).toBe(404);
+  expect((await other.visitor.get(`${path}/edit`)).status).toBe(404);
+  for (const action of ['edit', 'pause', 'resume', 'run', 'delete'])
+    expect((await other.visitor.post(`${path}/${action}`, WEEKLY)).status).toBe(404);
+  expect((await customer.visitor.get(path)).status).toBe(200);
+});

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
+import { openReceiver, type Receiver } from '../../support/receiver.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { enqueueEvent, sendDue } from '../../support/webhooks.ts';
+
+const PAGE = '/account/webhooks';
+
+let souk: Souk;
+let receiver: Receiver;
+let customer: Customer;
+beforeAll(async () => {
+  souk = await openSouk({ workers: 0, pages: PAGES });
+  receiver = await openReceiver();
+  customer = await signedIn(souk);
+});
+afterAll(async () => {
+  await souk.close();
+  await receiver.close();
+});
+
+test('without a secret no address can be tested, and the page says so', async () => {
+  const other = await signedIn(souk);
+  expect((await other.visitor.get(PAGE)).text).toContain('There is none yet');
+  const refused = await other.visitor.post(`${PAGE}/test`, { url: receiver.url });
+  expect(refused.status).toBe(400);
+  expect(refused.text).toContain('secret');
+});
+
+test('a secret is shown once, and made anew', async () => {
+  await customer.visitor.get(PAGE);
+  const [first, second] = [
+    await customer.visitor.post(`${PAGE}/secret`, {}),
+    await customer.visitor.post(`${PAGE}/secret`, {}),
+  ].map(({ text }) => /whsec_[\w+/=]+/.exec(text)?.[0]);
+  expect(first).toBeDefined();
+  expect(second).not.toBe(first);
+  const later = await customer.visitor.get(PAGE);
+  expect(later.text).not.toContain('whsec_');
+  expect(later.text).toContain('signs too until');
+});
+
+test('a test is sent, logged, and sent again', async () => {
+  receiver.react(() => 500);
+  await customer.visitor.get(PAGE);
+  const page = await customer.visitor.post(`${PAGE}/test`, { url: `${receiver.url}/<i>hook</i>` });
+  expect(page.path).toMatch(/^\/account\/webhooks\/deliveries\/[0-9a-f-]{36}$/);
+  expect(page.text).toContain('State pending');
+  expect(page.text).toContain('This is a test.');
+  await sendDue(souk);
+  expect((await customer.visitor.get(page.path)).text).toContain('500');
+  receiver.react(() => 204);
+  await customer.visitor.post(`${page.path}/replay`, {});
+  await sendDue(souk);
+  expect((await customer.visitor.get(page.path)).text).toContain('State delivered');
+  const log = await customer.visitor.get(`${PAGE}?state=delivered`);
+  expect(log.html).toContain(page.path);
+  expect(log.html).not.toContain('<i>hook');
+});
+
+test.each(['', 'nonsense', 'ftp://example.com'])(
+  'the address %j is told what is wrong with it',
+  async (url) => {
+    await customer.visitor.get(PAGE);
+    const page = await customer.visitor.post(`${PAGE}/test`, { url });
+    expect(page.status).toBe(400);
+    expect(page.html).toContain('id="field-url-fault"');
+  },
+);
+
+test('what another customer has is not there', async () => {
+  const id = await enqueueEvent(souk, customer.accountId, receiver.url);
+  const other = await signedIn(souk);
+  expect((await other.visitor.get(PAGE)).html).not.toContain(id);
+  expect((await other.visitor.get(`${PAGE}/deliveries/${id}`)).status).toBe(404);
+  expect((await other.visitor.post(`${PAGE}/deliveries/${id}/replay`, {})).status).toBe(404);
+});
