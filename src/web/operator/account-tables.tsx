@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import type { AccountKey } from '../../accounts/account-keys.ts';
-import type { LedgerLine, WalletBalances } from '../../billing/statement.ts';
+import type { LedgerLine } from '../../billing/ledger-lines.ts';
+import type { WalletBalances } from '../../billing/statement.ts';
 import type { RecentCall, SubscriptionFacts } from '../../desk/account-facts.ts';
 import { ERRORS } from '../../errors.ts';
 import type { Order } from '../../payments/orders.ts';
