@@ -34,6 +34,7 @@ export function buildApp(gateway: Gateway): FastifyInstance {
   const app = fastify({
     logger: false,
     genReqId: () => uuid(),
+    trustProxy: gateway.trustProxy ?? false,
     bodyLimit: BODY_LIMIT_BYTES,
     // Of two Authorization headers Node would drop the second, and with it a key that disagrees.
     http: { maxHeaderSize: HEADER_LIMIT_BYTES, joinDuplicateHeaders: true },

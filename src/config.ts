@@ -119,6 +119,12 @@ const settings = {
     .stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], error: 'must be true or false' })
     .default(false)
     .describe('Webhooks may go to private and loopback addresses; for trials and tests only'),
+  TRUST_PROXY: z
+    .string()
+    .optional()
+    .describe(
+      'Proxies that are believed when they tell who calls (`X-Forwarded-For`, `X-Forwarded-Proto`): addresses and networks, separated by commas, such as `10.0.0.0/8`, or `loopback`; unset: none',
+    ),
   PUBLIC_URL: webAddress
     .optional()
     .describe(
@@ -133,10 +139,7 @@ const settings = {
   PAYMENT_CURRENCY: z
     .string()
     .toLowerCase()
-    .refine(
-      (value) => Intl.supportedValuesOf('currency').includes(value.toUpperCase()),
-      'must be a currency such as usd',
-    )
+    .refine(isCurrencyOfCents, 'must be a currency with hundredths, such as usd')
     .default('usd')
     .describe('Currency of all prices'),
   STRIPE_SECRET_KEY: z.string().optional().describe('Secret key of the Stripe account that is paid into'),
@@ -266,6 +269,17 @@ export function describeSettings(): { name: string; meaning: string; fallback: s
     meaning: setting.description ?? '',
     fallback: String(schema.parse({})[name as SettingName] ?? ''),
   }));
+}
+
+/** Prices are in cents, here and with whoever is paid. */
+function isCurrencyOfCents(code: string): boolean {
+  const currency = code.toUpperCase();
+  if (!Intl.supportedValuesOf('currency').includes(currency)) return false;
+  const { maximumFractionDigits } = new Intl.NumberFormat('en', {
+    style: 'currency',
+    currency,
+  }).resolvedOptions();
+  return maximumFractionDigits === 2;
 }
 
 /** Whether it is the name of a time zone. */

@@ -22,6 +22,7 @@ await runProcess('gateway', async (env) => {
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
       links: { chartSiteUrl: config.CHART_SITE_URL, imageCdnUrl: config.IMAGE_CDN_URL },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE },
+      trustProxy: config.TRUST_PROXY,
       pages: { publicUrl: config.PUBLIC_URL, payments: readPayments(config) },
       operator: { adminToken: config.ADMIN_TOKEN, metricsToken: config.METRICS_TOKEN },
       mcp: mcpSettings(config),

@@ -45,6 +45,8 @@ export interface GatewaySettings {
   webhooks: WebhookSettings;
   operator?: OperatorSettings;
   pages?: PageSettings;
+  /** The setting TRUST_PROXY. */
+  trustProxy?: string | undefined;
   mcp?: McpSettings;
 }
 
@@ -115,6 +117,7 @@ export async function openGateway(
     requestMetrics: createRequestMetrics(registry),
     queueGauges: createQueueGauges(registry, { redis, keys, queues, batchQueue, backlog, clock, log }),
     operator: settings.operator ?? {},
+    trustProxy: settings.trustProxy,
     pages: settings.pages ?? { payments: { way: 'manual', currency: 'usd' } },
     mcp: settings.mcp ?? mcpSettings(readConfig({})),
   });

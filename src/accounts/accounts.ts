@@ -1,4 +1,4 @@
-import type { Database } from '../db/pool.ts';
+import type { Database, Queryable } from '../db/pool.ts';
 
 /** `unavailable` is for whoever closes an account for good; the operator's command disables and enables. */
 export type AccountState = 'active' | 'disabled' | 'unavailable';
@@ -29,7 +29,7 @@ export async function ensureAccount(
 
 /** @returns null when there is an account of this e-mail address already. */
 export async function createAccount(
-  database: Database,
+  database: Queryable,
   email: string,
   name: string,
   now: number,

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Database, Queryable } from '../db/pool.ts';
 import { inTransaction } from '../db/transaction.ts';
-import { setPassword } from './passwords.ts';
+import { hashPassword, setPassword } from './passwords.ts';
 import { endOtherSessions } from './sessions.ts';
 
 /** How long the link to a new password can be used. */
@@ -44,12 +44,13 @@ export async function accountOfReset(
 }
 
 /** Sets the password and ends every session of the account. @returns false where the token is worth nothing (any more). */
-export function resetPassword(
+export async function resetPassword(
   database: Database,
   token: string,
   password: string,
   now: number,
 ): Promise<boolean> {
+  const digest = await hashPassword(password);
   return inTransaction(database, async (client) => {
     const { rows } = await client.query<{ account_id: number }>(
       'delete from password_resets where token_hash = $1 and expires_at > $2 returning account_id',
@@ -57,7 +58,7 @@ export function resetPassword(
     );
     const [reset] = rows;
     if (!reset) return false;
-    await setPassword(client, reset.account_id, password, now);
+    await setPassword(client, reset.account_id, digest, now);
     await endOtherSessions(client, reset.account_id, null);
     return true;
   });

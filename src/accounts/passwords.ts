@@ -14,14 +14,18 @@ const inTurn = pLimit(2);
 const NOBODYS =
   '$argon2id$v=19$m=19456,t=2,p=1$neDvb7qF7lO7z7OGRwPAjQ$CPZPmiI627ioWqv5TypLNZnGbY+2KrojdwDOrAc9oKw';
 
-/** Sets an account's password in place of the one before. */
+/** What is kept of a password. */
+export function hashPassword(password: string): Promise<string> {
+  return inTurn(() => hash(password, COST));
+}
+
+/** Sets an account's password in place of the one before. @param digest of `hashPassword`. */
 export async function setPassword(
   database: Queryable,
   accountId: number,
-  password: string,
+  digest: string,
   now: number,
 ): Promise<void> {
-  const digest = await inTurn(() => hash(password, COST));
   await database.query(
     `insert into passwords (account_id, hash, changed_at) values ($1, $2, $3)
      on conflict (account_id) do update set hash = excluded.hash, changed_at = excluded.changed_at`,

@@ -47,8 +47,9 @@ export async function beginSession(
     const keyHash = account ? hashKey(apiKeyOf(token)) : null;
     if (account) {
       await client.query(
-        `insert into api_keys (hash, account_id, prefix, created_at, purpose) values ($1, $2, 'pages', $3, 'pages')`,
-        [keyHash, account.accountId, new Date(now)],
+        `insert into api_keys (hash, account_id, prefix, created_at, expires_at, purpose)
+         values ($1, $2, 'pages', $3, $4, 'pages')`,
+        [keyHash, account.accountId, new Date(now), expiresAt],
       );
     }
     await client.query(
@@ -59,8 +60,8 @@ export async function beginSession(
         ...[new Date(now), expiresAt, 'credential' in who ? who.credential : null],
       ],
     );
-    await sweep(client, now);
   });
+  await sweep(database, now);
   return token;
 }
 
@@ -79,9 +80,11 @@ export async function findSession(database: Database, token: string, now: number
   if (now - row.seen_at.getTime() > SEEN_EVERY_MS) {
     const idleMs = row.is_operator ? IDLE_MS.operator : IDLE_MS.customer;
     const expiresAt = Math.min(now + idleMs, row.created_at.getTime() + LONGEST_MS);
-    await database.query('update web_sessions set seen_at = $2, expires_at = $3 where token_hash = $1', [
-      ...[tokenHash, new Date(now), new Date(expiresAt)],
-    ]);
+    await database.query(
+      `with seen as (update web_sessions set seen_at = $2, expires_at = $3 where token_hash = $1 returning key_hash)
+       update api_keys set expires_at = $3 where hash in (select key_hash from seen)`,
+      [tokenHash, new Date(now), new Date(expiresAt)],
+    );
   }
   if (row.account_id === null)
     return { kind: 'operator', tokenHash, credential: row.credential ?? Buffer.alloc(0) };
@@ -109,9 +112,10 @@ export async function endOtherSessions(
   await remove(database, 'account_id = $1 and token_hash is distinct from $2', [accountId, except]);
 }
 
-/** Sessions that are over go when another begins. */
-async function sweep(client: Queryable, now: number): Promise<void> {
-  await remove(client, 'expires_at <= $1', [new Date(now)]);
+/** Sessions that are over go when another begins; those that somebody else is sweeping are left to them. */
+async function sweep(database: Queryable, now: number): Promise<void> {
+  const over = 'select token_hash from web_sessions where expires_at <= $1 for update skip locked limit 1000';
+  await remove(database, `token_hash in (${over})`, [new Date(now)]);
 }
 
 async function remove(database: Queryable, condition: string, values: unknown[]): Promise<void> {

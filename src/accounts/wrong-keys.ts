@@ -63,7 +63,7 @@ export function createWrongKeys(now: () => number): WrongKeys {
 }
 
 /** Who has one IPv6 address has the 2^64 of its network as well, so they count as one. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   if (!isIPv6(address) || address.includes('.')) return address;
   const [head = '', tail] = address.split('%', 1)[0]?.split('::') ?? [];
   const groups = head ? head.split(':') : [];

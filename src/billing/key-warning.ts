@@ -52,7 +52,7 @@ export async function findEndings(
   }>({
     name: 'quota-endings',
     text: `select
-        (select expires_at from api_keys where hash = $1) as key_stops_at,
+        (select expires_at from api_keys where hash = $1 and purpose = 'customer') as key_stops_at,
         (select max(valid_until) from packs
          where account_id = $2 and remaining_units > 0 and valid_until > $3) as last_pack_ends_at,
         s.wallet, s.ends_at

@@ -39,6 +39,8 @@ export interface Gateway extends SubmitDeps {
   failures: FailureBook;
   operator: OperatorSettings;
   pages: PageSettings;
+  /** The setting TRUST_PROXY: proxies that are believed when they tell who calls. */
+  trustProxy?: string | undefined;
   mcp: McpSettings;
   log: Logger;
 }

@@ -50,6 +50,9 @@ export class PurchaseRefused extends Error {}
 
 const DAY_MS = 86_400_000;
 
+/** More than that Stripe does not take in one payment. */
+const LARGEST_AMOUNT_CENTS = 99_999_999;
+
 /**
  * Writes down that something is bought; nothing is granted yet.
  * @returns the order; the one of before where it was written down already.
@@ -65,6 +68,8 @@ export function createOrder(database: Database, purchase: Purchase, now: number)
     const earlier = await findOrder(client, orderId);
     if (earlier?.accountId === accountId) return earlier;
     if (earlier) throw new PurchaseRefused('This order is not of this account.');
+    if (amountCents > LARGEST_AMOUNT_CENTS)
+      throw new PurchaseRefused('This is more than can be paid at once. Make several orders of it.');
     if (amountCents === 0) await refuseSecondFreeOne(client, accountId, offer, purchase);
     const { rows } = await client.query<Order>(
       `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents,
@@ -110,6 +115,8 @@ export function grantOrder(database: Database, orderId: string, now: number): Pr
     const order = rows[0];
     // A payment that arrives after the order was cancelled is granted all the same: the money is there.
     if (!order || order.state === 'granted') return order ?? null;
+    // What costs nothing brings no money that would have to be honoured.
+    if (order.state === 'cancelled' && order.amountCents === 0) return order;
     const [subscriptionId, packId] =
       order.kind === 'plan'
         ? [await grantPlan(client, order, now), null]

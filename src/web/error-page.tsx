@@ -22,6 +22,10 @@ export function registerErrorPages(scope: FastifyInstance, { gateway }: Pages): 
       });
     }
     if (error instanceof SoukError) requestMetrics.refused(error.kind);
+    // A redirect that could not be sent leaves its address behind.
+    reply.removeHeader('location');
+    if (error instanceof SoukError && error.retryAfterSeconds !== undefined)
+      reply.header('retry-after', error.retryAfterSeconds);
     return sendErrorPage(request, reply, { status, title, text });
   });
 }

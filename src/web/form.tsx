@@ -21,13 +21,17 @@ export function readForm<Input>(schema: z.ZodType<Input>, body: unknown): Form<I
   return { ok: false, faults, values };
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
+
 /** A field that was sent several times counts as its last. */
 function valuesOf(body: unknown): FormValues {
   if (typeof body !== 'object' || body === null) return {};
   return Object.fromEntries(
     Object.entries(body).flatMap(([name, value]) => {
       const last: unknown = Array.isArray(value) ? value.at(-1) : value;
-      return typeof last === 'string' ? [[name, last]] : [];
+      // Control characters are of no use in what people fill in, and PostgreSQL does not take them all.
+      return typeof last === 'string' ? [[name, last.replace(CONTROL, '')]] : [];
     }),
   );
 }

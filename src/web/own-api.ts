@@ -1,5 +1,10 @@
 import type { Readable } from 'node:stream';
-import type { FastifyInstance } from 'fastify';
+import type {
+  FastifyError,
+  FastifyInstance,
+  InjectOptions,
+  LightMyRequestResponse as InjectResponse,
+} from 'fastify';
 import { ERRORS, type ErrorKind, type ParameterFault, SoukError } from '../errors.ts';
 
 /** Whoever a page calls the service for. */
@@ -37,7 +42,7 @@ export async function callApi(
   path: string,
   body?: object | string,
 ): Promise<ApiAnswer> {
-  const response = await app.inject({
+  const response = await inject(app, {
     method,
     url: path,
     headers: {
@@ -71,7 +76,7 @@ export async function streamApi(
     body,
   }: { method?: ApiMethod; path: string; headers?: Record<string, string>; body?: object | undefined },
 ): Promise<ApiStream> {
-  const response = await app.inject({
+  const response = await inject(app, {
     method,
     url: path,
     headers: { ...headers, 'x-api-key': apiKey },
@@ -82,6 +87,16 @@ export async function streamApi(
   // A reader that leaves has left the service too: it stops making what nobody reads.
   stream.once('close', () => response.raw.res.destroy());
   return { status: response.statusCode, headers: response.headers, body: stream };
+}
+
+/** @throws SoukError BUSY while the gateway closes: it answers what is under way, and begins nothing. */
+async function inject(app: FastifyInstance, request: InjectOptions): Promise<InjectResponse> {
+  try {
+    return await app.inject(request);
+  } catch (error) {
+    if ((error as FastifyError).code !== 'FST_ERR_REOPENED_CLOSE_SERVER') throw error;
+    throw new SoukError('BUSY', { message: 'This part of the service is being restarted.', cause: error });
+  }
 }
 
 /** The data of an answer that is good. @throws SoukError as the service has it: a page that asks wrongly says so. */

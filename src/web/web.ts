@@ -90,6 +90,9 @@ export function registerWeb(app: FastifyInstance, gateway: Gateway): void {
         return reply.redirect(`/sign-in${to}`, 303);
       });
       for (const register of ACCOUNT_PAGES) register(account, pages);
+      account.get('/account/*', () => {
+        throw new SoukError('NOT_FOUND');
+      });
     });
   });
 }
@@ -117,6 +120,7 @@ export async function preparePages(
 ): Promise<void> {
   const secure = pages.publicUrl?.startsWith('https:') ?? false;
   await scope.register(cookies);
+  scope.removeAllContentTypeParsers();
   await scope.register(forms, { bodyLimit: 65_536 });
   await scope.register(csrf, {
     cookieKey: 'souk_form',

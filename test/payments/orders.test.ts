@@ -144,6 +144,28 @@ describe('orders', () => {
     expect(await cancelOrder(database, order.id, NOW)).toBeNull();
   });
 
+  test('of what costs nothing come back by nothing once they were cancelled', async () => {
+    const trial = await offer('plan', 'trial');
+    const first = await buy(trial);
+    await cancelOrder(database, first.id, NOW);
+    await grantOrder(database, (await buy(trial)).id, NOW);
+    expect((await grantOrder(database, first.id, NOW))?.state).toBe('cancelled');
+    expect(await subscriptions()).toHaveLength(1);
+  });
+
+  test('bring what was offered when they were made', async () => {
+    const order = await buy(await offer('pack', 'units-100k'));
+    await database.query("update pack_offers set units = 5 where code = 'units-100k'");
+    await grantOrder(database, order.id, NOW);
+    const { rows } = await database.query('select total_units from packs where account_id = $1', [accountId]);
+    expect(rows).toEqual([{ total_units: 100_000 }]);
+  });
+
+  test('of more than can be paid at once are refused', async () => {
+    const enterprise = await offer('plan', 'enterprise');
+    await expect(buy(enterprise, { quantity: 100, months: 12 })).rejects.toThrow('Make several orders');
+  });
+
   test('bring a key with the first of them, once, also to two who ask at once', async () => {
     await grantOrder(database, (await buy(await offer('plan', 'trial'))).id, NOW);
     const keys = await Promise.all([1, 2, 3].map(() => createFirstKey(database, accountId, NOW)));

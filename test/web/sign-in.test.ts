@@ -1,5 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Redis } from 'ioredis';
+import { request } from 'undici';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { setAccountState } from '../../src/accounts/accounts.ts';
+import { createAttempts } from '../../src/accounts/attempts.ts';
+import { redisKeys } from '../../src/redis-keys.ts';
 import { pathWithin } from '../../src/web/visitor/sign-in.tsx';
 import { openSouk, type Souk } from '../support/souk.ts';
 import { createVisitor, type Visitor } from '../support/visitor.ts';
@@ -53,6 +57,53 @@ describe('signing in', () => {
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(600);
     // Whoever is signed in stays so.
     expect((await visitor.get('/account')).text).toContain('Hello, Customer');
+  });
+
+  test("an address that has to wait uses up nobody else's attempts", async () => {
+    const redis = new Redis(souk.redisUrl);
+    onTestFinished(() => void redis.quit());
+    const blocked = createAttempts(redis, redisKeys(`${souk.redisNamespace}-blocked`));
+    const attempt = (address: string) => blocked.count({ address, email });
+    for (let i = 0; i < 40; i += 1) await blocked.count({ address: '192.0.2.1', email: null });
+    for (let i = 0; i < 20; i += 1) expect(await attempt('192.0.2.1')).toBeGreaterThan(0);
+    expect(await attempt('192.0.2.2')).toBeNull();
+    // Who has one IPv6 address has its whole network.
+    for (let i = 0; i < 40; i += 1) await blocked.count({ address: `2001:db8::${i}`, email: null });
+    expect(await blocked.count({ address: '2001:db8::ffff', email: null })).toBeGreaterThan(0);
+  });
+
+  test('the key of the pages works as long as the session, and no longer', async () => {
+    const { rows } = await souk.database.query<{ expires_at: Date }>(
+      `select k.expires_at from api_keys k join accounts a on a.id = k.account_id
+       where a.email = $1 and k.purpose = 'pages'`,
+      [email],
+    );
+    expect(rows.map(({ expires_at }) => expires_at.getTime())).toEqual([souk.clock.now() + 7 * 86_400_000]);
+    expect((await visitor.get('/account')).text).not.toContain('This key');
+  });
+
+  test.each([
+    { email: 'a@b.example', name: 'a\u0000b', password: 'a\u0000long enough password' },
+    { email: 'a\u0000@b.example', name: '\ud800', password: PASSWORD, to: '/account/\u4e2d' },
+  ])('odd characters are no trouble: %o', async (fields) => {
+    const other = stranger();
+    await other.get('/sign-up');
+    expect((await other.post('/sign-up', { ...fields, email: `${number}${fields.email}` })).status).toBe(200);
+    for (const path of [
+      '/sign-in?to=/account/%E4%B8%AD',
+      '/sign-in?to=%00',
+      '/account/checkout?kind=plan&code=%00',
+    ])
+      expect((await other.get(path)).status).toBe(200);
+  });
+
+  test('what is not a form is refused', async () => {
+    const { statusCode } = await request(`${souk.clientOf('').baseUrl}/sign-in`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"to":"\\ud800"}',
+    });
+    expect(statusCode).toBe(415);
   });
 
   test('gives a token of its own, also to a browser that brings one', async () => {

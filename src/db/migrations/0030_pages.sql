@@ -33,6 +33,7 @@ create table web_sessions (
 );
 
 create index web_sessions_account on web_sessions (account_id);
+create index web_sessions_key on web_sessions (key_hash);
 create index web_sessions_expiry on web_sessions (expires_at);
 
 -- What is for sale. A plan without a price is given by operators only.

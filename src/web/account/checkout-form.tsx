@@ -42,6 +42,7 @@ export function CheckoutForm(props: {
             <input type="hidden" name="orderId" value={orderId} />
             <input type="hidden" name="kind" value={offer.kind} />
             <input type="hidden" name="code" value={offer.code} />
+            <input type="hidden" name="priceCents" value={offer.priceCents} />
             {offer.kind === 'plan' && (
               <Choice
                 name="wallet"

@@ -36,12 +36,14 @@ const checkout = z.object({
   orderId: z.uuid('is missing'),
   kind: z.enum(['plan', 'pack']),
   code: z.string().min(1).max(100),
+  /** Of the offer, as the form showed it, in cents. */
+  priceCents: z.string().optional(),
   wallet: z.enum(['general', 'off_peak'], 'must be general or off_peak').default('general'),
   quantity: wholeNumber(100).default(1),
   months: wholeNumber(12).default(1),
 });
 
-const chosen = z.object({ kind: z.enum(['plan', 'pack']), code: z.string().min(1).max(100) });
+const chosen = z.object({ kind: z.enum(['plan', 'pack']), code: z.string().regex(/^[\x20-\x7e]{1,100}$/) });
 
 const orderParams = z.object({ orderId: z.uuid() });
 
@@ -66,7 +68,9 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
     if (!offer) throw new SoukError('NOT_FOUND', { message: 'This is not for sale any more.' });
     if (!form.ok) return sendForm(request, reply, offer, form.values, form.faults, 400);
     try {
-      const { orderId, wallet, quantity, months } = form.input;
+      const { orderId, wallet, quantity, months, priceCents } = form.input;
+      if (priceCents !== undefined && priceCents !== String(offer.priceCents))
+        throw new PurchaseRefused('The price has changed since this page was shown. Look at it again.');
       const purchase = {
         orderId,
         accountId,
@@ -110,7 +114,7 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
   async function pay(request: FastifyRequest, reply: FastifyReply, order: Order): Promise<FastifyReply> {
     const page = `${baseUrl(request)}/account/orders/${order.id}`;
     // Sent again, as by reloading the page: it is told what came of it.
-    if (order.state !== 'pending') return reply.redirect(page, 303);
+    if (order.state !== 'pending') return reply.redirect(`/account/orders/${order.id}`, 303);
     const step = await payments.begin(order, { paid: page, cancelled: page });
     if (step.kind === 'redirect') {
       await noteProviderRef(database, order.id, step.ref);
@@ -187,21 +191,21 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
     return sendPage(
       reply,
       <Page title="Order" viewer={viewer} path="/account/plans">
-        <h1>{order.state === 'granted' ? 'It is yours' : 'Your order'}</h1>
-        {firstKey && <FirstKey apiKey={firstKey} baseUrl={baseUrl(request)} />}
-        {due && (
-          <section class="card">
-            <h2>Your API key</h2>
-            <p>It is made with the first purchase, and shown once.</p>
-            <PostForm action="/account/keys/first" csrf={csrf}>
-              <button type="submit" class="primary">
-                Show my API key
-              </button>
-            </PostForm>
-          </section>
-        )}
         {/* Payments are told within seconds, and confirmed by people within hours. */}
         <div id="order" data-refresh={isOpen ? '5' : undefined}>
+          <h1>{order.state === 'granted' ? 'It is yours' : 'Your order'}</h1>
+          {firstKey && <FirstKey apiKey={firstKey} baseUrl={baseUrl(request)} />}
+          {due && (
+            <section class="card">
+              <h2>Your API key</h2>
+              <p>It is made with the first purchase, and shown once.</p>
+              <PostForm action="/account/keys/first" csrf={csrf}>
+                <button type="submit" class="primary">
+                  Show my API key
+                </button>
+              </PostForm>
+            </section>
+          )}
           <OrderFacts order={order} csrf={csrf} />
         </div>
         <p class="row">

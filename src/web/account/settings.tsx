@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { accountWithPassword, PASSWORD_LENGTH, setPassword } from '../../accounts/passwords.ts';
+import { accountWithPassword, hashPassword, PASSWORD_LENGTH, setPassword } from '../../accounts/passwords.ts';
 import { endOtherSessions } from '../../accounts/sessions.ts';
 import { Field, FormFault, type FormFaults, PostForm, readForm } from '../form.tsx';
 import { Page } from '../layout.tsx';
@@ -33,7 +33,7 @@ export function registerSettings(scope: FastifyInstance, { gateway, attempts }: 
     if ((await accountWithPassword(database, email, form.input.current)) !== accountId)
       return send(request, reply, { current: 'is wrong' }, false, 400);
     await attempts.forgive(attempt);
-    await setPassword(database, accountId, form.input.password, clock.now());
+    await setPassword(database, accountId, await hashPassword(form.input.password), clock.now());
     await endOtherSessions(database, accountId, tokenHash);
     return reply.redirect('/account/settings?changed=1', 303);
   });

@@ -1,10 +1,10 @@
 // Small comforts on every page; all of it works without.
 
 // Copies the text of another element: <button data-copy="id">.
-for (const button of document.querySelectorAll('button[data-copy]')) {
-  button.hidden = false;
-  button.addEventListener('click', () => void copy(button));
-}
+document.addEventListener('click', (event) => {
+  const button = event.target.closest?.('button[data-copy]');
+  if (button) void copy(button);
+});
 
 async function copy(button) {
   const source = document.getElementById(button.dataset.copy);
@@ -20,12 +20,26 @@ async function copy(button) {
 document.addEventListener('submit', (event) => {
   const question = event.target.dataset.confirm;
   if (question && !window.confirm(question)) event.preventDefault();
+  // What is sent twice is done once, but its answer may be the second one's: a key is shown by the first.
+  else if (event.target.method === 'post') setTimeout(() => lock(event.target, true));
 });
 
-// Times are written in UTC by the server; the title tells the reader's own.
-for (const time of document.querySelectorAll('time[datetime]')) {
-  time.title = new Date(time.dateTime).toLocaleString();
+window.addEventListener('pageshow', () => {
+  for (const form of document.forms) lock(form, false);
+});
+
+function lock(form, isLocked) {
+  for (const button of form.querySelectorAll('button[type=submit]')) button.disabled = isLocked;
 }
+
+// Times are written in UTC by the server; the title tells the reader's own.
+function enliven(part) {
+  for (const time of part.querySelectorAll('time[datetime]'))
+    time.title = new Date(time.dateTime).toLocaleString();
+  for (const button of part.querySelectorAll('button[data-copy]')) button.hidden = false;
+}
+
+enliven(document);
 
 // Brings a part of the page up to date while something is under way: <section id="x" data-refresh="2">.
 for (const part of document.querySelectorAll('[data-refresh]')) refresh(part);
@@ -44,6 +58,7 @@ async function renew(part) {
       const page = new DOMParser().parseFromString(await response.text(), 'text/html');
       next = page.getElementById(part.id) ?? part;
       if (next !== part) part.replaceWith(next);
+      enliven(next);
     } catch {
       // The next time, perhaps.
     }

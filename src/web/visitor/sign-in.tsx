@@ -67,7 +67,7 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
 
 /** A path of these pages, never an address of another site. */
 export function pathWithin(to: unknown): string {
-  if (typeof to !== 'string' || !/^\/[a-z]/.test(to) || /[\\\s]/.test(to)) return '/account';
+  if (typeof to !== 'string' || !/^\/[a-z][\x21-\x5b\x5d-\x7e]*$/.test(to)) return '/account';
   return to.startsWith('/account') || to.startsWith('/docs') ? to : '/account';
 }
 
@@ -89,7 +89,7 @@ function send(
         <h1>Sign in</h1>
         <PostForm action="/sign-in" csrf={reply.generateCsrf()}>
           <FormFault faults={faults} />
-          <input type="hidden" name="to" value={values.to} />
+          <input type="hidden" name="to" value={pathWithin(values.to)} />
           <Field
             name="email"
             label="E-mail address"
@@ -112,8 +112,7 @@ function send(
           </button>
         </PostForm>
         <p>
-          New here?{' '}
-          <a href={`/sign-up?to=${encodeURIComponent(values.to ?? '/account')}`}>Create an account</a>
+          New here? <a href={`/sign-up?to=${encodeURIComponent(pathWithin(values.to))}`}>Create an account</a>
         </p>
         <p class="hint">
           A forgotten password? The operator of this service has a link for you that sets a new one.

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { createAccount } from '../../accounts/accounts.ts';
-import { PASSWORD_LENGTH, setPassword } from '../../accounts/passwords.ts';
-import { beginSession } from '../../accounts/sessions.ts';
+import { hashPassword, PASSWORD_LENGTH, setPassword } from '../../accounts/passwords.ts';
+import { beginSession, endSession } from '../../accounts/sessions.ts';
+import { inTransaction } from '../../db/transaction.ts';
 import { Field, FormFault, type FormFaults, type FormValues, PostForm, readForm } from '../form.tsx';
 import { Page } from '../layout.tsx';
 import type { Pages } from '../pages.ts';
@@ -40,13 +41,22 @@ export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
     const form = readForm(signUp, request.body);
     if (!form.ok) return send(request, reply, form.values, form.faults, 400);
     const { email, name, password, to } = form.input;
-    const waitSeconds = await attempts.count({ address: request.ip, email });
-    if (waitSeconds !== null)
+    const attempt = { address: request.ip, email: null };
+    const waitSeconds = await attempts.count(attempt);
+    if (waitSeconds !== null) {
+      reply.header('retry-after', waitSeconds);
       return send(request, reply, form.values, { '': tooManyAttempts(waitSeconds) }, 429);
-    const account = await createAccount(database, email, name, clock.now());
+    }
+    const digest = await hashPassword(password);
+    const account = await inTransaction(database, async (client) => {
+      const created = await createAccount(client, email, name, clock.now());
+      if (created) await setPassword(client, created.id, digest, clock.now());
+      return created;
+    });
     if (!account)
       return send(request, reply, form.values, { email: 'has an account already: sign in instead' }, 409);
-    await setPassword(database, account.id, password, clock.now());
+    await attempts.forgive(attempt);
+    if (request.session) await endSession(database, request.session.tokenHash);
     keepToken(reply, pages, 'customer', await beginSession(database, { accountId: account.id }, clock.now()));
     return reply.redirect(pathWithin(to) === '/account' ? '/account/plans' : pathWithin(to), 303);
   });
@@ -66,7 +76,7 @@ function send(
         <h1>Create an account</h1>
         <PostForm action="/sign-up" csrf={reply.generateCsrf()}>
           <FormFault faults={faults} />
-          <input type="hidden" name="to" value={values.to} />
+          <input type="hidden" name="to" value={pathWithin(values.to)} />
           <Field
             name="email"
             label="E-mail address"
@@ -100,7 +110,7 @@ function send(
           </button>
         </PostForm>
         <p>
-          You have one? <a href={`/sign-in?to=${encodeURIComponent(values.to ?? '/account')}`}>Sign in</a>
+          You have one? <a href={`/sign-in?to=${encodeURIComponent(pathWithin(values.to))}`}>Sign in</a>
         </p>
       </div>
     </Page>,
