@@ -85,7 +85,9 @@ test('whoever leaves in the middle of a large answer holds up nothing', async ()
   await souk.addGateway();
   const { baseUrl } = souk.clientOf('', 1);
   const { name, value } = customer.cookie;
-  const passed = await request(`${baseUrl}/account/jobs/${job}/result`, { headers: { cookie: `${name}=${value}` } });
+  const passed = await request(`${baseUrl}/account/jobs/${job}/result`, {
+    headers: { cookie: `${name}=${value}` },
+  });
   for await (const chunk of passed.body) {
     expect((chunk as Buffer).length).toBeLessThan(12_000_000);
     break;

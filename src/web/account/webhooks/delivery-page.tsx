@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import type { z } from 'zod';
-import type { attemptSchema } from '../../../webhooks/view.ts';
 import { indentJson } from '../../../json.ts';
+import type { attemptSchema } from '../../../webhooks/view.ts';
 import { PostForm } from '../../form.tsx';
 import { Page } from '../../layout.tsx';
 import { callApi, dataOf } from '../../own-api.ts';
