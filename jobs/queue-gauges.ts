@@ -6,13 +6,29 @@ import type { RedisKeys } from '../src/redis-keys.ts';
 import { readTokens } from '../src/upstream/token-bucket.ts';
 import { type Backlog, countAlive } from './backlog.ts';
 import type { BatchQueue } from './batch-queue.ts';
-import { POOL_NAMES, type PoolName, WORKER_POOL_NAMES } from './pools.ts';
+import { POOL_NAMES, type PoolName, WORKER_POOL_NAMES, type WorkerPoolName } from './pools.ts';
 import type { Queues } from './queues.ts';
 
 /** What all processes share, as Redis has it: queues, workers, tokens. Every gateway shows the same. */
 export interface QueueGauges {
   /** Reads it now. What cannot be read is not shown. */
   sample(): Promise<void>;
+  /** The same, for pages. */
+  read(): Promise<QueueReading>;
+}
+
+export interface QueueReading {
+  pools: PoolReading[];
+  /** null: nothing is known of them. */
+  tokens: { left: number; perMinute: number } | null;
+}
+
+export interface PoolReading {
+  pool: WorkerPoolName;
+  jobs: { waiting: number; running: number; delayed: number };
+  /** Of the pools that calls go through. Infinity: there is no worker. */
+  expectedWaitMs: number | null;
+  workers: number | null;
 }
 
 export function createQueueGauges(
@@ -47,23 +63,30 @@ export function createQueueGauges(
     [],
   );
 
-  async function countJobs(queue: Queues[PoolName] | BatchQueue): Promise<Record<string, number>> {
+  async function countJobs(queue: Queues[PoolName] | BatchQueue): Promise<PoolReading['jobs']> {
     const counts = await queue.getJobCounts('wait', 'prioritized', 'active', 'delayed');
     const { wait = 0, prioritized = 0, active = 0, delayed = 0 } = counts;
     return { waiting: wait + prioritized, running: active, delayed };
   }
 
-  async function read() {
+  async function read(): Promise<QueueReading> {
     const [counts, alive, waitsMs, tokens] = await Promise.all([
       Promise.all([...POOL_NAMES.map((pool) => queues[pool]), batchQueue].map(countJobs)),
       Promise.all(POOL_NAMES.map((pool) => countAlive(redis, keys, pool, clock.now()))),
       Promise.all(POOL_NAMES.map((pool) => backlog.estimateWaitMs(pool, 0))),
       readTokens(redis, keys.tokens('keepa'), clock.now()),
     ]);
-    return { counts, alive, waitsMs, tokens };
+    const pools = WORKER_POOL_NAMES.map((pool, i) => ({
+      pool,
+      jobs: counts[i] ?? { waiting: 0, running: 0, delayed: 0 },
+      expectedWaitMs: waitsMs[i] ?? null,
+      workers: alive[i] ?? null,
+    }));
+    return { pools, tokens };
   }
 
   return {
+    read,
     async sample() {
       const reading = await read().catch((error: unknown) => {
         log.warn({ err: error }, 'reading the queues for the metrics failed');
@@ -73,13 +96,10 @@ export function createQueueGauges(
       for (const each of [jobs, expectedWait, workers]) each.reset();
       for (const each of [tokensLeft, tokenRate]) each.remove();
       if (!reading) return;
-      for (const [i, pool] of WORKER_POOL_NAMES.entries()) {
-        for (const [state, count] of Object.entries(reading.counts[i] ?? {}))
-          jobs.set({ pool, state }, count);
-      }
-      for (const [i, pool] of POOL_NAMES.entries()) {
-        workers.set({ pool }, reading.alive[i] ?? 0);
-        expectedWait.set({ pool }, (reading.waitsMs[i] ?? 0) / 1000);
+      for (const { pool, jobs: counts, expectedWaitMs, workers: alive } of reading.pools) {
+        for (const [state, count] of Object.entries(counts)) jobs.set({ pool, state }, count);
+        if (alive !== null) workers.set({ pool }, alive);
+        if (expectedWaitMs !== null) expectedWait.set({ pool }, expectedWaitMs / 1000);
       }
       if (!reading.tokens) return;
       tokensLeft.set(reading.tokens.left);

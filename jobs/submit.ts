@@ -12,6 +12,7 @@ import type { Settlements } from '../src/billing/settlement.ts';
 import { editionFor } from '../src/brand-analytics/weeks.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Database } from '../src/db/pool.ts';
+import type { OperationBook } from '../src/desk/operation-book.ts';
 import { SoukError, toRecord } from '../src/errors.ts';
 import type { CacheUse } from '../src/metrics/cache-metrics.ts';
 import { maxAgeMs, type QueuedOperation } from '../src/operations/define.ts';
@@ -72,6 +73,8 @@ export interface SubmitDeps {
   clock: Clock;
   /** Told whether answers were at hand. */
   answerUse?: CacheUse;
+  /** Told what was sold, and what it would have cost. */
+  book?: Pick<OperationBook, 'sold' | 'saved'>;
   tracing?: Tracing | null;
 }
 
@@ -127,11 +130,15 @@ async function letIn(deps: SubmitDeps, order: Order, span: Span | null): Promise
     const { callId, finished, background, answer } = admission;
     return { kind: 'joined', accountId, callId, pool, finished, background, answerRef: answer };
   }
-  if (shared) deps.answerUse?.hit(shared.meta.tokens);
-  else deps.answerUse?.miss();
-  if (shared) {
+  if (!shared) deps.answerUse?.miss();
+  else {
+    deps.answerUse?.hit(shared.meta.tokens);
+    deps.book?.saved(operation.name, shared.meta.tokens);
     const cached = { kind: 'cached', accountId, callId, answer: shared, rate: admission.rate } as const;
-    if (answerRef !== null || (await settleAtOnce(deps, accountId, callId, shared))) return cached;
+    if (answerRef !== null || (await settleAtOnce(deps, accountId, callId, shared))) {
+      deps.book?.sold(operation.name, shared.meta.units);
+      return cached;
+    }
   }
   const payload: Payload = {
     version: 1,

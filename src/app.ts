@@ -30,7 +30,7 @@ const HEADER_LIMIT_BYTES = 65_536;
 
 /** The gateway's HTTP side. */
 export function buildApp(gateway: Gateway): FastifyInstance {
-  const { log, clock, wrongKeys, authentication, requestMetrics, tracing, operator } = gateway;
+  const { log, clock, wrongKeys, authentication, requestMetrics, failures, tracing, operator } = gateway;
   const app = fastify({
     logger: false,
     genReqId: () => uuid(),
@@ -88,7 +88,7 @@ export function buildApp(gateway: Gateway): FastifyInstance {
   finishHandlersOnClose(app);
   requestMetrics.observe(app);
   if (tracing) traceRequests(app, tracing);
-  registerErrorReplies(app, { now: clock.now, log, wrongKeys, authentication, requestMetrics });
+  registerErrorReplies(app, { now: clock.now, log, wrongKeys, authentication, requestMetrics, failures });
   refusingOtherMethods(app, () => {
     registerOperations(app, gateway);
     registerJobs(app, gateway);
@@ -108,7 +108,7 @@ export function buildApp(gateway: Gateway): FastifyInstance {
       const { method, url, id: requestId } = request;
       // As it was sent, the query could hold the key in an encoding that no mask knows; the address of a webhook is a
       // secret of its receiver's, often enough.
-      const { key: _, webhook: __, ...query } = request.query as Record<string, unknown>;
+      const { key: _, webhook: __, token: ___, ...query } = request.query as Record<string, unknown>;
       const [path] = url.split('?', 1);
       const { statusCode: status, elapsedTime } = reply;
       log.debug({ requestId, method, path, query, status, ms: Math.round(elapsedTime) }, 'request');

@@ -146,7 +146,7 @@ const settings = {
     .describe('Signing secret of the Stripe webhook that calls `/payments/stripe`'),
   STRIPE_BASE_URL: webAddress.default('https://api.stripe.com').describe("Address of Stripe's API"),
   ADMIN_TOKEN: operatorToken.describe(
-    'Opens `/admin/queues`, as a bearer token or as a password; at least 16 characters. Unset: there is nothing at `/admin`',
+    "Opens the operator's desk at `/admin`: to sign in with, as a bearer token or as a password; at least 16 characters. Unset: there is nothing at `/admin`, but under `npm start` with the demo provider, which makes one",
   ),
   METRICS_TOKEN: operatorToken.describe('The same for `/metrics`; unset: open to everybody, like `/healthz`'),
   METRICS_PORT: port

@@ -18,6 +18,8 @@ import type { OffPeakWindow } from './billing/wallets.ts';
 import type { Clock } from './clock.ts';
 import { mcpSettings, readConfig } from './config.ts';
 import { openDatabase } from './db/pool.ts';
+import { createFailureBook } from './desk/failure-book.ts';
+import { createOperationBook } from './desk/operation-book.ts';
 import type {
   LinkSettings,
   McpSettings,
@@ -80,6 +82,8 @@ export async function openGateway(
   onEnded(({ callId }) => turns.end(callId));
   const backlog = await openBacklog({ redis, keys, queues, clock, log, onEnded });
   const keyUse = createKeyUse(database, clock, log);
+  const book = createOperationBook(database, clock, log);
+  const failures = createFailureBook(database, clock, log);
   const app = buildApp({
     database,
     redis,
@@ -104,6 +108,8 @@ export async function openGateway(
     onBatchFinished: createBatchNews(clock),
     webhooks: settings.webhooks,
     answerUse: createCacheMetrics(registry).answers,
+    book,
+    failures,
     tracing,
     registry,
     requestMetrics: createRequestMetrics(registry),
@@ -125,6 +131,8 @@ export async function openGateway(
       await app.close();
       await backlog.close();
       await keyUse.close();
+      await book.close();
+      await failures.close();
       await closeQueues(queues);
       await batchQueue.close();
       await closeRedis(redis, submitting, subscriber);

@@ -8,8 +8,19 @@ export const TOKEN_CHALLENGE = 'Basic realm="Souk", charset="UTF-8"';
  * browsers send. How long it takes does not tell how much of a guess was right.
  */
 export function createTokenCheck(token: string): (authorization: string | undefined) => boolean {
+  const isToken = createTokenMatch(token);
+  return (authorization = '') => isToken(tokenIn(authorization));
+}
+
+/** The same for the token by itself. */
+export function createTokenMatch(token: string): (guess: string) => boolean {
   const expected = digest(token);
-  return (authorization = '') => timingSafeEqual(digest(tokenIn(authorization)), expected);
+  return (guess) => timingSafeEqual(digest(guess), expected);
+}
+
+/** What a session remembers of the token it was begun with, so that it ends with it. */
+export function credentialOf(token: string): Buffer {
+  return digest(`session of the operator ${token}`);
 }
 
 function tokenIn(authorization: string): string {

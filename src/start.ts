@@ -8,6 +8,7 @@ import { type Database, openDatabase } from './db/pool.ts';
 import { startPostgres } from './embedded/postgres.ts';
 import { startRedis } from './embedded/redis.ts';
 import { createLogger } from './log.ts';
+import { keepAdminToken } from './start/admin-token.ts';
 import { checkKeepa, checkPostgres, checkRedis } from './start/check-services.ts';
 import { startChild } from './start/child.ts';
 import { claimDataDir } from './start/data-dir.ts';
@@ -43,8 +44,11 @@ async function start(): Promise<void> {
     : { url: config.KEEPA_BASE_URL, key: config.KEEPA_API_KEY ?? '' };
   await checkKeepa(keepa.url, keepa.key);
 
+  // Whoever tries Souk shall find the desk as well; an operator with a provider decides about it.
+  const adminToken = isDemo && !config.ADMIN_TOKEN ? await keepAdminToken(dataDir) : null;
   const env = {
     ...process.env,
+    ...(adminToken === null ? {} : { ADMIN_TOKEN: adminToken }),
     DATABASE_URL: databaseUrl,
     REDIS_URL: redisUrl,
     KEEPA_BASE_URL: keepa.url,
@@ -75,6 +79,7 @@ async function start(): Promise<void> {
   say(`Souk ready: ${address}`);
   if (key === null) return;
   say(`Demo key: ${key}`);
+  if (adminToken !== null) say(`Operator's desk: ${address}/admin  token: ${adminToken}`);
   say(
     `Try: curl -H "X-API-Key: ${key}" "${address}/api/market/product?country=us&asins=B08N5WRWNX&detailLevel=summary"`,
   );

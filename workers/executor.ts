@@ -2,10 +2,12 @@ import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import type { Control } from '../jobs/control.ts';
 import { encodeJobEnded, type JobEnded } from '../jobs/job-ended.ts';
-import { payloadSchema } from '../jobs/payload.ts';
+import { type Payload, payloadSchema } from '../jobs/payload.ts';
 import { POOLS, type PoolName } from '../jobs/pools.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
-import { SoukError, toRecord } from '../src/errors.ts';
+import { type FailureBook, reasonOf } from '../src/desk/failure-book.ts';
+import type { OperationBook } from '../src/desk/operation-book.ts';
+import { ERRORS, SoukError, toRecord } from '../src/errors.ts';
 import type { Logger } from '../src/log.ts';
 import type { RedisKeys } from '../src/redis-keys.ts';
 import { OWN_ANSWER } from '../src/results/answer-store.ts';
@@ -20,6 +22,8 @@ export interface ExecutorDeps extends ProduceDeps {
   keys: RedisKeys;
   flights: Pick<SingleFlight, 'anyFollowed'>;
   settlements: Settlements;
+  book: Pick<OperationBook, 'sold' | 'spent' | 'saved'>;
+  failures: Pick<FailureBook, 'note'>;
   log: Logger;
 }
 
@@ -58,7 +62,7 @@ const CANCELLED_JOBS_KNOWN = 10_000;
  * caches and the single flight, presenting and storing, settling once, telling who waits.
  */
 export function createExecutor(deps: ExecutorDeps): Executor {
-  const { redis, keys, settlements, answers, flights, clock, log } = deps;
+  const { redis, keys, settlements, answers, flights, book, failures, clock, log } = deps;
   const runs = new Map<string, Run>();
   const pausing = new Map<PoolName, number>();
   const cancelled = new LRUCache<string, true>({ max: CANCELLED_JOBS_KNOWN });
@@ -97,6 +101,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       // This process gives the job up; another attempt may well succeed.
       if (signal.aborted || error instanceof TokensAwaited) throw error;
       result = publicError(error, jobLog);
+      noteFailure(result, payload);
     } finally {
       runs.delete(callId);
       run.end();
@@ -112,6 +117,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       startedAt,
       attempts: number,
     });
+    if (ended?.endedNow && ended.state === 'settled') book.sold(payload.operation, ended.unitsCharged);
     // A call that had ended before (it was released, or its answer is being made again) stays as it ended. When an attempt
     // fails after another has settled the call, the answer of that one stands.
     const stands = failure !== null && ended?.state === 'settled' && (await answers.load(callId, OWN_ANSWER));
@@ -131,6 +137,17 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       jobLog.warn({ err: error }, 'telling the end of a job failed');
     });
     return news;
+  }
+
+  /** What the customer is not told. Whoever only shares a failure has no more to tell. */
+  function noteFailure(
+    { kind, metadata, cause }: SoukError,
+    { callId, accountId, operation }: Payload,
+  ): void {
+    if (cause === undefined || (kind !== 'INTERNAL' && kind !== 'UPSTREAM_ERROR')) return;
+    const errorId = typeof metadata?.errorId === 'string' ? metadata.errorId : undefined;
+    const { code } = ERRORS[kind];
+    failures.note({ code, place: operation, errorId, callId, accountId, reason: reasonOf(cause) });
   }
 
   return {

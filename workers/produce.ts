@@ -3,6 +3,7 @@ import { presentationIdOf } from '../jobs/identity.ts';
 import type { Payload } from '../jobs/payload.ts';
 import type { PoolName } from '../jobs/pools.ts';
 import type { Clock } from '../src/clock.ts';
+import type { OperationBook } from '../src/desk/operation-book.ts';
 import { SoukError } from '../src/errors.ts';
 import type { Logger } from '../src/log.ts';
 import {
@@ -30,6 +31,7 @@ export interface ProduceDeps {
   answers: AnswerStore;
   upstream: Upstreams;
   metrics: Pick<JobMetrics, 'tokensSpent'>;
+  book: Pick<OperationBook, 'spent' | 'saved'>;
   tracing: Tracing | null;
   clock: Clock;
 }
@@ -55,7 +57,7 @@ export async function produceAnswer(
   { signal, deadlineAt }: Deadline,
   again: boolean,
 ): Promise<{ units: number }> {
-  const { clock, sources, answers, upstream, metrics, tracing } = deps;
+  const { clock, sources, answers, upstream, metrics, book, tracing } = deps;
   if (signal.aborted)
     throw new SoukError('UPSTREAM_TIMEOUT', { message: 'The call waited too long for its turn.' });
   const operation = operationOf(payload);
@@ -93,6 +95,7 @@ export async function produceAnswer(
           return values;
         },
         tokensEach: () => (tokensSpent - spentBefore) / Math.max(1, fetched),
+        onSaved: (tokens) => book.saved(operation.name, tokens),
       });
       complete &&= got.size === wanted.length;
       obtained.push(...got.values());
@@ -133,6 +136,7 @@ export async function produceAnswer(
     onSpent(tokens) {
       tokensSpent += tokens;
       metrics.tokensSpent(tokens);
+      book.spent(operation.name, tokens);
     },
     upstream,
     log,

@@ -34,6 +34,8 @@ export interface ObtainRequest {
   fetch(missing: readonly Source[]): Promise<ReadonlyMap<string, unknown>>;
   /** What it has cost, on average, to fetch one of those that were fetched so far. */
   tokensEach(): number;
+  /** Told what it had cost to fetch what need not be fetched. */
+  onSaved?(tokens: number): void;
   /** How many sources one `fetch` may be asked for. What one has brought is kept, also when another fails. */
   atOnce: number;
   signal: AbortSignal;
@@ -105,6 +107,7 @@ class Obtaining {
     if (typeof taken === 'string') return taken;
     this.#keep(source, taken, taken.fetchedAt < this.#request.startedAt);
     this.#use.hit(taken.tokens);
+    this.#request.onSaved?.(taken.tokens);
     return 'taken';
   }
 

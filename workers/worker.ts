@@ -10,6 +10,9 @@ import { createSettlements } from '../src/billing/settlement.ts';
 import type { OffPeakWindow } from '../src/billing/wallets.ts';
 import type { Clock } from '../src/clock.ts';
 import { openDatabase } from '../src/db/pool.ts';
+import { createFailureBook } from '../src/desk/failure-book.ts';
+import { startKeeping } from '../src/desk/keeping.ts';
+import { createOperationBook } from '../src/desk/operation-book.ts';
 import type { Logger } from '../src/log.ts';
 import { createBillingMetrics } from '../src/metrics/billing-metrics.ts';
 import { closeRedis, connectRedis } from '../src/redis.ts';
@@ -83,6 +86,9 @@ export async function openWorker(
   const keepa = createKeepaTransport({ baseUrl, key, http, tokens, clock, log });
   const trends = openTrends({ baseUrl: settings.trendsBaseUrl, http, redis, keys, clock });
   const answers = createAnswerStore(redis, keys);
+  const book = createOperationBook(database, clock, log);
+  const failures = createFailureBook(database, clock, log);
+  const stopKeeping = startKeeping({ database, redis, keys, clock, log });
   const executor = createExecutor({
     redis,
     keys,
@@ -92,6 +98,8 @@ export async function openWorker(
     settlements,
     upstream: { keepa, trends, reports: database },
     metrics,
+    book,
+    failures,
     tracing,
     clock,
     log,
@@ -110,6 +118,7 @@ export async function openWorker(
         offPeak: settings.offPeak,
         admissions: billing.admissions(createAdmissions(database, clock.now, settings.offPeak)),
         answerUse: metrics.answers,
+        book,
         tracing,
         // Calls of batches are fed as there is room, and never refused because others wait.
         backlog: { estimateWaitMs: async () => 0 },
@@ -146,6 +155,9 @@ export async function openWorker(
       await deliveries?.close();
       await fetches?.close();
       await Promise.all(pools.map((pool) => pool.close()));
+      await stopKeeping();
+      await book.close();
+      await failures.close();
       await flights.close();
       await closeQueues(queues);
       await closeRedis(redis, pulling, subscriber);

@@ -24,33 +24,39 @@ export type Session =
       /** The operator looks at the customer's pages, and may change nothing. */
       isOperator: boolean;
     }
-  | { kind: 'operator'; tokenHash: Buffer };
+  | {
+      kind: 'operator';
+      tokenHash: Buffer /** Of what the operator has signed in with. */;
+      credential: Buffer;
+    };
 
 /**
- * Begins a session. @param who an account, or null for the operator's desk.
+ * Begins a session. @param who an account, or the credential of an operator.
  * @returns its token, which goes into a cookie and is nowhere else: the database has only its digest.
  */
 export async function beginSession(
   database: Database,
-  who: { accountId: number; isOperator?: boolean } | null,
+  who: { accountId: number; isOperator?: boolean } | { credential: Buffer },
   now: number,
 ): Promise<string> {
   const token = randomBytes(32).toString('base64url');
-  const expiresAt = new Date(now + (who ? IDLE_MS.customer : IDLE_MS.operator));
+  const account = 'accountId' in who ? who : null;
+  const isOperator = account === null || (account.isOperator ?? false);
+  const expiresAt = new Date(now + (isOperator ? IDLE_MS.operator : IDLE_MS.customer));
   await inTransaction(database, async (client) => {
-    const keyHash = who ? hashKey(apiKeyOf(token)) : null;
-    if (who) {
+    const keyHash = account ? hashKey(apiKeyOf(token)) : null;
+    if (account) {
       await client.query(
         `insert into api_keys (hash, account_id, prefix, created_at, purpose) values ($1, $2, 'pages', $3, 'pages')`,
-        [keyHash, who.accountId, new Date(now)],
+        [keyHash, account.accountId, new Date(now)],
       );
     }
     await client.query(
-      `insert into web_sessions (token_hash, account_id, key_hash, is_operator, created_at, seen_at, expires_at)
-       values ($1, $2, $3, $4, $5, $5, $6)`,
+      `insert into web_sessions (token_hash, account_id, key_hash, is_operator, created_at, seen_at, expires_at, credential)
+       values ($1, $2, $3, $4, $5, $5, $6, $7)`,
       [
-        ...[digestOf(token), who?.accountId ?? null, keyHash, who?.isOperator ?? who === null],
-        ...[new Date(now), expiresAt],
+        ...[digestOf(token), account?.accountId ?? null, keyHash, isOperator],
+        ...[new Date(now), expiresAt, 'credential' in who ? who.credential : null],
       ],
     );
     await sweep(client, now);
@@ -63,7 +69,7 @@ export async function findSession(database: Database, token: string, now: number
   const tokenHash = digestOf(token);
   const { rows } = await database.query<SessionRow>({
     name: 'session',
-    text: `select s.account_id, s.is_operator, s.created_at, s.seen_at, a.email, a.name, a.state
+    text: `select s.account_id, s.is_operator, s.credential, s.created_at, s.seen_at, a.email, a.name, a.state
       from web_sessions s left join accounts a on a.id = s.account_id
       where s.token_hash = $1 and s.expires_at > $2`,
     values: [tokenHash, new Date(now)],
@@ -71,13 +77,14 @@ export async function findSession(database: Database, token: string, now: number
   const row = rows[0];
   if (!row || (row.account_id !== null && row.state !== 'active' && !row.is_operator)) return null;
   if (now - row.seen_at.getTime() > SEEN_EVERY_MS) {
-    const idleMs = row.account_id === null ? IDLE_MS.operator : IDLE_MS.customer;
+    const idleMs = row.is_operator ? IDLE_MS.operator : IDLE_MS.customer;
     const expiresAt = Math.min(now + idleMs, row.created_at.getTime() + LONGEST_MS);
     await database.query('update web_sessions set seen_at = $2, expires_at = $3 where token_hash = $1', [
       ...[tokenHash, new Date(now), new Date(expiresAt)],
     ]);
   }
-  if (row.account_id === null) return { kind: 'operator', tokenHash };
+  if (row.account_id === null)
+    return { kind: 'operator', tokenHash, credential: row.credential ?? Buffer.alloc(0) };
   return {
     kind: 'customer',
     tokenHash,
@@ -95,7 +102,7 @@ export async function endSession(database: Database, tokenHash: Buffer): Promise
 
 /** Ends an account's sessions, but for the one that asks for it. */
 export async function endOtherSessions(
-  database: Database,
+  database: Queryable,
   accountId: number,
   except: Buffer | null,
 ): Promise<void> {
@@ -118,6 +125,7 @@ async function remove(database: Queryable, condition: string, values: unknown[])
 interface SessionRow {
   account_id: number | null;
   is_operator: boolean;
+  credential: Buffer | null;
   created_at: Date;
   seen_at: Date;
   email: string | null;

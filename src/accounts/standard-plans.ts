@@ -79,7 +79,7 @@ export async function ensureStandardPlans(database: Database): Promise<void> {
      select "code", "name", "minuteLimit", "dailyLimit", "monthlyLimit", "priceCents"
      from jsonb_to_recordset($1) as plan ("code" text, "name" text, "minuteLimit" integer, "dailyLimit" bigint,
        "monthlyLimit" bigint, "priceCents" integer)
-     on conflict (code) do nothing`,
+     on conflict (code) where superseded_at is null do nothing`,
     STANDARD_PLANS,
   );
   await insert(

@@ -40,11 +40,11 @@ export interface PackGrant {
 /** A grant that would contradict another, or itself. The message is for the operator who asked for it. */
 export class GrantRefused extends Error {}
 
-/** Creates a plan, or brings the one of this code up to date. @returns its id. */
+/** Creates a plan, or brings the one of this code up to date, for those who have it as well. @returns its id. */
 export async function upsertPlan(database: Database, plan: Plan): Promise<number> {
   const { rows } = await database.query<{ id: number }>(
     `insert into plans (code, name, minute_limit, daily_limit, monthly_limit) values ($1, $2, $3, $4, $5)
-     on conflict (code) do update set name = excluded.name, minute_limit = excluded.minute_limit,
+     on conflict (code) where superseded_at is null do update set name = excluded.name, minute_limit = excluded.minute_limit,
        daily_limit = excluded.daily_limit, monthly_limit = excluded.monthly_limit
      returning id`,
     [plan.code, plan.name, plan.minuteLimit, plan.dailyLimit, plan.monthlyLimit],
@@ -53,12 +53,17 @@ export async function upsertPlan(database: Database, plan: Plan): Promise<number
 }
 
 export async function listPlans(database: Database): Promise<StoredPlan[]> {
-  const { rows } = await database.query<StoredPlan>(`${SELECT_PLANS} order by code`);
+  const { rows } = await database.query<StoredPlan>(
+    `${SELECT_PLANS} where superseded_at is null order by code`,
+  );
   return rows;
 }
 
 export async function findPlan(database: Database, code: string): Promise<StoredPlan | null> {
-  const { rows } = await database.query<StoredPlan>(`${SELECT_PLANS} where code = $1`, [code]);
+  const { rows } = await database.query<StoredPlan>(
+    `${SELECT_PLANS} where code = $1 and superseded_at is null`,
+    [code],
+  );
   return rows[0] ?? null;
 }
 

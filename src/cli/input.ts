@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { OperatorError } from './operator-error.ts';
 
+export { instant, wallet, wholeNumber } from '../desk/fields.ts';
+
 /** Reads what was given on the command line. @throws OperatorError naming each option that is no good. */
 export function readInput<Input>(schema: z.ZodType<Input>, given: Record<string, unknown>): Input {
   const result = schema.safeParse(given);
@@ -13,17 +15,6 @@ export const accountId = z
   .string()
   .regex(/^[1-9]\d{0,14}$/, 'must be the number of an account, as `account list` shows it')
   .transform(Number);
-
-export function wholeNumber(min: number, max: number) {
-  const problem = `must be a whole number from ${min} to ${max}`;
-  return z
-    .string()
-    .regex(/^\d+$/, problem)
-    .transform(Number)
-    .pipe(z.number().min(min, problem).max(max, problem));
-}
-
-export const wallet = z.enum(['general', 'off_peak'], 'must be general or off_peak');
 
 export const email = z
   .string()
@@ -38,13 +29,6 @@ export const accountName = z
   .min(1, 'must not be empty')
   .max(100, 'must have at most 100 letters')
   .regex(/^\P{C}*$/u, 'must not have control characters');
-
-export const instant = z
-  .union(
-    [z.iso.date(), z.iso.datetime({ offset: true })],
-    'must be a time such as 2027-01-31 or 2027-01-31T12:00:00Z',
-  )
-  .transform((text) => new Date(text));
 
 /** `validDays` is `--valid-days` on the command line, `id` the bare argument ID. */
 function nameOf(field: string): string {

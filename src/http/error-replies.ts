@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
-import { SoukError } from '../errors.ts';
+import { reasonOf } from '../desk/failure-book.ts';
+import { ERRORS, SoukError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { isStoreAway } from '../outage.ts';
 import { sendError } from './envelope.ts';
@@ -12,14 +13,27 @@ const OUTAGE_RETRY_SECONDS = 5;
 /** Whatever goes wrong in a route leaves as an error of the list. */
 export function registerErrorReplies(
   app: FastifyInstance,
-  deps: { now: () => number; log: Logger } & Pick<Gateway, 'wrongKeys' | 'authentication' | 'requestMetrics'>,
+  deps: { now: () => number; log: Logger } & Pick<
+    Gateway,
+    'wrongKeys' | 'authentication' | 'requestMetrics' | 'failures'
+  >,
 ): void {
-  const { now, log, wrongKeys, requestMetrics } = deps;
+  const { now, log, wrongKeys, requestMetrics, failures } = deps;
 
   app.setErrorHandler(async (error: FastifyError | SoukError | Error, request, reply) => {
     const known = error instanceof SoukError ? error : await keyFirst(fromFramework(error, request), request);
-    if (known.kind === 'INTERNAL' || (known.kind === 'BUSY' && known !== error))
-      log.error({ err: error, requestId: request.id, route: request.routeOptions.url }, 'request failed');
+    if (known.kind === 'INTERNAL' || (known.kind === 'BUSY' && known !== error)) {
+      const place = request.routeOptions.url ?? 'none';
+      log.error({ err: error, requestId: request.id, route: place }, 'request failed');
+      // The failure of a job was noted where it happened.
+      if (known !== error || known.cause !== undefined)
+        failures.note({
+          code: ERRORS[known.kind].code,
+          place,
+          requestId: request.id,
+          reason: reasonOf(error),
+        });
+    }
     requestMetrics.refused(known.kind);
     const isWrongKey = known.kind === 'KEY_INVALID' && carriesKey(request);
     return sendError(reply, isWrongKey ? wrongKeys.refuse(request.ip, request.keyHash, known) : known, now());

@@ -10,6 +10,7 @@ import type { Authentication } from '../accounts/authentication.ts';
 import type { WrongKeys } from '../accounts/wrong-keys.ts';
 import type { OnFinished } from '../batches/ending.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
+import type { FailureBook } from '../desk/failure-book.ts';
 import type { Logger } from '../log.ts';
 import type { Toolset } from '../operations/toolsets.ts';
 import type { PaymentSettings } from '../payments/payment-port.ts';
@@ -35,6 +36,7 @@ export interface Gateway extends SubmitDeps {
   registry: Registry;
   requestMetrics: RequestMetrics;
   queueGauges: QueueGauges;
+  failures: FailureBook;
   operator: OperatorSettings;
   pages: PageSettings;
   mcp: McpSettings;

@@ -1,4 +1,6 @@
+import cookies from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { findOperator, OPERATOR_COOKIE } from '../accounts/operator-session.ts';
 import { SoukError } from '../errors.ts';
 import { sendError } from './envelope.ts';
 import type { Gateway } from './gateway.ts';
@@ -16,7 +18,7 @@ const CONTENT_POLICY =
  */
 export function registerQueueBoard(
   app: FastifyInstance,
-  { queues, batchQueue, clock }: Pick<Gateway, 'queues' | 'batchQueue' | 'clock'>,
+  { queues, batchQueue, database, clock }: Pick<Gateway, 'queues' | 'batchQueue' | 'database' | 'clock'>,
   token: string,
 ): void {
   app.register(
@@ -31,7 +33,10 @@ export function registerQueueBoard(
         options: { uiConfig: { boardTitle: 'Souk' } },
       });
       serverAdapter.setBasePath(PATH);
-      scope.addHook('onRequest', requireToken(token, clock.now));
+      await scope.register(cookies);
+      const isSignedIn = async (request: FastifyRequest) =>
+        (await findOperator(database, request.cookies[OPERATOR_COOKIE], token, clock.now())) !== null;
+      scope.addHook('onRequest', requireToken(token, clock.now, isSignedIn));
       scope.addHook('onRequest', async (request, reply) => refuseOtherSites(request, reply, clock.now()));
       scope.addHook('onSend', async (_request, reply) => {
         reply.header('content-security-policy', CONTENT_POLICY).header('x-content-type-options', 'nosniff');

@@ -66,7 +66,7 @@ export function amountOf(
 
 const SELECT_PLANS = `select 'plan' as kind, id, code, name, minute_limit as "minuteLimit", daily_limit as "dailyLimit",
     monthly_limit as "monthlyLimit", price_cents as "priceCents"
-  from plans where is_offered and price_cents is not null`;
+  from plans where is_offered and price_cents is not null and superseded_at is null`;
 
 const SELECT_PACKS = `select 'pack' as kind, code, name, wallet, units, rate_limit_per_minute as "rateLimitPerMinute",
     valid_days as "validDays", price_cents as "priceCents"

@@ -68,11 +68,14 @@ export function createOrder(database: Database, purchase: Purchase, now: number)
     if (amountCents === 0) await refuseSecondFreeOne(client, accountId, offer, purchase);
     const { rows } = await client.query<Order>(
       `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents,
-         currency, provider, created_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning ${COLUMNS}`,
+         currency, provider, created_at, plan_id, pack_units, pack_rate_limit_per_minute, pack_valid_days)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning ${ORDER_COLUMNS}`,
       [
         ...[orderId, accountId, offer.kind, offer.code, offer.name, wallet, quantity, months, amountCents],
         ...[currency, provider, new Date(now)],
+        ...(offer.kind === 'plan'
+          ? [offer.id, null, null, null]
+          : [null, offer.units, offer.rateLimitPerMinute, offer.validDays]),
       ],
     );
     return only(rows);
@@ -100,9 +103,10 @@ async function refuseSecondFreeOne(
  */
 export function grantOrder(database: Database, orderId: string, now: number): Promise<Order | null> {
   return inTransaction(database, async (client) => {
-    const { rows } = await client.query<Order>(`select ${COLUMNS} from orders where id = $1 for update`, [
-      orderId,
-    ]);
+    const { rows } = await client.query<Order>(
+      `select ${ORDER_COLUMNS} from orders where id = $1 for update`,
+      [orderId],
+    );
     const order = rows[0];
     // A payment that arrives after the order was cancelled is granted all the same: the money is there.
     if (!order || order.state === 'granted') return order ?? null;
@@ -112,7 +116,7 @@ export function grantOrder(database: Database, orderId: string, now: number): Pr
         : [null, await grantPackOf(client, order, now)];
     const { rows: granted } = await client.query<Order>(
       `update orders set state = 'granted', ended_at = $2, subscription_id = $3, pack_id = $4 where id = $1
-       returning ${COLUMNS}`,
+       returning ${ORDER_COLUMNS}`,
       [order.id, new Date(now), subscriptionId, packId],
     );
     return only(granted);
@@ -128,7 +132,7 @@ export async function cancelOrder(
 ): Promise<Order | null> {
   const { rows } = await database.query<Order>(
     `update orders set state = 'cancelled', ended_at = $2
-     where id = $1 and state = 'pending' and ($3::bigint is null or account_id = $3) returning ${COLUMNS}`,
+     where id = $1 and state = 'pending' and ($3::bigint is null or account_id = $3) returning ${ORDER_COLUMNS}`,
     [orderId, new Date(now), accountId],
   );
   return rows[0] ?? null;
@@ -140,7 +144,9 @@ export async function noteProviderRef(database: Queryable, orderId: string, ref:
 }
 
 export async function findOrder(database: Queryable, orderId: string): Promise<Order | null> {
-  const { rows } = await database.query<Order>(`select ${COLUMNS} from orders where id = $1`, [orderId]);
+  const { rows } = await database.query<Order>(`select ${ORDER_COLUMNS} from orders where id = $1`, [
+    orderId,
+  ]);
   return rows[0] ?? null;
 }
 
@@ -154,7 +160,7 @@ export async function listOrders(
   }: { accountId?: number | null; state?: OrderState | null; limit?: number },
 ): Promise<Order[]> {
   const { rows } = await database.query<Order>(
-    `select ${COLUMNS} from orders
+    `select ${ORDER_COLUMNS} from orders
      where ($1::bigint is null or account_id = $1) and ($2::text is null or state = $2)
      order by created_at desc, id desc limit $3`,
     [accountId, state, limit],
@@ -164,22 +170,24 @@ export async function listOrders(
 
 async function grantPlan(client: ClientBase, order: Order, now: number): Promise<number> {
   const { accountId, wallet, quantity, months } = order;
-  const { rows } = await client.query<{ id: number }>('select id from plans where code = $1', [
-    order.offerCode,
-  ]);
+  const { rows } = await client.query<{ planId: number }>(
+    'select plan_id as "planId" from orders where id = $1',
+    [order.id],
+  );
   await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
   // A wallet has one subscription at a time, so what is bought before its end begins then.
   const startsAt = await nextSubscriptionStart(client, accountId, wallet, now);
   const endsAt = monthsAfter(startsAt, months ?? 1);
-  const planId = only(rows).id;
+  const { planId } = only(rows);
   return grantSubscriptionIn(client, { accountId, wallet, planId, quantity, startsAt, endsAt });
 }
 
 async function grantPackOf(client: ClientBase, order: Order, now: number): Promise<number> {
   const { accountId, wallet, quantity } = order;
   const { rows } = await client.query<{ units: number; rate: number; days: number }>(
-    'select units, rate_limit_per_minute as rate, valid_days as days from pack_offers where code = $1',
-    [order.offerCode],
+    `select pack_units as units, pack_rate_limit_per_minute as rate, pack_valid_days as days
+     from orders where id = $1`,
+    [order.id],
   );
   const { units, rate, days } = only(rows);
   const [validFrom, validUntil] = [new Date(now), new Date(now + days * DAY_MS)];
@@ -200,6 +208,6 @@ function only<Row>(rows: readonly Row[]): Row {
   return row;
 }
 
-const COLUMNS = `id, account_id as "accountId", kind, offer_code as "offerCode", offer_name as "offerName", wallet,
+export const ORDER_COLUMNS = `id, account_id as "accountId", kind, offer_code as "offerCode", offer_name as "offerName", wallet,
   quantity, months, amount_cents as "amountCents", currency, provider, provider_ref as "providerRef", state,
   created_at as "createdAt", ended_at as "endedAt", subscription_id as "subscriptionId", pack_id as "packId"`;

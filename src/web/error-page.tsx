@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { reasonOf } from '../desk/failure-book.ts';
 import { ERRORS, SoukError } from '../errors.ts';
 import { isStoreAway } from '../outage.ts';
 import { Page, type Viewer } from './layout.tsx';
@@ -7,11 +8,19 @@ import { sendPage } from './render.ts';
 
 /** Whatever goes wrong on a page is told as a page. */
 export function registerErrorPages(scope: FastifyInstance, { gateway }: Pages): void {
-  const { log, requestMetrics } = gateway;
+  const { log, requestMetrics, failures } = gateway;
   scope.setErrorHandler(async (error: FastifyError | SoukError | Error, request, reply) => {
     const { status, title, text, isOurs } = told(error);
-    if (isOurs)
-      log.error({ err: error, requestId: request.id, route: request.routeOptions.url }, 'page failed');
+    if (isOurs) {
+      const place = request.routeOptions.url ?? 'none';
+      log.error({ err: error, requestId: request.id, route: place }, 'page failed');
+      failures.note({
+        code: status === 503 ? 'BUSY' : '5000',
+        place,
+        requestId: request.id,
+        reason: reasonOf(error),
+      });
+    }
     if (error instanceof SoukError) requestMetrics.refused(error.kind);
     return sendErrorPage(request, reply, { status, title, text });
   });

@@ -90,6 +90,8 @@ export function Field({ name, label, hint, fault, type = 'text', value, ...rest 
 /** A choice of one. */
 export function Choice(props: {
   name: string;
+  /** Where another form of the page has a field of this name. */
+  id?: string;
   label: string;
   options: readonly (readonly [value: string, text: string])[];
   value?: string | undefined;
@@ -97,7 +99,7 @@ export function Choice(props: {
   fault?: string | undefined;
 }): VNode {
   const { name, label, options, value, hint, fault } = props;
-  const id = `field-${name}`;
+  const { id = `field-${name}` } = props;
   return (
     <div class="field">
       <label for={id}>{label}</label>

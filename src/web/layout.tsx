@@ -70,7 +70,7 @@ export function Page({
         <meta name="color-scheme" content="light dark" />
         <title>{`${title} · Souk`}</title>
         <link rel="icon" href={assetUrl('souk.svg')} type="image/svg+xml" />
-        {['souk.css', ...styles].map((name) => (
+        {['souk.css', ...styles, ...(isOperator(viewer) ? ['operator.css'] : [])].map((name) => (
           <link key={name} rel="stylesheet" href={assetUrl(name)} />
         ))}
         {['souk.js', ...scripts].map((name) => (
@@ -90,6 +90,7 @@ export function Page({
           <Navigation viewer={viewer} path={path} />
           <Session viewer={viewer} />
         </header>
+        {viewer.kind === 'customer' && viewer.isOperator && <OperatorBanner viewer={viewer} />}
         <main id="main" class={wide ? 'wide' : ''} tabIndex={-1}>
           {children}
         </main>
@@ -140,7 +141,7 @@ function Session({ viewer }: { viewer: Viewer }): VNode {
   }
   return (
     <div class="session">
-      {viewer.kind === 'customer' && (
+      {viewer.kind === 'customer' && !viewer.isOperator && (
         <a class="who" href="/account/settings">
           {viewer.email}
         </a>
@@ -152,6 +153,27 @@ function Session({ viewer }: { viewer: Viewer }): VNode {
         </button>
       </form>
     </div>
+  );
+}
+
+function isOperator(viewer: Viewer): boolean {
+  return viewer.kind === 'operator' || (viewer.kind === 'customer' && viewer.isOperator);
+}
+
+/** So that nobody mistakes a customer's pages for their own. */
+function OperatorBanner({ viewer }: { viewer: Extract<Viewer, { kind: 'customer' }> }): VNode {
+  return (
+    <aside class="banner" aria-label="You are the operator">
+      <p>
+        You see what <strong>{viewer.email}</strong> sees, as the operator. Nothing can be changed here.
+      </p>
+      <form method="post" action="/sign-out">
+        <input type="hidden" name="_csrf" value={viewer.csrf} />
+        <button type="submit" class="small">
+          Back to the desk
+        </button>
+      </form>
+    </aside>
   );
 }
 

@@ -1,6 +1,7 @@
 import '@fastify/cookie';
 import '@fastify/csrf-protection';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { OPERATOR_COOKIE } from '../accounts/operator-session.ts';
 import { findSession, type Session } from '../accounts/sessions.ts';
 import type { Gateway } from '../http/gateway.ts';
 import type { Viewer } from './layout.tsx';
@@ -16,7 +17,7 @@ declare module 'fastify' {
 export type CustomerSession = Extract<Session, { kind: 'customer' }>;
 
 /** The cookies of customers and of operators: who is both is both at once. */
-export const SESSION_COOKIES = { customer: 'souk_session', operator: 'souk_operator' } as const;
+export const SESSION_COOKIES = { customer: 'souk_session', operator: OPERATOR_COOKIE } as const;
 
 /** Finds out who comes: pages of the desk look for an operator, all others for a customer. */
 export function recognising({ database, clock }: Gateway, kind: keyof typeof SESSION_COOKIES) {

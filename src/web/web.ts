@@ -29,15 +29,17 @@ import { registerWebhookPages } from './account/webhooks/webhooks.tsx';
 import { registerAssets } from './assets.ts';
 import { registerDocs } from './docs/register-docs.tsx';
 import { registerErrorPages } from './error-page.tsx';
+import { registerOperator } from './operator/register-operator.ts';
 import { setPageHeaders } from './page-headers.ts';
 import type { Pages } from './pages.ts';
 import { recognising } from './session.ts';
 import { registerStripeWebhook } from './stripe-webhook.ts';
 import { registerHome } from './visitor/home.tsx';
+import { registerResetPassword } from './visitor/reset-password.tsx';
 import { registerSignIn } from './visitor/sign-in.tsx';
 import { registerSignUp } from './visitor/sign-up.tsx';
 
-const PUBLIC_PAGES = [registerHome, registerSignUp, registerSignIn];
+const PUBLIC_PAGES = [registerHome, registerSignUp, registerSignIn, registerResetPassword];
 
 /** What only a customer who is signed in gets to. */
 const ACCOUNT_PAGES = [
@@ -62,7 +64,7 @@ const ACCOUNT_PAGES = [
   registerPicture,
 ];
 
-/** The pages: those of customers, and those of everybody. They live beside the interface and never slow it down. */
+/** The pages: those of customers, of the operator, and of everybody. They live beside the interface and never slow it down. */
 export function registerWeb(app: FastifyInstance, gateway: Gateway): void {
   const stripe = stripeOf(gateway);
   const { payments, publicUrl } = gateway.pages;
@@ -77,6 +79,7 @@ export function registerWeb(app: FastifyInstance, gateway: Gateway): void {
   registerAssets(app);
   registerDocs(app);
   if (stripe) registerStripeWebhook(app, stripe);
+  registerDesk(app, pages);
   app.register(async (scope) => {
     await preparePages(scope, pages, 'customer');
     for (const register of PUBLIC_PAGES) register(scope, pages);
@@ -88,6 +91,16 @@ export function registerWeb(app: FastifyInstance, gateway: Gateway): void {
       });
       for (const register of ACCOUNT_PAGES) register(account, pages);
     });
+  });
+}
+
+/** The operator's desk, where there is a token that opens it. */
+function registerDesk(app: FastifyInstance, pages: Pages): void {
+  const { adminToken } = pages.gateway.operator;
+  if (adminToken === undefined) return;
+  app.register(async (scope) => {
+    await preparePages(scope, pages, 'operator');
+    registerOperator(scope, pages, adminToken);
   });
 }
 

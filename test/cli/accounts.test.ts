@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openSouk, type Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
@@ -61,4 +62,21 @@ test('a disabled account is refused with 403 and code 4003 from the next call on
   expect(await quota()).toBe('4003');
   expect(await command.text(`account enable ${accountId}`)).toContain('active');
   expect(await quota()).toBe('0000');
+});
+
+test('a link to a new password names the account, is stored as a digest, and opens the page that sets it', async () => {
+  const { accountId } = await souk.account();
+  const made: { link: string; until: string } = await command.json(`account password --account ${accountId}`);
+  const [, token = ''] =
+    /^http:\/\/127\.0\.0\.1:3000\/reset-password\?token=([\w-]{43})$/.exec(made.link) ?? [];
+  const { rows } = await souk.database.query<{ digest: string }>(
+    "select encode(token_hash, 'hex') as digest from password_resets where account_id = $1",
+    [accountId],
+  );
+  expect(rows).toEqual([{ digest: createHash('sha256').update(token).digest('hex') }]);
+  expect(await command.text(`account password --account ${accountId}`)).toContain('/reset-password?token=');
+  expect(await command.run('account password --account 99999999')).toMatchObject({
+    code: 1,
+    stderr: 'There is no account 99999999.\n',
+  });
 });

@@ -29,7 +29,9 @@ describe('the document and the service', () => {
   test('describe the same addresses', () => {
     // Pages, and the operator's own tools, are no part of the interface, and /mcp speaks a protocol that describes itself.
     const served = pathsIn(souk.gateways[0]?.app.printRoutes({ commonPrefix: false }) ?? '').filter(
-      (path) => path !== '/' && !/^\/(metrics$|mcp$|admin|account|assets|docs|payments|sign-)/.test(path),
+      (path) =>
+        path !== '/' &&
+        !/^\/(metrics$|mcp$|admin|account|assets|docs|payments|reset-password|sign-)/.test(path),
     );
     expect(served.length).toBeGreaterThan(30);
     expect(served.sort()).toEqual(Object.keys(document.paths).sort());

@@ -1,4 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hasCommand } from '../../src/embedded/commands.ts';
@@ -16,6 +18,7 @@ let env: Record<string, string>;
 let address: string;
 let current: Start;
 let key: string;
+let token: string;
 let client: Client;
 const bystander = spawn('sleep', ['3600'], { stdio: 'ignore' });
 
@@ -38,12 +41,21 @@ test('a first start says where it is, the key, and a call to try', { timeout: 12
   const [, curl = ''] = await current.line(/^Try: (curl .+)$/m);
   expect(current.said()).toContain(`Souk ready: ${address}\n`);
   [, key = ''] = await current.line(/^Demo key: (km_[A-Za-z0-9]{32})$/m);
+  [, token = ''] = await current.line(/^Operator's desk: http:\S+\/admin {2}token: (\S{16,})$/m);
+  expect(current.said()).toContain(`Operator's desk: ${address}/admin  token: ${token}\n`);
+  expect((await stat(join(dataDir.path, 'admin-token'))).mode & 0o777).toBe(0o600);
   client = createClient(address, key);
   expect(Object.keys(await current.children()).sort()).toEqual(SERVICES);
 
   expect(curl).toMatch(/^curl -H "X-API-Key: km_\w+" "http:[^"]+"$/);
   expect(JSON.parse(await answerTo(curl))).toMatchObject({ code: '0000', data: { count: 1 } });
   expect(await unitsUsed()).toBe(1);
+});
+
+test('the desk opens with the token it has said, and with no other', async () => {
+  const ask = (authorization: string) => client.raw('/admin', { headers: { authorization } });
+  expect((await ask(`Bearer ${token}`)).status).toBe(200);
+  expect((await ask(`Bearer ${token}x`)).status).toBe(401);
 });
 
 test('a second start on the same folder is refused while the first runs', async () => {
@@ -82,6 +94,7 @@ test('Ctrl-C stops everything it started, and nothing else', { timeout: 60_000 }
 test('the next start has the same key and remembers what was used', { timeout: 120_000 }, async () => {
   current = start(env);
   await current.line(new RegExp(`^Demo key: ${key}$`, 'm'));
+  await current.line(new RegExp(`^Operator's desk: .*token: ${token}$`, 'm'));
   expect(await unitsUsed()).toBe(2);
 });
 

@@ -20,7 +20,7 @@ export async function checkedPng(
   if (fault) {
     const errorId = randomUUID();
     log.warn({ errorId, fault }, 'the data provider sent a bad picture');
-    throw new SoukError('UPSTREAM_ERROR', { metadata: { errorId } });
+    throw new SoukError('UPSTREAM_ERROR', { metadata: { errorId }, cause: fault });
   }
   const smaller = await sharp(picture).png(LOSSLESS_PALETTE).toBuffer();
   return smaller.length < picture.length ? smaller : picture;

@@ -5,6 +5,7 @@ import { isSaturday } from '../../keywords/report-week.ts';
 import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
 import { BinaryRows } from './binary-rows.ts';
 import { type Copy, startCopy } from './copy.ts';
+import { openImportNotes } from './import-notes.ts';
 import { openLabels } from './labels.ts';
 import { asReportError, openReport } from './open-report.ts';
 import type { Report, ReportRow } from './report.ts';
@@ -13,6 +14,11 @@ import { saveWeek } from './save-week.ts';
 import { createStaging, STAGE_COLUMNS } from './stage.ts';
 
 export type ImportStage = 'reading' | 'saving' | 'indexing';
+
+export interface ImportProgress {
+  rows: number;
+  stage: ImportStage;
+}
 
 export interface ImportRequest {
   /** A report: JSON of the API or CSV downloaded by hand, plain or gzip. */
@@ -23,7 +29,7 @@ export interface ImportRequest {
   /** Unix milliseconds. */
   now: number;
   /** Hears how many rows have been read, when the file has been read to its end, and when its rows are in their table. */
-  onProgress?(progress: { rows: number; stage: ImportStage }): void;
+  onProgress?(progress: ImportProgress): void;
 }
 
 export interface ImportResult {
@@ -44,6 +50,7 @@ const TITLES_REMEMBERED = 100_000;
  * @throws ReportError saying what is wrong with the file.
  */
 export async function importWeek(database: Database, request: ImportRequest): Promise<ImportResult> {
+  const notes = await openImportNotes(database, request);
   // COPY keeps a connection for itself: rows, titles and labels each need one.
   const [main, titles, labels] = await Promise.all([
     database.connect(),
@@ -54,14 +61,24 @@ export async function importWeek(database: Database, request: ImportRequest): Pr
   let broken = true;
   try {
     for (const client of clients) await client.query('begin');
+    await notes.hold(main);
     await main.query("select pg_advisory_xact_lock(hashtext('souk.aba.import'))");
-    const read = await readReport({ main, titles, labels }, request);
-    const result = await saveWeek(main, titles, request, read);
+    const watched = {
+      ...request,
+      onProgress(progress: ImportProgress) {
+        notes.progress(progress);
+        request.onProgress?.(progress);
+      },
+    };
+    const read = await readReport({ main, titles, labels }, watched);
+    const result = await saveWeek(main, titles, watched, read);
     // First what the rows point to: it does no harm by itself.
     for (const client of [labels, titles, main]) await client.query('commit');
     broken = false;
+    await notes.ended({ week: result.week });
     return result;
   } catch (error) {
+    await notes.ended({ reason: error instanceof Error ? error.message : String(error) });
     throw asReportError(error);
   } finally {
     request.file.destroy();

@@ -7,10 +7,12 @@ import {
   listAccounts,
   setAccountState,
 } from '../../accounts/accounts.ts';
+import { createPasswordReset, RESET_LIFETIME_MS, resetPath } from '../../accounts/password-resets.ts';
+import { readConfig } from '../../config.ts';
 import { accountId, accountName, email, readInput } from '../input.ts';
-import { noAccount } from '../operator-database.ts';
+import { knownAccount, noAccount } from '../operator-database.ts';
 import { OperatorError } from '../operator-error.ts';
-import { type Report, table } from '../report.ts';
+import { moment, type Report, table } from '../report.ts';
 import { type Context, type Given, onDatabase } from '../reporting.ts';
 
 export function registerAccount(program: Command): void {
@@ -24,6 +26,13 @@ export function registerAccount(program: Command): void {
     create,
   );
   onDatabase(account.command('list').description('all accounts'), list);
+  onDatabase(
+    account
+      .command('password')
+      .description('make a link that sets a new password: it works once, for a day')
+      .requiredOption('--account <ID>', 'number of the account'),
+    password,
+  );
   for (const [name, state] of [
     ['disable', 'disabled'],
     ['enable', 'active'],
@@ -35,6 +44,19 @@ export function registerAccount(program: Command): void {
       setState(state),
     );
   }
+}
+
+async function password({ database, now }: Context, given: Given): Promise<Report> {
+  const { account } = readInput(z.object({ account: accountId }), given);
+  const { email } = await knownAccount(database, account);
+  const { PUBLIC_URL, PORT } = readConfig(process.env);
+  const path = resetPath(await createPasswordReset(database, account, now));
+  const link = `${PUBLIC_URL ?? `http://127.0.0.1:${PORT}`}${path}`;
+  const until = new Date(now + RESET_LIFETIME_MS);
+  return {
+    data: { accountId: account, email, link, until },
+    text: `${link}\nWhoever opens it sets the password of ${email}, once, until ${moment(until)}.`,
+  };
 }
 
 async function create({ database, now }: Context, given: Given): Promise<Report> {

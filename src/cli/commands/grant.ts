@@ -1,33 +1,17 @@
 import type { Command } from 'commander';
-import { z } from 'zod';
 import { ensureStandardPlans } from '../../accounts/standard-plans.ts';
-import { findPlan, grantPack, grantSubscription, listPlans } from '../../billing/grants.ts';
-import { monthsAfter } from '../../calendar.ts';
+import { findPlan, listPlans } from '../../billing/grants.ts';
 import type { Database } from '../../db/pool.ts';
-import { accountId, instant, readInput, wallet, wholeNumber } from '../input.ts';
+import { givePack, giveSubscription, packGift, subscriptionGift } from '../../desk/give.ts';
+import { accountId, readInput } from '../input.ts';
 import { knownAccount } from '../operator-database.ts';
 import { OperatorError } from '../operator-error.ts';
 import { type Report, table } from '../report.ts';
 import { type Context, type Given, onDatabase } from '../reporting.ts';
 
-const DAY_MS = 86_400_000;
+const subscriptionInput = subscriptionGift.extend({ account: accountId });
 
-const subscriptionInput = z.object({
-  account: accountId,
-  plan: z.string(),
-  quantity: wholeNumber(1, 1_000),
-  wallet,
-  months: wholeNumber(1, 120),
-  starts: instant.optional(),
-});
-
-const packInput = z.object({
-  account: accountId,
-  units: wholeNumber(1, 1_000_000_000_000),
-  wallet,
-  rate: wholeNumber(1, 1_000_000),
-  validDays: wholeNumber(1, 3_650),
-});
+const packInput = packGift.extend({ account: accountId });
 
 export function registerGrant(program: Command): void {
   const grant = program.command('grant').description('give units to an account');
@@ -58,21 +42,24 @@ async function subscription({ database, now }: Context, given: Given): Promise<R
   const input = readInput(subscriptionInput, given);
   await knownAccount(database, input.account);
   const plan = await knownPlan(database, input.plan);
-  const startsAt = input.starts ?? new Date(now);
-  const endsAt = monthsAfter(startsAt, input.months);
-  const grant = {
-    accountId: input.account,
-    wallet: input.wallet,
-    quantity: input.quantity,
-    startsAt,
-    endsAt,
-  };
-  const id = await grantSubscription(database, { ...grant, planId: plan.id });
+  const { account } = input;
+  const whose = { accountId: account, planId: plan.id };
+  const { planId: _, id, ...grant } = await giveSubscription(database, whose, input, now);
   return {
     data: { id, ...grant, plan: plan.code },
     text: table(
       ['Subscription', 'Account', 'Plan', 'Quantity', 'Wallet', 'From', 'Until'],
-      [[String(id), String(input.account), plan.code, input.quantity, input.wallet, startsAt, endsAt]],
+      [
+        [
+          String(id),
+          String(input.account),
+          plan.code,
+          input.quantity,
+          input.wallet,
+          grant.startsAt,
+          grant.endsAt,
+        ],
+      ],
     ),
   };
 }
@@ -80,15 +67,7 @@ async function subscription({ database, now }: Context, given: Given): Promise<R
 async function pack({ database, now }: Context, given: Given): Promise<Report> {
   const input = readInput(packInput, given);
   await knownAccount(database, input.account);
-  const grant = {
-    accountId: input.account,
-    wallet: input.wallet,
-    units: input.units,
-    rateLimitPerMinute: input.rate,
-    validFrom: new Date(now),
-    validUntil: new Date(now + input.validDays * DAY_MS),
-  };
-  const id = await grantPack(database, grant, now);
+  const { id, ...grant } = await givePack(database, input.account, input, now);
   return {
     data: { id, ...grant },
     text: table(

@@ -145,7 +145,7 @@ export function createKeepaTransport(deps: {
     const facts = { errorId, path, reason: maskSecrets(message).replaceAll(key, '***') };
     if (operatorMustAct) log.error(facts, 'the data provider does not accept our key');
     else log.warn(facts, 'the data provider failed');
-    return new SoukError('UPSTREAM_ERROR', { metadata: { errorId } });
+    return new SoukError('UPSTREAM_ERROR', { metadata: { errorId }, cause: `${path}: ${facts.reason}` });
   }
 
   return {

@@ -57,6 +57,7 @@ export function publicError(
   else log.warn(facts, 'the search-trend provider failed');
   return new SoukError('UPSTREAM_ERROR', {
     metadata: { errorId },
+    cause: `${kind}: ${facts.reason}`,
     ...(retryAfterMs === undefined ? {} : { retryAfterSeconds: Math.ceil(retryAfterMs / 1000) }),
   });
 }

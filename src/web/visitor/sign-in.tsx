@@ -57,9 +57,11 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
   });
 
   scope.post('/sign-out', async (request, reply) => {
-    if (request.session) await endSession(database, request.session.tokenHash);
+    const { session } = request;
+    if (session) await endSession(database, session.tokenHash);
     forgetToken(reply, pages, 'customer');
-    return reply.redirect('/', 303);
+    const wasOperator = session?.kind === 'customer' && session.isOperator;
+    return reply.redirect(wasOperator ? `/admin/accounts/${session.accountId}` : '/', 303);
   });
 }
 
@@ -113,7 +115,9 @@ function send(
           New here?{' '}
           <a href={`/sign-up?to=${encodeURIComponent(values.to ?? '/account')}`}>Create an account</a>
         </p>
-        <p class="hint">A forgotten password is set anew by the operator of this service.</p>
+        <p class="hint">
+          A forgotten password? The operator of this service has a link for you that sets a new one.
+        </p>
       </div>
     </Page>,
     status,

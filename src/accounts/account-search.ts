@@ -1,0 +1,27 @@
+import type { Queryable } from '../db/pool.ts';
+import type { Account } from './accounts.ts';
+
+/**
+ * Accounts whose e-mail address or name contains a text, whose number it is, or that have a key which begins so; all of
+ * them for an empty text. The newest first. @param before the last account of the page before.
+ */
+export async function searchAccounts(
+  database: Queryable,
+  { text, before, limit }: { text: string; before: number | null; limit: number },
+): Promise<Account[]> {
+  const { rows } = await database.query<Account>(
+    `select id, email, name, state, created_at as "createdAt" from accounts
+     where ($1 = '' or strpos(email, lower($1)) > 0 or strpos(lower(name), lower($1)) > 0 or id::text = $1
+         or ($2::text is not null and id in (
+           select account_id from api_keys where purpose = 'customer' and starts_with(prefix, $2))))
+       and ($3::bigint is null or id < $3)
+     order by id desc limit $4`,
+    [text, keyPrefixIn(text), before, limit],
+  );
+  return rows;
+}
+
+/** Of a key the first letters are kept; whoever has all of it finds its account as well. */
+function keyPrefixIn(text: string): string | null {
+  return /^km_[A-Za-z0-9]+$/.test(text) ? text.slice(0, 7) : null;
+}

@@ -1,0 +1,25 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Database } from '../db/pool.ts';
+import { credentialOf } from '../operator-token.ts';
+import { findSession, type Session } from './sessions.ts';
+
+export const OPERATOR_COOKIE = 'souk_operator';
+
+export type OperatorSession = Extract<Session, { kind: 'operator' }>;
+
+/** The session of a cookie, or null: there is none, it is over, or was begun with another token than ADMIN_TOKEN is now. */
+export async function findOperator(
+  database: Database,
+  cookie: string | undefined,
+  adminToken: string,
+  now: number,
+): Promise<OperatorSession | null> {
+  const session = cookie ? await findSession(database, cookie, now) : null;
+  return session?.kind === 'operator' && isOf(session, adminToken) ? session : null;
+}
+
+/** Whether a session was begun with this token. */
+export function isOf({ credential }: OperatorSession, adminToken: string): boolean {
+  const expected = credentialOf(adminToken);
+  return credential.length === expected.length && timingSafeEqual(credential, expected);
+}

@@ -1,0 +1,31 @@
+import type { VNode } from 'preact';
+import { amount } from './figures.ts';
+
+/** Unused tokens are kept for an hour, so that is as many as there can be. */
+const CAPACITY_MINUTES = 60;
+
+/** How many of the provider's tokens are left, of how many there can be. */
+export function TokenGauge({ tokens }: { tokens: { left: number; perMinute: number } | null }): VNode {
+  if (!tokens) return <p class="muted">Nothing is known of them yet: no worker has asked.</p>;
+  const { left, perMinute } = tokens;
+  const capacity = perMinute * CAPACITY_MINUTES;
+  return (
+    <div class="meter">
+      <p>
+        <span class="figure">{amount(left)}</span> <small>{`left of ${amount(capacity)}`}</small>
+      </p>
+      {capacity > 0 && (
+        <meter
+          min={0}
+          max={capacity}
+          low={capacity * 0.1}
+          high={capacity * 0.3}
+          optimum={capacity}
+          value={Math.min(capacity, Math.max(0, left))}
+          aria-label={`${amount(left)} of ${amount(capacity)} tokens left`}
+        />
+      )}
+      <small>{`${amount(perMinute)} more each minute`}</small>
+    </div>
+  );
+}

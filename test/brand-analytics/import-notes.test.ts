@@ -1,0 +1,68 @@
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listImports } from '../../src/brand-analytics/import/import-notes.ts';
+import { importWeek } from '../../src/brand-analytics/import/import-week.ts';
+import { type Database, openDatabase } from '../../src/db/pool.ts';
+import { createLogger } from '../../src/log.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { csvReport, load, ranked } from '../support/reports.ts';
+
+let created: Awaited<ReturnType<typeof createTestDatabase>>;
+let database: Database;
+beforeAll(async () => {
+  created = await createTestDatabase();
+  database = openDatabase(created.url, createLogger('silent'));
+});
+afterAll(async () => {
+  await database.end();
+  await created.drop();
+});
+
+const newest = async () => (await listImports(database, 1))[0];
+
+test('an import is seen while it runs, and how it ended', async () => {
+  await load(database, 'us', csvReport('2026-03-07', ranked('tent', 'boat', 'lamp')));
+  expect(await newest()).toMatchObject({
+    site: 'us',
+    week: '2026-03-07',
+    state: 'done',
+    rowsRead: 3,
+    isAlive: false,
+  });
+
+  const file = new PassThrough();
+  const text = csvReport('2026-03-14', ranked('tent', 'boat'));
+  file.write(text.slice(0, text.length - 20));
+  const imported = importWeek(database, { file, site: 'us', now: Date.parse('2026-03-20') });
+  await expect.poll(newest).toMatchObject({ site: 'us', state: 'reading', isAlive: true, rowsExpected: 3 });
+  file.end(text.slice(text.length - 20));
+  await imported;
+  expect(await newest()).toMatchObject({
+    week: '2026-03-14',
+    state: 'done',
+    rowsRead: 2,
+    isAlive: false,
+    reason: null,
+  });
+});
+
+test('one that fails says why, one whose process died is not alive', async () => {
+  await expect(load(database, 'de', 'no report')).rejects.toThrow();
+  expect(await newest()).toMatchObject({
+    site: 'de',
+    state: 'failed',
+    isAlive: false,
+    reason: expect.any(String),
+  });
+
+  const file = new PassThrough();
+  const imported = importWeek(database, { file, site: 'fr', now: Date.parse('2026-03-20') });
+  imported.catch(() => {});
+  await expect.poll(newest).toMatchObject({ site: 'fr', isAlive: true });
+  // As when its process is killed: nothing is left to say how it ended.
+  const note = await newest();
+  file.end('no report');
+  await imported.catch(() => {});
+  await database.query("update aba_imports set state = 'reading', reason = null where id = $1", [note?.id]);
+  expect(await newest()).toMatchObject({ site: 'fr', state: 'reading', isAlive: false });
+});
