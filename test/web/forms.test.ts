@@ -92,7 +92,7 @@ describe('nothing that is sent to a page', () => {
     '',
     "'",
     '<script>alert(1)</script>',
-    '%00',
+    '\u0000',
     '../../x',
     '__proto__',
     'é'.repeat(500),

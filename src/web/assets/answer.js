@@ -9,10 +9,10 @@ showNew();
 new MutationObserver(showNew).observe(document.getElementById('main'), { childList: true, subtree: true });
 
 function showNew() {
-  for (const pre of document.querySelectorAll('pre[data-answer][hidden]')) void show(pre);
+  for (const pre of document.querySelectorAll('pre[data-answer][hidden]')) void writeOut(pre);
 }
 
-async function show(pre) {
+async function writeOut(pre) {
   const code = pre.querySelector('code');
   pre.hidden = false;
   pre.tabIndex = 0;

@@ -93,7 +93,7 @@ afterAll(async () => {
 async function seedHistory(accountId: number): Promise<void> {
   await souk.database.query(
     `insert into calls select (jsonb_populate_record(c, jsonb_build_object(
-         'id', gen_random_uuid(), 'claim_key', null,
+         'id', gen_random_uuid(),
          'accepted_at', c.accepted_at - day * interval '1 day'))).*
      from calls c cross join generate_series(1, 89) day
      cross join generate_series(1, 1 + (90 - day) * (5 + day % 7) / 200) copy
@@ -192,7 +192,7 @@ describeInBrowser('in a browser', () => {
     await page.getByRole('button', { name: 'Draw it' }).click();
     const picture = page.locator('img.picture');
     await picture.waitFor();
-    await expect.poll(() => picture.evaluate('(image) => image.naturalWidth')).toBe(1000);
+    await expect.poll(() => page.evaluate("document.querySelector('img.picture').naturalWidth")).toBe(1000);
     await expectAccessible(page);
     await page.close();
   });
@@ -203,7 +203,7 @@ describeInBrowser('in a browser', () => {
     await page.getByLabel('Name').fill('From a browser');
     await page.getByLabel('Cron pattern').fill('15 7 * * 2');
     await page.getByLabel('Time zone').fill('America/New_York');
-    await page.getByLabel('Items').fill('B0C3CDEF07');
+    await page.getByLabel('Items', { exact: true }).fill('B0C3CDEF07');
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByText('Each run costs at most 1 unit for 1 item.').waitFor();
     expect(await page.getByText('at 07:15 in America/New_York').count()).toBe(5);

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -72,6 +73,27 @@ test('an answer is passed on byte by byte, compressed as it is kept', async () =
       passed.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes).toString() : bytes.toString(),
     ),
   ).toMatchObject({ code: '0000' });
+});
+
+test('whoever leaves in the middle of a large answer holds up nothing', async () => {
+  const asin = newAsin();
+  const title = randomBytes(12_000_000).toString('base64');
+  souk.upstream.on('product', () => ({
+    json: { products: [{ asin, domainId: 1, productType: 0, title, csv: [] }] },
+  }));
+  const job = await called(`/api/market/product?domain=1&asins=${asin}&detailLevel=full`);
+  await souk.addGateway();
+  const { baseUrl } = souk.clientOf('', 1);
+  const { name, value } = customer.cookie;
+  const passed = await request(`${baseUrl}/account/jobs/${job}/result`, {
+    headers: { cookie: `${name}=${value}` },
+  });
+  for await (const chunk of passed.body) {
+    expect((chunk as Buffer).length).toBeLessThan(12_000_000);
+    break;
+  }
+  // A gateway closes once nothing is being answered any more.
+  await souk.gateways.pop()?.close();
 });
 
 test('a picture is shown on the page of its job', async () => {

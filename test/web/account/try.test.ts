@@ -70,9 +70,8 @@ test.each(Object.keys(Object.fromEntries([...QUEUED, ...LOCAL].map(({ name }) =>
       const value = rest[field.name];
       delete rest[field.name];
       if (value === undefined) continue;
-      const isText = typeof value !== 'object';
       const list = Array.isArray(value) && field.kind === 'list' ? value.join(', ') : null;
-      values[`p.${field.name}`] = isText ? String(value) : (list ?? JSON.stringify(value));
+      values[`p.${field.name}`] = typeof value === 'string' ? value : (list ?? JSON.stringify(value));
     }
     const spread = fields.find((field) => field.spread);
     if (spread) values[`p.${spread.name}`] = JSON.stringify(rest);

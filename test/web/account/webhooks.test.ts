@@ -46,6 +46,7 @@ test('a test is sent, logged, and sent again', async () => {
   const page = await customer.visitor.post(`${PAGE}/test`, { url: `${receiver.url}/<i>hook</i>` });
   expect(page.path).toMatch(/^\/account\/webhooks\/deliveries\/[0-9a-f-]{36}$/);
   expect(page.text).toContain('State pending');
+  expect(page.text).toContain('"type": "webhook.test"');
   expect(page.text).toContain('This is a test.');
   await sendDue(souk);
   expect((await customer.visitor.get(page.path)).text).toContain('500');

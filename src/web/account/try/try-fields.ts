@@ -78,7 +78,7 @@ export function exampleValues(fields: readonly TryField[]): FormValues {
 function written(value: unknown, kind: TryField['kind']): string {
   if (value === undefined) return '';
   if (kind === 'list' && Array.isArray(value)) return value.join(', ');
-  return kind === 'json' ? JSON.stringify(value) : String(value);
+  return kind !== 'json' && typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import type { z } from 'zod';
+import { indentJson } from '../../../json.ts';
 import type { attemptSchema } from '../../../webhooks/view.ts';
 import { PostForm } from '../../form.tsx';
 import { Page } from '../../layout.tsx';
@@ -18,7 +19,8 @@ const PATH = '/account/webhooks/deliveries/:id';
 type AttemptView = z.output<typeof attemptSchema>;
 
 interface Delivery extends DeliveryView {
-  payload: unknown;
+  /** JSON, as it is signed. */
+  payload: string;
   log: AttemptView[];
 }
 
@@ -53,7 +55,7 @@ export function registerDeliveryPage(scope: FastifyInstance, { app }: Pages): vo
         </section>
         <h2>What is told</h2>
         <pre class="answer wrap">
-          <code>{JSON.stringify(delivery.payload, null, 2)}</code>
+          <code>{indentJson(delivery.payload)}</code>
         </pre>
       </Page>,
     );
