@@ -21,8 +21,8 @@ export function readForm<Input>(schema: z.ZodType<Input>, body: unknown): Form<I
   return { ok: false, faults, values };
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
+/** Control characters, but for those that lay out text. */
+const CONTROL = /[^\P{Cc}\t\n\r]/gu;
 
 /** A field that was sent several times counts as its last. */
 function valuesOf(body: unknown): FormValues {
