@@ -3,6 +3,7 @@ import {
   isJSONRPCRequest,
   isJSONRPCResultResponse,
   type JSONRPCMessage,
+  type RequestId,
   SdkHttpError,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
@@ -18,28 +19,47 @@ const INTERNAL_ERROR = -32_603;
 export async function runMcpBridge(endpoint: URL, key: string): Promise<void> {
   const near = new StdioServerTransport();
   const far = new StreamableHTTPClientTransport(endpoint, { requestInit: { headers: { 'x-api-key': key } } });
+  const unanswered = new Set<RequestId>();
   let initializeId: unknown;
+  let isClosing = false;
+
+  // A host that reads no more is told nothing more; that its stream has broken is said by `onerror`.
+  const answer = (message: JSONRPCMessage) => void near.send(message).catch(() => {});
+  const refuse = (message: JSONRPCMessage, reason: string) => {
+    if (isClosing) return;
+    const refusal = `Souk at ${endpoint.origin} ${reason}`;
+    process.stderr.write(`${refusal}\n`);
+    if (!isJSONRPCRequest(message) || !unanswered.delete(message.id)) return;
+    answer({ jsonrpc: '2.0', id: message.id, error: { code: INTERNAL_ERROR, message: refusal } });
+  };
 
   near.onmessage = (message) => {
     if (isInitializeRequest(message) && isJSONRPCRequest(message)) initializeId = message.id;
-    far.send(message).catch((error: unknown) => {
-      const refusal = `Souk at ${endpoint.origin} ${reasonOf(error)}`;
-      process.stderr.write(`${refusal}\n`);
-      if (!isJSONRPCRequest(message)) return;
-      void near.send({ jsonrpc: '2.0', id: message.id, error: { code: INTERNAL_ERROR, message: refusal } });
-    });
+    if (isJSONRPCRequest(message)) unanswered.add(message.id);
+    const onRequestStreamEnd = () => {
+      if (isJSONRPCRequest(message) && unanswered.has(message.id)) refuse(message, 'closed the connection');
+    };
+    far.send(message, { onRequestStreamEnd }).catch((error: unknown) => refuse(message, reasonOf(error)));
+  };
+  near.onerror = (error) => {
+    process.stderr.write(`stdin or stdout: ${error.message}\n`);
+    process.exitCode = 1;
   };
   far.onmessage = (message: JSONRPCMessage) => {
+    if (!('method' in message) && message.id !== undefined) unanswered.delete(message.id);
     // Later requests say which version was agreed on.
     if (isJSONRPCResultResponse(message) && message.id === initializeId) {
       const { protocolVersion } = message.result as { protocolVersion?: unknown };
       if (typeof protocolVersion === 'string') far.setProtocolVersion(protocolVersion);
     }
-    void near.send(message);
+    answer(message);
   };
 
   const ended = new Promise<void>((resolve) => {
-    near.onclose = resolve;
+    near.onclose = () => {
+      isClosing = true;
+      resolve();
+    };
   });
   await far.start();
   await near.start();

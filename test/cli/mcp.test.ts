@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
@@ -70,6 +73,79 @@ test('a key that nobody has is what the agent is told of', async () => {
 test('a gateway that is not there is what the agent is told of', async () => {
   const { key } = await souk.account();
   await expect(agentOver({ baseUrl: 'http://127.0.0.1:9', key })).rejects.toThrow(/cannot be reached/);
+});
+
+/** A gateway that begins to stream each answer, and what becomes of the streams. */
+async function streamingGateway() {
+  const streams: ServerResponse[] = [];
+  const server = createServer((_, response) => {
+    streams.push(response);
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(': begun\n\n');
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, streams };
+}
+
+/** The command, with what it says and when it ends. */
+function startBridge(url: string) {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(process.execPath, ['scripts/run.mjs', 'src/cli.ts', 'mcp'], {
+    env: { PATH, HOME, SOUK_URL: url, SOUK_API_KEY: `km_${'0'.repeat(32)}` },
+  });
+  onTestFinished(() => void child.kill());
+  const said = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8').on('data', (text: string) => {
+      said[stream] += text;
+    });
+  }
+  const ended = new Promise<number | null>((done) => child.once('close', done));
+  const ask = (id: number) =>
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })}\n`);
+  return { child, said, ended, ask };
+}
+
+test.each(['end', 'destroy'] as const)(
+  'a call whose answer breaks off is answered with an error: %s',
+  async (how) => {
+    const { url, streams } = await streamingGateway();
+    const { said, ask } = startBridge(url);
+    ask(7);
+    await expect.poll(() => streams.length, { timeout: 20_000 }).toBe(1);
+    streams[0]?.[how]();
+    await expect.poll(() => said.stdout).toContain('\n');
+    expect(JSON.parse(said.stdout)).toMatchObject({
+      id: 7,
+      error: { code: -32_603, message: `Souk at ${url} closed the connection` },
+    });
+  },
+);
+
+test('a host that leaves while a call is under way ends the command, which says nothing', async () => {
+  const { url, streams } = await streamingGateway();
+  const { child, said, ended, ask } = startBridge(url);
+  ask(1);
+  await expect.poll(() => streams.length, { timeout: 20_000 }).toBe(1);
+  child.stdin.end();
+  expect(await ended).toBe(0);
+  expect(said).toEqual({ stdout: '', stderr: '' });
+});
+
+test('a host that reads no more ends the command with a sentence', async () => {
+  const { url, streams } = await streamingGateway();
+  const { child, said, ended, ask } = startBridge(url);
+  ask(1);
+  await expect.poll(() => streams.length, { timeout: 20_000 }).toBe(1);
+  child.stdout.destroy();
+  streams[0]?.end('data: {"jsonrpc":"2.0","id":1,"result":{}}\n\n');
+  expect(await ended).toBe(1);
+  expect(said.stderr).toMatch(/^stdin or stdout: .*EPIPE\n$/);
 });
 
 test.each([
