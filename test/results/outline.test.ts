@@ -30,6 +30,11 @@ describe('an outline', () => {
     expect(shown['...']).toBe('20 more fields');
   });
 
+  test('never halves a character', () => {
+    const { text } = outlined({ text: `${'x'.repeat(119)}😀${'x'.repeat(100)}` });
+    expect(text).toBe(`${'x'.repeat(119)}...`);
+  });
+
   test('has all digits of ids that are no safe numbers', () => {
     expect(outlineOf({ catId: 9_223_372_036_854_775_807n })).toBe('{"catId":9223372036854775807}');
   });
