@@ -166,7 +166,7 @@ const settings = {
   MCP_RESULT_TOKENS: z.coerce
     .number()
     .int()
-    .min(500)
+    .min(2_000)
     .max(16_000)
     .default(10_000)
     .describe(

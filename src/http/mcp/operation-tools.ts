@@ -72,7 +72,7 @@ function toolOf(operation: Operation, data: JsonSchema | undefined): Tool {
     requestOf(args) {
       // Fields of an operation that refuses unknown ones are refused there, with what there is.
       if (!isStrict(operation.params)) refuseUnknown(args, known, shown);
-      return requestOf(route, { ...toolDefaults, ...args });
+      return requestOf(route, { ...toolDefaults, ...withoutNulls(args) });
     },
     pricedBy: 'address',
   };
@@ -106,8 +106,7 @@ function routeOf({ routes }: Operation): Route {
 
 function requestOf({ method, path }: Route, args: Arguments): ToolRequest {
   const [options, parameters] = split(args, OPTION_NAMES);
-  if (method === 'POST')
-    return { method, url: `${path}${queryOf(options)}`, body: textOf(withoutNulls(parameters)) };
+  if (method === 'POST') return { method, url: `${path}${queryOf(options)}`, body: textOf(parameters) };
   const names = new Set([...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name));
   const [, others] = split(parameters, names);
   return { method, url: `${pathWith(path, parameters)}${queryOf({ ...others, ...options })}` };
