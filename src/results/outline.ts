@@ -35,9 +35,13 @@ export function outlineOf(data: unknown): string {
   return '{}';
 }
 
+/** A text, or its first characters with three dots, never with half of one that takes two UTF-16 units. */
+export function shortened(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')}...` : text;
+}
+
 function cut(value: unknown, measure: Measure, depth: number): unknown {
-  if (typeof value === 'string')
-    return value.length > measure.text ? `${textStart(value, measure.text)}...` : value;
+  if (typeof value === 'string') return shortened(value, measure.text);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return cutList(value, measure, depth);
   const names = Object.keys(value);
@@ -48,11 +52,6 @@ function cut(value: unknown, measure: Measure, depth: number): unknown {
   );
   const left = names.length - shown.length;
   return left > 0 ? { ...result, '...': `${left} more fields` } : result;
-}
-
-/** The first characters of a text, without half of one that takes two UTF-16 units. */
-function textStart(text: string, length: number): string {
-  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
 }
 
 function cutList(list: readonly unknown[], measure: Measure, depth: number): unknown {

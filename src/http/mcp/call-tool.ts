@@ -3,9 +3,10 @@ import { findCall } from '../../billing/calls.ts';
 import { SoukError } from '../../errors.ts';
 import { isStoreAway } from '../../outage.ts';
 import { INLINE_LIMIT_BYTES } from '../../results/answer.ts';
-import { OWN_ANSWER } from '../../results/answer-store.ts';
+import { type AnswerRef, OWN_ANSWER } from '../../results/answer-store.ts';
 import { callOptionsSchema } from '../call-options.ts';
 import type { Gateway } from '../gateway.ts';
+import { LONGEST_POLL_SECONDS } from '../preferences.ts';
 import { parseAs } from '../request-input.ts';
 import { followBatch, followJob } from './follow.ts';
 import { type GatewayAnswer, type Requester, readAtMost, type SendRequest } from './gateway-requests.ts';
@@ -83,7 +84,8 @@ async function called(
   { onProgress, signal }: CallContext,
 ): Promise<ToolResult> {
   const { send } = deps;
-  const request = tool.requestOf(args);
+  // Wrong arguments are refused before anything is followed.
+  let request = tool.requestOf(args);
   const following = onProgress && {
     ...deps,
     caller,
@@ -91,15 +93,20 @@ async function called(
     signal,
     patienceMs: PATIENCE_SECONDS * 1000,
   };
-  if (following && tool.follows === 'job' && !tool.isJob) await followJob(following, String(args.id));
+  if (tool.follows === 'job' && !tool.isJob) {
+    if (following) await followJob(following, String(args.id));
+    request = tool.requestOf(waitingAtMost(following ? 0 : PATIENCE_SECONDS, args));
+  }
   const isFollowed = following && tool.isJob;
   const prefer = isFollowed ? 'respond-async' : `wait=${PATIENCE_SECONDS}`;
   let answer = await send(caller, request, tool.isJob ? { prefer } : {});
   let call = summaryOf(answer);
   if (isFollowed && answer.status === 202 && call.jobId) {
-    answer.body.destroy();
-    await followJob(following, call.jobId);
-    answer = await send(caller, { method: 'GET', url: `/api/jobs/${call.jobId}/result` });
+    const accepted = await dataOf(answer);
+    const job = await followJob(following, call.jobId);
+    const result = await askAfter(deps, caller, `/api/jobs/${call.jobId}/result`, job?.error != null);
+    if (!result) return jobResult(job ?? accepted, call);
+    answer = result;
     // The job may have been paid by the call that this one joined.
     call = call.deduplicated ? call : summaryOf(answer);
   }
@@ -107,10 +114,12 @@ async function called(
     const data = await dataOf(answer);
     // A dry run makes none.
     if (typeof data.batchId !== 'string') return structured({ ...data, _call: call });
-    await followBatch(following, data.batchId);
-    answer = await send(caller, { method: 'GET', url: `/api/batches/${data.batchId}` });
+    const batch = await followBatch(following, data.batchId);
+    const last = await askAfter(deps, caller, `/api/batches/${data.batchId}`, false);
+    if (!last) return structured({ ...data, ...batch, _call: call });
+    answer = last;
   }
-  if (answer.status === 202 && tool.follows === 'job') return jobResult(answer, call);
+  if (answer.status === 202 && tool.follows === 'job') return jobResult(await dataOf(answer), call);
   return resultOf(
     answer,
     contextOf(deps, caller, {
@@ -122,10 +131,39 @@ async function called(
 }
 
 /** What stands for the result of a job that goes on. */
-async function jobResult(answer: GatewayAnswer, call: CallSummary): Promise<ToolResult> {
-  const hint =
-    'This takes longer. jobs_get_result with this jobId as id, and wait up to 60, brings the result; jobs_get tells how it is going, jobs_cancel ends it.';
-  return structured({ ...(await dataOf(answer)), hint, _call: call });
+function jobResult(job: object, call: CallSummary): ToolResult {
+  const hint = `This takes longer. jobs_get_result with this jobId as id, and wait up to ${PATIENCE_SECONDS}, brings the result; jobs_get tells how it is going, jobs_cancel ends it.`;
+  return structured({ ...job, hint, _call: call });
+}
+
+/** The same arguments with a wait that is not beyond these seconds; one that is wrong stays wrong. */
+function waitingAtMost(seconds: number, args: Arguments): Arguments {
+  const wait = Number(args.wait ?? 0);
+  return wait > seconds && wait <= LONGEST_POLL_SECONDS ? { ...args, wait: seconds } : args;
+}
+
+/**
+ * Asks for what has been followed, which was made already: so its caller must hear of it even from a gateway that
+ * closes, or has lost its stores.
+ * @param hasFailed whether it is known to have ended with an error, which is then the answer.
+ * @returns null where there is no answer to be had.
+ */
+async function askAfter(
+  { gateway: { completions }, send }: ToolCallDeps,
+  caller: ToolCaller,
+  url: string,
+  hasFailed: boolean,
+): Promise<GatewayAnswer | null> {
+  if (completions.closed) return null;
+  try {
+    const answer = await send(caller, { method: 'GET', url });
+    // Of a job that has failed upstream 502 and 504 tell.
+    if (hasFailed || ![500, 503].includes(answer.status)) return answer;
+    answer.body.destroy();
+  } catch (error) {
+    if (!(error instanceof SoukError) && !isStoreAway(error)) throw error;
+  }
+  return null;
 }
 
 /** The data of a small answer: views of jobs and batches. */
@@ -151,16 +189,30 @@ function contextOf(
   about: Pick<ResultContext, 'narrowing' | 'call' | 'resource'>,
 ): ResultContext {
   const { jobId } = about.call;
+  const { answers, database } = gateway;
+  const load = async (id: string, isWanted: (ref: AnswerRef) => boolean) => {
+    const call = await findCall(database, accountId, id);
+    const ref = call?.answer ?? OWN_ANSWER;
+    return call && isWanted(ref) ? answers.load(id, ref) : null;
+  };
   return {
     ...about,
     budgetTokens,
     async findOutline() {
-      if (!jobId) return null;
-      const call = await findCall(gateway.database, accountId, jobId);
-      const answer = call && (await gateway.answers.load(jobId, call.answer ?? OWN_ANSWER));
-      // Whoever is given a link comes back for it.
-      if (answer) await gateway.answers.keep(jobId);
+      const answer = jobId ? await load(jobId, () => true) : null;
       return answer?.meta.outline ?? null;
+    },
+    async keep() {
+      if (!jobId) return;
+      try {
+        await answers.keep(jobId);
+        // A shared answer does not live as long, so it is copied.
+        const shared = await load(jobId, (ref) => ref !== OWN_ANSWER);
+        if (shared) await answers.putOwn(jobId, shared);
+      } catch (error) {
+        // The call is done and paid for; its link may lead to an answer that has to be made again.
+        gateway.log.warn({ err: error, jobId }, 'an answer could not be kept');
+      }
     },
   };
 }

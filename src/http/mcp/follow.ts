@@ -18,32 +18,38 @@ export interface Following {
   patienceMs: number;
 }
 
-/** Tells a job's progress until it has ended, or patience has. */
-export async function followJob(following: Following, jobId: string): Promise<void> {
+/** Tells a job's progress until it has ended, or patience has. @returns the job as it was seen last. */
+export async function followJob(following: Following, jobId: string): Promise<JobView | null> {
   const tell = teller(following);
+  let seen: JobView | null = null;
   await follow(following, async (isFirst) => {
     const wait = isFirst ? 0 : LOOK_EVERY_SECONDS;
     const job = await viewAt<JobView>(following, `/api/jobs/${jobId}?wait=${wait}`);
+    seen = job ?? seen;
     if (!job || job.finishedAt !== null) return true;
     const message = job.position === null ? job.state : `${job.state}, ${job.position} ahead`;
     await tell({ progress: job.progress, total: 100, message });
     return false;
   });
+  return seen;
 }
 
 /** The same of a batch, in items. */
-export async function followBatch(following: Following, batchId: string): Promise<void> {
+export async function followBatch(following: Following, batchId: string): Promise<BatchView | null> {
   const tell = teller(following);
+  let seen: BatchView | null = null;
   const { clock } = following.gateway;
   await follow(following, async (isFirst) => {
     if (!isFirst) await new Promise<void>((resolve) => clock.after(LOOK_EVERY_SECONDS * 1000, resolve));
     const batch = await viewAt<BatchView>(following, `/api/batches/${batchId}`);
     if (!batch) return true;
+    seen = batch;
     const { done, failed, cancelled, items } = batch.counts;
     const message = batch.waiting?.message ?? batch.state;
     await tell({ progress: done + failed + cancelled, total: items, message });
     return batch.finishedAt !== null;
   });
+  return seen;
 }
 
 async function follow(
@@ -52,7 +58,13 @@ async function follow(
 ): Promise<void> {
   const endsAt = clock.now() + patienceMs;
   for (let isFirst = true; ; isFirst = false) {
-    if (await look(isFirst)) return;
+    try {
+      if (await look(isFirst)) return;
+    } catch (error) {
+      // What was seen last is what is known of it.
+      if (completions.closed) return;
+      throw error;
+    }
     if (signal.aborted || completions.closed || clock.now() >= endsAt) return;
   }
 }

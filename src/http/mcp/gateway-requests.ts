@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyError, FastifyInstance } from 'fastify';
+import { SoukError } from '../../errors.ts';
 import type { ToolRequest } from './tool.ts';
 
 /** Who calls: what goes along with every request that is made for them. */
@@ -26,11 +27,11 @@ export type SendRequest = (
 
 /**
  * Sends requests to the gateway itself, on the way that all requests go: so keys, prices, claims, caches and errors are
- * decided in one place. Bodies come as streams, and uncompressed.
+ * decided in one place. Bodies come as streams, and uncompressed. A gateway that closes takes none: it is BUSY.
  */
 export function requestsTo(app: FastifyInstance): SendRequest {
   return async ({ key, ip, traceparent }, { method, url, body }, headers = {}) => {
-    const response = await app.inject({
+    const sending = app.inject({
       method,
       url,
       remoteAddress: ip,
@@ -42,6 +43,10 @@ export function requestsTo(app: FastifyInstance): SendRequest {
       },
       ...(body === undefined ? {} : { payload: body }),
       payloadAsStream: true,
+    });
+    const response = await sending.catch((error: FastifyError) => {
+      if (error.code === 'FST_ERR_REOPENED_CLOSE_SERVER') throw new SoukError('BUSY', { cause: error });
+      throw error;
     });
     const header = (name: string) => {
       const value = response.headers[name];

@@ -49,10 +49,15 @@ function toolsOf(app: FastifyInstance, gateway: Gateway, { resultTokens }: McpSe
       if (!tool || !isIn(tool, caller.toolsets)) return null;
       return callTool({ gateway, send, budgetTokens: resultTokens }, caller, tool, args, context);
     },
-    listResources: (caller) => listResources(send, caller),
+    listResources: (caller) => listResources(send, caller, (jobIds) => areKept(gateway, jobIds)),
     resourceTemplates: RESOURCE_TEMPLATES,
     readResource: (caller, uri) => readResource(send, caller, uri, budgetBytes(resultTokens)),
   };
+}
+
+async function areKept({ redis, keys }: Gateway, jobIds: readonly string[]): Promise<boolean[]> {
+  const found = await Promise.all(jobIds.map((jobId) => redis.exists(keys.callAnswer(jobId))));
+  return found.map((count) => count > 0);
 }
 
 const INSTRUCTIONS = `Retail-marketplace data. Calls cost units; each tool says how many, and market_get_quota what is left.

@@ -8,6 +8,9 @@ const ADDRESS = /^\/api\/(jobs\/[0-9a-f-]{36}\/result|batches\/[0-9a-f-]{36}\/re
 const URI =
   /^souk:\/\/(jobs\/[0-9a-f-]{36}\/result|batches\/[0-9a-f-]{36}\/results)(?:\?offset=(\d{1,12}))?$/i;
 
+/** What comes before a slice is skipped byte by byte; nothing that can be read is as large. */
+const LARGEST_OFFSET = 2 ** 30;
+
 export const RESOURCE_TEMPLATES: readonly ResourceTemplate[] = [
   {
     uriTemplate: 'souk://jobs/{jobId}/result{?offset}',
@@ -28,15 +31,28 @@ export function resourceOf(url: string, jobId: string | undefined): string | nul
   return jobId === undefined ? null : `souk://jobs/${jobId}/result`;
 }
 
-/** The newest results an account has. */
-export async function listResources(send: SendRequest, caller: Requester): Promise<ListedResource[]> {
+/**
+ * The newest results of an account that are still kept.
+ * @param areKept says of each job, in their order, whether its answer is.
+ * @throws Error in the words of the address.
+ */
+export async function listResources(
+  send: SendRequest,
+  caller: Requester,
+  areKept: (jobIds: readonly string[]) => Promise<boolean[]>,
+): Promise<ListedResource[]> {
   const answer = await send(caller, { method: 'GET', url: '/api/jobs?state=done&limit=20' });
-  const { jobs } = JSON.parse(await textOf(answer)).data as { jobs: JobView[] };
-  return jobs.map(({ jobId, operation, createdAt }) => ({
-    uri: `souk://jobs/${jobId}/result`,
-    name: `${operation} of ${createdAt}`,
-    mimeType: operation === 'market.graphimage' ? 'image/png' : 'application/json',
-  }));
+  const { msg, data } = JSON.parse(await textOf(answer));
+  if (answer.status !== 200) throw new Error(msg);
+  const { jobs } = data as { jobs: JobView[] };
+  const kept = await areKept(jobs.map(({ jobId }) => jobId));
+  return jobs
+    .filter((_, i) => kept[i])
+    .map(({ jobId, operation, createdAt }) => ({
+      uri: `souk://jobs/${jobId}/result`,
+      name: `${operation} of ${createdAt}`,
+      mimeType: operation === 'market.graphimage' ? 'image/png' : 'application/json',
+    }));
 }
 
 /**
@@ -52,6 +68,7 @@ export async function readResource(
 ): Promise<ResourceContents[]> {
   const [, path, from = '0'] = URI.exec(uri) ?? [];
   if (path === undefined) return [];
+  if (Number(from) > LARGEST_OFFSET) throw new Error(`offset must be at most ${LARGEST_OFFSET}.`);
   const answer = await send(caller, { method: 'GET', url: `/api/${path}` });
   if (answer.status === 404) return [];
   if (answer.status === 202) throw new Error('The job has not ended; jobs_get tells how it is going.');

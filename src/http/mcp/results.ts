@@ -1,10 +1,10 @@
 import { errorBody } from '../../envelope.ts';
-import { ERRORS, type SoukError } from '../../errors.ts';
+import { ERRORS, type ParameterFault, type SoukError } from '../../errors.ts';
 import { hasLargeInteger, parseJson, stringifyJson } from '../../json.ts';
 import { INLINE_LIMIT_BYTES } from '../../results/answer.ts';
-import { outlineOf } from '../../results/outline.ts';
+import { outlineOf, shortened } from '../../results/outline.ts';
 import { type GatewayAnswer, readAtMost } from './gateway-requests.ts';
-import type { ContentBlock, ListedResource, ToolResult } from './protocol.ts';
+import type { ContentBlock, ToolResult } from './protocol.ts';
 
 /** Bytes of JSON that make a token, about. */
 const BYTES_PER_TOKEN = 4;
@@ -29,6 +29,8 @@ export interface ResultContext {
   resource: string | null;
   /** The outline that was kept of an answer no gateway parses. */
   findOutline(): Promise<string | null>;
+  /** Keeps the whole of it for as long as jobs are: whoever is given a link comes back for it. */
+  keep(): Promise<void>;
 }
 
 /** The largest answer, in bytes, that is passed on as it is. */
@@ -38,6 +40,7 @@ export function budgetBytes(tokens: number): number {
 
 /** An answer of the gateway as a tool's result: the data, or what they hold in short and where the whole of them is. */
 export async function resultOf(answer: GatewayAnswer, context: ResultContext): Promise<ToolResult> {
+  if (answer.status >= 400) return errorResult(await errorIn(answer), answer);
   const type = answer.header('content-type') ?? '';
   if (type.startsWith('image/')) return pictureResult(answer, type, context);
   const limit = type.startsWith('application/json') ? INLINE_LIMIT_BYTES : budgetBytes(context.budgetTokens);
@@ -45,7 +48,6 @@ export async function resultOf(answer: GatewayAnswer, context: ResultContext): P
   const isTooLarge = answer.size !== null && answer.size > limit;
   const { bytes, isWhole } = await readAtMost(answer, isTooLarge ? PREVIEW_BYTES : limit);
   if (!isWhole) return largeResult(answer, bytes, context);
-  if (answer.status >= 400) return errorResult(bytes, answer);
   if (type.startsWith('application/json')) return dataResult(bytes, context);
   const text = bytes.toString('utf8');
   if (!type.startsWith('application/x-ndjson')) return structured({ text, _call: context.call });
@@ -54,13 +56,13 @@ export async function resultOf(answer: GatewayAnswer, context: ResultContext): P
   return structured({ results: lines.map(parseJson), finished, _call: context.call });
 }
 
-function dataResult(bytes: Buffer, context: ResultContext): ToolResult {
+async function dataResult(bytes: Buffer, context: ResultContext): Promise<ToolResult> {
   const { data, metadata } = parseJson(bytes.toString('utf8')) as {
     data: Record<string, unknown>;
     metadata?: unknown;
   };
   if (bytes.length > budgetBytes(context.budgetTokens))
-    return outlined(JSON.parse(outlineOf(data)), bytes.length, context);
+    return outlined(parseJson(outlineOf(data)), bytes.length, context);
   return structured({ ...data, ...(metadata ? { _metadata: metadata } : {}), _call: context.call });
 }
 
@@ -70,13 +72,13 @@ async function largeResult(
   context: ResultContext,
 ): Promise<ToolResult> {
   const outline = await context.findOutline();
-  if (outline !== null) return outlined(JSON.parse(outline), size, context);
+  if (outline !== null) return outlined(parseJson(outline), size, context);
   const preview = beginning.subarray(0, PREVIEW_BYTES).toString('utf8');
   return outlined({ beginning: preview }, size, context);
 }
 
 /** What an answer beyond the budget holds, where the whole of it is, and how to ask for less. */
-function outlined(outline: unknown, bytes: number | null, context: ResultContext): ToolResult {
+async function outlined(outline: unknown, bytes: number | null, context: ResultContext): Promise<ToolResult> {
   const { narrowing, resource, budgetTokens, call } = context;
   const tokens = bytes === null ? null : Math.ceil(bytes / BYTES_PER_TOKEN);
   const less =
@@ -89,45 +91,75 @@ function outlined(outline: unknown, bytes: number | null, context: ResultContext
     ...(resource ? { resource } : {}),
     _call: call,
   };
-  const link: ListedResource | null = resource === null ? null : linkTo(resource, bytes, 'application/json');
-  return structured(value, link ? [{ type: 'resource_link', ...link }] : []);
+  return structured(value, await linksTo(context, bytes, 'application/json'));
 }
 
 async function pictureResult(
   answer: GatewayAnswer,
   mimeType: string,
-  { call, resource }: ResultContext,
+  context: ResultContext,
 ): Promise<ToolResult> {
   const { bytes, isWhole } = await readAtMost(answer, INLINE_LIMIT_BYTES);
-  const facts = { size: { bytes: answer.size ?? bytes.length }, _call: call };
+  const facts = { size: { bytes: answer.size ?? bytes.length }, _call: context.call };
   if (isWhole) return structured(facts, [{ type: 'image', data: bytes.toString('base64'), mimeType }]);
   const hint = 'The picture is too large to be shown: ask for a smaller one, or follow the link.';
-  const link: ContentBlock[] = resource
-    ? [{ type: 'resource_link', ...linkTo(resource, answer.size, mimeType) }]
-    : [];
-  return structured({ ...facts, hint }, link);
+  return structured({ ...facts, hint }, await linksTo(context, answer.size, mimeType));
 }
 
-/** What went wrong, as the gateway has said it. */
-function errorResult(bytes: Buffer, answer: Pick<GatewayAnswer, 'status' | 'header'>): ToolResult {
-  const { code, msg, metadata } = JSON.parse(bytes.toString('utf8')) as Record<string, unknown>;
+/** How much is shown of what was wrong: a call may be wrong in hundreds of ways. */
+const LONGEST_MESSAGE = 500;
+const LONGEST_PROBLEM = 300;
+const MOST_ERRORS = 10;
+
+interface ErrorEnvelope {
+  code: string;
+  msg: string;
+  metadata?: Record<string, unknown>;
+}
+
+/** What the gateway has said went wrong; of more than it reads, the code and the beginning of the message. */
+async function errorIn(answer: GatewayAnswer): Promise<ErrorEnvelope> {
+  const { bytes, isWhole } = await readAtMost(answer, INLINE_LIMIT_BYTES);
+  const text = bytes.toString('utf8');
+  if (isWhole) return JSON.parse(text) as ErrorEnvelope;
+  const [, code = '', msg = ''] = ENVELOPE_BEGINNING.exec(text) ?? [];
+  return { code, msg: `${JSON.parse(`"${msg}"`)}...` };
+}
+
+const ENVELOPE_BEGINNING = /^\{"code":"(\w+)","msg":"((?:[^"\\]|\\u[0-9a-f]{4}|\\[^u]){0,500})/;
+
+function errorResult(
+  { code, msg, metadata }: ErrorEnvelope,
+  answer: Pick<GatewayAnswer, 'status' | 'header'>,
+): ToolResult {
   const retryAfter = answer.header('retry-after');
   const jobId = answer.header('x-job-id');
   const error = {
     code,
-    message: msg,
+    message: shortened(msg, LONGEST_MESSAGE),
     status: answer.status,
-    ...(metadata ? { metadata } : {}),
+    ...(metadata ? { metadata: { ...metadata, ...fewErrors(metadata.errors) } } : {}),
     ...(retryAfter ? { retryAfterSeconds: Number(retryAfter) } : {}),
     ...(jobId ? { jobId } : {}),
   };
   return { ...structured({ error }), isError: true };
 }
 
+/** The first faults of parameters, and where there are more, how many there are. */
+function fewErrors(errors: unknown): { errors?: ParameterFault[]; errorCount?: number } {
+  if (!Array.isArray(errors)) return {};
+  const few = (errors as ParameterFault[]).slice(0, MOST_ERRORS).map(({ parameter, problem }) => ({
+    parameter: shortened(parameter, LONGEST_PROBLEM),
+    problem: shortened(problem, LONGEST_PROBLEM),
+  }));
+  return { errors: few, ...(errors.length > few.length ? { errorCount: errors.length } : {}) };
+}
+
 /** The same for what never became a request. */
 export function refusalResult(error: SoukError): ToolResult {
   const { status } = ERRORS[error.kind];
-  return errorResult(Buffer.from(errorBody(error)), { status, header: () => undefined });
+  const envelope = JSON.parse(errorBody(error)) as ErrorEnvelope;
+  return errorResult(envelope, { status, header: () => undefined });
 }
 
 /** A value as structure and as text; the text has all digits of ids beyond 2^53, which the structure cannot have. */
@@ -143,6 +175,14 @@ export function structured(
   };
 }
 
-function linkTo(uri: string, size: number | null, mimeType: string): ListedResource {
-  return { uri, name: 'The whole answer', mimeType, ...(size === null ? {} : { size }) };
+/** Where the whole answer is, and will be; none where it is kept nowhere. */
+async function linksTo(
+  { resource, keep }: ResultContext,
+  size: number | null,
+  mimeType: string,
+): Promise<ContentBlock[]> {
+  if (resource === null) return [];
+  await keep();
+  const name = 'The whole answer';
+  return [{ type: 'resource_link', uri: resource, name, mimeType, ...(size === null ? {} : { size }) }];
 }

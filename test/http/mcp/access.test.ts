@@ -85,6 +85,14 @@ describe('the key', () => {
   });
 });
 
+test('messages come one by one, or a few at once', async () => {
+  const headers = { 'x-api-key': http.key };
+  const pings = (count: number) => Array.from({ length: count }, (_, id) => ({ ...PING, id }));
+  expect((await post(pings(20), headers)).status).toBe(200);
+  const refused = await post(pings(21), headers);
+  expect(refused).toMatchObject({ status: 400, json: { msg: expect.stringContaining('at most 20') } });
+});
+
 describe('whoever speaks through a browser', () => {
   test.each([
     [{ host: 'evil.example' }, 403],

@@ -110,6 +110,9 @@ describe('with the demo of the provider', () => {
     const { data } = await agent.call('market_get_variations', args);
     expect(data.responseShape).toEqual({ detailLevel: 'summary' });
     expect(data.variations.length).toBeLessThanOrEqual(50);
+    const nulls = { ...args, detailLevel: null, perPage: null };
+    const { data: same } = await agent.call('market_get_variations', nulls);
+    expect(same).toMatchObject({ responseShape: { detailLevel: 'summary' }, _call: { unitsConsumed: 0 } });
     const asked = { ...args, detailLevel: 'summary', perPage: 5 };
     const { data: five } = await agent.call('market_get_variations', asked);
     expect(five).toMatchObject({ variations: { length: 5 }, _pagination: { perPage: 5 } });
@@ -202,6 +205,22 @@ describe('with an upstream that knows every product', () => {
     expect((await agent.call('market_get_product', args)).isError).toBe(false);
   });
 
+  test.each([480, 2_000])('of %i faults the first are told', async (count) => {
+    agent = await connectAgent(await souk.client());
+    const selection = Object.fromEntries(Array.from({ length: count }, (_, i) => [`colour_${i}`, i]));
+    const { isError, content, data } = await agent.call('market_find_products', { domain: 1, selection });
+    expect(isError).toBe(true);
+    expect(data.error).toMatchObject({
+      code: '4000',
+      status: 400,
+      message: expect.stringMatching(/colour_0.*\.\.\.$/),
+    });
+    expect(JSON.stringify(content).length).toBeLessThan(8_000);
+    // Of what the gateway does not read, it does not know the number.
+    if (count < 1_000)
+      expect(data.error.metadata).toMatchObject({ errors: { length: 10 }, errorCount: count });
+  });
+
   test('a dry run tells the price and changes nothing', async () => {
     http = await souk.client();
     agent = await connectAgent(http, { toolsets: 'all' });
@@ -232,5 +251,11 @@ describe('with an upstream that knows every product', () => {
     await agent.client.listTools();
     const { content } = await agent.call('market_search_categories', { domain: 1, term: 'blank' });
     expect((content[0] as { text: string }).text).toContain('"catId":9223372036854775807');
+    souk.upstream.on('search', () => ({
+      raw: `{"categories":{"9223372036854775807":{"catId":9223372036854775807,"name":"${'x'.repeat(45_000)}"}}}`,
+    }));
+    const large = await agent.call('market_search_categories', { domain: 1, term: 'outlined' });
+    expect(large.data).toHaveProperty('outline');
+    expect((large.content[0] as { text: string }).text).toContain('"catId":9223372036854775807');
   });
 });

@@ -45,7 +45,7 @@ test('what takes longer than a caller waits answers with a job, which brings the
   expect(data).toMatchObject({
     jobId: expect.any(String),
     operation: 'market.product',
-    hint: expect.stringContaining('jobs_get_result'),
+    hint: expect.stringMatching(/jobs_get_result.* up to 40,/),
     _call: { unitsConsumed: 0, jobId: data.jobId },
   });
   const state = await agent.call('jobs_get', { id: data.jobId });
@@ -58,6 +58,19 @@ test('what takes longer than a caller waits answers with a job, which brings the
   expect(await unitsUsed(http)).toBe(1);
   const { data: list } = await agent.call('jobs_list', { state: 'done' });
   expect(list.jobs).toMatchObject([{ jobId: data.jobId }]);
+});
+
+test('a result is waited for no longer than clients have patience', async () => {
+  const { data: job } = (await http.post('/api/market/product?async=1', { domain: 1, asins: [newAsin()] }))
+    .json;
+  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  const timers = souk.clock.waiting;
+  const calling = agent.call('jobs_get_result', { id: job.jobId, wait: 60 });
+  await expect.poll(() => souk.clock.waiting).toBeGreaterThan(timers);
+  souk.clock.advance(PATIENCE_SECONDS * 1000);
+  expect((await calling).data).toMatchObject({ state: 'running' });
+  const wrong = await agent.call('jobs_get_result', { id: job.jobId, wait: 61 });
+  expect(wrong).toMatchObject({ isError: true, data: { error: { code: 'VALIDATION_FAILED' } } });
 });
 
 test('a job is cancelled, after a dry run that cancels nothing', async () => {

@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { Redis } from 'ioredis';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listResources } from '../../../src/http/mcp/resources.ts';
+import { redisKeys } from '../../../src/redis-keys.ts';
+import { POLL_LIFETIME_MS } from '../../../src/results/answer-store.ts';
 import { hasDeals, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { type Agent, connectAgent } from '../../support/mcp-client.ts';
 import { openSouk, type Souk } from '../../support/souk.ts';
@@ -12,12 +17,24 @@ const deals = Array.from({ length: 3_000 }, (_, i) => ({
 }));
 
 let souk: Souk;
+let redis: Redis;
 beforeAll(async () => {
   souk = await openSouk();
+  redis = new Redis(souk.redisUrl);
   souk.upstream.on('lightningdeal', hasDeals(deals));
   souk.upstream.on('product', knowsEveryProduct);
 });
-afterAll(() => souk.close());
+afterAll(async () => {
+  await redis.quit();
+  await souk.close();
+});
+
+/** Under what the answer to a call is kept. */
+const answerKey = (jobId: string) => redisKeys(souk.redisNamespace).callAnswer(jobId);
+
+async function expectKept(jobId: string): Promise<void> {
+  expect(await redis.pttl(answerKey(jobId))).toBeGreaterThan(POLL_LIFETIME_MS / 2);
+}
 
 /** A PNG that does not compress. */
 function noise(width: number, height: number): Promise<Buffer> {
@@ -77,6 +94,7 @@ test('what is cached, and what is fetched by its job, has the outline too', asyn
   const first = await connectAgent(await souk.client(), { toolsets: 'all' });
   const { data: cached } = await first.call('market_get_lightning_deals', { domain: 1 });
   expect(cached).toMatchObject({ outline: { country: 'us' }, _call: { cache: 'HIT' } });
+  await expectKept(cached._call.jobId);
   const { data: again } = await first.call('jobs_get_result', { id: cached._call.jobId });
   expect(again).toMatchObject({ outline: cached.outline, resource: cached.resource });
 });
@@ -108,6 +126,7 @@ test('an answer just beyond the budget, which a gateway may read, has an outline
     outline: { count: 1, products: [{ title: 'Thing' }] },
     hint: expect.stringContaining('detailLevel'),
   });
+  await expectKept(data._call.jobId);
   souk.upstream.on('product', knowsEveryProduct);
 });
 
@@ -125,6 +144,7 @@ test('a picture beyond the bound is a link, whose slices are bytes', async () =>
   const agent = await connectAgent(http, { toolsets: 'visuals' });
   const { data, content } = await agent.call('market_get_price_chart', { domain: 1, asin: newAsin() });
   expect(content.map(({ type }) => type)).toEqual(['text', 'resource_link']);
+  await expectKept(data._call.jobId);
   const { contents } = await agent.client.readResource({ uri: `souk://jobs/${data._call.jobId}/result` });
   const [slice] = contents as { blob: string; mimeType: string }[];
   expect(slice?.mimeType).toBe('image/png');
@@ -148,4 +168,36 @@ test('nothing is read of what is not there, or is somebody else’s', async () =
     `souk://batches/${data._call.jobId}/results`,
   ])
     await expect(other.client.readResource({ uri }), uri).rejects.toThrow(/not found/i);
+});
+
+test('only what is still kept is listed', async () => {
+  const agent = await connectAgent(await souk.client());
+  const jobIds: string[] = [];
+  for (let i = 0; i < 2; i += 1) {
+    const { data } = await agent.call('market_get_product', { domain: 1, asins: [newAsin()] });
+    jobIds.push(data._call.jobId);
+  }
+  const [lost = '', kept = ''] = jobIds;
+  await redis.del(answerKey(lost));
+  const { resources } = await agent.client.listResources();
+  expect(resources).toMatchObject([{ uri: `souk://jobs/${kept}/result` }]);
+});
+
+test('a list that cannot be had is an error in the words of the address', async () => {
+  const body = JSON.stringify({ code: 'BUSY', msg: 'Not right now.', data: null });
+  const send = async () => ({
+    status: 503,
+    header: () => undefined,
+    size: null,
+    body: Readable.from([Buffer.from(body)]),
+  });
+  const caller = { key: 'any', ip: '127.0.0.1', traceparent: undefined };
+  await expect(listResources(send, caller, async () => [])).rejects.toThrow('Not right now.');
+});
+
+test('nothing is skipped to an offset that no answer has', async () => {
+  const agent = await connectAgent(await souk.client());
+  const { data } = await agent.call('market_get_product', { domain: 1, asins: [newAsin()] });
+  const uri = `souk://jobs/${data._call.jobId}/result?offset=99999999999`;
+  await expect(agent.client.readResource({ uri })).rejects.toThrow(/offset must be at most/);
 });
