@@ -188,6 +188,9 @@ test('a call that can never be collected ends with its batch, and is counted as 
   // An item that the operation does not take any more, though its call was good.
   await souk.database.query(`update batch_calls set items = '[{"domain":1},{"domain":1}]'`);
   held.open();
+  // Before time goes on, or the call would run out of it.
+  const open = "select 1 from calls where state = 'reserved'";
+  await expect.poll(async () => (await souk.database.query(open)).rowCount).toBe(0);
   const after = await batchOnce(souk, client, batch, isFinished, 5_000);
   expect(after).toMatchObject({ state: 'expired', units: { charged: 1 } });
   expect(souk.clock.now()).toBeGreaterThanOrEqual(Date.parse(deadline));
