@@ -126,8 +126,8 @@ async function letIn(deps: SubmitDeps, order: Order, span: Span | null): Promise
   const { accountId } = admission;
 
   if (admission.kind === 'joined') {
-    if (waiting === 'poller') await keepJoined(answers, admission);
     const { callId, finished, background, answer } = admission;
+    if (waiting === 'poller') await answers.keepGiven(callId, answer);
     return { kind: 'joined', accountId, callId, pool, finished, background, answerRef: answer };
   }
   if (!shared) deps.answerUse?.miss();
@@ -190,17 +190,6 @@ function deadlineOf(waiting: Waiting, pool: PoolName, now: number): number {
   if (typeof waiting === 'object') return waiting.batchUntil;
   const allowanceMs = waiting === 'poller' ? ASYNC_QUEUE_ALLOWANCE_MS : QUEUE_ALLOWANCE_MS;
   return now + POOLS[pool].timeoutMs + allowanceMs;
-}
-
-/** Keeps the answer of a joined call for a caller who polls; one that is shared does not live as long, so it is copied. */
-async function keepJoined(
-  answers: AnswerStore,
-  { callId, answer: ref }: Extract<Admission, { kind: 'joined' }>,
-): Promise<void> {
-  await answers.keep(callId);
-  if (ref === null || ref === OWN_ANSWER) return;
-  const answer = await answers.load(callId, ref);
-  if (answer) await answers.putOwn(callId, answer);
 }
 
 /**

@@ -38,6 +38,8 @@ export interface AnswerStore {
   putShared(presentationId: string, answer: Answer, freshForMs: number): Promise<void>;
   /** Keeps the answer of a call, which may not exist yet, long enough for a caller who polls. */
   keep(callId: string): Promise<void>;
+  /** The same of a call that was given a shared answer, perhaps: those do not live as long, so it is copied. */
+  keepGiven(callId: string, ref: AnswerRef | null): Promise<void>;
 }
 
 /** How long a caller who was given a job may fetch its result. */
@@ -80,7 +82,7 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
     };
   }
 
-  return {
+  const store: AnswerStore = {
     findShared: (presentationId) => findAt(keys.sharedAnswer(presentationId)),
 
     async load(callId, ref) {
@@ -127,7 +129,15 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
     async keep(callId) {
       await scripts.keep(keys.callAnswer(callId), keys.keepAnswer(callId), POLL_LIFETIME_MS);
     },
+
+    async keepGiven(callId, ref) {
+      await store.keep(callId);
+      if (ref === null || ref === OWN_ANSWER) return;
+      const shared = await store.load(callId, ref);
+      if (shared) await store.putOwn(callId, shared);
+    },
   };
+  return store;
 }
 
 const PUT_OWN = `

@@ -60,6 +60,9 @@ interface Told {
   isOurs: boolean;
 }
 
+/** What PostgreSQL says of a NUL, and of half a surrogate pair. */
+const NO_TEXT = new Set(['22021', '22P05']);
+
 function told(error: FastifyError | SoukError | Error): Told {
   if (error instanceof SoukError) {
     const { status } = ERRORS[error.kind];
@@ -81,9 +84,10 @@ function told(error: FastifyError | SoukError | Error): Told {
     const text = 'What was sent is larger than a form may be. Programs may send more: see the documentation.';
     return { status: 413, title: 'Too large', text, isOurs: false };
   }
-  if (statusCode >= 400 && statusCode < 500)
+  // An address may hold characters that PostgreSQL takes for no text.
+  if ((statusCode >= 400 && statusCode < 500) || NO_TEXT.has(code))
     return {
-      status: statusCode,
+      status: statusCode < 500 ? statusCode : 400,
       title: 'That cannot be',
       text: 'The request is not well formed.',
       isOurs: false,

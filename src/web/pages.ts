@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Attempts } from '../accounts/attempts.ts';
 import type { Gateway } from '../http/gateway.ts';
 import type { PaymentProvider } from '../payments/payment-port.ts';
@@ -14,4 +14,9 @@ export interface Pages {
   publicUrl: string | null;
   /** The service itself: pages call it as any customer would, with the session's own key. */
   app: FastifyInstance;
+}
+
+/** The address of this installation as its customers know it, without a slash at the end. */
+export function baseUrlOf({ publicUrl }: Pages, { protocol, host }: FastifyRequest): string {
+  return publicUrl ?? `${protocol}://${host}`;
 }

@@ -86,7 +86,7 @@ export function registerWeb(app: FastifyInstance, gateway: Gateway): void {
     scope.register(async (account) => {
       account.addHook('preHandler', async (request, reply) => {
         if (request.session?.kind === 'customer') return undefined;
-        const to = request.method === 'GET' ? `?to=${encodeURIComponent(request.url)}` : '';
+        const to = isReading(request) ? `?to=${encodeURIComponent(request.url)}` : '';
         return reply.redirect(`/sign-in${to}`, 303);
       });
       for (const register of ACCOUNT_PAGES) register(account, pages);
@@ -128,6 +128,10 @@ export async function preparePages(
     getToken: (request) => tokenIn(request.body),
     logLevel: 'debug',
   });
+  // Those who watch over addresses ask for the head.
+  scope.addHook('onRoute', function addHead(this: FastifyInstance, route) {
+    if (route.method === 'GET') this.route({ ...route, url: route.routePath, method: 'HEAD' });
+  });
   scope.addHook('onRequest', oneTokenAPage);
   scope.decorateRequest('session', null);
   setPageHeaders(scope, pages.payments.checkoutOrigins);
@@ -135,12 +139,12 @@ export async function preparePages(
   scope.addHook('onRequest', recognising(pages.gateway, kind));
   // Whatever changes something comes from a form of ours.
   scope.addHook('preHandler', (request, reply, done) => {
-    if (request.method === 'GET') done();
+    if (isReading(request)) done();
     else scope.csrfProtection(request, reply, done);
   });
   scope.addHook('preHandler', async (request) => {
     const { session } = request;
-    if (request.method !== 'GET' && session?.kind === 'customer' && session.isOperator)
+    if (!isReading(request) && session?.kind === 'customer' && session.isOperator)
       if (request.url !== '/sign-out')
         throw new SoukError('KEY_FORBIDDEN', {
           message: "You look at a customer's pages as the operator; nothing can be changed here.",
@@ -160,6 +164,10 @@ function oneTokenAPage(_request: FastifyRequest, reply: FastifyReply, done: () =
     return token;
   };
   done();
+}
+
+function isReading({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 function tokenIn(body: unknown): string {

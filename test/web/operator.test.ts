@@ -187,6 +187,12 @@ describe('accounts', () => {
     expect([first.length, second]).toEqual([50, 10]);
   });
 
+  test('a search with a NUL is told to be wrong', async () => {
+    const who = await operator();
+    for (const path of ['/admin/accounts?q=%00', '/admin/errors?q=%00'])
+      expect((await who.get(path)).status).toBe(400);
+  });
+
   test('hostile names are text', async () => {
     await customer('hostile@find.example', HOSTILE);
     const who = await operator();

@@ -97,6 +97,26 @@ describe('signing in', () => {
       expect((await other.get(path)).status).toBe(200);
   });
 
+  test('the head of a page can be asked for, and changes nothing', async () => {
+    const head = async (path: string) => {
+      const { statusCode, headers } = await request(`${souk.clientOf('').baseUrl}${path}`, {
+        method: 'HEAD',
+      });
+      return [statusCode, headers['content-type'] ?? headers.location];
+    };
+    expect(await head('/')).toEqual([200, 'text/html; charset=utf-8']);
+    expect(await head('/account')).toEqual([303, '/sign-in?to=%2Faccount']);
+  });
+
+  test('an address with a NUL is told to be wrong', async () => {
+    for (const path of [
+      '/account/ledger?operation=%00&cursor=%00',
+      '/account/jobs?operation=%00',
+      '/account/%00',
+    ])
+      expect((await visitor.get(path)).status).toBeLessThan(500);
+  });
+
   test('what is not a form is refused', async () => {
     const { statusCode } = await request(`${souk.clientOf('').baseUrl}/sign-in`, {
       method: 'POST',

@@ -3,7 +3,7 @@ import { findCall } from '../../billing/calls.ts';
 import { SoukError } from '../../errors.ts';
 import { isStoreAway } from '../../outage.ts';
 import { INLINE_LIMIT_BYTES } from '../../results/answer.ts';
-import { type AnswerRef, OWN_ANSWER } from '../../results/answer-store.ts';
+import { OWN_ANSWER } from '../../results/answer-store.ts';
 import { callOptionsSchema } from '../call-options.ts';
 import type { Gateway } from '../gateway.ts';
 import { LONGEST_POLL_SECONDS } from '../preferences.ts';
@@ -190,25 +190,19 @@ function contextOf(
 ): ResultContext {
   const { jobId } = about.call;
   const { answers, database } = gateway;
-  const load = async (id: string, isWanted: (ref: AnswerRef) => boolean) => {
-    const call = await findCall(database, accountId, id);
-    const ref = call?.answer ?? OWN_ANSWER;
-    return call && isWanted(ref) ? answers.load(id, ref) : null;
-  };
   return {
     ...about,
     budgetTokens,
     async findOutline() {
-      const answer = jobId ? await load(jobId, () => true) : null;
+      const call = jobId ? await findCall(database, accountId, jobId) : null;
+      const answer = jobId && call ? await answers.load(jobId, call.answer ?? OWN_ANSWER) : null;
       return answer?.meta.outline ?? null;
     },
     async keep() {
       if (!jobId) return;
       try {
-        await answers.keep(jobId);
-        // A shared answer does not live as long, so it is copied.
-        const shared = await load(jobId, (ref) => ref !== OWN_ANSWER);
-        if (shared) await answers.putOwn(jobId, shared);
+        const call = await findCall(database, accountId, jobId);
+        await answers.keepGiven(jobId, call?.answer ?? null);
       } catch (error) {
         // The call is done and paid for; its link may lead to an answer that has to be made again.
         gateway.log.warn({ err: error, jobId }, 'an answer could not be kept');

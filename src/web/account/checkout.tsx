@@ -17,7 +17,7 @@ import {
 import { PaymentUnavailable } from '../../payments/payment-port.ts';
 import { type FormFaults, type FormValues, PostForm, readForm } from '../form.tsx';
 import { Page } from '../layout.tsx';
-import type { Pages } from '../pages.ts';
+import { baseUrlOf, type Pages } from '../pages.ts';
 import { sendPage } from '../render.ts';
 import { customerOf, viewerOf } from '../session.ts';
 import { Time } from '../words.tsx';
@@ -112,7 +112,7 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
   });
 
   async function pay(request: FastifyRequest, reply: FastifyReply, order: Order): Promise<FastifyReply> {
-    const page = `${baseUrl(request)}/account/orders/${order.id}`;
+    const page = `${baseUrlOf(pages, request)}/account/orders/${order.id}`;
     // Sent again, as by reloading the page: it is told what came of it.
     if (order.state !== 'pending') return reply.redirect(`/account/orders/${order.id}`, 303);
     const step = await payments.begin(order, { paid: page, cancelled: page });
@@ -194,7 +194,7 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
         {/* Payments are told within seconds, and confirmed by people within hours. */}
         <div id="order" data-refresh={isOpen ? '5' : undefined}>
           <h1>{order.state === 'granted' ? 'It is yours' : 'Your order'}</h1>
-          {firstKey && <FirstKey apiKey={firstKey} baseUrl={baseUrl(request)} />}
+          {firstKey && <FirstKey apiKey={firstKey} baseUrl={baseUrlOf(pages, request)} />}
           {due && (
             <section class="card">
               <h2>Your API key</h2>
@@ -218,9 +218,5 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
         </p>
       </Page>,
     );
-  }
-
-  function baseUrl(request: FastifyRequest): string {
-    return pages.publicUrl ?? `${request.protocol}://${request.host}`;
   }
 }

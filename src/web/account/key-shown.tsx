@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { Secret } from '../secret.tsx';
 
 const EXAMPLE_PATH = '/api/market/product?country=us&asins=B08N5WRWNX&detailLevel=summary';
 
@@ -6,12 +7,7 @@ const EXAMPLE_PATH = '/api/market/product?country=us&asins=B08N5WRWNX&detailLeve
 export function KeyShown({ apiKey }: { apiKey: string }): VNode {
   return (
     <>
-      <p class="secret">
-        <code id="new-key">{apiKey}</code>
-        <button type="button" data-copy="new-key" hidden>
-          Copy
-        </button>
-      </p>
+      <Secret id="new-key" text={apiKey} />
       <p>
         <strong>Keep it now: it is shown this once.</strong> We store only what recognises it.
       </p>

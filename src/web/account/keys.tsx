@@ -13,7 +13,7 @@ import { createFirstKey, isKeyDue } from '../../accounts/first-key.ts';
 import { SoukError } from '../../errors.ts';
 import { PostForm, readForm } from '../form.tsx';
 import { Page } from '../layout.tsx';
-import type { Pages } from '../pages.ts';
+import { baseUrlOf, type Pages } from '../pages.ts';
 import { sendPage } from '../render.ts';
 import { customerOf, viewerOf } from '../session.ts';
 import { Time } from '../words.tsx';
@@ -37,7 +37,7 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
   scope.post('/account/keys/first', async (request, reply) => {
     const key = await createFirstKey(database, customerOf(request).accountId, clock.now());
     if (key === null) return reply.redirect('/account/keys', 303);
-    const baseUrl = pages.publicUrl ?? `${request.protocol}://${request.host}`;
+    const baseUrl = baseUrlOf(pages, request);
     return send(request, reply, <FirstKey apiKey={key} baseUrl={baseUrl} />);
   });
 

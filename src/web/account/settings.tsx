@@ -4,11 +4,11 @@ import { accountWithPassword, hashPassword, PASSWORD_LENGTH, setPassword } from 
 import { endOtherSessions } from '../../accounts/sessions.ts';
 import { Field, FormFault, type FormFaults, PostForm, readForm } from '../form.tsx';
 import { Page } from '../layout.tsx';
+import { NewPasswordField, newPassword } from '../new-password-field.tsx';
 import type { Pages } from '../pages.ts';
 import { sendPage } from '../render.ts';
 import { customerOf, viewerOf } from '../session.ts';
 import { tooManyAttempts } from '../visitor/sign-in.tsx';
-import { newPassword } from '../visitor/sign-up.tsx';
 
 const change = z.object({
   current: z.string({ error: 'is missing' }).min(1, 'is missing').max(PASSWORD_LENGTH.max, 'is too long'),
@@ -79,14 +79,9 @@ function send(
             required
             fault={faults.current}
           />
-          <Field
-            name="password"
+          <NewPasswordField
             label="New password"
-            type="password"
-            autocomplete="new-password"
-            required
-            minLength={PASSWORD_LENGTH.min}
-            hint={`At least ${PASSWORD_LENGTH.min} characters. Other browsers are signed out.`}
+            hint="Other browsers are signed out."
             fault={faults.password}
           />
           <button type="submit" class="primary">

@@ -5,7 +5,8 @@ import { beginSession, endOtherSessions } from '../../accounts/sessions.ts';
 import { findPlan, GrantRefused } from '../../billing/grants.ts';
 import { givePack, giveSubscription, packGift, subscriptionGift } from '../../desk/give.ts';
 import { type Form, readForm } from '../form.tsx';
-import type { Pages } from '../pages.ts';
+import { baseUrlOf, type Pages } from '../pages.ts';
+import { Secret } from '../secret.tsx';
 import { keepToken } from '../session.ts';
 import { accountIn, sendAccountPage } from './account-page.tsx';
 
@@ -32,17 +33,12 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
   scope.post('/admin/accounts/:id/password', async (request, reply) => {
     const account = await accountIn(pages, request);
     const token = await createPasswordReset(database, account.id, clock.now());
-    const link = `${pages.publicUrl ?? `${request.protocol}://${request.host}`}${resetPath(token)}`;
+    const link = `${baseUrlOf(pages, request)}${resetPath(token)}`;
     return sendAccountPage(pages, request, reply, account, {
       shown: (
         <section class="notice good">
           <h2>A link to a new password</h2>
-          <p class="secret">
-            <code id="reset-link">{link}</code>
-            <button type="button" data-copy="reset-link" hidden>
-              Copy
-            </button>
-          </p>
+          <Secret id="reset-link" text={link} />
           <p>
             Send it to {account.email} alone: it is shown this once, works once, and for a day. The links of
             before are worth nothing any more.

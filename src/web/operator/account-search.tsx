@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { searchAccounts } from '../../accounts/account-search.ts';
-import { Field } from '../form.tsx';
 import { Page } from '../layout.tsx';
 import type { Pages } from '../pages.ts';
 import { sendPage } from '../render.ts';
@@ -9,6 +8,7 @@ import { viewerOf } from '../session.ts';
 import { Time } from '../words.tsx';
 import { AccountTag } from './account-tag.tsx';
 import { DataTable } from './data-table.tsx';
+import { SearchForm } from './search-form.tsx';
 
 const PAGE = 50;
 
@@ -27,21 +27,13 @@ export function registerAccountSearch(scope: FastifyInstance, { gateway }: Pages
       reply,
       <Page title="Accounts" viewer={viewerOf(request, reply)} path="/admin/accounts" wide>
         <h1>Accounts</h1>
-        <form class="filters" method="get" action="/admin/accounts">
-          <Field
-            name="q"
-            label="E-mail, name, number, or first letters of a key"
-            value={q}
-            maxLength={200}
-            placeholder="ann@example.com, 17, km_aB3x"
-          />
-          <button type="submit">Search</button>
-          {q && (
-            <a class="button" href="/admin/accounts">
-              All
-            </a>
-          )}
-        </form>
+        <SearchForm
+          path="/admin/accounts"
+          label="E-mail, name, number, or first letters of a key"
+          q={q}
+          maxLength={200}
+          placeholder="ann@example.com, 17, km_aB3x"
+        />
         <DataTable
           label="Accounts"
           empty={q ? 'No account is known by that.' : 'There are no accounts yet.'}

@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { failedCalls, failedCallsOf, type NotedFailure, notedFailures } from '../../desk/failure-search.ts';
-import { Field } from '../form.tsx';
 import { Page } from '../layout.tsx';
 import type { Pages } from '../pages.ts';
 import { sendPage } from '../render.ts';
 import { viewerOf } from '../session.ts';
 import { Time } from '../words.tsx';
 import { FailedCallTable } from './failed-calls.tsx';
+import { SearchForm } from './search-form.tsx';
 
 const PAGE = 30;
 
@@ -32,21 +32,13 @@ export function registerErrors(scope: FastifyInstance, { gateway }: Pages): void
       reply,
       <Page title="Errors" viewer={viewerOf(request, reply)} path="/admin/errors" wide>
         <h1>Errors</h1>
-        <form class="filters" method="get" action="/admin/errors">
-          <Field
-            name="q"
-            label="Id of an error, a request or a job"
-            value={q}
-            maxLength={100}
-            placeholder="as the customer was told it"
-          />
-          <button type="submit">Search</button>
-          {q && (
-            <a class="button" href="/admin/errors">
-              All
-            </a>
-          )}
-        </form>
+        <SearchForm
+          path="/admin/errors"
+          label="Id of an error, a request or a job"
+          q={q}
+          maxLength={100}
+          placeholder="as the customer was told it"
+        />
         <h2>On our side and upstream</h2>
         <p class="hint">Kept for 30 days. What customers were told is below.</p>
         {failures.length === 0 && <p class="card empty">{q ? 'Nothing was noted of it.' : 'None.'}</p>}

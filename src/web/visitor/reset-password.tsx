@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { accountOfReset, resetPassword } from '../../accounts/password-resets.ts';
-import { PASSWORD_LENGTH } from '../../accounts/passwords.ts';
+
 import { SoukError } from '../../errors.ts';
-import { Field, type FormFaults, PostForm, readForm } from '../form.tsx';
+import { type FormFaults, PostForm, readForm } from '../form.tsx';
 import { Page } from '../layout.tsx';
+import { NewPasswordField, newPassword } from '../new-password-field.tsx';
 import type { Pages } from '../pages.ts';
 import { sendPage } from '../render.ts';
 import { forgetToken } from '../session.ts';
-import { newPassword } from './sign-up.tsx';
 
 const tokenField = z.string().regex(/^[\w-]{43}$/);
 const reset = z.object({ token: tokenField, password: newPassword });
@@ -61,16 +61,7 @@ function send(
         </p>
         <PostForm action="/reset-password" csrf={reply.generateCsrf()}>
           <input type="hidden" name="token" value={token} />
-          <Field
-            name="password"
-            label="New password"
-            type="password"
-            autocomplete="new-password"
-            required
-            minLength={PASSWORD_LENGTH.min}
-            hint={`At least ${PASSWORD_LENGTH.min} characters.`}
-            fault={faults.password}
-          />
+          <NewPasswordField label="New password" fault={faults.password} />
           <button type="submit" class="primary">
             Set the password
           </button>

@@ -1,20 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { createAccount } from '../../accounts/accounts.ts';
-import { hashPassword, PASSWORD_LENGTH, setPassword } from '../../accounts/passwords.ts';
+import { hashPassword, setPassword } from '../../accounts/passwords.ts';
 import { beginSession, endSession } from '../../accounts/sessions.ts';
 import { inTransaction } from '../../db/transaction.ts';
 import { Field, FormFault, type FormFaults, type FormValues, PostForm, readForm } from '../form.tsx';
 import { Page } from '../layout.tsx';
+import { NewPasswordField, newPassword } from '../new-password-field.tsx';
 import type { Pages } from '../pages.ts';
 import { sendPage } from '../render.ts';
 import { keepToken } from '../session.ts';
 import { emailField, pathWithin, tooManyAttempts } from './sign-in.tsx';
-
-export const newPassword = z
-  .string({ error: `must have at least ${PASSWORD_LENGTH.min} characters` })
-  .min(PASSWORD_LENGTH.min, `must have at least ${PASSWORD_LENGTH.min} characters`)
-  .max(PASSWORD_LENGTH.max, `must have at most ${PASSWORD_LENGTH.max} characters`);
 
 const signUp = z.object({
   email: emailField,
@@ -95,16 +91,7 @@ function send(
             value={values.name}
             fault={faults.name}
           />
-          <Field
-            name="password"
-            label="Password"
-            type="password"
-            autocomplete="new-password"
-            required
-            minLength={PASSWORD_LENGTH.min}
-            hint={`At least ${PASSWORD_LENGTH.min} characters.`}
-            fault={faults.password}
-          />
+          <NewPasswordField label="Password" fault={faults.password} />
           <button type="submit" class="primary">
             Create the account
           </button>

@@ -5,7 +5,7 @@ import type { QuoteView } from '../../../http/quote-view.ts';
 import { type FormFaults, type FormValues, readForm } from '../../form.tsx';
 import { Page } from '../../layout.tsx';
 import { callApi, dataOf, faultsIn } from '../../own-api.ts';
-import type { Pages } from '../../pages.ts';
+import { baseUrlOf, type Pages } from '../../pages.ts';
 import { sendPage } from '../../render.ts';
 import { customerOf, viewerOf } from '../../session.ts';
 import { ALL_OPERATIONS, type Operation } from '../operation-choice.tsx';
@@ -32,7 +32,8 @@ interface Shown {
 }
 
 /** Any call, by a form: its price, then its answer, then the line that makes it from a shell. */
-export function registerTry(scope: FastifyInstance, { app, publicUrl }: Pages): void {
+export function registerTry(scope: FastifyInstance, pages: Pages): void {
+  const { app } = pages;
   scope.get(PATH, (request, reply) => {
     const { values } = readForm(z.object({}), request.query);
     const operation = operationOf(values.operation ?? FIRST);
@@ -70,7 +71,7 @@ export function registerTry(scope: FastifyInstance, { app, publicUrl }: Pages): 
   function send(request: FastifyRequest, reply: FastifyReply, shown: Shown): FastifyReply {
     const { operation, fields, values, faults = {}, status = 200, made, result } = shown;
     const csrf = reply.generateCsrf();
-    const baseUrl = publicUrl ?? `${request.protocol}://${request.host}`;
+    const baseUrl = baseUrlOf(pages, request);
     return sendPage(
       reply,
       <Page

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { PostForm } from '../../form.tsx';
+import { Secret } from '../../secret.tsx';
 import { Time } from '../../words.tsx';
 import type { SecretView } from './webhooks.tsx';
 
@@ -16,12 +17,7 @@ export function WebhookSecret(props: {
       <h2 id="secret">Signing secret</h2>
       {shown !== null && (
         <div class="notice good">
-          <p class="secret">
-            <code id="new-secret">{shown}</code>
-            <button type="button" data-copy="new-secret" hidden>
-              Copy
-            </button>
-          </p>
+          <Secret id="new-secret" text={shown} />
           <p>
             <strong>Keep it now: it is shown this once.</strong>
           </p>
