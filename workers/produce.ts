@@ -156,18 +156,17 @@ export async function produceAnswer(
   const tokens = obtained.reduce((sum, source) => sum + source.tokens, 0);
   const answerWith = (cached: boolean) =>
     packed(content, { version, fetchedAt, fromCache: cached, units, tokens });
-  const own = await answerWith(fromCache);
   // What upstream had nothing for may be there in a minute, and what is too old is for this caller alone: neither is
   // shared for an hour. What a batch has put together nobody asks for again; its sources are shared all the same.
   const isShared = complete && !stale && !payload.background;
   const freshForMs = fetchedAt + CACHE_LIFETIME_MS - clock.now();
+  const own = answerWith(fromCache);
+  const shared = fromCache || !isShared ? own : answerWith(true);
   await Promise.all([
-    answers.putOwn(payload.callId, own),
+    own.then((answer) => answers.putOwn(payload.callId, answer)),
     isShared &&
-      answers.putShared(
-        presentationIdOf(operation, input, edition),
-        fromCache ? own : await answerWith(true),
-        freshForMs,
+      shared.then((answer) =>
+        answers.putShared(presentationIdOf(operation, input, edition), answer, freshForMs),
       ),
   ]);
   return { units };

@@ -3,6 +3,8 @@ import { asinOfNumber } from '../keywords/asin-number.ts';
 import { changeOf, type Fluctuation, fluctuationOf } from '../keywords/fluctuation.ts';
 import type { ReportSite } from '../keywords/sites.ts';
 import { REPORT_SITES } from '../keywords/sites.ts';
+import type { LabelKind } from './import/labels.ts';
+import { labelNames } from './label-names.ts';
 
 /** One of the three products clicked most after a search. Shares in percent. */
 export interface Goods {
@@ -34,26 +36,31 @@ export interface RankRow {
   goods: Goods[];
 }
 
-/** The columns of a week's table a row is made of; `r` is the table, `t` its terms. */
-export const ROW_COLUMNS = `r.rank, r.term_id as id, t.term, r.last_rank as last, r.rank_4w as last4, r.fluctuation,
-  r.tags[1:6] as labels, array[r.asin1, r.asin2, r.asin3]::text[] as asins,
-  array[r.click1, r.click2, r.click3] as clicks, array[r.conv1, r.conv2, r.conv3] as conversions`;
+const PLACES = [1, 2, 3] as const;
 
-/** Three brands and three categories are the first labels of a row. */
-const BRANDS = 3;
+type Place = (typeof PLACES)[number];
 
-export interface StoredRow {
+/** Hundredths of a percent; -1 is blank. */
+export type Shares = Record<`${'click' | 'conv'}${Place}`, number>;
+
+/** A row of a week's table. Products are numbers as asinToNumber gives them, brands and categories ids of labels; 0 is none. */
+export interface StoredRow
+  extends Shares,
+    Record<`asin${Place}` | `brand${Place}` | `category${Place}`, number> {
   rank: number;
   id: number;
-  term: string;
   last: number;
   last4: number;
   fluctuation: number;
-  labels: number[];
-  asins: string[];
-  clicks: number[];
-  conversions: number[];
+  term: string;
 }
+
+/** What it is read from, but for the term; `r` is the table. One by one: the driver takes long for arrays. */
+export const ROW_COLUMNS = [
+  'r.rank, r.term_id as id, r.last_rank as last, r.rank_4w as last4, r.fluctuation',
+  ...PLACES.map((place) => `r.asin${place}, r.click${place}, r.conv${place}`),
+  ...PLACES.map((place) => `r.tags[${place}] as brand${place}, r.tags[${place + 3}] as category${place}`),
+].join(', ');
 
 /** Rows as customers see them, with the names and titles they point to. */
 export async function describeRows(
@@ -62,11 +69,14 @@ export async function describeRows(
   stored: readonly StoredRow[],
 ): Promise<RankRow[]> {
   if (stored.length === 0) return [];
-  const [labels, titles] = await Promise.all([labelsOf(database, stored), titlesOf(database, site, stored)]);
+  const [labels, titles] = await Promise.all([
+    labelNames(database, stored),
+    titlesOf(database, site, stored),
+  ]);
   return stored.map((row) => {
     const before = changeOf(row.last, row.rank);
     const fourBefore = changeOf(row.last4, row.rank);
-    const names = (ids: readonly number[]) => ids.flatMap((id) => labels.get(id) ?? []);
+    const names = (kind: LabelKind) => PLACES.flatMap((place) => labels.get(row[`${kind}${place}`]) ?? []);
     return {
       wordId: row.id,
       keyword: row.term,
@@ -77,10 +87,10 @@ export async function describeRows(
       rank4w: fourBefore?.rank ?? null,
       rankChange4w: fourBefore?.change ?? null,
       fluctuationType: fluctuationOf(row.fluctuation),
-      brands: names(row.labels.slice(0, BRANDS)),
-      categories: names(row.labels.slice(BRANDS)),
-      clickShareSum: sumOf(row.clicks) ?? 0,
-      convShareSum: sumOf(row.conversions),
+      brands: names('brand'),
+      categories: names('category'),
+      clickShareSum: sumOf(row, 'click') ?? 0,
+      convShareSum: sumOf(row, 'conv'),
       goods: goodsOf(row, titles),
     };
   });
@@ -91,48 +101,39 @@ export function percent(hundredths: number): number | null {
   return hundredths < 0 ? null : hundredths / 100;
 }
 
-/** Of shares in hundredths, in percent; null when all are blank. */
-export function sumOf(shares: readonly number[]): number | null {
-  const known = shares.filter((share) => share >= 0);
-  return known.length === 0 ? null : known.reduce((sum, share) => sum + share, 0) / 100;
+/** Of the three shares of a row, in percent; null when all are blank. */
+export function sumOf(row: Shares, share: 'click' | 'conv'): number | null {
+  const known = PLACES.map((place) => row[`${share}${place}`]).filter((hundredths) => hundredths >= 0);
+  return known.length === 0 ? null : known.reduce((sum, hundredths) => sum + hundredths, 0) / 100;
 }
 
-function goodsOf({ asins, clicks, conversions }: StoredRow, titles: ReadonlyMap<string, string>): Goods[] {
-  return asins.flatMap((number, place) => {
-    if (number === '0') return [];
+function goodsOf(row: StoredRow, titles: ReadonlyMap<number, string>): Goods[] {
+  return PLACES.flatMap((position) => {
+    const number = row[`asin${position}`];
+    if (number === 0) return [];
     return {
-      position: place + 1,
-      asin: asinOfNumber(Number(number)),
+      position,
+      asin: asinOfNumber(number),
       title: titles.get(number) ?? null,
       brand: null,
       imageUrl: null,
-      clickShare: percent(clicks[place] ?? -1),
-      conversionShare: percent(conversions[place] ?? -1),
+      clickShare: percent(row[`click${position}`]),
+      conversionShare: percent(row[`conv${position}`]),
     };
   });
-}
-
-async function labelsOf(database: Database, rows: readonly StoredRow[]): Promise<Map<number, string>> {
-  const ids = [...new Set(rows.flatMap(({ labels }) => labels))].filter((id) => id > 0);
-  if (ids.length === 0) return new Map();
-  const { rows: found } = await database.query<{ id: number; name: string }>({
-    name: 'aba-labels',
-    text: 'select id, name from aba_labels where id = any($1::integer[])',
-    values: [ids],
-  });
-  return new Map(found.map(({ id, name }) => [id, name]));
 }
 
 async function titlesOf(
   database: Database,
   site: ReportSite,
   rows: readonly StoredRow[],
-): Promise<Map<string, string>> {
-  const asins = [...new Set(rows.flatMap((row) => row.asins))].filter((asin) => asin !== '0');
-  const { rows: found } = await database.query<{ asin: string; title: string }>({
+): Promise<Map<number, string>> {
+  const asins = new Set(rows.flatMap((row) => PLACES.map((place) => row[`asin${place}`])));
+  asins.delete(0);
+  const { rows: found } = await database.query<{ asin: number; title: string }>({
     name: `aba-titles-${site}`,
-    text: `select asin::text, title from aba_products_${site} where site = ${REPORT_SITES[site].domain} and asin = any($1::bigint[])`,
-    values: [asins],
+    text: `select asin, title from aba_products_${site} where site = ${REPORT_SITES[site].domain} and asin = any($1::bigint[])`,
+    values: [[...asins]],
   });
   return new Map(found.map(({ asin, title }) => [asin, title]));
 }

@@ -1,7 +1,9 @@
 import type { Database } from '../db/pool.ts';
 import type { Fluctuation } from '../keywords/fluctuation.ts';
+import { lookBehind } from '../keywords/rank-windows.ts';
 import { clickSumTag, conversionSumTag, fluctuationTag } from '../keywords/row-tags.ts';
 import { keywordQuery } from '../keywords/tokens.ts';
+import { foundBySql } from './found-by.ts';
 import { LABEL_KINDS, type LabelKind } from './import/labels.ts';
 import { ROW_COLUMNS, type StoredRow } from './rank-row.ts';
 import type { LoadedWeek } from './weeks.ts';
@@ -25,13 +27,6 @@ export interface Walk {
   count: number;
 }
 
-/**
- * With filters the first look goes so many ranks deep, each further one so many times deeper. Within its ranks a look
- * finds what fits by the index of tags and fetches little that it does not need, however rare or frequent that is.
- */
-const FIRST_LOOK_RANKS = 20_000;
-const DEEPER = 8;
-
 /** The rows of a week that fit, by rank. Rows of one rank come together. */
 export async function walkRanks(database: Database, week: LoadedWeek, walk: Walk): Promise<StoredRow[]> {
   const fits = await fittingOf(database, week, walk.filter);
@@ -39,22 +34,28 @@ export async function walkRanks(database: Database, week: LoadedWeek, walk: Walk
   const rows: StoredRow[] = [];
   const end = Math.min(walk.to, week.lastRank);
   let from = walk.after;
-  let depth = fits.isFiltered ? FIRST_LOOK_RANKS : week.lastRank;
+  let looks = 0;
   while (rows.length < walk.count && from < end) {
-    const to = Math.min(end, from + depth);
     const wanted = walk.count - rows.length;
+    const { to, tags } = fits.isFiltered ? lookBehind(from, end, looks) : { to: end, tags: [] };
     const { rows: found } = await database.query<StoredRow>(
-      `select ${ROW_COLUMNS} from ${week.table} r join aba_terms_${week.site} t on t.id = r.term_id
-        where r.rank > $1 and r.rank <= $2 ${fits.condition}
-        order by r.rank fetch first ${wanted} rows with ties`,
-      [from, to, ...fits.values],
+      // Terms are looked up for what is wanted, not for all that fits.
+      `select r.*, t.term from (
+          select ${ROW_COLUMNS} from ${week.table} r
+          where r.rank > $1 and r.rank <= $2 and (cardinality($3::integer[]) = 0 or ${FOUND_BY} && $3) ${fits.condition}
+          order by r.rank fetch first ${wanted} rows with ties) r
+        join aba_terms_${week.site} t on t.id = r.id`,
+      [from, to, tags, ...fits.values],
     );
     rows.push(...found.filter(({ term }) => fits.matches(term)));
-    from = found.length < wanted ? to : (found.at(-1)?.rank ?? to);
-    depth *= DEEPER;
+    const isThrough = found.length < wanted;
+    from = isThrough ? to : Math.max(from, ...found.map(({ rank }) => rank));
+    if (isThrough) looks += 1;
   }
   return rows.sort((a, b) => a.rank - b.rank || a.id - b.id);
 }
+
+const FOUND_BY = foundBySql('r');
 
 interface Fitting {
   isFiltered: boolean;
@@ -80,14 +81,14 @@ async function fittingOf(
     ...conversionSumTag(convSumMin),
   ];
   const values: unknown[] = [];
-  const value = (one: unknown) => `$${values.push(one) + 2}`;
-  let condition = tags.length > 0 ? `and r.tags @> ${value(tags)}::integer[]` : '';
+  const value = (one: unknown) => `$${values.push(one) + 3}`;
+  let condition = tags.length > 0 ? `and ${FOUND_BY} @> ${value(tags)}::integer[]` : '';
   for (const kind of ['brand', 'category'] as const) {
     const name = filter[kind];
     if (name === undefined) continue;
     const ids = await spellingsOf(database, kind, name);
     if (ids.length === 0) return null;
-    condition += ` and r.tags && ${value(ids)}::integer[]`;
+    condition += ` and ${FOUND_BY} && ${value(ids)}::integer[]`;
   }
   if (clickSumMin > 0) condition += ` and ${sumSql('click')} >= ${value(clickSumMin * 100)}`;
   if (convSumMin > 0) condition += ` and ${sumSql('conv')} >= ${value(convSumMin * 100)}`;

@@ -25,6 +25,11 @@ interface Term {
   first_seen: string;
 }
 
+interface RankedTerm extends Term {
+  /** In the newest week. */
+  rank: number | null;
+}
+
 /** Terms that begin alike are looked at up to this many, in the order of the alphabet. */
 const MOST_PREFIXES = 1_000;
 
@@ -46,22 +51,22 @@ export async function searchTerms(
   if (!newest) return [];
   const wanted = normaliseTerm(keyword);
   const query = keywordQuery(wanted, site);
-  const prefixed = await termsWithPrefix(database, site, wanted);
-  const ranked = new Map(
-    (await findInWeek(database, newest, ids(prefixed))).map((row) => [row.id, row.rank]),
-  );
   const walk = { filter: { keyword: wanted }, after: 0, to: newest.lastRank, count: limit };
-  for (const row of await walkRanks(database, newest, walk)) ranked.set(row.id, row.rank);
-
+  const [prefixed, walked] = await Promise.all([
+    termsWithPrefix(database, newest, wanted, limit),
+    walkRanks(database, newest, walk),
+  ]);
   const found = new Map(prefixed.map((term) => [term.id, term]));
-  const missing = [...ranked.keys()].filter((id) => !found.has(id));
-  for (const term of await termsById(database, site, missing)) found.set(term.id, term);
+  const ranks = new Map(walked.flatMap(({ id, rank }) => (found.has(id) ? [] : [[id, rank]])));
+  for (const term of await termsById(database, site, [...ranks.keys()]))
+    found.set(term.id, { ...term, rank: ranks.get(term.id) ?? null });
   if (found.size < limit && query.tokens.length > 0) {
     const old = await termsWithTokens(database, site, query.tokens);
-    for (const term of old) if (query.matches(term.term)) found.set(term.id, term);
+    for (const term of old)
+      if (!found.has(term.id) && query.matches(term.term)) found.set(term.id, { ...term, rank: null });
   }
   const place = ({ term }: Term) => (term === wanted ? 0 : term.startsWith(wanted) ? 1 : 2);
-  const rankOf = ({ id }: Term) => ranked.get(id) ?? Number.MAX_SAFE_INTEGER;
+  const rankOf = ({ rank }: RankedTerm) => rank ?? Number.MAX_SAFE_INTEGER;
   const chosen = [...found.values()]
     .sort((a, b) => place(a) - place(b) || rankOf(a) - rankOf(b) || a.id - b.id)
     .slice(0, limit);
@@ -99,12 +104,21 @@ async function lastSeen(
 
 const TERM = 'id, term, first_seen::text';
 
-async function termsWithPrefix(database: Database, site: ReportSite, prefix: string): Promise<Term[]> {
+/** The one that is just the prefix, then by rank. */
+async function termsWithPrefix(
+  database: Database,
+  { site, table }: LoadedWeek,
+  prefix: string,
+  limit: number,
+): Promise<RankedTerm[]> {
   // In the "C" order all terms with a prefix lie between it and it with the last of all characters.
-  const { rows } = await database.query<Term>(
-    `select ${TERM} from aba_terms_${site}
-      where term >= $1 and term < $1 || U&'\\+10FFFF' order by term limit ${MOST_PREFIXES}`,
-    [prefix],
+  const { rows } = await database.query<RankedTerm>(
+    `select t.*, r.rank from (
+        select ${TERM} from aba_terms_${site}
+        where term >= $1 and term < $1 || U&'\\+10FFFF' order by term limit ${MOST_PREFIXES}) t
+      left join ${table} r on r.term_id = t.id
+      order by t.term <> $1, r.rank, t.id limit $2`,
+    [prefix, limit],
   );
   return rows;
 }

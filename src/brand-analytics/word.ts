@@ -1,7 +1,7 @@
 import type { Database } from '../db/pool.ts';
 import { changeOf } from '../keywords/fluctuation.ts';
 import { REPORT_SITES, type ReportSite } from '../keywords/sites.ts';
-import { ROW_COLUMNS, type StoredRow, sumOf } from './rank-row.ts';
+import { ROW_COLUMNS, type Shares, type StoredRow, sumOf } from './rank-row.ts';
 import type { LoadedWeek } from './weeks.ts';
 
 export interface Word {
@@ -18,6 +18,12 @@ export interface HistoryEntry {
   rankChange: number | null;
   clickShareSum: number | null;
   convShareSum: number | null;
+}
+
+interface InWeek extends Shares {
+  week: string;
+  rank: number;
+  last: number;
 }
 
 export async function findWord(database: Database, site: ReportSite, wordId: number): Promise<Word | null> {
@@ -38,17 +44,13 @@ export async function historyOf(
 ): Promise<HistoryEntry[]> {
   if (weeks.length === 0) return [];
   const looks = weeks.map(
-    ({ week, table }) => `select '${week}' as week, rank, last_rank as last,
-      array[click1, click2, click3] as clicks, array[conv1, conv2, conv3] as conversions
+    ({
+      week,
+      table,
+    }) => `select '${week}' as week, rank, last_rank as last, click1, click2, click3, conv1, conv2, conv3
       from ${table} where term_id = $1`,
   );
-  const { rows } = await database.query<{
-    week: string;
-    rank: number;
-    last: number;
-    clicks: number[];
-    conversions: number[];
-  }>(looks.join(' union all '), [wordId]);
+  const { rows } = await database.query<InWeek>(looks.join(' union all '), [wordId]);
   const byWeek = new Map(rows.map((row) => [row.week, row]));
   return [...weeks].reverse().map(({ week: reportDate }) => {
     const row = byWeek.get(reportDate);
@@ -57,8 +59,8 @@ export async function historyOf(
       reportDate,
       rank: row.rank,
       rankChange: changeOf(row.last, row.rank)?.change ?? null,
-      clickShareSum: sumOf(row.clicks) ?? 0,
-      convShareSum: sumOf(row.conversions),
+      clickShareSum: sumOf(row, 'click') ?? 0,
+      convShareSum: sumOf(row, 'conv'),
     };
   });
 }
@@ -71,7 +73,7 @@ export async function findInWeek(
 ): Promise<StoredRow[]> {
   if (wordIds.length === 0) return [];
   const { rows } = await database.query<StoredRow>(
-    `select ${ROW_COLUMNS} from ${table} r join aba_terms_${site} t on t.id = r.term_id
+    `select ${ROW_COLUMNS}, t.term from ${table} r join aba_terms_${site} t on t.id = r.term_id
       where r.term_id = any($1::integer[])`,
     [wordIds],
   );

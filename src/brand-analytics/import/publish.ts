@@ -2,6 +2,7 @@ import pg from 'pg';
 import { fluctuationSql } from '../../keywords/fluctuation.ts';
 import { addDays } from '../../keywords/report-week.ts';
 import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
+import { foundBySql } from '../found-by.ts';
 
 /** The table of a week: a partition once it is attached. */
 export interface WeekTable {
@@ -91,7 +92,7 @@ export async function indexWeek(client: pg.ClientBase, { name }: WeekTable): Pro
   const on = quoted(name);
   await client.query(`create unique index on ${on} (term_id)`);
   await client.query(`create unique index on ${on} (rank, term_id)`);
-  await client.query(`create index on ${on} using gin (tags) with (fastupdate = off)`);
+  await client.query(`create index on ${on} using gin (${foundBySql()}) with (fastupdate = off)`);
   await client.query(
     `create index on ${on} using gin ((array[asin1, asin2, asin3])) with (fastupdate = off)`,
   );

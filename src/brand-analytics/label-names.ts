@@ -1,0 +1,43 @@
+import { LRUCache } from 'lru-cache';
+import type { Database } from '../db/pool.ts';
+import type { StoredRow } from './rank-row.ts';
+
+/** A week has some hundred thousand brands, of which the same few thousand are asked for again and again. */
+const MOST_REMEMBERED = 20_000;
+
+/** A name never changes, so nothing that is remembered grows old. */
+const remembered = new WeakMap<Database, LRUCache<number, string>>();
+
+/** The names of the brands and categories of some rows, by id. */
+export async function labelNames(
+  database: Database,
+  rows: readonly StoredRow[],
+): Promise<ReadonlyMap<number, string>> {
+  const known = remembered.get(database) ?? new LRUCache<number, string>({ max: MOST_REMEMBERED });
+  remembered.set(database, known);
+  const names = new Map<number, string>();
+  const missing = new Set<number>();
+  for (const row of rows) {
+    for (const id of labelsOf(row)) {
+      if (id === 0 || names.has(id)) continue;
+      const name = known.get(id);
+      if (name === undefined) missing.add(id);
+      else names.set(id, name);
+    }
+  }
+  if (missing.size === 0) return names;
+  const { rows: found } = await database.query<{ id: number; name: string }>({
+    name: 'aba-labels',
+    text: 'select id, name from aba_labels where id = any($1::integer[])',
+    values: [[...missing]],
+  });
+  for (const { id, name } of found) {
+    known.set(id, name);
+    names.set(id, name);
+  }
+  return names;
+}
+
+function labelsOf(row: StoredRow): number[] {
+  return [row.brand1, row.brand2, row.brand3, row.category1, row.category2, row.category3];
+}
