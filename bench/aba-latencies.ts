@@ -2,6 +2,12 @@ import { walkRanks } from '../src/brand-analytics/rank-walk.ts';
 import { searchTerms } from '../src/brand-analytics/search.ts';
 import { loadedWeeks } from '../src/brand-analytics/weeks.ts';
 import { historyOf } from '../src/brand-analytics/word.ts';
+import type { Database } from '../src/db/pool.ts';
+import { asinOfNumber } from '../src/keywords/asin-number.ts';
+import type { QueuedOperation } from '../src/operations/define.ts';
+import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
+import type { Handler, HandlerContext } from '../workers/handlers/handler.ts';
+import { HANDLERS } from '../workers/handlers/index.ts';
 import type { CalledWeeks } from './aba-reports.ts';
 import type { Row } from './row.ts';
 import type { Services } from './services.ts';
@@ -10,100 +16,166 @@ const CALLS = 100;
 const WORDS = 'tent,dog bed,shampoo,usb charger,pillow,yoga mat,gift,wooden,for cats,kite'.split(',');
 const BRANDS = ['Acme', 'Globex', 'Umbra', 'Kestrel', 'Lumio', 'Nobody'];
 
-/** Each endpoint over HTTP, through queue and worker, one call after the other, none twice. */
-export async function abaLatencyRows(
-  services: Services,
-  { newest: WEEK, terms: TERMS }: CalledWeeks,
-): Promise<Row[]> {
+interface Call {
+  what: string;
+  operation: QueuedName;
+  /** Of the n-th call; no two are alike. */
+  input(n: number): Record<string, unknown>;
+}
+
+/** Limits of a whole call, at its 95th percentile. */
+const LIMIT_MS = 50;
+const REVERSE_LIMIT_MS = 200;
+
+/** Each endpoint, one call after the other: its reading alone, and all of it over HTTP through queue and worker. */
+export async function abaLatencyRows(services: Services, weeks: CalledWeeks): Promise<Row[]> {
   const { url } = await services.startSouk('http://127.0.0.1:9');
   const [key = ''] = await services.keys(1);
-  const { rows: words } = await services.database.query<{ id: number; asin: string }>(
-    'select term_id as id, asin1::text as asin from aba_ranks where site = 1 and week = $1 and rank % 331 = 0',
-    [WEEK],
-  );
-  const idAt = (i: number) => words[(i * 17) % words.length]?.id ?? 0;
-  const asinAt = (i: number) =>
-    Number(words[(i * 13) % words.length]?.asin ?? 0)
-      .toString(36)
-      .toUpperCase()
-      .padStart(10, '0');
-  const word = (i: number) => encodeURIComponent(WORDS[i % WORDS.length] ?? '');
-  const calls: [string, (i: number) => string | object][] = [
-    ['rank, a page at any depth', (i) => `rank?country=us&afterRank=${i * 9_973}`],
-    ['rank, 1000 rows', (i) => `rank?country=us&limit=1000&afterRank=${i * 9_967}`],
-    ['rank by keyword', (i) => `rank?country=us&keyword=${word(i)}&afterRank=${i * 101}`],
-    [
-      'rank by brand and category',
-      (i) => `rank?country=us&brand=${BRANDS[i % BRANDS.length]}&category=cats&afterRank=${i * 53}`,
-    ],
-    [
-      'rank by keyword, brand, sums',
-      (i) =>
-        `rank?country=us&keyword=${word(i)}&brand=${BRANDS[i % BRANDS.length]}&clickSumMin=${i % 100}&convSumMin=${i % 90}`,
-    ],
-    ['rank, new ones', (i) => `rank?country=us&fluctuationType=new&afterRank=${i * 8_111}`],
-    ['search, English', (i) => `search?country=us&keyword=${word(i)}&limit=${20 + i}`],
-    [
-      'search, one Chinese character',
-      (i) => `search?country=us&keyword=${encodeURIComponent('手机猫粮雨'[i % 5] ?? '')}&limit=${20 + i}`,
-    ],
-    ['word, 52 weeks', (i) => `word/${idAt(i)}`],
-    ['history, 52 weeks', (i) => `word/${idAt(i)}/history`],
-    ['goods', (i) => `word/${idAt(i)}/goods?country=us&reportDate=${WEEK}`],
-    ['asin-reverse, 50 ASINs', (i) => ({ asins: Array.from({ length: 50 }, (_, k) => asinAt(i * 50 + k)) })],
-    [
-      'asin-reverse, one ASIN, 52 weeks',
-      (i) => ({ asins: [asinAt(i)], startDate: '2025-01-01', limit: 1000 }),
-    ],
-  ];
-  const measure = async (callAt: (i: number) => string | object) => {
-    const taken: number[] = [];
-    let failures = 0;
-    for (let i = 0; i < CALLS; i += 1) {
-      const { ms, isGood } = await askOnce(url, key, callAt(i));
-      taken.push(ms);
-      if (!isGood) failures += 1;
-    }
-    taken.sort((a, b) => a - b);
-    const at = (share: number) => taken[Math.floor(taken.length * share)] ?? 0;
-    return { p50: at(0.5), p95: at(0.95), failures };
-  };
-
   const rows: Row[] = [];
-  for (const [what, callAt] of calls) {
-    const { p50, p95, failures } = await measure(callAt);
-    const limitMs = what.startsWith('asin-reverse') ? 200 : 50;
+  for (const call of await callsOf(services.database, weeks.newest)) {
+    const read = await percentiles((n) => readOnce(services.database, call.operation, call.input(n)));
+    const whole = await percentiles((n) => askOnce(url, key, call.operation, call.input(CALLS + n)));
+    const limitMs = call.operation === 'aba.asinreverse' ? REVERSE_LIMIT_MS : LIMIT_MS;
     rows.push({
-      what: `${what}, ${TERMS} terms`,
-      ours: `p50 ${p50.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms`,
+      what: `${call.what}, ${weeks.terms} terms`,
+      ours: `p50 ${whole.p50.toFixed(0)} ms, p95 ${whole.p95.toFixed(0)} ms; of it reading p50 ${read.p50.toFixed(0)} ms, p95 ${read.p95.toFixed(0)} ms`,
       baseline: `${limitMs} ms`,
-      ratio: p95 / limitMs,
+      ratio: whole.p95 / limitMs,
       aim: 'at most 1',
-      failures,
+      failures: read.failures + whole.failures,
     });
   }
   return rows;
 }
 
+async function callsOf(database: Database, newest: string): Promise<Call[]> {
+  const { rows: words } = await database.query<{ id: number; asin: number }>(
+    'select term_id as id, asin1 as asin from aba_ranks where site = 1 and week = $1 and rank % 331 = 0',
+    [newest],
+  );
+  const wordId = (n: number) => words[(n * 17) % words.length]?.id;
+  const asin = (n: number) => asinOfNumber(words[(n * 13) % words.length]?.asin ?? 0);
+  const keyword = (n: number) => WORDS[n % WORDS.length];
+  const brand = (n: number) => BRANDS[n % BRANDS.length];
+  const country = 'us';
+  return [
+    {
+      what: 'rank, a page at any depth',
+      operation: 'aba.rank',
+      input: (n) => ({ country, afterRank: n * 4_973 }),
+    },
+    {
+      what: 'rank, 1000 rows',
+      operation: 'aba.rank',
+      input: (n) => ({ country, limit: 1000, afterRank: n * 4_967 }),
+    },
+    {
+      what: 'rank by keyword',
+      operation: 'aba.rank',
+      input: (n) => ({ country, keyword: keyword(n), afterRank: n * 101 }),
+    },
+    {
+      what: 'rank by brand and category',
+      operation: 'aba.rank',
+      input: (n) => ({ country, brand: brand(n), category: 'cats', afterRank: n * 53 }),
+    },
+    {
+      what: 'rank by keyword, brand, sums',
+      operation: 'aba.rank',
+      input: (n) => ({
+        country,
+        keyword: keyword(n),
+        brand: brand(n),
+        clickSumMin: n % 100,
+        convSumMin: n % 90,
+      }),
+    },
+    {
+      what: 'rank, new ones',
+      operation: 'aba.rank',
+      input: (n) => ({ country, fluctuationType: 'new', afterRank: n * 4_111 }),
+    },
+    {
+      what: 'search, English',
+      operation: 'aba.search',
+      input: (n) => ({ country, keyword: keyword(n), limit: 1 + (n % 100) }),
+    },
+    {
+      what: 'search, one Chinese character',
+      operation: 'aba.search',
+      input: (n) => ({ country, keyword: '手机猫粮雨'[n % 5], limit: 1 + (n % 100) }),
+    },
+    { what: 'word, 52 weeks', operation: 'aba.word', input: (n) => ({ wordId: wordId(n) }) },
+    { what: 'history, 52 weeks', operation: 'aba.wordhistory', input: (n) => ({ wordId: wordId(n) }) },
+    {
+      what: 'goods',
+      operation: 'aba.wordgoods',
+      input: (n) => ({ wordId: wordId(n), country, reportDate: newest }),
+    },
+    {
+      what: 'asin-reverse, 50 ASINs',
+      operation: 'aba.asinreverse',
+      input: (n) => ({ asins: Array.from({ length: 50 }, (_, i) => asin(n * 50 + i)) }),
+    },
+    {
+      what: 'asin-reverse, one ASIN, 52 weeks',
+      operation: 'aba.asinreverse',
+      input: (n) => ({ asins: [asin(n)], startDate: '2025-01-01', limit: 1000 }),
+    },
+  ];
+}
+
+async function percentiles(
+  doOnce: (n: number) => Promise<boolean>,
+): Promise<{ p50: number; p95: number; failures: number }> {
+  const taken: number[] = [];
+  let failures = 0;
+  for (let n = 0; n < CALLS; n += 1) {
+    const startedAt = performance.now();
+    if (!(await doOnce(n))) failures += 1;
+    taken.push(performance.now() - startedAt);
+  }
+  taken.sort((a, b) => a - b);
+  const at = (share: number) => taken[Math.floor(taken.length * share)] ?? 0;
+  return { p50: at(0.5), p95: at(0.95), failures };
+}
+
+/** What a worker does to get the data of a call. */
+async function readOnce(
+  database: Database,
+  name: QueuedName,
+  given: Record<string, unknown>,
+): Promise<boolean> {
+  const operation = queuedOperation(name);
+  if (!operation) return false;
+  const handler = HANDLERS[name] as Handler<QueuedOperation>;
+  const input = operation.params.parse(given);
+  const context = { sources: operation.source(input), upstream: { reports: database }, useEdition() {} };
+  const found = await handler(input, context as unknown as HandlerContext);
+  return found.size > 0;
+}
+
 async function askOnce(
   url: string,
   key: string,
-  call: string | object,
-): Promise<{ ms: number; isGood: boolean }> {
-  const [path, init] =
-    typeof call === 'string'
-      ? [call, {}]
-      : [
-          'asin-reverse',
-          { method: 'POST', body: JSON.stringify(call), headers: { 'content-type': 'application/json' } },
-        ];
-  const startedAt = performance.now();
-  const response = await fetch(`${url}/api/aba/${path}`, {
-    ...init,
-    headers: { ...init.headers, 'x-api-key': key },
-  });
+  name: QueuedName,
+  input: Record<string, unknown>,
+): Promise<boolean> {
+  const [route] = queuedOperation(name)?.routes ?? [];
+  if (!route) return false;
+  const { wordId, ...others } = input;
+  const path = route.path.replace(':wordId', String(wordId));
+  const query = new URLSearchParams(Object.entries(others).map(([name, value]) => [name, String(value)]));
+  const response =
+    route.method === 'GET'
+      ? await fetch(`${url}${path}?${query}`, { headers: { 'x-api-key': key } })
+      : await fetch(`${url}${path}`, {
+          method: route.method,
+          body: JSON.stringify(input),
+          headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        });
   await response.arrayBuffer();
-  return { ms: performance.now() - startedAt, isGood: response.ok };
+  return response.ok;
 }
 
 /** Milliseconds a question takes while so many weeks are loaded, medians of many. */
