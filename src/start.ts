@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ensureDemoAccount } from './accounts/demo-account.ts';
 import { ensureStandardPlans } from './accounts/standard-plans.ts';
 import { systemClock } from './clock.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { migrate } from './db/migrate.ts';
-import { type Database, openDatabase } from './db/pool.ts';
+import { openDatabase } from './db/pool.ts';
 import { startPostgres } from './embedded/postgres.ts';
 import { startRedis } from './embedded/redis.ts';
 import { createLogger } from './log.ts';
@@ -12,7 +13,7 @@ import { keepAdminToken } from './start/admin-token.ts';
 import { checkKeepa, checkPostgres, checkRedis } from './start/check-services.ts';
 import { startChild } from './start/child.ts';
 import { claimDataDir } from './start/data-dir.ts';
-import { type DemoReports, loadDemoReports } from './start/demo-reports.ts';
+import { type DemoReports, openDemoReports } from './start/demo-reports.ts';
 import { noteOwnServices } from './start/own-services.ts';
 
 /**
@@ -33,11 +34,14 @@ async function start(): Promise<void> {
   const dataDir = resolve(config.SOUK_DATA_DIR);
   undo.push(await claimDataDir(dataDir));
 
+  // Only into a database of our own: generated reports have no place beside real ones.
+  const reports = isDemo && !config.DATABASE_URL ? await demoReports(dataDir) : null;
   const databaseUrl = config.DATABASE_URL ?? (await embeddedPostgres(dataDir));
   const redisUrl = config.REDIS_URL ?? (await embeddedRedis(dataDir));
   await checkPostgres(databaseUrl);
   await checkRedis(redisUrl);
   await migrate(databaseUrl);
+  const firstReports = reports ? loadReports(reports, databaseUrl) : null;
 
   const keepa = isDemo
     ? await demoProvider(dataDir)
@@ -59,13 +63,11 @@ async function start(): Promise<void> {
       : {}),
     ...(isDemo && !process.env.TRENDS_BASE_URL?.trim() ? { TRENDS_BASE_URL: keepa.url } : {}),
   };
-  // Only into a database of our own: generated reports have no place beside real ones.
-  const reports = isDemo && !config.DATABASE_URL ? demoReports(databaseUrl, dataDir) : null;
   // The worker first: a gateway refuses calls while it knows of no worker.
   await child('worker', 'workers/main.ts', env, dataDir);
   await child('gateway', 'src/main.ts', env, dataDir);
 
-  await reports?.first;
+  await firstReports;
   const key = await prepareAccounts(databaseUrl, dataDir, isDemo);
   undo.push(
     await noteOwnServices(dataDir, {
@@ -110,29 +112,24 @@ async function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir
   return started.ready;
 }
 
-/** Search-term reports of the newest weeks, so that there is something to ask for. What fails is told, and no more. */
-function demoReports(databaseUrl: string, dataDir: string): DemoReports {
-  const database = openDatabase(databaseUrl, createLogger('silent'), { max: 4 });
-  const ending = new AbortController();
-  const { signal } = ending;
-  const loading = loadDemoReports(database, { dataDir, now: systemClock.now(), signal });
-  const all = settled(loading.all, database, signal);
-  undo.push(async () => {
-    ending.abort();
-    await all;
-  });
-  return { first: loading.first.catch(() => {}), all };
+/** Search-term reports of the newest weeks, so that there is something to ask for. */
+async function demoReports(dataDir: string): Promise<DemoReports> {
+  const ahead = !existsSync(join(dataDir, 'postgres'));
+  const reports = await openDemoReports({ dataDir, now: systemClock.now(), ahead });
+  undo.push(reports.stop);
+  return reports;
 }
 
-async function settled(loading: Promise<void>, database: Database, signal: AbortSignal): Promise<void> {
-  try {
-    await loading;
-  } catch (error) {
-    if (!signal.aborted)
+/** What fails is told, and no more. @returns when the first site has its weeks. */
+async function loadReports(reports: DemoReports, databaseUrl: string): Promise<void> {
+  const { first, all } = reports.load(databaseUrl);
+  // Before the database, which was there first, is stopped.
+  undo.push(reports.stop);
+  all.catch((error: unknown) => {
+    if (!stopping)
       say(`The demo reports were not loaded: ${error instanceof Error ? error.message : String(error)}`);
-  } finally {
-    await database.end();
-  }
+  });
+  await first.catch(() => {});
 }
 
 /** Plans to sell, and with the demo provider an account to try. @returns the key of that. */

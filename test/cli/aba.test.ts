@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
 import { openReportServer, type ReportServer } from '../support/report-server.ts';
@@ -32,7 +33,43 @@ test('a report is loaded, and loaded again', async () => {
   const { code, stdout } = await command.run(['aba', 'import', path, '--country', 'us']);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^us, week to 2026-03-07: 2 terms replaced in \d+ s\.\n$/);
-  expect(await command.json('aba weeks')).toMatchObject([{ country: 'us', week: '2026-03-07', terms: 2 }]);
+  expect(await command.json('aba weeks')).toMatchObject({
+    loaded: [{ country: 'us', week: '2026-03-07', terms: 2 }],
+    awaited: [],
+  });
+});
+
+test('weeks that are fetched or waited for are listed beside those that are loaded, until they are there', async () => {
+  const client = new pg.Client({ connectionString: created.url });
+  await client.connect();
+  // `us`, week to 2026-03-07, was loaded by hand meanwhile.
+  await client.query(
+    `insert into aba_fetches (site, week, report_id, attempts, next_attempt_at, reason) values
+      (3, '2026-03-14', null, 2, '2026-03-16T08:30:00Z', 'Not ready.'),
+      (5, '2026-03-14', 'R1', 0, '2026-03-16T07:00:00Z', null),
+      (1, '2026-03-07', null, 1, '2026-03-16T06:00:00Z', 'Not ready.')`,
+  );
+  try {
+    const { awaited } = (await command.json('aba weeks')) as { awaited: unknown };
+    expect(awaited).toEqual([
+      {
+        ...{ country: 'jp', week: '2026-03-14', attempts: 0 },
+        ...{ nextAttemptAt: '2026-03-16T07:00:00.000Z', reason: null },
+      },
+      {
+        ...{ country: 'de', week: '2026-03-14', attempts: 2 },
+        ...{ nextAttemptAt: '2026-03-16T08:30:00.000Z', reason: 'Not ready.' },
+      },
+    ]);
+    const { stdout } = await command.run('aba weeks');
+    expect(stdout).toMatch(/us\s+│\s+2026-03-07\s+│\s+2\b/);
+    expect(stdout).toMatch(/jp\s+│\s+2026-03-14\s+│\s+0\s+│\s+2026-03-16 07:00 UTC\s+│\s+ordered/);
+    expect(stdout).toMatch(/de\s+│\s+2026-03-14\s+│\s+2\s+│\s+2026-03-16 08:30 UTC\s+│\s+Not ready\./);
+    expect(stdout.match(/2026-03-07/g)).toHaveLength(1);
+  } finally {
+    await client.query('delete from aba_fetches');
+    await client.end();
+  }
 });
 
 test.each([

@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -50,6 +51,15 @@ test('a first start says where it is, the key, and a call to try', { timeout: 12
   expect(curl).toMatch(/^curl -H "X-API-Key: km_\w+" "http:[^"]+"$/);
   expect(JSON.parse(await answerTo(curl))).toMatchObject({ code: '0000', data: { count: 1 } });
   expect(await unitsUsed()).toBe(1);
+});
+
+test('all nine sites have weekly reports soon after', { timeout: 120_000 }, async () => {
+  const countries = async () => (await client.get('/api/aba/countries')).json.data.countries;
+  const weeksOf = (one: { available_dates: string[] }) => one.available_dates.length;
+  await expect
+    .poll(async () => (await countries()).map(weeksOf), { timeout: 100_000 })
+    .toEqual([5, 2, 2, 2, 2, 2, 2, 2, 2]);
+  await expect.poll(() => existsSync(join(dataDir.path, 'demo-reports'))).toBe(false);
 });
 
 test('the desk opens with the token it has said, and with no other', async () => {

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { fetchWeek } from '../../brand-analytics/fetch/fetch-week.ts';
+import { type AwaitedWeek, awaitedWeeks } from '../../brand-analytics/import/import-notes.ts';
 import { type ImportResult, importWeek } from '../../brand-analytics/import/import-week.ts';
 import { ReportError } from '../../brand-analytics/import/report-error.ts';
 import { loadedWeeks } from '../../brand-analytics/weeks.ts';
@@ -56,7 +57,10 @@ export function registerAba(program: Command): void {
     fetchReport,
     { connections: CONNECTIONS },
   );
-  onDatabase(aba.command('weeks').description('the weeks that are loaded'), weeks);
+  onDatabase(
+    aba.command('weeks').description('the weeks that are loaded, and those that are fetched or waited for'),
+    weeks,
+  );
 }
 
 async function load({ database, now }: Context, given: Given): Promise<Report> {
@@ -150,10 +154,23 @@ function told(site: string, result: ImportResult, seconds: number): string {
 }
 
 async function weeks({ database }: Context): Promise<Report> {
-  const loaded = await loadedWeeks(database, null);
+  const [loaded, awaited] = await Promise.all([loadedWeeks(database, null), awaitedWeeks(database)]);
   const rows = loaded.map(({ site, week, terms }) => [site, week, terms]);
   return {
-    data: loaded.map(({ site, week, terms, importId }) => ({ country: site, week, terms, importId })),
-    text: table(['Site', 'Week to', 'Terms'], rows),
+    data: {
+      loaded: loaded.map(({ site, week, terms, importId }) => ({ country: site, week, terms, importId })),
+      awaited: awaited.map(({ site, ...facts }) => ({ country: site, ...facts })),
+    },
+    text: [table(['Site', 'Week to', 'Terms'], rows), ...toldAwaited(awaited)].join('\n\n'),
   };
+}
+
+function toldAwaited(awaited: readonly AwaitedWeek[]): string[] {
+  if (awaited.length === 0) return [];
+  const rows = awaited.map(({ site, week, attempts, nextAttemptAt, reason }) => [
+    ...[site, week, attempts, nextAttemptAt],
+    reason ?? 'ordered',
+  ]);
+  const columns = ['Site', 'Week to', 'Attempts in vain', 'Next attempt', 'Why not yet'];
+  return [`Fetched from the provider:\n${table(columns, rows)}`];
 }

@@ -1,16 +1,9 @@
 const SEPARATOR = '|'.charCodeAt(0);
+const DIGIT_0 = '0'.charCodeAt(0);
 
 /** A number from 0 to 2^32-1 that looks random and is always the same for the same parts. */
 export function hash(...parts: readonly (string | number)[]): number {
-  let value = 0x811c9dc5;
-  for (const part of parts) {
-    const text = String(part);
-    for (let i = 0; i < text.length; i += 1) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
-    value = Math.imul(value ^ SEPARATOR, 0x01000193);
-  }
-  value = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
-  value = Math.imul(value ^ (value >>> 13), 0xc2b2ae35);
-  return (value ^ (value >>> 16)) >>> 0;
+  return hashOf(stateAfter(...parts));
 }
 
 /** A number in [0, 1), always the same for the same parts. */
@@ -21,4 +14,45 @@ export function fraction(...parts: readonly (string | number)[]): number {
 /** One of the items, always the same for the same parts. */
 export function pick<T>(items: readonly [T, ...T[]], ...parts: readonly (string | number)[]): T {
   return items[hash(...parts) % items.length] ?? items[0];
+}
+
+/**
+ * Hashing in steps, for millions of numbers that begin with the same parts:
+ * `hashOf(plus(stateAfter('noise'), 7))` is `hash('noise', 7)`.
+ */
+export function stateAfter(...parts: readonly (string | number)[]): number {
+  let state = 0x811c9dc5;
+  for (const part of parts) {
+    const text = String(part);
+    for (let i = 0; i < text.length; i += 1) state = mix(state, text.charCodeAt(i));
+    state = mix(state, SEPARATOR);
+  }
+  return state;
+}
+
+/** @param n a whole number from 0 to 2^31-1; its digits are read without making a text of it. */
+export function plus(state: number, n: number): number {
+  let unit = 1;
+  while (n / unit >= 10) unit *= 10;
+  let mixed = state;
+  for (let rest = n; unit >= 1; unit = (unit / 10) | 0) {
+    const digit = (rest / unit) | 0;
+    mixed = mix(mixed, DIGIT_0 + digit);
+    rest -= digit * unit;
+  }
+  return mix(mixed, SEPARATOR);
+}
+
+export function hashOf(state: number): number {
+  let value = Math.imul(state ^ (state >>> 16), 0x85ebca6b);
+  value = Math.imul(value ^ (value >>> 13), 0xc2b2ae35);
+  return (value ^ (value >>> 16)) >>> 0;
+}
+
+export function fractionOf(state: number): number {
+  return hashOf(state) / 2 ** 32;
+}
+
+function mix(state: number, code: number): number {
+  return Math.imul(state ^ code, 0x01000193);
 }

@@ -55,6 +55,16 @@ const ADJECTIVES = [
 const COLORS = ['Black', 'White', 'Blue', 'Red', 'Green', 'Grey', 'Beige', 'Pink', 'Silver'] as const;
 const SIZES = ['Small', 'Medium', 'Large', 'X-Large', '2 Pack', '3 Pack', '6 Pack'] as const;
 
+/** What is written on a product: the same in all sites. */
+export function labelOf(facts: AsinFacts): { title: string; brand: string; color: string; size: string } {
+  const { asin, familySeed, leaf, kind } = facts;
+  const brand = pick(BRANDS, 'brand', familySeed);
+  const color = pick(COLORS, 'color', asin);
+  const size = pick(SIZES, 'size', asin);
+  const base = `${brand} ${pick(ADJECTIVES, 'adjective', familySeed)} ${nounOfLeaf(leaf)}`;
+  return { title: kind === 'parent' ? base : `${base}, ${color}, ${size}`, brand, color, size };
+}
+
 export function sketch(asin: string, domain: number): ProductSketch {
   const facts = factsOf(asin);
   // Most lists need no series of most products.
@@ -63,18 +73,14 @@ export function sketch(asin: string, domain: number): ProductSketch {
     all ??= seriesOf(facts, domain);
     return all.get(index);
   };
-  const brand = pick(BRANDS, 'brand', facts.familySeed);
-  const color = pick(COLORS, 'color', asin);
-  const size = pick(SIZES, 'size', asin);
-  const noun = nounOfLeaf(facts.leaf);
-  const base = `${brand} ${pick(ADJECTIVES, 'adjective', facts.familySeed)} ${noun}`;
+  const { title, brand, color, size } = labelOf(facts);
   return {
     asin,
     facts,
     brand,
     color,
     size,
-    title: facts.kind === 'parent' ? base : `${base}, ${color}, ${size}`,
+    title,
     imageName: `${hash('image', asin).toString(36).toUpperCase().padStart(7, '0')}L.jpg`,
     categoryIds: pathOfLeaf(facts.leaf).map(({ catId }) => catId),
     current: (index, atMinutes) => {

@@ -7,20 +7,35 @@ const ROWS_A_CHUNK = 2_000;
 export function* csvOf(ranking: Iterable<RankedTerm>, firstDay: string, lastDay: string): Generator<string> {
   yield `\uFEFFReporting Range=["Weekly"],Select week=["Week | ${firstDay} - ${lastDay} ${lastDay.slice(0, 4)}"]\n`;
   yield `${Papa.unparse([COLUMNS], { newline: '\n' })}\n`;
-  let rows: unknown[][] = [];
-  for (const { rank, term, brands, categories, products } of ranking) {
-    const slots = [0, 1, 2].flatMap((place) => {
-      const product = products[place];
-      return product
-        ? [product.asin, product.title, product.click, product.conversion ?? '']
-        : ['', '', '', ''];
-    });
-    rows.push([rank, term, ...threeOf(brands), ...threeOf(categories), ...slots, lastDay]);
-    if (rows.length < ROWS_A_CHUNK) continue;
-    yield `${Papa.unparse(rows, { newline: '\n' })}\n`;
-    rows = [];
+  let text = '';
+  let rows = 0;
+  for (const one of ranking) {
+    text += rowOf(one, lastDay);
+    rows += 1;
+    if (rows % ROWS_A_CHUNK !== 0) continue;
+    yield text;
+    text = '';
   }
-  if (rows.length > 0) yield `${Papa.unparse(rows, { newline: '\n' })}\n`;
+  if (text !== '') yield text;
+}
+
+/** A million rows a week: a library that looks at every field takes longer than all the rest. */
+function rowOf({ rank, term, brands, categories, products }: RankedTerm, lastDay: string): string {
+  let row = `${rank},${field(term)}`;
+  for (let place = 0; place < 3; place += 1) row += `,${brands[place] ?? ''}`;
+  for (let place = 0; place < 3; place += 1) row += `,${categories[place] ?? ''}`;
+  for (let place = 0; place < 3; place += 1) {
+    const product = products[place];
+    row += product
+      ? `,${product.asin},${field(product.title)},${product.click},${product.conversion ?? ''}`
+      : ',,,,';
+  }
+  return `${row},${lastDay}\n`;
+}
+
+function field(text: string): string {
+  if (text.includes('"')) return `"${text.replaceAll('"', '""')}"`;
+  return text.includes(',') || text.includes('\n') ? `"${text}"` : text;
 }
 
 /** The same as the document the Selling Partner API hands out. */
@@ -69,10 +84,6 @@ const COLUMNS = [
   ),
   'Reporting Date',
 ];
-
-function threeOf(names: readonly string[]): string[] {
-  return [0, 1, 2].map((place) => names[place] ?? '');
-}
 
 function fraction(percent: number): number {
   return Math.round(percent * 100) / 10_000;

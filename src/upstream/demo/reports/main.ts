@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { addDays } from '../../../keywords/report-week.ts';
-import { REPORT_SITES, type ReportSite } from '../../../keywords/sites.ts';
 import { csvOf } from './formats.ts';
 import { rankingOf } from './ranking.ts';
 
@@ -19,7 +18,6 @@ for (const one of wanted) {
   const [site = '', lastDay = ''] = one.split(':');
   const ranking = rankingOf({
     site,
-    domain: REPORT_SITES[site as ReportSite].domain,
     week: Math.floor(Date.parse(lastDay) / WEEK_MS),
     terms: Number(terms),
     productsPerLeaf: Math.max(PRODUCTS_PER_LEAF, Math.round(Number(terms) / 400)),

@@ -84,8 +84,10 @@ export function termAt(site: string, n: number): { term: string; leaf: number } 
   const first = before[Math.floor(mixed / nouns.length) % before.length] ?? '';
   const last = after[Math.floor(mixed / nouns.length / before.length)] ?? '';
   const round = Math.floor(n / all);
-  const parts = [first, noun?.text ?? '', last, round === 0 ? '' : ` ${round + 1}`];
-  return { term: parts.filter((part) => part !== '').join(gap), leaf: noun?.leaf ?? 0 };
+  let term = first;
+  for (const part of [noun?.text ?? '', last, round === 0 ? '' : ` ${round + 1}`])
+    if (part !== '') term += term === '' ? part : gap + part;
+  return { term, leaf: noun?.leaf ?? 0 };
 }
 
 /** A prime, so that its multiples come by every combination. */
