@@ -1,9 +1,6 @@
 import { Readable } from 'node:stream';
-import type pg from 'pg';
-import { BinaryRows } from '../src/brand-analytics/import/binary-rows.ts';
-import { openLabels } from '../src/brand-analytics/import/labels.ts';
+import type { AskLabels } from '../src/brand-analytics/import/labels.ts';
 import { openReport } from '../src/brand-analytics/import/open-report.ts';
-import { createStaging } from '../src/brand-analytics/import/stage.ts';
 import { termAt } from '../src/upstream/demo/reports/vocabulary.ts';
 
 /**
@@ -42,23 +39,16 @@ async function* bytes(): AsyncGenerator<Buffer> {
 }
 
 /** In place of the database: any id will do. */
-const client = {
-  query: async (_: string, [, names]: [number, string[]]) => ({
-    rows: names.map((name) => ({ id: 1000 + name.length, name })),
-  }),
-} as unknown as pg.ClientBase;
+const ask: AskLabels = async ({ brand, category }) => ({
+  brand: brand.map((name) => [name, 1000 + name.length]),
+  category: category.map((name) => [name, 1000 + name.length]),
+});
 
 let peak = 0;
-const report = await openReport(Readable.from(bytes(), { objectMode: false }));
-const labels = openLabels(client);
-const staging = createStaging('us', labels);
-const staged = new BinaryRows();
+const report = await openReport(Readable.from(bytes(), { objectMode: false }), 'us', ask);
 let rows = 0;
-for await (const batch of report.batches) {
-  await labels.learn(batch);
-  for (const row of batch) staging.write(row, staged);
-  staged.take();
-  rows += batch.length;
+for await (const piece of report.pieces) {
+  rows += piece.count;
   peak = Math.max(peak, process.memoryUsage.rss());
 }
 console.log(JSON.stringify({ rows, peakMb: Math.round(peak / 2 ** 20) }));

@@ -74,9 +74,9 @@ export class BinaryRows {
     this.#length = at;
   }
 
-  /** Hands out what was written, and begins anew. */
-  take(): Buffer {
-    const taken = Buffer.from(this.#bytes.subarray(0, this.#length));
+  /** Hands out what was written, in memory of its own, and begins anew. */
+  take(): Uint8Array<ArrayBuffer> {
+    const taken = new Uint8Array(this.#bytes.subarray(0, this.#length));
     this.#length = 0;
     return taken;
   }

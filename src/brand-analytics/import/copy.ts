@@ -7,7 +7,7 @@ import { HEADER, TRAILER } from './binary-rows.ts';
 /** Rows on their way into a table by COPY. Nothing is written faster than the database takes it. */
 export interface Copy {
   /** Rows that begin and end in these bytes. */
-  write(rows: Buffer): Promise<void>;
+  write(rows: Uint8Array): Promise<void>;
   end(): Promise<void>;
   /** Gives up; the transaction fails. */
   abort(): Promise<void>;

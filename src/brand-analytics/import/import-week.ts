@@ -3,15 +3,15 @@ import type pg from 'pg';
 import type { Database } from '../../db/pool.ts';
 import { isSaturday } from '../../keywords/report-week.ts';
 import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
-import { BinaryRows } from './binary-rows.ts';
-import { type Copy, startCopy } from './copy.ts';
+import { startCopy } from './copy.ts';
+import { Ranking } from './departments.ts';
 import { openImportNotes } from './import-notes.ts';
-import { openLabels } from './labels.ts';
+import { askDatabase } from './label-ids.ts';
 import { asReportError, openReport } from './open-report.ts';
-import type { Report, ReportRow } from './report.ts';
+import type { Report } from './report.ts';
 import { ReportError } from './report-error.ts';
 import { saveWeek } from './save-week.ts';
-import { createStaging, STAGE_COLUMNS } from './stage.ts';
+import { STAGE_COLUMNS } from './stage.ts';
 
 export type ImportStage = 'reading' | 'saving' | 'indexing';
 
@@ -40,9 +40,6 @@ export interface ImportResult {
   recomputed: string[];
   warnings: string[];
 }
-
-/** Titles that came by of late are not written again. */
-const TITLES_REMEMBERED = 100_000;
 
 /**
  * Loads a weekly report. Everything happens in transactions that end together, so a file that is broken leaves nothing
@@ -91,6 +88,7 @@ export interface ReadReport {
   source: Report['source'];
   week: string;
   rows: number;
+  ranking: Ranking;
 }
 
 interface Clients {
@@ -104,56 +102,29 @@ async function readReport(clients: Clients, request: ImportRequest): Promise<Rea
   const { site, onProgress } = request;
   await clients.main.query(`create unlogged table aba_staging (${STAGE_COLUMNS})`);
   await clients.titles.query('create temporary table aba_titles (asin bigint, title text) on commit drop');
-  const labels = openLabels(clients.labels);
-  const staging = createStaging(site, labels);
-  const staged = new BinaryRows();
   const rowCopy = startCopy(clients.main, 'aba_staging');
   const titleCopy = startCopy(clients.titles, 'aba_titles');
-  const writeTitles = titleWriter(titleCopy);
+  const ranking = new Ranking();
   let rows = 0;
   try {
-    const report = await openReport(request.file);
-    for await (const batch of report.batches) {
-      await labels.learn(batch);
-      for (const row of batch) staging.write(row, staged);
-      await Promise.all([rowCopy.write(staged.take()), writeTitles(batch)]);
-      rows += batch.length;
+    onProgress?.({ rows, stage: 'reading' });
+    const report = await openReport(request.file, site, askDatabase(clients.labels));
+    for await (const piece of report.pieces) {
+      ranking.follow(piece.ranks);
+      if (piece.fault !== null) throw new ReportError(piece.fault);
+      await Promise.all([rowCopy.write(piece.rows), titleCopy.write(piece.titles)]);
+      rows += piece.count;
       onProgress?.({ rows, stage: 'reading' });
     }
     await Promise.all([rowCopy.end(), titleCopy.end()]);
     if (rows === 0) throw new ReportError('The file has no rows.');
     onProgress?.({ rows, stage: 'saving' });
-    return { source: report.source, week: weekOf(report, request), rows };
+    return { source: report.source, week: weekOf(report, request), rows, ranking };
   } catch (error) {
     await Promise.all([rowCopy.abort(), titleCopy.abort()]);
     throw error;
   }
 }
-
-function titleWriter(copy: Copy): (rows: readonly ReportRow[]) => Promise<void> {
-  const written = new Set<number>();
-  const lines = new BinaryRows();
-  return async (rows) => {
-    for (const { products } of rows) {
-      for (const product of products) {
-        if (!product || product.title === '') continue;
-        const { asin, title } = product;
-        if (written.has(asin)) continue;
-        if (written.size >= TITLES_REMEMBERED) written.clear();
-        written.add(asin);
-        lines.begin(2);
-        lines.int8(asin);
-        lines.text(PLAIN.test(title) ? title : title.replace(CONTROLS, ' '));
-      }
-    }
-    await copy.write(lines.take());
-  };
-}
-
-/** Printable ASCII: nearly all of what comes by, and quickly told. */
-const PLAIN = /^[ -~]*$/;
-/** Line ends, tabs and what is no character: no title needs them. */
-const CONTROLS = /[\p{Cc}\p{Cs}]+/gu;
 
 function weekOf(report: Report, { site, week }: ImportRequest): string {
   const facts = report.facts();

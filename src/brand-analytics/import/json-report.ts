@@ -3,7 +3,7 @@ import { JSONParser } from '@streamparser/json';
 import { z } from 'zod';
 import { asinToNumber } from '../../keywords/asin-number.ts';
 import { isSaturday } from '../../keywords/report-week.ts';
-import type { Report, ReportProduct, ReportRow } from './report.ts';
+import type { Report, ReportBatch, ReportProduct, ReportRow, StagedPiece } from './report.ts';
 import { ReportError } from './report-error.ts';
 
 const specification = z.object({
@@ -29,7 +29,7 @@ interface Entry {
 const PLACES = 3;
 
 /** Reads a report of the API, as it was unpacked. Its entries are put together to one row a term. */
-export function readJsonReport(bytes: Readable): Report {
+export function readJsonReport(bytes: Readable, stage: (batch: ReportBatch) => Promise<StagedPiece>): Report {
   let week: string | null = null;
   let marketplaceIds: readonly string[] = [];
   let entries = 0;
@@ -60,7 +60,9 @@ export function readJsonReport(bytes: Readable): Report {
     open.products[place] = productOf(entry);
   }
 
-  async function* rows(): AsyncGenerator<ReportRow[]> {
+  const staged = (rows: ReportRow[]) => stage({ rows, dated: null, fault: null });
+
+  async function* pieces(): AsyncGenerator<StagedPiece> {
     const parser = new JSONParser({
       paths: ['$.reportSpecification', '$.dataByDepartmentAndSearchTerm.*'],
       keepStack: false,
@@ -74,16 +76,16 @@ export function readJsonReport(bytes: Readable): Report {
         if (error instanceof ReportError) throw error;
         throw new ReportError(`After entry ${entries}: this is not JSON (${(error as Error).message}).`);
       }
-      if (batch.length > 0) yield batch;
+      if (batch.length > 0) yield await staged(batch);
       batch = [];
     }
     // A download that was cut must not become a published week.
     if (!parser.isEnded) throw new ReportError(`After entry ${entries}: the file breaks off.`);
     if (week === null) throw new ReportError('The document has no reportSpecification.');
-    if (open) yield [open];
+    if (open) yield await staged([open]);
   }
 
-  return { source: 'api', batches: rows(), facts: () => ({ week, marketplaceIds }) };
+  return { source: 'api', pieces: pieces(), facts: () => ({ week, marketplaceIds }) };
 }
 
 function productOf({ clickedAsin, clickedItemName, clickShare, conversionShare }: Entry): ReportProduct {

@@ -1,4 +1,4 @@
-import type pg from 'pg';
+import { withoutControls } from './plain-text.ts';
 import type { ReportRow } from './report.ts';
 
 /** Kinds of labels, as the database numbers them. */
@@ -6,7 +6,12 @@ export const LABEL_KINDS = { brand: 1, category: 2 } as const;
 
 export type LabelKind = keyof typeof LABEL_KINDS;
 
-/** Ids of brands and categories. New ones are added in the transaction of the import. */
+/** Tells the ids of names, new ones too. Names are plain text, and come back as strings of their own. */
+export type AskLabels = (names: Record<LabelKind, string[]>) => Promise<Record<LabelKind, LabelId[]>>;
+
+export type LabelId = readonly [name: string, id: number];
+
+/** Ids of brands and categories. */
 export interface Labels {
   /** Makes the ids of the names in these rows known. */
   learn(rows: readonly ReportRow[]): Promise<void>;
@@ -15,39 +20,27 @@ export interface Labels {
 }
 
 /** A week has some hundred thousand brands; when there are more of them, all are asked for again. */
-const MOST_REMEMBERED = 200_000;
+export const MOST_REMEMBERED = 200_000;
 
-export function openLabels(client: pg.ClientBase): Labels {
+export function openLabels(ask: AskLabels): Labels {
   const known = { brand: new Map<string, number>(), category: new Map<string, number>() };
-
-  async function ask(kind: LabelKind, names: ReadonlySet<string>): Promise<void> {
-    if (names.size === 0) return;
-    const { rows } = await client.query<{ id: number; name: string }>(LEARN, [LABEL_KINDS[kind], [...names]]);
-    // The names as they come from the database: those of the file are parts of its text, and would keep all of it.
-    for (const { id, name } of rows) known[kind].set(name, id);
-  }
-
   return {
     async learn(rows) {
       for (const ids of Object.values(known)) if (ids.size > MOST_REMEMBERED) ids.clear();
-      const brands = new Set<string>();
-      const categories = new Set<string>();
-      for (const row of rows) {
-        for (const name of row.brands) if (name !== '' && !known.brand.has(name)) brands.add(name);
-        for (const name of row.categories) if (name !== '' && !known.category.has(name)) categories.add(name);
+      const unknown = { brand: new Set<string>(), category: new Set<string>() };
+      for (const { brands, categories } of rows) {
+        for (const name of brands) if (!known.brand.has(name)) unknown.brand.add(withoutControls(name));
+        for (const name of categories)
+          if (!known.category.has(name)) unknown.category.add(withoutControls(name));
       }
-      await ask('brand', brands);
-      await ask('category', categories);
+      for (const names of Object.values(unknown)) names.delete('');
+      if (unknown.brand.size + unknown.category.size === 0) return;
+      const found = await ask({ brand: [...unknown.brand], category: [...unknown.category] });
+      // The names as they come back: those of the file are parts of its text, and would keep all of it.
+      for (const [name, id] of found.brand) known.brand.set(name, id);
+      for (const [name, id] of found.category) known.category.set(name, id);
     },
-    idOf: (kind, name) => (name === '' ? 0 : (known[kind].get(name) ?? 0)),
+    idOf: (kind, name) =>
+      name === '' ? 0 : (known[kind].get(name) ?? known[kind].get(withoutControls(name)) ?? 0),
   };
 }
-
-const LEARN = `with wanted as (select name from unnest($2::text[]) as name),
-    added as (insert into aba_labels (kind, name)
-      select $1, w.name from wanted w
-      where not exists (select from aba_labels l where l.kind = $1 and l.name = w.name)
-      returning id, name)
-  select id, name from added
-  union all
-  select l.id, l.name from wanted w join aba_labels l on l.kind = $1 and l.name = w.name`;

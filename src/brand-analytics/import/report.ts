@@ -24,11 +24,39 @@ export interface ReportRow {
   categories: readonly string[];
 }
 
+/** Rows that follow each other in the file. */
+export interface ReportBatch {
+  rows: ReportRow[];
+  /** The reporting date of all of them, and where the first is; null where rows have none. */
+  dated: { date: string; at: number } | null;
+  /** What is wrong with the row behind them. */
+  fault: string | null;
+}
+
+/** A batch as COPY takes it, checked as far as its rows tell. */
+export interface StagedPiece extends Pick<ReportBatch, 'dated' | 'fault'> {
+  count: number;
+  /** Rows of the staging table, and of that of titles, in COPY's binary format. */
+  rows: Uint8Array<ArrayBuffer>;
+  titles: Uint8Array<ArrayBuffer>;
+  ranks: RankSpan[];
+}
+
+/** Ranks of a department in a batch. */
+export interface RankSpan {
+  department: number;
+  first: number;
+  /** Where the first is in the file. */
+  at: number;
+  last: number;
+  rows: number;
+}
+
 /** A report being read. */
 export interface Report {
   source: 'api' | 'csv';
-  /** In the order of the file, some thousand at a time. @throws ReportError when the file is broken. */
-  batches: AsyncIterable<ReportRow[]>;
+  /** In the order of the file, some thousand rows each. @throws ReportError when the file is broken. */
+  pieces: AsyncIterable<StagedPiece>;
   /** What the file says of itself; complete only when all batches have been read. */
   facts(): { week: string | null; marketplaceIds: readonly string[] };
 }

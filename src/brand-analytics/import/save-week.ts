@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { addDays } from '../../keywords/report-week.ts';
 import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
+import type { Ranking } from './departments.ts';
 import { identifyTerms, saveTitles, withoutDuplicates } from './dictionary.ts';
 import type { ImportRequest, ImportResult, ReadReport } from './import-week.ts';
 import {
@@ -34,14 +35,14 @@ export async function saveWeek(
   client: pg.ClientBase,
   titles: pg.ClientBase,
   { site, now, onProgress }: ImportRequest,
-  { week, source, rows }: ReadReport,
+  { week, source, rows, ranking }: ReadReport,
 ): Promise<ImportResult> {
   for (const setting of ROOM) await client.query(setting);
   const warnings: string[] = [];
   const onFilled = () => onProgress?.({ rows, stage: 'indexing' });
   // The other connection works at the same time.
   const [table] = await Promise.all([
-    buildWeek(client, site, week, warnings, onFilled),
+    buildWeek(client, site, week, chooseDepartment(ranking, warnings), warnings, onFilled),
     saveTitles(titles, site),
   ]);
   await client.query('drop table aba_staging');
@@ -64,11 +65,11 @@ async function buildWeek(
   client: pg.ClientBase,
   site: ReportSite,
   week: string,
+  department: number,
   warnings: string[],
   onFilled: () => void,
 ): Promise<WeekTable> {
   await client.query('analyze aba_staging');
-  const department = await chooseDepartment(client, warnings);
   await identifyTerms(client, site, week, department);
   const find = (other: string) => findWeekTable(client, site, other);
   let table = await createWeekTable(client, site, week);
@@ -90,15 +91,11 @@ async function buildWeek(
 }
 
 /** A report may rank several departments; the whole store is the one with the most rows. */
-async function chooseDepartment(client: pg.ClientBase, warnings: string[]): Promise<number> {
-  const { rows } = await client.query<{ department: number; terms: string }>(
-    'select department, count(*) as terms from aba_staging group by 1 order by count(*) desc, 1',
-  );
-  if (rows.length > 1) {
-    const others = rows.slice(1).reduce((sum, { terms }) => sum + Number(terms), 0);
-    warnings.push(`${others} rows of ${rows.length - 1} smaller departments were left out.`);
-  }
-  return rows[0]?.department ?? 0;
+function chooseDepartment({ departments }: Ranking, warnings: string[]): number {
+  const [largest, ...others] = departments;
+  const left = others.reduce((sum, { rows }) => sum + rows, 0);
+  if (left > 0) warnings.push(`${left} rows of ${others.length} smaller departments were left out.`);
+  return largest?.department ?? 0;
 }
 
 /** The weeks that were compared with what this one was before, or would have been had it been there. */

@@ -3,6 +3,7 @@ import type { ReportSite } from '../../keywords/sites.ts';
 import { normaliseTerm } from '../../keywords/term.ts';
 import { tokensOf } from '../../keywords/tokens.ts';
 import type { BinaryRows } from './binary-rows.ts';
+import type { Departments } from './departments.ts';
 import type { Labels } from './labels.ts';
 import type { ReportRow } from './report.ts';
 import { ReportError } from './report-error.ts';
@@ -20,22 +21,7 @@ export const STAGED_TOKENS = 's.tags[7:6 + s.tokens]';
 const PLACES = [0, 1, 2] as const;
 
 /** Checks rows as they come, and writes them for COPY. */
-export function createStaging(site: ReportSite, labels: Labels) {
-  /** By name: number, and the rank of the row before. */
-  const departments = new Map<string, { number: number; lastRank: number }>();
-
-  function departmentOf({ department, rank, at }: ReportRow): number {
-    let found = departments.get(department);
-    if (!found) {
-      found = { number: departments.size, lastRank: 0 };
-      departments.set(department, found);
-    }
-    if (rank < found.lastRank)
-      throw new ReportError(`Row ${at}: rank ${rank} comes after rank ${found.lastRank}.`);
-    found.lastRank = rank;
-    return found.number;
-  }
-
+export function createStaging(site: ReportSite, labels: Labels, departments: Departments) {
   return {
     write(row: ReportRow, rows: BinaryRows): void {
       const term = normaliseTerm(row.term);
@@ -45,7 +31,7 @@ export function createStaging(site: ReportSite, labels: Labels) {
       const { products, brands, categories } = row;
       rows.begin(COLUMNS);
       rows.int4(row.at);
-      rows.int2(departmentOf(row));
+      rows.int2(departments.numberOf(row));
       rows.int4(row.rank);
       rows.text(term);
       let clicks = 0;

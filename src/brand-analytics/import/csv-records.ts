@@ -1,0 +1,65 @@
+import Papa from 'papaparse';
+import type { CsvPiece } from './csv-pieces.ts';
+import { readOldRow, readPresentRow } from './csv-rows.ts';
+import type { ReportBatch, ReportRow } from './report.ts';
+import { badLine, ReportError } from './report-error.ts';
+
+export const PRESENT_COLUMNS = 21;
+export const OLD_COLUMNS = 15;
+
+const CSV: Papa.ParseConfig = { delimiter: ',', newline: '\n' };
+
+/** A record, the line it begins on, and why it is no good CSV. */
+export interface CsvRecord {
+  fields: string[];
+  line: number;
+  fault: string | undefined;
+}
+
+export function* recordsOf({ bytes, line, lineEnds }: CsvPiece): Generator<CsvRecord> {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+  const { data, errors } = Papa.parse<string[]>(text, CSV);
+  const faults = errors.length > 0 ? new Map(errors.map(({ row, message }) => [row, message])) : undefined;
+  // A field in quotes may hold line ends, but hardly any piece has one that does.
+  const isLineEach = lineEnds === data.length - 1;
+  let next = line;
+  for (let i = 0; i < data.length; i += 1) {
+    const fields = data[i] ?? [];
+    const at = next;
+    next += 1;
+    if (!isLineEach)
+      for (const field of fields) if (field.includes('\n')) next += field.split('\n').length - 1;
+    if (fields.at(-1)?.endsWith('\r')) fields.push(fields.pop()?.slice(0, -1) ?? '');
+    yield { fields, line: at, fault: faults?.get(i) };
+  }
+}
+
+/** The rows of a piece that has no head, up to the first that is none. @param columns either number of them. */
+export function readPiece(piece: CsvPiece, columns: number): ReportBatch {
+  const rows: ReportRow[] = [];
+  let dated: ReportBatch['dated'] = null;
+  try {
+    for (const { fields, line, fault } of recordsOf(piece)) {
+      if (fault) throw badLine(line, fault);
+      if (fields.length === 1 && fields[0] === '') continue;
+      if (fields.length !== columns)
+        throw badLine(line, `it has ${fields.length} columns instead of ${columns}`);
+      if (columns === OLD_COLUMNS) {
+        rows.push(readOldRow(fields, line));
+        continue;
+      }
+      const { row, date } = readPresentRow(fields, line);
+      dated ??= { date, at: line };
+      if (date !== dated.date) throw otherDate(date, dated.date, line);
+      rows.push(row);
+    }
+  } catch (error) {
+    if (!(error instanceof ReportError)) throw error;
+    return { rows, dated, fault: error.message };
+  }
+  return { rows, dated, fault: null };
+}
+
+export function otherDate(date: string, before: string, line: number): ReportError {
+  return badLine(line, `its reporting date is ${date}, that of the rows before ${before}`);
+}

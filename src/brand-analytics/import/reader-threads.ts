@@ -1,0 +1,71 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import type { ReportSite } from '../../keywords/sites.ts';
+import type { CsvPiece } from './csv-pieces.ts';
+import type { AskLabels } from './labels.ts';
+import type { FromReader, ReaderSetup, ToReader } from './reader-messages.ts';
+import type { StagedPiece } from './report.ts';
+
+export interface ReaderThreads {
+  mostUnderWay: number;
+  read(piece: CsvPiece): Promise<StagedPiece>;
+  close(): Promise<void>;
+}
+
+const MOST_THREADS = 4;
+
+/** One is read, one waits for ids of its labels, one for its turn. */
+const PIECES_A_THREAD = 3;
+
+/** Threads that read pieces of the present layout. */
+export function openReaderThreads(site: ReportSite, ask: AskLabels): ReaderThreads {
+  const threads = Array.from({ length: Math.min(availableParallelism(), MOST_THREADS) }, () =>
+    openThread({ site }, ask),
+  );
+  return {
+    mostUnderWay: threads.length * PIECES_A_THREAD,
+    read(piece) {
+      const idlest = threads.reduce((one, other) => (other.underWay < one.underWay ? other : one));
+      return idlest.read(piece);
+    },
+    async close() {
+      await Promise.all(threads.map((thread) => thread.close()));
+    },
+  };
+}
+
+function openThread(setup: ReaderSetup, ask: AskLabels) {
+  const worker = new Worker(new URL('./reader-thread.mjs', import.meta.url), {
+    workerData: setup,
+  });
+  /** Answers come in the order of pieces. */
+  const waiting: { resolve(piece: StagedPiece): void; reject(error: Error): void }[] = [];
+  const post = (message: ToReader, transfer: ArrayBuffer[] = []) => worker.postMessage(message, transfer);
+  const failures: Error[] = [];
+
+  function fail(error: Error): void {
+    failures.push(error);
+    for (const piece of waiting.splice(0)) piece.reject(error);
+  }
+
+  worker.on('error', fail);
+  worker.on('exit', () => fail(new Error('a thread that reads the report has ended')));
+  worker.on('message', (message: FromReader) => {
+    if (message.kind === 'staged') waiting.shift()?.resolve(message.piece);
+    else ask(message.names).then((labels) => post({ kind: 'labels', labels }), fail);
+  });
+
+  return {
+    get underWay() {
+      return waiting.length;
+    },
+    read(piece: CsvPiece): Promise<StagedPiece> {
+      for (const failure of failures) return Promise.reject(failure);
+      post({ kind: 'piece', piece }, [piece.bytes.buffer]);
+      return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
+    },
+    async close() {
+      await worker.terminate();
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import type { ReportSite } from '../../keywords/sites.ts';
+import { BinaryRows } from './binary-rows.ts';
+import { openDepartments } from './departments.ts';
+import { type AskLabels, openLabels } from './labels.ts';
+import type { ReportBatch, StagedPiece } from './report.ts';
+import { ReportError } from './report-error.ts';
+import { createStaging } from './stage.ts';
+import { createTitles } from './titles.ts';
+
+/** Makes of batches, one after the other, what COPY is given. It needs no database but for the ids of labels. */
+export function openStaging(site: ReportSite, ask: AskLabels): (batch: ReportBatch) => Promise<StagedPiece> {
+  const labels = openLabels(ask);
+  const departments = openDepartments();
+  const staging = createStaging(site, labels, departments);
+  const titles = createTitles();
+  const rowLines = new BinaryRows();
+  const titleLines = new BinaryRows();
+
+  async function stage({ rows, dated, fault }: ReportBatch): Promise<StagedPiece> {
+    await labels.learn(rows);
+    let firstFault = fault;
+    try {
+      for (const row of rows) staging.write(row, rowLines);
+    } catch (error) {
+      if (!(error instanceof ReportError)) throw error;
+      firstFault = error.message;
+    }
+    titles.write(rows, titleLines);
+    return {
+      count: rows.length,
+      dated,
+      fault: firstFault,
+      rows: rowLines.take(),
+      titles: titleLines.take(),
+      ranks: departments.take(),
+    };
+  }
+
+  let before: Promise<unknown> = Promise.resolve();
+  return (batch) => {
+    // What labels have learnt is forgotten with the next batch.
+    const staged = before.then(() => stage(batch));
+    before = staged.catch(() => {});
+    return staged;
+  };
+}

@@ -1,0 +1,121 @@
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { csvPieces } from '../../src/brand-analytics/import/csv-pieces.ts';
+import { describeRows } from '../../src/brand-analytics/rank-row.ts';
+import { walkRanks } from '../../src/brand-analytics/rank-walk.ts';
+import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
+import { type Database, openDatabase } from '../../src/db/pool.ts';
+import { createLogger } from '../../src/log.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { csvReport, load, type TestTerm } from '../support/reports.ts';
+
+let created: Awaited<ReturnType<typeof createTestDatabase>>;
+let database: Database;
+beforeAll(async () => {
+  created = await createTestDatabase();
+  database = openDatabase(created.url, createLogger('silent'));
+});
+afterAll(async () => {
+  await database.end();
+  await created.drop();
+});
+
+const WEEK = '2026-03-07';
+const TERMS = 7_000;
+/** Every so many titles have a line end and quotes. */
+const ODD = 50;
+const asin = (rank: number, place: number) => `B${String(rank * 10 + place).padStart(9, '0')}`;
+
+/** More than what is read before threads start, and pieces enough for all of them. */
+const terms: TestTerm[] = Array.from({ length: TERMS }, (_, i) => ({
+  term: `term number ${i + 1}`,
+  rank: i + 1,
+  brands: [`Brand ${i % 900}`, i % 3 === 0 ? 'Nör\u0000dwell' : ''],
+  categories: [`Category ${i % 7}`],
+  products: [1, 2, 3].map((place) => [
+    asin(i + 1, place),
+    `${i % ODD === 0 ? 'A "long"\ntitle ' : 'Title '}${i + 1} ${'x'.repeat(600)}`,
+    '7.5',
+    '',
+  ]),
+}));
+const report = csvReport(WEEK, terms);
+const good = Buffer.from(report);
+/** Line ends in titles come before it: three for each odd row, and the two of the head. */
+const lineOf = (rank: number) => 2 + rank + 3 * Math.ceil((rank - 1) / ODD);
+
+test('a report is cut between records, however it arrives', async () => {
+  async function* chunks() {
+    for (let from = 0, bytes = 1; from < good.length; from += bytes, bytes = (bytes * 7 + 3) % 90_001)
+      yield good.subarray(from, from + bytes);
+  }
+  const lines = report.split('\n');
+  const pieces: string[] = [];
+  for await (const { bytes, line, lineEnds } of csvPieces(Readable.from(chunks(), { objectMode: false }))) {
+    const text = Buffer.from(bytes).toString();
+    expect(text.split('\n')).toHaveLength(lineEnds + 1);
+    expect(text.slice(0, 40)).toBe(
+      lines
+        .slice(line - 1)
+        .join('\n')
+        .slice(0, 40),
+    );
+    pieces.push(text);
+  }
+  expect(pieces[0]?.split('\n')).toHaveLength(2);
+  expect(pieces.slice(1).every((piece) => /^\d+,term number/.test(piece))).toBe(true);
+  expect(pieces.length).toBeGreaterThan(50);
+  expect(pieces.join('\n')).toBe(report);
+});
+
+test('a report that is read in threads becomes the rows it has', async () => {
+  expect(await load(database, 'us', good)).toMatchObject({ week: WEEK, terms: TERMS, warnings: [] });
+  const week = (await loadedWeeks(database, 'us')).find((one) => one.week === WEEK);
+  if (!week) throw new Error('the week is not there');
+  for (const rank of [1, 3_001, TERMS]) {
+    const walk = { filter: {}, after: rank - 1, to: rank, count: 1 };
+    const [row] = await describeRows(database, 'us', await walkRanks(database, week, walk));
+    const { brands, categories, products } = terms[rank - 1] ?? {};
+    expect(row).toMatchObject({
+      keyword: `term number ${rank}`,
+      rank,
+      brands: brands?.filter((brand) => brand !== '').map((brand) => brand.replace('\u0000', ' ')),
+      categories,
+      goods: products?.map(([id, title]) => ({ asin: id, title: title.replace('\n', ' '), clickShare: 7.5 })),
+    });
+  }
+});
+
+/** A thread that runs holds one. */
+const ports = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
+
+const inRow = (rank: number, from: string, to: string) =>
+  Buffer.from(report.replace(`\n${rank},term number ${rank},`, (found) => found.replace(from, to)));
+
+test.each([
+  [
+    'a bad rank',
+    inRow(6_900, '6900', 'x'),
+    `Line ${lineOf(6_900)}: its rank "x" is no positive whole number.`,
+  ],
+  ['a blank term', inRow(6_900, 'term number 6900', ' '), `Row ${lineOf(6_900)}: the search term is blank.`],
+  [
+    'another date',
+    Buffer.from(report.replace(/2026-03-07\n$/, '2026-03-14\n')),
+    `Line ${lineOf(TERMS)}: its reporting date is 2026-03-14, that of the rows before 2026-03-07.`,
+  ],
+  ['a quote without end', inRow(6_000, 'term', '"term'), /^Line \d+: /],
+])('%s that a thread finds is refused, and the threads end', async (_, content, reason) => {
+  const before = ports();
+  await expect(load(database, 'uk', content)).rejects.toThrow(reason);
+  expect(await loadedWeeks(database, 'uk')).toEqual([]);
+  expect(ports()).toBe(before);
+});
+
+test('ranks that go back anywhere are refused', async () => {
+  // Wherever a piece ends, each of these rows is behind some that are larger.
+  const ranks = terms.map((term) => ({ ...term, rank: term.rank > 6_500 ? term.rank - 1_000 : term.rank }));
+  await expect(load(database, 'uk', csvReport(WEEK, ranks))).rejects.toThrow(
+    `Row ${lineOf(6_501)}: rank 5501 comes after rank 6500.`,
+  );
+});
