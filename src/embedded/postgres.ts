@@ -61,7 +61,8 @@ function settings(port: number, durable: boolean): string[] {
     unix_socket_directories: '',
     port,
     max_connections: 300,
-    shared_buffers: '128MB',
+    // The indexes of a site's terms stay in memory while an import adds to them, term by term.
+    shared_buffers: '256MB',
     // There is no replica: what is loaded into a table of the same transaction need not go through the log.
     wal_level: 'minimal',
     max_wal_senders: 0,

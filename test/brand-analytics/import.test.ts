@@ -239,6 +239,40 @@ test('a term keeps its id, and remembers the first week it was seen in', async (
   expect(rows).toEqual([{ first_seen: '2026-03-07' }]);
 });
 
+test('terms keep their ids and first weeks when most of a dictionary is new, and it is what it was', async () => {
+  const indexes = async () => {
+    const { rows } = await database.query(
+      "select indexname, indexdef from pg_indexes where tablename = 'aba_terms_mx' order by 1",
+    );
+    return rows;
+  };
+  const terms = async () => {
+    const { rows } = await database.query<{ id: number; term: string; first: string }>(
+      'select id, term, first_seen::text as first from aba_terms where site = 11 order by id',
+    );
+    return rows;
+  };
+  const before = await indexes();
+  await load(database, 'mx', csvReport('2026-03-07', ranked('uno', 'dos')));
+  const [uno, dos] = await terms();
+  await load(database, 'mx', csvReport('2026-03-14', ranked('tres', 'dos', 'cuatro', 'cinco', 'seis')));
+  const later = await terms();
+  expect(later.slice(0, 2)).toEqual([uno, dos]);
+  expect(later.slice(2).map(({ term, first }) => [term, first])).toEqual([
+    ['tres', '2026-03-14'],
+    ['cuatro', '2026-03-14'],
+    ['cinco', '2026-03-14'],
+    ['seis', '2026-03-14'],
+  ]);
+  expect(await indexes()).toEqual(before);
+  await load(database, 'mx', csvReport('2026-03-21', ranked('seis', 'siete')));
+  expect((await terms()).slice(0, 6)).toEqual(later);
+  expect((await rowsOf('mx', '2026-03-21'))?.map(({ keyword, lastRank }) => [keyword, lastRank])).toEqual([
+    ['seis', 5],
+    ['siete', null],
+  ]);
+});
+
 const FIXTURES = resolve('../shared/fixtures/brand-analytics');
 
 describe.skipIf(!existsSync(FIXTURES))('real rows (where ../shared/fixtures/brand-analytics exists)', () => {

@@ -4,21 +4,39 @@ import { WORD_ID_STEP } from '../../keywords/word-id.ts';
 import { ReportError } from './report-error.ts';
 import { STAGED_TOKENS } from './stage.ts';
 
+/** The table of a site's terms that a week is made with: another one where it was written anew. */
+export interface Dictionary {
+  table: string;
+  isAnew: boolean;
+}
+
 /**
- * Finds the ids of the staged terms of a department, and gives one to each that has none. Imports run one at a time, so the
- * highest id tells the next. Afterwards the temporary table aba_staged_ids has the id of each staged row by its place.
+ * Finds the ids of the staged terms of a department, and gives one to each that has none, in the order of the report.
+ * Imports run one at a time, so the highest id tells the next. Afterwards the temporary table aba_staged_ids has the id of
+ * each staged row by its place.
+ * @throws a unique violation when a new term is there twice.
  */
 export async function identifyTerms(
   client: pg.ClientBase,
   site: ReportSite,
   week: string,
   department: number,
-): Promise<void> {
+): Promise<Dictionary> {
   const { domain } = REPORT_SITES[site];
-  const terms = pg.escapeIdentifier(`aba_terms_${site}`);
+  const present = `aba_terms_${site}`;
+  const terms = pg.escapeIdentifier(present);
+  const none = WORD_ID_STEP + domain;
+  const { rows } = await client.query<{ highest: number }>(
+    `select coalesce(max(id), $1) as highest from ${terms}`,
+    [none],
+  );
+  const highest = rows[0]?.highest ?? none;
   await client.query(
     `create temporary table aba_staged_ids on commit drop as
-      select s.at, s.rank, t.id as term_id from aba_staging s left join ${terms} t on t.term = s.term
+      select s.at, s.rank, t.id is null as is_new,
+        coalesce(t.id, ${highest} + ${WORD_ID_STEP} * (count(*) filter (where t.id is null) over (rows unbounded preceding)))::integer
+          as term_id
+      from aba_staging s left join ${terms} t on t.term = s.term
       where s.department = ${department}`,
   );
   await client.query('analyze aba_staged_ids');
@@ -27,23 +45,61 @@ export async function identifyTerms(
     `update ${terms} t set first_seen = $1 from aba_staged_ids i where i.term_id = t.id and t.first_seen > $1`,
     [week],
   );
+  const { rows: counted } = await client.query<{ fresh: number }>(
+    'select count(*)::integer as fresh from aba_staged_ids where is_new',
+  );
+  const fresh = counted[0]?.fresh ?? 0;
+  if (fresh === 0) return { table: present, isAnew: false };
+  const newTerms = `select ${domain}, i.term_id, s.term, ${STAGED_TOKENS}, ${pg.escapeLiteral(week)}::date
+    from aba_staging s join aba_staged_ids i on i.at = s.at and i.is_new`;
+  if (fresh > (highest - none) / WORD_ID_STEP)
+    return { table: await writeAnew(client, site, newTerms), isAnew: true };
   // The index of tokens takes all new terms in one go, instead of every few thousand.
   await client.query("set local gin_pending_list_limit = '512MB'");
-  const fresh = 'aba_staging s join aba_staged_ids i on i.at = s.at and i.term_id is null';
-  const { rowCount } = await client.query(
-    `insert into ${terms} (site, id, term, tokens, first_seen)
-      select $1, greatest((select max(id) from ${terms}), $2) + $3 * row_number() over (), s.term, ${STAGED_TOKENS}, $4
-      from ${fresh}
-      on conflict (term, site) do nothing`,
-    [domain, WORD_ID_STEP + domain, WORD_ID_STEP, week],
-  );
-  if (!rowCount) return;
-  await client.query(
-    `insert into aba_staged_ids select s.at, s.rank, t.id from ${fresh} join ${terms} t on t.term = s.term`,
-  );
+  await client.query(`insert into ${terms} (${COLUMNS}) ${newTerms}`);
   // What waits to be sorted into the index is read through by every search.
-  await client.query('select gin_clean_pending_list($1::regclass)', [`aba_terms_${site}_tokens_idx`]);
+  await client.query('select gin_clean_pending_list($1::regclass)', [`${present}_tokens_idx`]);
   await client.query(`analyze ${terms}`);
+  return { table: present, isAnew: false };
+}
+
+const COLUMNS = 'site, id, term, tokens, first_seen';
+
+/** To fill a table and then make its indexes takes a third of the time that adding to three indexes term by term does. */
+async function writeAnew(client: pg.ClientBase, site: ReportSite, newTerms: string): Promise<string> {
+  const present = `aba_terms_${site}`;
+  const table = `${present}_anew`;
+  const { domain } = REPORT_SITES[site];
+  // The check says what attaching would otherwise read the whole table for.
+  await client.query(
+    `create table ${table} (like ${present} including defaults,
+      constraint ${table}_site check (site is not null and site = ${domain}))`,
+  );
+  await client.query(`insert into ${table} (${COLUMNS}) select ${COLUMNS} from ${present} order by id`);
+  await client.query(`insert into ${table} (${COLUMNS}) ${newTerms}`);
+  await client.query(`alter table ${table} add primary key (id, site)`);
+  await client.query(`create unique index on ${table} (term, site)`);
+  await client.query(`create index on ${table} using gin (tokens)`);
+  await client.query(`analyze ${table}`);
+  return table;
+}
+
+/** Puts a dictionary that was written anew in the place of the present one. Readers wait for the end of the transaction. */
+export async function attachTerms(
+  client: pg.ClientBase,
+  site: ReportSite,
+  { table, isAnew }: Dictionary,
+): Promise<void> {
+  if (!isAnew) return;
+  const present = `aba_terms_${site}`;
+  await client.query(`drop table ${present}`);
+  await client.query(`alter table ${table} rename to ${present}`);
+  for (const index of ['pkey', 'term_site_idx', 'tokens_idx'])
+    await client.query(`alter index ${table}_${index} rename to ${present}_${index}`);
+  await client.query(
+    `alter table aba_terms attach partition ${present} for values in (${REPORT_SITES[site].domain})`,
+  );
+  await client.query(`alter table ${present} drop constraint ${table}_site`);
 }
 
 /** Writes the titles of a report's products, over those of the same products that have changed. */

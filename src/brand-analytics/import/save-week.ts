@@ -1,8 +1,8 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { addDays } from '../../keywords/report-week.ts';
 import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
 import type { Ranking } from './departments.ts';
-import { identifyTerms, saveTitles, withoutDuplicates } from './dictionary.ts';
+import { attachTerms, type Dictionary, identifyTerms, saveTitles, withoutDuplicates } from './dictionary.ts';
 import type { ImportRequest, ImportResult, ReadReport } from './import-week.ts';
 import {
   attachWeek,
@@ -20,6 +20,8 @@ const ROOM = [
   "set local maintenance_work_mem = '256MB'",
   // For reports of three million rows in one piece each, whose order hashing then keeps.
   'set local hash_mem_multiplier = 3',
+  // A million rows take less time than compiling a query for them.
+  'set local jit = off',
 ];
 
 /** A week with so many fewer or more terms than those before deserves a look. */
@@ -41,7 +43,7 @@ export async function saveWeek(
   const warnings: string[] = [];
   const onFilled = () => onProgress?.({ rows, stage: 'indexing' });
   // The other connection works at the same time.
-  const [table] = await Promise.all([
+  const [{ table, dictionary }] = await Promise.all([
     buildWeek(client, site, week, chooseDepartment(ranking, warnings), warnings, onFilled),
     saveTitles(titles, site),
   ]);
@@ -52,14 +54,20 @@ export async function saveWeek(
   // Readers are held up only from here on.
   await attachWeek(client, table, { source, now });
   for (const dependent of dependents) await attachWeek(client, dependent, null);
+  await attachTerms(client, site, dictionary);
   const terms = await compareWithUsual(client, table, warnings);
   return { week, terms, replaced, recomputed: dependents.map((dependent) => dependent.week), warnings };
 }
 
 const STAGED_ROWS = {
-  ids: 'select at as key, term_id, rank from aba_staged_ids where term_id is not null',
+  ids: 'select at as key, term_id, rank from aba_staged_ids',
   rows: 'select at as key, * from aba_staging',
 };
+
+interface BuiltWeek {
+  table: WeekTable;
+  dictionary: Dictionary;
+}
 
 async function buildWeek(
   client: pg.ClientBase,
@@ -68,26 +76,26 @@ async function buildWeek(
   department: number,
   warnings: string[],
   onFilled: () => void,
-): Promise<WeekTable> {
-  await client.query('analyze aba_staging');
-  await identifyTerms(client, site, week, department);
-  const find = (other: string) => findWeekTable(client, site, other);
-  let table = await createWeekTable(client, site, week);
-  await fillWeek(client, table, STAGED_ROWS, find);
-  onFilled();
-  await client.query('savepoint filled');
-  try {
+): Promise<BuiltWeek> {
+  const build = async (): Promise<BuiltWeek> => {
+    const dictionary = await identifyTerms(client, site, week, department);
+    const table = await createWeekTable(client, site, week);
+    await fillWeek(client, table, STAGED_ROWS, (other) => findWeekTable(client, site, other));
+    onFilled();
     await indexWeek(client, table);
+    return { table, dictionary };
+  };
+  // What later plans depend on.
+  await client.query('analyze aba_staging (at, department, term)');
+  await client.query('savepoint staged');
+  try {
+    return await build();
   } catch (error) {
     if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error;
-    await client.query('rollback to savepoint filled');
+    await client.query('rollback to savepoint staged');
     await withoutDuplicates(client, department, warnings);
-    await client.query(`drop table ${pg.escapeIdentifier(table.name)}`);
-    table = await createWeekTable(client, site, week);
-    await fillWeek(client, table, STAGED_ROWS, find);
-    await indexWeek(client, table);
+    return build();
   }
-  return table;
 }
 
 /** A report may rank several departments; the whole store is the one with the most rows. */
