@@ -239,6 +239,27 @@ test('a term keeps its id, and remembers the first week it was seen in', async (
   expect(rows).toEqual([{ first_seen: '2026-03-07' }]);
 });
 
+test('what no database takes is left out of terms and names', async () => {
+  const odd = {
+    term: 'camp\u0000stove',
+    rank: 1,
+    brands: ['Nord\u0000well', '\u0000'],
+    categories: ['Sports\u0000\u0001Outdoors'],
+    products: [['B0STOVE001', 'A\u0000stove', '7.19', '2.35']] as [string, string, string, string][],
+  };
+  await load(database, 'es', csvReport('2026-03-07', [odd, { ...odd, rank: 2, term: 'stove' }]));
+  const names = { brands: ['Nord well'], categories: ['Sports Outdoors'], goods: [{ title: 'A stove' }] };
+  expect(await rowsOf('es', '2026-03-07')).toMatchObject([
+    { keyword: 'camp stove', ...names },
+    { keyword: 'stove', ...names },
+  ]);
+  const entry = reportEntry('camp\ud800stove', 1, 1, { clickedItemName: 'A\udc00stove' });
+  await load(database, 'es', jsonReport('2026-03-14', [entry], 'A1RKKUPIHCS9HS'));
+  expect(await rowsOf('es', '2026-03-14')).toMatchObject([
+    { keyword: 'camp stove', goods: [{ title: 'A stove' }] },
+  ]);
+});
+
 test('terms keep their ids and first weeks when most of a dictionary is new, and it is what it was', async () => {
   const indexes = async () => {
     const { rows } = await database.query(

@@ -5,5 +5,7 @@ const PLAIN = /^[ -~]*$/;
 const CONTROLS = /[\p{Cc}\p{Cs}]+/gu;
 
 export function withoutControls(text: string): string {
-  return PLAIN.test(text) ? text : text.replace(CONTROLS, ' ');
+  if (PLAIN.test(text)) return text;
+  const plain = text.replace(CONTROLS, ' ');
+  return plain === text ? text : plain.trim();
 }
