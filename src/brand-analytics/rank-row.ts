@@ -128,12 +128,24 @@ async function titlesOf(
   site: ReportSite,
   rows: readonly StoredRow[],
 ): Promise<Map<number, string>> {
-  const asins = new Set(rows.flatMap((row) => PLACES.map((place) => row[`asin${place}`])));
+  const asins = new Set<number>();
+  for (const row of rows) for (const place of PLACES) asins.add(row[`asin${place}`]);
   asins.delete(0);
-  const { rows: found } = await database.query<{ asin: number; title: string }>({
-    name: `aba-titles-${site}`,
-    text: `select asin, title from aba_products_${site} where site = ${REPORT_SITES[site].domain} and asin = any($1::bigint[])`,
-    values: [[...asins]],
-  });
-  return new Map(found.map(({ asin, title }) => [asin, title]));
+  const numbers = [...asins];
+  const parts = Array.from({ length: Math.ceil(numbers.length / TITLES_AT_ONCE) }, (_, i) =>
+    numbers.slice(i * TITLES_AT_ONCE, (i + 1) * TITLES_AT_ONCE),
+  );
+  const found = await Promise.all(
+    parts.map((part) =>
+      database.query<{ asin: number; title: string }>({
+        name: `aba-titles-${site}`,
+        text: `select asin, title from aba_products_${site} where site = ${REPORT_SITES[site].domain} and asin = any($1::bigint[])`,
+        values: [part],
+      }),
+    ),
+  );
+  return new Map(found.flatMap((result) => result.rows.map(({ asin, title }) => [asin, title])));
 }
+
+/** More are looked up by several connections. */
+const TITLES_AT_ONCE = 1_000;

@@ -1,20 +1,16 @@
 /**
- * Windows of ranks. A row is found by those it lies in, as by its other tags, so that one index finds what fits within
- * some ranks only, where it would otherwise bring all that fits in the week. Their tags lie between those of a fixed meaning
- * and the labels.
+ * Windows of so many ranks each, the last without an end. A row is found by its window as by its other tags, so that one
+ * index finds what fits within some ranks only, where it would otherwise bring all that fits in the week.
  */
-const FINE = { firstTag: 100, log2Ranks: 14, count: 500 };
-const COARSE = { firstTag: 600, log2Ranks: 17, count: 400 };
+const LOG2_RANKS = 14;
+const COUNT = 500;
 
-type Windows = typeof FINE;
+/** Their tags lie between those of a fixed meaning and the labels. */
+const FIRST_TAG = 100;
 
-/** The tags of the windows a rank lies in, as SQL of two integers. The last window of a kind has no end. */
-export function windowTagsSql(rank: string): string {
-  return [FINE, COARSE]
-    .map(
-      ({ firstTag, log2Ranks, count }) => `${firstTag} + least((${rank} - 1) >> ${log2Ranks}, ${count - 1})`,
-    )
-    .join(', ');
+/** The tag of the window a rank lies in, as SQL of integers. */
+export function windowTagSql(rank: string): string {
+  return `${FIRST_TAG} + least((${rank} - 1) >> ${LOG2_RANKS}, ${COUNT - 1})`;
 }
 
 /** Ranks to look through in one go: up to `to`, in the windows of these tags; in all of them when there are none. */
@@ -23,27 +19,21 @@ export interface Look {
   tags: readonly number[];
 }
 
-/** How many windows each look goes through: about eight times as many ranks as the one before. The next sees the rest. */
-const LOOKS: readonly (Windows & { windows: number })[] = [
-  { ...FINE, windows: 2 },
-  { ...FINE, windows: 14 },
-  { ...COARSE, windows: 8 },
-];
+/** Windows the first looks go through. What the second has not found enough of is rare enough to be fetched from everywhere. */
+const WINDOWS = [2, 14];
 
 /**
- * The look through the ranks behind one. What is frequent is found by the first, and what is rare is not fetched from all
- * over the week more than once.
+ * The look through the ranks behind one.
  * @param end the last rank of interest.
  * @param looksBefore looks that have not found enough.
  */
 export function lookBehind(after: number, end: number, looksBefore: number): Look {
-  const look = LOOKS[looksBefore];
-  if (!look) return { to: end, tags: [] };
-  const { firstTag, log2Ranks, count, windows } = look;
-  const first = Math.min(count - 1, after >> log2Ranks);
-  const last = Math.min(count - 1, first + windows - 1);
+  const windows = WINDOWS[looksBefore];
+  if (!windows) return { to: end, tags: [] };
+  const first = Math.min(COUNT - 1, after >> LOG2_RANKS);
+  const last = Math.min(COUNT - 1, first + windows - 1);
   return {
-    to: last === count - 1 ? end : Math.min(end, (last + 1) * 2 ** log2Ranks),
-    tags: Array.from({ length: last - first + 1 }, (_, i) => firstTag + first + i),
+    to: last === COUNT - 1 ? end : Math.min(end, (last + 1) * 2 ** LOG2_RANKS),
+    tags: Array.from({ length: last - first + 1 }, (_, i) => FIRST_TAG + first + i),
   };
 }

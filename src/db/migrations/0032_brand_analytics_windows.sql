@@ -1,6 +1,6 @@
 -- Up Migration
 
--- The rows of a week are found by windows of their ranks too, in the index of their tags; see src/keywords/rank-windows.ts.
+-- The rows of a week are found by the window of their rank too, in the index of their tags; see src/keywords/rank-windows.ts.
 do $$
 declare
   week record;
@@ -8,7 +8,7 @@ declare
 begin
   for week in select relid::regclass as name from pg_partition_tree('aba_ranks') where isleaf loop
     execute format('create index on %s using gin
-      ((tags || array[100 + least((rank - 1) >> 14, 499), 600 + least((rank - 1) >> 17, 399)])) with (fastupdate = off)',
+      ((tags || (100 + least((rank - 1) >> 14, 499)))) with (fastupdate = off)',
       week.name);
     for old in select indexrelid::regclass as name from pg_index
       where indrelid = week.name and pg_get_indexdef(indexrelid, 1, true) = 'tags' loop
