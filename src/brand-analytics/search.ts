@@ -111,12 +111,13 @@ async function termsWithPrefix(
   prefix: string,
   limit: number,
 ): Promise<RankedTerm[]> {
-  // In the "C" order all terms with a prefix lie between it and it with the last of all characters.
   const { rows } = await database.query<RankedTerm>(
-    `select t.*, r.rank from (
+    // In the "C" order all terms with a prefix lie between it and it with the last of all characters.
+    // The week first, as everywhere: an import replaces weeks before it replaces a dictionary.
+    `select t.*, r.rank from ${table} r
+      right join (
         select ${TERM} from aba_terms_${site}
-        where term >= $1 and term < $1 || U&'\\+10FFFF' order by term limit ${MOST_PREFIXES}) t
-      left join ${table} r on r.term_id = t.id
+        where term >= $1 and term < $1 || U&'\\+10FFFF' order by term limit ${MOST_PREFIXES}) t on t.id = r.term_id
       order by t.term <> $1, r.rank, t.id limit $2`,
     [prefix, limit],
   );
