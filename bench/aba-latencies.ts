@@ -13,6 +13,7 @@ import type { Row } from './row.ts';
 import type { Services } from './services.ts';
 
 const CALLS = 100;
+const WARM_UP_CALLS = 100;
 const WORDS = 'tent,dog bed,shampoo,usb charger,pillow,yoga mat,gift,wooden,for cats,kite'.split(',');
 const BRANDS = ['Acme', 'Globex', 'Umbra', 'Kestrel', 'Lumio', 'Nobody'];
 
@@ -32,7 +33,11 @@ export async function abaLatencyRows(services: Services, weeks: CalledWeeks): Pr
   const { url } = await services.startSouk('http://127.0.0.1:9');
   const [key = ''] = await services.keys(1);
   const rows: Row[] = [];
-  for (const call of await callsOf(services.database, weeks.newest)) {
+  const calls = await callsOf(services.database, weeks.newest);
+  // Processes that have just started compile on their way.
+  for (let n = 0; n < WARM_UP_CALLS; n += 1)
+    await askOnce(url, key, 'aba.rank', { country: 'us', limit: 199, afterRank: n * 1_009 });
+  for (const call of calls) {
     const read = await percentiles((n) => readOnce(services.database, call.operation, call.input(n)));
     const whole = await percentiles((n) => askOnce(url, key, call.operation, call.input(CALLS + n)));
     const limitMs = call.operation === 'aba.asinreverse' ? REVERSE_LIMIT_MS : LIMIT_MS;
