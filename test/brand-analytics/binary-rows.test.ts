@@ -1,22 +1,11 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { BinaryRows } from '../../src/brand-analytics/import/binary-rows.ts';
 import { startCopy } from '../../src/brand-analytics/import/copy.ts';
 import { shareOf } from '../../src/brand-analytics/import/report.ts';
-import { type Database, openDatabase } from '../../src/db/pool.ts';
-import { createLogger } from '../../src/log.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { openTestDatabase } from '../support/database.ts';
 
-let created: Awaited<ReturnType<typeof createTestDatabase>>;
-let database: Database;
-beforeAll(async () => {
-  created = await createTestDatabase();
-  database = openDatabase(created.url, createLogger('silent'));
-});
-afterAll(async () => {
-  await database.end();
-  await created.drop();
-});
+const database = await openTestDatabase();
 
 interface Line {
   small: number;

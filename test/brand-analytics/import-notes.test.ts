@@ -1,22 +1,11 @@
 import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { listImports } from '../../src/brand-analytics/import/import-notes.ts';
 import { importWeek } from '../../src/brand-analytics/import/import-week.ts';
-import { type Database, openDatabase } from '../../src/db/pool.ts';
-import { createLogger } from '../../src/log.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { openTestDatabase } from '../support/database.ts';
 import { csvReport, load, ranked } from '../support/reports.ts';
 
-let created: Awaited<ReturnType<typeof createTestDatabase>>;
-let database: Database;
-beforeAll(async () => {
-  created = await createTestDatabase();
-  database = openDatabase(created.url, createLogger('silent'));
-});
-afterAll(async () => {
-  await database.end();
-  await created.drop();
-});
+const database = await openTestDatabase();
 
 const newest = async () => (await listImports(database, 1))[0];
 

@@ -1,26 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { describeRows } from '../../src/brand-analytics/rank-row.ts';
 import { walkRanks } from '../../src/brand-analytics/rank-walk.ts';
 import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
-import { type Database, openDatabase } from '../../src/db/pool.ts';
 import type { ReportSite } from '../../src/keywords/sites.ts';
-import { createLogger } from '../../src/log.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { openTestDatabase } from '../support/database.ts';
 import { csvReport, jsonReport, load, ranked, reportEntry } from '../support/reports.ts';
 
-let created: Awaited<ReturnType<typeof createTestDatabase>>;
-let database: Database;
-beforeAll(async () => {
-  created = await createTestDatabase();
-  database = openDatabase(created.url, createLogger('silent'));
-});
-afterAll(async () => {
-  await database.end();
-  await created.drop();
-});
+const database = await openTestDatabase();
 
 async function rowsOf(site: ReportSite, week: string) {
   const found = (await loadedWeeks(database, site)).find((one) => one.week === week);

@@ -1,24 +1,13 @@
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { csvPieces } from '../../src/brand-analytics/import/csv-pieces.ts';
 import { describeRows } from '../../src/brand-analytics/rank-row.ts';
 import { walkRanks } from '../../src/brand-analytics/rank-walk.ts';
 import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
-import { type Database, openDatabase } from '../../src/db/pool.ts';
-import { createLogger } from '../../src/log.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { openTestDatabase } from '../support/database.ts';
 import { csvReport, load, type TestTerm } from '../support/reports.ts';
 
-let created: Awaited<ReturnType<typeof createTestDatabase>>;
-let database: Database;
-beforeAll(async () => {
-  created = await createTestDatabase();
-  database = openDatabase(created.url, createLogger('silent'));
-});
-afterAll(async () => {
-  await database.end();
-  await created.drop();
-});
+const database = await openTestDatabase();
 
 const WEEK = '2026-03-07';
 const TERMS = 7_000;

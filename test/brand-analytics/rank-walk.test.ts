@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { type RankFilter, walkRanks } from '../../src/brand-analytics/rank-walk.ts';
 import { type LoadedWeek, loadedWeeks } from '../../src/brand-analytics/weeks.ts';
-import { type Database, openDatabase } from '../../src/db/pool.ts';
-import { createLogger } from '../../src/log.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { openTestDatabase } from '../support/database.ts';
 import { csvReport, load } from '../support/reports.ts';
 
 /** Where windows of ranks begin and end, and far behind the last of them. */
@@ -12,12 +10,9 @@ const RANKS = [
   ...[3_000_000, 8_191_999, 8_192_000, 8_192_001, 50_000_000, 1_999_999_999, 2_000_000_000],
 ];
 
-let created: Awaited<ReturnType<typeof createTestDatabase>>;
-let database: Database;
+const database = await openTestDatabase();
 let week: LoadedWeek;
 beforeAll(async () => {
-  created = await createTestDatabase();
-  database = openDatabase(created.url, createLogger('silent'));
   const rows = RANKS.flatMap((rank) => [
     { term: `tent number ${rank}`, rank, brands: ['Nordwell'] },
     { term: `lamp number ${rank}`, rank, brands: ['Kestrel'] },
@@ -26,10 +21,6 @@ beforeAll(async () => {
   const [loaded] = await loadedWeeks(database, 'us');
   if (!loaded) throw new Error('no week is loaded');
   week = loaded;
-});
-afterAll(async () => {
-  await database.end();
-  await created.drop();
 });
 
 async function walked(filter: RankFilter, count: number, { after = 0, to = week.lastRank } = {}) {

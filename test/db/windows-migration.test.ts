@@ -1,23 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
-import { type Database, openDatabase } from '../../src/db/pool.ts';
-import { createLogger } from '../../src/log.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { openTestDatabase } from '../support/database.ts';
 import { csvReport, load } from '../support/reports.ts';
 
 const MIGRATION = 'src/db/migrations/0032_brand_analytics_windows.sql';
 
-let created: Awaited<ReturnType<typeof createTestDatabase>>;
-let database: Database;
-beforeAll(async () => {
-  created = await createTestDatabase();
-  database = openDatabase(created.url, createLogger('silent'));
-});
-afterAll(async () => {
-  await database.end();
-  await created.drop();
-});
+const database = await openTestDatabase();
 
 async function indexesOf(table: string): Promise<string[]> {
   const { rows } = await database.query<{ index: string }>(

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { inject } from 'vitest';
+import { afterAll, inject } from 'vitest';
+import { type Database, openDatabase } from '../../src/db/pool.ts';
+import { createLogger } from '../../src/log.ts';
 
 /** A database of its own for a test file, copied from the migrated template. */
 export async function createTestDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
@@ -22,4 +24,15 @@ export async function createTestDatabase(): Promise<{ url: string; drop(): Promi
   url.pathname = `/${name}`;
   // No "force": a connection that a test has left open makes the drop fail, and the test with it.
   return { url: url.href, drop: () => run(`drop database ${name}`) };
+}
+
+/** The same with connections, until the tests of the file that asks are over. */
+export async function openTestDatabase(): Promise<Database> {
+  const { url, drop } = await createTestDatabase();
+  const database = openDatabase(url, createLogger('silent'));
+  afterAll(async () => {
+    await database.end();
+    await drop();
+  });
+  return database;
 }

@@ -38,41 +38,6 @@ function field(text: string): string {
   return text.includes(',') || text.includes('\n') ? `"${text}"` : text;
 }
 
-/** The same as the document the Selling Partner API hands out. */
-export function* jsonOf(
-  ranking: Iterable<RankedTerm>,
-  about: { firstDay: string; lastDay: string; marketplaceId: string; department: string },
-): Generator<string> {
-  const specification = {
-    reportType: 'GET_BRAND_ANALYTICS_SEARCH_TERMS_REPORT',
-    reportOptions: { reportPeriod: 'WEEK' },
-    dataStartTime: about.firstDay,
-    dataEndTime: about.lastDay,
-    marketplaceIds: [about.marketplaceId],
-  };
-  yield `{"reportSpecification":${JSON.stringify(specification)},"dataByDepartmentAndSearchTerm":[`;
-  let isFirst = true;
-  for (const { rank, term, products } of ranking) {
-    let text = '';
-    for (const [place, product] of products.entries()) {
-      const entry = {
-        departmentName: about.department,
-        searchTerm: term,
-        searchFrequencyRank: rank,
-        clickedAsin: product.asin,
-        clickedItemName: product.title,
-        clickShareRank: place + 1,
-        clickShare: fraction(product.click),
-        conversionShare: fraction(product.conversion ?? 0),
-      };
-      text += `${isFirst ? '' : ','}${JSON.stringify(entry)}`;
-      isFirst = false;
-    }
-    yield text;
-  }
-  yield ']}';
-}
-
 const COLUMNS = [
   ...['Search Frequency Rank', 'Search Term'],
   ...['Top Clicked Brand #1', 'Top Clicked Brands #2', 'Top Clicked Brands #3'],
@@ -84,7 +49,3 @@ const COLUMNS = [
   ),
   'Reporting Date',
 ];
-
-function fraction(percent: number): number {
-  return Math.round(percent * 100) / 10_000;
-}
