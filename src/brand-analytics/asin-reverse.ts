@@ -85,7 +85,7 @@ async function lookInto(
           select r.term_id as id, r.rank, r.fluctuation,
             case a.asin when r.asin1 then 1 when r.asin2 then 2 else 3 end as position,
             ${place('click')} as click, ${place('conv')} as conversion
-          from ${table} r where array[r.asin1, r.asin2, r.asin3] @> array[a.asin]
+          from ${table} r where r.asin1 = a.asin or r.asin2 = a.asin or r.asin3 = a.asin
           -- Or the planner, which takes products for frequent, walks the ranks until it has enough.
           offset 0) f
         order by f.rank, f.id limit $2) m

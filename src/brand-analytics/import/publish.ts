@@ -12,6 +12,8 @@ export interface WeekTable {
   importId: number;
 }
 
+const ASIN_COLUMNS = ['asin1', 'asin2', 'asin3'];
+
 const quoted = (name: string) => pg.escapeIdentifier(name);
 
 /** The name of a loaded week's table; null when the week is not loaded. */
@@ -93,9 +95,8 @@ export async function indexWeek(client: pg.ClientBase, { name }: WeekTable): Pro
   await client.query(`create unique index on ${on} (term_id)`);
   await client.query(`create unique index on ${on} (rank, term_id)`);
   await client.query(`create index on ${on} using gin (${foundBySql()}) with (fastupdate = off)`);
-  await client.query(
-    `create index on ${on} using gin ((array[asin1, asin2, asin3])) with (fastupdate = off)`,
-  );
+  // An inverted index of all three would take twice the time to make, and nearly the same place.
+  for (const column of ASIN_COLUMNS) await client.query(`create index on ${on} (${column})`);
   await client.query(`analyze ${on}`);
 }
 
