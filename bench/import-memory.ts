@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { AskLabels } from '../src/brand-analytics/import/labels.ts';
+import type { AskNames } from '../src/brand-analytics/import/names.ts';
 import { openReport } from '../src/brand-analytics/import/open-report.ts';
 import { termAt } from '../src/upstream/demo/reports/vocabulary.ts';
 
@@ -39,9 +39,10 @@ async function* bytes(): AsyncGenerator<Buffer> {
 }
 
 /** In place of the database: any id will do. */
-const ask: AskLabels = async ({ brand, category }) => ({
+const ask: AskNames = async ({ brand, category, department }) => ({
   brand: brand.map((name) => [name, 1000 + name.length]),
   category: category.map((name) => [name, 1000 + name.length]),
+  department: department.map((name, i) => [name, i + 1]),
 });
 
 let peak = 0;

@@ -3,7 +3,7 @@ import { asinOfNumber } from '../keywords/asin-number.ts';
 import { changeOf, type Fluctuation, fluctuationOf } from '../keywords/fluctuation.ts';
 import type { ReportSite } from '../keywords/sites.ts';
 import { REPORT_SITES } from '../keywords/sites.ts';
-import type { LabelKind } from './import/labels.ts';
+import type { LabelKind } from './label-kinds.ts';
 import { labelNames } from './label-names.ts';
 
 /** One of the three products clicked most after a search. Shares in percent. */

@@ -4,7 +4,7 @@ import { lookBehind } from '../keywords/rank-windows.ts';
 import { clickSumTag, conversionSumTag, fluctuationTag } from '../keywords/row-tags.ts';
 import { keywordQuery } from '../keywords/tokens.ts';
 import { foundBySql } from './found-by.ts';
-import { LABEL_KINDS, type LabelKind } from './import/labels.ts';
+import { LABEL_KINDS, type LabelKind } from './label-kinds.ts';
 import { ROW_COLUMNS, type StoredRow } from './rank-row.ts';
 import type { LoadedWeek } from './weeks.ts';
 

@@ -168,7 +168,36 @@ test.each([
     jsonReport('2026-03-07', [reportEntry('a', 1, 1)], 'ATVPDKIKX0DER').slice(0, -1),
     'After entry 1: the file breaks off.',
   ],
-  ['no JSON', '{"dataByDepartmentAndSearchTerm":[nonsense', 'After entry 0: this is not JSON'],
+  ['no JSON', '{"reportSpecification" nonsense', 'After entry 0: this is not JSON'],
+  [
+    'a document that ends early',
+    '{"dataByDepartmentAndSearchTerm":[{"se',
+    'After entry 0: the file breaks off.',
+  ],
+  [
+    'an entry that is no JSON',
+    jsonReport('2026-03-07', [reportEntry('a', 1, 1), reportEntry('b', 2, 1), 7]).replace(
+      ',7]',
+      ',nonsense]',
+    ),
+    'After entry 2: this is not JSON',
+  ],
+  [
+    'a comma behind the last entry',
+    jsonReport('2026-03-07', [reportEntry('a', 1, 1)]).replace('}]', '},]'),
+    'After entry 1: this is not JSON',
+  ],
+  [
+    'nonsense behind the entries',
+    jsonReport('2026-03-07', [reportEntry('a', 1, 1)]).replace('}]', '}]x'),
+    'After entry 1: this is not JSON',
+  ],
+  [
+    'a second list of entries',
+    jsonReport('2026-03-07', [reportEntry('a', 1, 1)]).replace('}]', '}],"dataByDepartmentAndSearchTerm":[]'),
+    'After entry 1: there is a second list of entries.',
+  ],
+  ['a list without entries', jsonReport('2026-03-07', [], 'ATVPDKIKX0DER'), 'The file has no rows.'],
   [
     'a bad entry',
     jsonReport('2026-03-07', [reportEntry('a', 1, 1), reportEntry('b', 2, 1, { clickShare: 1.5 })]),

@@ -35,7 +35,7 @@ export function* recordsOf({ bytes, line, lineEnds }: CsvPiece): Generator<CsvRe
 }
 
 /** The rows of a piece that has no head, up to the first that is none. @param columns either number of them. */
-export function readPiece(piece: CsvPiece, columns: number): ReportBatch {
+export function readCsvPiece(piece: CsvPiece, columns: number): ReportBatch {
   const rows: ReportRow[] = [];
   let dated: ReportBatch['dated'] = null;
   try {

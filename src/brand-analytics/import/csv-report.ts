@@ -3,20 +3,13 @@ import { isSaturday } from '../../keywords/report-week.ts';
 import { type CsvPiece, csvPieces } from './csv-pieces.ts';
 import { OLD_COLUMNS, otherDate, PRESENT_COLUMNS, recordsOf } from './csv-records.ts';
 import { dateOf } from './csv-rows.ts';
+import type { PieceReader } from './piece-reader.ts';
+import { readInOrder } from './read-in-order.ts';
 import type { Report, StagedPiece } from './report.ts';
 import { badLine, ReportError } from './report-error.ts';
 
 /** More brackets than range and week are filters: such a file holds a part of a week. */
 const MOST_FILTERS = 2;
-
-/** Who makes rows of pieces. */
-export interface PieceReader {
-  /** So many pieces at a time keep it busy; each takes memory. */
-  mostUnderWay: number;
-  read(piece: CsvPiece, columns: number): Promise<StagedPiece>;
-  /** Gives up what is under way. */
-  close(): Promise<void>;
-}
 
 /**
  * Reads a file downloaded by hand. Line 1 tells what was asked for, line 2 names the columns, both in any language: the
@@ -30,7 +23,7 @@ export function readCsvReport(bytes: Readable, reader: PieceReader): Report {
     const head = await file.next();
     if (head.done) throw new ReportError('The file has no line of column names.');
     const { columns, week: weekOfLine1 } = readHead(head.value);
-    for await (const staged of inOrder(file, columns, reader)) {
+    for await (const staged of readInOrder(records(file, columns), reader)) {
       if (staged.dated) {
         const { date, at } = staged.dated;
         week ??= checkWeek(date, weekOfLine1, at);
@@ -44,25 +37,8 @@ export function readCsvReport(bytes: Readable, reader: PieceReader): Report {
   return { source: 'csv', pieces: pieces(), facts: () => ({ week, marketplaceIds: [] }) };
 }
 
-async function* inOrder(
-  pieces: AsyncIterable<CsvPiece>,
-  columns: number,
-  reader: PieceReader,
-): AsyncGenerator<StagedPiece> {
-  const underWay: Promise<StagedPiece>[] = [];
-  try {
-    for await (const piece of pieces) {
-      const staged = reader.read(piece, columns);
-      // Those before it are looked at first.
-      staged.catch(() => {});
-      underWay.push(staged);
-      const first = underWay.length >= reader.mostUnderWay ? underWay.shift() : undefined;
-      if (first) yield await first;
-    }
-    for (const staged of underWay) yield await staged;
-  } finally {
-    await reader.close();
-  }
+async function* records(file: AsyncIterable<CsvPiece>, columns: number) {
+  for await (const piece of file) yield { format: 'csv' as const, columns, ...piece };
 }
 
 function readHead(head: CsvPiece): { columns: number; week: string | null } {
@@ -81,6 +57,7 @@ function columnsOf({ length, 0: first = '' }: readonly string[], line: number): 
     `it should name the columns of a search-terms report, ${PRESENT_COLUMNS} or, before 2022, ${OLD_COLUMNS} of them; it has ${length}`,
   );
 }
+
 /** The last day of the week that line 1 names; null where it has only the number of the week. */
 function weekOf(record: readonly string[]): string | null {
   const line1 = record.join(',').replace(/^\uFEFF/, '');

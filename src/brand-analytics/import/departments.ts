@@ -1,30 +1,26 @@
 import type { RankSpan, ReportRow } from './report.ts';
 import { ReportError } from './report-error.ts';
 
-/** The departments of rows that come one after the other. */
+/** The ranks of rows that come one after the other, by department. */
 export interface Departments {
-  /** Numbers are given in the order departments come. @throws ReportError when ranks go back. */
-  numberOf(row: ReportRow): number;
+  /** @throws ReportError when ranks go back. */
+  follow(department: number, row: ReportRow): void;
   /** What was seen since this was asked last. */
   take(): RankSpan[];
 }
 
 export function openDepartments(): Departments {
-  const numbers = new Map<string, number>();
-  let spans = new Map<string, RankSpan>();
+  let spans = new Map<number, RankSpan>();
   return {
-    numberOf({ department, rank, at }) {
+    follow(department, { rank, at }) {
       let span = spans.get(department);
       if (!span) {
-        const number = numbers.get(department) ?? numbers.size;
-        numbers.set(department, number);
-        span = { department: number, first: rank, at, last: rank, rows: 0 };
+        span = { department, first: rank, at, last: rank, rows: 0 };
         spans.set(department, span);
       }
       if (rank < span.last) throw goesBack(at, rank, span.last);
       span.last = rank;
       span.rows += 1;
-      return span.department;
     },
     take() {
       const taken = [...spans.values()];
@@ -36,7 +32,7 @@ export function openDepartments(): Departments {
 
 /** All ranks of a report: those of each piece follow those of the pieces before. */
 export class Ranking {
-  /** By department, in the order they come. */
+  /** By department. */
   readonly #lastRanks = new Map<number, number>();
   readonly #rows = new Map<number, number>();
 

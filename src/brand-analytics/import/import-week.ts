@@ -6,7 +6,7 @@ import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
 import { startCopy } from './copy.ts';
 import { Ranking } from './departments.ts';
 import { openImportNotes } from './import-notes.ts';
-import { askDatabase } from './label-ids.ts';
+import { askDatabase } from './name-ids.ts';
 import { asReportError, openReport } from './open-report.ts';
 import type { Report } from './report.ts';
 import { ReportError } from './report-error.ts';

@@ -3,26 +3,24 @@ import { createGunzip } from 'node:zlib';
 import type { ReportSite } from '../../keywords/sites.ts';
 import { readCsvReport } from './csv-report.ts';
 import { readJsonReport } from './json-report.ts';
-import type { AskLabels } from './labels.ts';
+import type { AskNames } from './names.ts';
 import { openPieceReader } from './piece-reader.ts';
 import type { Report } from './report.ts';
 import { ReportError } from './report-error.ts';
-import { openStaging } from './staging.ts';
 
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 const INFLATED_CHUNK_BYTES = 262_144;
 
 /** Recognises a report by its first bytes, not by its name: JSON or CSV, plain or gzip. */
-export async function openReport(stream: Readable, site: ReportSite, ask: AskLabels): Promise<Report> {
+export async function openReport(stream: Readable, site: ReportSite, ask: AskNames): Promise<Report> {
   const file = await begin(stream);
   const plain = file.first.subarray(0, 2).equals(GZIP_MAGIC) ? await begin(inflated(file.whole)) : file;
   const start = plain.first
     .toString('utf8', 0, 64)
     .replace(/^\uFEFF/, '')
     .trimStart();
-  return start.startsWith('{')
-    ? readJsonReport(plain.whole, openStaging(site, ask))
-    : readCsvReport(plain.whole, openPieceReader(site, ask));
+  const read = start.startsWith('{') ? readJsonReport : readCsvReport;
+  return read(plain.whole, openPieceReader(site, ask));
 }
 
 function inflated(packed: Readable): Readable {

@@ -1,15 +1,24 @@
 import type { ReportSite } from '../../keywords/sites.ts';
-import { PRESENT_COLUMNS, readPiece } from './csv-records.ts';
-import type { PieceReader } from './csv-report.ts';
-import type { AskLabels } from './labels.ts';
+import type { AskNames } from './names.ts';
+import { type ReportPiece, readPiece } from './read-piece.ts';
 import { openReaderThreads, type ReaderThreads } from './reader-threads.ts';
+import type { StagedPiece } from './report.ts';
 import { openStaging } from './staging.ts';
+
+/** Who makes rows of pieces. */
+export interface PieceReader {
+  /** So many pieces at a time keep it busy; each takes memory. */
+  readonly mostUnderWay: number;
+  read(piece: ReportPiece): Promise<StagedPiece>;
+  /** Gives up what is under way. */
+  close(): Promise<void>;
+}
 
 /** So much has been read before threads take longer to start than they save. */
 const ALONE_BYTES = 8 * 2 ** 20;
 
 /** Reads the beginning of a file here, and what is behind it in threads. */
-export function openPieceReader(site: ReportSite, ask: AskLabels): PieceReader {
+export function openPieceReader(site: ReportSite, ask: AskNames): PieceReader {
   const stage = openStaging(site, ask);
   let threads: ReaderThreads | undefined;
   let bytes = 0;
@@ -17,10 +26,9 @@ export function openPieceReader(site: ReportSite, ask: AskLabels): PieceReader {
     get mostUnderWay() {
       return threads?.mostUnderWay ?? 1;
     },
-    async read(piece, columns) {
+    async read(piece) {
       bytes += piece.bytes.length;
-      // Old layouts name departments, whose numbers follow the order of the file.
-      if (bytes <= ALONE_BYTES || columns !== PRESENT_COLUMNS) return stage(readPiece(piece, columns));
+      if (bytes <= ALONE_BYTES) return stage(readPiece(piece));
       threads ??= openReaderThreads(site, ask);
       return threads.read(piece);
     },

@@ -1,6 +1,6 @@
 import type { ReportSite } from '../../keywords/sites.ts';
-import type { CsvPiece } from './csv-pieces.ts';
-import type { AskLabels } from './labels.ts';
+import type { AskNames } from './names.ts';
+import type { ReportPiece } from './read-piece.ts';
 import type { StagedPiece } from './report.ts';
 
 /** What a thread that reads pieces begins with. */
@@ -9,10 +9,10 @@ export interface ReaderSetup {
 }
 
 export type ToReader =
-  | { kind: 'piece'; piece: CsvPiece }
+  | { kind: 'piece'; piece: ReportPiece }
   /** Answers come in the order of questions. */
-  | { kind: 'labels'; labels: Awaited<ReturnType<AskLabels>> };
+  | { kind: 'ids'; ids: Awaited<ReturnType<AskNames>> };
 
 export type FromReader =
   /** In the order of the pieces. */
-  { kind: 'staged'; piece: StagedPiece } | { kind: 'names'; names: Parameters<AskLabels>[0] };
+  { kind: 'staged'; piece: StagedPiece } | { kind: 'names'; names: Parameters<AskNames>[0] };

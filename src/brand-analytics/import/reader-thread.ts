@@ -1,14 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { PRESENT_COLUMNS, readPiece } from './csv-records.ts';
-import type { AskLabels } from './labels.ts';
+import type { AskNames } from './names.ts';
+import { readPiece } from './read-piece.ts';
 import type { FromReader, ReaderSetup, ToReader } from './reader-messages.ts';
 import { openStaging } from './staging.ts';
 
-/** Reads pieces that the main thread hands over, one after the other, and asks it for the ids of labels. */
+/** Reads pieces that the main thread hands over, one after the other, and asks it for the ids of names. */
 const { site } = workerData as ReaderSetup;
 const post = (message: FromReader, transfer: ArrayBuffer[] = []) =>
   parentPort?.postMessage(message, transfer);
-const asked: ((labels: Awaited<ReturnType<AskLabels>>) => void)[] = [];
+const asked: ((ids: Awaited<ReturnType<AskNames>>) => void)[] = [];
 
 const stage = openStaging(site, (names) => {
   post({ kind: 'names', names });
@@ -16,12 +16,12 @@ const stage = openStaging(site, (names) => {
 });
 
 parentPort?.on('message', (message: ToReader) => {
-  if (message.kind === 'labels') asked.shift()?.(message.labels);
+  if (message.kind === 'ids') asked.shift()?.(message.ids);
   else void read(message);
 });
 
 /** What goes wrong here ends the thread, and the main thread hears of it. */
 async function read({ piece }: Extract<ToReader, { kind: 'piece' }>): Promise<void> {
-  const staged = await stage(readPiece(piece, PRESENT_COLUMNS));
+  const staged = await stage(readPiece(piece));
   post({ kind: 'staged', piece: staged }, [staged.rows.buffer, staged.titles.buffer]);
 }

@@ -1,24 +1,24 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { ReportSite } from '../../keywords/sites.ts';
-import type { CsvPiece } from './csv-pieces.ts';
-import type { AskLabels } from './labels.ts';
+import type { AskNames } from './names.ts';
+import type { ReportPiece } from './read-piece.ts';
 import type { FromReader, ReaderSetup, ToReader } from './reader-messages.ts';
 import type { StagedPiece } from './report.ts';
 
 export interface ReaderThreads {
   mostUnderWay: number;
-  read(piece: CsvPiece): Promise<StagedPiece>;
+  read(piece: ReportPiece): Promise<StagedPiece>;
   close(): Promise<void>;
 }
 
 const MOST_THREADS = 4;
 
-/** One is read, one waits for ids of its labels, one for its turn. */
+/** One is read, one waits for ids of its names, one for its turn. */
 const PIECES_A_THREAD = 3;
 
-/** Threads that read pieces of the present layout. */
-export function openReaderThreads(site: ReportSite, ask: AskLabels): ReaderThreads {
+/** Threads that read pieces. */
+export function openReaderThreads(site: ReportSite, ask: AskNames): ReaderThreads {
   const threads = Array.from({ length: Math.min(availableParallelism(), MOST_THREADS) }, () =>
     openThread({ site }, ask),
   );
@@ -34,7 +34,7 @@ export function openReaderThreads(site: ReportSite, ask: AskLabels): ReaderThrea
   };
 }
 
-function openThread(setup: ReaderSetup, ask: AskLabels) {
+function openThread(setup: ReaderSetup, ask: AskNames) {
   const worker = new Worker(new URL('./reader-thread.mjs', import.meta.url), {
     workerData: setup,
   });
@@ -52,14 +52,14 @@ function openThread(setup: ReaderSetup, ask: AskLabels) {
   worker.on('exit', () => fail(new Error('a thread that reads the report has ended')));
   worker.on('message', (message: FromReader) => {
     if (message.kind === 'staged') waiting.shift()?.resolve(message.piece);
-    else ask(message.names).then((labels) => post({ kind: 'labels', labels }), fail);
+    else ask(message.names).then((ids) => post({ kind: 'ids', ids }), fail);
   });
 
   return {
     get underWay() {
       return waiting.length;
     },
-    read(piece: CsvPiece): Promise<StagedPiece> {
+    read(piece: ReportPiece): Promise<StagedPiece> {
       for (const failure of failures) return Promise.reject(failure);
       post({ kind: 'piece', piece }, [piece.bytes.buffer]);
       return new Promise((resolve, reject) => waiting.push({ resolve, reject }));

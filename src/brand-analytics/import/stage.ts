@@ -4,7 +4,7 @@ import { normaliseTerm } from '../../keywords/term.ts';
 import { tokensOf } from '../../keywords/tokens.ts';
 import type { BinaryRows } from './binary-rows.ts';
 import type { Departments } from './departments.ts';
-import type { Labels } from './labels.ts';
+import type { Names } from './names.ts';
 import type { ReportRow } from './report.ts';
 import { ReportError } from './report-error.ts';
 
@@ -21,7 +21,7 @@ export const STAGED_TOKENS = 's.tags[7:6 + s.tokens]';
 const PLACES = [0, 1, 2] as const;
 
 /** Checks rows as they come, and writes them for COPY. */
-export function createStaging(site: ReportSite, labels: Labels, departments: Departments) {
+export function createStaging(site: ReportSite, names: Names, departments: Departments) {
   return {
     write(row: ReportRow, rows: BinaryRows): void {
       const term = normaliseTerm(row.term);
@@ -31,7 +31,9 @@ export function createStaging(site: ReportSite, labels: Labels, departments: Dep
       const { products, brands, categories } = row;
       rows.begin(COLUMNS);
       rows.int4(row.at);
-      rows.int2(departments.numberOf(row));
+      const department = names.idOf('department', row.department);
+      departments.follow(department, row);
+      rows.int2(department);
       rows.int4(row.rank);
       rows.text(term);
       let clicks = 0;
@@ -50,8 +52,8 @@ export function createStaging(site: ReportSite, labels: Labels, departments: Dep
       const tokens = tokensOf(term, site);
       const tags: number[] = [];
       // The first six are told by their place.
-      for (const place of PLACES) tags.push(labels.idOf('brand', brands[place] ?? ''));
-      for (const place of PLACES) tags.push(labels.idOf('category', categories[place] ?? ''));
+      for (const place of PLACES) tags.push(names.idOf('brand', brands[place] ?? ''));
+      for (const place of PLACES) tags.push(names.idOf('category', categories[place] ?? ''));
       for (const token of tokens) tags.push(token);
       addSumTags(tags, clicks, conversions);
       rows.int2(tokens.length);

@@ -1,23 +1,23 @@
 import type { ReportSite } from '../../keywords/sites.ts';
 import { BinaryRows } from './binary-rows.ts';
 import { openDepartments } from './departments.ts';
-import { type AskLabels, openLabels } from './labels.ts';
+import { type AskNames, openNames } from './names.ts';
 import type { ReportBatch, StagedPiece } from './report.ts';
 import { ReportError } from './report-error.ts';
 import { createStaging } from './stage.ts';
 import { createTitles } from './titles.ts';
 
-/** Makes of batches, one after the other, what COPY is given. It needs no database but for the ids of labels. */
-export function openStaging(site: ReportSite, ask: AskLabels): (batch: ReportBatch) => Promise<StagedPiece> {
-  const labels = openLabels(ask);
+/** Makes of batches, one after the other, what COPY is given. It needs no database but for the ids of names. */
+export function openStaging(site: ReportSite, ask: AskNames): (batch: ReportBatch) => Promise<StagedPiece> {
+  const names = openNames(ask);
   const departments = openDepartments();
-  const staging = createStaging(site, labels, departments);
+  const staging = createStaging(site, names, departments);
   const titles = createTitles();
   const rowLines = new BinaryRows();
   const titleLines = new BinaryRows();
 
   async function stage({ rows, dated, fault }: ReportBatch): Promise<StagedPiece> {
-    await labels.learn(rows);
+    await names.learn(rows);
     let firstFault = fault;
     try {
       for (const row of rows) staging.write(row, rowLines);
@@ -38,7 +38,7 @@ export function openStaging(site: ReportSite, ask: AskLabels): (batch: ReportBat
 
   let before: Promise<unknown> = Promise.resolve();
   return (batch) => {
-    // What labels have learnt is forgotten with the next batch.
+    // What names have learnt is forgotten with the next batch.
     const staged = before.then(() => stage(batch));
     before = staged.catch(() => {});
     return staged;

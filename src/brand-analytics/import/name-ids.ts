@@ -1,13 +1,22 @@
 import type pg from 'pg';
-import { type AskLabels, LABEL_KINDS, type LabelId, type LabelKind, MOST_REMEMBERED } from './labels.ts';
+import { LABEL_KINDS, type LabelKind } from '../label-kinds.ts';
+import { type AskNames, MOST_REMEMBERED, type NameId } from './names.ts';
+import { ReportError } from './report-error.ts';
 
-/** Ids of labels from the database. New ones are added in the transaction of the import. */
-export function askDatabase(client: pg.ClientBase): AskLabels {
+/** A store has some forty. */
+const MOST_DEPARTMENTS = 1_000;
+
+/**
+ * Ids of labels from the database; new ones are added in the transaction of the import. Departments are numbered for this
+ * import only, as they come.
+ */
+export function askDatabase(client: pg.ClientBase): AskNames {
   /** Several may ask for the same. */
   const known = { brand: new Map<string, number>(), category: new Map<string, number>() };
+  const departments = new Map<string, number>();
 
-  async function idsOf(kind: LabelKind, names: readonly string[]): Promise<LabelId[]> {
-    const found: LabelId[] = [];
+  async function labelIds(kind: LabelKind, names: readonly string[]): Promise<NameId[]> {
+    const found: NameId[] = [];
     const unknown: string[] = [];
     for (const name of names) {
       const id = known[kind].get(name);
@@ -24,12 +33,20 @@ export function askDatabase(client: pg.ClientBase): AskLabels {
     return found;
   }
 
+  function departmentNumbers(names: readonly string[]): NameId[] {
+    for (const name of names) if (!departments.has(name)) departments.set(name, departments.size + 1);
+    if (departments.size > MOST_DEPARTMENTS)
+      throw new ReportError(`The file has more than ${MOST_DEPARTMENTS} departments.`);
+    return names.map((name) => [name, departments.get(name) ?? 0]);
+  }
+
   let before: Promise<unknown> = Promise.resolve();
-  return ({ brand, category }) => {
+  return ({ brand, category, department }) => {
     // One after the other: who asks second finds what the first has added.
     const found = before.then(async () => ({
-      brand: await idsOf('brand', brand),
-      category: await idsOf('category', category),
+      brand: await labelIds('brand', brand),
+      category: await labelIds('category', category),
+      department: departmentNumbers(department),
     }));
     before = found.catch(() => {});
     return found;

@@ -1,0 +1,45 @@
+import { JSONParser, TokenType } from '@streamparser/json';
+
+const LIST = 'dataByDepartmentAndSearchTerm';
+
+/** The document around the list of entries, parsed as it comes; the list itself is left out. */
+export interface JsonFrame {
+  /** Up to a bracket, or behind one. @throws when it is no JSON. */
+  write(bytes: Uint8Array): void;
+  /** Whether the last byte opened the list. */
+  readonly isListOpen: boolean;
+  readonly isEnded: boolean;
+  /** Undefined while it has not come. */
+  readonly specification: unknown;
+}
+
+export function openJsonFrame(): JsonFrame {
+  let depth = 0;
+  let lastText: unknown;
+  let isListOpen = false;
+  let specification: unknown;
+  const parser = new JSONParser({ paths: ['$.reportSpecification'], keepStack: false });
+  parser.onValue = ({ value }) => {
+    specification = value;
+  };
+  parser.onToken = ({ token, value }) => {
+    isListOpen = token === TokenType.LEFT_BRACKET && depth === 1 && lastText === LIST;
+    if (token === TokenType.STRING) lastText = value;
+    if (token === TokenType.LEFT_BRACE || token === TokenType.LEFT_BRACKET) depth += 1;
+    if (token === TokenType.RIGHT_BRACE || token === TokenType.RIGHT_BRACKET) depth -= 1;
+  };
+  return {
+    write(bytes) {
+      parser.write(bytes);
+    },
+    get isListOpen() {
+      return isListOpen;
+    },
+    get isEnded() {
+      return parser.isEnded;
+    },
+    get specification() {
+      return specification;
+    },
+  };
+}

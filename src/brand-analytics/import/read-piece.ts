@@ -1,0 +1,14 @@
+import type { CsvPiece } from './csv-pieces.ts';
+import { readCsvPiece } from './csv-records.ts';
+import type { JsonPiece } from './json-pieces.ts';
+import { readJsonPiece } from './json-rows.ts';
+import type { ReportBatch } from './report.ts';
+
+/** A part of a report that can be read by itself. */
+export type ReportPiece =
+  | ({ format: 'csv' /** Either number of them. */; columns: number } & CsvPiece)
+  | ({ format: 'json' } & JsonPiece);
+
+export function readPiece(piece: ReportPiece): ReportBatch {
+  return piece.format === 'csv' ? readCsvPiece(piece, piece.columns) : readJsonPiece(piece);
+}

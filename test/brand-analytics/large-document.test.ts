@@ -1,0 +1,131 @@
+import { Readable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { openJsonFrame } from '../../src/brand-analytics/import/json-frame.ts';
+import { type JsonPiece, jsonPieces } from '../../src/brand-analytics/import/json-pieces.ts';
+import { describeRows } from '../../src/brand-analytics/rank-row.ts';
+import { walkRanks } from '../../src/brand-analytics/rank-walk.ts';
+import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
+import { openTestDatabase } from '../support/database.ts';
+import { jsonReport, load, reportEntry } from '../support/reports.ts';
+
+const database = await openTestDatabase();
+
+const WEEK = '2026-03-07';
+const TERMS = 7_000;
+/** Terms of a second department follow those of the first. */
+const BEAUTY = 500;
+
+/** What would end an entry, a list or a text if it were not quoted. */
+const ODD = '{"A \\"],[{}, title" \\\\';
+
+const asin = (rank: number, place: number) => `B${String(rank * 10 + place).padStart(9, '0')}`;
+const title = (rank: number) => `${ODD} ${rank} ${'x'.repeat(500)}`;
+
+const entriesOf = (rank: number, department: string) =>
+  [1, 2, 3].map((place) =>
+    reportEntry(`term number ${rank}`, rank, place, {
+      departmentName: department,
+      clickedAsin: asin(rank, place),
+      clickedItemName: title(rank),
+    }),
+  );
+const entries = [
+  ...Array.from({ length: TERMS }, (_, i) => entriesOf(i + 1, 'Amazon.co.uk')),
+  ...Array.from({ length: BEAUTY }, (_, i) => entriesOf(i + 1, 'Beauty')),
+].flat();
+const report = jsonReport(WEEK, entries);
+
+/** The pieces of a document that arrives in chunks of ever other sizes. */
+async function cut(text: string): Promise<JsonPiece[]> {
+  const file = Buffer.from(text);
+  async function* chunks() {
+    for (let from = 0, bytes = 1; from < file.length; from += bytes, bytes = (bytes * 7 + 3) % 90_001)
+      yield file.subarray(from, from + bytes);
+  }
+  const pieces: JsonPiece[] = [];
+  const frame = openJsonFrame();
+  for await (const piece of jsonPieces(Readable.from(chunks(), { objectMode: false }), frame))
+    pieces.push(piece);
+  expect(frame.specification).toMatchObject({ dataEndTime: WEEK });
+  return pieces;
+}
+
+const read = ({ bytes }: JsonPiece) => JSON.parse(Buffer.from(bytes).toString()) as typeof entries;
+
+test.each([
+  ['as it comes', report],
+  ['with blanks', JSON.stringify(JSON.parse(report), null, 2)],
+])('a document %s is cut between terms, however it arrives', async (_, text) => {
+  const pieces = await cut(text);
+  expect(pieces.length).toBeGreaterThan(40);
+  expect(pieces.flatMap(read)).toEqual(entries);
+  let entry = 1;
+  for (const piece of pieces) {
+    expect(piece.entry).toBe(entry);
+    // Three entries a term: none is torn apart.
+    expect(read(piece).length % 3).toBe(0);
+    entry += read(piece).length;
+  }
+});
+
+test('entries may come before the specification, and there may be none', async () => {
+  const { reportSpecification } = JSON.parse(report);
+  const list = [1, 2].flatMap((rank) => entriesOf(rank, 'Beauty'));
+  for (const some of [[], list]) {
+    const text = JSON.stringify({
+      other: [1, [2]],
+      dataByDepartmentAndSearchTerm: some,
+      reportSpecification,
+    });
+    expect((await cut(text)).flatMap(read)).toEqual(some);
+  }
+});
+
+test('a document that is read in threads becomes the rows of its largest department', async () => {
+  expect(await load(database, 'uk', report)).toMatchObject({
+    week: WEEK,
+    terms: TERMS,
+    warnings: [`${BEAUTY} rows of 1 smaller departments were left out.`],
+  });
+  const week = (await loadedWeeks(database, 'uk')).find((one) => one.week === WEEK);
+  if (!week) throw new Error('the week is not there');
+  for (const rank of [1, 3_001, TERMS]) {
+    const walk = { filter: {}, after: rank - 1, to: rank, count: 1 };
+    const [row] = await describeRows(database, 'uk', await walkRanks(database, week, walk));
+    expect(row).toMatchObject({
+      keyword: `term number ${rank}`,
+      rank,
+      goods: [1, 2, 3].map((place) => ({ asin: asin(rank, place), title: title(rank), conversionShare: 50 })),
+    });
+  }
+});
+
+/** The n-th entry, from 1, changed in the text. */
+function withEntry(n: number, change: (entry: string) => string): string {
+  const text = JSON.stringify(entries[n - 1]);
+  return report.replace(text, () => change(text));
+}
+
+test.each([
+  [
+    'a bad share',
+    withEntry(20_000, (e) => e.replace(/"clickShare":[\d.]+/, '"clickShare":7')),
+    'Entry 20000: clickShare 7 is no share from 0 to 1.',
+  ],
+  [
+    'a blank term',
+    withEntry(20_002, (e) => e.replace(/term number \d+/, ' ')),
+    'Row 20002: the search term is blank.',
+  ],
+  ['what is no JSON', withEntry(20_001, (e) => e.replace(':', ';')), 'After entry 20000: this is not JSON'],
+  [
+    'a quote too many',
+    withEntry(20_001, (e) => e.replace('term number', 'term" number')),
+    'Entry 20001: it has no end.',
+  ],
+  ['a bracket too few', withEntry(20_001, (e) => e.slice(0, -1)), 'Entry 20001: it has no end.'],
+  ['an end too early', report.slice(0, report.length - 700), 'After entry 22499: the file breaks off.'],
+])('%s that a thread finds is refused', async (_, content, reason) => {
+  await expect(load(database, 'ca', content)).rejects.toThrow(reason);
+  expect(await loadedWeeks(database, 'ca')).toEqual([]);
+});
