@@ -3,7 +3,6 @@ import { asinOfNumber } from '../keywords/asin-number.ts';
 import { changeOf, type Fluctuation, fluctuationOf } from '../keywords/fluctuation.ts';
 import type { ReportSite } from '../keywords/sites.ts';
 import { REPORT_SITES } from '../keywords/sites.ts';
-import type { LabelKind } from './label-kinds.ts';
 import { labelNames } from './label-names.ts';
 
 /** One of the three products clicked most after a search. Shares in percent. */
@@ -76,7 +75,6 @@ export async function describeRows(
   return stored.map((row) => {
     const before = changeOf(row.last, row.rank);
     const fourBefore = changeOf(row.last4, row.rank);
-    const names = (kind: LabelKind) => PLACES.flatMap((place) => labels.get(row[`${kind}${place}`]) ?? []);
     return {
       wordId: row.id,
       keyword: row.term,
@@ -87,13 +85,25 @@ export async function describeRows(
       rank4w: fourBefore?.rank ?? null,
       rankChange4w: fourBefore?.change ?? null,
       fluctuationType: fluctuationOf(row.fluctuation),
-      brands: names('brand'),
-      categories: names('category'),
-      clickShareSum: sumOf(row, 'click') ?? 0,
-      convShareSum: sumOf(row, 'conv'),
+      brands: namesOf(labels, row.brand1, row.brand2, row.brand3),
+      categories: namesOf(labels, row.category1, row.category2, row.category3),
+      clickShareSum: clickSumOf(row),
+      convShareSum: conversionSumOf(row),
       goods: goodsOf(row, titles),
     };
   });
+}
+
+// A page has a thousand rows: what is done for each names its columns, where looking them up by place would take
+// three times as long.
+
+function namesOf(labels: ReadonlyMap<number, string>, ...ids: [number, number, number]): string[] {
+  const names: string[] = [];
+  for (const id of ids) {
+    const name = labels.get(id);
+    if (name !== undefined) names.push(name);
+  }
+  return names;
 }
 
 /** Hundredths as percent; -1 is blank. */
@@ -101,26 +111,46 @@ export function percent(hundredths: number): number | null {
   return hundredths < 0 ? null : hundredths / 100;
 }
 
-/** Of the three shares of a row, in percent; null when all are blank. */
-export function sumOf(row: Shares, share: 'click' | 'conv'): number | null {
-  const known = PLACES.map((place) => row[`${share}${place}`]).filter((hundredths) => hundredths >= 0);
-  return known.length === 0 ? null : known.reduce((sum, hundredths) => sum + hundredths, 0) / 100;
+/** In percent. */
+export function clickSumOf({ click1, click2, click3 }: Shares): number {
+  return sumOf(click1, click2, click3) ?? 0;
+}
+
+/** In percent; null when all three are blank. */
+export function conversionSumOf({ conv1, conv2, conv3 }: Shares): number | null {
+  return sumOf(conv1, conv2, conv3);
+}
+
+function sumOf(...shares: [number, number, number]): number | null {
+  let sum = -1;
+  for (const share of shares) if (share >= 0) sum = Math.max(sum, 0) + share;
+  return percent(sum);
 }
 
 function goodsOf(row: StoredRow, titles: ReadonlyMap<number, string>): Goods[] {
-  return PLACES.flatMap((position) => {
-    const number = row[`asin${position}`];
-    if (number === 0) return [];
-    return {
-      position,
-      asin: asinOfNumber(number),
-      title: titles.get(number) ?? null,
-      brand: null,
-      imageUrl: null,
-      clickShare: percent(row[`click${position}`]),
-      conversionShare: percent(row[`conv${position}`]),
-    };
-  });
+  const goods: Goods[] = [];
+  if (row.asin1 > 0) goods.push(productOf(titles, 1, row.asin1, row.click1, row.conv1));
+  if (row.asin2 > 0) goods.push(productOf(titles, 2, row.asin2, row.click2, row.conv2));
+  if (row.asin3 > 0) goods.push(productOf(titles, 3, row.asin3, row.click3, row.conv3));
+  return goods;
+}
+
+function productOf(
+  titles: ReadonlyMap<number, string>,
+  position: number,
+  asin: number,
+  click: number,
+  conversion: number,
+): Goods {
+  return {
+    position,
+    asin: asinOfNumber(asin),
+    title: titles.get(asin) ?? null,
+    brand: null,
+    imageUrl: null,
+    clickShare: percent(click),
+    conversionShare: percent(conversion),
+  };
 }
 
 async function titlesOf(
@@ -129,7 +159,7 @@ async function titlesOf(
   rows: readonly StoredRow[],
 ): Promise<Map<number, string>> {
   const asins = new Set<number>();
-  for (const row of rows) for (const place of PLACES) asins.add(row[`asin${place}`]);
+  for (const { asin1, asin2, asin3 } of rows) asins.add(asin1).add(asin2).add(asin3);
   asins.delete(0);
   const numbers = [...asins];
   const parts = Array.from({ length: Math.ceil(numbers.length / TITLES_AT_ONCE) }, (_, i) =>
@@ -144,7 +174,9 @@ async function titlesOf(
       }),
     ),
   );
-  return new Map(found.flatMap((result) => result.rows.map(({ asin, title }) => [asin, title])));
+  const titles = new Map<number, string>();
+  for (const { rows: some } of found) for (const { asin, title } of some) titles.set(asin, title);
+  return titles;
 }
 
 /** More are looked up by several connections. */

@@ -1,7 +1,7 @@
 import type { Database } from '../db/pool.ts';
 import { changeOf } from '../keywords/fluctuation.ts';
 import { REPORT_SITES, type ReportSite } from '../keywords/sites.ts';
-import { ROW_COLUMNS, type Shares, type StoredRow, sumOf } from './rank-row.ts';
+import { clickSumOf, conversionSumOf, ROW_COLUMNS, type Shares, type StoredRow } from './rank-row.ts';
 import type { LoadedWeek } from './weeks.ts';
 
 export interface Word {
@@ -59,8 +59,8 @@ export async function historyOf(
       reportDate,
       rank: row.rank,
       rankChange: changeOf(row.last, row.rank)?.change ?? null,
-      clickShareSum: sumOf(row, 'click') ?? 0,
-      convShareSum: sumOf(row, 'conv'),
+      clickShareSum: clickSumOf(row),
+      convShareSum: conversionSumOf(row),
     };
   });
 }

@@ -4,5 +4,16 @@ export function asinToNumber(asin: string): number {
 }
 
 export function asinOfNumber(number: number): string {
-  return number.toString(36).toUpperCase().padStart(10, '0');
+  let asin = '';
+  for (let rest = number; asin.length < ASIN_LENGTH; ) {
+    const above = Math.floor(rest / PAIRS.length);
+    asin = PAIRS[rest - above * PAIRS.length] + asin;
+    rest = above;
+  }
+  return asin;
 }
+
+const ASIN_LENGTH = 10;
+
+/** Two digits at a time, which is several times as fast as toString(36). A page has thousands of products. */
+const PAIRS = Array.from({ length: 36 ** 2 }, (_, i) => i.toString(36).toUpperCase().padStart(2, '0'));

@@ -68,8 +68,6 @@ function goodEntries(bytes: Uint8Array): number {
 }
 
 function productOf({ clickedAsin, clickedItemName, clickShare, conversionShare }: Entry): ReportProduct {
-  // Fractions have four decimals: hundredths of a percent lose nothing.
-  const hundredths = (share: number) => Math.round(share * 10_000);
   return {
     asin: asinToNumber(clickedAsin),
     title: typeof clickedItemName === 'string' ? clickedItemName : '',
@@ -77,6 +75,9 @@ function productOf({ clickedAsin, clickedItemName, clickShare, conversionShare }
     conversion: typeof conversionShare === 'number' ? hundredths(conversionShare) : -1,
   };
 }
+
+/** Fractions have four decimals: hundredths of a percent lose nothing. */
+const hundredths = (share: number) => Math.round(share * 10_000);
 
 const isText = (value: unknown) => typeof value === 'string';
 const isPlace = (value: unknown) =>
