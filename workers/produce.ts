@@ -154,8 +154,8 @@ export async function produceAnswer(
   const units = Math.min(content.units, payload.unitsReserved);
   const version = newVersion(fetchedAt);
   const tokens = obtained.reduce((sum, source) => sum + source.tokens, 0);
-  const answerWith = (cached: boolean) =>
-    packed(content, { version, fetchedAt, fromCache: cached, units, tokens });
+  const answerOf = await packed(content);
+  const answerWith = (cached: boolean) => answerOf({ version, fetchedAt, fromCache: cached, units, tokens });
   // What upstream had nothing for may be there in a minute, and what is too old is for this caller alone: neither is
   // shared for an hour. What a batch has put together nobody asks for again; its sources are shared all the same.
   const isShared = complete && !stale && !payload.background;
@@ -163,11 +163,8 @@ export async function produceAnswer(
   const own = answerWith(fromCache);
   const shared = fromCache || !isShared ? own : answerWith(true);
   await Promise.all([
-    own.then((answer) => answers.putOwn(payload.callId, answer)),
-    isShared &&
-      shared.then((answer) =>
-        answers.putShared(presentationIdOf(operation, input, edition), answer, freshForMs),
-      ),
+    answers.putOwn(payload.callId, own),
+    isShared && answers.putShared(presentationIdOf(operation, input, edition), shared, freshForMs),
   ]);
   return { units };
 }

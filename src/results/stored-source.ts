@@ -29,7 +29,7 @@ export async function encodeSource({ value, fetchedAt, tokens }: StoredSource): 
     head.writeUInt8(BYTES, 8);
     return Buffer.concat([head, value]);
   }
-  const { encoding, bytes } = await pack(Buffer.from(stringifyJson(value)), 1);
+  const { encoding, bytes } = await pack(Buffer.from(stringifyJson(value)));
   head.writeUInt8(encoding === 'gzip' ? JSON_GZIP : JSON_PLAIN, 8);
   return Buffer.concat([head, bytes]);
 }

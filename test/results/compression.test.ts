@@ -1,0 +1,24 @@
+import { gunzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { packAfter } from '../../src/results/compression.ts';
+
+const bytes = (options: { minLength?: number; maxLength: number }) =>
+  fc.uint8Array(options).map((array) => Buffer.from(array));
+
+test('what is compressed once behind several beginnings is each of them and the rest', async () => {
+  const rests = fc.tuple(bytes({ minLength: 1, maxLength: 50 }), fc.integer({ min: 1, max: 5_000 }));
+  await fc.assert(
+    fc.asyncProperty(fc.array(bytes({ maxLength: 300 })), rests, async (beginnings, [part, times]) => {
+      const rest = Buffer.concat(Array.from({ length: times }, () => part));
+      const pack = await packAfter(rest);
+      for (const beginning of [Buffer.alloc(0), ...beginnings, Buffer.alloc(65_535, 'x')]) {
+        const { encoding, bytes: packed } = pack(beginning);
+        const body = Buffer.concat([beginning, rest]);
+        expect(encoding).toBe(rest.length < 4096 ? 'identity' : 'gzip');
+        expect(encoding === 'gzip' ? gunzipSync(packed).equals(body) : packed.equals(body)).toBe(true);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
