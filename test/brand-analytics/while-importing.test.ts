@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import type { QueuedOperation } from '../../src/operations/define.ts';
+import { type QueuedName, queuedOperation } from '../../src/operations/index.ts';
+import type { Handler, HandlerContext } from '../../workers/handlers/handler.ts';
+import { HANDLERS } from '../../workers/handlers/index.ts';
+import { openTestDatabase } from '../support/database.ts';
+import { csvReport, load, type TestTerm } from '../support/reports.ts';
+
+const database = await openTestDatabase();
+
+const WEEK = '2026-03-07';
+const ASIN = 'B0CAMP0001';
+const ROUNDS = 6;
+
+/** Terms of a round, twice as many as before: most are new, so the dictionary is written anew as well. */
+function report(round: number): string {
+  const terms: TestTerm[] = Array.from({ length: 20 * 2 ** round }, (_, i) => ({
+    term: i === 0 ? 'tent' : `tent ${round} number ${i}`,
+    rank: i + 1,
+    brands: [`Brand ${round}`],
+    products: [[ASIN, 'A tent', String(round), '']],
+  }));
+  return csvReport(WEEK, terms);
+}
+
+/** What a worker reads for a call. */
+async function read(name: QueuedName, given: Record<string, unknown>): Promise<unknown> {
+  const operation = queuedOperation(name);
+  if (!operation) throw new Error(`no operation ${name}`);
+  const input = operation.params.parse(given);
+  const context = { sources: operation.source(input), upstream: { reports: database }, useEdition() {} };
+  const handler = HANDLERS[name] as Handler<QueuedOperation>;
+  const [value] = (await handler(input, context as unknown as HandlerContext)).values();
+  return value;
+}
+
+test('whoever reads while weeks and dictionaries are replaced finds all of a week or all of the next', async () => {
+  await load(database, 'us', report(0));
+  const { rows } = await database.query<{ id: number }>("select id from aba_terms where term = 'tent'");
+  const wordId = rows[0]?.id;
+  let isImporting = true;
+  const reads: Record<string, number> = {};
+
+  async function keepReading(name: QueuedName, given: Record<string, unknown>): Promise<void> {
+    while (isImporting) {
+      const found = JSON.stringify(await read(name, given));
+      const rounds = new Set(
+        found.match(/tent \d|Brand \d|"clickShare(?:Sum)?":\d/g)?.map((text) => text.at(-1)),
+      );
+      // A search also finds terms of weeks that are gone.
+      expect({ name, rounds: name === 'aba.search' || rounds.size }).toEqual({
+        name,
+        rounds: name === 'aba.search' || 1,
+      });
+      reads[name] = (reads[name] ?? 0) + 1;
+    }
+  }
+
+  async function importAll(): Promise<void> {
+    try {
+      for (let round = 1; round <= ROUNDS; round += 1) await load(database, 'us', report(round));
+    } finally {
+      isImporting = false;
+    }
+  }
+
+  await Promise.all([
+    importAll(),
+    keepReading('aba.rank', { country: 'us', limit: 20 }),
+    keepReading('aba.rank', { country: 'us', limit: 10, keyword: 'number' }),
+    keepReading('aba.search', { country: 'us', keyword: 'tent number' }),
+    keepReading('aba.word', { wordId }),
+    keepReading('aba.wordhistory', { wordId }),
+    keepReading('aba.wordgoods', { wordId, country: 'us', reportDate: WEEK }),
+    keepReading('aba.asinreverse', { asins: [ASIN], limit: 20 }),
+  ]);
+  // Nobody was held up all the time.
+  expect(Object.values(reads).every((times) => times > ROUNDS)).toBe(true);
+}, 60_000);
