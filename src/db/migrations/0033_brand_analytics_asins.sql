@@ -10,10 +10,11 @@ begin
     execute format('create index on %s (asin1)', week.name);
     execute format('create index on %s (asin2)', week.name);
     execute format('create index on %s (asin3)', week.name);
-    for old in select indexrelid::regclass as name from pg_index
-      where indrelid = week.name and pg_get_indexdef(indexrelid, 1, true) = '(ARRAY[asin1, asin2, asin3])' loop
-      execute format('drop index %s', old.name);
-    end loop;
-    execute format('analyze %s', week.name);
+  end loop;
+  -- Dropping makes readers wait up to the end of the migration, so it comes last.
+  for old in select i.indexrelid::regclass as name
+    from pg_partition_tree('aba_ranks') t join pg_index i on i.indrelid = t.relid
+    where t.isleaf and pg_get_indexdef(i.indexrelid, 1, true) = '(ARRAY[asin1, asin2, asin3])' loop
+    execute format('drop index %s', old.name);
   end loop;
 end $$;
