@@ -22,12 +22,16 @@ export async function generateReports(
 }
 
 /** The highest memory of a process that reads a stream of each size, as the import reads it, to its end. */
-export async function importMemory(sizesMb: readonly number[]): Promise<Row[]> {
+export async function importMemory(format: 'csv' | 'json', sizesMb: readonly number[]): Promise<Row[]> {
   const found: { sizeMb: number; rows: number; peakMb: number }[] = [];
   for (const sizeMb of sizesMb) {
-    const child = spawn(process.execPath, ['--import', 'tsx', 'bench/import-memory.ts', String(sizeMb)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = spawn(
+      process.execPath,
+      ['--import', 'tsx', 'bench/import-memory.ts', String(sizeMb), format],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     let told = '';
     for await (const text of child.stdout.setEncoding('utf8')) told += text as string;
     found.push({ sizeMb, ...(JSON.parse(told) as { rows: number; peakMb: number }) });
@@ -36,7 +40,7 @@ export async function importMemory(sizesMb: readonly number[]): Promise<Row[]> {
   if (!small || !large) return [];
   return [
     {
-      what: `memory while reading a report of ${large.sizeMb} MB (${large.rows} terms) / of ${small.sizeMb} MB`,
+      what: `memory while reading ${large.sizeMb} MB of ${format.toUpperCase()} (${large.rows} terms) / ${small.sizeMb} MB`,
       ours: `${large.peakMb} MB`,
       baseline: `${small.peakMb} MB`,
       ratio: large.peakMb / small.peakMb,

@@ -4,38 +4,54 @@ import { openReport } from '../src/brand-analytics/import/open-report.ts';
 import { termAt } from '../src/upstream/demo/reports/vocabulary.ts';
 
 /**
- * `import-memory.ts MB`: reads a generated CSV of that size as the import does, up to the bytes that COPY would be given, and
- * prints how many terms that were and the most memory the process had.
+ * `import-memory.ts MB csv|json`: reads a generated report of that size as the import does, up to the bytes that COPY would be
+ * given, and prints how many terms that were and the most memory the process had.
  */
 const wantedBytes = Number(process.argv[2]) * 1e6;
 
 /** Different terms and products all the way, so that whatever is kept would grow. */
-function* lines(): Generator<string> {
+const keyword = (n: number) => `${termAt('us', n).term} ${n}`;
+const asin = (n: number, place: number) =>
+  `B0${((n * 3 + place) % 36 ** 5).toString(36).toUpperCase().padStart(8, '0')}`;
+
+function* csv(): Generator<string> {
   yield 'Reporting Range=["Weekly"],Select week=["2026-10-25 - 2026-10-31"]\n';
   yield `${Array.from({ length: 21 }, (_, i) => `Column ${i}`).join(',')}\n`;
   for (let n = 0; ; n += 1) {
-    const products = [0, 1, 2].map((place) => {
-      const asin = `B0${((n * 3 + place) % 36 ** 5).toString(36).toUpperCase().padStart(8, '0')}`;
-      return `${asin},"A product of ${n} with a title, ""as long"" as most are, black, 2 pack",${12 - place}.34,1.5`;
-    });
+    const products = [0, 1, 2].map(
+      (place) =>
+        `${asin(n, place)},"A product of ${n} with a title, ""as long"" as most are, black, 2 pack",${12 - place}.34,1.5`,
+    );
     const labels = `Brand ${n % 300_000},Brand ${(n * 7) % 300_000},,Home,Kitchen,`;
-    yield `${n + 1},${termAt('us', n).term} ${n},${labels},${products.join(',')},2026-10-31\n`;
+    yield `${n + 1},${keyword(n)},${labels},${products.join(',')},2026-10-31\n`;
   }
 }
 
+function* json(): Generator<string> {
+  yield '{"dataByDepartmentAndSearchTerm":[\n';
+  for (let n = 0; ; n += 1) {
+    for (const place of [0, 1, 2])
+      yield `${n + place > 0 ? ',\n' : ''}{"departmentName":"Amazon.com","searchTerm":"${keyword(n)}","searchFrequencyRank":${n + 1},"clickedAsin":"${asin(n, place)}","clickedItemName":"A product of ${n} with a title, \\"as long\\" as most are, black, 2 pack","clickShareRank":${place + 1},"clickShare":0.1234,"conversionShare":0.015}`;
+  }
+}
+
+/** What the document of the API ends with. */
+const JSON_END = `],"reportSpecification":{"reportType":"GET_BRAND_ANALYTICS_SEARCH_TERMS_REPORT","reportOptions":{"reportPeriod":"WEEK"},"dataEndTime":"2026-10-31","marketplaceIds":["ATVPDKIKX0DER"]}}`;
+
 const CHUNK_BYTES = 1_048_576;
 
-async function* bytes(): AsyncGenerator<Buffer> {
+async function* bytes(parts: Iterable<string>, end: string): AsyncGenerator<Buffer> {
   let sent = 0;
   let text = '';
-  for (const line of lines()) {
-    text += line;
+  for (const part of parts) {
+    text += part;
     if (text.length < CHUNK_BYTES) continue;
     yield Buffer.from(text);
     sent += text.length;
     text = '';
-    if (sent >= wantedBytes) return;
+    if (sent >= wantedBytes) break;
   }
+  yield Buffer.from(end);
 }
 
 /** In place of the database: any id will do. */
@@ -46,7 +62,8 @@ const ask: AskNames = async ({ brand, category, department }) => ({
 });
 
 let peak = 0;
-const report = await openReport(Readable.from(bytes(), { objectMode: false }), 'us', ask);
+const file = process.argv[3] === 'json' ? bytes(json(), JSON_END) : bytes(csv(), '\n');
+const report = await openReport(Readable.from(file, { objectMode: false }), 'us', ask);
 let rows = 0;
 for await (const piece of report.pieces) {
   rows += piece.count;

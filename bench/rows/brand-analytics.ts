@@ -62,7 +62,8 @@ export async function brandAnalyticsRows(services: Services): Promise<Row[]> {
     );
     const weeks: CalledWeeks = { newest: WEEK, terms: TERMS };
     rows.push(...(await abaLatencyRows(services, weeks)));
-    rows.push(...(await importMemory(MEMORY_STREAMS_MB)));
+    for (const format of ['csv', 'json'] as const)
+      rows.push(...(await importMemory(format, MEMORY_STREAMS_MB)));
     return rows;
   } finally {
     await rm(folder, { recursive: true, force: true });
