@@ -21,6 +21,11 @@ export interface ReverseKeyword {
 /** Weeks that are looked into at the same time. */
 const AT_ONCE = 4;
 
+/** Places nobody holds are not in the indexes, nor do they mislead the planner where most are. */
+const HAS_ASIN = ['r.asin1', 'r.asin2', 'r.asin3']
+  .map((column) => `(${column} = a.asin and ${column} > 0)`)
+  .join(' or ');
+
 interface Found {
   asin: string;
   id: number;
@@ -85,7 +90,7 @@ async function lookInto(
           select r.term_id as id, r.rank, r.fluctuation,
             case a.asin when r.asin1 then 1 when r.asin2 then 2 else 3 end as position,
             ${place('click')} as click, ${place('conv')} as conversion
-          from ${table} r where r.asin1 = a.asin or r.asin2 = a.asin or r.asin3 = a.asin
+          from ${table} r where ${HAS_ASIN}
           -- Or the planner, which takes products for frequent, walks the ranks until it has enough.
           offset 0) f
         order by f.rank, f.id limit $2) m

@@ -197,6 +197,28 @@ test.each([
     jsonReport('2026-03-07', [reportEntry('a', 1, 1)]).replace('}]', '}],"dataByDepartmentAndSearchTerm":[]'),
     'After entry 1: there is a second list of entries.',
   ],
+  [
+    'a document of another report',
+    jsonReport('2026-03-07', [])
+      .replace('SEARCH_TERMS', 'MARKET_BASKET')
+      .replace('dataByDepartmentAnd', 'other'),
+    'reportSpecification is not that of a weekly search-terms report.',
+  ],
+  [
+    'a document that is no UTF-8',
+    Buffer.from(jsonReport('2026-03-07', [reportEntry('a', 1, 1), reportEntry('caf\u00e9', 2, 1)]), 'latin1'),
+    'After entry 1: this is not JSON.',
+  ],
+  [
+    'a download that is no UTF-8',
+    Buffer.from(csvReport('2026-03-07', ranked('one', 'caf\u00e9')).replace('\uFEFF', ''), 'latin1'),
+    'Line 4: this is not UTF-8.',
+  ],
+  [
+    'an object for a term',
+    jsonReport('2026-03-07', [reportEntry('a', 1, 1, { searchTerm: { toString: 1 } })]),
+    'Entry 1: searchTerm of several values is no text.',
+  ],
   ['a list without entries', jsonReport('2026-03-07', [], 'ATVPDKIKX0DER'), 'The file has no rows.'],
   [
     'a bad entry',

@@ -13,7 +13,10 @@ async function entriesOf(text: string, sizes: readonly number[]): Promise<unknow
   }
   const entries: unknown[] = [];
   const arriving = Readable.from(chunks(), { objectMode: false });
-  for await (const { bytes, entry } of jsonPieces(arriving, openJsonFrame())) {
+  for await (const { bytes, entry } of jsonPieces(
+    arriving,
+    openJsonFrame(() => {}),
+  )) {
     expect(entry).toBe(entries.length + 1);
     entries.push(...(JSON.parse(Buffer.from(bytes).toString()) as unknown[]));
   }
@@ -27,6 +30,11 @@ const parsed = (text: string): { value: unknown } | null => {
     return null;
   }
 };
+
+test.each([0, 1, 5])('a list without entries has no pieces, with %i blanks in it', async (blanks) => {
+  const text = `{"dataByDepartmentAndSearchTerm":[${' '.repeat(blanks)}],"other":[1]}`;
+  for (let size = 1; size < text.length; size += 1) expect(await entriesOf(text, [size])).toEqual([]);
+});
 
 /** Some are so large that a few of them fill a piece. */
 const entry = fc.oneof(

@@ -43,10 +43,11 @@ async function cut(text: string): Promise<JsonPiece[]> {
       yield file.subarray(from, from + bytes);
   }
   const pieces: JsonPiece[] = [];
-  const frame = openJsonFrame();
+  const specifications: unknown[] = [];
+  const frame = openJsonFrame((value) => specifications.push(value));
   for await (const piece of jsonPieces(Readable.from(chunks(), { objectMode: false }), frame))
     pieces.push(piece);
-  expect(frame.specification).toMatchObject({ dataEndTime: WEEK });
+  expect(specifications).toMatchObject([{ dataEndTime: WEEK }]);
   return pieces;
 }
 
@@ -121,9 +122,13 @@ test.each([
   [
     'a quote too many',
     withEntry(20_001, (e) => e.replace('term number', 'term" number')),
-    'Entry 20001: it has no end.',
+    'Entry 20001: it has no end within a megabyte.',
   ],
-  ['a bracket too few', withEntry(20_001, (e) => e.slice(0, -1)), 'Entry 20001: it has no end.'],
+  [
+    'a bracket too few',
+    withEntry(20_001, (e) => e.slice(0, -1)),
+    'Entry 20001: it has no end within a megabyte.',
+  ],
   ['an end too early', report.slice(0, report.length - 700), 'After entry 22499: the file breaks off.'],
 ])('%s that a thread finds is refused', async (_, content, reason) => {
   await expect(load(database, 'ca', content)).rejects.toThrow(reason);

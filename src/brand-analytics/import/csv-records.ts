@@ -1,6 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import Papa from 'papaparse';
 import type { CsvPiece } from './csv-pieces.ts';
 import { readOldRow, readPresentRow } from './csv-rows.ts';
+import { decode } from './decode.ts';
 import type { ReportBatch, ReportRow } from './report.ts';
 import { badLine, ReportError } from './report-error.ts';
 
@@ -16,8 +18,10 @@ export interface CsvRecord {
   fault: string | undefined;
 }
 
+/** @throws ReportError when the piece is no text. */
 export function* recordsOf({ bytes, line, lineEnds }: CsvPiece): Generator<CsvRecord> {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+  const text = decode(bytes);
+  if (text === null) throw notUtf8(bytes, line);
   const { data, errors } = Papa.parse<string[]>(text, CSV);
   const faults = errors.length > 0 ? new Map(errors.map(({ row, message }) => [row, message])) : undefined;
   // A field in quotes may hold line ends, but hardly any piece has one that does.
@@ -33,6 +37,19 @@ export function* recordsOf({ bytes, line, lineEnds }: CsvPiece): Generator<CsvRe
     yield { fields, line: at, fault: faults?.get(i) };
   }
 }
+
+function notUtf8(bytes: Uint8Array, line: number): ReportError {
+  let at = line;
+  let from = 0;
+  for (let end = bytes.indexOf(LINE_END); end >= 0; end = bytes.indexOf(LINE_END, from)) {
+    if (!isUtf8(bytes.subarray(from, end))) break;
+    from = end + 1;
+    at += 1;
+  }
+  return badLine(at, 'this is not UTF-8');
+}
+
+const LINE_END = 0x0a;
 
 /** The rows of a piece that has no head, up to the first that is none. @param columns either number of them. */
 export function readCsvPiece(piece: CsvPiece, columns: number): ReportBatch {

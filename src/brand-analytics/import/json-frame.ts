@@ -9,19 +9,15 @@ export interface JsonFrame {
   /** Whether the last byte opened the list. */
   readonly isListOpen: boolean;
   readonly isEnded: boolean;
-  /** Undefined while it has not come. */
-  readonly specification: unknown;
 }
 
-export function openJsonFrame(): JsonFrame {
+/** @param onSpecification is given `reportSpecification` when it has come. */
+export function openJsonFrame(onSpecification: (value: unknown) => void): JsonFrame {
   let depth = 0;
   let lastText: unknown;
   let isListOpen = false;
-  let specification: unknown;
   const parser = new JSONParser({ paths: ['$.reportSpecification'], keepStack: false });
-  parser.onValue = ({ value }) => {
-    specification = value;
-  };
+  parser.onValue = ({ value }) => onSpecification(value);
   parser.onToken = ({ token, value }) => {
     isListOpen = token === TokenType.LEFT_BRACKET && depth === 1 && lastText === LIST;
     if (token === TokenType.STRING) lastText = value;
@@ -37,9 +33,6 @@ export function openJsonFrame(): JsonFrame {
     },
     get isEnded() {
       return parser.isEnded;
-    },
-    get specification() {
-      return specification;
     },
   };
 }

@@ -43,7 +43,7 @@ export async function* jsonPieces(file: Readable, frame: JsonFrame): AsyncGenera
     try {
       frame.write(bytes.subarray(0, length));
     } catch (error) {
-      throw broken(`this is not JSON (${(error as Error).message})`);
+      throw error instanceof ReportError ? error : broken('this is not JSON');
     }
     if (frame.isListOpen) {
       if (list) throw broken('there is a second list of entries');
@@ -96,8 +96,12 @@ class EntryList {
     for (let end = this.#nextEnd(); end >= 0; end = this.#nextEnd()) {
       const isLast = this.#bytes[end] === RIGHT_BRACKET;
       const entry = this.#bytes.subarray(this.#entryStart, end);
-      const isEmptyList = isLast && this.entries === 0 && isBlank(entry);
-      if (!isEmptyList) this.entries += 1;
+      if (isLast && this.entries === 0 && isBlank(entry)) {
+        this.left = this.#bytes.length - end;
+        return;
+      }
+      this.#checkLength(entry.length);
+      this.entries += 1;
       // No comma at the end of a piece may be lost where nothing follows it.
       if (this.#entryStart > 0 && end >= PIECE_BYTES && !isBlank(entry)) {
         const term = termOf(entry);
@@ -107,14 +111,18 @@ class EntryList {
         } else this.#lastTerm = term;
       }
       if (isLast) {
-        if (!isEmptyList) yield this.#cut(end, this.entries + 1);
+        yield this.#cut(end, this.entries + 1);
         this.left = this.#bytes.length;
         return;
       }
       this.#entryStart = this.#scanned;
     }
-    if (this.#bytes.length - this.#entryStart > LONGEST_ENTRY)
-      throw new ReportError(`Entry ${this.entries + 1}: it has no end.`);
+    this.#checkLength(this.#bytes.length - this.#entryStart);
+  }
+
+  #checkLength(bytes: number): void {
+    if (bytes > LONGEST_ENTRY)
+      throw new ReportError(`Entry ${this.entries + 1}: it has no end within a megabyte.`);
   }
 
   /** Everything up to a comma or the closing bracket, which is left out; a comma is dropped. */

@@ -17,27 +17,22 @@ const specificationSchema = z.object({
 
 /** Reads a report of the API, as it was unpacked: its specification, and a list of entries. */
 export function readJsonReport(bytes: Readable, reader: PieceReader): Report {
-  const frame = openJsonFrame();
+  const frame = openJsonFrame(readSpecification);
   let week: string | null = null;
   let marketplaceIds: readonly string[] = [];
 
   async function* entries() {
-    for await (const piece of jsonPieces(bytes, frame)) {
-      if (week === null) checkSpecification();
-      yield { format: 'json' as const, ...piece };
-    }
+    for await (const piece of jsonPieces(bytes, frame)) yield { format: 'json' as const, ...piece };
   }
 
   async function* pieces(): AsyncGenerator<StagedPiece> {
     yield* readInOrder(entries(), reader);
-    checkSpecification();
     if (week === null) throw new ReportError('The document has no reportSpecification.');
   }
 
   /** It may come before the entries or behind them. */
-  function checkSpecification(): void {
-    if (frame.specification === undefined) return;
-    const parsed = specificationSchema.safeParse(frame.specification);
+  function readSpecification(value: unknown): void {
+    const parsed = specificationSchema.safeParse(value);
     if (!parsed.success)
       throw new ReportError('reportSpecification is not that of a weekly search-terms report.');
     week = parsed.data.dataEndTime.slice(0, 10);

@@ -1,5 +1,6 @@
 import { JSONParser } from '@streamparser/json';
 import { asinToNumber } from '../../keywords/asin-number.ts';
+import { decode } from './decode.ts';
 import type { JsonPiece } from './json-pieces.ts';
 import type { ReportBatch, ReportProduct, ReportRow } from './report.ts';
 import { ReportError } from './report-error.ts';
@@ -47,15 +48,14 @@ export function readJsonPiece(piece: JsonPiece): ReportBatch {
 
 function entriesOf({ bytes, entry }: JsonPiece): unknown[] {
   try {
-    return JSON.parse(Buffer.from(bytes.buffer).toString()) as unknown[];
-  } catch (error) {
-    throw new ReportError(
-      `After entry ${entry - 1 + goodEntries(bytes)}: this is not JSON (${(error as Error).message}).`,
-    );
+    // What is no text is no JSON either.
+    return JSON.parse(decode(bytes) ?? '') as unknown[];
+  } catch {
+    throw new ReportError(`After entry ${entry - 1 + goodEntries(bytes)}: this is not JSON.`);
   }
 }
 
-/** How many values an array has before it is no JSON any more. */
+/** How many values an array has before it is no JSON any more, or no UTF-8. */
 function goodEntries(bytes: Uint8Array): number {
   let count = 0;
   const parser = new JSONParser({ paths: ['$.*'], keepStack: false });
@@ -104,9 +104,17 @@ function checkEntry(value: unknown, number: number): Entry {
   if (typeof value !== 'object' || value === null) throw badEntry(number, 'it is no object');
   const entry = value as Entry;
   for (const [name, isGood, what] of FIELDS)
-    if (!isGood(entry[name])) throw badEntry(number, `${name} ${String(entry[name])} is no ${what}`);
+    if (!isGood(entry[name])) throw badEntry(number, `${name} ${shown(entry[name])} is no ${what}`);
   return entry;
 }
+
+function shown(value: unknown): string {
+  return typeof value === 'object' && value !== null
+    ? 'of several values'
+    : String(value).slice(0, MOST_SHOWN);
+}
+
+const MOST_SHOWN = 100;
 
 function badEntry(number: number, reason: string): ReportError {
   return new ReportError(`Entry ${number}: ${reason}.`);

@@ -96,7 +96,8 @@ export async function indexWeek(client: pg.ClientBase, { name }: WeekTable): Pro
   await client.query(`create unique index on ${on} (rank, term_id)`);
   await client.query(`create index on ${on} using gin (${foundBySql()}) with (fastupdate = off)`);
   // An inverted index of all three would take twice the time to make, and nearly the same place.
-  for (const column of ASIN_COLUMNS) await client.query(`create index on ${on} (${column})`);
+  for (const column of ASIN_COLUMNS)
+    await client.query(`create index on ${on} (${column}) where ${column} > 0`);
   await client.query(`analyze ${on}`);
 }
 

@@ -7,9 +7,9 @@ declare
   old record;
 begin
   for week in select relid::regclass as name from pg_partition_tree('aba_ranks') where isleaf loop
-    execute format('create index on %s (asin1)', week.name);
-    execute format('create index on %s (asin2)', week.name);
-    execute format('create index on %s (asin3)', week.name);
+    execute format('create index on %s (asin1) where asin1 > 0', week.name);
+    execute format('create index on %s (asin2) where asin2 > 0', week.name);
+    execute format('create index on %s (asin3) where asin3 > 0', week.name);
   end loop;
   -- Dropping makes readers wait up to the end of the migration, so it comes last.
   for old in select i.indexrelid::regclass as name
