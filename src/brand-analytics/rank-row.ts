@@ -94,8 +94,8 @@ export async function describeRows(
   });
 }
 
-// A page has a thousand rows: what is done for each names its columns, where looking them up by place would take
-// three times as long.
+// A page has a thousand rows: what is done for each names its columns, which takes a quarter less time than to make the
+// names from places.
 
 function namesOf(labels: ReadonlyMap<number, string>, ...ids: [number, number, number]): string[] {
   const names: string[] = [];

@@ -219,6 +219,14 @@ test.each([
     jsonReport('2026-03-07', [reportEntry('a', 1, 1, { searchTerm: { toString: 1 } })]),
     'Entry 1: searchTerm of several values is no text.',
   ],
+  [
+    'a document of more departments than any store has',
+    jsonReport(
+      '2026-03-07',
+      Array.from({ length: 1_001 }, (_, i) => reportEntry('a', 1, 1, { departmentName: `Department ${i}` })),
+    ),
+    'The file has more than 1000 departments.',
+  ],
   ['a list without entries', jsonReport('2026-03-07', [], 'ATVPDKIKX0DER'), 'The file has no rows.'],
   [
     'a bad entry',

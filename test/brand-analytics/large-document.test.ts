@@ -130,7 +130,7 @@ test.each([
     'Entry 20001: it has no end within a megabyte.',
   ],
   ['an end too early', report.slice(0, report.length - 700), 'After entry 22499: the file breaks off.'],
-])('%s that a thread finds is refused', async (_, content, reason) => {
+])('%s is refused behind the first megabytes, too', async (_, content, reason) => {
   await expect(load(database, 'ca', content)).rejects.toThrow(reason);
   expect(await loadedWeeks(database, 'ca')).toEqual([]);
 });

@@ -41,17 +41,19 @@ test('whoever reads while weeks and dictionaries are replaced finds all of a wee
   let isImporting = true;
   const reads: Record<string, number> = {};
 
-  async function keepReading(name: QueuedName, given: Record<string, unknown>): Promise<void> {
+  /** @param mostRounds how many rounds one answer may speak of. */
+  async function keepReading(
+    name: QueuedName,
+    given: Record<string, unknown>,
+    mostRounds = 1,
+  ): Promise<void> {
     while (isImporting) {
       const found = JSON.stringify(await read(name, given));
       const rounds = new Set(
         found.match(/tent \d|Brand \d|"clickShare(?:Sum)?":\d/g)?.map((text) => text.at(-1)),
       );
-      // A search also finds terms of weeks that are gone.
-      expect({ name, rounds: name === 'aba.search' || rounds.size }).toEqual({
-        name,
-        rounds: name === 'aba.search' || 1,
-      });
+      if (rounds.size < 1 || rounds.size > mostRounds)
+        throw new Error(`${name}: rounds ${[...rounds].join()} in ${found}`);
       reads[name] = (reads[name] ?? 0) + 1;
     }
   }
@@ -68,7 +70,8 @@ test('whoever reads while weeks and dictionaries are replaced finds all of a wee
     importAll(),
     keepReading('aba.rank', { country: 'us', limit: 20 }),
     keepReading('aba.rank', { country: 'us', limit: 10, keyword: 'number' }),
-    keepReading('aba.search', { country: 'us', keyword: 'tent number' }),
+    // A search also finds terms of weeks that are gone.
+    keepReading('aba.search', { country: 'us', keyword: 'tent number' }, ROUNDS + 1),
     keepReading('aba.word', { wordId }),
     keepReading('aba.wordhistory', { wordId }),
     keepReading('aba.wordgoods', { wordId, country: 'us', reportDate: WEEK }),
