@@ -1,11 +1,11 @@
+import { asinOfNumber } from '../src/brand-analytics/asin-number.ts';
 import { walkRanks } from '../src/brand-analytics/rank-walk.ts';
 import { searchTerms } from '../src/brand-analytics/search.ts';
 import { loadedWeeks } from '../src/brand-analytics/weeks.ts';
 import { historyOf } from '../src/brand-analytics/word.ts';
-import type { Database } from '../src/db/pool.ts';
-import { asinOfNumber } from '../src/keywords/asin-number.ts';
 import type { QueuedOperation } from '../src/operations/define.ts';
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
+import type { Database } from '../src/platform/db/pool.ts';
 import type { Handler, HandlerContext } from '../workers/handlers/handler.ts';
 import { HANDLERS } from '../workers/handlers/index.ts';
 import type { CalledWeeks } from './aba-reports.ts';

@@ -13,7 +13,7 @@ export async function generateReports(
   terms: number,
   weeks: readonly string[],
 ): Promise<void> {
-  const program = ['--import', 'tsx', 'src/upstream/demo/reports/main.ts'];
+  const program = ['--import', 'tsx', 'demo/reports/main.ts'];
   const wanted = weeks.map((week) => `us:${week}`);
   const child = spawn(process.execPath, [...program, folder, String(terms), ...wanted], {
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import Papa from 'papaparse';
 import { csvPieces } from '../src/brand-analytics/import/csv-pieces.ts';
-import { addDays } from '../src/keywords/report-week.ts';
-import { REPORT_SITES } from '../src/keywords/sites.ts';
+import { addDays } from '../src/operations/brand-analytics/keywords/report-week.ts';
+import { REPORT_SITES } from '../src/operations/brand-analytics/keywords/sites.ts';
 
 /** Where the three products of a record begin: ASIN, title, click share, conversion share. */
 const PRODUCTS_AT = [8, 12, 16];

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { loadedWeeks } from '../src/brand-analytics/weeks.ts';
-import type { Database } from '../src/db/pool.ts';
+import type { Database } from '../src/platform/db/pool.ts';
 
 const CHUNK_BYTES = 2 ** 20;
 

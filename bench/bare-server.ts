@@ -1,6 +1,6 @@
 import { fastify } from 'fastify';
 import { Redis } from 'ioredis';
-import { runProcess } from '../src/process.ts';
+import { runProcess } from '../src/platform/process.ts';
 import { openBareQueue } from './bare-queue.ts';
 
 /** The baselines: what the same frameworks do with nothing of ours between them. */

@@ -1,6 +1,6 @@
 import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { runProcess } from '../src/process.ts';
+import { runProcess } from '../src/platform/process.ts';
 
 /** The worker of the bare BullMQ baseline: a job is done as soon as it is taken. */
 await runProcess('bare worker', async (env) => {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
+import { termAt } from '../demo/reports/vocabulary.ts';
 import type { AskNames } from '../src/brand-analytics/import/names.ts';
 import { openReport } from '../src/brand-analytics/import/open-report.ts';
-import { termAt } from '../src/upstream/demo/reports/vocabulary.ts';
 
 /**
  * `import-memory.ts MB csv|json`: reads a generated report of that size as the import does, up to the bytes that COPY would be

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { runProcess } from '../src/process.ts';
+import { runProcess } from '../src/platform/process.ts';
 
 /**
  * A product data provider that answers at once, or after LATENCY_MS, and never runs out of tokens, so that only our own time

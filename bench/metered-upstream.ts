@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { runProcess } from '../src/process.ts';
+import { runProcess } from '../src/platform/process.ts';
 
 /** What calls have used of the refill. */
 export interface MeterReport {

@@ -5,12 +5,12 @@ import { join, resolve } from 'node:path';
 import { ensureAccount } from '../src/accounts/accounts.ts';
 import { createKey } from '../src/accounts/keys.ts';
 import { grantSubscription, upsertPlan } from '../src/billing/grants.ts';
-import { migrate } from '../src/db/migrate.ts';
-import { type Database, openDatabase } from '../src/db/pool.ts';
-import { startPostgres } from '../src/embedded/postgres.ts';
-import { startRedis } from '../src/embedded/redis.ts';
-import { createLogger } from '../src/log.ts';
-import type { ProcessMessage } from '../src/process.ts';
+import { migrate } from '../src/platform/db/migrate.ts';
+import { type Database, openDatabase } from '../src/platform/db/pool.ts';
+import { startPostgres } from '../src/platform/embedded/postgres.ts';
+import { startRedis } from '../src/platform/embedded/redis.ts';
+import { createLogger } from '../src/platform/log.ts';
+import type { ProcessMessage } from '../src/platform/process.ts';
 
 /** Everything a bench row measures against, in processes of their own. */
 export interface Services {

@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
-import { type Clock, every } from '../src/clock.ts';
-import type { Logger } from '../src/log.ts';
-import type { RedisKeys } from '../src/redis-keys.ts';
+import { POOL_NAMES, POOLS, type PoolName } from '../src/operations/pools.ts';
+import { type Clock, every } from '../src/platform/clock.ts';
+import type { Logger } from '../src/platform/log.ts';
+import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { JobEnded } from './job-ended.ts';
-import { POOL_NAMES, POOLS, type PoolName } from './pools.ts';
 import { countMoreUrgent, type Queues } from './queues.ts';
 
 /** How long a worker counts as alive after its last sign of life. */

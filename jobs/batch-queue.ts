@@ -1,10 +1,10 @@
 import { type AdvancedOptions, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import type { Logger } from '../src/log.ts';
-import type { RedisKeys } from '../src/redis-keys.ts';
-import { nextRuns } from '../src/schedules/cron.ts';
-import { BATCH_POOL } from './pools.ts';
+import { nextRuns } from '../src/batches/schedules/cron.ts';
+import { BATCH_POOL } from '../src/operations/pools.ts';
+import type { Logger } from '../src/platform/log.ts';
+import type { RedisKeys } from '../src/platform/redis-keys.ts';
 
 /** A job of the pool `batch`. */
 export const batchJobSchema = z.discriminatedUnion('kind', [

@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis';
 import type { Call } from '../src/billing/calls.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
-import type { Clock } from '../src/clock.ts';
-import { SoukError, toRecord } from '../src/errors.ts';
-import type { RedisKeys } from '../src/redis-keys.ts';
+import type { Clock } from '../src/platform/clock.ts';
+import { SoukError, toRecord } from '../src/platform/errors.ts';
+import type { RedisKeys } from '../src/platform/redis-keys.ts';
+import { rideOut } from '../src/platform/retry-during-outage.ts';
 import { publishControl } from './control.ts';
 import { encodeJobEnded } from './job-ended.ts';
-import { rideOut } from './outage.ts';
 import type { Queues } from './queues.ts';
 
 export interface CancelDeps {

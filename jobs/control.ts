@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import type { RedisKeys } from '../src/redis-keys.ts';
+import type { RedisKeys } from '../src/platform/redis-keys.ts';
 
 /** What workers are told of a job that one of them may run: to give it up, or that somebody waits for it now. */
 export interface Control {

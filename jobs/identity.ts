@@ -1,5 +1,5 @@
-import { fingerprint } from '../src/fingerprint.ts';
 import { type QueuedOperation, shownInput } from '../src/operations/define.ts';
+import { fingerprint } from '../src/platform/fingerprint.ts';
 
 /**
  * What identifies an answer that may be shown to any account: all of the input that shows in it, and the edition of the

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ErrorRecord } from '../src/errors.ts';
-import { POOL_NAMES } from './pools.ts';
+import { POOL_NAMES } from '../src/operations/pools.ts';
+import type { ErrorRecord } from '../src/platform/errors.ts';
 
 /** The news that a call has ended, published to every gateway. A wake-up call, never the truth: that is in PostgreSQL. */
 export interface JobEnded {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import type { RedisKeys } from '../src/redis-keys.ts';
+import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS, type PoolName } from '../src/operations/pools.ts';
+import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { publishControl } from './control.ts';
-import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS, type PoolName } from './pools.ts';
 import type { Queues } from './queues.ts';
 
 /** Notes that a request waits for a job that another one has started: cancelling that one must not stop it any more. */

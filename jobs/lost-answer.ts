@@ -1,7 +1,7 @@
 import { DEDUPLICATION_SECONDS } from '../src/billing/admission.ts';
 import type { Call } from '../src/billing/calls.ts';
 import type { QueuedOperation } from '../src/operations/define.ts';
-import { POOLS, QUEUE_ALLOWANCE_MS } from './pools.ts';
+import { POOLS, QUEUE_ALLOWANCE_MS } from '../src/operations/pools.ts';
 import { addJob } from './queues.ts';
 import type { SubmitDeps } from './submit.ts';
 import { BACKGROUND_PRIORITY } from './turns.ts';

@@ -1,12 +1,17 @@
 import type { Redis } from 'ioredis';
 import { Gauge, type Registry } from 'prom-client';
-import type { Clock } from '../src/clock.ts';
-import type { Logger } from '../src/log.ts';
-import type { RedisKeys } from '../src/redis-keys.ts';
+import {
+  POOL_NAMES,
+  type PoolName,
+  WORKER_POOL_NAMES,
+  type WorkerPoolName,
+} from '../src/operations/pools.ts';
+import type { Clock } from '../src/platform/clock.ts';
+import type { Logger } from '../src/platform/log.ts';
+import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { readTokens } from '../src/upstream/token-bucket.ts';
 import { type Backlog, countAlive } from './backlog.ts';
 import type { BatchQueue } from './batch-queue.ts';
-import { POOL_NAMES, type PoolName, WORKER_POOL_NAMES, type WorkerPoolName } from './pools.ts';
 import type { Queues } from './queues.ts';
 
 /** What all processes share, as Redis has it: queues, workers, tokens. Every gateway shows the same. */

@@ -1,9 +1,9 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { Logger } from '../src/log.ts';
-import type { RedisKeys } from '../src/redis-keys.ts';
+import { POOL_NAMES, type PoolName } from '../src/operations/pools.ts';
+import type { Logger } from '../src/platform/log.ts';
+import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { Payload } from './payload.ts';
-import { POOL_NAMES, type PoolName } from './pools.ts';
 
 export type Queues = Record<PoolName, Queue<Payload>>;
 

@@ -2,8 +2,8 @@ import { DEDUPLICATION_SECONDS } from '../src/billing/admission.ts';
 import { hasJoinableCall } from '../src/billing/calls.ts';
 import type { Source, Wallet } from '../src/billing/wallets.ts';
 import { editionFor } from '../src/brand-analytics/weeks.ts';
-import { SoukError } from '../src/errors.ts';
 import { maxAgeMs } from '../src/operations/define.ts';
+import { SoukError } from '../src/platform/errors.ts';
 import { chargeIdOf, presentationIdOf } from './identity.ts';
 import { findFresh, type Order, refuseWhenBusy, refuseWhenTooDear, type SubmitDeps } from './submit.ts';
 

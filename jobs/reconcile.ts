@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 import { expirePacks, releaseOverdue } from '../src/billing/reconciler.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
-import { type Clock, every } from '../src/clock.ts';
-import type { Database } from '../src/db/pool.ts';
-import type { Logger } from '../src/log.ts';
-import type { RedisKeys } from '../src/redis-keys.ts';
+import { type Clock, every } from '../src/platform/clock.ts';
+import type { Database } from '../src/platform/db/pool.ts';
+import type { Logger } from '../src/platform/log.ts';
+import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { encodeJobEnded } from './job-ended.ts';
 import type { Queues } from './queues.ts';
 import { requeueLostJobs } from './requeue.ts';

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import type { Clock } from '../src/clock.ts';
-import type { RedisKeys } from '../src/redis-keys.ts';
+import type { Clock } from '../src/platform/clock.ts';
+import type { RedisKeys } from '../src/platform/redis-keys.ts';
 
 /** What a worker answers to an upload: the body as it is to be sent. */
 export interface Reply {

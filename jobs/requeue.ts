@@ -1,5 +1,5 @@
 import { findWaitingCalls } from '../src/billing/calls.ts';
-import type { Database } from '../src/db/pool.ts';
+import type { Database } from '../src/platform/db/pool.ts';
 import { addJob, type Queues } from './queues.ts';
 import { BACKGROUND_PRIORITY } from './turns.ts';
 

@@ -10,19 +10,24 @@ import {
 import { hasJoinableCall } from '../src/billing/calls.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
 import { editionFor } from '../src/brand-analytics/weeks.ts';
-import type { Clock } from '../src/clock.ts';
-import type { Database } from '../src/db/pool.ts';
-import type { OperationBook } from '../src/desk/operation-book.ts';
-import { SoukError, toRecord } from '../src/errors.ts';
-import type { CacheUse } from '../src/metrics/cache-metrics.ts';
 import { maxAgeMs, type QueuedOperation } from '../src/operations/define.ts';
+import {
+  ASYNC_QUEUE_ALLOWANCE_MS,
+  POOLS,
+  type PoolName,
+  QUEUE_ALLOWANCE_MS,
+} from '../src/operations/pools.ts';
+import type { OperationBook } from '../src/operator/operation-book.ts';
+import type { Clock } from '../src/platform/clock.ts';
+import type { Database } from '../src/platform/db/pool.ts';
+import { SoukError, toRecord } from '../src/platform/errors.ts';
+import { rideOut } from '../src/platform/retry-during-outage.ts';
+import type { CacheUse } from '../src/platform/telemetry/cache-metrics.ts';
+import { type Span, type Tracing, traced } from '../src/platform/telemetry/tracing.ts';
 import { type Answer, type AnswerStore, OWN_ANSWER, sharedAnswerRef } from '../src/results/answer-store.ts';
-import { type Span, type Tracing, traced } from '../src/tracing/tracing.ts';
 import type { Backlog } from './backlog.ts';
 import { chargeIdOf, presentationIdOf } from './identity.ts';
-import { rideOut } from './outage.ts';
 import type { Payload } from './payload.ts';
-import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS, type PoolName, QUEUE_ALLOWANCE_MS } from './pools.ts';
 import { addJob, type Queues } from './queues.ts';
 import { BACKGROUND_PRIORITY, type Turns } from './turns.ts';
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { PoolName } from './pools.ts';
+import type { PoolName } from '../src/operations/pools.ts';
 
 /** Calls of batches come after all others. Among themselves they take turns before they are queued. */
 export const BACKGROUND_PRIORITY = 1_000_000;

@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 import { findCalls } from '../src/billing/calls.ts';
-import { MicroBatcher } from '../src/billing/micro-batcher.ts';
-import { type Clock, every } from '../src/clock.ts';
-import type { Database } from '../src/db/pool.ts';
-import type { Logger } from '../src/log.ts';
-import type { RedisKeys } from '../src/redis-keys.ts';
+import { type Clock, every } from '../src/platform/clock.ts';
+import { MicroBatcher } from '../src/platform/db/micro-batcher.ts';
+import type { Database } from '../src/platform/db/pool.ts';
+import type { Logger } from '../src/platform/log.ts';
+import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { decodeJobEnded, type JobEnded } from './job-ended.ts';
 
 /** One call to wait for. */

@@ -1,4 +1,4 @@
-import { ERRORS } from '../src/errors.ts';
+import { ERRORS } from '../src/platform/errors.ts';
 
 const HEADER = ['| Status | Code | Meaning | Units |', '|---|---|---|---|'];
 

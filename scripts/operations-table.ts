@@ -1,7 +1,7 @@
-import { POOLS } from '../jobs/pools.ts';
-import { addressesOf } from '../src/docs/operation-tables.ts';
 import type { LocalOperation, QueuedOperation } from '../src/operations/define.ts';
 import { LOCAL, QUEUED } from '../src/operations/index.ts';
+import { POOLS } from '../src/operations/pools.ts';
+import { addressesOf } from '../src/site/docs/operation-tables.ts';
 
 type Operation = LocalOperation | QueuedOperation;
 

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { buildProgram } from './cli/program.ts';
-import { maskSecrets } from './log.ts';
+import { maskSecrets } from './platform/log.ts';
 
 /** `npm run souk -- <command>`. Ends with 0, with 1 and a sentence when something is wrong, with 2 when it was called wrongly. */
 const USAGE_ERROR = 2;

@@ -1,5 +1,5 @@
-import { readConfig, requireSettings } from './config.ts';
-import { migrate } from './db/migrate.ts';
+import { readConfig, requireSettings } from './config/config.ts';
+import { migrate } from './platform/db/migrate.ts';
 import { checkPostgres } from './start/check-services.ts';
 
 /** Brings the database of DATABASE_URL up to date and ends; run it before the other processes of a new version. */

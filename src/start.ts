@@ -1,18 +1,18 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { ensureDemoAccount } from './accounts/demo-account.ts';
-import { ensureStandardPlans } from './accounts/standard-plans.ts';
-import { systemClock } from './clock.ts';
-import { type Config, ConfigError, readConfig } from './config.ts';
-import { migrate } from './db/migrate.ts';
-import { openDatabase } from './db/pool.ts';
-import { startPostgres } from './embedded/postgres.ts';
-import { startRedis } from './embedded/redis.ts';
-import { createLogger } from './log.ts';
+import { ensureStandardPlans } from './billing/standard-plans.ts';
+import { type Config, ConfigError, readConfig } from './config/config.ts';
+import { systemClock } from './platform/clock.ts';
+import { migrate } from './platform/db/migrate.ts';
+import { openDatabase } from './platform/db/pool.ts';
+import { startPostgres } from './platform/embedded/postgres.ts';
+import { startRedis } from './platform/embedded/redis.ts';
+import { createLogger } from './platform/log.ts';
 import { keepAdminToken } from './start/admin-token.ts';
 import { checkKeepa, checkPostgres, checkRedis } from './start/check-services.ts';
 import { startChild } from './start/child.ts';
 import { claimDataDir } from './start/data-dir.ts';
+import { ensureDemoAccount } from './start/demo-account.ts';
 import { type DemoReports, openDemoReports } from './start/demo-reports.ts';
 import { noteOwnServices } from './start/own-services.ts';
 
@@ -102,7 +102,7 @@ async function embeddedRedis(dataDir: string): Promise<string> {
 }
 
 async function demoProvider(dataDir: string): Promise<{ url: string; key: string }> {
-  const url = await child('demo', 'src/upstream/demo/main.ts', process.env, dataDir);
+  const url = await child('demo', 'demo/main.ts', process.env, dataDir);
   return { url, key: 'demo-demo-demo-demo' };
 }
 

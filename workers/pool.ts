@@ -3,10 +3,10 @@ import { DelayedError, type Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { reportAlive, reportGone, WORKER_LIFETIME_MS } from '../jobs/backlog.ts';
 import type { Payload } from '../jobs/payload.ts';
-import { POOLS, type PoolName } from '../jobs/pools.ts';
-import { type Clock, every, sleep } from '../src/clock.ts';
-import type { Logger } from '../src/log.ts';
-import type { RedisKeys } from '../src/redis-keys.ts';
+import { POOLS, type PoolName } from '../src/operations/pools.ts';
+import { type Clock, every, sleep } from '../src/platform/clock.ts';
+import type { Logger } from '../src/platform/log.ts';
+import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import type { Executor } from './executor.ts';
 

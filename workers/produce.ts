@@ -1,11 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { presentationIdOf } from '../jobs/identity.ts';
 import type { Payload } from '../jobs/payload.ts';
-import type { PoolName } from '../jobs/pools.ts';
-import type { Clock } from '../src/clock.ts';
-import type { OperationBook } from '../src/desk/operation-book.ts';
-import { SoukError } from '../src/errors.ts';
-import type { Logger } from '../src/log.ts';
 import {
   CACHE_LIFETIME_MS,
   inputOn,
@@ -15,9 +10,14 @@ import {
   type Source,
 } from '../src/operations/define.ts';
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
+import type { PoolName } from '../src/operations/pools.ts';
+import type { OperationBook } from '../src/operator/operation-book.ts';
+import type { Clock } from '../src/platform/clock.ts';
+import { SoukError } from '../src/platform/errors.ts';
+import type { Logger } from '../src/platform/log.ts';
+import { type Tracing, traced } from '../src/platform/telemetry/tracing.ts';
 import { newVersion } from '../src/results/answer.ts';
 import type { AnswerStore } from '../src/results/answer-store.ts';
-import { type Tracing, traced } from '../src/tracing/tracing.ts';
 import { type Content, packed, present } from './content.ts';
 import type { Deadline } from './deadline.ts';
 import type { Handler, HandlerContext, Upstreams } from './handlers/handler.ts';

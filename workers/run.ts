@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../src/clock.ts';
+import { type Clock, sleep } from '../src/platform/clock.ts';
 import type { Flight, SingleFlight } from './single-flight.ts';
 
 /** A job that runs in this process, as far as others can reach it. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { type Clock, every } from '../src/clock.ts';
-import { type ErrorRecord, fromRecord, type SoukError, toRecord } from '../src/errors.ts';
-import type { Logger } from '../src/log.ts';
-import type { RedisKeys } from '../src/redis-keys.ts';
+import { type Clock, every } from '../src/platform/clock.ts';
+import { type ErrorRecord, fromRecord, type SoukError, toRecord } from '../src/platform/errors.ts';
+import type { Logger } from '../src/platform/log.ts';
+import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { decodeSource, encodeSource, type StoredSource } from '../src/results/stored-source.ts';
 
 /** The fetching of one source. A forced one asks upstream for more than an ordinary one, so it does not follow one. */

@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
-import type { Clock } from '../src/clock.ts';
-import { SoukError } from '../src/errors.ts';
-import type { CacheUse } from '../src/metrics/cache-metrics.ts';
 import { CACHE_LIFETIME_MS, type Source } from '../src/operations/define.ts';
+import type { Clock } from '../src/platform/clock.ts';
+import { SoukError } from '../src/platform/errors.ts';
+import type { CacheUse } from '../src/platform/telemetry/cache-metrics.ts';
 import type { StoredSource } from '../src/results/stored-source.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import type { Flight, SingleFlight } from './single-flight.ts';

@@ -1,8 +1,8 @@
 import { v7 as uuid } from 'uuid';
 import { hashKey } from '../../src/accounts/keys.ts';
 import { type Admissions, createAdmissions } from '../../src/billing/admission.ts';
-import type { Database } from '../../src/db/pool.ts';
-import { fingerprint } from '../../src/fingerprint.ts';
+import type { Database } from '../../src/platform/db/pool.ts';
+import { fingerprint } from '../../src/platform/fingerprint.ts';
 import type { Row } from '../row.ts';
 import type { Services } from '../services.ts';
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type ImportStage, importWeek } from '../../src/brand-analytics/import/import-week.ts';
-import { addDays } from '../../src/keywords/report-week.ts';
+import { addDays } from '../../src/operations/brand-analytics/keywords/report-week.ts';
 import { abaLatencyRows, timeWithWeeks, type WeekTimings, weekRows } from '../aba-latencies.ts';
 import { type CalledWeeks, generateReports, importMemory } from '../aba-reports.ts';
 import { writeApiDocument } from '../api-document.ts';

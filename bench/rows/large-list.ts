@@ -12,7 +12,7 @@ const PATH = '/api/market/lightningdeal?domain=1';
 
 /** Fifty clients that read the cached list of a whole site, against the same gzip bytes from memory. */
 export async function largeListRows(services: Services): Promise<Row[]> {
-  const upstream = await services.start('src/upstream/demo/main.ts');
+  const upstream = await services.start('demo/main.ts');
   const { url, gateway } = await services.startSouk(upstream.ready);
   const keys = await services.keys(CLIENTS);
   const withKey = (key = '') => ({ 'x-api-key': key, 'accept-encoding': 'gzip' });

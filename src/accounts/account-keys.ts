@@ -1,5 +1,5 @@
-import type { Database } from '../db/pool.ts';
-import { inTransaction } from '../db/transaction.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { inTransaction } from '../platform/db/transaction.ts';
 import { hashKey, isWellFormed, keyPrefix, newKey } from './keys.ts';
 
 /** How long the keys of before still work once an account's key is reset. */

@@ -1,4 +1,4 @@
-import type { Database, Queryable } from '../db/pool.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
 
 /** `unavailable` is for whoever closes an account for good; the operator's command disables and enables. */
 export type AccountState = 'active' | 'disabled' | 'unavailable';

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import type { RedisKeys } from '../redis-keys.ts';
+import type { RedisKeys } from '../platform/redis-keys.ts';
 import { networkOf } from './wrong-keys.ts';
 
 /** Wrong passwords for one account from anywhere, and of one address for any, before both have to wait. */

@@ -1,6 +1,6 @@
-import { MicroBatcher } from '../billing/micro-batcher.ts';
-import type { Database } from '../db/pool.ts';
-import { SoukError } from '../errors.ts';
+import { MicroBatcher } from '../platform/db/micro-batcher.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { SoukError } from '../platform/errors.ts';
 
 /** Finds the account of a key for calls that are not admitted: free ones, and those about jobs. */
 export interface Authentication {

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { SoukError } from '../errors.ts';
+import { SoukError } from '../platform/errors.ts';
 import { hashKey, isWellFormed } from './keys.ts';
 
 /** The places of a request that may carry the API key. A header sent twice arrives joined by a comma, a parameter as a list. */

@@ -1,5 +1,5 @@
-import type { Database } from '../db/pool.ts';
-import { inTransaction } from '../db/transaction.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { inTransaction } from '../platform/db/transaction.ts';
 import { createKey } from './keys.ts';
 
 /** Whether an account was granted something and was never given a key. */

@@ -1,5 +1,5 @@
 import { hash, randomInt } from 'node:crypto';
-import type { Queryable } from '../db/pool.ts';
+import type { Queryable } from '../platform/db/pool.ts';
 
 const PREFIX = 'km_';
 const LENGTH = 32;

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Database } from '../db/pool.ts';
-import { credentialOf } from '../operator-token.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { credentialOf } from './operator-token.ts';
 import { findSession, type Session } from './sessions.ts';
 
 export const OPERATOR_COOKIE = 'souk_operator';

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Database, Queryable } from '../db/pool.ts';
-import { inTransaction } from '../db/transaction.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
+import { inTransaction } from '../platform/db/transaction.ts';
 import { hashKey, keyFromDigest } from './keys.ts';
 
 /** A session ends when nobody has come for so long. */

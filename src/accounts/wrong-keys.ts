@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
-import { SoukError } from '../errors.ts';
+import { SoukError } from '../platform/errors.ts';
 
 /** Wrong keys an address may send in a minute before it is asked to slow down. */
 export const WRONG_KEYS_A_MINUTE = 20;

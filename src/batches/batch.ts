@@ -1,4 +1,4 @@
-import type { Database } from '../db/pool.ts';
+import type { Database } from '../platform/db/pool.ts';
 import type { FeedWindow } from './request-schemas.ts';
 
 export const BATCH_STATES = ['running', 'done', 'expired', 'cancelled'] as const;

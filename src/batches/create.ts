@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import { stringifyJson } from '../json.ts';
+import { stringifyJson } from '../platform/json.ts';
 import type { PackedCall } from './pack.ts';
 import type { FeedWindow } from './request-schemas.ts';
 

@@ -1,6 +1,6 @@
-import type { PoolName } from '../../jobs/pools.ts';
-import type { Database } from '../db/pool.ts';
-import { parseJson } from '../json.ts';
+import type { PoolName } from '../operations/pools.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { parseJson } from '../platform/json.ts';
 import type { BatchState } from './batch.ts';
 import type { FeedWindow } from './request-schemas.ts';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'csv-stringify/sync';
-import { ERRORS, type ErrorRecord } from '../errors.ts';
-import { fingerprint } from '../fingerprint.ts';
-import { stringifyJson } from '../json.ts';
 import type { QueuedOperation } from '../operations/define.ts';
+import { ERRORS, type ErrorRecord } from '../platform/errors.ts';
+import { fingerprint } from '../platform/fingerprint.ts';
+import { stringifyJson } from '../platform/json.ts';
 
 /** What a call of a batch brought, before it is told apart into its items. */
 export interface CallAnswer {

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import { enqueue } from '../webhooks/deliveries.ts';
 import { findBatchById } from './batch.ts';
 import type { OnFinished } from './ending.ts';

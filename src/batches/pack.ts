@@ -1,6 +1,6 @@
-import type { PoolName } from '../../jobs/pools.ts';
-import { fingerprint } from '../fingerprint.ts';
 import type { Pack, QueuedOperation } from '../operations/define.ts';
+import type { PoolName } from '../operations/pools.ts';
+import { fingerprint } from '../platform/fingerprint.ts';
 
 /** One valid item of a batch. */
 export interface Item {

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { type ParameterFault, SoukError } from '../errors.ts';
-import { toFaults } from '../faults.ts';
-import { parseJson, stringifyJson } from '../json.ts';
 import { inputOn, type QueuedOperation } from '../operations/define.ts';
+import { toFaults } from '../operations/faults.ts';
 import { queuedOperation } from '../operations/index.ts';
 import { quoted } from '../operations/params/request.ts';
+import { type ParameterFault, SoukError } from '../platform/errors.ts';
+import { parseJson, stringifyJson } from '../platform/json.ts';
 import type { Item } from './pack.ts';
 import {
   type BATCH_SETTINGS,

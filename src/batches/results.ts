@@ -1,6 +1,6 @@
-import type { Database } from '../db/pool.ts';
-import type { ErrorRecord } from '../errors.ts';
-import { parseJson } from '../json.ts';
+import type { Database } from '../platform/db/pool.ts';
+import type { ErrorRecord } from '../platform/errors.ts';
+import { parseJson } from '../platform/json.ts';
 
 export const RESULT_ORDERS = ['item', 'finished'] as const;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ERRORS } from '../errors.ts';
 import { SCHEMA_NAMES } from '../operations/answers/schema-names.ts';
+import { ERRORS } from '../platform/errors.ts';
 import { BATCH_STATES, type Batch, RESULTS_LIFETIME_MS } from './batch.ts';
 import { FEED_WINDOWS } from './request-schemas.ts';
 

@@ -1,8 +1,8 @@
-import type { PoolName } from '../../jobs/pools.ts';
 import { revokedKey, unavailableAccount, unknownKey } from '../accounts/authentication.ts';
-import type { Database } from '../db/pool.ts';
-import { type ErrorKind, SoukError } from '../errors.ts';
-import { MicroBatcher } from './micro-batcher.ts';
+import type { PoolName } from '../operations/pools.ts';
+import { MicroBatcher } from '../platform/db/micro-batcher.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { type ErrorKind, SoukError } from '../platform/errors.ts';
 import type { OffPeakWindow, Source, Wallet } from './wallets.ts';
 
 /** Identical calls of an account within this time are one call, charged once. */

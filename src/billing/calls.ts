@@ -1,6 +1,6 @@
-import type { PoolName } from '../../jobs/pools.ts';
-import type { Database } from '../db/pool.ts';
-import type { ErrorRecord } from '../errors.ts';
+import type { PoolName } from '../operations/pools.ts';
+import type { Database } from '../platform/db/pool.ts';
+import type { ErrorRecord } from '../platform/errors.ts';
 
 /** One admitted call, as the ledger's side of the house knows it. Times are Unix milliseconds. */
 export interface Call {

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
-import type { Database, Queryable } from '../db/pool.ts';
-import { inTransaction } from '../db/transaction.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
+import { inTransaction } from '../platform/db/transaction.ts';
 import type { OffPeakWindow, Wallet } from './wallets.ts';
 
 /** Limits of null mean that the dimension is not limited. */

@@ -1,4 +1,4 @@
-import type { Database } from '../db/pool.ts';
+import type { Database } from '../platform/db/pool.ts';
 import type { Source, Wallet } from './wallets.ts';
 
 export const LEDGER_KINDS = ['grant', 'charge', 'reserve', 'settle', 'release', 'expire'] as const;

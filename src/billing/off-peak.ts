@@ -1,4 +1,4 @@
-import type { Database } from '../db/pool.ts';
+import type { Database } from '../platform/db/pool.ts';
 import type { OffPeakWindow } from './wallets.ts';
 
 /** Whether the off-peak window is open at an instant, and when it opens next (Unix milliseconds). */

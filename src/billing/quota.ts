@@ -1,5 +1,5 @@
-import type { Database } from '../db/pool.ts';
-import { ERRORS } from '../errors.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { ERRORS } from '../platform/errors.ts';
 import type { Admissions } from './admission.ts';
 import { findEndings, keyWarning } from './key-warning.ts';
 import type { OffPeakWindow, Source, Wallet } from './wallets.ts';

@@ -1,5 +1,5 @@
-import type { Database } from '../db/pool.ts';
-import { SoukError, toRecord } from '../errors.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { SoukError, toRecord } from '../platform/errors.ts';
 import { type Call, findOverdueCalls } from './calls.ts';
 import type { Settlements } from './settlement.ts';
 

@@ -1,6 +1,6 @@
-import type { Database } from '../db/pool.ts';
-import type { ErrorRecord } from '../errors.ts';
-import { MicroBatcher } from './micro-batcher.ts';
+import { MicroBatcher } from '../platform/db/micro-batcher.ts';
+import type { Database } from '../platform/db/pool.ts';
+import type { ErrorRecord } from '../platform/errors.ts';
 
 /** How a call ended. Exactly one of `units` (settle) and `error` (release everything) decides. */
 export interface Ending {

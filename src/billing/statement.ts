@@ -1,4 +1,4 @@
-import type { Database } from '../db/pool.ts';
+import type { Database } from '../platform/db/pool.ts';
 import type { Wallet } from './wallets.ts';
 
 export interface Usage {

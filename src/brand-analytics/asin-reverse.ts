@@ -1,7 +1,7 @@
-import type { Database } from '../db/pool.ts';
-import { asinToNumber } from '../keywords/asin-number.ts';
-import { type Fluctuation, fluctuationOf } from '../keywords/fluctuation.ts';
-import type { ReportSite } from '../keywords/sites.ts';
+import { type Fluctuation, fluctuationOf } from '../operations/brand-analytics/keywords/fluctuation.ts';
+import type { ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { asinToNumber } from './asin-number.ts';
 import { percent } from './rank-row.ts';
 import type { LoadedWeek } from './weeks.ts';
 

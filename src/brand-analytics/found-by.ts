@@ -1,4 +1,4 @@
-import { windowTagSql } from '../keywords/rank-windows.ts';
+import { windowTagSql } from './rank-windows.ts';
 
 /**
  * All that a row of a week is found by, as SQL: its tags and the window of its rank. Conditions must have exactly this

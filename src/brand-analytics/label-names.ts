@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Database } from '../db/pool.ts';
+import type { Database } from '../platform/db/pool.ts';
 import type { StoredRow } from './rank-row.ts';
 
 /** A week has some hundred thousand brands, of which the same few thousand are asked for again and again. */

@@ -1,8 +1,12 @@
-import type { Database } from '../db/pool.ts';
-import { asinOfNumber } from '../keywords/asin-number.ts';
-import { changeOf, type Fluctuation, fluctuationOf } from '../keywords/fluctuation.ts';
-import type { ReportSite } from '../keywords/sites.ts';
-import { REPORT_SITES } from '../keywords/sites.ts';
+import {
+  changeOf,
+  type Fluctuation,
+  fluctuationOf,
+} from '../operations/brand-analytics/keywords/fluctuation.ts';
+import type { ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
+import { REPORT_SITES } from '../operations/brand-analytics/keywords/sites.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { asinOfNumber } from './asin-number.ts';
 import { labelNames } from './label-names.ts';
 
 /** One of the three products clicked most after a search. Shares in percent. */

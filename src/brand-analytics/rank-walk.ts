@@ -1,11 +1,11 @@
-import type { Database } from '../db/pool.ts';
-import type { Fluctuation } from '../keywords/fluctuation.ts';
-import { lookBehind } from '../keywords/rank-windows.ts';
-import { clickSumTag, conversionSumTag, fluctuationTag } from '../keywords/row-tags.ts';
-import { keywordQuery } from '../keywords/tokens.ts';
+import type { Fluctuation } from '../operations/brand-analytics/keywords/fluctuation.ts';
+import { keywordQuery } from '../operations/brand-analytics/keywords/tokens.ts';
+import type { Database } from '../platform/db/pool.ts';
 import { foundBySql } from './found-by.ts';
 import { LABEL_KINDS, type LabelKind } from './label-kinds.ts';
 import { ROW_COLUMNS, type StoredRow } from './rank-row.ts';
+import { lookBehind } from './rank-windows.ts';
+import { clickSumTag, conversionSumTag, fluctuationTag } from './row-tags.ts';
 import type { LoadedWeek } from './weeks.ts';
 
 export interface RankFilter {

@@ -1,8 +1,8 @@
-import type { Database } from '../db/pool.ts';
-import { type Fluctuation, fluctuationOf } from '../keywords/fluctuation.ts';
-import type { ReportSite } from '../keywords/sites.ts';
-import { normaliseTerm } from '../keywords/term.ts';
-import { keywordQuery } from '../keywords/tokens.ts';
+import { type Fluctuation, fluctuationOf } from '../operations/brand-analytics/keywords/fluctuation.ts';
+import type { ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
+import { normaliseTerm } from '../operations/brand-analytics/keywords/term.ts';
+import { keywordQuery } from '../operations/brand-analytics/keywords/tokens.ts';
+import type { Database } from '../platform/db/pool.ts';
 import { walkRanks } from './rank-walk.ts';
 import type { LoadedWeek } from './weeks.ts';
 import { findInWeek } from './word.ts';

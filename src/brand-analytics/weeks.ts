@@ -1,8 +1,8 @@
-import type { Database } from '../db/pool.ts';
-import { invalidParameters } from '../errors.ts';
-import { nearestDates } from '../keywords/report-week.ts';
-import type { ReportsNeeded } from '../keywords/reports-needed.ts';
-import { REPORT_SITES, type ReportSite, siteOfDomain } from '../keywords/sites.ts';
+import { nearestDates } from '../operations/brand-analytics/keywords/report-week.ts';
+import type { ReportsNeeded } from '../operations/brand-analytics/keywords/reports-needed.ts';
+import { REPORT_SITES, type ReportSite, siteOfDomain } from '../operations/brand-analytics/keywords/sites.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { invalidParameters } from '../platform/errors.ts';
 
 /** A week that is loaded. Its table never changes: a week that is imported again has another. */
 export interface LoadedWeek {

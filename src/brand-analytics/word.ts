@@ -1,6 +1,6 @@
-import type { Database } from '../db/pool.ts';
-import { changeOf } from '../keywords/fluctuation.ts';
-import { REPORT_SITES, type ReportSite } from '../keywords/sites.ts';
+import { changeOf } from '../operations/brand-analytics/keywords/fluctuation.ts';
+import { REPORT_SITES, type ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
+import type { Database } from '../platform/db/pool.ts';
 import { clickSumOf, conversionSumOf, ROW_COLUMNS, type Shares, type StoredRow } from './rank-row.ts';
 import type { LoadedWeek } from './weeks.ts';
 

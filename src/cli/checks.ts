@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Config, readConfig } from '../config.ts';
-import { openDatabase } from '../db/pool.ts';
-import { createLogger } from '../log.ts';
-import { closeRedis, connectRedis } from '../redis.ts';
+import { type Config, readConfig } from '../config/config.ts';
+import { openDatabase } from '../platform/db/pool.ts';
+import { createLogger } from '../platform/log.ts';
+import { closeRedis, connectRedis } from '../platform/redis.ts';
 import { checkKeepa, checkPostgres, checkRedis } from '../start/check-services.ts';
 import { findOwnServices, type OwnServices } from '../start/own-services.ts';
 import { databaseUrlOf } from './operator-database.ts';
@@ -22,7 +22,7 @@ export interface Check {
   message: string;
 }
 
-const MIGRATIONS = new URL('../db/migrations/', import.meta.url);
+const MIGRATIONS = new URL('../platform/db/migrations/', import.meta.url);
 
 /** Looks at everything the service needs, one thing after the other; what hangs on something that failed is left out. */
 export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {

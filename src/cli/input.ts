@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { OperatorError } from './operator-error.ts';
 
-export { instant, wallet, wholeNumber } from '../desk/fields.ts';
+export { instant, wallet, wholeNumber } from '../operator/fields.ts';
 
 /** Reads what was given on the command line. @throws OperatorError naming each option that is no good. */
 export function readInput<Input>(schema: z.ZodType<Input>, given: Record<string, unknown>): Input {

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { type Account, findAccount } from '../accounts/accounts.ts';
-import { type Config, ConfigError } from '../config.ts';
-import { type Database, openDatabase } from '../db/pool.ts';
-import { createLogger } from '../log.ts';
+import { type Config, ConfigError } from '../config/config.ts';
+import { type Database, openDatabase } from '../platform/db/pool.ts';
+import { createLogger } from '../platform/log.ts';
 import { checkPostgres } from '../start/check-services.ts';
 import { findOwnServices } from '../start/own-services.ts';
 import { OperatorError } from './operator-error.ts';

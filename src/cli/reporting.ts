@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { systemClock } from '../clock.ts';
-import { readConfig } from '../config.ts';
-import type { Database } from '../db/pool.ts';
+import { readConfig } from '../config/config.ts';
+import { systemClock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/pool.ts';
 import { withDatabase } from './operator-database.ts';
 import type { Report } from './report.ts';
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { PoolName } from '../../jobs/pools.ts';
-import type { ErrorKind } from '../errors.ts';
-import type { ReportsNeeded } from '../keywords/reports-needed.ts';
+import type { ErrorKind } from '../platform/errors.ts';
+import type { ReportsNeeded } from './brand-analytics/keywords/reports-needed.ts';
+import type { PoolName } from './pools.ts';
 import type { Toolset } from './toolsets.ts';
 
 /** Where a request to a route carries its parameters. */

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
-import type { RedisKeys } from '../redis-keys.ts';
+import type { RedisKeys } from '../platform/redis-keys.ts';
 import {
   type AnswerMeta,
   decodeAnswer,

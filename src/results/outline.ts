@@ -1,4 +1,4 @@
-import { stringifyJson } from '../json.ts';
+import { stringifyJson } from '../platform/json.ts';
 
 /** How much of each piece an outline keeps. */
 interface Measure {

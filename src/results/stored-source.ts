@@ -1,4 +1,4 @@
-import { parseJson, stringifyJson } from '../json.ts';
+import { parseJson, stringifyJson } from '../platform/json.ts';
 import { pack, unpack } from './compression.ts';
 
 /** Raw data of one source, as upstream gave it. */

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { createLogger, maskSecrets } from '../log.ts';
-import { connectRedis } from '../redis.ts';
+import { createLogger, maskSecrets } from '../platform/log.ts';
+import { connectRedis } from '../platform/redis.ts';
 import { createHttpClient } from '../upstream/http-client.ts';
 
 const OLDEST_POSTGRES = 14;

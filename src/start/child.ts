@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import type { ProcessMessage } from '../process.ts';
+import type { ProcessMessage } from '../platform/process.ts';
 
 export interface Child {
   /** What it said when it was ready. */

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { run } from '../embedded/commands.ts';
+import { run } from '../platform/embedded/commands.ts';
 
 /**
  * Makes the folder ours for as long as this process lives: two Souks on one folder would fight over its databases.

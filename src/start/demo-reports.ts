@@ -3,10 +3,10 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { importWeek } from '../brand-analytics/import/import-week.ts';
 import { loadedWeeks } from '../brand-analytics/weeks.ts';
-import { type Database, openDatabase } from '../db/pool.ts';
-import { addDays, lastEndedWeek } from '../keywords/report-week.ts';
-import { REPORT_SITE_CODES, type ReportSite } from '../keywords/sites.ts';
-import { createLogger } from '../log.ts';
+import { addDays, lastEndedWeek } from '../operations/brand-analytics/keywords/report-week.ts';
+import { REPORT_SITE_CODES, type ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
+import { type Database, openDatabase } from '../platform/db/pool.ts';
+import { createLogger } from '../platform/log.ts';
 import { type ReportGenerator, type SiteWeek, startReportGenerator } from './report-generator.ts';
 
 const TERMS = 10_000;

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { on } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { ReportSite } from '../keywords/sites.ts';
+import type { ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
 
 export interface SiteWeek {
   site: ReportSite;
@@ -22,7 +22,7 @@ export function startReportGenerator(
   wanted: readonly SiteWeek[],
   terms: number,
 ): ReportGenerator {
-  const program = ['--import', import.meta.resolve('tsx'), 'src/upstream/demo/reports/main.ts'];
+  const program = ['--import', import.meta.resolve('tsx'), 'demo/reports/main.ts'];
   const names = wanted.map(({ site, week }) => `${site}:${week}`);
   const child = spawn(process.execPath, [...program, folder, String(terms), ...names], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher, request } from 'undici';
-import { stringifyJson } from '../json.ts';
+import { stringifyJson } from '../platform/json.ts';
 
 export interface HttpRequest {
   method: 'GET' | 'POST';

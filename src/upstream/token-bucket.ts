@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { type Clock, sleep } from '../clock.ts';
-import { SoukError } from '../errors.ts';
+import { type Clock, sleep } from '../platform/clock.ts';
+import { SoukError } from '../platform/errors.ts';
 
 /** What an answer of the provider tells about the operator's tokens. */
 export interface TokenReading {

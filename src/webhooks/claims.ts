@@ -1,4 +1,4 @@
-import type { Database } from '../db/pool.ts';
+import type { Database } from '../platform/db/pool.ts';
 
 /** A delivery that this process alone may send, until `claimedUntil`. */
 export interface ClaimedDelivery {

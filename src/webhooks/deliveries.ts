@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import { v7 as uuid } from 'uuid';
-import type { Database } from '../db/pool.ts';
+import type { Database } from '../platform/db/pool.ts';
 import type { ClaimedDelivery } from './claims.ts';
 import type { Verdict } from './retry-schedule.ts';
 import type { Outcome } from './send.ts';

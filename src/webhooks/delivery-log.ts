@@ -1,4 +1,4 @@
-import type { Database } from '../db/pool.ts';
+import type { Database } from '../platform/db/pool.ts';
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const;
 

@@ -1,5 +1,5 @@
-import type { Database } from '../db/pool.ts';
-import { ERRORS, type ErrorRecord } from '../errors.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { ERRORS, type ErrorRecord } from '../platform/errors.ts';
 import { enqueueAll } from './deliveries.ts';
 
 /** A call whose end is to be told. */

@@ -1,5 +1,5 @@
-import type { Database } from '../db/pool.ts';
-import { invalidParameters } from '../errors.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { invalidParameters } from '../platform/errors.ts';
 import { newSecret } from './signing.ts';
 
 /** How long a rotated secret signs beside its successor, so that receivers can change over without a pause. */

@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher, request } from 'undici';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import { type AddressGuard, AddressRefused, pinnedLookup } from './address-guard.ts';
 
 /** How long one attempt may take, from looking up the name to the last byte of the answer. */

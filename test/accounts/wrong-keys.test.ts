@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { hashKey, newKey } from '../../src/accounts/keys.ts';
 import { createWrongKeys, WRONG_KEYS_A_MINUTE } from '../../src/accounts/wrong-keys.ts';
-import { SoukError } from '../../src/errors.ts';
+import { SoukError } from '../../src/platform/errors.ts';
 import { TestClock } from '../support/clock.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { POOLS } from '../../jobs/pools.ts';
 import { grantPack } from '../../src/billing/grants.ts';
 import { offPeakOpening } from '../../src/billing/off-peak.ts';
+import { POOLS } from '../../src/operations/pools.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import { asinsFrom, batchNow, batchOnce, resultsOf, startBatch } from '../support/batches.ts';
 import { balancesFromLedger, keptBalances } from '../support/books.ts';

@@ -9,10 +9,10 @@ import {
   tableHeader,
 } from '../../src/batches/lines.ts';
 import { packItems } from '../../src/batches/pack.ts';
-import { SoukError, toRecord } from '../../src/errors.ts';
-import { parseJson } from '../../src/json.ts';
 import type { QueuedOperation } from '../../src/operations/define.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
+import { SoukError, toRecord } from '../../src/platform/errors.ts';
+import { parseJson } from '../../src/platform/json.ts';
 
 const NOW = Date.parse('2026-03-04T10:00:00.000Z');
 

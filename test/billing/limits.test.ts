@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Admissions, CallRequest } from '../../src/billing/admission.ts';
-import { SoukError } from '../../src/errors.ts';
+import { SoukError } from '../../src/platform/errors.ts';
 import { type Billing, openBilling } from '../support/billing.ts';
 
 let billing: Billing;

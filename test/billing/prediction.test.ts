@@ -4,7 +4,7 @@ import { type Admissions, createAdmissions } from '../../src/billing/admission.t
 import { quotaSnapshot } from '../../src/billing/quota.ts';
 import { createSettlements, type Settlements } from '../../src/billing/settlement.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
-import { SoukError } from '../../src/errors.ts';
+import { SoukError } from '../../src/platform/errors.ts';
 import { type BilledAccount, type Billing, openBilling } from '../support/billing.ts';
 import { type BillingModel, billingModel, type Verdict } from '../support/billing-model.ts';
 import { type Grants, openManyAccounts } from '../support/many-accounts.ts';

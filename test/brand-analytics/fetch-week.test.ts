@@ -6,10 +6,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type FetchRequest, fetchWeek } from '../../src/brand-analytics/fetch/fetch-week.ts';
 import { orderedReport } from '../../src/brand-analytics/fetch/orders.ts';
 import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
-import { type Database, openDatabase } from '../../src/db/pool.ts';
-import { createLogger } from '../../src/log.ts';
-import type { ReportProvider } from '../../src/upstream/brand-analytics/report-provider.ts';
-import { openSellingPartner } from '../../src/upstream/brand-analytics/selling-partner.ts';
+import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import type { ReportProvider } from '../../src/upstream/selling-partner/report-provider.ts';
+import { openSellingPartner } from '../../src/upstream/selling-partner/selling-partner.ts';
 import { TestClock } from '../support/clock.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { openReportServer, type ReportServer, SECRETS } from '../support/report-server.ts';

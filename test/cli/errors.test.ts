@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../../src/embedded/server-process.ts';
+import { freePort } from '../../src/platform/embedded/server-process.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { monthsAfter } from '../../src/calendar.ts';
-import { systemClock } from '../../src/clock.ts';
+import { monthsAfter } from '../../src/platform/calendar.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
 

@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { freePort } from '../../src/embedded/server-process.ts';
+import { freePort } from '../../src/platform/embedded/server-process.ts';
 import { createClient } from '../support/client.ts';
 import { processesWith } from '../support/processes.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';

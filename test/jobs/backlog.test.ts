@@ -5,11 +5,11 @@ import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { type Backlog, openBacklog, reportAlive, reportGone } from '../../jobs/backlog.ts';
 import type { JobEnded } from '../../jobs/job-ended.ts';
 import type { Payload } from '../../jobs/payload.ts';
-import { POOLS } from '../../jobs/pools.ts';
 import { addJob, closeQueues, openQueues, type Queues } from '../../jobs/queues.ts';
 import { BACKGROUND_PRIORITY } from '../../jobs/turns.ts';
-import { createLogger } from '../../src/log.ts';
-import { type RedisKeys, redisKeys } from '../../src/redis-keys.ts';
+import { POOLS } from '../../src/operations/pools.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { type RedisKeys, redisKeys } from '../../src/platform/redis-keys.ts';
 import { TestClock } from '../support/clock.ts';
 
 const log = createLogger('silent');

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { closeQueues, openQueues } from '../../jobs/queues.ts';
 import { ledgerLines } from '../../src/billing/ledger-lines.ts';
-import { createLogger } from '../../src/log.ts';
-import { closeRedis, connectRedis } from '../../src/redis.ts';
-import { redisKeys } from '../../src/redis-keys.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
+import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import { openBackground } from '../support/background.ts';
 import type { Client } from '../support/client.ts';

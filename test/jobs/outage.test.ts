@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { rideOut } from '../../jobs/outage.ts';
 import { type Order, type SubmitDeps, submit } from '../../jobs/submit.ts';
 import { createTurns } from '../../jobs/turns.ts';
 import type { Admissions } from '../../src/billing/admission.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
+import { rideOut } from '../../src/platform/retry-during-outage.ts';
 import { type BilledAccount, type Billing, openBilling } from '../support/billing.ts';
 import { TestClock } from '../support/clock.ts';
 import { advanceUntil } from '../support/time.ts';

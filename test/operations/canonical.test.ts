@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fingerprint } from '../../src/fingerprint.ts';
 import { chartUrl } from '../../src/operations/market/chart-url.ts';
 import { graphImage } from '../../src/operations/market/graph-image.ts';
 import { DEAL_STATES, lightningDeal } from '../../src/operations/market/lightning-deal.ts';
@@ -10,6 +9,7 @@ import { dailyTrends } from '../../src/operations/trends/daily-trends.ts';
 import { interestByRegion } from '../../src/operations/trends/interest-by-region.ts';
 import { realTimeTrends } from '../../src/operations/trends/real-time-trends.ts';
 import { relatedQueries } from '../../src/operations/trends/related-queries.ts';
+import { fingerprint } from '../../src/platform/fingerprint.ts';
 import { canonical, faultsOf, type TakingParameters } from '../support/parameters.ts';
 
 const NUMBERS = [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12];

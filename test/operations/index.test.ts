@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { POOL_NAMES } from '../../jobs/pools.ts';
 import type { LocalOperation, QueuedOperation } from '../../src/operations/define.ts';
 import { LOCAL, QUEUED, queuedOperation } from '../../src/operations/index.ts';
+import { POOL_NAMES } from '../../src/operations/pools.ts';
 import { HANDLERS } from '../../workers/handlers/index.ts';
 
 const queued = QUEUED as readonly unknown[] as readonly QueuedOperation[];

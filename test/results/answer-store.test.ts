@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, test } from 'vitest';
-import { redisKeys } from '../../src/redis-keys.ts';
+import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { INLINE_LIMIT_BYTES, newVersion } from '../../src/results/answer.ts';
 import {
   type Answer,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseJson, stringifyJson } from '../../src/json.ts';
+import { parseJson, stringifyJson } from '../../src/platform/json.ts';
 import { decodeSource, encodeSource } from '../../src/results/stored-source.ts';
 
 const instant = fc.integer({ min: 0, max: 2 ** 45 });

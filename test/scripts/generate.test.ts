@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { errorsTable } from '../../scripts/errors-table.ts';
 import { withTables } from '../../scripts/generate.ts';
 import { operationsTable } from '../../scripts/operations-table.ts';
-import { ERRORS } from '../../src/errors.ts';
+import { ERRORS } from '../../src/platform/errors.ts';
 
 test("the README's tables equal the contracts and the list of errors", () => {
   const readme = readFileSync('README.md', 'utf8');

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { ensureDemoAccount } from '../../src/accounts/demo-account.ts';
-import { openDatabase } from '../../src/db/pool.ts';
-import { freePort } from '../../src/embedded/server-process.ts';
-import { createLogger } from '../../src/log.ts';
-import { connectRedis } from '../../src/redis.ts';
+import { openDatabase } from '../../src/platform/db/pool.ts';
+import { freePort } from '../../src/platform/embedded/server-process.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { connectRedis } from '../../src/platform/redis.ts';
+import { ensureDemoAccount } from '../../src/start/demo-account.ts';
 import { createClient } from '../support/client.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { killProcessesWith, processesWith } from '../support/processes.ts';

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { freePort } from '../../src/embedded/server-process.ts';
+import { freePort } from '../../src/platform/embedded/server-process.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type Demo, openDemo } from '../support/demo-provider.ts';
 import { processesWith } from '../support/processes.ts';

@@ -1,5 +1,5 @@
 import type { OffPeakWindow, Source, Wallet } from '../../src/billing/wallets.ts';
-import type { ErrorKind } from '../../src/errors.ts';
+import type { ErrorKind } from '../../src/platform/errors.ts';
 import { OFF_PEAK, type PackGrant, type SubscriptionGrant } from './billing.ts';
 import { isInWindow } from './wall-clock.ts';
 

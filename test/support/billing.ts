@@ -11,9 +11,9 @@ import {
 import { grantPack, grantSubscription, type Plan, upsertPlan } from '../../src/billing/grants.ts';
 import { createSettlements, type Ended, type Settlements } from '../../src/billing/settlement.ts';
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
-import { type Database, openDatabase } from '../../src/db/pool.ts';
-import { type ErrorKind, SoukError, toRecord } from '../../src/errors.ts';
-import { createLogger } from '../../src/log.ts';
+import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
+import { type ErrorKind, SoukError, toRecord } from '../../src/platform/errors.ts';
+import { createLogger } from '../../src/platform/log.ts';
 import { TestClock } from './clock.ts';
 import { createTestDatabase } from './database.ts';
 

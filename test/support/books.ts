@@ -1,4 +1,4 @@
-import type { Database } from '../../src/db/pool.ts';
+import type { Database } from '../../src/platform/db/pool.ts';
 
 /** Balances of an account, by name; those of nothing are left out. */
 export type Balances = Record<string, number>;

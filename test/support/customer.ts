@@ -1,5 +1,5 @@
 import { beginSession } from '../../src/accounts/sessions.ts';
-import { SESSION_COOKIES } from '../../src/web/session.ts';
+import { SESSION_COOKIES } from '../../src/site/session.ts';
 import type { Client } from './client.ts';
 import type { AccountOptions, Souk } from './souk.ts';
 import { createVisitor, type Visitor } from './visitor.ts';

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { request } from 'undici';
-import { buildDemoProvider } from '../../src/upstream/demo/server.ts';
-import { readDemoSettings } from '../../src/upstream/demo/settings.ts';
+import { buildDemoProvider } from '../../demo/server.ts';
+import { readDemoSettings } from '../../demo/settings.ts';
 import { TestClock } from './clock.ts';
 
 /** A key the demo provider takes. */

@@ -1,4 +1,4 @@
-import type { Database } from '../../src/db/pool.ts';
+import type { Database } from '../../src/platform/db/pool.ts';
 import type { Client, Reply } from './client.ts';
 import { csvReport, load, type TestTerm } from './reports.ts';
 

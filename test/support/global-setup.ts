@@ -2,9 +2,9 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { migrate } from '../../src/db/migrate.ts';
-import { startPostgres } from '../../src/embedded/postgres.ts';
-import { startRedis } from '../../src/embedded/redis.ts';
+import { migrate } from '../../src/platform/db/migrate.ts';
+import { startPostgres } from '../../src/platform/embedded/postgres.ts';
+import { startRedis } from '../../src/platform/embedded/redis.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

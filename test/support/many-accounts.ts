@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Database } from '../../src/db/pool.ts';
+import type { Database } from '../../src/platform/db/pool.ts';
 import type { BilledAccount, PackGrant, SubscriptionGrant } from './billing.ts';
 
 export interface Grants {

@@ -1,5 +1,5 @@
-import type { ResourceContents, Served, ToolResult } from '../../src/http/mcp/protocol.ts';
-import type { ListedTool } from '../../src/http/mcp/tool.ts';
+import type { ResourceContents, Served, ToolResult } from '../../src/api/mcp/protocol.ts';
+import type { ListedTool } from '../../src/api/mcp/tool.ts';
 import { picture } from './answers.ts';
 
 /** What the public conformance suite expects a server to have for its scenarios: these names, and these answers. */

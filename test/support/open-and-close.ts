@@ -1,6 +1,6 @@
-import { systemClock } from '../../src/clock.ts';
-import { createLogger } from '../../src/log.ts';
-import { openGateway } from '../../src/open-gateway.ts';
+import { openGateway } from '../../src/gateway/open-gateway.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { createLogger } from '../../src/platform/log.ts';
 import { openWorker } from '../../workers/worker.ts';
 
 // A program that opens a gateway and a worker, closes them, and then has nothing left to do.

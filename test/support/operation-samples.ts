@@ -1,4 +1,4 @@
-import type { Database } from '../../src/db/pool.ts';
+import type { Database } from '../../src/platform/db/pool.ts';
 import { csvReport, load, type TestTerm } from './reports.ts';
 
 /** The newest week that `loadKeywords` loads, and the id of a term in it: the first of the site US. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { toFaults } from '../../src/faults.ts';
 import type { Route } from '../../src/operations/define.ts';
+import { toFaults } from '../../src/operations/faults.ts';
 
 export interface TakingParameters<Input> {
   params: z.ZodType<Input>;

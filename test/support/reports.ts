@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import Papa from 'papaparse';
 import { importWeek } from '../../src/brand-analytics/import/import-week.ts';
-import type { Database } from '../../src/db/pool.ts';
-import { addDays } from '../../src/keywords/report-week.ts';
-import type { ReportSite } from '../../src/keywords/sites.ts';
+import { addDays } from '../../src/operations/brand-analytics/keywords/report-week.ts';
+import type { ReportSite } from '../../src/operations/brand-analytics/keywords/sites.ts';
+import type { Database } from '../../src/platform/db/pool.ts';
 
 export interface TestTerm {
   term: string;

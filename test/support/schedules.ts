@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, vi } from 'vitest';
 import { type BatchQueue, openBatchQueue } from '../../jobs/batch-queue.ts';
-import { createLogger } from '../../src/log.ts';
-import { redisKeys } from '../../src/redis-keys.ts';
-import type { RunView, ScheduleView } from '../../src/schedules/view.ts';
+import type { RunView, ScheduleView } from '../../src/batches/schedules/view.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { redisKeys } from '../../src/platform/redis-keys.ts';
 import type { Client, Reply } from './client.ts';
 import type { Souk } from './souk.ts';
 

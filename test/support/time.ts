@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { WorkerPoolName } from '../../jobs/pools.ts';
+import type { WorkerPoolName } from '../../src/operations/pools.ts';
 import type { TestClock } from './clock.ts';
 import type { Souk } from './souk.ts';
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { expect, inject } from 'vitest';
-import { createLogger } from '../../src/log.ts';
-import { redisKeys } from '../../src/redis-keys.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { createHttpClient } from '../../src/upstream/http-client.ts';
 import { openTrends } from '../../src/upstream/trends/open-trends.ts';
 import type { KeywordQuestion, Trends, TrendsContext } from '../../src/upstream/trends/trends.ts';

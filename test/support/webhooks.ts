@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import { createLogger } from '../../src/log.ts';
+import { createLogger } from '../../src/platform/log.ts';
 import { enqueue } from '../../src/webhooks/deliveries.ts';
-import { type Deliveries, type DeliveryDeps, startDeliveries } from '../../workers/batch/deliveries.ts';
+import { type Deliveries, type DeliveryDeps, startDeliveries } from '../../workers/background/deliveries.ts';
 import type { Client } from './client.ts';
 import type { Souk, TestAccount } from './souk.ts';
 

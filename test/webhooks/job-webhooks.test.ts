@@ -1,8 +1,8 @@
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAccount } from '../../src/accounts/accounts.ts';
-import { type Database, openDatabase } from '../../src/db/pool.ts';
-import { createLogger } from '../../src/log.ts';
+import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
+import { createLogger } from '../../src/platform/log.ts';
 import { enqueueEndedJobs, watchJob } from '../../src/webhooks/job-webhooks.ts';
 import { createTestDatabase } from '../support/database.ts';
 

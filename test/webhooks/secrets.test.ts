@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAccount } from '../../src/accounts/accounts.ts';
-import { type Database, openDatabase } from '../../src/db/pool.ts';
-import { createLogger } from '../../src/log.ts';
+import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
+import { createLogger } from '../../src/platform/log.ts';
 import {
   findSecretState,
   purgeSecrets,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
-import { maskSecrets } from '../../src/log.ts';
+import { maskSecrets } from '../../src/platform/log.ts';
 import { newSecret, signedHeaders } from '../../src/webhooks/signing.ts';
 import { verified } from '../support/receiver.ts';
 

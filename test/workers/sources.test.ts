@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { SoukError } from '../../src/errors.ts';
-import { createLogger } from '../../src/log.ts';
 import { CACHE_LIFETIME_MS, type Source } from '../../src/operations/define.ts';
-import { redisKeys } from '../../src/redis-keys.ts';
+import { SoukError } from '../../src/platform/errors.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { openSingleFlight, type SingleFlight } from '../../workers/single-flight.ts';
 import { createSources, type Obtained, type Sources } from '../../workers/sources.ts';
 import { TestClock } from '../support/clock.ts';

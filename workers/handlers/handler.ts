@@ -1,7 +1,7 @@
-import type { Database } from '../../src/db/pool.ts';
-import type { Logger } from '../../src/log.ts';
 import type { Preliminary, Source } from '../../src/operations/define.ts';
 import type { InputOf, RawOf } from '../../src/operations/index.ts';
+import type { Database } from '../../src/platform/db/pool.ts';
+import type { Logger } from '../../src/platform/log.ts';
 import type { KeepaTransport } from '../../src/upstream/keepa/transport.ts';
 import type { Trends } from '../../src/upstream/trends/trends.ts';
 

@@ -1,11 +1,11 @@
 import type { QueuedByName, QueuedName } from '../../src/operations/index.ts';
-import { handleAsinReverse } from './aba/asin-reverse.ts';
-import { handleRank } from './aba/rank.ts';
-import { handleReportDates } from './aba/report-dates.ts';
-import { handleKeywordSearch } from './aba/search.ts';
-import { handleWord } from './aba/word.ts';
-import { handleWordGoods } from './aba/word-goods.ts';
-import { handleWordHistory } from './aba/word-history.ts';
+import { handleAsinReverse } from './brand-analytics/asin-reverse.ts';
+import { handleRank } from './brand-analytics/rank.ts';
+import { handleReportDates } from './brand-analytics/report-dates.ts';
+import { handleKeywordSearch } from './brand-analytics/search.ts';
+import { handleWord } from './brand-analytics/word.ts';
+import { handleWordGoods } from './brand-analytics/word-goods.ts';
+import { handleWordHistory } from './brand-analytics/word-history.ts';
 import type { Handler } from './handler.ts';
 import { handleBestSellers } from './market/best-sellers.ts';
 import { handleCategory } from './market/category.ts';

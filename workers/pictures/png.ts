@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import sharp from 'sharp';
-import { SoukError } from '../../src/errors.ts';
-import type { Logger } from '../../src/log.ts';
+import { SoukError } from '../../src/platform/errors.ts';
+import type { Logger } from '../../src/platform/log.ts';
 
 /** Keeps every colour as it is: charts have far fewer than 256, and customers choose some of them. */
 const LOSSLESS_PALETTE = { palette: true, colours: 256, quality: 100, effort: 7, dither: 0 } as const;

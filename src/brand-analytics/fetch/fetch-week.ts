@@ -1,9 +1,9 @@
-import { type Clock, sleep } from '../../clock.ts';
-import type { Database } from '../../db/pool.ts';
-import type { ReportSite } from '../../keywords/sites.ts';
-import { downloadDocument, readFault } from '../../upstream/brand-analytics/download.ts';
-import { ProviderRefusal } from '../../upstream/brand-analytics/provider-refusal.ts';
-import type { ReportProvider, ReportState } from '../../upstream/brand-analytics/report-provider.ts';
+import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
+import { type Clock, sleep } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/pool.ts';
+import { downloadDocument, readFault } from '../../upstream/selling-partner/download.ts';
+import { ProviderRefusal } from '../../upstream/selling-partner/provider-refusal.ts';
+import type { ReportProvider, ReportState } from '../../upstream/selling-partner/report-provider.ts';
 import { type ImportResult, type ImportStage, importWeek } from '../import/import-week.ts';
 import { forgetOrder, noteOrder, orderedReport } from './orders.ts';
 

@@ -1,5 +1,5 @@
-import type { Database } from '../../db/pool.ts';
-import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
+import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
+import type { Database } from '../../platform/db/pool.ts';
 
 /** A week that is missing, and when it is to be asked for. */
 export interface MissingWeek {

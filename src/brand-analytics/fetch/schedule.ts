@@ -1,5 +1,5 @@
-import { addDays, lastEndedWeek } from '../../keywords/report-week.ts';
-import type { ReportSite } from '../../keywords/sites.ts';
+import { addDays, lastEndedWeek } from '../../operations/brand-analytics/keywords/report-week.ts';
+import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
 
 /** So many of the newest weeks are looked after; older ones are for `souk aba fetch`. */
 const WEEKS_BACK = 4;

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { isSaturday } from '../../keywords/report-week.ts';
+import { isSaturday } from '../../operations/brand-analytics/keywords/report-week.ts';
 import { type CsvPiece, csvPieces } from './csv-pieces.ts';
 import { OLD_COLUMNS, otherDate, PRESENT_COLUMNS, recordsOf } from './csv-records.ts';
 import { dateOf } from './csv-rows.ts';

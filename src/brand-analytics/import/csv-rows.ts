@@ -1,5 +1,5 @@
-import { asinToNumber } from '../../keywords/asin-number.ts';
-import { isDate } from '../../keywords/report-week.ts';
+import { isDate } from '../../operations/brand-analytics/keywords/report-week.ts';
+import { asinToNumber } from '../asin-number.ts';
 import { type ReportProduct, type ReportRow, shareOf } from './report.ts';
 import { badLine } from './report-error.ts';
 

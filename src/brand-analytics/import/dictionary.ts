@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
-import { WORD_ID_STEP } from '../../keywords/word-id.ts';
+import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
+import { WORD_ID_STEP } from '../../operations/brand-analytics/keywords/word-id.ts';
 import { ReportError } from './report-error.ts';
 import { STAGED_TOKENS } from './stage.ts';
 

@@ -1,6 +1,10 @@
 import type pg from 'pg';
-import type { Database, Queryable } from '../../db/pool.ts';
-import { REPORT_SITES, type ReportSite, siteOfDomain } from '../../keywords/sites.ts';
+import {
+  REPORT_SITES,
+  type ReportSite,
+  siteOfDomain,
+} from '../../operations/brand-analytics/keywords/sites.ts';
+import type { Database, Queryable } from '../../platform/db/pool.ts';
 
 /** What an import tells of itself while it runs; who watches is in other processes. */
 export interface ImportNotes {

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import type pg from 'pg';
-import type { Database } from '../../db/pool.ts';
-import { isSaturday } from '../../keywords/report-week.ts';
-import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
+import { isSaturday } from '../../operations/brand-analytics/keywords/report-week.ts';
+import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
+import type { Database } from '../../platform/db/pool.ts';
 import { startCopy } from './copy.ts';
 import { Ranking } from './departments.ts';
 import { openImportNotes } from './import-notes.ts';

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
-import { isSaturday } from '../../keywords/report-week.ts';
+import { isSaturday } from '../../operations/brand-analytics/keywords/report-week.ts';
 import { openJsonFrame } from './json-frame.ts';
 import { jsonPieces } from './json-pieces.ts';
 import type { PieceReader } from './piece-reader.ts';

@@ -1,5 +1,5 @@
 import { JSONParser } from '@streamparser/json';
-import { asinToNumber } from '../../keywords/asin-number.ts';
+import { asinToNumber } from '../asin-number.ts';
 import { decode } from './decode.ts';
 import type { JsonPiece } from './json-pieces.ts';
 import type { ReportBatch, ReportProduct, ReportRow } from './report.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import type { ReportSite } from '../../keywords/sites.ts';
+import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
 import { readCsvReport } from './csv-report.ts';
 import { readJsonReport } from './json-report.ts';
 import type { AskNames } from './names.ts';

@@ -1,4 +1,4 @@
-import type { ReportSite } from '../../keywords/sites.ts';
+import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
 import type { AskNames } from './names.ts';
 import { type ReportPiece, readPiece } from './read-piece.ts';
 import { openReaderThreads, type ReaderThreads } from './reader-threads.ts';

@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { fluctuationSql } from '../../keywords/fluctuation.ts';
-import { addDays } from '../../keywords/report-week.ts';
-import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
+import { fluctuationSql } from '../../operations/brand-analytics/keywords/fluctuation.ts';
+import { addDays } from '../../operations/brand-analytics/keywords/report-week.ts';
+import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
 import { foundBySql } from '../found-by.ts';
 
 /** The table of a week: a partition once it is attached. */

@@ -1,4 +1,4 @@
-import type { ReportSite } from '../../keywords/sites.ts';
+import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
 import type { AskNames } from './names.ts';
 import type { ReportPiece } from './read-piece.ts';
 import type { StagedPiece } from './report.ts';

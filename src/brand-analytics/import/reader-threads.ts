@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import type { ReportSite } from '../../keywords/sites.ts';
+import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
 import type { AskNames } from './names.ts';
 import type { ReportPiece } from './read-piece.ts';
 import type { FromReader, ReaderSetup, ToReader } from './reader-messages.ts';

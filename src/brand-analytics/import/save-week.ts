@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { addDays } from '../../keywords/report-week.ts';
-import { REPORT_SITES, type ReportSite } from '../../keywords/sites.ts';
+import { addDays } from '../../operations/brand-analytics/keywords/report-week.ts';
+import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
 import type { Ranking } from './departments.ts';
 import { attachTerms, type Dictionary, identifyTerms, saveTitles, withoutDuplicates } from './dictionary.ts';
 import type { ImportRequest, ImportResult, ReadReport } from './import-week.ts';

@@ -1,7 +1,7 @@
-import { addSumTags } from '../../keywords/row-tags.ts';
-import type { ReportSite } from '../../keywords/sites.ts';
-import { normaliseTerm } from '../../keywords/term.ts';
-import { tokensOf } from '../../keywords/tokens.ts';
+import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
+import { normaliseTerm } from '../../operations/brand-analytics/keywords/term.ts';
+import { tokensOf } from '../../operations/brand-analytics/keywords/tokens.ts';
+import { addSumTags } from '../row-tags.ts';
 import type { BinaryRows } from './binary-rows.ts';
 import type { Departments } from './departments.ts';
 import type { Names } from './names.ts';

@@ -1,4 +1,4 @@
-import type { ReportSite } from '../../keywords/sites.ts';
+import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
 import { BinaryRows } from './binary-rows.ts';
 import { openDepartments } from './departments.ts';
 import { type AskNames, openNames } from './names.ts';

@@ -7,12 +7,12 @@ import { type AwaitedWeek, awaitedWeeks } from '../../brand-analytics/import/imp
 import { type ImportResult, importWeek } from '../../brand-analytics/import/import-week.ts';
 import { ReportError } from '../../brand-analytics/import/report-error.ts';
 import { loadedWeeks } from '../../brand-analytics/weeks.ts';
-import { systemClock } from '../../clock.ts';
-import { readConfig } from '../../config.ts';
-import { isDate, isSaturday, lastEndedWeek } from '../../keywords/report-week.ts';
-import { REPORT_SITE_CODES } from '../../keywords/sites.ts';
-import { credentialsFor } from '../../upstream/brand-analytics/credentials.ts';
-import { ProviderRefusal } from '../../upstream/brand-analytics/provider-refusal.ts';
+import { readConfig } from '../../config/config.ts';
+import { isDate, isSaturday, lastEndedWeek } from '../../operations/brand-analytics/keywords/report-week.ts';
+import { REPORT_SITE_CODES } from '../../operations/brand-analytics/keywords/sites.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { credentialsFor } from '../../upstream/selling-partner/credentials.ts';
+import { ProviderRefusal } from '../../upstream/selling-partner/provider-refusal.ts';
 import { showImportBar } from '../import-bar.ts';
 import { readInput } from '../input.ts';
 import { OperatorError } from '../operator-error.ts';
@@ -98,7 +98,7 @@ async function fetchReport({ database, now }: Context, given: Given): Promise<Re
     throw new OperatorError(`--date ${week} is not over yet; the newest week is that to ${newest}.`);
   const credentials = credentialsFor(readConfig(process.env), [site]);
   // Only here: no other command needs the client.
-  const { openSellingPartner } = await import('../../upstream/brand-analytics/selling-partner.ts');
+  const { openSellingPartner } = await import('../../upstream/selling-partner/selling-partner.ts');
   const provider = openSellingPartner(credentials, systemClock);
   const interrupted = new AbortController();
   const interrupt = () => interrupted.abort(new OperatorError('Interrupted; nothing was loaded.'));

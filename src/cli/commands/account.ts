@@ -8,7 +8,7 @@ import {
   setAccountState,
 } from '../../accounts/accounts.ts';
 import { createPasswordReset, RESET_LIFETIME_MS, resetPath } from '../../accounts/password-resets.ts';
-import { readConfig } from '../../config.ts';
+import { readConfig } from '../../config/config.ts';
 import { accountId, accountName, email, readInput } from '../input.ts';
 import { knownAccount, noAccount } from '../operator-database.ts';
 import { OperatorError } from '../operator-error.ts';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { ensureStandardPlans } from '../../accounts/standard-plans.ts';
 import { findPlan, listPlans } from '../../billing/grants.ts';
-import type { Database } from '../../db/pool.ts';
-import { givePack, giveSubscription, packGift, subscriptionGift } from '../../desk/give.ts';
+import { ensureStandardPlans } from '../../billing/standard-plans.ts';
+import { givePack, giveSubscription, packGift, subscriptionGift } from '../../operator/grant-to-account.ts';
+import type { Database } from '../../platform/db/pool.ts';
 import { accountId, readInput } from '../input.ts';
 import { knownAccount } from '../operator-database.ts';
 import { OperatorError } from '../operator-error.ts';

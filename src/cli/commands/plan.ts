@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { ensureStandardPlans } from '../../accounts/standard-plans.ts';
 import { listPlans } from '../../billing/grants.ts';
+import { ensureStandardPlans } from '../../billing/standard-plans.ts';
 import { type Report, table } from '../report.ts';
 import { type Context, onDatabase } from '../reporting.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { FLUCTUATIONS } from '../../keywords/fluctuation.ts';
-import { REPORT_SITE_CODES } from '../../keywords/sites.ts';
+import { FLUCTUATIONS } from '../brand-analytics/keywords/fluctuation.ts';
+import { REPORT_SITE_CODES } from '../brand-analytics/keywords/sites.ts';
 import { SCHEMA_NAMES } from './schema-names.ts';
 
 /** What brand analytics says of search terms. Dates are Saturdays, YYYY-MM-DD; shares are percent. */

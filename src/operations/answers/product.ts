@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DETAIL_LEVELS } from '../../products/detail-level.ts';
+import { DETAIL_LEVELS } from '../products/detail-level.ts';
 import { amount, indexTime, price, series, stars, words } from './measures.ts';
 import { SCHEMA_NAMES } from './schema-names.ts';
 

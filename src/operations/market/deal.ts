@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fingerprint } from '../../fingerprint.ts';
+import { fingerprint } from '../../platform/fingerprint.ts';
 import { words } from '../answers/measures.ts';
 import { SCHEMA_NAMES } from '../answers/schema-names.ts';
 import { site } from '../answers/site.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fingerprint } from '../../fingerprint.ts';
+import { fingerprint } from '../../platform/fingerprint.ts';
 import { defineQueued, oneSource, type RawRequest } from '../define.ts';
 import { requiredAsin } from '../params/asin.ts';
 import { DOMAIN_NAMES, type Domain, domain } from '../params/domain.ts';

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { toKeepaMinutes } from '../../products/keepa-time.ts';
 import { amount, indexTime, price, words } from '../answers/measures.ts';
 import { SCHEMA_NAMES } from '../answers/schema-names.ts';
 import { site } from '../answers/site.ts';
@@ -8,6 +7,7 @@ import { optionalAsin } from '../params/asin.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { oneOf, text } from '../params/scalars.ts';
+import { toKeepaMinutes } from '../products/keepa-time.ts';
 
 export const DEAL_STATES = [
   'AVAILABLE',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fingerprint } from '../../fingerprint.ts';
+import { fingerprint } from '../../platform/fingerprint.ts';
 import { site } from '../answers/site.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';

@@ -1,9 +1,5 @@
 import { z } from 'zod';
-import { fingerprint } from '../../fingerprint.ts';
-import { cutHistory } from '../../products/cut-history.ts';
-import { atDetailLevel, DETAIL_HINTS, DETAIL_LEVELS, type DetailLevel } from '../../products/detail-level.ts';
-import { lastDays } from '../../products/history-window.ts';
-import type { Product } from '../../products/product.ts';
+import { fingerprint } from '../../platform/fingerprint.ts';
 import { product, responseShape } from '../answers/product.ts';
 import { site } from '../answers/site.ts';
 import { defineQueued, oneSource } from '../define.ts';
@@ -11,6 +7,10 @@ import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { boolean, integer, oneOf, text } from '../params/scalars.ts';
 import { statsPeriod } from '../params/stats-period.ts';
+import { cutHistory } from '../products/cut-history.ts';
+import { atDetailLevel, DETAIL_HINTS, DETAIL_LEVELS, type DetailLevel } from '../products/detail-level.ts';
+import { lastDays } from '../products/history-window.ts';
+import type { Product } from '../products/product.ts';
 import { DEFAULT_STATS_DAYS, summaryTable } from './product.ts';
 
 export interface ProductSearchInput {

@@ -1,16 +1,5 @@
 import { z } from 'zod';
-import { fingerprint } from '../../fingerprint.ts';
-import { cutHistory } from '../../products/cut-history.ts';
-import {
-  atDetailLevel,
-  DETAIL_HINTS,
-  DETAIL_LEVELS,
-  type DetailLevel,
-  SUMMARY_FIELDS,
-} from '../../products/detail-level.ts';
-import { type HistoryWindow, lastDays } from '../../products/history-window.ts';
-import { limitOffers } from '../../products/offers.ts';
-import { hasData, type Product } from '../../products/product.ts';
+import { fingerprint } from '../../platform/fingerprint.ts';
 import { product as productRecord, responseShape } from '../answers/product.ts';
 import { site } from '../answers/site.ts';
 import { defineQueued, type Source, type Table } from '../define.ts';
@@ -19,6 +8,17 @@ import { DATE_RANGE_NAMES, dateRange, windowOf } from '../params/history.ts';
 import { ASIN_SCHEMA, list, parseAsin } from '../params/lists.ts';
 import { request } from '../params/request.ts';
 import { boolean, integer, oneOf } from '../params/scalars.ts';
+import { cutHistory } from '../products/cut-history.ts';
+import {
+  atDetailLevel,
+  DETAIL_HINTS,
+  DETAIL_LEVELS,
+  type DetailLevel,
+  SUMMARY_FIELDS,
+} from '../products/detail-level.ts';
+import { type HistoryWindow, lastDays } from '../products/history-window.ts';
+import { limitOffers } from '../products/offers.ts';
+import { hasData, type Product } from '../products/product.ts';
 
 export interface ProductInput {
   domain: Domain;

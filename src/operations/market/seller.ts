@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { cutSeries, lastDays } from '../../products/history-window.ts';
 import { indexTime, series, words } from '../answers/measures.ts';
 import { pagination } from '../answers/pagination.ts';
 import { SCHEMA_NAMES } from '../answers/schema-names.ts';
@@ -11,6 +10,7 @@ import { list } from '../params/lists.ts';
 import { completePaging, type Paging, pageOf, paging } from '../params/paging.ts';
 import { Fault, request } from '../params/request.ts';
 import { boolean, integer } from '../params/scalars.ts';
+import { cutSeries, lastDays } from '../products/history-window.ts';
 
 export interface SellerInput extends Paging {
   domain: Domain;

@@ -1,8 +1,4 @@
 import { z } from 'zod';
-import { DETAIL_LEVELS, type DetailLevel } from '../../products/detail-level.ts';
-import { familyOf } from '../../products/family.ts';
-import type { Product } from '../../products/product.ts';
-import { variationRecord } from '../../products/variation.ts';
 import { pagination } from '../answers/pagination.ts';
 import { variation } from '../answers/product.ts';
 import { site } from '../answers/site.ts';
@@ -12,6 +8,10 @@ import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { pageOf } from '../params/paging.ts';
 import { request } from '../params/request.ts';
 import { integer, oneOf } from '../params/scalars.ts';
+import { DETAIL_LEVELS, type DetailLevel } from '../products/detail-level.ts';
+import { familyOf } from '../products/family.ts';
+import type { Product } from '../products/product.ts';
+import { variationRecord } from '../products/variation.ts';
 import { DEFAULT_STATS_DAYS, type ProductOptions, productSources } from './product.ts';
 
 export interface VariationsInput {

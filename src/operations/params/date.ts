@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isDate } from '../../keywords/report-week.ts';
+import { isDate } from '../brand-analytics/keywords/report-week.ts';
 import { problem } from './scalars.ts';
 
 /** A day of the calendar, as YYYY-MM-DD. */

@@ -1,4 +1,4 @@
-import type { HistoryWindow } from '../../products/history-window.ts';
+import type { HistoryWindow } from '../products/history-window.ts';
 import type { JsonSchema } from './documentation.ts';
 import { Fault, type Group, grouped, isRecord } from './request.ts';
 import { fromDigits } from './scalars.ts';

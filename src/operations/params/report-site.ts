@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { REPORT_SITE_CODES } from '../../keywords/sites.ts';
+import { REPORT_SITE_CODES } from '../brand-analytics/keywords/sites.ts';
 import { problem } from './scalars.ts';
 
 /** A site that has brand analytics, by its code in any case. */

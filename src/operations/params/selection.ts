@@ -1,5 +1,5 @@
-import { invalidParameters } from '../../errors.ts';
-import { parseJson } from '../../json.ts';
+import { invalidParameters } from '../../platform/errors.ts';
+import { parseJson } from '../../platform/json.ts';
 import type { RawRequest, Route } from '../define.ts';
 
 /** The routes of an operation that takes a selection: as the body of a POST, or as JSON in a GET's `selection`. */

@@ -1,4 +1,4 @@
-import { LARGEST_WORD_ID } from '../../keywords/word-id.ts';
+import { LARGEST_WORD_ID } from '../brand-analytics/keywords/word-id.ts';
 import type { RawRequest } from '../define.ts';
 import { integer } from './scalars.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { invalidParameters } from '../../errors.ts';
+import { invalidParameters } from '../../platform/errors.ts';
 import { defineQueued } from '../define.ts';
 import { addDays, date } from '../params/dates.ts';
 import { geoWithinWorld } from '../params/geo.ts';

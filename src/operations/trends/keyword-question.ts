@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { invalidParameters, type ParameterFault } from '../../errors.ts';
+import { invalidParameters, type ParameterFault } from '../../platform/errors.ts';
 import { addDays, date, yearBefore } from '../params/dates.ts';
 import type { JsonSchema } from '../params/documentation.ts';
 import { geoOrWorld } from '../params/geo.ts';

@@ -1,6 +1,6 @@
 import type { ProductOptions } from '../../operations/market/product.ts';
-import { normaliseProduct } from '../../products/normalise.ts';
-import type { Product } from '../../products/product.ts';
+import { normaliseProduct } from '../../operations/products/normalise.ts';
+import type { Product } from '../../operations/products/product.ts';
 import type { CallContext, KeepaCall, KeepaTransport } from './transport.ts';
 
 /** ASINs a call; fewer with offers, which upstream collects live, so that a call's time stays bounded. */

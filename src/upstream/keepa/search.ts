@@ -1,5 +1,5 @@
 import type { SearchOptions, SearchPage } from '../../operations/market/product-search.ts';
-import { normaliseProduct } from '../../products/normalise.ts';
+import { normaliseProduct } from '../../operations/products/normalise.ts';
 import { isProduct } from './products.ts';
 import type { CallContext, KeepaTransport } from './transport.ts';
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import pRetry, { AbortError } from 'p-retry';
-import { type Clock, sleep } from '../../clock.ts';
-import { SoukError } from '../../errors.ts';
-import { parseJson } from '../../json.ts';
-import { type Logger, maskSecrets } from '../../log.ts';
+import { type Clock, sleep } from '../../platform/clock.ts';
+import { SoukError } from '../../platform/errors.ts';
+import { parseJson } from '../../platform/json.ts';
+import { type Logger, maskSecrets } from '../../platform/log.ts';
 import { BodyTooLargeError, type HttpClient, type HttpResponse } from '../http-client.ts';
 import { type TokenBucket, type TokenReading, TokensAwaited } from '../token-bucket.ts';
 import { type Envelope, isRecord, readEnvelope, tokenReading } from './envelope.ts';

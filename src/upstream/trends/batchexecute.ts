@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { parseJson } from '../../json.ts';
 import type { Trend } from '../../operations/trends/trend.ts';
+import { parseJson } from '../../platform/json.ts';
 import { guardedText } from './guarded-json.ts';
 import { Refusal } from './refusal.ts';
 

@@ -1,5 +1,5 @@
 import pRetry from 'p-retry';
-import { type Clock, sleep } from '../../clock.ts';
+import { type Clock, sleep } from '../../platform/clock.ts';
 import { BodyTooLargeError, type HttpClient, type HttpRequest, type HttpResponse } from '../http-client.ts';
 import type { Pacer, TurnContext } from './pacer.ts';
 import { Refusal, type RefusalKind } from './refusal.ts';

@@ -1,4 +1,4 @@
-import { parseJson } from '../../json.ts';
+import { parseJson } from '../../platform/json.ts';
 import type { HttpResponse } from '../http-client.ts';
 import { textOf } from './answer-text.ts';
 import { Refusal } from './refusal.ts';

@@ -1,7 +1,7 @@
-import { invalidParameters, type SoukError } from '../../errors.ts';
-import { fingerprint } from '../../fingerprint.ts';
-import { stringifyJson } from '../../json.ts';
 import type { Property } from '../../operations/trends/keyword-question.ts';
+import { invalidParameters, type SoukError } from '../../platform/errors.ts';
+import { fingerprint } from '../../platform/fingerprint.ts';
+import { stringifyJson } from '../../platform/json.ts';
 import type { Cookies, Door } from './door.ts';
 import { readGuarded } from './guarded-json.ts';
 import { publicError, Refusal } from './refusal.ts';

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import type { Clock } from '../../clock.ts';
-import type { RedisKeys } from '../../redis-keys.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { RedisKeys } from '../../platform/redis-keys.ts';
 import type { HttpClient } from '../http-client.ts';
 import { createDoor } from './door.ts';
 import { createKeywordClient } from './keyword-client.ts';

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { type Clock, sleep } from '../../clock.ts';
+import { type Clock, sleep } from '../../platform/clock.ts';
 import { TokensAwaited } from '../token-bucket.ts';
 import { Refusal } from './refusal.ts';
 

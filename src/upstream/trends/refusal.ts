@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { SoukError } from '../../errors.ts';
-import type { Logger } from '../../log.ts';
+import { SoukError } from '../../platform/errors.ts';
+import type { Logger } from '../../platform/log.ts';
 import { TokensAwaited } from '../token-bucket.ts';
 
 /** Why upstream gave no data. The kinds differ in what can be done about them. */

@@ -1,10 +1,10 @@
-import type { Logger } from '../../log.ts';
 import type { Preliminary } from '../../operations/define.ts';
 import type { RegionalInterest, Resolution } from '../../operations/trends/interest-by-region.ts';
 import type { Timeline } from '../../operations/trends/interest-over-time.ts';
 import type { Property } from '../../operations/trends/keyword-question.ts';
 import type { Related, RelatedQuery, RelatedTopic } from '../../operations/trends/related.ts';
 import type { TrendList } from '../../operations/trends/trend.ts';
+import type { Logger } from '../../platform/log.ts';
 
 /** What search interest is asked about. */
 export interface KeywordQuestion {

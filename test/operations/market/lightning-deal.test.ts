@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { POOLS } from '../../../jobs/pools.ts';
 import { type LightningDeal, lightningDeal } from '../../../src/operations/market/lightning-deal.ts';
-import { toKeepaMinutes } from '../../../src/products/keepa-time.ts';
+import { POOLS } from '../../../src/operations/pools.ts';
+import { toKeepaMinutes } from '../../../src/operations/products/keepa-time.ts';
 import { canonical, faultsOf } from '../../support/parameters.ts';
 
 const read = (sent: object = {}) => canonical(lightningDeal, { domain: 2, ...sent });

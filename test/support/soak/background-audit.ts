@@ -1,4 +1,4 @@
-import type { Database } from '../../../src/db/pool.ts';
+import type { Database } from '../../../src/platform/db/pool.ts';
 import type { WantedBatch } from './batches.ts';
 import type { Fault } from './ledger-audit.ts';
 import type { SoakMessage } from './receiver.ts';

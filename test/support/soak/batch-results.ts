@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { Database } from '../../../src/db/pool.ts';
+import type { Database } from '../../../src/platform/db/pool.ts';
 import { createClient } from '../client.ts';
 import type { SoakAccount } from './accounts.ts';
 import type { Fault } from './ledger-audit.ts';

@@ -1,4 +1,4 @@
-import { ERRORS } from '../../../src/errors.ts';
+import { ERRORS } from '../../../src/platform/errors.ts';
 import { createClient, type Reply } from '../client.ts';
 import type { SoakAccount } from './accounts.ts';
 import type { Dice } from './dice.ts';

@@ -1,4 +1,4 @@
-import type { Database } from '../../../src/db/pool.ts';
+import type { Database } from '../../../src/platform/db/pool.ts';
 
 /** Something that must not be, with the row that shows it. */
 export interface Fault {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { ProcessMessage } from '../../../src/process.ts';
+import type { ProcessMessage } from '../../../src/platform/process.ts';
 
 /** One of our processes, which may be killed and started again with the same settings. */
 export interface Program {

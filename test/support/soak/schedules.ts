@@ -1,4 +1,4 @@
-import type { Database } from '../../../src/db/pool.ts';
+import type { Database } from '../../../src/platform/db/pool.ts';
 import { createClient } from '../client.ts';
 import type { SoakAccount } from './accounts.ts';
 import type { Dice } from './dice.ts';

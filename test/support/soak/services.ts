@@ -1,12 +1,12 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { migrate } from '../../../src/db/migrate.ts';
-import { type Database, openDatabase } from '../../../src/db/pool.ts';
-import { startPostgres } from '../../../src/embedded/postgres.ts';
-import { startRedis } from '../../../src/embedded/redis.ts';
-import { freePort } from '../../../src/embedded/server-process.ts';
-import { createLogger } from '../../../src/log.ts';
+import { migrate } from '../../../src/platform/db/migrate.ts';
+import { type Database, openDatabase } from '../../../src/platform/db/pool.ts';
+import { startPostgres } from '../../../src/platform/embedded/postgres.ts';
+import { startRedis } from '../../../src/platform/embedded/redis.ts';
+import { freePort } from '../../../src/platform/embedded/server-process.ts';
+import { createLogger } from '../../../src/platform/log.ts';
 import { type Program, startProgram } from './program.ts';
 
 /** What can be killed. `forgetful redis` comes back without its data. */
@@ -86,7 +86,7 @@ export async function openSoakServices(): Promise<SoakServices> {
       undo.push(program.stop);
       return program;
     };
-    const provider = await start('provider', 'src/upstream/demo/main.ts', PROVIDER);
+    const provider = await start('provider', 'demo/main.ts', PROVIDER);
     const env = {
       DATABASE_URL: stores.postgres.url,
       REDIS_URL: stores.redis.url,

@@ -1,4 +1,4 @@
-import type { Database } from '../../../src/db/pool.ts';
+import type { Database } from '../../../src/platform/db/pool.ts';
 import { createSoakAccounts } from './accounts.ts';
 import { startBackground } from './background.ts';
 import { auditClients } from './client-audit.ts';

@@ -1,9 +1,9 @@
-import { SoukError } from '../../../src/errors.ts';
 import type { Source } from '../../../src/operations/define.ts';
 import { productSources } from '../../../src/operations/market/product.ts';
 import { memberOptions, type variations } from '../../../src/operations/market/variations.ts';
-import { familyOf, isKnown, parentToAsk } from '../../../src/products/family.ts';
-import type { Product } from '../../../src/products/product.ts';
+import { familyOf, isKnown, parentToAsk } from '../../../src/operations/products/family.ts';
+import type { Product } from '../../../src/operations/products/product.ts';
+import { SoukError } from '../../../src/platform/errors.ts';
 import { asinsPerCall, fetchProducts } from '../../../src/upstream/keepa/products.ts';
 import type { Handler } from '../handler.ts';
 

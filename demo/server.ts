@@ -1,0 +1,166 @@
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { toKeepaMinutes } from '../src/operations/products/keepa-time.ts';
+import { type Clock, sleep } from '../src/platform/clock.ts';
+import { bestsellers } from './endpoints/bestsellers.ts';
+import { category } from './endpoints/category.ts';
+import { deal } from './endpoints/deal.ts';
+import { graphimage } from './endpoints/graphimage.ts';
+import { lightningdeal } from './endpoints/lightningdeal.ts';
+import { product } from './endpoints/product.ts';
+import { query } from './endpoints/query.ts';
+import { search } from './endpoints/search.ts';
+import { seller, topseller } from './endpoints/seller.ts';
+import {
+  type Endpoint,
+  type EndpointAnswer,
+  invalidParameter,
+  type Params,
+  ProviderError,
+} from './protocol.ts';
+import type { DemoSettings } from './settings.ts';
+import { DemoTokens } from './tokens.ts';
+import { trendsRoutes } from './trends/routes.ts';
+
+const gzip = promisify(zlib.gzip);
+
+/** The keys the demo takes: any that is long enough, but for this one, which has not paid. */
+const UNPAID_KEY = 'unpaid-key-unpaid-key';
+const SHORTEST_KEY = 16;
+
+/**
+ * A product data provider that speaks Keepa's protocol over invented data: every ASIN is a product, always the same one,
+ * and all lists agree with it. It keeps a token bucket, and on settings is slow or faulty.
+ */
+export function buildDemoProvider(settings: DemoSettings, clock: Clock): FastifyInstance {
+  const tokens = new DemoTokens(clock, settings.DEMO_TOKENS_PER_MINUTE);
+  const endpoints: Record<string, Endpoint> = {
+    token: () => ({ payload: {}, tokens: 0 }),
+    product,
+    search,
+    category,
+    bestsellers,
+    seller,
+    topseller,
+    deal,
+    query,
+    lightningdeal: lightningdeal(settings.DEMO_LIGHTNING_DEALS),
+    graphimage: graphimage(),
+  };
+  const app = fastify({
+    logger: false,
+    bodyLimit: 1_000_000,
+    // Of a parameter that is sent twice the last one counts.
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)),
+    },
+  });
+  for (const [name, endpoint] of Object.entries(endpoints)) {
+    app.route({
+      method: ['GET', 'POST'],
+      url: `/${name}`,
+      handler: (request, reply) => serve(endpoint, name === 'token', request, reply),
+    });
+  }
+  app.register(trendsRoutes, { settings, clock });
+  app.setNotFoundHandler((request, reply) =>
+    sendError(request, reply, new ProviderError(404, 'unknownPath', 'There is nothing at this path.')),
+  );
+  // Only a body that cannot be read ends here.
+  app.setErrorHandler((_error, request, reply) => sendError(request, reply, invalidParameter()));
+
+  async function serve(endpoint: Endpoint, isFree: boolean, request: FastifyRequest, reply: FastifyReply) {
+    const startedAt = clock.now();
+    const params = request.query as Params;
+    if (settings.DEMO_LATENCY_MS > 0) await sleep(clock, settings.DEMO_LATENCY_MS);
+    try {
+      checkKey(params.key);
+      if (!isFree && !tokens.mayCall())
+        throw new ProviderError(429, 'notEnoughTokens', 'You do not have enough tokens');
+      if (!isFree) injectFault(settings);
+      const answer = await endpoint({
+        params,
+        body: request.body,
+        now: startedAt,
+        nowMinutes: toKeepaMinutes(startedAt),
+      });
+      tokens.charge(answer.tokens);
+      return await sendAnswer(request, reply, answer, startedAt);
+    } catch (error) {
+      const known =
+        error instanceof ProviderError ? error : new ProviderError(500, 'internal', String(error));
+      return sendError(request, reply, known);
+    }
+  }
+
+  function sendError(request: FastifyRequest, reply: FastifyReply, error: ProviderError) {
+    // The answer to a wrong key has an empty bucket: there is none to speak of.
+    const state =
+      error.type === 'badKey'
+        ? { tokensLeft: 0, refillIn: 0, refillRate: 0, tokenFlowReduction: 0 }
+        : tokens.state();
+    const type = error.type === 'badKey' ? 'invalidParameter' : error.type;
+    const body = {
+      timestamp: clock.now(),
+      ...state,
+      tokensConsumed: 0,
+      processingTimeInMs: 0,
+      error: { type, message: error.message, details: '' },
+    };
+    return sendText(request, reply.code(error.status), JSON.stringify(body));
+  }
+
+  async function sendAnswer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    answer: EndpointAnswer,
+    startedAt: number,
+  ) {
+    if ('picture' in answer) return sendBytes(reply.header('content-type', 'image/png'), answer.picture);
+    const envelope = {
+      timestamp: clock.now(),
+      ...tokens.state(),
+      tokensConsumed: answer.tokens,
+      processingTimeInMs: clock.now() - startedAt,
+    };
+    const head = JSON.stringify(envelope).slice(0, -1);
+    const payload =
+      'payloadText' in answer ? answer.payloadText : JSON.stringify(answer.payload).slice(1, -1);
+    return sendText(request, reply, payload === '' ? `${head}}` : `${head},${payload}}`);
+  }
+
+  async function sendText(request: FastifyRequest, reply: FastifyReply, text: string) {
+    reply.header('content-type', 'application/json;charset=UTF-8');
+    const body = Buffer.from(text);
+    const compressed = /\bgzip\b/.test(String(request.headers['accept-encoding'])) && body.length > 1000;
+    if (!compressed) return sendBytes(reply, body);
+    return sendBytes(reply.header('content-encoding', 'gzip'), await gzip(body, { level: 1 }));
+  }
+
+  /** Sends a body as it should be, unless this one is to be spoiled. */
+  function sendBytes(reply: FastifyReply, bytes: Buffer) {
+    if (Math.random() < settings.DEMO_MALFORMED_RATE) {
+      return reply.removeHeader('content-encoding').send(Buffer.from('<html><body>Bad gateway</body>'));
+    }
+    const truncated = Math.random() < settings.DEMO_TRUNCATE_RATE;
+    return reply.send(truncated ? bytes.subarray(0, bytes.length >> 1) : bytes);
+  }
+
+  return app;
+}
+
+function checkKey(key: string | undefined): void {
+  if (key === UNPAID_KEY) throw new ProviderError(402, 'paymentRequired', 'This API key has no access.');
+  if (key === undefined || key.length < SHORTEST_KEY) {
+    throw new ProviderError(400, 'badKey', 'You used an invalid parameter for this API call.');
+  }
+}
+
+function injectFault({ DEMO_FAIL_RATE, DEMO_ERROR_BODY_RATE }: DemoSettings): void {
+  const dice = Math.random();
+  if (dice < DEMO_FAIL_RATE) throw new ProviderError(500, 'internalServerError', 'Unexpected error.');
+  if (dice < DEMO_FAIL_RATE + DEMO_ERROR_BODY_RATE)
+    throw new ProviderError(200, 'invalidParameter', 'The request was rejected.');
+}

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { readToolsets, TOOLSET_NAMES, type Toolset } from '../../operations/toolsets.ts';
+import { invalidParameters } from '../../platform/errors.ts';
+import type { Gateway, McpSettings } from '../gateway.ts';
+import { keyHashOf, keyOf } from '../request-input.ts';
+import { callTool, PATIENCE_SECONDS, type ToolCaller } from './call-tool.ts';
+import { requestsTo } from './gateway-requests.ts';
+import { mountProtocol } from './mount.ts';
+import type { Served } from './protocol.ts';
+import { listResources, RESOURCE_TEMPLATES, readResource } from './resources.ts';
+import { budgetBytes } from './results.ts';
+import { isIn, listedTools, TOOLS } from './tools.ts';
+
+interface Caller extends ToolCaller {
+  toolsets: readonly Toolset[];
+}
+
+/** Tools for agents: every operation, and jobs, batches and schedules, over the Model Context Protocol. */
+export function registerMcp(app: FastifyInstance, gateway: Gateway): void {
+  const { mcp, log } = gateway;
+  mountProtocol<Caller>(app, {
+    served: toolsOf(app, gateway, mcp),
+    allowedHosts: mcp.allowedHosts,
+    onError: (error) => log.debug({ err: error }, 'a request to the tools was refused'),
+    async identify(request) {
+      const keyHash = keyHashOf(gateway, request);
+      const accountId = await gateway.authentication.accountOf(keyHash);
+      const { traceparent } = request.headers;
+      return {
+        accountId,
+        key: keyOf(request),
+        ip: request.ip,
+        traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+        toolsets: toolsetsOf(request) ?? mcp.toolsets,
+      };
+    },
+  });
+}
+
+function toolsOf(app: FastifyInstance, gateway: Gateway, { resultTokens }: McpSettings): Served<Caller> {
+  const send = requestsTo(app);
+  return {
+    info: { name: 'souk', title: 'Souk', version: versionOf() },
+    instructions: INSTRUCTIONS,
+    listTools: ({ toolsets }) => listedTools(toolsets),
+    async callTool(caller, name, args, context) {
+      const tool = TOOLS.get(name);
+      if (!tool || !isIn(tool, caller.toolsets)) return null;
+      return callTool({ gateway, send, budgetTokens: resultTokens }, caller, tool, args, context);
+    },
+    listResources: (caller) => listResources(send, caller, (jobIds) => areKept(gateway, jobIds)),
+    resourceTemplates: RESOURCE_TEMPLATES,
+    readResource: (caller, uri) => readResource(send, caller, uri, budgetBytes(resultTokens)),
+  };
+}
+
+async function areKept({ redis, keys }: Gateway, jobIds: readonly string[]): Promise<boolean[]> {
+  const found = await Promise.all(jobIds.map((jobId) => redis.exists(keys.callAnswer(jobId))));
+  return found.map((count) => count > 0);
+}
+
+const INSTRUCTIONS = `Retail-marketplace data. Calls cost units; each tool says how many, and market_get_quota what is left.
+Every tool takes maxUnits (refuse the call if it would cost more) and dryRun (only tell what it would cost).
+The same call again within five minutes is free. Prices are in cents (in whole yen on site 5), ratings stars x 10, -1 is no data.
+What takes longer than ${PATIENCE_SECONDS} seconds answers with a jobId, for jobs_get_result. What is too large comes as an outline with a link.`;
+
+/** The toolsets a request asks for. @throws SoukError VALIDATION_FAILED. */
+function toolsetsOf(request: FastifyRequest): readonly Toolset[] | null {
+  const { toolsets } = request.query as Record<string, string | string[] | undefined>;
+  if (toolsets === undefined) return null;
+  const found = readToolsets([toolsets].flat().join(','));
+  if (found) return found;
+  const problem = `must be a comma-separated list of ${TOOLSET_NAMES.join(', ')}`;
+  throw invalidParameters([{ parameter: 'toolsets', problem }]);
+}
+
+function versionOf(): string {
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

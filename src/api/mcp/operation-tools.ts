@@ -1,0 +1,118 @@
+import type { LocalOperation, QueuedOperation, Route } from '../../operations/define.ts';
+import { LOCAL, QUEUED } from '../../operations/index.ts';
+import type { JsonSchema } from '../../operations/params/documentation.ts';
+import { isStrict, parametersOf } from '../openapi/parameters.ts';
+import { componentSchemas, pascalCase } from '../openapi/schemas.ts';
+import type { Arguments, ObjectSchema, Tool, ToolRequest } from './tool.ts';
+import { pathWith, queryOf, refuseUnknown, split, textOf } from './tool-requests.ts';
+import { compactInput, compactOutput } from './tool-schemas.ts';
+
+type Operation = QueuedOperation | LocalOperation;
+
+/** What every tool takes besides its own parameters; the instructions of the server explain it, once for all. */
+export const OPTIONS: Record<string, JsonSchema> = {
+  maxUnits: { type: 'integer' },
+  dryRun: { type: 'boolean' },
+};
+
+const OPTION_NAMES = new Set(Object.keys(OPTIONS));
+
+/** Sources of these are upstream's, not our own database or computing. */
+const OPEN_GROUPS = new Set(['market', 'trends']);
+
+/** Parameters with which an answer becomes smaller, the most effective first. */
+const NARROWING = [
+  'detailLevel',
+  'perPage',
+  'page',
+  'limit',
+  'afterRank',
+  'history',
+  'days',
+  'csvDays',
+  'asin',
+];
+
+/** A tool for each operation, from its contract. */
+export function operationTools(): Tool[] {
+  const schemas = componentSchemas();
+  const operations = [...QUEUED, ...LOCAL] as readonly unknown[] as readonly Operation[];
+  return operations.map((operation) => toolOf(operation, schemas[`${pascalCase(operation.name)}Data`]));
+}
+
+function toolOf(operation: Operation, data: JsonSchema | undefined): Tool {
+  const { name, tool, toolset, toolDefaults = {} } = operation;
+  const group = name.split('.')[0] ?? name;
+  const parameters = parametersOf(operation.params);
+  const names = parameters.map((parameter) => parameter.name);
+  const known = new Set([
+    ...names,
+    ...parameters.flatMap(({ forms }) => forms.map((form) => form.name)),
+    ...OPTION_NAMES,
+  ]);
+  const shown = [...names, ...OPTION_NAMES];
+  const route = routeOf(operation);
+  const isPicture = operation.kind === 'queued' && operation.respond.type === 'png';
+  return {
+    toolset,
+    listed: {
+      name: tool,
+      description: `${operation.summary} Units: ${operation.kind === 'queued' ? operation.price.text : '0'}.`,
+      inputSchema: inputOf(operation),
+      ...(isPicture ? {} : { outputSchema: compactOutput(...(data ? [data] : [])) }),
+      annotations: {
+        readOnlyHint: true,
+        idempotentHint: true,
+        openWorldHint: operation.kind === 'queued' && OPEN_GROUPS.has(group),
+      },
+    },
+    isJob: operation.kind === 'queued',
+    follows: operation.kind === 'queued' ? 'job' : null,
+    narrowing: NARROWING.filter((name) => names.includes(name)),
+    requestOf(args) {
+      // Fields of an operation that refuses unknown ones are refused there, with what there is.
+      if (!isStrict(operation.params)) refuseUnknown(args, known, shown);
+      return requestOf(route, { ...toolDefaults, ...withoutNulls(args) });
+    },
+    pricedBy: 'address',
+  };
+}
+
+function inputOf({ params, toolDefaults = {} }: Operation): ObjectSchema {
+  const properties: Record<string, JsonSchema> = {};
+  const parameters = parametersOf(params);
+  const defaults: Record<string, unknown> = toolDefaults;
+  for (const { name, description, schema } of parameters) {
+    const preset = defaults[name];
+    properties[name] = compactInput({
+      ...schema,
+      description,
+      ...(preset === undefined ? {} : { default: preset as JsonSchema['default'] }),
+    } as JsonSchema);
+  }
+  const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name);
+  return {
+    type: 'object',
+    properties: { ...properties, ...OPTIONS },
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+  };
+}
+
+/** A body holds lists and objects as they are, so a POST is preferred. */
+function routeOf({ routes }: Operation): Route {
+  return routes.find(({ method, type }) => method === 'POST' && !type) ?? routes[0];
+}
+
+function requestOf({ method, path }: Route, args: Arguments): ToolRequest {
+  const [options, parameters] = split(args, OPTION_NAMES);
+  if (method === 'POST') return { method, url: `${path}${queryOf(options)}`, body: textOf(parameters) };
+  const names = new Set([...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name));
+  const [, others] = split(parameters, names);
+  return { method, url: `${pathWith(path, parameters)}${queryOf({ ...others, ...options })}` };
+}
+
+/** Some models send every parameter there is, with null where they want nothing. */
+function withoutNulls(args: Arguments): Arguments {
+  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null));
+}

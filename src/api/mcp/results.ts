@@ -1,0 +1,188 @@
+import { ERRORS, type ParameterFault, type SoukError } from '../../platform/errors.ts';
+import { hasLargeInteger, parseJson, stringifyJson } from '../../platform/json.ts';
+import { INLINE_LIMIT_BYTES } from '../../results/answer.ts';
+import { errorBody } from '../../results/envelope.ts';
+import { outlineOf, shortened } from '../../results/outline.ts';
+import { type GatewayAnswer, readAtMost } from './gateway-requests.ts';
+import type { ContentBlock, ToolResult } from './protocol.ts';
+
+/** Bytes of JSON that make a token, about. */
+const BYTES_PER_TOKEN = 4;
+
+/** How much is shown of what nothing is known about. */
+const PREVIEW_BYTES = 2_000;
+
+/** What a result says about its call, beside the data. */
+export interface CallSummary {
+  unitsConsumed: number;
+  cache?: string;
+  jobId?: string;
+  deduplicated?: true;
+}
+
+export interface ResultContext {
+  budgetTokens: number;
+  /** Parameters with which less is asked for. */
+  narrowing: readonly string[];
+  call: CallSummary;
+  /** Where the whole of it can be read. */
+  resource: string | null;
+  /** The outline that was kept of an answer no gateway parses. */
+  findOutline(): Promise<string | null>;
+  /** Keeps the whole of it for as long as jobs are: whoever is given a link comes back for it. */
+  keep(): Promise<void>;
+}
+
+/** The largest answer, in bytes, that is passed on as it is. */
+export function budgetBytes(tokens: number): number {
+  return Math.min(tokens * BYTES_PER_TOKEN, INLINE_LIMIT_BYTES);
+}
+
+/** An answer of the gateway as a tool's result: the data, or what they hold in short and where the whole of them is. */
+export async function resultOf(answer: GatewayAnswer, context: ResultContext): Promise<ToolResult> {
+  if (answer.status >= 400) return errorResult(await errorIn(answer), answer);
+  const type = answer.header('content-type') ?? '';
+  if (type.startsWith('image/')) return pictureResult(answer, type, context);
+  const limit = type.startsWith('application/json') ? INLINE_LIMIT_BYTES : budgetBytes(context.budgetTokens);
+  // What is larger is not read at all, where that is known before.
+  const isTooLarge = answer.size !== null && answer.size > limit;
+  const { bytes, isWhole } = await readAtMost(answer, isTooLarge ? PREVIEW_BYTES : limit);
+  if (!isWhole) return largeResult(answer, bytes, context);
+  if (type.startsWith('application/json')) return dataResult(bytes, context);
+  const text = bytes.toString('utf8');
+  if (!type.startsWith('application/x-ndjson')) return structured({ text, _call: context.call });
+  const lines = text.split('\n').filter((line) => line !== '');
+  const finished = answer.header('x-batch-finished') === 'true';
+  return structured({ results: lines.map(parseJson), finished, _call: context.call });
+}
+
+async function dataResult(bytes: Buffer, context: ResultContext): Promise<ToolResult> {
+  const { data, metadata } = parseJson(bytes.toString('utf8')) as {
+    data: Record<string, unknown>;
+    metadata?: unknown;
+  };
+  if (bytes.length > budgetBytes(context.budgetTokens))
+    return outlined(parseJson(outlineOf(data)), bytes.length, context);
+  return structured({ ...data, ...(metadata ? { _metadata: metadata } : {}), _call: context.call });
+}
+
+async function largeResult(
+  { size }: GatewayAnswer,
+  beginning: Buffer,
+  context: ResultContext,
+): Promise<ToolResult> {
+  const outline = await context.findOutline();
+  if (outline !== null) return outlined(parseJson(outline), size, context);
+  const preview = beginning.subarray(0, PREVIEW_BYTES).toString('utf8');
+  return outlined({ beginning: preview }, size, context);
+}
+
+/** What an answer beyond the budget holds, where the whole of it is, and how to ask for less. */
+async function outlined(outline: unknown, bytes: number | null, context: ResultContext): Promise<ToolResult> {
+  const { narrowing, resource, budgetTokens, call } = context;
+  const tokens = bytes === null ? null : Math.ceil(bytes / BYTES_PER_TOKEN);
+  const less =
+    narrowing.length > 0 ? `Ask for less with ${narrowing.join(', ')}` : 'Ask for fewer things at once';
+  const whole = resource ? `, or read ${resource} in slices` : '';
+  const value = {
+    outline,
+    size: { bytes, tokens },
+    hint: `The answer is larger than ${budgetTokens} tokens, so this is its outline. ${less}${whole}.`,
+    ...(resource ? { resource } : {}),
+    _call: call,
+  };
+  return structured(value, await linksTo(context, bytes, 'application/json'));
+}
+
+async function pictureResult(
+  answer: GatewayAnswer,
+  mimeType: string,
+  context: ResultContext,
+): Promise<ToolResult> {
+  const { bytes, isWhole } = await readAtMost(answer, INLINE_LIMIT_BYTES);
+  const facts = { size: { bytes: answer.size ?? bytes.length }, _call: context.call };
+  if (isWhole) return structured(facts, [{ type: 'image', data: bytes.toString('base64'), mimeType }]);
+  const hint = 'The picture is too large to be shown: ask for a smaller one, or follow the link.';
+  return structured({ ...facts, hint }, await linksTo(context, answer.size, mimeType));
+}
+
+/** How much is shown of what was wrong: a call may be wrong in hundreds of ways. */
+const LONGEST_MESSAGE = 500;
+const LONGEST_PROBLEM = 300;
+const MOST_ERRORS = 10;
+
+interface ErrorEnvelope {
+  code: string;
+  msg: string;
+  metadata?: Record<string, unknown>;
+}
+
+/** What the gateway has said went wrong; of more than it reads, the code and the beginning of the message. */
+async function errorIn(answer: GatewayAnswer): Promise<ErrorEnvelope> {
+  const { bytes, isWhole } = await readAtMost(answer, INLINE_LIMIT_BYTES);
+  const text = bytes.toString('utf8');
+  if (isWhole) return JSON.parse(text) as ErrorEnvelope;
+  const [, code = '', msg = ''] = ENVELOPE_BEGINNING.exec(text) ?? [];
+  return { code, msg: `${JSON.parse(`"${msg}"`)}...` };
+}
+
+const ENVELOPE_BEGINNING = /^\{"code":"(\w+)","msg":"((?:[^"\\]|\\u[0-9a-f]{4}|\\[^u]){0,500})/;
+
+function errorResult(
+  { code, msg, metadata }: ErrorEnvelope,
+  answer: Pick<GatewayAnswer, 'status' | 'header'>,
+): ToolResult {
+  const retryAfter = answer.header('retry-after');
+  const jobId = answer.header('x-job-id');
+  const error = {
+    code,
+    message: shortened(msg, LONGEST_MESSAGE),
+    status: answer.status,
+    ...(metadata ? { metadata: { ...metadata, ...fewErrors(metadata.errors) } } : {}),
+    ...(retryAfter ? { retryAfterSeconds: Number(retryAfter) } : {}),
+    ...(jobId ? { jobId } : {}),
+  };
+  return { ...structured({ error }), isError: true };
+}
+
+/** The first faults of parameters, and where there are more, how many there are. */
+function fewErrors(errors: unknown): { errors?: ParameterFault[]; errorCount?: number } {
+  if (!Array.isArray(errors)) return {};
+  const few = (errors as ParameterFault[]).slice(0, MOST_ERRORS).map(({ parameter, problem }) => ({
+    parameter: shortened(parameter, LONGEST_PROBLEM),
+    problem: shortened(problem, LONGEST_PROBLEM),
+  }));
+  return { errors: few, ...(errors.length > few.length ? { errorCount: errors.length } : {}) };
+}
+
+/** The same for what never became a request. */
+export function refusalResult(error: SoukError): ToolResult {
+  const { status } = ERRORS[error.kind];
+  const envelope = JSON.parse(errorBody(error)) as ErrorEnvelope;
+  return errorResult(envelope, { status, header: () => undefined });
+}
+
+/** A value as structure and as text; the text has all digits of ids beyond 2^53, which the structure cannot have. */
+export function structured(
+  value: Record<string, unknown>,
+  others: readonly ContentBlock[] = [],
+): ToolResult & { structuredContent: Record<string, unknown> } {
+  const text = stringifyJson(value);
+  const exact = hasLargeInteger(text);
+  return {
+    content: [{ type: 'text', text }, ...others],
+    structuredContent: exact ? (JSON.parse(text) as Record<string, unknown>) : value,
+  };
+}
+
+/** Where the whole answer is, and will be; none where it is kept nowhere. */
+async function linksTo(
+  { resource, keep }: ResultContext,
+  size: number | null,
+  mimeType: string,
+): Promise<ContentBlock[]> {
+  if (resource === null) return [];
+  await keep();
+  const name = 'The whole answer';
+  return [{ type: 'resource_link', uri: resource, name, mimeType, ...(size === null ? {} : { size }) }];
+}

@@ -1,0 +1,62 @@
+import { quoted } from '../../operations/params/request.ts';
+import { invalidParameters } from '../../platform/errors.ts';
+import { stringifyJson } from '../../platform/json.ts';
+import type { Arguments } from './tool.ts';
+
+/** What is sent in a part of an address: ids that earlier answers gave. */
+const PATH_VALUE = /^[A-Za-z0-9-]{1,64}$/;
+
+/** The address with `{id}` or `:id` replaced. @throws SoukError VALIDATION_FAILED. */
+export function pathWith(path: string, args: Arguments): string {
+  return path.replace(/\{(\w+)\}|:(\w+)/g, (_, braced?: string, colon?: string) => {
+    const name = braced ?? colon ?? '';
+    const value = args[name];
+    if (value === undefined || value === null)
+      throw invalidParameters([{ parameter: name, problem: 'is required' }]);
+    const isWord = typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint';
+    const text = isWord ? String(value) : '';
+    if (PATH_VALUE.test(text)) return text;
+    const problem = `${quoted(value)} is no id: it must be one that an earlier answer gave`;
+    throw invalidParameters([{ parameter: name, problem }]);
+  });
+}
+
+/** Arguments as a query; none where nothing is sent. Lists are repeated, so that their items may hold commas. */
+export function queryOf(args: Arguments): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(args)) {
+    if (value === undefined || value === null) continue;
+    for (const item of Array.isArray(value) ? value : [value])
+      query.append(name, typeof item === 'object' && item !== null ? textOf(item) : String(item));
+  }
+  const text = query.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+/** Arguments as a body. @throws SoukError VALIDATION_FAILED for what is nested too deeply. */
+export function textOf(value: unknown): string {
+  try {
+    return stringifyJson(value);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw invalidParameters([{ parameter: 'arguments', problem: 'are nested too deeply' }]);
+  }
+}
+
+/** @throws SoukError VALIDATION_FAILED naming every argument that is none of these. */
+export function refuseUnknown(args: Arguments, known: ReadonlySet<string>, shown: readonly string[]): void {
+  const unknown = Object.keys(args).filter((name) => !known.has(name));
+  if (unknown.length === 0) return;
+  const problem = `is no argument of this tool, which takes ${shown.join(', ')}`;
+  // A megabyte of them would be a megabyte of faults.
+  throw invalidParameters(unknown.slice(0, 10).map((name) => ({ parameter: name.slice(0, 100), problem })));
+}
+
+/** Those of the arguments that have one of these names, and the others. */
+export function split(args: Arguments, names: ReadonlySet<string>): [Arguments, Arguments] {
+  const entries = Object.entries(args);
+  return [
+    Object.fromEntries(entries.filter(([name]) => names.has(name))),
+    Object.fromEntries(entries.filter(([name]) => !names.has(name))),
+  ];
+}

@@ -1,0 +1,38 @@
+import { VISIBLE } from '../../operations/params/scalars.ts';
+import { callOptionsSchema } from '../call-options.ts';
+import { parametersOf } from './parameters.ts';
+import { queryParameters } from './requests.ts';
+import type { ParameterObject, Reference } from './shape.ts';
+
+/** What calls of operations take besides their own parameters, by name. */
+export const OPTION_PARAMETERS: Record<string, ParameterObject> = {
+  ...Object.fromEntries(
+    queryParameters(parametersOf(callOptionsSchema)).map((parameter) => [parameter.name, parameter]),
+  ),
+  webhook: {
+    name: 'webhook',
+    in: 'query',
+    required: false,
+    description: 'An http or https address that is told when the job has ended; needs a signing secret',
+    schema: { type: 'string', format: 'uri', minLength: 1, maxLength: 2000, pattern: VISIBLE },
+    example: 'https://example.com/hook',
+  },
+  prefer: {
+    name: 'Prefer',
+    in: 'header',
+    required: false,
+    description:
+      '`respond-async`: answer at once with a job; `wait=N`: after N seconds at the latest (RFC 7240)',
+    schema: { type: 'string', maxLength: 200, pattern: '^[ -~]*$' },
+    example: 'respond-async',
+  },
+};
+
+export const LOCAL_OPTIONS = Object.keys(callOptionsSchema.shape);
+
+export const CALL_OPTIONS = Object.keys(OPTION_PARAMETERS);
+
+/** A reference to one of them. */
+export function option(name: string): Reference {
+  return { $ref: `#/components/parameters/${name}` };
+}

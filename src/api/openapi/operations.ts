@@ -1,0 +1,249 @@
+import type { LocalOperation, QueuedOperation, Route } from '../../operations/define.ts';
+import { LOCAL, QUEUED } from '../../operations/index.ts';
+import type { JsonSchema } from '../../operations/params/documentation.ts';
+import { POOLS } from '../../operations/pools.ts';
+import type { ErrorKind } from '../../platform/errors.ts';
+import { acceptedSchema } from '../job-view.ts';
+import { quoteSchema } from '../quote-view.ts';
+import { CALL_OPTIONS, LOCAL_OPTIONS, option } from './call-options.ts';
+import { isStrict, parametersOf } from './parameters.ts';
+import { exampleOf, parameterObject, queryParameters } from './requests.ts';
+import { COMMON_ERRORS, enveloped, errorResponses, headers, QUOTA_ERRORS } from './responses.ts';
+import { dataOf, pascalCase, reference } from './schemas.ts';
+import {
+  type Method,
+  type OperationObject,
+  operationIdOf,
+  type ParameterObject,
+  type Paths,
+  type Reference,
+  type ResponseObject,
+} from './shape.ts';
+
+type Operation = QueuedOperation | LocalOperation;
+
+interface Served {
+  operation: Operation;
+  route: Route;
+}
+
+/** Every route of every operation, from the contracts. */
+export function operationPaths(): Paths {
+  const operations = [...QUEUED, ...LOCAL] as readonly unknown[] as readonly Operation[];
+  const byAddress = new Map<string, Served[]>();
+  for (const operation of operations) {
+    for (const route of operation.routes) {
+      const address = `${route.method} ${route.path}`;
+      byAddress.set(address, [...(byAddress.get(address) ?? []), { operation, route }]);
+    }
+  }
+  const paths: Paths = {};
+  for (const [first, ...others] of byAddress.values()) {
+    if (!first) continue;
+    const path = first.route.path.replace(/:(\w+)/g, '{$1}');
+    const method = first.route.method.toLowerCase() as Method;
+    const described = others.length === 0 ? describe(first, path) : shared([first, ...others], path);
+    paths[path] = { ...paths[path], [method]: described };
+  }
+  return paths;
+}
+
+function describe({ operation, route }: Served, path: string): OperationObject {
+  const { name, summary, tool, routes } = operation;
+  const method = route.method.toLowerCase() as Method;
+  const [canonical] = routes;
+  const isAlias = canonical.path !== route.path;
+  return {
+    operationId: operationIdOf(method, path),
+    tags: [name.split('.')[0] ?? name],
+    summary,
+    description: descriptionOf(operation, isAlias ? canonical.path : null),
+    ...requestOf({ operation, route }, path),
+    responses: { ...answersOf(operation), ...errorResponses(errorsOf({ operation, route })) },
+    'x-operation': name,
+    ...(isAlias ? { 'x-alias-of': canonical.path } : {}),
+    'x-units': operation.kind === 'queued' ? operation.price.text : '0',
+    ...(operation.kind === 'queued'
+      ? {
+          'x-pool': operation.pools,
+          'x-timeout-seconds': operation.pools.map((pool) => POOLS[pool].timeoutMs / 1000),
+        }
+      : {}),
+    'x-tool': tool,
+  };
+}
+
+/** Operations that share an address: the query parameter `type` tells which is meant. */
+function shared(served: readonly [Served, ...Served[]], path: string): OperationObject {
+  const all = served.map((one) => ({ ...one, described: describe(one, path) }));
+  const [first] = all as [(typeof all)[number]];
+  const types = served.map(({ route }) => route.type ?? '');
+  const parameters = new Map<string, ParameterObject | Reference>();
+  for (const { described, route } of all) {
+    for (const parameter of described.parameters ?? []) {
+      const key = '$ref' in parameter ? parameter.$ref : parameter.name;
+      const known = parameters.get(key);
+      const isOfAll = all.every((one) =>
+        one.described.parameters?.some((other) => sameName(other, parameter)),
+      );
+      if (known) continue;
+      const restricted = '$ref' in parameter || isOfAll;
+      parameters.set(
+        key,
+        restricted
+          ? parameter
+          : {
+              ...parameter,
+              required: false,
+              description: `${parameter.description}; with type=${route.type}`,
+            },
+      );
+    }
+  }
+  const typeParameter: ParameterObject = {
+    name: 'type',
+    in: 'query',
+    required: false,
+    description: `What is searched: ${served.map(({ route, operation }) => `${route.type}: ${operation.summary}`).join(' ')}`,
+    schema: { type: 'string', enum: types, default: types[0] ?? '' },
+    example: types[0],
+  };
+  const data = served.map(({ operation }) => reference(dataOf(operation.name)));
+  const { 200: _, ...responses } = Object.assign({}, ...all.map(({ described }) => described.responses));
+  const answer = enveloped(
+    'The answer',
+    { anyOf: [...data, reference(quoteSchema)] } as JsonSchema,
+    ...ANSWER_HEADERS,
+  );
+  return {
+    ...first.described,
+    summary: served.map(({ operation }) => operation.summary).join(' Or: '),
+    description: served
+      .map(
+        ({ operation, route }) =>
+          `With \`type=${route.type}\`: ${descriptionOf(operation, operation.routes[0].path)}`,
+      )
+      .join('\n\n'),
+    parameters: [typeParameter, ...parameters.values()],
+    responses: { 200: answer, ...responses },
+    'x-operation': served.map(({ operation }) => operation.name),
+    'x-alias-of': served.map(({ operation }) => operation.routes[0].path),
+    'x-units': all.map(({ described }) => described['x-units']),
+    'x-tool': served.map(({ operation }) => operation.tool),
+  };
+}
+
+function sameName(a: ParameterObject | Reference, b: ParameterObject | Reference): boolean {
+  if ('$ref' in a || '$ref' in b) return '$ref' in a && '$ref' in b && a.$ref === b.$ref;
+  return a.name === b.name;
+}
+
+function descriptionOf(operation: Operation, canonicalPath: string | null): string {
+  const alias = canonicalPath
+    ? [`Alias of \`${canonicalPath}\`, with which it shares billing and cache.`]
+    : [];
+  if (operation.kind === 'local') return [operation.summary, ...alias, 'Free; answered at once.'].join(' ');
+  const { price, pools } = operation;
+  const where = pools
+    .map((pool) => `pool \`${pool}\`, at most ${POOLS[pool].timeoutMs / 1000} seconds`)
+    .join('; or ');
+  return [operation.summary, ...alias, `Units: ${price.text}. Done in the ${where}.`].join(' ');
+}
+
+function requestOf(
+  { operation, route }: Served,
+  path: string,
+): Pick<OperationObject, 'parameters' | 'requestBody'> {
+  const parameters = parametersOf(operation.params);
+  const options = operation.kind === 'queued' ? CALL_OPTIONS : LOCAL_OPTIONS;
+  if (route.method === 'GET' && !route.jsonParameter) {
+    const pathNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+    return { parameters: [...queryParameters(parameters, pathNames), ...options.map(option)] };
+  }
+  const schema = { $ref: `#/components/schemas/${parametersNameOf(operation)}` };
+  const example = exampleOf(parameterObject(parameters, isStrict(operation.params)));
+  if (!route.jsonParameter) {
+    return {
+      parameters: options.map(option),
+      requestBody: {
+        description: 'The parameters',
+        required: true,
+        content: { 'application/json': { schema, example } },
+      },
+    };
+  }
+  const json: ParameterObject = {
+    name: route.jsonParameter,
+    in: 'query',
+    required: true,
+    description: 'The parameters as URL-encoded JSON',
+    content: { 'application/json': { schema, example } },
+  };
+  return { parameters: [json, ...options.map(option)] };
+}
+
+/** The objects of parameters that bodies are, and JSON in queries, by name. */
+export function parameterObjects(): Record<string, JsonSchema> {
+  const operations = [...QUEUED, ...LOCAL] as readonly unknown[] as readonly Operation[];
+  return Object.fromEntries(
+    operations
+      .filter(({ routes }) => routes.some(({ method }) => method === 'POST'))
+      .map((operation) => [
+        parametersNameOf(operation),
+        parameterObject(parametersOf(operation.params), isStrict(operation.params)),
+      ]),
+  );
+}
+
+function parametersNameOf({ name }: Operation): string {
+  return `${pascalCase(name)}Parameters`;
+}
+
+const ANSWER_HEADERS = [
+  ...([
+    'X-Cache',
+    'X-Job-Id',
+    'X-Deduplicated',
+    'RateLimit',
+    'RateLimit-Policy',
+    'Preference-Applied',
+  ] as const),
+] as const;
+
+function answersOf(operation: Operation): Record<string, ResponseObject> {
+  const { name } = operation;
+  if (operation.kind === 'local') {
+    return { 200: enveloped('The answer', eitherOr(reference(dataOf(name)))) };
+  }
+  const accepted = enveloped(
+    'The call was accepted as a job: with async or Prefer, or when waiting for it took too long',
+    reference(acceptedSchema),
+    ...([...ANSWER_HEADERS, 'Location', 'Retry-After'] as const),
+  );
+  if (operation.respond.type === 'json')
+    return {
+      200: enveloped('The answer', eitherOr(reference(dataOf(name))), ...ANSWER_HEADERS),
+      202: accepted,
+    };
+  const dryRun = enveloped('', reference(quoteSchema)).content;
+  const picture: ResponseObject = {
+    description: 'The picture; with dryRun what it would cost',
+    headers: headers(...ANSWER_HEADERS),
+    content: { 'image/png': { schema: { type: 'string', format: 'binary' } }, ...dryRun },
+  };
+  return { 200: picture, 202: accepted };
+}
+
+/** A dry run is answered in the place of the data. */
+function eitherOr(data: Reference): JsonSchema {
+  return { anyOf: [{ ...data }, { ...reference(quoteSchema) }] };
+}
+
+function errorsOf({ operation, route }: Served): ErrorKind[] {
+  const hasSelection = operation.invalidKind || route.invalidJsonKind || route.jsonParameter;
+  const badInput: ErrorKind[] = hasSelection ? ['SELECTION_INVALID'] : [];
+  const badBody: ErrorKind[] = route.method === 'POST' ? ['UNSUPPORTED_MEDIA_TYPE'] : [];
+  const all = [...badInput, ...badBody, ...COMMON_ERRORS, ...(operation.errors ?? [])];
+  if (operation.kind === 'local') return all;
+  return [...all, ...QUOTA_ERRORS, 'CANCELLED', 'UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT'];
+}

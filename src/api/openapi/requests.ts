@@ -1,0 +1,90 @@
+import type { JsonSchema } from '../../operations/params/documentation.ts';
+import type { DocumentedParameter, ParameterForm } from './parameters.ts';
+import { withFormats } from './schemas.ts';
+import type { ParameterObject } from './shape.ts';
+
+/** Parameters as a query, or as a part of the path, carries them. */
+export function queryParameters(
+  parameters: readonly DocumentedParameter[],
+  pathNames: readonly string[] = [],
+): ParameterObject[] {
+  return parameters.flatMap((parameter) => {
+    const forms = parameter.forms.filter(({ only }) => only !== 'body');
+    return forms.map((form, i) => {
+      const inPath = pathNames.includes(form.name);
+      const schema = withFormats(sent(form.schema));
+      return {
+        name: form.name,
+        in: inPath ? ('path' as const) : ('query' as const),
+        required: inPath || (parameter.required && forms.length === 1),
+        description: described(parameter, form, forms),
+        schema,
+        example: exampleOf(schema),
+        ...(parameter.required && i === 0 ? { 'x-needed': true as const } : {}),
+        // `a,b` and `a=1&a=2` are both understood; the first is shorter.
+        ...(schema.type === 'array' ? { style: 'form' as const, explode: false } : {}),
+      };
+    });
+  });
+}
+
+/** Parameters as an object, in a body or as JSON in a query. */
+export function parameterObject(parameters: readonly DocumentedParameter[], isStrict: boolean): JsonSchema {
+  const result: JsonSchema = { type: 'object', properties: {} };
+  const properties = result.properties ?? {};
+  const required: string[] = [];
+  const choices: JsonSchema[] = [];
+  const example: Record<string, unknown> = {};
+  if (isStrict) result.additionalProperties = false;
+  for (const parameter of parameters) {
+    const forms = parameter.forms.filter(({ only }) => only !== 'query');
+    const [first] = forms;
+    if (parameter.spread) {
+      Object.assign(properties, parameter.schema.properties);
+      const { patternProperties, additionalProperties } = parameter.schema;
+      if (patternProperties) result.patternProperties = patternProperties;
+      if (additionalProperties !== undefined) result.additionalProperties = additionalProperties;
+      Object.assign(example, parameter.schema.examples?.[0]);
+      continue;
+    }
+    for (const form of forms)
+      properties[form.name] = { ...form.schema, description: described(parameter, form, forms) };
+    if (!parameter.required || !first) continue;
+    example[first.name] = exampleOf(first.schema);
+    if (forms.length === 1) required.push(first.name);
+    else choices.push({ anyOf: forms.map(({ name }) => ({ required: [name] })) });
+  }
+  if (required.length > 0) result.required = required;
+  if (choices.length > 0) result.allOf = choices;
+  return { ...withFormats(result), examples: [example] };
+}
+
+function described(
+  { required, name }: DocumentedParameter,
+  { name: formName, description }: ParameterForm,
+  forms: readonly ParameterForm[],
+): string {
+  if (forms.length === 1) return description;
+  const names = forms.map((form) => form.name).join(', ');
+  if (required) return `${description}. One of ${names} is required`;
+  return formName === name || forms.length > 1 ? description : `${description}; alias of ${name}`;
+}
+
+/** A query cannot carry null. */
+function sent(schema: JsonSchema): JsonSchema {
+  const { anyOf, default: preset, ...rest } = schema;
+  const others = anyOf?.filter(({ type }) => type !== 'null');
+  const [only] = others ?? [];
+  const merged = only && others?.length === 1 ? { ...only, ...rest } : schema;
+  return preset === null || preset === undefined ? merged : { ...merged, default: preset };
+}
+
+/** A value to show: one that was given as such, or one that the bounds suggest. */
+export function exampleOf(schema: JsonSchema): unknown {
+  const { examples, default: preset, enum: values, type, minimum } = schema;
+  if (examples?.length) return examples[0];
+  if (type === 'boolean') return true;
+  if (preset !== undefined && preset !== null) return preset;
+  if (values?.length) return values[0];
+  return type === 'integer' ? Math.max(1, minimum ?? 1) : undefined;
+}

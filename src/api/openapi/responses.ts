@@ -1,0 +1,206 @@
+import type { JsonSchema } from '../../operations/params/documentation.ts';
+import { ERRORS, type ErrorKind } from '../../platform/errors.ts';
+import type { HeaderObject, Paths, Reference, ResponseObject } from './shape.ts';
+
+const COUNT: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maximum: 2 ** 31 - 1 };
+
+/** Headers of answers, by name. */
+export const HEADERS = {
+  'X-Response-Time': {
+    description: 'Time the service took',
+    required: true,
+    schema: { type: 'string', pattern: '^\\d+ms$', maxLength: 12, examples: ['12ms'] },
+  },
+  'X-Units-Consumed': { description: 'Units charged by this call', required: true, schema: COUNT },
+  'X-Request-Id': {
+    description: 'Names this request in the logs of the service',
+    required: true,
+    schema: { type: 'string', format: 'uuid', maxLength: 36 },
+  },
+  'X-Cache': {
+    description: 'HIT: nothing had to be fetched from the provider',
+    schema: { type: 'string', enum: ['HIT', 'MISS'] },
+  },
+  'X-Job-Id': {
+    description: 'The job that has done or does the call',
+    schema: { type: 'string', format: 'uuid', maxLength: 36 },
+  },
+  'X-Deduplicated': {
+    description: 'The same call of this account within five minutes was joined, at no charge',
+    schema: { type: 'string', const: 'true' },
+  },
+  RateLimit: {
+    description: 'What is left of the calls of this minute (IETF draft); absent where they are not limited',
+    schema: {
+      type: 'string',
+      pattern: '^"minute";r=\\d+;t=\\d+$',
+      maxLength: 60,
+      examples: ['"minute";r=59;t=31'],
+    },
+  },
+  'RateLimit-Policy': {
+    description: 'How many calls a minute may hold (IETF draft)',
+    schema: {
+      type: 'string',
+      pattern: '^"minute";q=\\d+;w=60$',
+      maxLength: 60,
+      examples: ['"minute";q=60;w=60'],
+    },
+  },
+  'Retry-After': { description: 'Seconds after which trying again makes sense', schema: COUNT },
+  'Preference-Applied': {
+    description: 'What of the header Prefer was followed',
+    schema: { type: 'string', pattern: '^(?:respond-async|wait=\\d+)$', maxLength: 40 },
+  },
+  Location: {
+    description: 'Where what was made is to be found',
+    schema: { type: 'string', format: 'uri-reference', maxLength: 200 },
+  },
+  'X-Batch-Finished': {
+    description: 'Whether these are all results there will be',
+    schema: { type: 'string', enum: ['true', 'false'] },
+  },
+  'X-Accel-Buffering': {
+    description: 'Tells proxies to pass events on at once',
+    schema: { type: 'string', const: 'no' },
+  },
+  ETag: {
+    description: 'Names this version',
+    schema: { type: 'string', pattern: '^"[^"]+"$', maxLength: 100 },
+  },
+} as const satisfies Record<string, HeaderObject>;
+
+export type HeaderName = keyof typeof HEADERS;
+
+/** What every answer below /api/ tells of itself. */
+const ALWAYS = ['X-Response-Time', 'X-Units-Consumed', 'X-Request-Id'] as const;
+
+export function headers(...names: HeaderName[]): Record<string, Reference> {
+  return Object.fromEntries(
+    [...ALWAYS, ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
+}
+
+/** An answer in the envelope. */
+export function enveloped(
+  description: string,
+  data: JsonSchema | Reference,
+  ...names: HeaderName[]
+): ResponseObject {
+  return {
+    description,
+    headers: headers(...names),
+    content: { 'application/json': { schema: envelope(data) } },
+  };
+}
+
+function envelope(data: JsonSchema | Reference): JsonSchema {
+  return {
+    type: 'object',
+    properties: {
+      code: { type: 'string', const: '0000', description: 'Success' },
+      msg: { type: 'string' },
+      data: data as JsonSchema,
+      metadata: { type: 'object', additionalProperties: true },
+    },
+    required: ['code', 'msg', 'data'],
+  };
+}
+
+/** What a call with the key of a customer may meet everywhere. */
+export const COMMON_ERRORS = [
+  // Also for an address that is not well formed.
+  'VALIDATION_FAILED',
+  'KEY_INVALID',
+  'KEY_FORBIDDEN',
+  'PAYLOAD_TOO_LARGE',
+  'INTERNAL',
+  'BUSY',
+] as const;
+
+export const QUOTA_ERRORS = (Object.keys(ERRORS) as ErrorKind[]).filter((kind) => kind.startsWith('QUOTA_'));
+
+/** The responses an operation has for these kinds of errors, by status. */
+export function errorResponses(kinds: readonly ErrorKind[]): Record<string, Reference> {
+  const statuses = new Set(kinds.map((kind) => ERRORS[kind].status));
+  return Object.fromEntries(
+    [...statuses]
+      .sort((a, b) => a - b)
+      .map((status) => {
+        const ofStatus = new Set(kinds.filter((kind) => ERRORS[kind].status === status));
+        return [String(status), { $ref: `${RESPONSES}${nameOf([...ofStatus].sort())}` }];
+      }),
+  );
+}
+
+const RESPONSES = '#/components/responses/';
+
+/** Kinds that share a response are its name, but for those of the quota, which come together only. */
+function nameOf(kinds: readonly ErrorKind[]): string {
+  return kinds.every((kind) => QUOTA_ERRORS.includes(kind)) ? 'QUOTA' : kinds.join('-');
+}
+
+/** The responses that paths refer to, by name. */
+export function componentResponses(paths: Paths): Record<string, ResponseObject> {
+  const references = Object.values(paths).flatMap((item) =>
+    Object.values(item).flatMap(({ responses }) => Object.values(responses)),
+  );
+  const names = references.flatMap((response) =>
+    '$ref' in response ? response.$ref.slice(RESPONSES.length) : [],
+  );
+  return Object.fromEntries(
+    [...new Set(names)].sort().map((name) => {
+      const kinds = name === 'QUOTA' ? QUOTA_ERRORS : (name.split('-') as ErrorKind[]);
+      return [name, errorResponse(kinds)];
+    }),
+  );
+}
+
+function errorResponse(kinds: readonly ErrorKind[]): ResponseObject {
+  const errors = kinds.map((kind) => ({ kind, ...ERRORS[kind] }));
+  const mayRetry = errors.some(({ status }) => [401, 429, 503].includes(status));
+  return {
+    description: errors.map(({ code, text }) => `\`${code}\`: ${text}`).join('\n\n'),
+    headers: headers('X-Job-Id', ...(mayRetry ? (['Retry-After'] as const) : [])),
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object',
+          properties: {
+            code: { type: 'string', enum: errors.map(({ code }) => code) },
+            msg: { type: 'string', description: 'What is wrong, for people' },
+            data: { type: 'null' },
+            metadata: { $ref: '#/components/schemas/ErrorMetadata' },
+          },
+          required: ['code', 'msg', 'data'],
+        },
+        examples: Object.fromEntries(
+          errors.map(({ kind, code, text }) => [kind, { value: { code, msg: text, data: null } }]),
+        ),
+      },
+    },
+  };
+}
+
+/** What errors say beyond their text. */
+export const ERROR_METADATA: JsonSchema = {
+  type: 'object',
+  description: 'More about the error, where there is more',
+  properties: {
+    errors: {
+      type: 'array',
+      description: 'With 400: every bad parameter',
+      items: {
+        type: 'object',
+        properties: {
+          parameter: { type: 'string' },
+          problem: { type: 'string' },
+          index: { type: 'integer', format: 'int32', description: 'The item of a batch' },
+        },
+        required: ['parameter', 'problem'],
+      },
+    },
+    errorId: { type: 'string', description: 'With 502: names the failure in the logs of the service' },
+  },
+  additionalProperties: true,
+};

@@ -1,0 +1,67 @@
+import type { JsonSchema } from '../../operations/params/documentation.ts';
+
+/** As much of OpenAPI 3.1 as our document uses. */
+
+export interface Reference {
+  $ref: string;
+}
+
+export interface ParameterObject {
+  name: string;
+  in: 'query' | 'path' | 'header';
+  description: string;
+  required?: boolean;
+  schema?: JsonSchema;
+  content?: Record<string, MediaType>;
+  example?: unknown;
+  style?: 'form';
+  explode?: boolean;
+  /** A request needs it, by this name or by another. */
+  'x-needed'?: true;
+}
+
+export interface MediaType {
+  schema?: JsonSchema | Reference;
+  example?: unknown;
+  examples?: Record<string, { summary?: string; value: unknown }>;
+}
+
+export interface ResponseObject {
+  description: string;
+  headers?: Record<string, Reference | HeaderObject>;
+  content?: Record<string, MediaType>;
+}
+
+export interface HeaderObject {
+  description: string;
+  required?: boolean;
+  schema: JsonSchema;
+}
+
+export interface OperationObject {
+  operationId: string;
+  tags: readonly string[];
+  summary: string;
+  description: string;
+  parameters?: readonly (ParameterObject | Reference)[];
+  requestBody?: { description: string; required: boolean; content: Record<string, MediaType> };
+  responses: Record<string, ResponseObject | Reference>;
+  /** Empty: no key needed. */
+  security?: readonly [];
+  [extension: `x-${string}`]: unknown;
+}
+
+export type Method = 'get' | 'post' | 'patch' | 'delete';
+
+/** Operations by path and method. */
+export type Paths = Record<string, Partial<Record<Method, OperationObject>>>;
+
+/** `getMarketProduct`, `deleteJobsById`: what generated clients call it. */
+export function operationIdOf(method: Method, path: string): string {
+  const words = path
+    .replace(/^\/api/, '')
+    .replaceAll('{', 'by-')
+    .split(/[^A-Za-z0-9]+/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return `${method}${words.join('')}`;
+}

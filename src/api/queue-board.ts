@@ -1,0 +1,65 @@
+import cookies from '@fastify/cookie';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { findOperator, OPERATOR_COOKIE } from '../accounts/operator-session.ts';
+import { SoukError } from '../platform/errors.ts';
+import { sendError } from './envelope.ts';
+import type { Gateway } from './gateway.ts';
+import { requireToken } from './require-token.ts';
+
+const PATH = '/admin/queues';
+
+/** Scripts, styles and pictures come from here or not at all; the page's fonts of elsewhere are left out. */
+const CONTENT_POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
+
+/**
+ * Bull Board over all queues, for the operator. Its actions are harmless to money: a call ends once, whatever is done to
+ * its job, and the job of an open call that was deleted is put back. It is loaded only where there is a token.
+ */
+export function registerQueueBoard(
+  app: FastifyInstance,
+  { queues, batchQueue, database, clock }: Pick<Gateway, 'queues' | 'batchQueue' | 'database' | 'clock'>,
+  token: string,
+): void {
+  app.register(
+    async (scope) => {
+      const { createBullBoard } = await import('@bull-board/api');
+      const { BullMQAdapter } = await import('@bull-board/api/bullMQAdapter');
+      const { FastifyAdapter } = await import('@bull-board/fastify');
+      const serverAdapter = new FastifyAdapter();
+      createBullBoard({
+        queues: [...Object.values(queues), batchQueue].map((queue) => new BullMQAdapter(queue)),
+        serverAdapter,
+        options: { uiConfig: { boardTitle: 'Souk' } },
+      });
+      serverAdapter.setBasePath(PATH);
+      await scope.register(cookies);
+      const isSignedIn = async (request: FastifyRequest) =>
+        (await findOperator(database, request.cookies[OPERATOR_COOKIE], token, clock.now())) !== null;
+      scope.addHook('onRequest', requireToken(token, clock.now, isSignedIn));
+      scope.addHook('onRequest', async (request, reply) => refuseOtherSites(request, reply, clock.now()));
+      scope.addHook('onSend', async (_request, reply) => {
+        reply.header('content-security-policy', CONTENT_POLICY).header('x-content-type-options', 'nosniff');
+        reply.header('referrer-policy', 'no-referrer');
+      });
+      await scope.register(serverAdapter.registerPlugin());
+    },
+    { prefix: PATH },
+  );
+}
+
+/** A browser sends the token along with what a page of another site makes it send. */
+async function refuseOtherSites(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  now: number,
+): Promise<FastifyReply | undefined> {
+  const site = request.headers['sec-fetch-site'];
+  if (request.method === 'GET' || request.method === 'HEAD') return undefined;
+  if (site === undefined || site === 'same-origin' || site === 'none') return undefined;
+  return sendError(
+    reply,
+    new SoukError('KEY_FORBIDDEN', { message: 'Only pages of this site may do this.' }),
+    now,
+  );
+}

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { isTimeZone } from '../../config/config.ts';
+import type { QueuedOperation } from '../../operations/define.ts';
+import { boolean, integer, oneOf, text } from '../../operations/params/scalars.ts';
+import { BatchFaults, itemsOf, parseBody } from '../request.ts';
+import { FEED_WINDOWS, type FeedWindow, ITEM_SOURCES } from '../request-schemas.ts';
+
+/** What a schedule is asked to be; absent fields of a change stay as they are. */
+export interface ScheduleRequest {
+  name: string;
+  cron: string;
+  timezone: string;
+  paused: boolean;
+  window: FeedWindow;
+  onlyChanges: boolean;
+  /** How long each run has. */
+  runHours: number;
+  webhook: string | null;
+  maxUnits: number | null;
+  /** What each run does. */
+  work: { operation: QueuedOperation; raws: readonly unknown[] };
+}
+
+/** Newer versions of Node take offsets such as +02:00 for time zones as well. */
+const isZoneName = (name: string) => /^[a-z]/i.test(name) && isTimeZone(name);
+
+const LONGEST_RUN_HOURS = 30 * 24;
+
+const fields = {
+  name: text({ maxLength: 200 }).describe('For its owner only'),
+  cron: text({ maxLength: 200 }).meta({
+    description: 'When it is due: minute, hour, day of the month, month, day of the week',
+    examples: ['0 6 * * 1'],
+  }),
+  timezone: z
+    .string('must be an IANA time zone such as Europe/Berlin')
+    .refine(isZoneName, {
+      error: ({ input }) =>
+        `${JSON.stringify(input)} is no known time zone; it must be one such as Europe/Berlin`,
+    })
+    .meta({
+      description: 'IANA time zone of cron',
+      pattern: '^[A-Za-z0-9_+/-]+$',
+      maxLength: 64,
+      examples: ['Europe/Berlin'],
+    }),
+  paused: boolean().describe('Not due until this is false'),
+  window: oneOf(FEED_WINDOWS).describe('off_peak: work in the off-peak window only'),
+  onlyChanges: boolean().describe('Results hold only what has changed since the run before'),
+  runHours: integer({ min: 1, max: LONGEST_RUN_HOURS }).describe('How long each run has'),
+};
+
+const batchShape = z.strictObject(
+  {
+    ...ITEM_SOURCES,
+    window: oneOf(FEED_WINDOWS).optional(),
+    webhook: text({ maxLength: 2_000 })
+      .nullable()
+      .default(null)
+      .describe('Where the end of each run is told'),
+    maxUnits: integer({ min: 0 }).nullable().default(null).describe('Refuse a run that can cost more'),
+  },
+  'must be a JSON object',
+);
+
+export const newScheduleSchema = z.strictObject(
+  {
+    ...fields,
+    timezone: fields.timezone.default('UTC'),
+    paused: fields.paused.default(false),
+    window: fields.window.optional(),
+    onlyChanges: fields.onlyChanges.default(false),
+    runHours: fields.runHours.default(24),
+    batch: batchShape,
+  },
+  'must be a JSON object',
+);
+
+export const scheduleChangeSchema = z
+  .strictObject({ ...fields, batch: batchShape }, 'must be a JSON object')
+  .partial()
+  .refine((change) => Object.keys(change).length > 0, 'must change something');
+
+/** @throws BatchFaults */
+export function readSchedule(body: string): ScheduleRequest {
+  const { batch, window, ...request } = parseBody(newScheduleSchema, body);
+  return { ...request, window: windowOf(window, batch.window) ?? 'any', ...partsOf(batch) };
+}
+
+/** @throws BatchFaults */
+export function readScheduleChange(body: string): Partial<ScheduleRequest> {
+  const { batch, window, ...change } = parseBody(scheduleChangeSchema, body);
+  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+  const newWindow = windowOf(window, batch?.window);
+  return { ...given, ...(newWindow ? { window: newWindow } : {}), ...(batch ? partsOf(batch) : {}) };
+}
+
+function partsOf(batch: z.output<typeof batchShape>) {
+  const { webhook, maxUnits } = batch;
+  return { webhook, maxUnits, work: itemsOf(batch, 'batch.') };
+}
+
+function windowOf(ofSchedule: FeedWindow | undefined, ofBatch: FeedWindow | undefined) {
+  if (ofSchedule && ofBatch && ofSchedule !== ofBatch) {
+    const problem = `is ${ofSchedule}, and batch.window ${ofBatch}: they contradict each other`;
+    throw new BatchFaults([{ parameter: 'window', problem }]);
+  }
+  return ofSchedule ?? ofBatch;
+}

@@ -1,0 +1,99 @@
+import type { ClientBase } from 'pg';
+import type { Database } from '../../platform/db/pool.ts';
+
+export const RUN_TRIGGERS = ['tick', 'missed', 'manual'] as const;
+export const RUN_STATES = ['started', 'skipped', 'failed'] as const;
+
+export type RunTrigger = (typeof RUN_TRIGGERS)[number];
+export type RunState = (typeof RUN_STATES)[number];
+
+/** One run of a schedule. Times are Unix milliseconds. */
+export interface Run {
+  runId: string;
+  dueAt: number;
+  startedAt: number;
+  trigger: RunTrigger;
+  state: RunState;
+  reason: string | null;
+  /** Its batch, which is kept for a week after its end. */
+  batchId: string | null;
+}
+
+/** A schedule's runs, the newest first. */
+export async function listRuns(
+  database: Database,
+  scheduleId: string,
+  { before, limit }: { before: string | null; limit: number },
+): Promise<Run[]> {
+  const { rows } = await database.query<RunRow>(
+    `select id, due_at, started_at, trigger, state, reason, batch_id from schedule_runs
+     where schedule_id = $1 and ($2::uuid is null or id < $2) order by id desc limit $3`,
+    [scheduleId, before, limit],
+  );
+  return rows.map(toRun);
+}
+
+/** null: there is no run of this id. */
+export async function findRun(client: ClientBase, runId: string): Promise<Run | null> {
+  const { rows } = await client.query<RunRow>(
+    'select id, due_at, started_at, trigger, state, reason, batch_id from schedule_runs where id = $1',
+    [runId],
+  );
+  return rows[0] ? toRun(rows[0]) : null;
+}
+
+function toRun(row: RunRow): Run {
+  return {
+    runId: row.id,
+    dueAt: row.due_at.getTime(),
+    startedAt: row.started_at.getTime(),
+    trigger: row.trigger,
+    state: row.state,
+    reason: row.reason,
+    batchId: row.batch_id,
+  };
+}
+
+interface RunRow {
+  id: string;
+  due_at: Date;
+  started_at: Date;
+  trigger: RunTrigger;
+  state: RunState;
+  reason: string | null;
+  batch_id: string | null;
+}
+
+/** @returns false when this tick has had its run. */
+export async function insertRun(client: ClientBase, scheduleId: string, run: Run): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `insert into schedule_runs (id, schedule_id, due_at, started_at, trigger, state, reason, batch_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)
+     on conflict (schedule_id, due_at) where trigger <> 'manual' do nothing`,
+    [
+      ...[run.runId, scheduleId, new Date(run.dueAt), new Date(run.startedAt), run.trigger, run.state],
+      ...[run.reason, run.batchId],
+    ],
+  );
+  return rowCount === 1;
+}
+
+/** Whether a batch of an earlier run is still under way. */
+export async function isRunning(client: ClientBase, scheduleId: string): Promise<boolean> {
+  const { rowCount } = await client.query(
+    'select 1 from batches where schedule_id = $1 and finished_at is null limit 1',
+    [scheduleId],
+  );
+  return rowCount !== 0;
+}
+
+/** How long it is remembered that something has run. */
+const RUNS_LIFETIME_MS = 90 * 86_400_000;
+
+/** Forgets runs that began too long ago. */
+export async function dropOldRuns(database: Database, now: number): Promise<void> {
+  await database.query(
+    'delete from schedule_runs where id in (select id from schedule_runs where started_at < $1 limit 1000)',
+    [new Date(now - RUNS_LIFETIME_MS)],
+  );
+}

@@ -1,0 +1,216 @@
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import type { ClientBase } from 'pg';
+import type { Database } from '../../platform/db/pool.ts';
+import { parseJson, stringifyJson } from '../../platform/json.ts';
+import type { FeedWindow } from '../request-schemas.ts';
+import { nextRuns, type Timing } from './cron.ts';
+
+const gzip = promisify(zlib.gzip);
+const gunzip = promisify(zlib.gunzip);
+
+/** A batch that comes again and again. Times are Unix milliseconds. */
+export interface Schedule extends Timing {
+  scheduleId: string;
+  accountId: number;
+  name: string;
+  paused: boolean;
+  window: FeedWindow;
+  onlyChanges: boolean;
+  webhook: string | null;
+  maxUnits: number | null;
+  runHours: number;
+  operation: string;
+  itemCount: number;
+  unitsQuoted: number;
+  createdAt: number;
+  updatedAt: number;
+  nextDueAt: number | null;
+}
+
+/** An account's schedule; null: it has none of this id. */
+export async function findSchedule(
+  database: Database | ClientBase,
+  accountId: number,
+  scheduleId: string,
+): Promise<Schedule | null> {
+  const { rows } = await database.query<ScheduleRow>(
+    `select ${COLUMNS} from schedules where account_id = $1 and id = $2`,
+    [accountId, scheduleId],
+  );
+  return rows[0] ? toSchedule(rows[0]) : null;
+}
+
+/** An account's schedules, the newest first. */
+export async function listSchedules(
+  database: Database,
+  accountId: number,
+  { before, limit }: { before: string | null; limit: number },
+): Promise<Schedule[]> {
+  const { rows } = await database.query<ScheduleRow>(
+    `select ${COLUMNS} from schedules where account_id = $1 and ($2::uuid is null or id < $2)
+     order by id desc limit $3`,
+    [accountId, before, limit],
+  );
+  return rows.map(toSchedule);
+}
+
+/** Schedules of all accounts that are in force. */
+export async function activeSchedules(database: Database): Promise<Schedule[]> {
+  const { rows } = await database.query<ScheduleRow>(
+    `select ${COLUMNS} from schedules where next_due_at is not null`,
+  );
+  return rows.map(toSchedule);
+}
+
+/** Ids of schedules that are due by now, the longest due first. */
+export async function dueSchedules(database: Database, now: number, limit: number): Promise<string[]> {
+  const { rows } = await database.query<{ id: string }>(
+    'select id from schedules where next_due_at <= $1 order by next_due_at, id limit $2',
+    [new Date(now), limit],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * A schedule, locked until the caller's transaction ends: nobody else changes, runs or deletes it meanwhile.
+ * @param whenLocked whether to wait for whoever has it. null: it does not exist, or is another's at the moment.
+ */
+export async function lockSchedule(
+  client: ClientBase,
+  scheduleId: string,
+  whenLocked: 'wait' | 'skip',
+): Promise<Schedule | null> {
+  const { rows } = await client.query<ScheduleRow>(
+    // Rows that refer to it may come and go: what its runs bring is collected meanwhile.
+    `select ${COLUMNS} from schedules where id = $1 for no key update ${whenLocked === 'skip' ? 'skip locked' : ''}`,
+    [scheduleId],
+  );
+  return rows[0] ? toSchedule(rows[0]) : null;
+}
+
+/** Writes a schedule that is new. One that is there already, because this is done a second time, stays as it is. */
+export async function insertSchedule(
+  database: Database,
+  schedule: Schedule,
+  items: readonly unknown[],
+): Promise<void> {
+  await database.query(
+    `insert into schedules (id, account_id, name, cron, timezone, paused, feed_window, only_changes, webhook,
+       max_units, run_hours, operation, item_count, units_quoted, created_at, updated_at, next_due_at, items)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+     on conflict (id) do nothing`,
+    [...valuesOf(schedule), await packed(items)],
+  );
+}
+
+/** Writes a locked schedule that has changed. @param items null: they stay as they are. */
+export async function updateSchedule(
+  client: ClientBase,
+  schedule: Schedule,
+  items: readonly unknown[] | null,
+): Promise<void> {
+  await client.query(
+    `update schedules set name = $3, cron = $4, timezone = $5, paused = $6, feed_window = $7, only_changes = $8,
+       webhook = $9, max_units = $10, run_hours = $11, operation = $12, item_count = $13, units_quoted = $14,
+       created_at = $15, updated_at = $16, next_due_at = $17, items = coalesce($18, items)
+     where account_id = $2 and id = $1`,
+    [...valuesOf(schedule), items && (await packed(items))],
+  );
+}
+
+/** The first tick of a locked schedule that has not been dealt with; null: there is none to come. */
+export async function setNextDue(
+  client: ClientBase,
+  scheduleId: string,
+  nextDueAt: number | null,
+): Promise<void> {
+  await client.query('update schedules set next_due_at = $2 where id = $1', [
+    scheduleId,
+    nextDueAt === null ? null : new Date(nextDueAt),
+  ]);
+}
+
+/** The items of each run, as they were sent. */
+export async function scheduleItems(client: ClientBase, scheduleId: string): Promise<unknown[]> {
+  const { rows } = await client.query<{ items: Buffer }>('select items from schedules where id = $1', [
+    scheduleId,
+  ]);
+  return rows[0] ? (parseJson((await gunzip(rows[0].items)).toString('utf8')) as unknown[]) : [];
+}
+
+export async function deleteSchedule(
+  database: Database,
+  accountId: number,
+  scheduleId: string,
+): Promise<boolean> {
+  const { rowCount } = await database.query('delete from schedules where account_id = $1 and id = $2', [
+    accountId,
+    scheduleId,
+  ]);
+  return rowCount === 1;
+}
+
+/** When a schedule is due first, from now on. */
+export function firstDueAt(schedule: Timing & { paused: boolean }, now: number): number | null {
+  return schedule.paused ? null : (nextRuns(schedule, now, 1)[0] ?? null);
+}
+
+function packed(items: readonly unknown[]): Promise<Buffer> {
+  return gzip(stringifyJson(items));
+}
+
+function valuesOf(schedule: Schedule): unknown[] {
+  return [
+    ...[schedule.scheduleId, schedule.accountId, schedule.name, schedule.cron, schedule.timezone],
+    ...[schedule.paused, schedule.window, schedule.onlyChanges, schedule.webhook, schedule.maxUnits],
+    ...[schedule.runHours, schedule.operation, schedule.itemCount, schedule.unitsQuoted],
+    ...[new Date(schedule.createdAt), new Date(schedule.updatedAt)],
+    schedule.nextDueAt === null ? null : new Date(schedule.nextDueAt),
+  ];
+}
+
+const COLUMNS = `id, account_id, name, cron, timezone, paused, feed_window, only_changes, webhook, max_units, run_hours,
+  operation, item_count, units_quoted, created_at, updated_at, next_due_at`;
+
+interface ScheduleRow {
+  id: string;
+  account_id: number;
+  name: string;
+  cron: string;
+  timezone: string;
+  paused: boolean;
+  feed_window: FeedWindow;
+  only_changes: boolean;
+  webhook: string | null;
+  max_units: number | null;
+  run_hours: number;
+  operation: string;
+  item_count: number;
+  units_quoted: number;
+  created_at: Date;
+  updated_at: Date;
+  next_due_at: Date | null;
+}
+
+function toSchedule(row: ScheduleRow): Schedule {
+  return {
+    scheduleId: row.id,
+    accountId: row.account_id,
+    name: row.name,
+    cron: row.cron,
+    timezone: row.timezone,
+    paused: row.paused,
+    window: row.feed_window,
+    onlyChanges: row.only_changes,
+    webhook: row.webhook,
+    maxUnits: row.max_units,
+    runHours: row.run_hours,
+    operation: row.operation,
+    itemCount: row.item_count,
+    unitsQuoted: row.units_quoted,
+    createdAt: row.created_at.getTime(),
+    updatedAt: row.updated_at.getTime(),
+    nextDueAt: row.next_due_at?.getTime() ?? null,
+  };
+}

@@ -1,0 +1,107 @@
+import type { Database, Queryable } from '../../platform/db/pool.ts';
+import { inTransaction } from '../../platform/db/transaction.ts';
+import type { Plan } from '../grants.ts';
+import type { Wallet } from '../wallets.ts';
+
+/** A plan as the operator sees it. */
+export interface KeptPlan extends Plan {
+  /** Cents a month; null: only operators give it. */
+  priceCents: number | null;
+  isOffered: boolean;
+  /** Subscriptions of it that run at this moment, those of superseded limits included. */
+  running: number;
+}
+
+/** A pack as the operator sees it. */
+export interface KeptPack {
+  code: string;
+  name: string;
+  wallet: Wallet;
+  units: number;
+  rateLimitPerMinute: number;
+  validDays: number;
+  priceCents: number;
+  isOffered: boolean;
+}
+
+/** All plans, whether they are for sale or not, the cheapest first. */
+export async function keptPlans(database: Queryable, now: number): Promise<KeptPlan[]> {
+  const { rows } = await database.query<KeptPlan>(
+    `select p.code, p.name, p.minute_limit as "minuteLimit", p.daily_limit as "dailyLimit",
+       p.monthly_limit as "monthlyLimit", p.price_cents as "priceCents", p.is_offered as "isOffered",
+       (select count(*) from subscriptions s join plans any_of on any_of.id = s.plan_id
+        where any_of.code = p.code and s.starts_at <= $1 and s.ends_at > $1) as running
+     from plans p where p.superseded_at is null order by p.price_cents nulls last, p.code`,
+    [new Date(now)],
+  );
+  return rows;
+}
+
+/** All packs, whether they are for sale or not, the cheapest first. */
+export async function keptPacks(database: Queryable): Promise<KeptPack[]> {
+  const { rows } = await database.query<KeptPack>(
+    `select code, name, wallet, units, rate_limit_per_minute as "rateLimitPerMinute", valid_days as "validDays",
+       price_cents as "priceCents", is_offered as "isOffered"
+     from pack_offers order by price_cents, code`,
+  );
+  return rows;
+}
+
+/**
+ * Creates a plan, or changes what is sold from now on: who has bought or ordered it keeps the limits it was sold with.
+ * @returns false where it should be new, and there is one of this code.
+ */
+export function savePlan(
+  database: Database,
+  plan: Omit<KeptPlan, 'running'>,
+  { isNew, now }: { isNew: boolean; now: number },
+): Promise<boolean> {
+  return inTransaction(database, async (client) => {
+    const { code, name, minuteLimit, dailyLimit, monthlyLimit, priceCents, isOffered } = plan;
+    const { rows } = await client.query<{ id: number; same: boolean }>(
+      `select id, (name, minute_limit, daily_limit, monthly_limit)
+         is not distinct from ($2::text, $3::integer, $4::bigint, $5::bigint) as same
+       from plans where code = $1 and superseded_at is null for update`,
+      [code, name, minuteLimit, dailyLimit, monthlyLimit],
+    );
+    const [present] = rows;
+    if (present && isNew) return false;
+    if (present?.same) {
+      await client.query('update plans set price_cents = $2, is_offered = $3 where id = $1', [
+        ...[present.id, priceCents, isOffered],
+      ]);
+      return true;
+    }
+    if (present)
+      await client.query('update plans set superseded_at = $2, is_offered = false where id = $1', [
+        ...[present.id, new Date(now)],
+      ]);
+    const { rowCount } = await client.query(
+      `insert into plans (code, name, minute_limit, daily_limit, monthly_limit, price_cents, is_offered)
+       values ($1, $2, $3, $4, $5, $6, $7) on conflict (code) where superseded_at is null do nothing`,
+      [code, name, minuteLimit, dailyLimit, monthlyLimit, priceCents, isOffered],
+    );
+    return rowCount === 1;
+  });
+}
+
+/**
+ * Creates a pack for sale, or changes it; packs and orders that there are keep what they were sold with.
+ * @returns false where it should be new, and there is one of this code.
+ */
+export async function savePack(database: Queryable, pack: KeptPack, isNew: boolean): Promise<boolean> {
+  const change = isNew
+    ? 'nothing'
+    : `update set name = excluded.name, wallet = excluded.wallet, units = excluded.units,
+         rate_limit_per_minute = excluded.rate_limit_per_minute, valid_days = excluded.valid_days,
+         price_cents = excluded.price_cents, is_offered = excluded.is_offered`;
+  const { rowCount } = await database.query(
+    `insert into pack_offers (code, name, wallet, units, rate_limit_per_minute, valid_days, price_cents, is_offered)
+     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (code) do ${change}`,
+    [
+      ...[pack.code, pack.name, pack.wallet, pack.units, pack.rateLimitPerMinute, pack.validDays],
+      ...[pack.priceCents, pack.isOffered],
+    ],
+  );
+  return rowCount === 1;
+}

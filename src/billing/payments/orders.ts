@@ -1,0 +1,220 @@
+import type { ClientBase } from 'pg';
+import { monthsAfter } from '../../platform/calendar.ts';
+import type { Database, Queryable } from '../../platform/db/pool.ts';
+import { inTransaction } from '../../platform/db/transaction.ts';
+import { grantPack, grantSubscriptionIn, nextSubscriptionStart } from '../grants.ts';
+import type { Wallet } from '../wallets.ts';
+import { amountOf, type Offer } from './offers.ts';
+
+export type ProviderName = 'demo' | 'manual' | 'stripe';
+
+/** pending: not paid yet, or not confirmed. */
+export type OrderState = 'pending' | 'granted' | 'cancelled';
+
+/** One purchase. Amounts are in cents. */
+export interface Order {
+  id: string;
+  accountId: number;
+  kind: Offer['kind'];
+  offerCode: string;
+  offerName: string;
+  wallet: Wallet;
+  quantity: number;
+  /** null: of a pack. */
+  months: number | null;
+  amountCents: number;
+  currency: string;
+  provider: ProviderName;
+  providerRef: string | null;
+  state: OrderState;
+  createdAt: Date;
+  endedAt: Date | null;
+  subscriptionId: number | null;
+  packId: number | null;
+}
+
+export interface Purchase {
+  /** Chosen by whoever buys: the same one again is the same order. */
+  orderId: string;
+  accountId: number;
+  offer: Offer;
+  wallet: Wallet;
+  quantity: number;
+  months: number;
+  currency: string;
+  provider: ProviderName;
+}
+
+/** A purchase that cannot be. The message is for whoever wants to buy. */
+export class PurchaseRefused extends Error {}
+
+const DAY_MS = 86_400_000;
+
+/** More than that Stripe does not take in one payment. */
+const LARGEST_AMOUNT_CENTS = 99_999_999;
+
+/**
+ * Writes down that something is bought; nothing is granted yet.
+ * @returns the order; the one of before where it was written down already.
+ * @throws PurchaseRefused.
+ */
+export function createOrder(database: Database, purchase: Purchase, now: number): Promise<Order> {
+  return inTransaction(database, async (client) => {
+    const { orderId, accountId, offer, quantity, currency, provider } = purchase;
+    const wallet = offer.kind === 'pack' ? offer.wallet : purchase.wallet;
+    const months = offer.kind === 'pack' ? null : purchase.months;
+    const amountCents = amountOf(offer, { wallet, quantity, months: months ?? 1 });
+    await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
+    const earlier = await findOrder(client, orderId);
+    if (earlier?.accountId === accountId) return earlier;
+    if (earlier) throw new PurchaseRefused('This order is not of this account.');
+    if (amountCents > LARGEST_AMOUNT_CENTS)
+      throw new PurchaseRefused('This is more than can be paid at once. Make several orders of it.');
+    if (amountCents === 0) await refuseSecondFreeOne(client, accountId, offer, purchase);
+    const { rows } = await client.query<Order>(
+      `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents,
+         currency, provider, created_at, plan_id, pack_units, pack_rate_limit_per_minute, pack_valid_days)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning ${ORDER_COLUMNS}`,
+      [
+        ...[orderId, accountId, offer.kind, offer.code, offer.name, wallet, quantity, months, amountCents],
+        ...[currency, provider, new Date(now)],
+        ...(offer.kind === 'plan'
+          ? [offer.id, null, null, null]
+          : [null, offer.units, offer.rateLimitPerMinute, offer.validDays]),
+      ],
+    );
+    return only(rows);
+  });
+}
+
+/** What costs nothing is there once for each account, for a month. */
+async function refuseSecondFreeOne(
+  client: ClientBase,
+  accountId: number,
+  offer: Offer,
+  { quantity, months }: Purchase,
+): Promise<void> {
+  if (quantity > 1 || months > 1) throw new PurchaseRefused(`${offer.name} is there once, for one month.`);
+  const { rowCount } = await client.query(
+    `select 1 from orders where account_id = $1 and kind = $2 and offer_code = $3 and state <> 'cancelled'`,
+    [accountId, offer.kind, offer.code],
+  );
+  if (rowCount) throw new PurchaseRefused(`This account has had ${offer.name} already; it is there once.`);
+}
+
+/**
+ * Grants what was bought, once, however often it is told that it was paid for.
+ * @returns the order as it is now, or null where there is none.
+ */
+export function grantOrder(database: Database, orderId: string, now: number): Promise<Order | null> {
+  return inTransaction(database, async (client) => {
+    const { rows } = await client.query<Order>(
+      `select ${ORDER_COLUMNS} from orders where id = $1 for update`,
+      [orderId],
+    );
+    const order = rows[0];
+    // A payment that arrives after the order was cancelled is granted all the same: the money is there.
+    if (!order || order.state === 'granted') return order ?? null;
+    // What costs nothing brings no money that would have to be honoured.
+    if (order.state === 'cancelled' && order.amountCents === 0) return order;
+    const [subscriptionId, packId] =
+      order.kind === 'plan'
+        ? [await grantPlan(client, order, now), null]
+        : [null, await grantPackOf(client, order, now)];
+    const { rows: granted } = await client.query<Order>(
+      `update orders set state = 'granted', ended_at = $2, subscription_id = $3, pack_id = $4 where id = $1
+       returning ${ORDER_COLUMNS}`,
+      [order.id, new Date(now), subscriptionId, packId],
+    );
+    return only(granted);
+  });
+}
+
+/** @returns the order, or null where none was pending. */
+export async function cancelOrder(
+  database: Queryable,
+  orderId: string,
+  now: number,
+  accountId: number | null = null,
+): Promise<Order | null> {
+  const { rows } = await database.query<Order>(
+    `update orders set state = 'cancelled', ended_at = $2
+     where id = $1 and state = 'pending' and ($3::bigint is null or account_id = $3) returning ${ORDER_COLUMNS}`,
+    [orderId, new Date(now), accountId],
+  );
+  return rows[0] ?? null;
+}
+
+/** Remembers what the provider calls an order. */
+export async function noteProviderRef(database: Queryable, orderId: string, ref: string): Promise<void> {
+  await database.query('update orders set provider_ref = $2 where id = $1', [orderId, ref]);
+}
+
+export async function findOrder(database: Queryable, orderId: string): Promise<Order | null> {
+  const { rows } = await database.query<Order>(`select ${ORDER_COLUMNS} from orders where id = $1`, [
+    orderId,
+  ]);
+  return rows[0] ?? null;
+}
+
+/** The newest first. Each condition that is left out is not looked at. */
+export async function listOrders(
+  database: Queryable,
+  {
+    accountId = null,
+    state = null,
+    limit = 100,
+  }: { accountId?: number | null; state?: OrderState | null; limit?: number },
+): Promise<Order[]> {
+  const { rows } = await database.query<Order>(
+    `select ${ORDER_COLUMNS} from orders
+     where ($1::bigint is null or account_id = $1) and ($2::text is null or state = $2)
+     order by created_at desc, id desc limit $3`,
+    [accountId, state, limit],
+  );
+  return rows;
+}
+
+async function grantPlan(client: ClientBase, order: Order, now: number): Promise<number> {
+  const { accountId, wallet, quantity, months } = order;
+  const { rows } = await client.query<{ planId: number }>(
+    'select plan_id as "planId" from orders where id = $1',
+    [order.id],
+  );
+  await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
+  // A wallet has one subscription at a time, so what is bought before its end begins then.
+  const startsAt = await nextSubscriptionStart(client, accountId, wallet, now);
+  const endsAt = monthsAfter(startsAt, months ?? 1);
+  const { planId } = only(rows);
+  return grantSubscriptionIn(client, { accountId, wallet, planId, quantity, startsAt, endsAt });
+}
+
+async function grantPackOf(client: ClientBase, order: Order, now: number): Promise<number> {
+  const { accountId, wallet, quantity } = order;
+  const { rows } = await client.query<{ units: number; rate: number; days: number }>(
+    `select pack_units as units, pack_rate_limit_per_minute as rate, pack_valid_days as days
+     from orders where id = $1`,
+    [order.id],
+  );
+  const { units, rate, days } = only(rows);
+  const [validFrom, validUntil] = [new Date(now), new Date(now + days * DAY_MS)];
+  const grant = {
+    accountId,
+    wallet,
+    units: units * quantity,
+    rateLimitPerMinute: rate,
+    validFrom,
+    validUntil,
+  };
+  return grantPack(client, grant, now);
+}
+
+function only<Row>(rows: readonly Row[]): Row {
+  const [row] = rows;
+  if (!row) throw new Error('a row that must be there is not');
+  return row;
+}
+
+export const ORDER_COLUMNS = `id, account_id as "accountId", kind, offer_code as "offerCode", offer_name as "offerName", wallet,
+  quantity, months, amount_cents as "amountCents", currency, provider, provider_ref as "providerRef", state,
+  created_at as "createdAt", ended_at as "endedAt", subscription_id as "subscriptionId", pack_id as "packId"`;

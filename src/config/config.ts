@@ -1,0 +1,293 @@
+import { z } from 'zod';
+import type { PaymentSettings } from '../billing/payments/payment-port.ts';
+import { REPORT_SITE_CODES } from '../operations/brand-analytics/keywords/sites.ts';
+import { WORKER_POOL_NAMES } from '../operations/pools.ts';
+import { readToolsets, TOOLSET_NAMES } from '../operations/toolsets.ts';
+
+const DAILY_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
+
+const port = z.coerce.number().int().min(0).max(65_535);
+const address = (scheme: RegExp, example: string) =>
+  z
+    .string()
+    .refine(
+      (value) => URL.canParse(value) && scheme.test(new URL(value).protocol),
+      `must be an address such as ${example}`,
+    );
+const operatorToken = z
+  .string()
+  .regex(/^[\x21-\x7e]{16,}$/, 'must be at least 16 letters, digits or signs, without spaces')
+  .optional();
+const refreshToken = (sites: string) =>
+  z.string().optional().describe(`The account that may read the reports of ${sites}`);
+const webAddress = address(/^https?:$/, 'https://example.com').transform((value) =>
+  value.replace(/\/+$/, ''),
+);
+
+/**
+ * Every setting, with its meaning and default. README.md lists them; a test holds the two equal.
+ * An empty value counts as absent, as in docker-compose files.
+ */
+const settings = {
+  HOST: z
+    .string()
+    .default('127.0.0.1')
+    .describe('Address the gateway, and the metrics of a worker, listen on'),
+  PORT: port.default(3000).describe('Port the gateway listens on'),
+  DATABASE_URL: address(/^postgres(ql)?:$/, 'postgresql://user:password@host:5432/souk')
+    .optional()
+    .describe('PostgreSQL 14 or later; unset: an embedded one'),
+  REDIS_URL: address(/^rediss?:$/, 'redis://host:6379')
+    .optional()
+    .describe('Redis 6.2 or later with maxmemory-policy noeviction; unset: an embedded one'),
+  REDIS_NAMESPACE: z
+    .string()
+    .regex(/^[a-z0-9-]+$/, 'must be lower-case letters, digits and hyphens')
+    .default('souk')
+    .describe('First part of every Redis key, so that several installations can share one Redis'),
+  SOUK_DATA_DIR: z
+    .string()
+    .default('.souk')
+    .describe('Folder of the embedded services and of what `npm start` remembers'),
+  KEEPA_API_KEY: z
+    .string()
+    .optional()
+    .describe("The operator's key for the product data provider; unset: the demo provider"),
+  KEEPA_BASE_URL: webAddress
+    .default('https://api.keepa.com')
+    .describe('Address of the product data provider'),
+  TRENDS_BASE_URL: webAddress
+    .default('https://trends.google.com')
+    .describe(
+      'Address of the search-trend provider; unset under `npm start` with the demo provider: that one',
+    ),
+  SP_API_CLIENT_ID: z
+    .string()
+    .optional()
+    .describe('Application that fetches search-term reports from the Selling Partner API'),
+  SP_API_CLIENT_SECRET: z.string().optional().describe('Its secret'),
+  SP_API_REFRESH_TOKEN_NA: refreshToken('us, ca, mx'),
+  SP_API_REFRESH_TOKEN_EU: refreshToken('uk, de, fr, it, es'),
+  SP_API_REFRESH_TOKEN_FE: refreshToken('jp'),
+  SP_API_BASE_URL: webAddress
+    .optional()
+    .describe("Another address of the Selling Partner API and its `/auth/o2/token`; unset: Amazon's own"),
+  ABA_FETCH_COUNTRIES: z
+    .string()
+    .transform((value) => value.split(',').map((code) => code.trim()))
+    .pipe(
+      z
+        .array(z.enum(REPORT_SITE_CODES, `must be a comma-separated list of ${REPORT_SITE_CODES.join(', ')}`))
+        .nonempty(),
+    )
+    .optional()
+    .describe(
+      'Sites whose weekly reports a worker of the pool `batch` fetches by itself, such as `us,de`; unset: none',
+    ),
+  CHART_SITE_URL: webAddress
+    .default('https://charts.example.com')
+    .describe('Site that shows price-chart pages, used in links'),
+  IMAGE_CDN_URL: webAddress.default('https://m.media-amazon.com').describe('Image host, used in links'),
+  OFF_PEAK_WINDOW: z
+    .string()
+    .default('19:00-07:00')
+    .refine((value) => {
+      const times = value.split('-');
+      return times.length === 2 && times.every((time) => DAILY_TIME.test(time)) && times[0] !== times[1];
+    }, 'must be two different times such as 19:00-07:00')
+    .describe('Daily off-peak window, [start, end); may cross midnight'),
+  OFF_PEAK_TIMEZONE: z
+    .string()
+    .default('Asia/Shanghai')
+    .refine(isTimeZone, 'must be an IANA time zone such as Asia/Shanghai')
+    .describe('Time zone of the off-peak window'),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('Least important level that is logged; every request is logged at debug'),
+  WORKER_POOLS: z
+    .string()
+    .default(WORKER_POOL_NAMES.join(','))
+    .transform((value) => value.split(',').map((name) => name.trim()))
+    .pipe(
+      z
+        .array(z.enum(WORKER_POOL_NAMES, `must be a comma-separated list of ${WORKER_POOL_NAMES.join(', ')}`))
+        .nonempty(),
+    )
+    .describe('Pools this worker process serves'),
+  WEBHOOK_ALLOW_PRIVATE: z
+    .stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], error: 'must be true or false' })
+    .default(false)
+    .describe('Webhooks may go to private and loopback addresses; for trials and tests only'),
+  TRUST_PROXY: z
+    .string()
+    .optional()
+    .describe(
+      'Proxies that are believed when they tell who calls (`X-Forwarded-For`, `X-Forwarded-Proto`): addresses and networks, separated by commas, such as `10.0.0.0/8`, or `loopback`; unset: none',
+    ),
+  PUBLIC_URL: webAddress
+    .optional()
+    .describe(
+      'Address that customers reach the pages by, such as `https://souk.example.com`; unset: as they came',
+    ),
+  PAYMENTS: z
+    .enum(['demo', 'manual', 'stripe'], 'must be demo, manual or stripe')
+    .optional()
+    .describe(
+      'How plans are paid: `demo` grants at once, `manual` waits for the operator, `stripe` needs its two settings. Unset: `stripe` with those, `demo` under `npm start` with the demo provider, else `manual`',
+    ),
+  PAYMENT_CURRENCY: z
+    .string()
+    .toLowerCase()
+    .refine(isCurrencyOfCents, 'must be a currency with hundredths, such as usd')
+    .default('usd')
+    .describe('Currency of all prices'),
+  STRIPE_SECRET_KEY: z.string().optional().describe('Secret key of the Stripe account that is paid into'),
+  STRIPE_WEBHOOK_SECRET: z
+    .string()
+    .optional()
+    .describe('Signing secret of the Stripe webhook that calls `/payments/stripe`'),
+  STRIPE_BASE_URL: webAddress.default('https://api.stripe.com').describe("Address of Stripe's API"),
+  ADMIN_TOKEN: operatorToken.describe(
+    "Opens the operator's desk at `/admin`: to sign in with, as a bearer token or as a password; at least 16 characters. Unset: there is nothing at `/admin`, but under `npm start` with the demo provider, which makes one",
+  ),
+  METRICS_TOKEN: operatorToken.describe('The same for `/metrics`; unset: open to everybody, like `/healthz`'),
+  METRICS_PORT: port
+    .optional()
+    .describe('Port on which a worker serves its `/metrics`; unset: none. Those of the gateway are on PORT'),
+  MCP_TOOLSETS: z
+    .string()
+    .default('default')
+    .refine(
+      (value) => readToolsets(value) !== null,
+      `must be a comma-separated list of ${TOOLSET_NAMES.join(', ')}`,
+    )
+    .describe('Tools that agents are shown at `/mcp` unless they ask for others'),
+  MCP_RESULT_TOKENS: z.coerce
+    .number()
+    .int()
+    .min(2_000)
+    .max(16_000)
+    .default(10_000)
+    .describe(
+      'Largest result a tool passes on as it is, in tokens of 4 bytes; larger ones come as an outline with a link',
+    ),
+  MCP_ALLOWED_HOSTS: z
+    .string()
+    .default('')
+    .transform((value) => value.split(',').map((name) => name.trim().toLowerCase()))
+    .transform((names) => names.filter((name) => name !== ''))
+    .pipe(
+      z.array(
+        z
+          .string()
+          .regex(/^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])$/, 'must be host names without port, separated by commas'),
+      ),
+    )
+    .describe(
+      'Host names under which `/mcp` may be reached, besides HOST, that of PUBLIC_URL and those of this machine (`localhost`, `127.0.0.1`, `[::1]`); pages from others are refused',
+    ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: webAddress
+    .optional()
+    .describe(
+      'OpenTelemetry collector that traces are sent to, such as `http://127.0.0.1:4318`; unset: no traces',
+    ),
+} as const;
+
+const schema = z.object(settings);
+
+export type Config = z.output<typeof schema>;
+export type SettingName = keyof typeof settings;
+
+/** A setting is missing or wrong. The message is a sentence for the operator that names it. */
+export class ConfigError extends Error {}
+
+/** Reads the settings from environment variables. @throws ConfigError naming every bad one. */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  return parseSettings(schema, env);
+}
+
+/** The same for settings of another kind. @throws ConfigError naming every bad one. */
+export function parseSettings<Settings>(schema: z.ZodType<Settings>, env: NodeJS.ProcessEnv): Settings {
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
+  );
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  // Of a list each bad item is an issue of its own.
+  const faults = new Set(result.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`));
+  throw new ConfigError(`Bad setting: ${[...faults].join('; ')}.`);
+}
+
+/** The settings with some that this process cannot do without. @throws ConfigError naming those that are not set. */
+export function requireSettings<Name extends SettingName>(
+  config: Config,
+  ...names: readonly Name[]
+): Config & { [N in Name]-?: NonNullable<Config[N]> } {
+  const missing = names.filter((name) => config[name] === undefined);
+  if (missing.length === 0) return config as Config & { [N in Name]-?: NonNullable<Config[N]> };
+  throw new ConfigError(
+    `Not set: ${missing.join(', ')}. For a trial, \`npm start\` provides what is missing.`,
+  );
+}
+
+/** How customers pay, as the settings have it. @throws ConfigError where they contradict each other. */
+export function readPayments(config: Config): PaymentSettings {
+  const { PAYMENTS, PAYMENT_CURRENCY: currency, STRIPE_BASE_URL: baseUrl } = config;
+  const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret } = config;
+  const way = PAYMENTS ?? (secretKey && webhookSecret ? 'stripe' : 'manual');
+  if (way !== 'stripe') return { currency, way };
+  if (!secretKey || !webhookSecret)
+    throw new ConfigError('PAYMENTS is stripe: set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET as well.');
+  return { currency, way: { secretKey, webhookSecret, baseUrl } };
+}
+
+/** Names of this machine for itself. */
+const OWN_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
+
+/** The settings of the tools for agents. */
+export function mcpSettings({
+  MCP_TOOLSETS,
+  MCP_RESULT_TOKENS,
+  MCP_ALLOWED_HOSTS,
+  HOST,
+  PUBLIC_URL,
+}: Config) {
+  const ownHost = HOST.includes(':') ? `[${HOST}]` : HOST;
+  const publicHost = PUBLIC_URL ? [new URL(PUBLIC_URL).hostname] : [];
+  return {
+    toolsets: readToolsets(MCP_TOOLSETS) ?? [],
+    resultTokens: MCP_RESULT_TOKENS,
+    allowedHosts: [...new Set([...OWN_HOSTS, ownHost, ...publicHost, ...MCP_ALLOWED_HOSTS])],
+  };
+}
+
+/** Name, meaning and default of each setting, for the documentation. */
+export function describeSettings(): { name: string; meaning: string; fallback: string }[] {
+  return Object.entries(settings).map(([name, setting]) => ({
+    name,
+    meaning: setting.description ?? '',
+    fallback: String(schema.parse({})[name as SettingName] ?? ''),
+  }));
+}
+
+/** Prices are in cents, here and with whoever is paid. */
+function isCurrencyOfCents(code: string): boolean {
+  const currency = code.toUpperCase();
+  if (!Intl.supportedValuesOf('currency').includes(currency)) return false;
+  const { maximumFractionDigits } = new Intl.NumberFormat('en', {
+    style: 'currency',
+    currency,
+  }).resolvedOptions();
+  return maximumFractionDigits === 2;
+}
+
+/** Whether it is the name of a time zone. */
+export function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { fingerprint } from '../../platform/fingerprint.ts';
+import { fluctuation, reportDate, reportSiteCode, wordId } from '../answers/keyword.ts';
+import { SCHEMA_NAMES } from '../answers/schema-names.ts';
+import { defineQueued, oneSource } from '../define.ts';
+import { date } from '../params/date.ts';
+import { ASIN_SCHEMA, list, parseAsin } from '../params/lists.ts';
+import { reportSite } from '../params/report-site.ts';
+import { request } from '../params/request.ts';
+import { integer } from '../params/scalars.ts';
+import type { ReportSite } from './keywords/sites.ts';
+
+export interface AsinReverseInput {
+  /** In capitals, unique, in the order given. */
+  asins: string[];
+  country?: ReportSite | undefined;
+  startDate?: string | undefined;
+  endDate?: string | undefined;
+  /** Rows an ASIN. */
+  limit: number;
+}
+
+const reverseKeyword = z
+  .object({
+    wordId,
+    keyword: z.string(),
+    country: reportSiteCode,
+    reportDate,
+    rank: z.int(),
+    position: z.int().min(1).max(3).describe('Place of the product among the three clicked most'),
+    clickShare: z.number().nullable().describe('Percent'),
+    conversionShare: z.number().nullable().describe('Percent'),
+    fluctuationType: fluctuation,
+  })
+  .register(SCHEMA_NAMES, { id: 'ReverseKeyword' });
+
+export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Record<string, unknown>>({
+  name: 'aba.asinreverse',
+  summary: 'Finds the search terms after which products were among the three clicked most.',
+  tool: 'aba_reverse_asin',
+  toolset: 'aba',
+  routes: [{ method: 'POST', path: '/api/aba/asin-reverse' }],
+  params: request(
+    { asins: ['asins'] },
+    {
+      asins: list(
+        { item: 'ASIN', max: 50, schema: ASIN_SCHEMA, parse: parseAsin, sorted: false },
+        '1-50 ASINs',
+      ),
+      country: reportSite().optional().describe('Site code; all sites unless given'),
+      startDate: date().optional().describe('Weeks from here on; the latest week where no date is given'),
+      endDate: date().optional().describe('Weeks up to here'),
+      limit: integer({ min: 1, max: 1000 }).default(100).describe('Rows an ASIN'),
+    },
+  ).refine(({ startDate = '', endDate = '9999' }) => startDate <= endDate, {
+    path: ['endDate'],
+    message: 'must not be before startDate',
+  }),
+  price: { text: '1 an ASIN', quote: ({ asins }) => asins.length },
+  pools: ['keywords'],
+  queue: () => 'keywords',
+  reports: ({ country }) => ({ country: country ?? null }),
+  source: (input) => oneSource(`aba/reverse/${fingerprint(input)}`),
+  respond: {
+    type: 'json',
+    answer: z.object({
+      items: z
+        .array(
+          z.object({
+            asin: z.string(),
+            count: z.int(),
+            truncated: z.boolean().describe('There are more than limit'),
+            keywords: z.array(reverseKeyword),
+          }),
+        )
+        .describe('One for each ASIN, in the order of the request'),
+      startDate: z.string().nullable(),
+      endDate: z.string().nullable(),
+    }),
+    present: (found) => ({ data: found.get('') ?? {} }),
+  },
+});

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { fingerprint } from '../../platform/fingerprint.ts';
+import { rankRow, reportDate, reportSiteCode } from '../answers/keyword.ts';
+import { defineQueued, oneSource } from '../define.ts';
+import { date } from '../params/date.ts';
+import { reportSite } from '../params/report-site.ts';
+import { request } from '../params/request.ts';
+import { integer, oneOf, text } from '../params/scalars.ts';
+import { CHANGE_LIMITS, FLUCTUATIONS } from './keywords/fluctuation.ts';
+
+/** Deeper pages are reached by afterRank, whose price does not grow with depth. */
+const LARGEST_OFFSET = 10_000;
+
+const params = request(
+  {},
+  {
+    country: reportSite().describe('Site code'),
+    reportDate: date().optional().describe('Saturday of a loaded week; the latest unless given'),
+    rankMin: integer({ min: 1 }).optional().describe('Lowest rank, inclusive'),
+    rankMax: integer({ min: 1 }).optional().describe('Highest rank, inclusive'),
+    keyword: text({ maxLength: 200 })
+      .optional()
+      .meta({
+        description: 'All its words, in any order; Chinese and Japanese text as it stands',
+        examples: ['desk lamp'],
+      }),
+    fluctuationType: oneOf(FLUCTUATIONS).optional().describe('How the rank has moved since the week before'),
+    brand: text({ maxLength: 200 })
+      .optional()
+      .meta({
+        description: 'One of the three brands clicked most; case does not matter',
+        examples: ['Lumio'],
+      }),
+    category: text({ maxLength: 200 })
+      .optional()
+      .meta({
+        description: 'One of the three categories clicked most; case does not matter',
+        examples: ['Office Products'],
+      }),
+    clickSumMin: integer({ min: 0, max: 100 })
+      .optional()
+      .describe('Least sum of the three click shares, in percent'),
+    convSumMin: integer({ min: 0, max: 100 })
+      .optional()
+      .describe('Least sum of the three conversion shares, in percent'),
+    limit: integer({ min: 1, max: 1000 }).default(200).describe('Rows'),
+    offset: integer({ min: 0, max: LARGEST_OFFSET })
+      .optional()
+      .describe('Rows skipped; to go deeper, use afterRank'),
+    afterRank: integer({ min: 0 }).optional().describe('Rank of the last row of the page before'),
+  },
+)
+  .refine(({ offset, afterRank }) => offset === undefined || afterRank === undefined, {
+    path: ['afterRank'],
+    message: 'cannot be given together with offset',
+  })
+  .refine(({ rankMin = 1, rankMax = Number.MAX_SAFE_INTEGER }) => rankMin <= rankMax, {
+    path: ['rankMax'],
+    message: 'must not be below rankMin',
+  });
+
+export type RankInput = z.output<typeof params>;
+
+export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>({
+  name: 'aba.rank',
+  summary: 'Lists the search terms of a week by rank, with filters.',
+  tool: 'aba_get_rank_list',
+  toolset: 'aba',
+  routes: [{ method: 'GET', path: '/api/aba/rank' }],
+  params,
+  price: { text: '1 for each 1000 of limit', quote: ({ limit }) => Math.ceil(limit / 1000) },
+  pools: ['keywords'],
+  queue: () => 'keywords',
+  reports: ({ country, reportDate }) => ({ country, reportDate, needsWeek: true }),
+  source: (input) => oneSource(`aba/rank/${fingerprint(input)}`),
+  respond: {
+    type: 'json',
+    answer: z.object({
+      country: reportSiteCode,
+      reportDate,
+      previousReportDate: reportDate.nullable().describe('The week before, where it is loaded'),
+      rows: z.array(rankRow).describe('By rank'),
+      count: z.int(),
+      limit: z.int(),
+      offset: z.int().optional(),
+      afterRank: z.int().optional(),
+      nextAfterRank: z.int().nullable().describe('afterRank of the next page; null: this is the last'),
+      total: z.int().nullable().describe('Rows of the week; with offset and without filters only'),
+    }),
+    present: (found) => ({ data: found.get('') ?? {}, metadata: { fluctuationLimits: CHANGE_LIMITS } }),
+  },
+});

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { reportDate, reportSiteCode } from '../answers/keyword.ts';
+import { defineQueued, oneSource } from '../define.ts';
+import { reportSite } from '../params/report-site.ts';
+import { request } from '../params/request.ts';
+import type { ReportSite } from './keywords/sites.ts';
+
+export interface ReportDatesInput {
+  country: ReportSite;
+}
+
+export interface ReportDates extends Record<string, unknown> {
+  country: ReportSite;
+  /** Newest first, at most 20. */
+  dates: string[];
+}
+
+export const reportDates = defineQueued<'aba.reportdates', ReportDatesInput, ReportDates>({
+  name: 'aba.reportdates',
+  summary: 'Lists the newest weeks that are loaded for a site, at most 20.',
+  tool: 'aba_get_report_dates',
+  toolset: 'aba',
+  routes: [{ method: 'GET', path: '/api/aba/report-dates' }],
+  params: request({}, { country: reportSite().describe('Site code') }),
+  price: { text: '1', quote: () => 1 },
+  pools: ['keywords'],
+  queue: () => 'keywords',
+  reports: ({ country }) => ({ country }),
+  source: ({ country }) => oneSource(`aba/dates/${country}`),
+  respond: {
+    type: 'json',
+    answer: z.object({
+      country: reportSiteCode,
+      dates: z.array(reportDate).describe('The newest first, at most 20'),
+    }),
+    present: (found) => ({ data: found.get('') ?? {} }),
+  },
+});

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { fingerprint } from '../../platform/fingerprint.ts';
+import { fluctuation, reportDate, reportSiteCode, wordId } from '../answers/keyword.ts';
+import { defineQueued, oneSource } from '../define.ts';
+import { reportSite } from '../params/report-site.ts';
+import { request } from '../params/request.ts';
+import { integer, text } from '../params/scalars.ts';
+import type { ReportSite } from './keywords/sites.ts';
+
+export interface KeywordSearchInput {
+  country: ReportSite;
+  keyword: string;
+  limit: number;
+}
+
+export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Record<string, unknown>>({
+  name: 'aba.search',
+  summary: 'Finds search terms by their words; Chinese and Japanese ones by any part.',
+  tool: 'aba_search_keywords',
+  toolset: 'aba',
+  routes: [{ method: 'GET', path: '/api/aba/search' }],
+  params: request(
+    {},
+    {
+      country: reportSite().describe('Site code'),
+      keyword: text({ maxLength: 200 }).meta({
+        description: 'Words in any order; Chinese and Japanese text as it stands',
+        examples: ['desk lamp'],
+      }),
+      limit: integer({ min: 1, max: 200 }).default(20).describe('Terms'),
+    },
+  ),
+  price: { text: '1', quote: () => 1 },
+  pools: ['keywords'],
+  queue: () => 'keywords',
+  reports: ({ country }) => ({ country }),
+  source: (input) => oneSource(`aba/search/${fingerprint(input)}`),
+  respond: {
+    type: 'json',
+    answer: z.object({
+      country: reportSiteCode,
+      keyword: z.string(),
+      items: z.array(
+        z.object({
+          wordId,
+          keyword: z.string(),
+          rank: z.int().nullable().describe('In the last week it was ranked'),
+          reportDate: reportDate.nullable(),
+          firstSeen: reportDate,
+          lastSeen: reportDate.nullable(),
+          fluctuationType: fluctuation,
+        }),
+      ),
+      count: z.int(),
+    }),
+    present: (found) => ({ data: found.get('') ?? {} }),
+  },
+});

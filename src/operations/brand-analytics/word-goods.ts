@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { goods, reportDate, reportSiteCode, wordId as wordIdAnswer } from '../answers/keyword.ts';
+import { defineQueued, oneSource } from '../define.ts';
+import { date } from '../params/date.ts';
+import { reportSite } from '../params/report-site.ts';
+import { request } from '../params/request.ts';
+import { withWordId, wordId } from '../params/word-id.ts';
+import type { ReportSite } from './keywords/sites.ts';
+import { siteOfWord } from './keywords/word-id.ts';
+
+export interface WordGoodsInput {
+  wordId: number;
+  country: ReportSite;
+  reportDate: string;
+}
+
+export const wordGoods = defineQueued<'aba.wordgoods', WordGoodsInput, Record<string, unknown>>({
+  name: 'aba.wordgoods',
+  errors: ['WORD_NOT_FOUND'],
+  summary: 'Gives the three products clicked most after a search term in a week.',
+  tool: 'aba_get_word_goods',
+  toolset: 'aba',
+  routes: [{ method: 'GET', path: '/api/aba/word/:wordId/goods', decode: withWordId }],
+  params: request(
+    {},
+    {
+      wordId: wordId(),
+      country: reportSite().describe('Site code; must be that of the keyword'),
+      reportDate: date().describe('Saturday of a loaded week'),
+    },
+  ).refine(({ wordId, country }) => (siteOfWord(wordId) ?? country) === country, {
+    path: ['country'],
+    message: 'is not the site of this wordId',
+  }),
+  price: { text: '1', quote: () => 1 },
+  pools: ['keywords'],
+  queue: () => 'keywords',
+  reports: ({ country, reportDate }) => ({ country, reportDate }),
+  source: ({ wordId, reportDate }) => oneSource(`aba/goods/${wordId}/${reportDate}`),
+  respond: {
+    type: 'json',
+    answer: z.object({
+      wordId: wordIdAnswer,
+      keyword: z.string(),
+      country: reportSiteCode,
+      reportDate,
+      rank: z.int().nullable().describe('null: not ranked that week'),
+      goods: z.array(goods),
+    }),
+    present: (found) => ({ data: found.get('') ?? {} }),
+  },
+});

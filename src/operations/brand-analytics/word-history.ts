@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { rankHistory, reportSiteCode, wordId as wordIdAnswer } from '../answers/keyword.ts';
+import { defineQueued, oneSource } from '../define.ts';
+import { request } from '../params/request.ts';
+import { integer } from '../params/scalars.ts';
+import { withWordId, wordId } from '../params/word-id.ts';
+import { siteOfWord } from './keywords/word-id.ts';
+
+export interface WordHistoryInput {
+  wordId: number;
+  /** Weeks. */
+  limit: number;
+}
+
+export const wordHistory = defineQueued<'aba.wordhistory', WordHistoryInput, Record<string, unknown>>({
+  name: 'aba.wordhistory',
+  errors: ['WORD_NOT_FOUND'],
+  summary: 'Gives the rank of a search term in each of the last weeks.',
+  tool: 'aba_get_word_history',
+  toolset: 'aba',
+  routes: [{ method: 'GET', path: '/api/aba/word/:wordId/history', decode: withWordId }],
+  params: request(
+    {},
+    { wordId: wordId(), limit: integer({ min: 1, max: 104 }).default(52).describe('Number of weeks') },
+  ),
+  price: { text: '1', quote: () => 1 },
+  pools: ['keywords'],
+  queue: () => 'keywords',
+  reports: ({ wordId }) => ({ country: siteOfWord(wordId) ?? null }),
+  source: ({ wordId, limit }) => oneSource(`aba/history/${wordId}/${limit}`),
+  respond: {
+    type: 'json',
+    answer: z.object({
+      wordId: wordIdAnswer,
+      keyword: z.string(),
+      country: reportSiteCode,
+      history: rankHistory,
+    }),
+    present: (found) => ({ data: found.get('') ?? {} }),
+  },
+});

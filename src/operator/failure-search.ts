@@ -1,0 +1,71 @@
+import type { Queryable } from '../platform/db/pool.ts';
+import type { ErrorRecord } from '../platform/errors.ts';
+
+/** Something that went wrong, as it was noted where it happened. */
+export interface NotedFailure {
+  id: number;
+  at: Date;
+  code: string;
+  /** The route or the operation. */
+  place: string;
+  errorId: string | null;
+  requestId: string | null;
+  callId: string | null;
+  accountId: number | null;
+  reason: string;
+}
+
+/** A call that ended with an error, and what its customer was told. */
+export interface FailedCall {
+  accountId: number;
+  callId: string;
+  operation: string;
+  finishedAt: Date;
+  attempts: number;
+  error: ErrorRecord;
+}
+
+/** The newest first. @param id what a customer was told: of an error, a request or a job; null: any. */
+export async function notedFailures(
+  database: Queryable,
+  { id, before, limit }: { id: string | null; before: number | null; limit: number },
+): Promise<NotedFailure[]> {
+  const { rows } = await database.query<NotedFailure>(
+    `select id, at, code, place, error_id as "errorId", request_id as "requestId", call_id as "callId",
+       account_id as "accountId", reason
+     from failures
+     where ($1::text is null or error_id = $1 or request_id = $1 or call_id::text = $1)
+       and ($2::bigint is null or id < $2)
+     order by id desc limit $3`,
+    [id, before, limit],
+  );
+  return rows;
+}
+
+/** Failed calls, the newest first. @param kinds only errors of these; null: all. */
+export async function failedCalls(
+  database: Queryable,
+  { kinds, limit }: { kinds: readonly string[] | null; limit: number },
+): Promise<FailedCall[]> {
+  const { rows } = await database.query<FailedCall>(
+    `${SELECT_FAILED} and ($1::text[] is null or error ->> 'kind' = any($1)) order by finished_at desc limit $2`,
+    [kinds, limit],
+  );
+  return rows;
+}
+
+/** The failed calls of a job id, or of the id of an error. */
+export async function failedCallsOf(database: Queryable, id: string, limit: number): Promise<FailedCall[]> {
+  const { rows } = await database.query<FailedCall>(
+    `(${SELECT_FAILED} and error -> 'metadata' ->> 'errorId' = $1 limit $3)
+     union (${SELECT_FAILED} and id = $2::uuid)
+     order by "finishedAt" desc limit $3`,
+    [id, UUID.test(id) ? id : null, limit],
+  );
+  return rows;
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const SELECT_FAILED = `select account_id as "accountId", id as "callId", operation, finished_at as "finishedAt", attempts,
+  error from calls where error is not null and finished_at is not null`;

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { grantPack, grantSubscription, type PackGrant, type SubscriptionGrant } from '../billing/grants.ts';
+import { monthsAfter } from '../platform/calendar.ts';
+import type { Database } from '../platform/db/pool.ts';
+import { instant, wallet, wholeNumber } from './fields.ts';
+
+const DAY_MS = 86_400_000;
+
+/** What an operator says of a subscription to be given. */
+export const subscriptionGift = z.object({
+  plan: z.string(),
+  quantity: wholeNumber(1, 1_000),
+  wallet,
+  months: wholeNumber(1, 120),
+  /** When it begins; now unless given. */
+  starts: instant.optional(),
+});
+
+/** What an operator says of a pack to be given. */
+export const packGift = z.object({
+  units: wholeNumber(1, 1_000_000_000_000),
+  wallet,
+  rate: wholeNumber(1, 1_000_000),
+  validDays: wholeNumber(1, 3_650),
+});
+
+/** Gives an account a subscription. @throws GrantRefused when it overlaps another of the wallet. */
+export async function giveSubscription(
+  database: Database,
+  { accountId, planId }: { accountId: number; planId: number },
+  gift: z.output<typeof subscriptionGift>,
+  now: number,
+): Promise<SubscriptionGrant & { id: number }> {
+  const startsAt = gift.starts ?? new Date(now);
+  const endsAt = monthsAfter(startsAt, gift.months);
+  const { wallet, quantity } = gift;
+  const grant = { accountId, wallet, planId, quantity, startsAt, endsAt };
+  return { id: await grantSubscription(database, grant), ...grant };
+}
+
+/** Gives an account a pack. */
+export async function givePack(
+  database: Database,
+  accountId: number,
+  { units, wallet, rate, validDays }: z.output<typeof packGift>,
+  now: number,
+): Promise<PackGrant & { id: number }> {
+  const [validFrom, validUntil] = [new Date(now), new Date(now + validDays * DAY_MS)];
+  const grant = { accountId, wallet, units, rateLimitPerMinute: rate, validFrom, validUntil };
+  return { id: await grantPack(database, grant, now), ...grant };
+}

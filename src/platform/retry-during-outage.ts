@@ -1,0 +1,24 @@
+import { type Clock, sleep } from './clock.ts';
+import { isStoreAway } from './outage.ts';
+
+/** How long a request waits for a database that is away, which a restart or a failover takes. */
+const PATIENCE_MS = 10_000;
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1_000;
+
+/**
+ * Does something again while the database is away. The connection may have broken after the database had done it, so it must
+ * be something that can be done twice.
+ */
+export async function rideOut<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
+  const giveUpAt = clock.now() + PATIENCE_MS;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    try {
+      return await task();
+    } catch (error) {
+      if (!isStoreAway(error) || clock.now() + pauseMs > giveUpAt) throw error;
+      await sleep(clock, pauseMs);
+    }
+  }
+}

@@ -1,0 +1,13 @@
+import { ERRORS, type SoukError } from '../platform/errors.ts';
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** The body of an answer. */
+export function okBody(data: unknown, message = 'success'): string {
+  return JSON.stringify({ code: '0000', msg: message, data });
+}
+
+/** The body of a refusal. */
+export function errorBody({ kind, message, metadata }: SoukError): string {
+  return JSON.stringify({ code: ERRORS[kind].code, msg: message, data: null, metadata });
+}

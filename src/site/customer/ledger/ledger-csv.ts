@@ -1,0 +1,39 @@
+import { pipeline, Readable } from 'node:stream';
+import { type Stringifier, stringify } from 'csv-stringify';
+import { type LedgerFilter, walkLedger } from '../../../billing/ledger-lines.ts';
+import type { Database } from '../../../platform/db/pool.ts';
+
+const COLUMNS = [
+  'line',
+  'at',
+  'kind',
+  'wallet',
+  'source',
+  'sourceId',
+  'callId',
+  'operation',
+  'units',
+  'change',
+] as const;
+
+/**
+ * An account's ledger as CSV, the newest line first, read a page at a time while it is sent. The column `change` of the
+ * lines of packs adds up to what is left in them.
+ */
+export function ledgerCsv(database: Database, accountId: number, filter: LedgerFilter): Stringifier {
+  const csv = stringify({
+    header: true,
+    columns: [...COLUMNS],
+    // No field is a customer's own text, and none shall ever become a formula in a spreadsheet; numbers stay numbers.
+    escape_formulas: true,
+    cast: { number: (value) => ({ value: String(value), escape_formulas: false }) },
+  });
+  async function* records() {
+    for await (const lines of walkLedger(database, accountId, filter)) {
+      for (const { id: line, at, ...fields } of lines)
+        yield { line, at: new Date(at).toISOString(), ...fields };
+    }
+  }
+  // Whatever ends one side early, an error or the reader's leaving, ends the other.
+  return pipeline(Readable.from(records()), csv, () => {});
+}

@@ -1,0 +1,185 @@
+import type { FastifyInstance } from 'fastify';
+import type { VNode } from 'preact';
+import { isKeyDue } from '../../accounts/first-key.ts';
+import type { Bucket, PacksSnapshot, QuotaSnapshot, SubscriptionSnapshot } from '../../billing/quota.ts';
+import { PostForm } from '../kit/form.tsx';
+import { Page } from '../kit/layout.tsx';
+import { sendPage } from '../kit/render.ts';
+import { count, Time, WALLET_NAMES } from '../kit/words.tsx';
+import { callApi, dataOf } from '../own-api.ts';
+import type { Pages } from '../pages.ts';
+import { customerOf, viewerOf } from '../session.ts';
+
+/** The quota as the service tells it, and what the next call would get. */
+export function registerOverview(scope: FastifyInstance, { app, gateway }: Pages): void {
+  scope.get('/account', async (request, reply) => {
+    const { apiKey, accountId, name } = customerOf(request);
+    const [answer, isDue] = await Promise.all([
+      callApi({ app, apiKey }, 'GET', '/api/quota'),
+      isKeyDue(gateway.database, accountId),
+    ]);
+    const quota = dataOf<QuotaSnapshot>(answer);
+    const viewer = viewerOf(request, reply);
+    return sendPage(
+      reply,
+      <Page title="Overview" viewer={viewer} path="/account">
+        <h1>Hello, {name}</h1>
+        {isDue && (
+          <section class="notice good">
+            <h2>Your API key is ready</h2>
+            <PostForm action="/account/keys/first" csrf={reply.generateCsrf()}>
+              <button type="submit" class="primary">
+                Show my API key
+              </button>
+            </PostForm>
+          </section>
+        )}
+        <div id="quota" data-refresh="15">
+          <NextCall quota={quota} />
+          {quota.keyWarning && (
+            <div class="notice warn">
+              <p>{quota.keyWarning}</p>
+            </div>
+          )}
+          <div class="grid">
+            {(['general', 'off_peak'] as const).map((wallet) => {
+              const snapshot = quota[wallet];
+              return (
+                <section class="card" key={wallet} aria-labelledby={`wallet-${wallet}`}>
+                  <h2 id={`wallet-${wallet}`}>{WALLET_NAMES[wallet]}</h2>
+                  {snapshot.subscribed ? <Subscription snapshot={snapshot} /> : <NoPlan wallet={wallet} />}
+                </section>
+              );
+            })}
+            <Packs packs={quota.packs} />
+          </div>
+          <p class="hint">
+            Off-peak is from {quota.offPeakWindow.start} to {quota.offPeakWindow.end} (
+            {quota.offPeakWindow.timezone}); it is {quota.offPeakActive ? '' : 'not '}now. As of{' '}
+            <Time at={quota.serverTime} />.
+          </p>
+        </div>
+      </Page>,
+    );
+  });
+}
+
+function NextCall({ quota }: { quota: QuotaSnapshot }): VNode {
+  const { activeBilling, activeBillingTrack, nextCallRejectMessage, nextCallRejectReason } = quota;
+  if (activeBilling === null) {
+    return (
+      <div class="notice bad">
+        <p>
+          <strong>The next call would be refused.</strong> {nextCallRejectMessage}{' '}
+          <code>{nextCallRejectReason}</code>
+        </p>
+        <p>
+          <a href="/account/plans">Plans and packs</a>
+        </p>
+      </div>
+    );
+  }
+  return (
+    <div class="notice good">
+      <p>
+        <strong>Ready.</strong> The next call is charged to{' '}
+        {activeBillingTrack === 'pack' ? 'a pack' : 'the subscription'} of the wallet{' '}
+        {WALLET_NAMES[activeBilling].toLowerCase()}.
+      </p>
+    </div>
+  );
+}
+
+function Subscription({ snapshot }: { snapshot: SubscriptionSnapshot }): VNode {
+  const { plan, quantity, subscriptionEnd, minute, daily, monthly, resetAt } = snapshot;
+  return (
+    <>
+      <p>
+        <strong>{plan.name}</strong>
+        {quantity > 1 && ` × ${quantity}`}, until <Time at={subscriptionEnd} />
+      </p>
+      <Meter name="Calls this minute" bucket={minute} resetAt={resetAt.minute} />
+      <Meter name="Units today" bucket={daily} resetAt={resetAt.daily} />
+      <Meter name="Units this month" bucket={monthly} resetAt={resetAt.monthly} />
+    </>
+  );
+}
+
+function Meter({ name, bucket, resetAt }: { name: string; bucket: Bucket; resetAt: string }): VNode {
+  const { limit, used } = bucket;
+  return (
+    <div class="meter">
+      <div class="row">
+        <span>{name}</span>
+        <span class="push number">
+          {count(used)} of {count(limit)}
+        </span>
+      </div>
+      {limit !== null && (
+        <meter
+          min={0}
+          max={limit}
+          low={limit * 0.8}
+          high={limit * 0.95}
+          optimum={0}
+          value={Math.min(used, limit)}
+          aria-label={`${name}: ${count(used)} of ${count(limit)} used`}
+        />
+      )}
+      <small>
+        Begins anew at <Time at={resetAt} />
+      </small>
+    </div>
+  );
+}
+
+function NoPlan({ wallet }: { wallet: 'general' | 'off_peak' }): VNode {
+  return (
+    <>
+      <p class="muted">No plan{wallet === 'off_peak' && ' for off-peak hours'}.</p>
+      <p>
+        <a class="button small" href="/account/plans">
+          Choose one
+        </a>
+      </p>
+    </>
+  );
+}
+
+function Packs({ packs }: { packs: PacksSnapshot }): VNode {
+  return (
+    <section class="card" aria-labelledby="packs">
+      <h2 id="packs">Packs</h2>
+      {packs.items.length === 0 && <p class="muted">No packs.</p>}
+      {packs.items.map(({ id, planType, totalUnits, remainingUnits, validUntil, inWindow }) => (
+        <div class="meter" key={id}>
+          <div class="row">
+            <span>
+              {WALLET_NAMES[planType]}, number {id} {inWindow === false && <span class="tag">not now</span>}
+            </span>
+            <span class="push number">
+              {count(remainingUnits)} of {count(totalUnits)} left
+            </span>
+          </div>
+          <meter
+            min={0}
+            max={totalUnits}
+            low={totalUnits * 0.05}
+            high={totalUnits * 0.2}
+            optimum={totalUnits}
+            value={remainingUnits}
+            aria-label={`Pack ${id}: ${count(remainingUnits)} of ${count(totalUnits)} units left`}
+          />
+          <small>
+            Until <Time at={validUntil} />
+          </small>
+        </div>
+      ))}
+      <p>
+        <a class="button small" href="/account/plans">
+          Buy a pack
+        </a>
+      </p>
+    </section>
+  );
+}

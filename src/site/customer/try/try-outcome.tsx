@@ -1,0 +1,100 @@
+import type { VNode } from 'preact';
+import type { QuoteView } from '../../../api/quote-view.ts';
+import { counted } from '../../kit/words.tsx';
+import type { ApiHeaders } from '../../own-api.ts';
+import { AnswerViewer } from '../answer-viewer.tsx';
+import type { TryOutcome } from './try-call.ts';
+
+/** What a call would cost, and whether it would be let in. */
+export function Price({ quote }: { quote: QuoteView }): VNode {
+  const { units, admitted, rejectMessage, rejectReason, deduplicated } = quote;
+  return (
+    <output class={`notice ${admitted ? 'good' : 'bad'}`}>
+      <p>
+        <strong>{`At most ${counted(units, 'unit')}.`}</strong>{' '}
+        {deduplicated && 'You have made this call within the last five minutes, so it is free. '}
+        {admitted
+          ? 'It would be let in. Nothing has been called yet.'
+          : `It would be refused: ${rejectMessage} `}
+        {!admitted && <code>{rejectReason}</code>}
+      </p>
+    </output>
+  );
+}
+
+/** What came of a call. */
+export function Outcome({ outcome }: { outcome: Exclude<TryOutcome, { kind: 'accepted' }> }): VNode {
+  if (outcome.kind === 'refused') {
+    const { status, headers, envelope } = outcome;
+    return (
+      <section class="card" aria-labelledby="answer">
+        <h2 id="answer">Answer</h2>
+        <div class="notice bad" role="alert">
+          <p>
+            <strong>{status}</strong> <code>{envelope.code}</code> {envelope.msg}
+          </p>
+        </div>
+        <Headers headers={headers} />
+        <Written text={JSON.stringify(envelope, null, 2)} />
+      </section>
+    );
+  }
+  const { status, headers, text, jobId, isPicture } = outcome;
+  return (
+    <section class="card" aria-labelledby="answer">
+      <h2 id="answer">Answer</h2>
+      <p>
+        <span class="tag good">{status}</span> {charged(headers)}
+      </p>
+      <Headers headers={headers} />
+      {text !== null && <Written text={text} />}
+      {text === null && jobId !== null && <AnswerViewer jobId={jobId} isPicture={isPicture} />}
+    </section>
+  );
+}
+
+function charged(headers: ApiHeaders): string {
+  const units = Number(headers['x-units-consumed'] ?? 0);
+  if (headers['x-deduplicated'] === 'true') return 'Nothing was charged: the same call was made just before.';
+  if (units === 0) return 'Nothing was charged.';
+  return `${counted(units, 'unit')} ${units === 1 ? 'was' : 'were'} charged.`;
+}
+
+/** What a program would look at. */
+const WORTH_READING = [
+  'x-units-consumed',
+  'x-cache',
+  'x-deduplicated',
+  'x-response-time',
+  'x-job-id',
+  'x-request-id',
+  'ratelimit',
+  'ratelimit-policy',
+  'retry-after',
+];
+
+function Headers({ headers }: { headers: ApiHeaders }): VNode {
+  const shown = WORTH_READING.filter((name) => headers[name] !== undefined);
+  return (
+    <details>
+      <summary>Headers</summary>
+      <dl class="facts">
+        {shown.flatMap((name) => [
+          <dt key={name}>
+            <code>{name}</code>
+          </dt>,
+          <dd key={`${name}-value`}>{String(headers[name])}</dd>,
+        ])}
+      </dl>
+    </details>
+  );
+}
+
+function Written({ text }: { text: string }): VNode {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
+    <pre class="answer" tabIndex={0}>
+      <code>{text}</code>
+    </pre>
+  );
+}

@@ -1,0 +1,144 @@
+import Papa from 'papaparse';
+import { parametersOf } from '../../../api/openapi/parameters.ts';
+import type { QueuedOperation } from '../../../operations/define.ts';
+import { queuedOperation } from '../../../operations/index.ts';
+import { DOMAIN_NAMES } from '../../../operations/params/domain.ts';
+import type { ParameterFault } from '../../../platform/errors.ts';
+import { parseJson } from '../../../platform/json.ts';
+import type { FormFaults, FormValues } from '../../kit/form.tsx';
+
+/** What a batch does, as the interface takes it. */
+export interface Work {
+  operation: string;
+  items?: unknown[];
+  params?: Record<string, string>;
+  split?: Record<string, string[]>;
+}
+
+/** The fields of a form that say it. */
+export const WORK_FIELDS = ['operation', 'layout', 'items', 'parameter', 'params'] as const;
+
+/** How the text of the items is to be read. */
+export const LAYOUTS = {
+  list: 'One value a line, such as ASINs',
+  table: 'CSV, parameter names in the first line',
+  ndjson: 'A JSON object a line',
+} as const;
+
+/** Reads what was filled in. What each item holds is for the service to judge. */
+export function readWork(values: FormValues): { ok: true; work: Work } | { ok: false; faults: FormFaults } {
+  const { operation: name = '', layout = 'list', items = '', parameter, params: common } = values;
+  const operation = queuedOperation(name);
+  if (!operation) return { ok: false, faults: { operation: 'must be chosen' } };
+  try {
+    const params = readPairs(common ?? '');
+    if (items.trim() === '') throw new Misread('items', 'must have at least one line');
+    if (layout === 'table')
+      return { ok: true, work: { operation: name, items: merged(params, rowsOf(items)) } };
+    if (layout === 'ndjson')
+      return { ok: true, work: { operation: name, items: merged(params, objectsOf(items)) } };
+    const listed = parameter?.trim() || listParameterOf(operation);
+    if (!listed) throw new Misread('parameter', `${name} needs no list; choose another way`);
+    const split = { [listed]: valuesOf(items, operation, listed) };
+    return { ok: true, work: { operation: name, params, split } };
+  } catch (error) {
+    if (error instanceof Misread) return { ok: false, faults: { [error.field]: error.message } };
+    throw error;
+  }
+}
+
+/** What of a refused batch can be told beside its field; everything else is told above the form. */
+export function faultsByField(
+  faults: readonly (ParameterFault & { index?: number })[],
+  fields: readonly string[],
+): FormFaults {
+  const found: FormFaults = {};
+  const others: string[] = [];
+  for (const { parameter, problem, index } of faults) {
+    const field = parameter.replace(/^batch\./, '');
+    if (index === undefined && fields.includes(field)) found[field] ??= problem;
+    else others.push(`${index === undefined ? '' : `Item ${index + 1}: `}${parameter} ${problem}`);
+  }
+  const shown = others.slice(0, MOST_TOLD);
+  const more = others.length - shown.length;
+  if (shown.length > 0) found[''] = shown.join('; ') + (more > 0 ? `; and ${more} more` : '');
+  return found;
+}
+
+const MOST_TOLD = 5;
+
+/** The parameter that a list is of unless it is said: what the operation needs besides its site. */
+export function listParameterOf(operation: QueuedOperation): string | undefined {
+  if (operation.pack) return operation.pack.field;
+  const names: readonly string[] = DOMAIN_NAMES;
+  return parametersOf(operation.params).find(({ name, required }) => required && !names.includes(name))?.name;
+}
+
+/** What is wrong with a field. */
+class Misread extends Error {
+  readonly field: string;
+
+  constructor(field: string, message: string) {
+    super(message);
+    this.field = field;
+  }
+}
+
+/** `name=value`, a pair a line. */
+function readPairs(text: string): Record<string, string> {
+  const pairs: Record<string, string> = {};
+  for (const line of linesOf(text)) {
+    const [, name, value] = /^([^=\s]+)\s*=\s*(.*)$/.exec(line) ?? [];
+    if (name === undefined || value === undefined)
+      throw new Misread('params', `${JSON.stringify(line)} must be a name, an equals sign and a value`);
+    pairs[name] = value;
+  }
+  return pairs;
+}
+
+/** Values stand on lines of their own; what has no spaces, such as ASINs, may stand beside each other too. */
+function valuesOf(text: string, operation: QueuedOperation, parameter: string): string[] {
+  const field = parametersOf(operation.params).find(({ name }) => name === parameter);
+  const { pattern } = (field?.schema.items ?? field?.schema ?? {}) as { pattern?: string };
+  const hasSpaces = pattern === undefined || pattern.includes('\\s');
+  return hasSpaces ? linesOf(text) : text.split(/[\s,;]+/).filter((value) => value !== '');
+}
+
+function rowsOf(text: string): Record<string, unknown>[] {
+  const { data, errors } = Papa.parse<Record<string, string>>(text.trim(), {
+    header: true,
+    skipEmptyLines: true,
+  });
+  const [error] = errors.filter(({ type }) => type !== 'Delimiter');
+  if (error) throw new Misread('items', `line ${(error.row ?? 0) + 2}: ${error.message.toLowerCase()}`);
+  if (data.length === 0) throw new Misread('items', 'must have a line of names and at least one of values');
+  return data.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== '')));
+}
+
+function objectsOf(text: string): Record<string, unknown>[] {
+  return linesOf(text).map((line, i) => {
+    const value = parsed(line);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+    throw new Misread('items', `line ${i + 1} must be a JSON object such as {"domain":1}`);
+  });
+}
+
+function parsed(line: string): unknown {
+  try {
+    return parseJson(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function merged(params: Record<string, string>, items: readonly Record<string, unknown>[]): unknown[] {
+  return items.map((item) => ({ ...params, ...item }));
+}
+
+function linesOf(text: string): string[] {
+  return text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}

@@ -1,0 +1,21 @@
+import type { VNode } from 'preact';
+import { DocsFrame } from './docs-frame.tsx';
+import { GUIDES, type Guide, renderGuide } from './guides.ts';
+
+export function GuidePage({ guide }: { guide: Guide }): VNode {
+  const { html, headings } = renderGuide(guide);
+  const next = GUIDES[GUIDES.indexOf(guide) + 1];
+  return (
+    <DocsFrame
+      title={guide.title}
+      path={`/docs/${guide.slug}`}
+      headings={headings.filter(({ level }) => level === 2 || level === 3)}
+    >
+      {/* Rendered from a file of ours, not from anything that was sent. */}
+      <div dangerouslySetInnerHTML={{ __html: html }} />
+      <p class="docs-next">
+        Next: <a href={next ? `/docs/${next.slug}` : '/docs/api'}>{next?.title ?? 'API reference'}</a>
+      </p>
+    </DocsFrame>
+  );
+}

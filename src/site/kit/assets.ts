@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { FastifyInstance } from 'fastify';
+import { SoukError } from '../../platform/errors.ts';
+
+const FOLDER = fileURLToPath(new URL('../assets', import.meta.url));
+
+/** What the API reference is made of. */
+const REFERENCE = ['swagger-ui-dist/swagger-ui-bundle.js', 'swagger-ui-dist/swagger-ui.css'].map((name) =>
+  createRequire(import.meta.url).resolve(name),
+);
+
+const CONTENT_TYPES: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+interface Asset {
+  bytes: Buffer;
+  contentType: string;
+  digest: string;
+  /** Made when the first browser asks for it: the largest take a second, on a thread of their own. */
+  compressed: Partial<Record<Encoding, Promise<Buffer>>>;
+}
+
+const ENCODINGS = {
+  br: (bytes: Buffer) =>
+    promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  gzip: (bytes: Buffer) => promisify(gzip)(bytes),
+};
+
+type Encoding = keyof typeof ENCODINGS;
+
+/** Read once, when the process starts. */
+const ASSETS = new Map<string, Asset>(
+  [...readdirSync(FOLDER).map((name) => join(FOLDER, name)), ...REFERENCE]
+    .filter((path) => extname(path) in CONTENT_TYPES)
+    .map((path) => {
+      const bytes = readFileSync(path);
+      const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 12);
+      return [
+        basename(path),
+        { bytes, contentType: CONTENT_TYPES[extname(path)] ?? '', digest, compressed: {} },
+      ];
+    }),
+);
+
+/** The address of a file of `src/web/assets/`, or one of the reference, which changes with its content. @throws when there is none. */
+export function assetUrl(name: string): string {
+  const asset = ASSETS.get(name);
+  if (!asset) throw new Error(`no asset ${name}`);
+  return `/assets/${asset.digest}/${name}`;
+}
+
+/** Serves styles, scripts and pictures of the pages, for ever: another content has another address. */
+export function registerAssets(app: FastifyInstance): void {
+  app.get<{ Params: { digest: string; name: string } }>('/assets/:digest/:name', async (request, reply) => {
+    const asset = ASSETS.get(request.params.name);
+    if (!asset) throw new SoukError('NOT_FOUND');
+    const accepted = request.headers['accept-encoding'] ?? '';
+    reply
+      .type(asset.contentType)
+      .header('vary', 'accept-encoding')
+      .header('x-content-type-options', 'nosniff')
+      // An address of another version, from a page that was open during an update, is answered, but not kept.
+      .header(
+        'cache-control',
+        request.params.digest === asset.digest ? 'public, max-age=31536000, immutable' : 'no-store',
+      );
+    const encoding = /\bbr\b/.test(accepted) ? 'br' : /\bgzip\b/.test(accepted) ? 'gzip' : null;
+    if (encoding === null) return reply.send(asset.bytes);
+    asset.compressed[encoding] ??= ENCODINGS[encoding](asset.bytes);
+    return reply.header('content-encoding', encoding).send(await asset.compressed[encoding]);
+  });
+}

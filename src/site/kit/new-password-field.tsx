@@ -1,0 +1,31 @@
+import type { VNode } from 'preact';
+import { z } from 'zod';
+import { PASSWORD_LENGTH } from '../../accounts/passwords.ts';
+import { Field } from './form.tsx';
+
+export const newPassword = z
+  .string({ error: `must have at least ${PASSWORD_LENGTH.min} characters` })
+  .min(PASSWORD_LENGTH.min, `must have at least ${PASSWORD_LENGTH.min} characters`)
+  .max(PASSWORD_LENGTH.max, `must have at most ${PASSWORD_LENGTH.max} characters`);
+
+/** A password that is to be, in the field `password`. */
+export function NewPasswordField(props: {
+  label: string;
+  /** Said after how long it must be. */
+  hint?: string;
+  fault: string | undefined;
+}): VNode {
+  const { label, hint, fault } = props;
+  return (
+    <Field
+      name="password"
+      label={label}
+      type="password"
+      autocomplete="new-password"
+      required
+      minLength={PASSWORD_LENGTH.min}
+      hint={[`At least ${PASSWORD_LENGTH.min} characters.`, hint].filter(Boolean).join(' ')}
+      fault={fault}
+    />
+  );
+}

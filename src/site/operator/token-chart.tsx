@@ -1,0 +1,98 @@
+import { max } from 'd3-array';
+import { scaleLinear, scaleUtc } from 'd3-scale';
+import { area, line } from 'd3-shape';
+import type { VNode } from 'preact';
+import type { TokenReadingAt } from '../../operator/figures.ts';
+import { amount } from './figures.ts';
+
+/** In the units of the drawing. A narrow screen gets a narrow drawing, so that letters keep their size. */
+const SIZES = {
+  'token-chart-broad': { width: 720, height: 220, times: 6 },
+  'token-chart-narrow': { width: 340, height: 200, times: 4 },
+} as const;
+
+const MARGIN = { top: 14, right: 8, bottom: 26, left: 50 };
+
+/** Between readings that lie further apart nothing is known. */
+const GAP_MS = 10 * 60_000;
+
+/** Readings of a day are too many for a screen. */
+const MOST_POINTS = 300;
+
+interface Period {
+  /** Unix milliseconds. */
+  from: number;
+  to: number;
+}
+
+/** How many tokens there were. */
+export function TokenChart({ course, ...period }: Period & { course: readonly TokenReadingAt[] }): VNode {
+  if (course.length < 2) return <p class="muted">There are no readings yet: workers note one a minute.</p>;
+  return (
+    <>
+      {(['token-chart-broad', 'token-chart-narrow'] as const).map((size) => (
+        <Drawing key={size} size={size} course={course} period={period} />
+      ))}
+    </>
+  );
+}
+
+function Drawing(props: {
+  size: keyof typeof SIZES;
+  course: readonly TokenReadingAt[];
+  period: Period;
+}): VNode {
+  const { size, course, period } = props;
+  const { width, height, times } = SIZES[size];
+  const bottom = height - MARGIN.bottom;
+  const x = scaleUtc([period.from, period.to], [MARGIN.left, width - MARGIN.right]);
+  const highest = max(course, ({ left }) => left) ?? 0;
+  const y = scaleLinear([0, Math.max(highest, 1)], [bottom, MARGIN.top]).nice(4);
+  const points = withGaps(thinned(course));
+  const isKnown = (point: TokenReadingAt | null) => point !== null;
+  const across = (point: TokenReadingAt | null) => x(point?.at ?? 0);
+  const up = (point: TokenReadingAt | null) => y(Math.max(0, point?.left ?? 0));
+  const curve = line(across, up).defined(isKnown).digits(1);
+  const ground = area(across, bottom, up).defined(isKnown).digits(1);
+  const time = x.tickFormat(times, '%H:%M');
+  return (
+    <div class={`chart ${size}`}>
+      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={describe(course)}>
+        {y.ticks(4).map((tick) => (
+          <g key={tick} transform={`translate(0 ${y(tick)})`}>
+            <line class="token-rule" x1={MARGIN.left} x2={width - MARGIN.right} />
+            <text x={MARGIN.left - 8} dy="0.32em" text-anchor="end">
+              {amount(tick)}
+            </text>
+          </g>
+        ))}
+        {x.ticks(times).map((tick) => (
+          <text key={Number(tick)} x={x(tick)} y={height - 8} text-anchor="middle">
+            {time(tick)}
+          </text>
+        ))}
+        <path class="token-area" d={ground(points) ?? ''} />
+        <path class="token-line" d={curve(points) ?? ''} />
+      </svg>
+    </div>
+  );
+}
+
+/** Every so many, the newest among them. */
+function thinned(course: readonly TokenReadingAt[]): TokenReadingAt[] {
+  const every = Math.ceil(course.length / MOST_POINTS);
+  return course.filter((_, i) => (course.length - 1 - i) % every === 0);
+}
+
+function withGaps(course: readonly TokenReadingAt[]): (TokenReadingAt | null)[] {
+  return course.flatMap((point, i) => {
+    const before = course[i - 1];
+    const isGap = before !== undefined && point.at.getTime() - before.at.getTime() > GAP_MS;
+    return isGap ? [null, point] : [point];
+  });
+}
+
+function describe(course: readonly TokenReadingAt[]): string {
+  const all = course.map(({ left }) => left);
+  return `Tokens left in the last 24 hours, in UTC: from ${amount(Math.min(...all))} to ${amount(Math.max(...all))}, now ${amount(all.at(-1) ?? 0)}.`;
+}

@@ -1,0 +1,59 @@
+import type { FastifyInstance } from 'fastify';
+import { offeredPacks, offeredPlans } from '../../billing/payments/offers.ts';
+import { PackCards, PlanCards } from '../customer/offer-cards.tsx';
+import { Page } from '../kit/layout.tsx';
+import { sendPage } from '../kit/render.ts';
+import type { Pages } from '../pages.ts';
+import { viewerOf } from '../session.ts';
+
+/** What there is, what it costs, and how to begin. */
+export function registerHome(scope: FastifyInstance, { gateway, currency }: Pages): void {
+  scope.get('/', async (request, reply) => {
+    const [plans, packs] = await Promise.all([
+      offeredPlans(gateway.database),
+      offeredPacks(gateway.database),
+    ]);
+    const viewer = viewerOf(request, reply);
+    const to = (path: string) =>
+      viewer.kind === 'customer' ? path : `/sign-up?to=${encodeURIComponent(path)}`;
+    return sendPage(
+      reply,
+      <Page title="Marketplace data" viewer={viewer} path="/">
+        <section class="hero">
+          <h1>Marketplace data for sellers, analysts and their agents</h1>
+          <p class="lead">
+            Products and their price histories, sellers, best sellers, deals, search trends and keyword ranks
+            of twelve marketplaces, through one HTTP interface. Pay by the unit; what is identical within five
+            minutes is free.
+          </p>
+          <p class="row">
+            <a class="button primary" href={viewer.kind === 'customer' ? '/account' : '/sign-up'}>
+              {viewer.kind === 'customer' ? 'Go to your account' : 'Create an account'}
+            </a>
+            <a class="button" href="/docs">
+              Read the documentation
+            </a>
+          </p>
+        </section>
+        <section aria-labelledby="begin">
+          <h2 id="begin">From here to the first call</h2>
+          <ol class="steps">
+            <li>Create an account: an e-mail address and a password.</li>
+            <li>Take a plan. The trial costs nothing. Your API key is made with the first purchase.</li>
+            <li>
+              Call:{' '}
+              <code>curl -H "X-API-Key: YOUR_KEY" ".../api/market/product?country=us&asins=B08N5WRWNX"</code>,
+              or use the page "Try it".
+            </li>
+          </ol>
+        </section>
+        <section aria-labelledby="plans">
+          <h2 id="plans">Plans</h2>
+          <PlanCards plans={plans} currency={currency} to={to} />
+          <h2>Packs of units</h2>
+          <PackCards packs={packs} currency={currency} to={to} />
+        </section>
+      </Page>,
+    );
+  });
+}

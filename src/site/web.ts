@@ -1,0 +1,176 @@
+import cookies from '@fastify/cookie';
+import csrf from '@fastify/csrf-protection';
+import forms from '@fastify/formbody';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { createAttempts } from '../accounts/attempts.ts';
+import type { Gateway } from '../api/gateway.ts';
+import { demoPayments, manualPayments } from '../billing/payments/payment-port.ts';
+import { createStripePayments } from '../billing/payments/stripe.ts';
+import { SoukError } from '../platform/errors.ts';
+import { registerBatchList } from './customer/batches/batch-list.tsx';
+import { registerBatchPage } from './customer/batches/batch-page.tsx';
+import { registerNewBatch } from './customer/batches/new-batch.tsx';
+import { registerCheckout } from './customer/checkout.tsx';
+import { registerJobList } from './customer/jobs/job-list.tsx';
+import { registerJobPage } from './customer/jobs/job-page.tsx';
+import { registerKeys } from './customer/keys.tsx';
+import { registerLedger } from './customer/ledger/ledger.tsx';
+import { registerOverview } from './customer/overview.tsx';
+import { registerPlans } from './customer/plans.tsx';
+import { registerEditSchedule } from './customer/schedules/edit-schedule.tsx';
+import { registerScheduleList } from './customer/schedules/schedule-list.tsx';
+import { registerSchedulePage } from './customer/schedules/schedule-page.tsx';
+import { registerSettings } from './customer/settings.tsx';
+import { registerPicture } from './customer/try/picture.tsx';
+import { registerTry } from './customer/try/try.tsx';
+import { registerUsage } from './customer/usage/usage.tsx';
+import { registerDeliveryPage } from './customer/webhooks/delivery-page.tsx';
+import { registerWebhookPages } from './customer/webhooks/webhooks.tsx';
+import { registerDocs } from './docs/register-docs.tsx';
+import { registerAssets } from './kit/assets.ts';
+import { registerErrorPages } from './kit/error-page.tsx';
+import { setPageHeaders } from './kit/page-headers.ts';
+import { registerOperator } from './operator/register-operator.ts';
+import type { Pages } from './pages.ts';
+import { recognising } from './session.ts';
+import { registerStripeWebhook } from './stripe-webhook.ts';
+import { registerHome } from './visitor/home.tsx';
+import { registerResetPassword } from './visitor/reset-password.tsx';
+import { registerSignIn } from './visitor/sign-in.tsx';
+import { registerSignUp } from './visitor/sign-up.tsx';
+
+const PUBLIC_PAGES = [registerHome, registerSignUp, registerSignIn, registerResetPassword];
+
+/** What only a customer who is signed in gets to. */
+const ACCOUNT_PAGES = [
+  registerOverview,
+  registerPlans,
+  registerCheckout,
+  registerKeys,
+  registerSettings,
+  registerUsage,
+  registerLedger,
+  registerJobList,
+  registerJobPage,
+  registerBatchList,
+  registerNewBatch,
+  registerBatchPage,
+  registerScheduleList,
+  registerEditSchedule,
+  registerSchedulePage,
+  registerWebhookPages,
+  registerDeliveryPage,
+  registerTry,
+  registerPicture,
+];
+
+/** The pages: those of customers, of the operator, and of everybody. They live beside the interface and never slow it down. */
+export function registerWeb(app: FastifyInstance, gateway: Gateway): void {
+  const stripe = stripeOf(gateway);
+  const { payments, publicUrl } = gateway.pages;
+  const pages: Pages = {
+    app,
+    gateway,
+    attempts: createAttempts(gateway.redis, gateway.keys),
+    payments: stripe ?? (payments.way === 'demo' ? demoPayments : manualPayments),
+    currency: payments.currency,
+    publicUrl: publicUrl ?? null,
+  };
+  registerAssets(app);
+  registerDocs(app);
+  if (stripe) registerStripeWebhook(app, stripe);
+  registerDesk(app, pages);
+  app.register(async (scope) => {
+    await preparePages(scope, pages, 'customer');
+    for (const register of PUBLIC_PAGES) register(scope, pages);
+    scope.register(async (account) => {
+      account.addHook('preHandler', async (request, reply) => {
+        if (request.session?.kind === 'customer') return undefined;
+        const to = isReading(request) ? `?to=${encodeURIComponent(request.url)}` : '';
+        return reply.redirect(`/sign-in${to}`, 303);
+      });
+      for (const register of ACCOUNT_PAGES) register(account, pages);
+      account.get('/account/*', () => {
+        throw new SoukError('NOT_FOUND');
+      });
+    });
+  });
+}
+
+/** The operator's desk, where there is a token that opens it. */
+function registerDesk(app: FastifyInstance, pages: Pages): void {
+  const { adminToken } = pages.gateway.operator;
+  if (adminToken === undefined) return;
+  app.register(async (scope) => {
+    await preparePages(scope, pages, 'operator');
+    registerOperator(scope, pages, adminToken);
+  });
+}
+
+function stripeOf({ pages, database, clock, log }: Gateway) {
+  const { way } = pages.payments;
+  return typeof way === 'object' ? createStripePayments(way, { database, now: clock.now, log }) : null;
+}
+
+/** Cookies, forms with their tokens, sessions, headers and error pages of a scope. */
+export async function preparePages(
+  scope: FastifyInstance,
+  pages: Pages,
+  kind: 'customer' | 'operator',
+): Promise<void> {
+  const secure = pages.publicUrl?.startsWith('https:') ?? false;
+  await scope.register(cookies);
+  scope.removeAllContentTypeParsers();
+  await scope.register(forms, { bodyLimit: 65_536 });
+  await scope.register(csrf, {
+    cookieKey: 'souk_form',
+    cookieOpts: { path: '/', httpOnly: true, sameSite: 'lax', secure },
+    getToken: (request) => tokenIn(request.body),
+    logLevel: 'debug',
+  });
+  // Those who watch over addresses ask for the head.
+  scope.addHook('onRoute', function addHead(this: FastifyInstance, route) {
+    if (route.method === 'GET') this.route({ ...route, url: route.routePath, method: 'HEAD' });
+  });
+  scope.addHook('onRequest', oneTokenAPage);
+  scope.decorateRequest('session', null);
+  setPageHeaders(scope, pages.payments.checkoutOrigins);
+  registerErrorPages(scope, pages);
+  scope.addHook('onRequest', recognising(pages.gateway, kind));
+  // Whatever changes something comes from a form of ours.
+  scope.addHook('preHandler', (request, reply, done) => {
+    if (isReading(request)) done();
+    else scope.csrfProtection(request, reply, done);
+  });
+  scope.addHook('preHandler', async (request) => {
+    const { session } = request;
+    if (!isReading(request) && session?.kind === 'customer' && session.isOperator)
+      if (request.url !== '/sign-out')
+        throw new SoukError('KEY_FORBIDDEN', {
+          message: "You look at a customer's pages as the operator; nothing can be changed here.",
+        });
+  });
+}
+
+/**
+ * All forms of a page carry the same token. Made one by one for a browser without the cookie, each would be made with a
+ * secret of its own, of which the browser keeps the last.
+ */
+function oneTokenAPage(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  const generate = reply.generateCsrf.bind(reply);
+  let token: string | undefined;
+  reply.generateCsrf = (options) => {
+    token ??= generate(options);
+    return token;
+  };
+  done();
+}
+
+function isReading({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+function tokenIn(body: unknown): string {
+  const token = (body as { _csrf?: unknown } | null | undefined)?._csrf;
+  return typeof token === 'string' ? token : '';
+}

@@ -1,0 +1,51 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { ensureAccount } from '../accounts/accounts.ts';
+import { createKey, hashKey, isWellFormed } from '../accounts/keys.ts';
+import { grantSubscription, upsertPlan } from '../billing/grants.ts';
+import type { Database } from '../platform/db/pool.ts';
+
+const YEAR_MS = 365 * 86_400_000;
+
+/**
+ * Sees to it that there is a demo account with a subscription and a key that works.
+ * @param keyFile where the key is kept, since the database has only its digest.
+ * @returns the key: the same one every time, for as long as file and database agree.
+ */
+export async function ensureDemoAccount(database: Database, keyFile: string, now: number): Promise<string> {
+  const accountId = await ensureAccount(database, 'demo@souk.example', 'Demo', now);
+  const { rowCount: subscribed } = await database.query(
+    'select 1 from subscriptions where account_id = $1 and starts_at <= $2 and ends_at > $2',
+    [accountId, new Date(now)],
+  );
+  if (!subscribed) {
+    const planId = await upsertPlan(database, {
+      code: 'demo',
+      name: 'Demo',
+      minuteLimit: 600,
+      dailyLimit: 50_000,
+      monthlyLimit: 1_000_000,
+    });
+    const [startsAt, endsAt] = [new Date(now), new Date(now + YEAR_MS)];
+    await grantSubscription(database, {
+      accountId,
+      wallet: 'general',
+      planId,
+      quantity: 1,
+      startsAt,
+      endsAt,
+    });
+  }
+  const known = (await readFile(keyFile, 'utf8').catch(() => '')).trim();
+  if (isWellFormed(known) && (await isKeyOf(database, known, accountId))) return known;
+  const key = await createKey(database, accountId, now);
+  await writeFile(keyFile, `${key}\n`, { mode: 0o600 });
+  return key;
+}
+
+async function isKeyOf(database: Database, key: string, accountId: number): Promise<boolean> {
+  const { rowCount } = await database.query(
+    'select 1 from api_keys where hash = $1 and account_id = $2 and revoked_at is null and expires_at is null',
+    [hashKey(key), accountId],
+  );
+  return rowCount !== 0;
+}

@@ -1,0 +1,151 @@
+import {
+  clientRateLimits,
+  ReportProcessingStatusEnum,
+  ReportsApiClient,
+} from '@sp-api-sdk/reports-api-2021-06-30';
+import pRetry from 'p-retry';
+import { z } from 'zod';
+import { addDays } from '../../operations/brand-analytics/keywords/report-week.ts';
+import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
+import { type Clock, sleep } from '../../platform/clock.ts';
+import { createHttpClient } from '../http-client.ts';
+import { AccessTokens } from './access-token.ts';
+import type { Credentials, Region } from './credentials.ts';
+import { ProviderRefusal } from './provider-refusal.ts';
+import type { ReportProvider } from './report-provider.ts';
+
+const REPORT_TYPE = 'GET_BRAND_ANALYTICS_SEARCH_TERMS_REPORT';
+const ANSWER_TIMEOUT_MS = 30_000;
+
+/** Waits before a call that was throttled or failed is sent again; a throttled one waits for its quota at least. */
+const RETRY_DELAYS_MS = [2_000, 10_000, 30_000, 60_000, 120_000];
+
+/** The client at another address. */
+class AddressedClient extends ReportsApiClient {
+  constructor(configuration: ConstructorParameters<typeof ReportsApiClient>[0], baseUrl: string | undefined) {
+    super(configuration);
+    if (baseUrl !== undefined) this.basePath = baseUrl;
+  }
+}
+
+/** Reports from the Selling Partner API. */
+export function openSellingPartner(credentials: Credentials, clock: Clock): ReportProvider {
+  const http = createHttpClient({ connections: 2 });
+  const clients = new Map<Region, ReportsApiClient>();
+
+  function clientOf(site: ReportSite): ReportsApiClient {
+    const { region } = REPORT_SITES[site];
+    let client = clients.get(region);
+    if (!client) {
+      const auth = new AccessTokens(credentials, region, { http, clock });
+      client = new AddressedClient({ auth, region }, credentials.baseUrl);
+      clients.set(region, client);
+    }
+    return client;
+  }
+
+  /** Sends a call, again and again where that may help. */
+  async function call<T>(
+    name: 'createReport' | 'getReport' | 'getReportDocument',
+    signal: AbortSignal,
+    send: (options: { signal: AbortSignal; timeout: number }) => Promise<{ data: unknown }>,
+    schema: z.ZodType<T>,
+  ): Promise<T> {
+    const once = async () => {
+      try {
+        const { data } = await send({ signal, timeout: ANSWER_TIMEOUT_MS });
+        return schema.parse(data);
+      } catch (error) {
+        signal.throwIfAborted();
+        throw error instanceof ProviderRefusal ? error : faultOf(name, error);
+      }
+    };
+    return pRetry(once, {
+      retries: RETRY_DELAYS_MS.length,
+      // Time is the clock's.
+      minTimeout: 0,
+      maxTimeout: 0,
+      signal,
+      shouldRetry: ({ error }) => error instanceof ProviderRefusal && error.mayPass,
+      async onFailedAttempt({ error, attemptNumber, retriesLeft }) {
+        if (retriesLeft === 0 || !(error instanceof ProviderRefusal) || !error.mayPass) return;
+        await sleep(clock, Math.max(RETRY_DELAYS_MS[attemptNumber - 1] ?? 0, error.quotaMs), signal);
+      },
+    });
+  }
+
+  return {
+    async order(site, week, signal) {
+      const body = {
+        reportType: REPORT_TYPE,
+        reportOptions: { reportPeriod: 'WEEK' },
+        dataStartTime: addDays(week, -6),
+        dataEndTime: week,
+        marketplaceIds: [REPORT_SITES[site].marketplaceId],
+      };
+      const send = (options: object) => clientOf(site).createReport({ body }, options);
+      return (await call('createReport', signal, send, orderSchema)).reportId;
+    },
+    async state(site, reportId, signal) {
+      const send = (options: object) => clientOf(site).getReport({ reportId }, options);
+      const { processingStatus, reportDocumentId } = await call('getReport', signal, send, stateSchema);
+      return { status: processingStatus, documentId: reportDocumentId ?? null };
+    },
+    async addressOf(site, reportDocumentId, signal) {
+      const send = (options: object) => clientOf(site).getReportDocument({ reportDocumentId }, options);
+      return new URL((await call('getReportDocument', signal, send, documentSchema)).url);
+    },
+    close: () => http.close(),
+  };
+}
+
+const orderSchema = z.object({ reportId: z.string().min(1) });
+const stateSchema = z.object({
+  processingStatus: z.enum(ReportProcessingStatusEnum),
+  reportDocumentId: z.string().min(1).optional(),
+});
+const documentSchema = z.object({ url: z.url({ protocol: /^https?$/ }) });
+
+const METHODS = { createReport: 'post', getReport: 'get', getReportDocument: 'get' } as const;
+const PATHS = {
+  createReport: '/reports/2021-06-30/reports',
+  getReport: '/reports/2021-06-30/reports/x',
+  getReportDocument: '/reports/2021-06-30/documents/x',
+} as const;
+
+/** What of an error of the client may be told: the rest of it holds tokens. */
+const clientError = z.object({
+  code: z.string().optional(),
+  response: z
+    .object({
+      status: z.number(),
+      headers: z.looseObject({ 'x-amzn-ratelimit-limit': z.coerce.number().positive().optional() }).catch({}),
+      data: z
+        .object({ errors: z.array(z.object({ code: z.string(), message: z.string() })).nonempty() })
+        .optional()
+        .catch(undefined),
+    })
+    .optional(),
+});
+
+function faultOf(name: keyof typeof PATHS, error: unknown): ProviderRefusal {
+  if (error instanceof z.ZodError)
+    return new ProviderRefusal(`The Selling Partner API answered ${name} with something else than expected.`);
+  const { code, response } = clientError.safeParse(error).data ?? {};
+  if (!response)
+    return new ProviderRefusal(`The Selling Partner API did not answer ${name}${code ? ` (${code})` : ''}.`, {
+      mayPass: true,
+    });
+  const [said] = response.data?.errors ?? [];
+  const reason = said ? `: ${said.code}, ${said.message.replace(/\.$/, '')}` : '';
+  const { status } = response;
+  const isThrottled = status === 429;
+  const usual = clientRateLimits.find(
+    ({ method, urlRegex }) => method === METHODS[name] && urlRegex.test(PATHS[name]),
+  )?.rate;
+  const rate = response.headers['x-amzn-ratelimit-limit'] ?? usual ?? 1;
+  return new ProviderRefusal(`The Selling Partner API answered ${name} with ${status}${reason}.`, {
+    mayPass: isThrottled || status >= 500,
+    quotaMs: isThrottled ? Math.ceil(1000 / rate) : 0,
+  });
+}

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { ERRORS, type ErrorKind, fromRecord, SoukError, toRecord } from '../../src/platform/errors.ts';
+import { errorBody } from '../../src/results/envelope.ts';
+
+/** What the interface promises of every kind of error: status, code, and whether units had been reserved. */
+const PROMISED: Record<ErrorKind, [status: number, code: string, units: 'none' | 'refunded']> = {
+  VALIDATION_FAILED: [400, 'VALIDATION_FAILED', 'none'],
+  SELECTION_INVALID: [400, '4000', 'none'],
+  KEY_INVALID: [401, '4001', 'none'],
+  KEY_FORBIDDEN: [403, '4003', 'none'],
+  NOT_FOUND: [404, 'NOT_FOUND', 'none'],
+  JOB_NOT_FOUND: [404, 'JOB_NOT_FOUND', 'none'],
+  BATCH_NOT_FOUND: [404, 'BATCH_NOT_FOUND', 'none'],
+  SCHEDULE_NOT_FOUND: [404, 'SCHEDULE_NOT_FOUND', 'none'],
+  DELIVERY_NOT_FOUND: [404, 'DELIVERY_NOT_FOUND', 'none'],
+  PRODUCT_NOT_FOUND: [404, 'PRODUCT_NOT_FOUND', 'refunded'],
+  WORD_NOT_FOUND: [404, 'WORD_NOT_FOUND', 'refunded'],
+  METHOD_NOT_ALLOWED: [405, 'METHOD_NOT_ALLOWED', 'none'],
+  JOB_SHARED: [409, 'JOB_SHARED', 'none'],
+  CANCELLED: [409, 'CANCELLED', 'refunded'],
+  IDEMPOTENCY_CONFLICT: [409, 'IDEMPOTENCY_CONFLICT', 'none'],
+  BATCH_STATE: [409, 'BATCH_STATE', 'none'],
+  PAYLOAD_TOO_LARGE: [413, 'PAYLOAD_TOO_LARGE', 'none'],
+  UNSUPPORTED_MEDIA_TYPE: [415, 'UNSUPPORTED_MEDIA_TYPE', 'none'],
+  QUOTA_NO_SUBSCRIPTION: [429, 'QUOTA_NO_SUBSCRIPTION', 'none'],
+  QUOTA_OFF_PEAK_ONLY: [429, 'QUOTA_OFF_PEAK_ONLY', 'none'],
+  QUOTA_MINUTE_EXCEEDED: [429, 'QUOTA_MINUTE_EXCEEDED', 'none'],
+  QUOTA_DAILY_EXCEEDED: [429, 'QUOTA_DAILY_EXCEEDED', 'none'],
+  QUOTA_MONTHLY_EXCEEDED: [429, 'QUOTA_MONTHLY_EXCEEDED', 'none'],
+  QUOTA_PACK_EXHAUSTED: [429, 'QUOTA_PACK_EXHAUSTED', 'none'],
+  QUOTA_INSUFFICIENT_UNITS: [429, 'QUOTA_INSUFFICIENT_UNITS', 'none'],
+  QUOTA_MAX_UNITS: [429, 'QUOTA_MAX_UNITS', 'none'],
+  INTERNAL: [500, '5000', 'refunded'],
+  UPSTREAM_ERROR: [502, 'UPSTREAM_ERROR', 'refunded'],
+  BUSY: [503, 'BUSY', 'refunded'],
+  DEADLINE_PASSED: [504, 'DEADLINE_PASSED', 'refunded'],
+  UPSTREAM_TIMEOUT: [504, 'UPSTREAM_TIMEOUT', 'refunded'],
+};
+
+test('the list holds what is promised, and nothing else', () => {
+  const listed = Object.entries(ERRORS).map(([kind, { status, code, units }]) => [
+    kind,
+    [status, code, units],
+  ]);
+  expect(Object.fromEntries(listed)).toEqual(PROMISED);
+});
+
+test('no two kinds share a code', () => {
+  const codes = Object.values(ERRORS).map(({ code }) => code);
+  expect(new Set(codes).size).toBe(codes.length);
+});
+
+describe.each(Object.keys(ERRORS) as ErrorKind[])('%s', (kind) => {
+  test('has a public text that is a sentence', () => {
+    expect(ERRORS[kind].text).toMatch(/^[A-Z].*\.$/);
+    expect(JSON.parse(errorBody(new SoukError(kind)))).toEqual({
+      code: ERRORS[kind].code,
+      msg: ERRORS[kind].text,
+      data: null,
+    });
+  });
+
+  test('keeps what is public, and only that, on its way from worker to customer', () => {
+    const details = { message: 'Said so.', metadata: { errorId: 'e1' }, retryAfterSeconds: 7 };
+    const error = new SoukError(kind, { ...details, cause: new Error('password=hunter2') });
+    const arrived = fromRecord(JSON.parse(JSON.stringify(toRecord(error))));
+    expect(arrived).toMatchObject({ kind, ...details });
+    expect(JSON.stringify(toRecord(error)) + errorBody(error)).not.toContain('hunter2');
+    expect(JSON.parse(errorBody(arrived))).toEqual({
+      code: ERRORS[kind].code,
+      msg: 'Said so.',
+      data: null,
+      metadata: { errorId: 'e1' },
+    });
+  });
+});

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+import { openGateway, type RunningGateway } from '../../src/gateway/open-gateway.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { TestClock } from '../support/clock.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { parseExposition } from '../support/exposition.ts';
+import { openProxy, type StoreProxy } from '../support/proxy.ts';
+
+const clock = new TestClock();
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let postgres: StoreProxy;
+let redis: StoreProxy;
+let gateway: RunningGateway;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [postgres, redis] = [await openProxy(database.url), await openProxy(inject('redisUrl'))];
+  gateway = await openGateway(
+    {
+      databaseUrl: postgres.url,
+      redisUrl: redis.url,
+      redisNamespace: `test-${randomBytes(6).toString('hex')}`,
+      offPeak: { start: '19:00', end: '07:00', timezone: 'UTC' },
+      links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
+      webhooks: { allowPrivate: false },
+    },
+    clock,
+    createLogger('silent'),
+  );
+});
+afterEach(async () => {
+  await postgres.cut();
+  for (const proxy of [postgres, redis]) await proxy.restore();
+  await expect.poll(async () => (await ask('/readyz')).statusCode).toBe(200);
+});
+afterAll(async () => {
+  await gateway.close();
+  for (const proxy of [postgres, redis]) await proxy.close();
+  await database.drop();
+});
+
+const ask = (url: string) => gateway.app.inject({ method: 'GET', url });
+
+test('with both stores a gateway is ready', async () => {
+  expect((await ask('/readyz')).json()).toEqual({ status: 'ready' });
+});
+
+test.each([
+  ['PostgreSQL', ['postgresql'], () => [postgres]],
+  ['Redis', ['redis'], () => [redis]],
+  ['both stores', ['postgresql', 'redis'], () => [postgres, redis]],
+])('without %s it is not ready, and says so, but alive', async (_which, missing, proxies) => {
+  for (const proxy of proxies()) await proxy.cut();
+  await expect.poll(async () => (await ask('/readyz')).json()).toEqual({ status: 'not ready', missing });
+  expect((await ask('/readyz')).statusCode).toBe(503);
+  expect((await ask('/healthz')).json()).toEqual({ status: 'ok' });
+});
+
+test('a store that hangs is missing after a while, also while the other one refuses', async () => {
+  await redis.cut();
+  await expect.poll(async () => (await ask('/readyz')).json().missing).toEqual(['redis']);
+  postgres.stall();
+  const timers = clock.waiting;
+  const asked = ask('/readyz');
+  await expect.poll(() => clock.waiting).toBeGreaterThan(timers);
+  clock.advance(3_000);
+  expect((await asked).json()).toEqual({ status: 'not ready', missing: ['postgresql', 'redis'] });
+});
+
+test('without Redis the metrics are there all the same, but for what Redis knows', async () => {
+  const scrape = async () => parseExposition((await ask('/metrics')).payload);
+  expect((await scrape()).samples.map(({ name }) => name)).toContain('souk_queue_jobs');
+  await redis.cut();
+  await expect
+    .poll(async () =>
+      (await scrape()).samples.filter(({ name }) => /_(queue|workers|tokens_left)/.test(name)),
+    )
+    .toEqual([]);
+  expect((await scrape()).sum('souk_http_requests_total', { route: '/metrics' })).toBeGreaterThan(0);
+});

@@ -1,0 +1,212 @@
+import type { Progress } from '@modelcontextprotocol/client';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { PATIENCE_SECONDS } from '../../../src/api/mcp/call-tool.ts';
+import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import type { Client } from '../../support/client.ts';
+import { type Agent, connectAgent, ERAS, type ToolAnswer } from '../../support/mcp-client.ts';
+import { gate } from '../../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { advanceUntil } from '../../support/time.ts';
+import { unitsUsed } from '../../support/units.ts';
+
+let souk: Souk;
+let http: Client;
+let agent: Agent;
+let open: () => void;
+beforeAll(async () => {
+  souk = await openSouk();
+});
+afterAll(() => souk.close());
+beforeEach(async () => {
+  http = await souk.client();
+  agent = await connectAgent(http, { toolsets: 'all' });
+  await agent.client.listTools();
+  const { reached, ...opening } = gate();
+  open = opening.open;
+  souk.upstream.calls.length = 0;
+  souk.upstream.on('product', async (...call) => {
+    await reached;
+    return knowsEveryProduct(...call);
+  });
+});
+afterEach(() => open());
+
+/** A call that takes longer than it is waited for. */
+async function callTooLong(asins = [newAsin()]): Promise<ToolAnswer> {
+  const calling = agent.call('market_get_product', { domain: 1, asins });
+  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  souk.clock.advance(PATIENCE_SECONDS * 1000);
+  return calling;
+}
+
+test('what takes longer than a caller waits answers with a job, which brings the result for nothing more', async () => {
+  const { data, isError } = await callTooLong();
+  expect(isError).toBe(false);
+  expect(data).toMatchObject({
+    jobId: expect.any(String),
+    operation: 'market.product',
+    hint: expect.stringMatching(/jobs_get_result.* up to 40,/),
+    _call: { unitsConsumed: 0, jobId: data.jobId },
+  });
+  const state = await agent.call('jobs_get', { id: data.jobId });
+  expect(state.data).toMatchObject({ jobId: data.jobId, state: 'running' });
+  const tooEarly = await agent.call('jobs_get_result', { id: data.jobId });
+  expect(tooEarly.data).toMatchObject({ state: 'running', hint: expect.stringContaining('jobs_get_result') });
+  const waiting = agent.call('jobs_get_result', { id: data.jobId, wait: 30 });
+  open();
+  expect((await waiting).data).toMatchObject({ count: 1, _call: { unitsConsumed: 1 } });
+  expect(await unitsUsed(http)).toBe(1);
+  const { data: list } = await agent.call('jobs_list', { state: 'done' });
+  expect(list.jobs).toMatchObject([{ jobId: data.jobId }]);
+});
+
+test('a result is waited for no longer than clients have patience', async () => {
+  const { data: job } = (await http.post('/api/market/product?async=1', { domain: 1, asins: [newAsin()] }))
+    .json;
+  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  const timers = souk.clock.waiting;
+  const calling = agent.call('jobs_get_result', { id: job.jobId, wait: 60 });
+  await expect.poll(() => souk.clock.waiting).toBeGreaterThan(timers);
+  souk.clock.advance(PATIENCE_SECONDS * 1000);
+  expect((await calling).data).toMatchObject({ state: 'running' });
+  const wrong = await agent.call('jobs_get_result', { id: job.jobId, wait: 61 });
+  expect(wrong).toMatchObject({ isError: true, data: { error: { code: 'VALIDATION_FAILED' } } });
+});
+
+test('a job is cancelled, after a dry run that cancels nothing', async () => {
+  const { data } = await callTooLong();
+  const dry = await agent.call('jobs_cancel', { id: data.jobId, dryRun: true });
+  expect(dry.data).toMatchObject({ dryRun: true, units: 0 });
+  expect((await agent.call('jobs_get', { id: data.jobId })).data.state).toBe('running');
+  const cancelled = await agent.call('jobs_cancel', { id: data.jobId });
+  expect(cancelled.data.state).toBe('cancelled');
+  const result = await agent.call('jobs_get_result', { id: data.jobId });
+  expect(result).toMatchObject({ isError: true, data: { error: { code: 'CANCELLED', status: 409 } } });
+});
+
+test("a job of another account's does not exist", async () => {
+  const { data } = await callTooLong();
+  const other = await connectAgent(await souk.client());
+  for (const tool of ['jobs_get', 'jobs_get_result', 'jobs_cancel']) {
+    const answer = await other.call(tool, { id: data.jobId });
+    expect(answer).toMatchObject({ isError: true, data: { error: { code: 'JOB_NOT_FOUND', status: 404 } } });
+  }
+});
+
+describe.each(ERAS)('progress, in the %s protocol', (era) => {
+  test('is told to whoever wants to know, and the answer is the answer', async () => {
+    agent = await connectAgent(http, { era });
+    const told: Progress[] = [];
+    const args = { domain: 1, asins: [newAsin()] };
+    const calling = agent.call('market_get_product', args, { onprogress: (progress) => told.push(progress) });
+    await expect.poll(() => told.length).toBe(1);
+    open();
+    const { data } = await calling;
+    expect(data).toMatchObject({ count: 1, _call: { unitsConsumed: 1, cache: 'MISS' } });
+    expect(told[0]).toMatchObject({
+      progress: 0,
+      total: 100,
+      message: expect.stringMatching(/queued|running/),
+    });
+    const again = await agent.call('market_get_product', args, { onprogress: () => {} });
+    expect(again.data._call).toMatchObject({ unitsConsumed: 0, deduplicated: true });
+    expect(await unitsUsed(http)).toBe(1);
+  });
+
+  test('of what takes too long ends with the job', async () => {
+    agent = await connectAgent(http, { era });
+    const told: unknown[] = [];
+    const args = { domain: 1, asins: [newAsin()] };
+    const calling = agent.call('market_get_product', args, { onprogress: (progress) => told.push(progress) });
+    let answer: ToolAnswer | undefined;
+    void calling.then((arrived) => {
+      answer = arrived;
+    });
+    await expect.poll(() => told.length).toBe(1);
+    // The pool's own time-out is later than this.
+    await advanceUntil(souk.clock, () => answer !== undefined, 1_000);
+    expect(answer?.data).toMatchObject({
+      state: 'running',
+      hint: expect.stringContaining('jobs_get_result'),
+    });
+  });
+});
+
+describe('batches', () => {
+  const batch = (asins: string[]) => ({
+    operation: 'market.product',
+    params: { domain: 1, detailLevel: 'summary' },
+    split: { asins },
+  });
+
+  test('are made, followed, read and cancelled by tools', async () => {
+    open();
+    const asins = [newAsin(), newAsin(), newAsin()];
+    const dry = await agent.call('batches_create', { ...batch(asins), dryRun: true });
+    expect(dry.data).toMatchObject({ dryRun: true, items: 3, units: 3 });
+    const tooDear = await agent.call('batches_create', { ...batch(asins), maxUnits: 2 });
+    expect(tooDear).toMatchObject({ isError: true, data: { error: { code: 'QUOTA_MAX_UNITS' } } });
+    const told: Progress[] = [];
+    let made: ToolAnswer | undefined;
+    const making = agent
+      .call('batches_create', batch(asins), { onprogress: (progress) => told.push(progress) })
+      .then((answer) => {
+        made = answer;
+      });
+    await advanceUntil(souk.clock, () => made !== undefined, 1_000);
+    await making;
+    expect(made?.data).toMatchObject({ state: 'done', counts: { items: 3, done: 3 } });
+    expect(told.at(-1)).toMatchObject({ progress: 3, total: 3 });
+    const id = made?.data.batchId as string;
+    const { data: results } = await agent.call('batches_get_results', { id });
+    expect(results).toMatchObject({ finished: true, results: [{ index: 0 }, { index: 1 }, { index: 2 }] });
+    const { data: list } = await agent.call('batches_list');
+    expect(list.batches).toMatchObject([{ batchId: id }]);
+    const { contents } = await agent.client.readResource({ uri: `souk://batches/${id}/results` });
+    expect(contents).toMatchObject([{ mimeType: 'application/x-ndjson', _meta: { next: null } }]);
+    const cancelled = await agent.call('batches_cancel', { id });
+    expect(cancelled.data).toMatchObject({ batchId: id, state: 'done' });
+    const retry = await agent.call('batches_retry', { id, dryRun: true });
+    expect(retry.data).toEqual({ dryRun: true, operation: 'batches_retry', units: 0, admitted: true });
+  });
+});
+
+describe('schedules', () => {
+  const schedule = {
+    name: 'Mondays',
+    cron: '0 6 * * 1',
+    batch: {
+      operation: 'market.product',
+      items: [
+        { domain: 1, asins: ['B000000001'] },
+        { domain: 1, asins: ['B000000002'] },
+      ],
+    },
+  };
+
+  test('are made, changed, run and deleted by tools, never for more than maxUnits', async () => {
+    open();
+    const dry = await agent.call('schedules_create', { ...schedule, dryRun: true });
+    expect(dry.data).toMatchObject({ dryRun: true, units: 2 });
+    const tooDear = await agent.call('schedules_create', { ...schedule, maxUnits: 1 });
+    expect(tooDear).toMatchObject({ isError: true, data: { error: { code: 'QUOTA_MAX_UNITS' } } });
+    expect((await agent.call('schedules_list')).data.schedules).toEqual([]);
+    const { data: made } = await agent.call('schedules_create', { ...schedule, maxUnits: 2 });
+    const id = made.scheduleId;
+    const { data: paused } = await agent.call('schedules_update', { id, paused: true });
+    expect(paused).toMatchObject({ scheduleId: id, paused: true });
+    const priced = await agent.call('schedules_run', { id, dryRun: true });
+    expect(priced.data).toMatchObject({ dryRun: true, units: 2 });
+    const refused = await agent.call('schedules_run', { id, maxUnits: 1 });
+    expect(refused).toMatchObject({
+      isError: true,
+      data: { error: { metadata: { needed: 2, maxUnits: 1 } } },
+    });
+    expect((await agent.call('schedules_list_runs', { id })).data.runs).toEqual([]);
+    const { data: run } = await agent.call('schedules_run', { id, maxUnits: 2 });
+    expect(run.batch).toMatchObject({ scheduleId: id });
+    expect((await agent.call('schedules_get', { id })).data.name).toBe('Mondays');
+    expect((await agent.call('schedules_delete', { id })).data).toMatchObject({ deleted: true });
+    expect((await agent.call('schedules_get', { id })).data.error.code).toBe('SCHEDULE_NOT_FOUND');
+  });
+});

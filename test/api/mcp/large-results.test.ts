@@ -1,0 +1,203 @@
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { Redis } from 'ioredis';
+import sharp from 'sharp';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listResources } from '../../../src/api/mcp/resources.ts';
+import { redisKeys } from '../../../src/platform/redis-keys.ts';
+import { POLL_LIFETIME_MS } from '../../../src/results/answer-store.ts';
+import { hasDeals, knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { type Agent, connectAgent } from '../../support/mcp-client.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+
+const deals = Array.from({ length: 3_000 }, (_, i) => ({
+  asin: `B${String(i).padStart(9, '0')}`,
+  dealState: 'AVAILABLE',
+  title: `Größe ${i} 大きさ ${randomBytes(200).toString('hex')}`,
+}));
+
+let souk: Souk;
+let redis: Redis;
+beforeAll(async () => {
+  souk = await openSouk();
+  redis = new Redis(souk.redisUrl);
+  souk.upstream.on('lightningdeal', hasDeals(deals));
+  souk.upstream.on('product', knowsEveryProduct);
+});
+afterAll(async () => {
+  await redis.quit();
+  await souk.close();
+});
+
+/** Under what the answer to a call is kept. */
+const answerKey = (jobId: string) => redisKeys(souk.redisNamespace).callAnswer(jobId);
+
+async function expectKept(jobId: string): Promise<void> {
+  expect(await redis.pttl(answerKey(jobId))).toBeGreaterThan(POLL_LIFETIME_MS / 2);
+}
+
+/** A PNG that does not compress. */
+function noise(width: number, height: number): Promise<Buffer> {
+  return sharp(randomBytes(width * height * 3), { raw: { width, height, channels: 3 } })
+    .png()
+    .toBuffer();
+}
+
+/** Reads a resource to its end, slice by slice. */
+async function readWhole(agent: Agent, uri: string): Promise<{ text: string; slices: number }> {
+  let text = '';
+  let slices = 0;
+  for (let next: unknown = uri; typeof next === 'string'; slices += 1) {
+    const { contents } = await agent.client.readResource({ uri: next });
+    const [slice, onward] = contents as unknown as { text: string; _meta?: { next: string | null } }[];
+    text += slice?.text ?? '';
+    next = slice?._meta?.next;
+    expect(onward?.text).toBe(typeof next === 'string' ? `It goes on at ${next}` : undefined);
+  }
+  return { text, slices };
+}
+
+test('an answer beyond the budget comes as an outline with a link and a hint; the link leads to all of it', async () => {
+  const http = await souk.client();
+  const agent = await connectAgent(http, { toolsets: 'all' });
+  await agent.client.listTools();
+  const { data, content, isError } = await agent.call('market_get_lightning_deals', { domain: 1 });
+  expect(isError).toBe(false);
+  const uri = `souk://jobs/${data._call.jobId}/result`;
+  expect(data).toMatchObject({
+    outline: { country: 'us', domainId: 1 },
+    resource: uri,
+    hint: expect.stringMatching(/larger than 10000 tokens.*Ask for less with asin.*read souk:/),
+    _call: { unitsConsumed: 500, cache: 'MISS' },
+  });
+  expect(data.outline.lightningDeals.at(-1)).toBe(`... 2997 more of ${deals.length}`);
+  expect(data.outline.lightningDeals[0]).toMatchObject({ asin: deals[0]?.asin });
+  // All that an agent is shown, not only the outline.
+  expect(JSON.stringify(content).length).toBeLessThan(6_000);
+  const plain = await http.get('/api/market/lightningdeal?domain=1');
+  expect(data.size.bytes).toBe(plain.body.length);
+  expect(content).toContainEqual({
+    type: 'resource_link',
+    uri,
+    name: 'The whole answer',
+    mimeType: 'application/json',
+    size: plain.body.length,
+  });
+  const { text, slices } = await readWhole(agent, uri);
+  expect(slices).toBeGreaterThan(20);
+  expect(text === plain.text).toBe(true);
+  const { resources } = await agent.client.listResources();
+  expect(resources.map((resource) => resource.uri)).toContain(uri);
+});
+
+test('what is cached, and what is fetched by its job, has the outline too', async () => {
+  const first = await connectAgent(await souk.client(), { toolsets: 'all' });
+  const { data: cached } = await first.call('market_get_lightning_deals', { domain: 1 });
+  expect(cached).toMatchObject({ outline: { country: 'us' }, _call: { cache: 'HIT' } });
+  await expectKept(cached._call.jobId);
+  const { data: again } = await first.call('jobs_get_result', { id: cached._call.jobId });
+  expect(again).toMatchObject({ outline: cached.outline, resource: cached.resource });
+});
+
+test('a slice may begin anywhere, even within a character', async () => {
+  const agent = await connectAgent(await souk.client(), { toolsets: 'all' });
+  const { data } = await agent.call('market_get_lightning_deals', { domain: 1 });
+  const whole = Buffer.from((await readWhole(agent, data.resource)).text);
+  const within = whole.indexOf(Buffer.from('大')) + 1;
+  const { contents } = await agent.client.readResource({ uri: `${data.resource}?offset=${within}` });
+  const [slice] = contents as unknown as { text: string; _meta: { offset: number } }[];
+  expect(slice?._meta.offset).toBe(within + 2);
+  expect(slice?.text.startsWith('きさ')).toBe(true);
+  const beyond = await agent.client.readResource({ uri: `${data.resource}?offset=999999999` });
+  expect(beyond.contents).toMatchObject([{ text: '', _meta: { next: null } }]);
+});
+
+test('an answer just beyond the budget, which a gateway may read, has an outline as well', async () => {
+  souk.upstream.on('product', ({ params }) => ({
+    json: {
+      products: [
+        { asin: params.asin, domainId: 1, productType: 0, title: 'Thing', description: 'x'.repeat(45_000) },
+      ],
+    },
+  }));
+  const agent = await connectAgent(await souk.client());
+  const { data } = await agent.call('market_get_product', { domain: 1, asins: [newAsin()] });
+  expect(data).toMatchObject({
+    outline: { count: 1, products: [{ title: 'Thing' }] },
+    hint: expect.stringContaining('detailLevel'),
+  });
+  await expectKept(data._call.jobId);
+  souk.upstream.on('product', knowsEveryProduct);
+});
+
+test('an answer that has no job shows its beginning', async () => {
+  const agent = await connectAgent(await souk.client(), { toolsets: 'visuals' });
+  const images = Array.from({ length: 1_000 }, (_, i) => `51abcDEFgh${i}.jpg`);
+  const { data } = await agent.call('retail_get_image_url', { domain: 1, images });
+  expect(data.outline.beginning).toContain('https://images.test/images/I/51abcDEFgh0.jpg');
+  expect(data).not.toHaveProperty('resource');
+});
+
+test('a picture beyond the bound is a link, whose slices are bytes', async () => {
+  souk.upstream.on('graphimage', async () => ({ raw: await noise(500, 200), contentType: 'image/png' }));
+  const http = await souk.client();
+  const agent = await connectAgent(http, { toolsets: 'visuals' });
+  const { data, content } = await agent.call('market_get_price_chart', { domain: 1, asin: newAsin() });
+  expect(content.map(({ type }) => type)).toEqual(['text', 'resource_link']);
+  await expectKept(data._call.jobId);
+  const { contents } = await agent.client.readResource({ uri: `souk://jobs/${data._call.jobId}/result` });
+  const [slice] = contents as { blob: string; mimeType: string }[];
+  expect(slice?.mimeType).toBe('image/png');
+  expect(
+    Buffer.from(slice?.blob ?? '', 'base64')
+      .subarray(1, 4)
+      .toString(),
+  ).toBe('PNG');
+});
+
+test('nothing is read of what is not there, or is somebody else’s', async () => {
+  const agent = await connectAgent(await souk.client());
+  const { data } = await agent.call('market_get_product', { domain: 1, asins: [newAsin()] });
+  const other = await connectAgent(await souk.client());
+  for (const uri of [
+    `souk://jobs/${data._call.jobId}/result`,
+    'souk://jobs/../quota/result',
+    'souk://nothing',
+    'https://example.com/',
+    `souk://jobs/${data._call.jobId}/result?offset=-1`,
+    `souk://batches/${data._call.jobId}/results`,
+  ])
+    await expect(other.client.readResource({ uri }), uri).rejects.toThrow(/not found/i);
+});
+
+test('only what is still kept is listed', async () => {
+  const agent = await connectAgent(await souk.client());
+  const jobIds: string[] = [];
+  for (let i = 0; i < 2; i += 1) {
+    const { data } = await agent.call('market_get_product', { domain: 1, asins: [newAsin()] });
+    jobIds.push(data._call.jobId);
+  }
+  const [lost = '', kept = ''] = jobIds;
+  await redis.del(answerKey(lost));
+  const { resources } = await agent.client.listResources();
+  expect(resources).toMatchObject([{ uri: `souk://jobs/${kept}/result` }]);
+});
+
+test('a list that cannot be had is an error in the words of the address', async () => {
+  const body = JSON.stringify({ code: 'BUSY', msg: 'Not right now.', data: null });
+  const send = async () => ({
+    status: 503,
+    header: () => undefined,
+    size: null,
+    body: Readable.from([Buffer.from(body)]),
+  });
+  const caller = { key: 'any', ip: '127.0.0.1', traceparent: undefined };
+  await expect(listResources(send, caller, async () => [])).rejects.toThrow('Not right now.');
+});
+
+test('nothing is skipped to an offset that no answer has', async () => {
+  const agent = await connectAgent(await souk.client());
+  const { data } = await agent.call('market_get_product', { domain: 1, asins: [newAsin()] });
+  const uri = `souk://jobs/${data._call.jobId}/result?offset=99999999999`;
+  await expect(agent.client.readResource({ uri })).rejects.toThrow(/offset must be at most/);
+});

@@ -1,0 +1,136 @@
+import { readFileSync } from 'node:fs';
+import { encode } from 'gpt-tokenizer/encoding/o200k_base';
+import { describe, expect, test } from 'vitest';
+import { isIn, listedTools, TOOLS } from '../../../src/api/mcp/tools.ts';
+import { BATCH_ENDPOINTS } from '../../../src/api/openapi/endpoints/batches.ts';
+import { JOB_ENDPOINTS } from '../../../src/api/openapi/endpoints/jobs.ts';
+import { SCHEDULE_ENDPOINTS } from '../../../src/api/openapi/endpoints/schedules.ts';
+import { LOCAL, QUEUED } from '../../../src/operations/index.ts';
+import { DEFAULT_TOOLSETS, readToolsets, TOOLSETS } from '../../../src/operations/toolsets.ts';
+
+const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+const tokensOf = (value: unknown) => encode(JSON.stringify(value)).length;
+
+/** The interface has these names; others are our own. */
+const SPECIFIED =
+  `market_get_quota market_get_product market_get_variations market_get_seller web_trends_interest_over_time
+  web_trends_interest_by_region web_trends_related_queries web_trends_related_topics web_trends_daily_trends
+  web_trends_real_time_trends aba_get_countries aba_get_rank_list aba_search_keywords aba_get_word_detail
+  aba_reverse_asin`.split(/\s+/);
+
+const ALL = [...TOOLS.values()];
+
+test('every operation is a tool, and so is every address of jobs, batches and schedules but the stream of events', () => {
+  const operations = [...QUEUED, ...LOCAL].map(({ tool }) => tool);
+  const endpoints = [...JOB_ENDPOINTS, ...BATCH_ENDPOINTS, ...SCHEDULE_ENDPOINTS];
+  const without = endpoints.filter(({ tool }) => !tool).map(({ path }) => path);
+  expect(without).toEqual(['/api/jobs/{id}/events']);
+  const named = [...operations, ...endpoints.flatMap(({ tool }) => tool ?? [])];
+  expect([...TOOLS.keys()].sort()).toEqual(named.sort());
+  expect(new Set(named).size).toBe(named.length);
+});
+
+test('the tools of the specification are all there, and shown without being asked for', () => {
+  const shown = listedTools(DEFAULT_TOOLSETS).map(({ name }) => name);
+  expect(SPECIFIED.filter((name) => !shown.includes(name))).toEqual([]);
+});
+
+describe('the default list', () => {
+  const tokens = tokensOf(listedTools(DEFAULT_TOOLSETS));
+
+  test('costs an agent less than 8,000 tokens', () => {
+    expect(tokens).toBeLessThan(8_000);
+    expect(tokens).toBeGreaterThan(2_000);
+  });
+
+  test('is as large as README.md says, to the next hundred', () => {
+    const all = tokensOf(listedTools(TOOLSETS));
+    const inWords = (count: number) => (Math.ceil(count / 100) * 100).toLocaleString('en');
+    expect(readme).toContain(`about ${inWords(tokens)} tokens`);
+    expect(readme).toContain(`about ${inWords(all)} tokens`);
+  });
+
+  test('has each toolset named in README.md', () => {
+    expect(TOOLSETS.filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
+  });
+});
+
+describe.each(ALL.map((tool) => [tool.listed.name, tool] as const))('%s', (_name, tool) => {
+  const { inputSchema, outputSchema, annotations, description } = tool.listed;
+
+  test('takes and gives objects, described without references', () => {
+    expect(inputSchema.type).toBe('object');
+    expect(outputSchema?.type ?? 'object').toBe('object');
+    expect(JSON.stringify(tool.listed)).not.toContain('$ref');
+    for (const name of inputSchema.required ?? []) expect(inputSchema.properties).toHaveProperty(name);
+  });
+
+  test('may answer with a price, a job or an outline instead of the data', () => {
+    const _call = { unitsConsumed: 0, jobId: 'x' };
+    for (const other of [
+      { dryRun: true, operation: 'x', units: 1, admitted: true, billing: null, billingTrack: null, _call },
+      { jobId: 'x', operation: 'x', links: {}, hint: 'x', _call },
+      { outline: {}, size: { bytes: 1, tokens: 1 }, hint: 'x', resource: 'x', _call },
+    ]) {
+      for (const [field, value] of Object.entries(other)) {
+        const kind = value === null ? 'null' : typeof value;
+        const allowed = [
+          (outputSchema?.properties?.[field] as { type?: string } | undefined)?.type ?? kind,
+        ].flat();
+        expect(allowed.map((type) => (type === 'integer' ? 'number' : type))).toContain(kind);
+      }
+    }
+  });
+
+  test('takes maxUnits and dryRun', () => {
+    expect(inputSchema.properties).toMatchObject({
+      maxUnits: { type: 'integer' },
+      dryRun: { type: 'boolean' },
+    });
+  });
+
+  test('says what it costs and what it changes', () => {
+    expect(description).toMatch(/Units: \S|Its calls cost their units/);
+    expect(annotations).toMatchObject({
+      readOnlyHint: expect.any(Boolean),
+      idempotentHint: expect.any(Boolean),
+      openWorldHint: expect.any(Boolean),
+    });
+    expect(annotations.destructiveHint).toBe(
+      annotations.readOnlyHint ? undefined : /_(?:cancel|delete)$/.test(tool.listed.name),
+    );
+  });
+});
+
+test('the variations have the defaults of the specification for tools', () => {
+  expect(TOOLS.get('market_get_variations')?.listed.inputSchema.properties).toMatchObject({
+    detailLevel: { default: 'summary' },
+    perPage: { default: 50 },
+  });
+});
+
+describe('toolsets', () => {
+  test.each([
+    ['market', ['products', 'categories', 'sellers', 'deals', 'visuals']],
+    [' aba , trends', ['aba', 'trends']],
+    ['default', DEFAULT_TOOLSETS],
+    ['all', TOOLSETS],
+  ])('%s', (text, expected) => {
+    expect(readToolsets(text)).toEqual(expected);
+  });
+
+  test.each(['', ',', 'market,magic', 'constructor', '__proto__'])('"%s" is none', (text) => {
+    expect(readToolsets(text)).toBeNull();
+  });
+
+  test('the quota and jobs belong to each', () => {
+    const always = ALL.filter((tool) => isIn(tool, [])).map(({ listed }) => listed.name);
+    expect(always.sort()).toEqual([
+      'jobs_cancel',
+      'jobs_get',
+      'jobs_get_result',
+      'jobs_list',
+      'market_get_quota',
+    ]);
+  });
+});

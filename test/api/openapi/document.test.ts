@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openApiDocument } from '../../../src/api/openapi/document.ts';
+import type { OperationObject } from '../../../src/api/openapi/shape.ts';
+import { LOCAL, QUEUED } from '../../../src/operations/index.ts';
+import type { JsonSchema } from '../../../src/operations/params/documentation.ts';
+import { ERRORS } from '../../../src/platform/errors.ts';
+import type { Client } from '../../support/client.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+
+const document = openApiDocument();
+
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({
+    path,
+    method,
+    operation: operation as OperationObject,
+  })),
+);
+
+describe('the document and the service', () => {
+  let souk: Souk;
+  let client: Client;
+  beforeAll(async () => {
+    souk = await openSouk({ workers: 0 });
+    client = await souk.client();
+  });
+  afterAll(() => souk.close());
+
+  test('describe the same addresses', () => {
+    // Pages, and the operator's own tools, are no part of the interface, and /mcp speaks a protocol that describes itself.
+    const served = pathsIn(souk.gateways[0]?.app.printRoutes({ commonPrefix: false }) ?? '').filter(
+      (path) =>
+        path !== '/' &&
+        !/^\/(metrics$|mcp$|admin|account|assets|docs|payments|reset-password|sign-)/.test(path),
+    );
+    expect(served.length).toBeGreaterThan(30);
+    expect(served.sort()).toEqual(Object.keys(document.paths).sort());
+  });
+
+  test.each(Object.entries(document.paths))('take the same methods at %s', async (path, item) => {
+    const { status, headers } = await client.get(path.replace(/\{\w+\}/, 'x'), { method: 'OPTIONS' });
+    expect(status).toBe(405);
+    expect(headers.allow?.toLowerCase().split(', ').sort()).toEqual(Object.keys(item).sort());
+  });
+
+  test('need a key for the same addresses', async () => {
+    for (const { path, method, operation } of operations.filter((one) => one.method === 'get')) {
+      const { status } = await client.raw(path.replace(/\{\w+\}/, 'x'), { method: method.toUpperCase() });
+      expect({ path, status }).toEqual({ path, status: operation.security ? 200 : 401 });
+    }
+  });
+});
+
+test('only three addresses need no key, and the key has three places', () => {
+  const open = operations.filter(({ operation }) => operation.security).map(({ path }) => path);
+  expect(open.sort()).toEqual(['/healthz', '/openapi.json', '/readyz']);
+  expect(document.security.flatMap((one) => Object.keys(one))).toEqual(
+    Object.keys(document.components.securitySchemes),
+  );
+  expect(document.components.securitySchemes).toMatchObject({
+    keyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+    bearer: { type: 'http', scheme: 'bearer' },
+    keyParameter: { type: 'apiKey', in: 'query', name: 'key' },
+  });
+});
+
+test('every route of every contract is there, with price, pools, timeouts and tool', () => {
+  for (const contract of [...QUEUED, ...LOCAL]) {
+    for (const { method, path } of contract.routes) {
+      const found = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method === 'GET' ? 'get' : 'post'];
+      expect([found?.['x-operation']].flat()).toContain(contract.name);
+      expect([found?.['x-units']].flat()).toContain(contract.kind === 'queued' ? contract.price.text : '0');
+      expect([found?.['x-tool']].flat()).toContain(contract.tool);
+    }
+  }
+  expect(document.paths['/api/market/lightningdeal']?.get).toMatchObject({
+    'x-pool': ['market', 'lightning'],
+    'x-timeout-seconds': [60, 120],
+  });
+  expect(document.paths['/api/market/bestsellers']?.get?.['x-alias-of']).toBe('/api/market/bestseller');
+});
+
+test('list of errors, document and responses know the same codes', () => {
+  expect(document['x-errors']).toEqual(Object.values(ERRORS));
+  const codes = Object.values(document.components.responses).flatMap(({ content }) => {
+    const schema = content?.['application/json']?.schema as JsonSchema | undefined;
+    const code = schema?.properties?.code as JsonSchema | undefined;
+    return (code?.enum ?? []) as string[];
+  });
+  // These two are not of any operation: the description says where they occur.
+  const anywhere = [ERRORS.NOT_FOUND.code, ERRORS.METHOD_NOT_ALLOWED.code];
+  for (const code of anywhere) expect(document.info.description).toContain(`\`${code}\``);
+  const listed = Object.values(ERRORS).map(({ code }) => code);
+  expect([...new Set([...codes, ...anywhere])].sort()).toEqual([...listed].sort());
+});
+
+test('an error response has the status and texts of its kinds', () => {
+  for (const [name, { description, content }] of Object.entries(document.components.responses)) {
+    const examples = Object.entries(content?.['application/json']?.examples ?? {});
+    expect(examples.length, name).toBeGreaterThan(0);
+    for (const [kind, { value }] of examples) {
+      const { code, text } = ERRORS[kind as keyof typeof ERRORS];
+      expect(value).toEqual({ code, msg: text, data: null });
+      expect(description).toContain(text);
+    }
+  }
+});
+
+test('every parameter has a description, a schema and an example', () => {
+  for (const { path, operation } of operations) {
+    for (const parameter of operation.parameters ?? []) {
+      const stated =
+        '$ref' in parameter
+          ? document.components.parameters[parameter.$ref.split('/').at(-1) ?? '']
+          : parameter;
+      const place = `${path} ${stated?.name}`;
+      expect(stated?.description, place).toMatch(/\S/);
+      const [media] = Object.values(stated?.content ?? {});
+      expect(stated?.schema ?? media?.schema, place).toBeDefined();
+      expect(stated?.example ?? media?.example, place).toBeDefined();
+    }
+  }
+});
+
+test('both forms of a date range are there, each where it belongs', () => {
+  const item = document.paths['/api/market/product'];
+  const inQuery = item?.get?.parameters?.flatMap((one) => ('name' in one ? one.name : []));
+  expect(inQuery).toEqual(
+    expect.arrayContaining(['dateRangeStart', 'dateRangeEnd', 'domainId', 'country', 'asin']),
+  );
+  expect(inQuery).not.toContain('dateRange');
+  const schemas = document.components.schemas as Record<string, JsonSchema>;
+  const inBody = Object.keys(schemas.MarketProductParameters?.properties ?? {});
+  expect(inBody).toContain('dateRange');
+  expect(inBody).not.toContain('dateRangeStart');
+});
+
+test('a selection is the body of a POST, and JSON in the query of a GET', () => {
+  const item = document.paths['/api/market/query'];
+  const schema = { $ref: '#/components/schemas/MarketProductfinderParameters' };
+  expect(item?.post?.requestBody?.content['application/json']?.schema).toEqual(schema);
+  const [selection] = item?.get?.parameters ?? [];
+  expect(selection).toMatchObject({ name: 'selection', content: { 'application/json': { schema } } });
+});
+
+test('an address that two operations share takes the parameters of both', () => {
+  const search = document.paths['/api/market/search']?.get;
+  const [type] = search?.parameters ?? [];
+  expect(type).toMatchObject({ name: 'type', schema: { enum: ['product', 'category'], default: 'product' } });
+  const names = search?.parameters?.flatMap((one) => ('name' in one ? one.name : [])) ?? [];
+  expect(new Set(names).size).toBe(names.length);
+  expect(names).toEqual(expect.arrayContaining(['domain', 'term', 'page', 'asinsOnly']));
+});
+
+test('nobody else sees the names of our schemas: they are not in the registry that all generators share', async () => {
+  const { z } = await import('zod');
+  const { product } = await import('../../../src/operations/answers/product.ts');
+  expect(z.globalRegistry.get(product)).not.toHaveProperty('id');
+});
+
+/** The paths in a printed tree of routes, in which a path may be the beginning of others. */
+function pathsIn(tree: string): string[] {
+  const branch: string[] = [];
+  const paths: string[] = [];
+  for (const line of tree.split('\n')) {
+    const [, indent = '', part, methods] =
+      /^((?:[│ ] {3})*)[├└]── (\S+)(?: \(([A-Z, ]+)\))?/.exec(line) ?? [];
+    if (part === undefined) continue;
+    branch.splice(indent.length / 4, Number.POSITIVE_INFINITY, part);
+    if (methods) paths.push(branch.join('').replace(/:(\w+)/g, '{$1}'));
+  }
+  return paths;
+}

@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { openApiDocument } from '../../../src/api/openapi/document.ts';
+import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { finished } from '../../support/batches.ts';
+import type { Client } from '../../support/client.ts';
+import { conforming, createConformance } from '../../support/conformance.ts';
+import { openReceiver } from '../../support/receiver.ts';
+import { gate } from '../../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { sendDue } from '../../support/webhooks.ts';
+
+/** Each answer of what is no operation is what the document says. */
+const conformance = createConformance(openApiDocument());
+
+const UNKNOWN = '019b2c3d-4e5f-7a6b-8c7d-9e0f1a2b3c4d';
+
+let souk: Souk;
+let client: Client;
+beforeAll(async () => {
+  souk = await openSouk();
+  souk.upstream.on('product', knowsEveryProduct);
+  client = conforming(await souk.client(), conformance);
+});
+afterAll(() => souk.close());
+
+const del = (path: string) => client.get(path, { method: 'DELETE' });
+const patch = (path: string, body: unknown) => client.get(path, { method: 'PATCH', ...json(body) });
+const json = (body: unknown) => ({
+  body: JSON.stringify(body),
+  headers: { 'content-type': 'application/json' },
+});
+
+test('jobs', async () => {
+  const call = (asin = newAsin()) => client.get(`/api/market/product?domain=1&asins=${asin}&async=1`);
+  const { jobId } = (await call()).json.data;
+  expect((await client.get(`/api/jobs/${jobId}?wait=30`)).json.data.state).toBe('done');
+  expect((await client.get(`/api/jobs/${jobId}/result`)).status).toBe(200);
+  expect((await client.get(`/api/jobs/${jobId}/events`)).text).toContain('event: end');
+  expect((await client.get('/api/jobs?limit=1')).json.data.jobs).toHaveLength(1);
+  expect((await client.get('/api/jobs?state=dreaming')).status).toBe(400);
+  expect((await client.get('/api/jobs/x/result')).json.code).toBe('JOB_NOT_FOUND');
+
+  for (const end of ['', '/events']) {
+    expect((await client.get(`/api/jobs/${UNKNOWN}${end}`)).json.code).toBe('JOB_NOT_FOUND');
+  }
+  expect((await del(`/api/jobs/${UNKNOWN}`)).json.code).toBe('JOB_NOT_FOUND');
+
+  const { reached, open } = gate();
+  souk.upstream.on('product', async (...asked) => {
+    await reached;
+    return knowsEveryProduct(...asked);
+  });
+  const asin = newAsin();
+  const held = (await call(asin)).json.data.jobId;
+  expect((await client.get(`/api/jobs/${held}`)).json.data.state).toMatch(/queued|running/);
+  expect((await client.get(`/api/jobs/${held}/result`)).status).toBe(202);
+  expect((await del(`/api/jobs/${held}`)).json.data.state).toBe('cancelled');
+  expect((await client.get(`/api/jobs/${held}/result`)).json.code).toBe('CANCELLED');
+  const wanted = newAsin();
+  const shared = (await call(wanted)).json.data.jobId;
+  await call(wanted);
+  expect((await del(`/api/jobs/${shared}`)).json.code).toBe('JOB_SHARED');
+  const waiting = client.get(`/api/market/product?domain=1&asins=${newAsin()}`);
+  await expect.poll(async () => (await client.get('/api/jobs?state=running')).json.data.jobs.length).toBe(2);
+  const [newest] = (await client.get('/api/jobs?state=running')).json.data.jobs;
+  await del(`/api/jobs/${newest.jobId}`);
+  expect((await waiting).json.code).toBe('CANCELLED');
+  open();
+
+  souk.upstream.on('product', () => ({ status: 400, json: { error: {} } }));
+  const failing = (await call()).json.data.jobId;
+  await client.get(`/api/jobs/${failing}?wait=30`);
+  expect((await client.get(`/api/jobs/${failing}/result`)).status).toBe(502);
+  souk.upstream.on('product', knowsEveryProduct);
+});
+
+test('batches', async () => {
+  const document = (asins: string[]) => ({
+    operation: 'market.product',
+    params: { domain: 1, detailLevel: 'summary' },
+    split: { asins },
+  });
+  const first = document([newAsin(), newAsin()]);
+  expect((await client.post('/api/batches?dryRun=1', first)).json.data.units).toBe(2);
+  const batch = (await client.post('/api/batches', { ...first, idempotencyKey: 'once' })).json.data;
+  expect((await client.post('/api/batches', { ...first, name: 'n', idempotencyKey: 'once' })).status).toBe(
+    409,
+  );
+  expect((await client.post('/api/batches', { ...first, maxUnits: 1 })).status).toBe(429);
+  expect((await client.post('/api/batches', { operation: 'x' })).status).toBe(400);
+  expect((await client.post('/api/batches', 'x', { headers: { 'content-type': 'text/plain' } })).status).toBe(
+    415,
+  );
+  const lines = { headers: { 'content-type': 'application/x-ndjson' } };
+  const line = `${JSON.stringify({ domain: 1, asins: [newAsin()] })}\n`;
+  expect((await client.post('/api/batches?operation=market.product&name=n', line, lines)).status).toBe(202);
+  await finished(client, batch);
+  expect((await client.get('/api/batches?limit=1&state=done')).json.data.batches).toHaveLength(1);
+  const { links } = batch;
+  expect((await client.get(links.results)).text).toContain('"index":0');
+  expect((await client.get(`${links.results}?format=csv`)).headers['content-type']).toContain('text/csv');
+  expect((await client.get(`${links.results}?order=random`)).status).toBe(400);
+  expect((await client.post(links.retry, {})).json.code).toBe('BATCH_STATE');
+  expect((await del(links.self)).status).toBe(200);
+  expect((await client.get(`/api/batches/${UNKNOWN}`)).json.code).toBe('BATCH_NOT_FOUND');
+  expect((await client.get(`/api/batches/${UNKNOWN}/results`)).json.code).toBe('BATCH_NOT_FOUND');
+  expect((await client.post(`/api/batches/${UNKNOWN}/retry`, {})).json.code).toBe('BATCH_NOT_FOUND');
+  expect((await del(`/api/batches/${UNKNOWN}`)).json.code).toBe('BATCH_NOT_FOUND');
+
+  souk.upstream.on('product', () => ({ json: { products: [] } }));
+  const unknown = { operation: 'market.variations', items: [{ domain: 1, asin: newAsin() }] };
+  const failing = (await client.post('/api/batches', unknown)).json.data;
+  await finished(client, failing);
+  expect((await client.post(failing.links.retry, {})).status).toBe(202);
+  await finished(client, failing);
+  souk.upstream.on('product', knowsEveryProduct);
+});
+
+test('schedules', async () => {
+  const schedule = {
+    name: 'Every Monday',
+    cron: '0 6 * * 1',
+    batch: { operation: 'market.product', items: [{ domain: 1, asins: [newAsin()] }] },
+  };
+  expect((await client.post('/api/schedules?dryRun=1', schedule)).json.data.dryRun).toBe(true);
+  expect((await client.post('/api/schedules', { ...schedule, cron: 'x' })).status).toBe(400);
+  const dear = { ...schedule, batch: { ...schedule.batch, maxUnits: 0 } };
+  expect((await client.post('/api/schedules', dear)).status).toBe(429);
+  const made = await client.post('/api/schedules', schedule);
+  expect(made.status).toBe(201);
+  const { links } = made.json.data;
+  expect((await client.get(links.self)).json.data.name).toBe('Every Monday');
+  expect((await client.get('/api/schedules?limit=1')).json.data.schedules).toHaveLength(1);
+  expect((await patch(`${links.self}?dryRun=1`, { name: 'x' })).json.data.dryRun).toBe(true);
+  expect((await patch(links.self, { name: 'Mondays' })).json.data.name).toBe('Mondays');
+  expect((await patch(links.self, { moon: 1 })).status).toBe(400);
+  expect((await patch(links.self, dear)).status).toBe(429);
+  const { batch } = (await client.post(links.run, {})).json.data;
+  await finished(client, batch);
+  expect((await client.get(`${links.runs}?limit=5`)).json.data.runs).toHaveLength(1);
+  expect((await client.get(`${links.runs}?limit=x`)).status).toBe(400);
+  expect((await del(links.self)).json.data.deleted).toBe(true);
+  for (const end of ['', '/runs']) {
+    expect((await client.get(`/api/schedules/${UNKNOWN}${end}`)).json.code).toBe('SCHEDULE_NOT_FOUND');
+  }
+  expect((await client.post(`/api/schedules/${UNKNOWN}/run`, {})).json.code).toBe('SCHEDULE_NOT_FOUND');
+  expect((await patch(`/api/schedules/${UNKNOWN}`, {})).json.code).toBe('SCHEDULE_NOT_FOUND');
+  expect((await del(`/api/schedules/${UNKNOWN}`)).json.code).toBe('SCHEDULE_NOT_FOUND');
+});
+
+test('webhooks', async () => {
+  const receiver = await openReceiver();
+  onTestFinished(() => receiver.close());
+  const url = `${receiver.url}/hook`;
+  expect((await client.get('/api/webhooks')).json.data.secret).toBeNull();
+  expect((await client.post('/api/webhooks/test', { url })).status).toBe(400);
+  expect((await client.post('/api/webhooks/secret', {})).status).toBe(201);
+  expect((await client.get('/api/webhooks')).json.data.secret.createdAt).toBeTypeOf('string');
+  const { links, deliveryId } = (await client.post('/api/webhooks/test', { url })).json.data;
+  await sendDue(souk);
+  expect((await client.get(links.self)).json.data.log).toHaveLength(1);
+  expect((await client.get('/api/webhooks/deliveries?limit=1')).json.data.deliveries[0]).toMatchObject({
+    deliveryId,
+  });
+  expect((await client.get('/api/webhooks/deliveries?state=lost')).status).toBe(400);
+  expect((await client.post(links.replay, {})).status).toBe(202);
+  expect((await client.get(`/api/webhooks/deliveries/${UNKNOWN}`)).json.code).toBe('DELIVERY_NOT_FOUND');
+  const replay = `/api/webhooks/deliveries/${UNKNOWN}/replay`;
+  expect((await client.post(replay, {})).json.code).toBe('DELIVERY_NOT_FOUND');
+});
+
+test('what needs no key', async () => {
+  expect((await client.raw('/healthz')).text).toContain('ok');
+  expect((await client.raw('/readyz')).status).toBe(200);
+  const { headers, json } = await client.raw('/openapi.json');
+  expect(json).toMatchObject({ openapi: '3.1.0' });
+  const again = await client.raw('/openapi.json', { headers: { 'if-none-match': headers.etag ?? '' } });
+  expect([again.status, again.body.length]).toEqual([304, 0]);
+});
+
+const WITH_KEY = conformance.operations.filter(
+  ({ operation }) => operation['x-operation'] === undefined && operation.security === undefined,
+);
+
+test.each(WITH_KEY)('$method $path answers as it says without a good key', async ({ method, path }) => {
+  const address = path.replace('{id}', UNKNOWN);
+  const options = { method: method.toUpperCase(), ...(method === 'get' ? {} : json({})) };
+  const none = conforming(souk.clientOf(''), conformance);
+  expect((await none.raw(address, options)).status).toBe(401);
+  const { key, accountId } = await souk.account();
+  await souk.database.query(`update accounts set state = 'disabled' where id = $1`, [accountId]);
+  const { headers = {} } = options as { headers?: Record<string, string> };
+  const disabled = await none.raw(address, { ...options, headers: { ...headers, 'x-api-key': key } });
+  expect(disabled.status).toBe(403);
+});
+
+test('every good answer has been seen here, and every error but what needs a service in trouble', () => {
+  const missing = conformance.operations
+    .filter(({ operation }) => operation['x-operation'] === undefined)
+    .flatMap(({ operation }) =>
+      Object.keys(operation.responses).map((status) => `${operation.operationId} ${status}`),
+    )
+    .filter((answer) => !conformance.seen.has(answer))
+    .filter((answer) => !/ (400|413|415|500|503|504)$/.test(answer));
+  expect(missing).toEqual([]);
+});

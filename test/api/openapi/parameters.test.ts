@@ -1,0 +1,196 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { z } from 'zod';
+import { type DocumentedParameter, inputSchema, parametersOf } from '../../../src/api/openapi/parameters.ts';
+import { exampleOf } from '../../../src/api/openapi/requests.ts';
+import { LOCAL, QUEUED } from '../../../src/operations/index.ts';
+import { productFinder } from '../../../src/operations/market/product-finder.ts';
+import { boundsOf, valuesBeside, valuesOf } from '../../support/schema-values.ts';
+
+/** What no JSON Schema can say of a parameter: its good values, by operation and name. */
+const BEYOND_SCHEMAS: Record<string, fc.Arbitrary<unknown>> = {
+  // The earlier first.
+  'market.productsearch stats': fc.constantFrom(
+    '30',
+    7,
+    '2026-01-01,2026-03-31',
+    '1767225600000,1774915200000',
+  ),
+  'market.product dateRange': fc
+    .tuple(fc.nat(), fc.nat())
+    .map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) })),
+  ...ofTrends('interest-over-time'),
+  ...ofTrends('interest-by-region'),
+  ...ofTrends('related-queries'),
+  ...ofTrends('related-topics'),
+  ...ofTrends('daily-trends'),
+  ...ofTrends('real-time-trends'),
+  // An id implies its site, which must be that of the example.
+  'aba.wordgoods wordId': fc.integer({ min: 1, max: 1_000_000 }).map((place) => place * 16 + 1),
+  'aba.wordgoods country': fc.constantFrom('us', 'US'),
+  // Metropolitan areas are for the United States only.
+  'trends.interest-by-region resolution': fc.constantFrom('COUNTRY', 'REGION', 'CITY'),
+};
+
+/** Regions and languages that there are, and keywords of which something is to be seen. */
+function ofTrends(name: string): Record<string, fc.Arbitrary<unknown>> {
+  return {
+    [`trends.${name} geo`]: fc.constantFrom('US', 'us-ca', 'DE', 'GB', 'US-CA-807'),
+    [`trends.${name} hl`]: fc.constantFrom('en-US', 'de', 'zh-CN', 'ja', 'es-419'),
+    [`trends.${name} keyword`]: fc.array(fc.stringMatching(/^[a-z ]{1,20}[a-z]$/), {
+      minLength: 1,
+      maxLength: 5,
+    }),
+  };
+}
+
+interface Case {
+  name: string;
+  params: z.ZodType;
+  parameters: readonly DocumentedParameter[];
+  /** The least that is accepted. */
+  base: Record<string, unknown>;
+}
+
+const CASES: Case[] = [...QUEUED, ...LOCAL].map(({ name, params }) => {
+  const parameters = parametersOf(params);
+  const needed = parameters.filter(({ required }) => required);
+  const base = needed.map(
+    (parameter): Record<string, unknown> =>
+      parameter.spread
+        ? (exampleOf(parameter.schema) as Record<string, unknown>)
+        : { [parameter.name]: exampleOf(parameter.schema) },
+  );
+  return { name, params, parameters, base: Object.assign({}, ...base) };
+});
+
+const ROWS = CASES.flatMap((one) =>
+  one.parameters.map((parameter) => ({ ...one, parameter, title: `${one.name} ${parameter.name}` })),
+);
+
+describe.each(CASES)('$name', ({ params, base, parameters }) => {
+  test('takes its examples', () => {
+    expect(problems(params, base)).toEqual([]);
+    for (const { name, schema, spread } of parameters) {
+      for (const example of schema.examples ?? []) {
+        const sent = spread ? (example as object) : { [name]: example };
+        expect(problems(params, { ...base, ...sent })).toEqual([]);
+      }
+    }
+  });
+
+  test('needs what is said to be required, and nothing else', () => {
+    for (const { name, required, spread, schema } of parameters) {
+      const spreadNames = spread ? Object.keys(exampleOf(schema) as object) : [name];
+      const without = Object.fromEntries(
+        Object.entries(base).filter(([sent]) => !spreadNames.includes(sent)),
+      );
+      expect({ name, isRefused: problems(params, without).length > 0 }).toEqual({
+        name,
+        isRefused: required,
+      });
+    }
+  });
+
+  test('says of every parameter what it is', () => {
+    for (const { name, forms } of parameters) {
+      for (const form of forms) expect(form.description, `${name} as ${form.name}`).toMatch(/^\S.{3,}/);
+    }
+  });
+});
+
+describe.each(ROWS)('$title', ({ title, params, parameter, base }) => {
+  const { name, schema, spread, forms } = parameter;
+  const values = BEYOND_SCHEMAS[title] ?? valuesOf(schema);
+
+  test('takes every value that fits, in JSON and in words', () => {
+    fc.assert(
+      fc.property(values, (value) => {
+        expect(problems(params, { ...base, ...sent(value) })).toEqual([]);
+        if (isWritable(value)) expect(problems(params, { ...base, [name]: written(value) })).toEqual([]);
+      }),
+      { numRuns: 50 },
+    );
+    for (const bound of boundsOf(schema)) expect(problems(params, { ...base, [name]: bound })).toEqual([]);
+  });
+
+  test('refuses what just does not fit', () => {
+    for (const value of valuesBeside(schema)) {
+      const refused = problems(params, { ...base, ...(spread ? { unheardOf: value } : { [name]: value }) });
+      expect({ value: JSON.stringify(value).slice(0, 200), isRefused: refused.length > 0 }).toMatchObject({
+        isRefused: true,
+      });
+    }
+  });
+
+  test('takes its other names', () => {
+    const { [name]: _, ...others } = base;
+    const single = forms.filter((form) => !form.only && form.name !== name);
+    for (const form of single) {
+      fc.assert(
+        fc.property(valuesOf(form.schema), (value) => {
+          expect(problems(params, { ...others, [form.name]: value })).toEqual([]);
+        }),
+        { numRuns: 20 },
+      );
+    }
+    const inQuery = forms.filter(({ only }) => only === 'query');
+    if (inQuery.length === 0) return;
+    const together = Object.fromEntries(inQuery.map((form) => [form.name, String(exampleOf(form.schema))]));
+    expect(problems(params, { ...base, ...together })).toEqual([]);
+  });
+
+  function sent(value: unknown): object {
+    return spread ? (value as object) : { [name]: value };
+  }
+});
+
+test('the fields a selection is said to have are those it takes', () => {
+  const filters = parametersOf(productFinder.params).find(({ spread }) => spread);
+  const patterns = Object.keys(filters?.schema.patternProperties ?? {}).map((pattern) => new RegExp(pattern));
+  const isDescribed = (field: string) => patterns.some((pattern) => pattern.test(field));
+  for (const field of [
+    'current_SALES_gte',
+    'srAvg211_lte',
+    'isLowest_NEW',
+    'brand',
+    'title',
+    'unitValue_gte',
+  ]) {
+    expect(isDescribed(field), field).toBe(true);
+  }
+  for (const field of ['current_SALES', 'current_MOON_gte', 'isLowest', 'srAvg212_lte', 'xbrand', 'brandx']) {
+    expect(isDescribed(field), field).toBe(false);
+    expect(problems(productFinder.params, { domain: 1, [field]: 1 })).not.toEqual([]);
+  }
+});
+
+test('the schema for tools has one name for each parameter, and closes the object', () => {
+  const schema = inputSchema(QUEUED[0].params);
+  expect(Object.keys(schema.properties ?? {})).toEqual([
+    ...['domain', 'asins', 'stats', 'history', 'update', 'offers', 'rating', 'buybox', 'stock', 'days'],
+    ...['dateRange', 'detailLevel'],
+  ]);
+  expect(schema).toMatchObject({
+    type: 'object',
+    required: ['domain', 'asins'],
+    additionalProperties: false,
+  });
+  expect(schema.properties?.asins).toMatchObject({ items: { pattern: '^[A-Za-z0-9]{10}$' } });
+});
+
+function problems(params: z.ZodType, sent: unknown): string[] {
+  const { error } = params.safeParse(sent);
+  return (error?.issues ?? []).map(({ path, message }) => `${path.join('.')}: ${message}`);
+}
+
+/** Whether a query can carry it. */
+function isWritable(value: unknown): boolean {
+  if (Array.isArray(value))
+    return value.length > 0 && value.every((item) => typeof item === 'string' && !item.includes(','));
+  return typeof value !== 'object';
+}
+
+function written(value: unknown): string {
+  return Array.isArray(value) ? value.join(',') : String(value);
+}

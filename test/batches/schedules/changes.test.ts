@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { resultsOf } from '../../support/batches.ts';
+import type { Client } from '../../support/client.ts';
+import {
+  batchQueueOf,
+  createSchedule,
+  deleteSchedule,
+  ended,
+  HOUR_MS,
+  patchSchedule,
+  productsHourly,
+  runsMade,
+  runsOf,
+  scheduleNow,
+} from '../../support/schedules.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { webhookCustomer } from '../../support/webhooks.ts';
+
+let souk: Souk;
+let client: Client;
+beforeAll(async () => {
+  souk = await openSouk();
+});
+afterAll(() => souk.close());
+beforeEach(async () => {
+  client = await souk.client();
+  souk.upstream.on('product', knowsEveryProduct);
+  souk.clock.advance(HOUR_MS - (souk.clock.now() % HOUR_MS));
+});
+
+const schedulerOf = ({ scheduleId }: { scheduleId: string }) =>
+  batchQueueOf(souk).getJobScheduler(scheduleId);
+
+test.each<[change: Record<string, unknown>, told: Record<string, unknown>]>([
+  [{ name: 'Another name' }, { name: 'Another name' }],
+  [{ cron: ' 30 9 * * 1 ' }, { cron: '30 9 * * 1' }],
+  [{ timezone: 'Asia/Tokyo' }, { timezone: 'Asia/Tokyo' }],
+  [{ paused: true }, { paused: true, nextRuns: [] }],
+  [{ window: 'off_peak' }, { window: 'off_peak' }],
+  [{ onlyChanges: '1' }, { onlyChanges: true }],
+  [{ runHours: 48 }, { runHours: 48 }],
+])('%j changes that, and nothing else', async (change, told) => {
+  const before = await createSchedule(client, productsHourly([newAsin()]));
+  souk.clock.advance(1_000);
+  const reply = await patchSchedule(client, before, change);
+  expect(reply.status).toBe(200);
+  const timing = 'cron' in change || 'timezone' in change ? { nextRuns: expect.any(Array) } : {};
+  const after = { ...before, ...timing, ...told, updatedAt: new Date(souk.clock.now()).toISOString() };
+  expect(reply.json.data).toEqual(after);
+  expect(await scheduleNow(client, before)).toEqual(after);
+  await deleteSchedule(client, before);
+});
+
+test('another batch replaces the one of before, its webhook and its limit', async () => {
+  const customer = await webhookCustomer(souk);
+  const [first, second, third] = [newAsin(), newAsin(), newAsin()];
+  const batch = { ...productsHourly([first]).batch, webhook: 'https://example.com/hook', maxUnits: 5 };
+  const schedule = await createSchedule(customer.client, productsHourly([], { batch }));
+  expect(schedule).toMatchObject({ webhook: 'https://example.com/hook', maxUnits: 5, items: 1 });
+  const reply = await patchSchedule(customer.client, schedule, {
+    batch: productsHourly([second, third]).batch,
+  });
+  expect(reply.json.data).toMatchObject({ webhook: null, maxUnits: null, items: 2, units: 2 });
+  const { run } = (await customer.client.post(`/api/schedules/${schedule.scheduleId}/run`, '')).json.data;
+  await ended(souk, customer.client, run);
+  const lines = await resultsOf(customer.client, run);
+  expect(lines.map(({ data }) => data.products[0].asin)).toEqual([second, third]);
+  await deleteSchedule(customer.client, schedule);
+});
+
+test('the queue is told of another pattern, another zone, a pause and its end', async () => {
+  const schedule = await createSchedule(client, productsHourly([newAsin()]));
+  await patchSchedule(client, schedule, { cron: '30 9 * * 1' });
+  expect(await schedulerOf(schedule)).toMatchObject({ pattern: '30 9 * * 1', tz: 'UTC' });
+  await patchSchedule(client, schedule, { timezone: 'Asia/Tokyo' });
+  expect(await schedulerOf(schedule)).toMatchObject({ pattern: '30 9 * * 1', tz: 'Asia/Tokyo' });
+  await patchSchedule(client, schedule, { paused: true });
+  expect(await schedulerOf(schedule)).toBeUndefined();
+  await patchSchedule(client, schedule, { paused: false });
+  expect(await schedulerOf(schedule)).toMatchObject({ pattern: '30 9 * * 1', tz: 'Asia/Tokyo' });
+  await deleteSchedule(client, schedule);
+  expect(await schedulerOf(schedule)).toBeUndefined();
+});
+
+test.each<[what: string, change: unknown, names: string]>([
+  ['nothing', {}, 'body: must change something'],
+  ['no document', [], 'body: must be a JSON object'],
+  ['a field there is not', { colour: 'red' }, 'colour: is not a known field'],
+  ['a bad pattern', { cron: '0 0 30 2 *' }, 'cron: must be a cron pattern of five fields'],
+  ['an unknown zone', { timezone: 'Mars/Olympus' }, 'timezone: "Mars/Olympus" is no known time zone'],
+  ['no name', { name: null }, 'name: must be a text'],
+  ['a batch without items', { batch: { operation: 'market.product' } }, 'batch.items: is required'],
+  ['an unknown operation', { batch: { operation: 'x', items: [{}] } }, 'batch.operation: must be one of'],
+  ['a bad item', { batch: { operation: 'market.product', items: [{ domain: 77 }] } }, 'items[0].domain'],
+  [
+    'two windows',
+    { window: 'any', batch: { ...productsHourly(['B0GOOD0001']).batch, window: 'off_peak' } },
+    'window: is any',
+  ],
+  // The window is open from 11:00 to 23:00 UTC; this runs at 02:00 for an hour.
+  [
+    'a window that no run reaches',
+    { window: 'off_peak', cron: '0 2 * * *', runHours: 1 },
+    'window: contradicts cron and runHours',
+  ],
+])('%s is a 400 that names it, and nothing changes', async (_what, change, names) => {
+  const before = await createSchedule(client, productsHourly([newAsin()]));
+  const reply = await patchSchedule(client, before, change);
+  expect(reply.json.msg).toContain(names);
+  expect(reply.status).toBe(400);
+  expect(await scheduleNow(client, before)).toEqual(before);
+  await deleteSchedule(client, before);
+});
+
+test('a change is held against what stays as it is', async () => {
+  const hours = { cron: '0 2 * * *', runHours: 12, window: 'off_peak' };
+  const schedule = await createSchedule(client, productsHourly([newAsin()], hours));
+  const shorter = await patchSchedule(client, schedule, { runHours: 1 });
+  expect(shorter.json.msg).toContain('window: contradicts cron and runHours');
+  const limited = { ...productsHourly([newAsin(), newAsin()]).batch, maxUnits: 1 };
+  expect((await patchSchedule(client, schedule, { batch: limited })).json.code).toBe('QUOTA_MAX_UNITS');
+  expect((await patchSchedule(client, schedule, { runHours: 1, window: 'any' })).status).toBe(200);
+  await deleteSchedule(client, schedule);
+});
+
+test('a dry run of a change tells what would be, and changes nothing', async () => {
+  const before = await createSchedule(client, productsHourly([newAsin()]));
+  const reply = await client.get(`/api/schedules/${before.scheduleId}?dryRun=1`, {
+    method: 'PATCH',
+    body: { cron: '0 0 1 1 *', paused: true },
+  });
+  expect(reply.json.data).toMatchObject({ dryRun: true, cron: '0 0 1 1 *', paused: true });
+  expect(await scheduleNow(client, before)).toEqual(before);
+  expect(await schedulerOf(before)).toMatchObject({ pattern: '0 * * * *' });
+  await deleteSchedule(client, before);
+});
+
+test('of many changes at once none undoes another', async () => {
+  const schedule = await createSchedule(client, productsHourly([newAsin()]));
+  const asins = Array.from({ length: 300 }, newAsin);
+  const changes = [
+    { name: 'Changed' },
+    { cron: '30 9 * * 1' },
+    { timezone: 'Asia/Tokyo' },
+    { paused: true },
+    { onlyChanges: true },
+    { runHours: 5 },
+    { batch: productsHourly(asins).batch },
+  ];
+  const replies = await Promise.all(changes.map((change) => patchSchedule(client, schedule, change)));
+  expect(replies.map(({ status }) => status)).toEqual(changes.map(() => 200));
+  expect(await scheduleNow(client, schedule)).toMatchObject({
+    ...{ name: 'Changed', cron: '30 9 * * 1', timezone: 'Asia/Tokyo', paused: true, onlyChanges: true },
+    ...{ runHours: 5, items: 300 },
+  });
+  await deleteSchedule(client, schedule);
+});
+
+test('a change does not bring back what is deleted at the same time', async () => {
+  const schedules = await Promise.all(
+    Array.from({ length: 8 }, () => createSchedule(client, productsHourly([newAsin()]))),
+  );
+  const asins = Array.from({ length: 500 }, newAsin);
+  const replies = await Promise.all(
+    schedules.flatMap((schedule) => [
+      patchSchedule(client, schedule, { batch: productsHourly(asins).batch }),
+      deleteSchedule(client, schedule),
+    ]),
+  );
+  for (const [i, reply] of replies.entries())
+    expect([200, ...(i % 2 === 0 ? [404] : [])]).toContain(reply.status);
+  expect((await client.get('/api/schedules')).json.data.schedules).toEqual([]);
+});
+
+test('a changed pattern counts from the change on: what was due by the old one is not', async () => {
+  const schedule = await createSchedule(client, productsHourly([newAsin()]));
+  souk.clock.advance(HOUR_MS / 2);
+  await patchSchedule(client, schedule, { cron: '45 * * * *' });
+  souk.clock.advance(HOUR_MS / 4);
+  const dueAt = new Date(souk.clock.now()).toISOString();
+  expect(await runsMade(souk, client, schedule, 1)).toMatchObject([{ trigger: 'tick', dueAt }]);
+  souk.clock.advance(HOUR_MS / 4);
+  await runsMade(souk, client, schedule, 1);
+  await deleteSchedule(client, schedule);
+});
+
+test('a change of other things takes no tick away, though it says again what the pattern is', async () => {
+  const schedule = await createSchedule(client, productsHourly([newAsin()]));
+  // The hour is over, and the workers have not looked yet: the clock tells them only when it moves on.
+  const { rowCount } = await souk.database.query(`update schedules set next_due_at = $2 where id = $1`, [
+    schedule.scheduleId,
+    new Date(souk.clock.now()),
+  ]);
+  expect(rowCount).toBe(1);
+  const same = { name: 'Renamed', cron: schedule.cron, timezone: schedule.timezone, paused: false };
+  expect((await patchSchedule(client, schedule, same)).status).toBe(200);
+  await runsMade(souk, client, schedule, 1);
+  expect(await runsOf(client, schedule)).toHaveLength(1);
+  await deleteSchedule(client, schedule);
+});

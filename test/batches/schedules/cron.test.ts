@@ -1,0 +1,183 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { cronProblem, lastRun, nextRuns, type Timing } from '../../../src/batches/schedules/cron.ts';
+
+const at = (text: string) => Date.parse(text);
+const iso = (moments: readonly number[]) => moments.map((unixMs) => new Date(unixMs).toISOString());
+const MINUTE_MS = 60_000;
+const NOW = at('2026-03-04T10:00:00Z');
+
+test.each([
+  ['every quarter of an hour', '*/15 * * * *', 'UTC', '2026-03-04T10:15:00.000Z'],
+  ['not at once where it is due now', '0 10 * * *', 'UTC', '2026-03-05T10:00:00.000Z'],
+  ['on the wall clock of its zone', '0 9 * * *', 'Asia/Kathmandu', '2026-03-05T03:15:00.000Z'],
+  ['weekdays by name', '0 9 * * MON-FRI', 'Europe/Berlin', '2026-03-05T08:00:00.000Z'],
+  ['Sunday is 0 and 7', '0 0 * * 7', 'UTC', '2026-03-08T00:00:00.000Z'],
+  ['the last day of a month', '0 0 L * *', 'UTC', '2026-03-31T00:00:00.000Z'],
+  ['the first Monday of a month', '0 0 * * MON#1', 'UTC', '2026-04-06T00:00:00.000Z'],
+  ['either the day or the weekday', '0 0 13 * FRI', 'UTC', '2026-03-06T00:00:00.000Z'],
+  ['29 February, years ahead', '0 0 29 2 *', 'UTC', '2028-02-29T00:00:00.000Z'],
+])('%s', (_what, cron, timezone, next) => {
+  expect(cronProblem({ cron, timezone }, NOW)).toBeNull();
+  expect(iso(nextRuns({ cron, timezone }, NOW, 1))).toEqual([next]);
+});
+
+test.each([
+  ['nothing', ''],
+  ['a word', 'hourly'],
+  ['a nickname', '@daily'],
+  ['a nickname and four fields', '@daily * * * *'],
+  ['four fields', '* * * *'],
+  ['six fields', '0 0 9 * * *'],
+  ['a minute beyond the hour', '60 * * * *'],
+  ['an hour beyond the day', '0 24 * * *'],
+  ['a day beyond all months', '0 0 32 * *'],
+  ['day 0', '0 0 0 * *'],
+  ['a month beyond the year', '0 0 1 13 *'],
+  ['a weekday beyond the week', '0 0 * * 8'],
+  ['a step of nothing', '*/0 * * * *'],
+  ['a range from behind', '5-1 * * * *'],
+  ['half a minute', '0.5 * * * *'],
+  ['a list with a hole', '1,,2 * * * *'],
+  ['what each look would read differently', 'H * * * *'],
+  ['a day that no February has', '0 0 30 2 *'],
+  ['a day that none of these months has', '0 0 31 2,4,6 *'],
+])('%s is no pattern', (_what, cron) => {
+  expect(cronProblem({ cron, timezone: 'UTC' }, NOW)).toMatch(/^must be a cron pattern of five fields/);
+});
+
+test.each([
+  // Berlin: 29 March, 02:00 becomes 03:00; 25 October, 03:00 becomes 02:00.
+  [
+    'a skipped time comes right after the gap',
+    '30 2 * * *',
+    'Europe/Berlin',
+    '2026-03-28T12:00:00Z',
+    ['2026-03-29T01:00:00.000Z', '2026-03-30T00:30:00.000Z'],
+  ],
+  [
+    'a doubled time comes once, the first time',
+    '30 2 * * *',
+    'Europe/Berlin',
+    '2026-10-24T12:00:00Z',
+    ['2026-10-25T00:30:00.000Z', '2026-10-26T01:30:00.000Z'],
+  ],
+  [
+    'a list of times comes as often as on any day',
+    '30 2,14 * * *',
+    'Europe/Berlin',
+    '2026-10-24T23:00:00Z',
+    ['2026-10-25T00:30:00.000Z', '2026-10-25T13:30:00.000Z'],
+  ],
+  [
+    'every hour is every hour where one is doubled',
+    '0 * * * *',
+    'Europe/Berlin',
+    '2026-10-24T23:30:00Z',
+    ['2026-10-25T00:00:00.000Z', '2026-10-25T01:00:00.000Z', '2026-10-25T02:00:00.000Z'],
+  ],
+  [
+    'and where one is skipped',
+    '0 * * * *',
+    'Europe/Berlin',
+    '2026-03-29T00:30:00Z',
+    ['2026-03-29T01:00:00.000Z', '2026-03-29T02:00:00.000Z'],
+  ],
+  [
+    'midnight that does not exist',
+    '0 0 * * *',
+    'Asia/Beirut',
+    '2026-03-28T12:00:00Z',
+    ['2026-03-28T22:00:00.000Z', '2026-03-29T21:00:00.000Z'],
+  ],
+  [
+    'clocks that move by half an hour',
+    '0 2 * * *',
+    'Australia/Lord_Howe',
+    '2026-04-03T12:00:00Z',
+    ['2026-04-03T15:00:00.000Z', '2026-04-04T15:30:00.000Z', '2026-04-05T15:30:00.000Z'],
+  ],
+])('when clocks change: %s', (_what, cron, timezone, after, moments) => {
+  expect(iso(nextRuns({ cron, timezone }, at(after), moments.length))).toEqual(moments);
+});
+
+const ZONES = [
+  'UTC',
+  'Europe/Berlin',
+  'America/New_York',
+  'Asia/Beirut',
+  'Australia/Lord_Howe',
+  'America/Havana',
+];
+
+/** Days around which clocks change somewhere, in spring and autumn. */
+const CHANGES = ['2026-03-08', '2026-03-28', '2026-04-04', '2026-10-03', '2026-10-24', '2026-11-01'].map(at);
+
+const field = (last: number) =>
+  fc.oneof(
+    fc.constant('*'),
+    fc.integer({ min: 0, max: last }).map(String),
+    fc.integer({ min: 2, max: last }).map((step) => `*/${step}`),
+    fc
+      .uniqueArray(fc.integer({ min: 0, max: last }), { minLength: 2, maxLength: 3 })
+      .map((list) => list.join(',')),
+  );
+
+const timings: fc.Arbitrary<Timing> = fc
+  .record({ minute: field(59), hour: field(3), timezone: fc.constantFrom(...ZONES) })
+  .map(({ minute, hour, timezone }) => ({ cron: `${minute} ${hour} * * *`, timezone }));
+
+const moments = fc
+  .tuple(fc.constantFrom(...CHANGES), fc.integer({ min: 0, max: 48 * 60 * 60 }))
+  .map(([day, seconds]) => day + seconds * 1_000);
+
+test('whenever it is asked, what is next is what was last as soon as it has come', () => {
+  fc.assert(
+    fc.property(timings, moments, (timing, now) => {
+      const [next = Number.NaN, afterNext = Number.NaN] = nextRuns(timing, now, 2);
+      expect(next).toBeGreaterThan(now);
+      expect(lastRun(timing, next)).toBe(next);
+      expect(lastRun(timing, next + 999)).toBe(next);
+      expect(lastRun(timing, afterNext - 1)).toBe(next);
+      expect(nextRuns(timing, next, 1)).toEqual([afterNext]);
+      // However long before it is asked.
+      expect(nextRuns(timing, next - 1, 1)).toEqual([next]);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('what was last is not later than now, and nothing lies between', () => {
+  fc.assert(
+    fc.property(timings, moments, (timing, now) => {
+      const last = lastRun(timing, now) ?? Number.NaN;
+      expect(last).toBeLessThanOrEqual(now);
+      expect(nextRuns(timing, last, 1)[0]).toBeGreaterThan(now);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test.each(ZONES)('a day of %s has the runs its pattern names, however long the day is', (timezone) => {
+  for (const day of CHANGES) {
+    const runs = nextRuns({ cron: '0,30 2,15 * * *', timezone }, day, 40);
+    const counts = new Map<string, number>();
+    for (const run of runs) {
+      const date = new Date(run).toLocaleDateString('en', { timeZone: timezone });
+      counts.set(date, (counts.get(date) ?? 0) + 1);
+    }
+    // The first and the last day are cut.
+    const whole = [...counts].slice(1, -1);
+    // Two times of one gap meet at its end, and are one run.
+    for (const [date, count] of whole) expect([3, 4], `${timezone} ${date}`).toContain(count);
+    expect(whole.filter(([, count]) => count === 4).length).toBeGreaterThanOrEqual(whole.length - 1);
+  }
+});
+
+test('every minute is every minute through every change', () => {
+  for (const timezone of ZONES)
+    for (const day of CHANGES) {
+      const runs = nextRuns({ cron: '* * * * *', timezone }, day, 600);
+      expect(runs.map((unixMs) => (unixMs - day) / MINUTE_MS)).toEqual(runs.map((_, i) => i + 1));
+    }
+});

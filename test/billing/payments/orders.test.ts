@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ensureAccount } from '../../../src/accounts/accounts.ts';
+import { createFirstKey, isKeyDue } from '../../../src/accounts/first-key.ts';
+import { amountOf, findOffer, type Offer, type PlanOffer } from '../../../src/billing/payments/offers.ts';
+import {
+  cancelOrder,
+  createOrder,
+  findOrder,
+  grantOrder,
+  listOrders,
+  type Purchase,
+} from '../../../src/billing/payments/orders.ts';
+import { ensureStandardPlans } from '../../../src/billing/standard-plans.ts';
+import { type Database, openDatabase } from '../../../src/platform/db/pool.ts';
+import { createLogger } from '../../../src/platform/log.ts';
+import { createTestDatabase } from '../../support/database.ts';
+
+const NOW = Date.UTC(2026, 0, 31, 12);
+const DAY_MS = 86_400_000;
+
+describe('orders', () => {
+  let testDatabase: Awaited<ReturnType<typeof createTestDatabase>>;
+  let database: Database;
+  let accountId: number;
+  beforeAll(async () => {
+    testDatabase = await createTestDatabase();
+    database = openDatabase(testDatabase.url, createLogger('silent'));
+    await ensureStandardPlans(database);
+  });
+  afterAll(async () => {
+    await database.end();
+    await testDatabase.drop();
+  });
+  beforeEach(async () => {
+    accountId = await ensureAccount(database, `${randomUUID()}@test.example`, 'Buyer', NOW);
+  });
+
+  async function offer(kind: Offer['kind'], code: string): Promise<Offer> {
+    const found = await findOffer(database, kind, code);
+    if (!found) throw new Error(`no ${code}`);
+    return found;
+  }
+
+  async function buy(offered: Offer, more: Partial<Purchase> = {}, now = NOW) {
+    const purchase = {
+      wallet: 'general',
+      quantity: 1,
+      months: 1,
+      currency: 'usd',
+      provider: 'manual',
+    } as const;
+    return createOrder(
+      database,
+      { orderId: randomUUID(), accountId, offer: offered, ...purchase, ...more },
+      now,
+    );
+  }
+
+  async function subscriptions() {
+    const { rows } = await database.query<{
+      starts_at: Date;
+      ends_at: Date;
+      quantity: number;
+      wallet: string;
+    }>(
+      'select starts_at, ends_at, quantity, wallet from subscriptions where account_id = $1 order by starts_at',
+      [accountId],
+    );
+    return rows;
+  }
+
+  test('grant nothing before they are paid', async () => {
+    const order = await buy(await offer('plan', 'pro'), { quantity: 2, months: 3 });
+    expect(order).toMatchObject({ state: 'pending', amountCents: 14_900 * 6, subscriptionId: null });
+    expect(await subscriptions()).toEqual([]);
+    expect(await isKeyDue(database, accountId)).toBe(false);
+    expect(await createFirstKey(database, accountId, NOW)).toBeNull();
+  });
+
+  test('are granted once, however often and from wherever it is told that they were paid', async () => {
+    const order = await buy(await offer('pack', 'units-10k'), { quantity: 3 });
+    const told = await Promise.all(Array.from({ length: 8 }, () => grantOrder(database, order.id, NOW)));
+    expect(new Set(told.map((one) => one?.packId)).size).toBe(1);
+    const { rows } = await database.query<{ remaining_units: number; valid_until: Date }>(
+      'select remaining_units, valid_until from packs where account_id = $1',
+      [accountId],
+    );
+    expect(rows).toEqual([{ remaining_units: 30_000, valid_until: new Date(NOW + 365 * DAY_MS) }]);
+    const { rows: lines } = await database.query('select kind, units from ledger where account_id = $1', [
+      accountId,
+    ]);
+    expect(lines).toEqual([{ kind: 'grant', units: 30_000 }]);
+  });
+
+  test('that are the same one are one order, and nobody else gets to it', async () => {
+    const orderId = randomUUID();
+    const pro = await offer('plan', 'pro');
+    const [first, second] = [await buy(pro, { orderId }), await buy(pro, { orderId, months: 12 })];
+    expect(second).toEqual(first);
+    const other = await ensureAccount(database, `${randomUUID()}@test.example`, 'Other', NOW);
+    await expect(buy(pro, { orderId, accountId: other })).rejects.toThrow('not of this account');
+    expect(await listOrders(database, { accountId: other })).toEqual([]);
+  });
+
+  test('of a plan begin when the one of the same wallet ends, and at once in another', async () => {
+    const basic = await offer('plan', 'basic');
+    for (const wallet of ['general', 'general', 'off_peak'] as const) {
+      const order = await buy(basic, { wallet });
+      await grantOrder(database, order.id, NOW);
+    }
+    const [first, , later] = await subscriptions();
+    expect(first?.ends_at).toEqual(new Date(Date.UTC(2026, 1, 28, 12)));
+    expect(later?.starts_at).toEqual(first?.ends_at);
+    expect((await subscriptions()).filter(({ wallet }) => wallet === 'off_peak')[0]?.starts_at).toEqual(
+      new Date(NOW),
+    );
+  });
+
+  test('of two plans paid at the same moment follow each other', async () => {
+    const basic = await offer('plan', 'basic');
+    const orders = [await buy(basic), await buy(basic), await buy(basic)];
+    await Promise.all(orders.map(({ id }) => grantOrder(database, id, NOW)));
+    const [a, b, c] = await subscriptions();
+    expect([b?.starts_at, c?.starts_at]).toEqual([a?.ends_at, b?.ends_at]);
+  });
+
+  test('of what costs nothing are there once an account', async () => {
+    const trial = await offer('plan', 'trial');
+    const once = await buy(trial);
+    await expect(buy(trial)).rejects.toThrow('it is there once');
+    await expect(buy(trial, { months: 2 })).rejects.toThrow('for one month');
+    await cancelOrder(database, once.id, NOW);
+    expect((await buy(trial)).amountCents).toBe(0);
+  });
+
+  test('that were cancelled stay so, but a payment that comes all the same is honoured', async () => {
+    const order = await buy(await offer('pack', 'night-100k'));
+    expect(await cancelOrder(database, order.id, NOW, accountId + 1)).toBeNull();
+    expect((await cancelOrder(database, order.id, NOW, accountId))?.state).toBe('cancelled');
+    expect(await cancelOrder(database, order.id, NOW, accountId)).toBeNull();
+    expect((await grantOrder(database, order.id, NOW))?.state).toBe('granted');
+    expect((await findOrder(database, order.id))?.packId).not.toBeNull();
+    expect(await cancelOrder(database, order.id, NOW)).toBeNull();
+  });
+
+  test('of what costs nothing come back by nothing once they were cancelled', async () => {
+    const trial = await offer('plan', 'trial');
+    const first = await buy(trial);
+    await cancelOrder(database, first.id, NOW);
+    await grantOrder(database, (await buy(trial)).id, NOW);
+    expect((await grantOrder(database, first.id, NOW))?.state).toBe('cancelled');
+    expect(await subscriptions()).toHaveLength(1);
+  });
+
+  test('bring what was offered when they were made', async () => {
+    const order = await buy(await offer('pack', 'units-100k'));
+    await database.query("update pack_offers set units = 5 where code = 'units-100k'");
+    await grantOrder(database, order.id, NOW);
+    const { rows } = await database.query('select total_units from packs where account_id = $1', [accountId]);
+    expect(rows).toEqual([{ total_units: 100_000 }]);
+  });
+
+  test('of more than can be paid at once are refused', async () => {
+    const enterprise = await offer('plan', 'enterprise');
+    await expect(buy(enterprise, { quantity: 100, months: 12 })).rejects.toThrow('Make several orders');
+  });
+
+  test('bring a key with the first of them, once, also to two who ask at once', async () => {
+    await grantOrder(database, (await buy(await offer('plan', 'trial'))).id, NOW);
+    const keys = await Promise.all([1, 2, 3].map(() => createFirstKey(database, accountId, NOW)));
+    expect(keys.filter((key) => key !== null)).toHaveLength(1);
+    await database.query('update api_keys set revoked_at = now() where account_id = $1', [accountId]);
+    expect(await createFirstKey(database, accountId, NOW)).toBeNull();
+  });
+
+  test('are of what is for sale', async () => {
+    expect(await findOffer(database, 'plan', 'nothing')).toBeNull();
+    await database.query("update plans set is_offered = false where code = 'enterprise'");
+    expect(await findOffer(database, 'plan', 'enterprise')).toBeNull();
+  });
+});
+
+const plan = { kind: 'plan', priceCents: 2_999 } as PlanOffer;
+test.each([
+  [{ wallet: 'general', quantity: 1, months: 1 }, 2_999],
+  [{ wallet: 'general', quantity: 3, months: 12 }, 107_964],
+  [{ wallet: 'off_peak', quantity: 1, months: 1 }, 1_500],
+  [{ wallet: 'off_peak', quantity: 2, months: 2 }, 6_000],
+] as const)('a plan of 29.99 with %o costs %i cents', (how, cents) => {
+  expect(amountOf(plan, how)).toBe(cents);
+});

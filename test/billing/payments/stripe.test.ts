@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ensureStandardPlans } from '../../../src/billing/standard-plans.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { openStripeStandIn, STRIPE_WEBHOOK_SECRET, type StripeStandIn } from '../../support/stripe.ts';
+import { createVisitor, type Visitor } from '../../support/visitor.ts';
+
+describe('paying with Stripe', () => {
+  let stripe: StripeStandIn;
+  let souk: Souk;
+  let visitor: Visitor;
+  beforeAll(async () => {
+    stripe = await openStripeStandIn();
+    const way = { secretKey: 'sk_test_stand_in', webhookSecret: STRIPE_WEBHOOK_SECRET, baseUrl: stripe.url };
+    souk = await openSouk({ workers: 0, pages: { payments: { way, currency: 'eur' } } });
+    await ensureStandardPlans(souk.database);
+    visitor = createVisitor(souk.clientOf('').baseUrl);
+    await visitor.get('/sign-up');
+    await visitor.post('/sign-up', {
+      email: 'a@test.example',
+      name: 'A',
+      password: 'a long enough password',
+    });
+  });
+  afterAll(async () => {
+    await souk.close();
+    await stripe.close();
+  });
+
+  async function checkOut(fields: Record<string, string>) {
+    const { html } = await visitor.get(`/account/checkout?kind=${fields.kind}&code=${fields.code}`);
+    const orderId = /name="orderId" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    const _csrf = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    return { orderId, sent: await visitor.send('/account/checkout', { _csrf, orderId, ...fields }) };
+  }
+
+  function tell(type: string, session: Record<string, unknown>, signature?: string) {
+    const event = stripe.event(type, { object: 'checkout.session', ...session });
+    return souk.clientOf('').raw('/payments/stripe', {
+      method: 'POST',
+      body: event.body,
+      headers: { 'content-type': 'application/json', 'stripe-signature': signature ?? event.signature },
+    });
+  }
+
+  test('asks for the amount of the order, and grants when the signed event says that it was paid, once', async () => {
+    const { orderId, sent } = await checkOut({ kind: 'plan', code: 'pro', quantity: '2', months: '1' });
+    expect(sent.headers.location).toMatch(`${stripe.url}/pay/cs_test_`);
+    expect(sent.headers['content-security-policy']).toContain(stripe.url);
+    const [id, session] = [...stripe.sessions].at(-1) ?? [];
+    expect(session).toMatchObject({
+      mode: 'payment',
+      client_reference_id: orderId,
+      'line_items[0][price_data][unit_amount]': '29800',
+      'line_items[0][price_data][currency]': 'eur',
+    });
+    expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Waiting for payment');
+
+    const paid = {
+      id,
+      client_reference_id: orderId,
+      payment_status: 'paid',
+      amount_total: 29_800,
+      currency: 'eur',
+    };
+    expect((await tell('checkout.session.completed', { ...paid, payment_status: 'unpaid' })).status).toBe(
+      204,
+    );
+    expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Waiting for payment');
+    const told = await Promise.all(
+      [1, 2, 3].map(() => tell('checkout.session.async_payment_succeeded', paid)),
+    );
+    expect(told.map(({ status }) => status)).toEqual([204, 204, 204]);
+    expect((await tell('checkout.session.expired', paid)).status).toBe(204);
+    const page = await visitor.get(`/account/orders/${orderId}`);
+    expect(page.text).toContain('It is yours');
+    const { rows } = await souk.database.query('select quantity from subscriptions');
+    expect(rows).toEqual([{ quantity: 2 }]);
+
+    const shown = await visitor.post('/account/keys/first', {});
+    expect(shown.text).toMatch(/km_[A-Za-z0-9]{32}/);
+    expect((await visitor.post('/account/keys/first', {})).text).not.toMatch(/km_[A-Za-z0-9]{32}/);
+  });
+
+  test('believes nobody without the right signature', async () => {
+    const { orderId } = await checkOut({ kind: 'pack', code: 'units-10k', quantity: '1' });
+    const paid = {
+      client_reference_id: orderId,
+      payment_status: 'paid',
+      amount_total: 1_500,
+      currency: 'eur',
+    };
+    const { signature: ofAnother } = stripe.event('checkout.session.completed', {});
+    for (const signature of ['', 'nonsense', 't=1,v1=00', ofAnother]) {
+      expect((await tell('checkout.session.completed', paid, signature)).status).toBe(400);
+    }
+    expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Waiting for payment');
+  });
+
+  test.each([
+    ['another amount', { amount_total: 1 }],
+    ['another currency', { currency: 'jpy' }],
+    ['no order of ours', { client_reference_id: 'somebody-elses' }],
+    ['no order at all', { client_reference_id: null }],
+  ])('grants nothing for a payment of %s', async (_, other) => {
+    const { orderId } = await checkOut({ kind: 'pack', code: 'units-10k', quantity: '1' });
+    const paid = {
+      client_reference_id: orderId,
+      payment_status: 'paid',
+      amount_total: 1_500,
+      currency: 'eur',
+    };
+    expect((await tell('checkout.session.completed', { ...paid, ...other })).status).toBe(204);
+    expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Waiting for payment');
+  });
+
+  test('cancels an order whose session has expired', async () => {
+    const { orderId } = await checkOut({ kind: 'pack', code: 'units-10k', quantity: '1' });
+    expect((await tell('checkout.session.expired', { client_reference_id: orderId })).status).toBe(204);
+    expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Cancelled');
+  });
+
+  test('says so where Stripe does not answer, and asks for the same session when it is tried again', async () => {
+    stripe.failNext = 3;
+    const fields = { kind: 'pack', code: 'units-10k', quantity: '1' };
+    const { sent } = await checkOut(fields);
+    expect(sent.status).toBe(502);
+    expect(sent.html).toContain('Nothing was bought');
+    stripe.failNext = 1;
+    expect((await checkOut(fields)).sent.status).toBe(303);
+  });
+
+  test('asks nobody for what costs nothing', async () => {
+    const before = stripe.sessions.size;
+    const { sent } = await checkOut({ kind: 'plan', code: 'trial' });
+    expect([sent.status, sent.text.includes('It is yours')]).toEqual([200, true]);
+    expect(stripe.sessions.size).toBe(before);
+  });
+});

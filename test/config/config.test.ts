@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { ConfigError, describeSettings, readConfig, requireSettings } from '../../src/config/config.ts';
+import { WORKER_POOL_NAMES } from '../../src/operations/pools.ts';
+import { credentialsFor } from '../../src/upstream/selling-partner/credentials.ts';
+
+test('without any setting the defaults hold', () => {
+  expect(readConfig({})).toMatchObject({
+    HOST: '127.0.0.1',
+    PORT: 3000,
+    SOUK_DATA_DIR: '.souk',
+    OFF_PEAK_WINDOW: '19:00-07:00',
+    OFF_PEAK_TIMEZONE: 'Asia/Shanghai',
+    LOG_LEVEL: 'info',
+    WORKER_POOLS: [...WORKER_POOL_NAMES],
+  });
+  expect(readConfig({})).not.toHaveProperty('DATABASE_URL');
+});
+
+test('an empty value counts as absent', () => {
+  expect(readConfig({ PORT: '', DATABASE_URL: ' ', LOG_LEVEL: '' })).toEqual(readConfig({}));
+});
+
+describe('a bad setting is refused with a sentence that names it:', () => {
+  test.each([
+    ['PORT', 'eighty'],
+    ['PORT', '-1'],
+    ['PORT', '65536'],
+    ['PORT', '80.5'],
+    ['DATABASE_URL', 'localhost'],
+    ['DATABASE_URL', 'mysql://localhost/souk'],
+    ['DATABASE_URL', 'postgresql://user:password@host:port/souk'],
+    ['REDIS_URL', 'localhost:6379'],
+    ['REDIS_URL', 'http://localhost:6379'],
+    ['REDIS_NAMESPACE', 'Souk!'],
+    ['REDIS_NAMESPACE', '{souk}'],
+    ['KEEPA_BASE_URL', 'api.keepa.example'],
+    ['KEEPA_BASE_URL', 'ftp://api.keepa.example'],
+    ['SP_API_BASE_URL', 'sellingpartner.example'],
+    ['ABA_FETCH_COUNTRIES', 'us,in'],
+    ['CHART_SITE_URL', 'charts'],
+    ['IMAGE_CDN_URL', 'images'],
+    ['OFF_PEAK_WINDOW', '19:00'],
+    ['OFF_PEAK_WINDOW', '19:00-24:00'],
+    ['OFF_PEAK_WINDOW', '7:00-19:00'],
+    ['OFF_PEAK_WINDOW', '19:00-19:00'],
+    ['OFF_PEAK_TIMEZONE', 'Middle/Earth'],
+    ['LOG_LEVEL', 'loud'],
+    ['WORKER_POOLS', 'market,magic'],
+    ['WORKER_POOLS', ','],
+    ['WEBHOOK_ALLOW_PRIVATE', 'maybe'],
+    ['ADMIN_TOKEN', 'fifteen-letters'],
+    ['ADMIN_TOKEN', 'sixteen letters!'],
+    ['METRICS_TOKEN', 'short'],
+    ['METRICS_PORT', '70000'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+  ])('%s=%s', (name, value) => {
+    const read = () => readConfig({ [name]: value });
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(new RegExp(`^Bad setting: ${name} [^;]+\\.$`));
+  });
+});
+
+test('several bad settings are all named', () => {
+  expect(() => readConfig({ PORT: 'x', LOG_LEVEL: 'x', HOST: 'x' })).toThrow(
+    /^Bad setting: PORT .+; LOG_LEVEL .+\.$/,
+  );
+});
+
+test('the value of a bad setting, which may be a password, is not repeated', () => {
+  expect(() => readConfig({ ADMIN_TOKEN: 'secret-word' })).toThrow(/^(?!.*secret-word)/);
+  expect(() => readConfig({ DATABASE_URL: 'secret-word@host' })).toThrow(/^(?!.*secret-word)/);
+});
+
+test('addresses lose their trailing slashes, pools may be spaced', () => {
+  const config = readConfig({ KEEPA_BASE_URL: 'http://127.0.0.1:9/x//', WORKER_POOLS: 'graph, market' });
+  expect(config).toMatchObject({ KEEPA_BASE_URL: 'http://127.0.0.1:9/x', WORKER_POOLS: ['graph', 'market'] });
+});
+
+test.each([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+  ['', false],
+])('WEBHOOK_ALLOW_PRIVATE=%s is %s', (value, allowed) => {
+  expect(readConfig({ WEBHOOK_ALLOW_PRIVATE: value }).WEBHOOK_ALLOW_PRIVATE).toBe(allowed);
+});
+
+test('a process that cannot do without settings names those that are missing', () => {
+  const config = readConfig({ DATABASE_URL: 'postgresql://host/souk' });
+  expect(() => requireSettings(config, 'DATABASE_URL', 'REDIS_URL', 'KEEPA_API_KEY')).toThrow(
+    /^Not set: REDIS_URL, KEEPA_API_KEY\./,
+  );
+  expect(requireSettings(config, 'DATABASE_URL')).toBe(config);
+});
+
+test('README.md lists every setting with its default and meaning, and no other', () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const [, table = ''] = /\| Setting \| Default \| Meaning \|\n\|[-|]+\|\n((?:\|.*\n)+)/.exec(readme) ?? [];
+  const rows = table
+    .trim()
+    .split('\n')
+    .map((row) => row.split('|').map((cell) => cell.trim()));
+  const listed = rows.map(([, name = '', fallback = '', meaning = '']) => ({
+    name: name.replaceAll('`', ''),
+    fallback: fallback.replaceAll('`', ''),
+    meaning,
+  }));
+  expect(listed).toEqual(
+    describeSettings().map(({ name, fallback, meaning }) => ({ name, fallback, meaning })),
+  );
+});
+
+test('sites to fetch reports of need the account of their region', () => {
+  const config = readConfig({
+    ABA_FETCH_COUNTRIES: 'us, de',
+    SP_API_CLIENT_ID: 'a',
+    SP_API_REFRESH_TOKEN_NA: 'b',
+  });
+  const { ABA_FETCH_COUNTRIES: sites = [] } = config;
+  expect(() => credentialsFor(config, sites)).toThrow(
+    /^Not set: SP_API_CLIENT_SECRET, SP_API_REFRESH_TOKEN_EU\. Fetching reports of us, de needs it\.$/,
+  );
+  const { refreshTokens } = credentialsFor({ ...config, SP_API_CLIENT_SECRET: 'c' }, ['us', 'ca']);
+  expect(refreshTokens).toEqual({ na: 'b' });
+});

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Demo, openDemo } from '../support/demo-provider.ts';
+
+let demo: Demo;
+beforeAll(async () => {
+  demo = await openDemo();
+});
+afterAll(() => demo.close());
+
+interface Category {
+  domainId: number;
+  catId: number;
+  name: string;
+  parent: number;
+  children: number[];
+  [field: string]: unknown;
+}
+
+async function categories(ids: string | number, parents = 0) {
+  const { json } = await demo.get('category', { domain: 1, category: ids, parents });
+  return json as { categories: Record<string, Category>; categoryParents?: Record<string, Category> };
+}
+
+async function products(asins: readonly string[], params: Record<string, string | number> = {}) {
+  return (await demo.get('product', { domain: 1, asin: asins.join(), history: 0, ...params })).json.products;
+}
+
+describe('categories', () => {
+  test('0 gives all roots; from them every category is reached, and each names its parent and children', async () => {
+    const roots = Object.values((await categories(0)).categories);
+    expect(roots.length).toBeGreaterThan(3);
+    expect(roots.every(({ parent }) => parent === 0)).toBe(true);
+    let count = 0;
+    const visit = async (nodes: Category[]): Promise<void> => {
+      for (const { catId, children } of nodes) {
+        count += 1;
+        if (children.length === 0) continue;
+        const below = Object.values((await categories(children.join())).categories);
+        expect(new Set(below.map((child) => child.catId))).toEqual(new Set(children));
+        expect(below.every(({ parent }) => parent === catId)).toBe(true);
+        await visit(below);
+      }
+    };
+    await visit(roots);
+    expect(count).toBeGreaterThan(100);
+  });
+
+  test('a record has the documented fields under its own id', async () => {
+    const { categories: found } = await categories(101_010);
+    expect(Object.keys(found)).toEqual(['101010']);
+    expect(found['101010']).toMatchObject({
+      domainId: 1,
+      catId: 101_010,
+      name: expect.any(String),
+      isBrowseNode: true,
+      highestRank: expect.any(Number),
+      lowestRank: expect.any(Number),
+      productCount: expect.any(Number),
+      avgBuyBox: expect.any(Number),
+    });
+  });
+
+  test('parents=1 adds every ancestor, and nothing without it', async () => {
+    const { categories: found, categoryParents = {} } = await categories(101_010, 1);
+    const chain: number[] = [];
+    for (let at = found['101010']?.parent ?? 0; at !== 0; at = categoryParents[at]?.parent ?? 0)
+      chain.push(at);
+    expect(chain).toHaveLength(2);
+    expect(new Set(Object.keys(categoryParents).map(Number))).toEqual(new Set(chain));
+    expect(await categories(101_010)).not.toHaveProperty('categoryParents');
+  });
+
+  test('an unknown category is left out', async () => {
+    expect(Object.keys((await categories('101010,999')).categories)).toEqual(['101010']);
+  });
+
+  test('a search finds the categories whose names hold every word', async () => {
+    const find = async (term: string) => {
+      const { json } = await demo.get('search', { domain: 1, type: 'category', term });
+      return Object.values(json.categories as Record<string, Category>).map(({ name }) => name);
+    };
+    const lights = await find('light');
+    expect(lights.length).toBeGreaterThan(2);
+    expect(lights.every((name) => name.toLowerCase().includes('light'))).toBe(true);
+    expect(await find('LIGHT bike')).toEqual(['Bike Light']);
+    expect(await find('light nothing')).toEqual([]);
+  });
+});
+
+describe('best sellers', () => {
+  async function list(params: Record<string, string | number>) {
+    return (await demo.get('bestsellers', { domain: 1, ...params })).json.bestSellersList;
+  }
+
+  test.each([
+    ['a root', 300_000],
+    ['a category in between', 302_000],
+    ['a leaf', 302_020],
+  ])('the list of %s resolves to products of that category', async (_, category) => {
+    const { asinList, categoryId, domainId, lastUpdate } = await list({ category });
+    expect([categoryId, domainId]).toEqual([category, 1]);
+    expect(lastUpdate).toBeTypeOf('number');
+    expect(asinList.length).toBeGreaterThan(300);
+    expect(new Set(asinList).size).toBe(asinList.length);
+    const picked = [...asinList.slice(0, 40), ...asinList.slice(-40)];
+    for (const product of await products(picked)) {
+      expect(product.categoryTree.map(({ catId }: Category) => catId)).toContain(category);
+    }
+  });
+
+  test('the best rank comes first', async () => {
+    const { asinList } = await list({ category: 302_020 });
+    const ranks = (await products(asinList.slice(0, 100), { stats: 30, history: 0 })).map(
+      ({ stats }: { stats: { current: number[] } }) => stats.current[3],
+    );
+    expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
+  });
+
+  test('a list by an average is another order of the same products', async () => {
+    const [now, before] = await Promise.all([
+      list({ category: 302_020, variations: 1 }),
+      list({ category: 302_020, variations: 1, range: 90 }),
+    ]);
+    expect(before.asinList).not.toEqual(now.asinList);
+    expect(before.asinList).toHaveLength(now.asinList.length);
+    expect(new Set(before.asinList)).toEqual(new Set(now.asinList));
+  });
+
+  test('variations=0 keeps the best variation of each parent, variations=1 keeps all', async () => {
+    const { asinList: all } = await list({ category: 302_020, variations: 1 });
+    const { asinList: best } = await list({ category: 302_020 });
+    expect(best.length).toBeLessThan(all.length);
+    const family = new Map<string, string>();
+    for (let at = 0; at < 400; at += 100) {
+      for (const product of await products(all.slice(at, at + 100))) {
+        const parent = product.parentAsin ?? product.asin;
+        if (!family.has(parent)) family.set(parent, product.asin);
+      }
+    }
+    expect(best.slice(0, family.size)).toEqual([...family.values()]);
+  });
+
+  test('a product group is asked for by name, and its list has no category', async () => {
+    const [{ productGroup }] = await products(['B0AA11BB22']);
+    const { categoryId, asinList } = await list({ category: productGroup });
+    expect(categoryId).toBe(0);
+    for (const product of await products(asinList.slice(0, 50)))
+      expect(product.productGroup).toBe(productGroup);
+  });
+
+  test('a category without a list leaves the list out', async () => {
+    const { status, json } = await demo.get('bestsellers', { domain: 1, category: 999 });
+    expect(status).toBe(200);
+    expect(json).not.toHaveProperty('bestSellersList');
+  });
+
+  test('a list stays the same within an hour', async () => {
+    const first = await list({ category: 302_020 });
+    demo.clock.advance(59 * 60_000);
+    expect(await list({ category: 302_020 })).toEqual(first);
+    demo.clock.advance(60_000);
+    expect((await list({ category: 302_020 })).lastUpdate).toBe(first.lastUpdate + 60);
+  });
+});

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Demo, openDemo } from '../support/demo-provider.ts';
+
+let demo: Demo;
+beforeAll(async () => {
+  demo = await openDemo();
+});
+afterAll(() => demo.close());
+
+interface Deal {
+  asin: string;
+  title: string;
+  rootCat: number;
+  categories: number[];
+  image: number[];
+  current: number[];
+  currentSince: number[];
+  deltaLast: number[];
+  delta: number[][];
+  deltaPercent: number[][];
+  avg: number[][];
+}
+
+async function ask(selection: Record<string, unknown>) {
+  const { status, json } = await demo.post('deal', {}, { domainId: 1, priceTypes: [1], ...selection });
+  expect(status).toBe(200);
+  return json.deals as {
+    dr: Deal[];
+    drDateIndex: unknown[];
+    categoryIds: number[];
+    categoryNames: string[];
+    categoryCount: number[];
+  };
+}
+
+const at = (row: readonly number[] | undefined, index: number): number => row?.[index] ?? Number.NaN;
+
+test('a deal has its arrays in rows of 36, four date ranges of them, and agrees with its product', async () => {
+  const { dr, drDateIndex } = await ask({ page: 0 });
+  expect(drDateIndex).toEqual([]);
+  for (const deal of dr) {
+    for (const row of [deal.current, deal.currentSince, deal.deltaLast]) expect(row).toHaveLength(36);
+    for (const rows of [deal.delta, deal.deltaPercent, deal.avg])
+      expect(rows.map((row) => row.length)).toEqual([36, 36, 36, 36]);
+    expect(at(deal.delta[1], 1)).toBe(at(deal.avg[1], 1) - at(deal.current, 1));
+  }
+  const some = dr.slice(0, 50);
+  const asin = some.map((deal) => deal.asin).join();
+  const { products } = (await demo.get('product', { domain: 1, asin, stats: 30, history: 0 })).json;
+  for (const [i, product] of products.entries()) {
+    expect(some[i]).toMatchObject({
+      title: product.title,
+      rootCat: product.rootCategory,
+      categories: product.categories,
+    });
+    expect(String.fromCharCode(...(some[i]?.image ?? []))).toBe(product.images[0].l);
+    expect(some[i]?.current.slice(0, 5)).toEqual(product.stats.current.slice(0, 5));
+  }
+});
+
+test('GET with a selection and POST with a body are the same', async () => {
+  const selection = { domainId: 1, priceTypes: [0], sortType: 2, dateRange: 2 };
+  const got = await demo.get('deal', { selection: JSON.stringify(selection) });
+  expect((await demo.post('deal', {}, selection)).json.deals).toEqual(got.json.deals);
+});
+
+test('pages hold 150, follow one another and end', async () => {
+  const seen = new Set<string>();
+  for (let page = 0; ; page += 1) {
+    const { dr } = await ask({ page, isRangeEnabled: true, deltaPercentRange: [20, -1] });
+    for (const { asin } of dr) {
+      expect(seen.has(asin)).toBe(false);
+      seen.add(asin);
+    }
+    if (dr.length < 150) break;
+  }
+  expect(seen.size).toBeGreaterThan(150);
+});
+
+test.each([
+  ['the largest drop', 2, (deal: Deal) => -at(deal.delta[1], 1)],
+  ['the smallest drop', -2, (deal: Deal) => at(deal.delta[1], 1)],
+  ['the best rank', 3, (deal: Deal) => at(deal.current, 3)],
+  ['the largest percentage', 4, (deal: Deal) => -at(deal.deltaPercent[1], 1)],
+])('sorts by %s', async (_, sortType, key) => {
+  const keys = (await ask({ sortType })).dr.map(key);
+  expect(keys).toEqual([...keys].sort((a, b) => a - b));
+});
+
+describe('ranges hold when they are switched on:', () => {
+  test.each<[string, [number, number], (deal: Deal) => number]>([
+    ['currentRange', [2000, 5000], (deal) => at(deal.current, 1)],
+    ['deltaRange', [300, 900], (deal) => at(deal.delta[1], 1)],
+    ['deltaPercentRange', [15, 25], (deal) => at(deal.deltaPercent[1], 1)],
+    ['deltaLastRange', [100, 2000], (deal) => at(deal.deltaLast, 1)],
+    ['salesRankRange', [1, 20_000], (deal) => at(deal.current, 3)],
+  ])('%s', async (name, [min, max], value) => {
+    const within = ({ dr }: { dr: Deal[] }) =>
+      dr.filter((deal) => value(deal) >= min && value(deal) <= max).length;
+    const on = await ask({ isRangeEnabled: true, [name]: [min, max] });
+    expect(on.dr.length).toBeGreaterThan(0);
+    expect(within(on)).toBe(on.dr.length);
+    const off = await ask({ [name]: [min, max] });
+    expect(within(off)).toBeLessThan(off.dr.length);
+  });
+
+  test('-1 leaves a range open above', async () => {
+    const { dr } = await ask({ isRangeEnabled: true, currentRange: [20_000, -1] });
+    expect(dr.length).toBeGreaterThan(0);
+    expect(dr.every(({ current }) => at(current, 1) >= 20_000)).toBe(true);
+  });
+});
+
+describe('filters hold:', () => {
+  const products = async ({ dr }: { dr: Deal[] }) => {
+    const asin = dr
+      .slice(0, 40)
+      .map((deal) => deal.asin)
+      .join();
+    return (await demo.get('product', { domain: 1, asin, stats: 90, rating: 1 })).json.products;
+  };
+
+  test('titleSearch', async () => {
+    const { dr } = await ask({ titleSearch: 'acme marble' });
+    expect(dr.length).toBeGreaterThan(0);
+    for (const { title } of dr) expect(title.toLowerCase()).toMatch(/(?=.*acme)(?=.*marble)/);
+  });
+
+  test('minRating', async () => {
+    const found = await products(await ask({ isFilterEnabled: true, minRating: 45 }));
+    expect(found.length).toBeGreaterThan(0);
+    for (const { stats } of found) expect(stats.current[16]).toBeGreaterThanOrEqual(45);
+  });
+
+  test('isLowest', async () => {
+    const found = await products(await ask({ isFilterEnabled: true, isLowest: true }));
+    expect(found.length).toBeGreaterThan(0);
+    for (const { stats } of found) expect(stats.isLowest[1]).toBe(true);
+  });
+
+  test('isLowestOffer', async () => {
+    const { dr } = await ask({ priceTypes: [0], isFilterEnabled: true, isLowestOffer: true });
+    expect(dr.length).toBeGreaterThan(0);
+    for (const { current } of dr) expect(at(current, 0)).toBeLessThanOrEqual(at(current, 1));
+  });
+
+  test('singleVariation', async () => {
+    const parents = async (selection: Record<string, unknown>) => {
+      const asins = (await ask(selection)).dr.map(({ asin }) => asin);
+      const found = [];
+      for (const part of [asins.slice(0, 100), asins.slice(100)].filter(({ length }) => length > 0))
+        found.push(
+          ...(await demo.get('product', { domain: 1, asin: part.join(), history: 0 })).json.products,
+        );
+      return found.flatMap(({ parentAsin }) => parentAsin ?? []);
+    };
+    const narrow = { includeCategories: [300_000] };
+    const all = await parents(narrow);
+    const single = await parents({ ...narrow, isFilterEnabled: true, singleVariation: true });
+    expect(new Set(all).size).toBeLessThan(all.length);
+    expect(new Set(single).size).toBe(single.length);
+  });
+
+  test('includeCategories and excludeCategories, while the category counts ignore them', async () => {
+    const all = await ask({});
+    const included = await ask({ includeCategories: [300_000, 500_000] });
+    expect(included.dr.length).toBeGreaterThan(0);
+    expect(new Set(included.dr.map(({ rootCat }) => rootCat))).toEqual(new Set([300_000, 500_000]));
+    const excluded = await ask({ excludeCategories: [300_000] });
+    expect(excluded.dr.map(({ rootCat }) => rootCat)).not.toContain(300_000);
+    const counts = ({ categoryCount }: { categoryCount: number[] }) => categoryCount;
+    expect(counts(included)).toEqual(counts(all));
+    expect(all.categoryIds).toHaveLength(all.categoryCount.length);
+    expect(all.categoryNames).toHaveLength(all.categoryCount.length);
+  });
+});
+
+test('carries the blank category, whose id is beyond 2^53, with all its digits', async () => {
+  const { bytes } = await demo.post('deal', {}, { domainId: 1, priceTypes: [0] });
+  expect(bytes.toString()).toMatch(/"categoryIds":\[[\d,]*\b9223372036854775807\]/);
+});

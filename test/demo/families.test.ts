@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Demo, openDemo } from '../support/demo-provider.ts';
+
+let demo: Demo;
+beforeAll(async () => {
+  demo = await openDemo();
+});
+afterAll(() => demo.close());
+
+async function products(asins: readonly string[], params: Record<string, string | number> = {}) {
+  return (await demo.get('product', { domain: 1, asin: asins.join(), history: 0, ...params })).json.products;
+}
+
+type Variation = { asin: string; image: string; attributes: { dimension: string; value: string }[] };
+
+const namedAsin = fc
+  .string({
+    unit: fc.constantFrom(...Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789')),
+    minLength: 8,
+    maxLength: 8,
+  })
+  .map((rest) => `B0${rest}`);
+
+test('every member of a family names the same parent and the same members, itself included', async () => {
+  const sizes = new Set<number>();
+  await fc.assert(
+    fc.asyncProperty(namedAsin, async (asin) => {
+      const [found] = await products([asin]);
+      sizes.add(found.variations?.length ?? 1);
+      if (found.parentAsin === null) {
+        expect(found.variations).toBeNull();
+        return;
+      }
+      const members: string[] = found.variations.map((variation: Variation) => variation.asin);
+      expect(members).toContain(asin);
+      expect(new Set(members).size).toBe(members.length);
+      const some = [members[0] ?? '', members.at(-1) ?? '', found.parentAsin];
+      const [first, last, parent] = await products([...new Set(some)].slice(0, 3));
+      for (const member of [first, last]) {
+        expect(member).toMatchObject({
+          parentAsin: found.parentAsin,
+          brand: found.brand,
+          rootCategory: found.rootCategory,
+        });
+        expect(member.variations).toEqual(found.variations);
+      }
+      expect(parent).toMatchObject({ asin: found.parentAsin, productType: 5, parentAsin: null });
+      expect(parent.variations).toEqual(found.variations);
+    }),
+    { numRuns: 40 },
+  );
+  expect(sizes.size).toBeGreaterThan(2);
+});
+
+test('what a variation says of colour, size and picture is what the member says of itself', async () => {
+  const { variations } = await anyFamily();
+  const asins = variations.map(({ asin }) => asin).slice(0, 20);
+  const members = await products(asins);
+  for (const [i, member] of members.entries()) {
+    expect(variations[i]).toEqual({
+      asin: member.asin,
+      image: member.images[0].l,
+      attributes: [
+        { dimension: 'Color', value: member.color },
+        { dimension: 'Size', value: member.size },
+      ],
+    });
+  }
+});
+
+test('a parent has a rank and its variations, but neither prices nor offers', async () => {
+  const { parentAsin } = await anyFamily();
+  const [parent] = await products([parentAsin], { history: 1, offers: 20, stats: 30 });
+  expect(parent.productType).toBe(5);
+  expect(parent.csv.flatMap((csv: unknown, index: number) => (csv ? [index] : []))).toEqual([3]);
+  expect(parent).not.toHaveProperty('offers');
+  expect(parent.stats.current[1]).toBe(-1);
+});
+
+async function anyFamily(): Promise<{ parentAsin: string; variations: Variation[] }> {
+  const asins = Array.from({ length: 60 }, (_, i) => `B0AA${String(i).padStart(2, '0')}CC05`);
+  const found = await products(asins);
+  return found.find(({ parentAsin }: { parentAsin: string | null }) => parentAsin !== null);
+}

@@ -1,0 +1,79 @@
+import { gunzipSync } from 'node:zlib';
+import { afterEach, expect, test } from 'vitest';
+import { DEMO_KEY, type Demo, openDemo } from '../support/demo-provider.ts';
+
+let demo: Demo;
+afterEach(() => demo.close());
+
+const CALL = { domain: 1, asin: 'B0AA11BB22' };
+
+test('DEMO_FAIL_RATE answers with HTTP 500 and charges nothing', async () => {
+  demo = await openDemo({ DEMO_FAIL_RATE: '1' });
+  const { status, json } = await demo.get('product', CALL);
+  expect(status).toBe(500);
+  expect(json).toMatchObject({ tokensConsumed: 0, error: { type: expect.any(String) } });
+  expect(json).not.toHaveProperty('products');
+  expect((await demo.get('token')).json.tokensLeft).toBe(36_000);
+});
+
+test('DEMO_ERROR_BODY_RATE answers with HTTP 200 and an error instead of the payload', async () => {
+  demo = await openDemo({ DEMO_ERROR_BODY_RATE: '1' });
+  const { status, json } = await demo.get('product', CALL);
+  expect(status).toBe(200);
+  expect(json).toMatchObject({ tokensConsumed: 0, error: { type: expect.any(String) } });
+  expect(json).not.toHaveProperty('products');
+});
+
+test.each(['product', 'graphimage'])('DEMO_TRUNCATE_RATE breaks off the answer of %s', async (path) => {
+  const whole = await openDemo();
+  const { bytes } = await whole.get(path, CALL);
+  await whole.close();
+  demo = await openDemo({ DEMO_TRUNCATE_RATE: '1' });
+  const broken = await demo.get(path, CALL);
+  expect(broken.status).toBe(200);
+  expect(broken.bytes).toEqual(bytes.subarray(0, bytes.length >> 1));
+});
+
+test('what is broken off cannot be inflated to its end', async () => {
+  demo = await openDemo({ DEMO_TRUNCATE_RATE: '1' });
+  const reply = await demo.raw(`/product?key=${DEMO_KEY}&domain=1&asin=B0AA11BB22`, {
+    headers: { 'accept-encoding': 'gzip' },
+  });
+  expect(reply.headers['content-encoding']).toBe('gzip');
+  expect(() => gunzipSync(reply.bytes)).toThrow('unexpected end of file');
+});
+
+test.each(['product', 'graphimage'])(
+  'DEMO_MALFORMED_RATE answers %s with a web page, as gateways do',
+  async (path) => {
+    demo = await openDemo({ DEMO_MALFORMED_RATE: '1' });
+    const { status, bytes } = await demo.get(path, CALL);
+    expect(status).toBe(200);
+    expect(bytes.toString()).toMatch(/^<html>/);
+  },
+);
+
+test('rates between 0 and 1 hit some calls and spare others', async () => {
+  demo = await openDemo({ DEMO_FAIL_RATE: '0.5' });
+  const calls = await Promise.all(Array.from({ length: 60 }, () => demo.get('product', CALL)));
+  expect(new Set(calls.map(({ status }) => status))).toEqual(new Set([200, 500]));
+});
+
+test('DEMO_LATENCY_MS delays every answer by that much', async () => {
+  demo = await openDemo({ DEMO_LATENCY_MS: '2500' });
+  let answered = false;
+  const reply = demo.get('product', CALL).finally(() => {
+    answered = true;
+  });
+  await expect.poll(() => demo.clock.waiting).toBe(1);
+  demo.clock.advance(2_499);
+  expect([answered, demo.clock.waiting]).toEqual([false, 1]);
+  demo.clock.advance(1);
+  expect((await reply).json).toMatchObject({ processingTimeInMs: 2_500, products: [{ asin: CALL.asin }] });
+});
+
+test('without settings nothing goes wrong', async () => {
+  demo = await openDemo();
+  const calls = await Promise.all(Array.from({ length: 60 }, () => demo.get('product', CALL)));
+  expect(new Set(calls.map(({ status }) => status))).toEqual(new Set([200]));
+});

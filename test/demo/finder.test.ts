@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Demo, openDemo } from '../support/demo-provider.ts';
+
+let demo: Demo;
+beforeAll(async () => {
+  demo = await openDemo();
+});
+afterAll(() => demo.close());
+
+interface Found {
+  asin: string;
+  title: string;
+  brand: string;
+  rootCategory: number;
+  categoryTree: { catId: number }[];
+  monthlySold: number | null;
+  parentAsin: string | null;
+  stats: Record<string, number[] & boolean[]>;
+}
+
+async function find(selection: Record<string, unknown>) {
+  const { status, json } = await demo.post('query', { domain: 1 }, selection);
+  expect(status).toBe(200);
+  return json as { asinList: string[]; totalResults: number };
+}
+
+async function products(asins: readonly string[]): Promise<Found[]> {
+  const params = { domain: 1, asin: asins.slice(0, 100).join(), stats: 30, rating: 1, buybox: 1 };
+  return (await demo.get('product', { ...params, history: 0 })).json.products;
+}
+
+const current =
+  (index: number) =>
+  ({ stats }: Found) =>
+    stats.current?.[index] ?? Number.NaN;
+
+describe('filters hold for every product found:', () => {
+  const inTree = (id: number) => (found: Found) => found.categoryTree.some(({ catId }) => catId === id);
+
+  test.each<[string, Record<string, unknown>, (found: Found) => boolean]>([
+    ['rootCategory', { rootCategory: [300_000] }, ({ rootCategory }) => rootCategory === 300_000],
+    ['categories_include', { categories_include: [302_020, 101_010] }, inTree(302_020)],
+    [
+      'categories_exclude',
+      { rootCategory: 300_000, categories_exclude: [302_000] },
+      (f) => !inTree(302_000)(f),
+    ],
+    ['brand', { brand: ['aCME', 'Globex'] }, ({ brand }) => ['Acme', 'Globex'].includes(brand)],
+    ['title', { title: 'compact tent' }, ({ title }) => /compact.*tent/i.test(title)],
+    [
+      'current_NEW',
+      { current_NEW_gte: 3000, current_NEW_lte: 4000 },
+      (f) => within(current(1)(f), 3000, 4000),
+    ],
+    ['current_AMAZON', { current_AMAZON_lte: 900 }, (f) => within(current(0)(f), 0, 900)],
+    ['current_USED', { current_USED_gte: 9000 }, (f) => current(2)(f) >= 9000],
+    ['current_BUY_BOX_SHIPPING', { current_BUY_BOX_SHIPPING_gte: 5000 }, (f) => current(18)(f) >= 5000],
+    ['current_SALES', { current_SALES_lte: 800 }, (f) => within(current(3)(f), 0, 800)],
+    ['avg30_SALES', { avg30_SALES_lte: 900 }, (f) => within(f.stats.avg30?.[3] ?? -1, 0, 900)],
+    ['current_RATING', { current_RATING_gte: 47 }, (f) => current(16)(f) >= 47],
+    ['current_COUNT_REVIEWS', { current_COUNT_REVIEWS_gte: 3000 }, (f) => current(17)(f) >= 3000],
+    ['monthlySold', { monthlySold_gte: 500 }, ({ monthlySold }) => (monthlySold ?? 0) >= 500],
+    [
+      'isLowest_BUY_BOX_SHIPPING',
+      { isLowest_BUY_BOX_SHIPPING: true },
+      ({ stats }) => stats.isLowest?.[18] === true,
+    ],
+    [
+      'deltaPercent30_BUY_BOX_SHIPPING, cheaper',
+      { deltaPercent30_BUY_BOX_SHIPPING_gte: 15 },
+      (f) => dropPercent(f) >= 14.5,
+    ],
+    [
+      'deltaPercent30_BUY_BOX_SHIPPING, dearer',
+      { deltaPercent30_BUY_BOX_SHIPPING_lte: -10 },
+      (f) => dropPercent(f) <= -9.5,
+    ],
+  ])('%s', async (_, selection, holds) => {
+    const { asinList, totalResults } = await find(selection);
+    expect(asinList.length).toBeGreaterThan(0);
+    expect(totalResults).toBeGreaterThanOrEqual(asinList.length);
+    const found = await products(asinList);
+    expect(found).toHaveLength(Math.min(100, asinList.length));
+    if (!_.startsWith('categories_include')) expect(found.filter((product) => !holds(product))).toEqual([]);
+    else expect(found.some(holds)).toBe(true);
+  });
+
+  test('categories_include keeps to the categories named', async () => {
+    const { asinList } = await find({ categories_include: [302_020, 101_010] });
+    for (const found of await products(asinList))
+      expect(inTree(302_020)(found) || inTree(101_010)(found)).toBe(true);
+  });
+
+  test('all filters together', async () => {
+    const { asinList } = await find({ brand: 'Acme', rootCategory: 300_000, current_NEW_lte: 6000 });
+    expect(asinList.length).toBeGreaterThan(0);
+    for (const found of await products(asinList)) {
+      expect(found).toMatchObject({ brand: 'Acme', rootCategory: 300_000 });
+      expect(current(1)(found)).toBeLessThanOrEqual(6000);
+    }
+  });
+
+  test('singleVariation names no family twice', async () => {
+    const { asinList } = await find({ rootCategory: 300_000, singleVariation: true, perPage: 100 });
+    const parents = (await products(asinList)).flatMap(({ parentAsin }) => parentAsin ?? []);
+    expect(new Set(parents).size).toBe(parents.length);
+  });
+
+  test('nothing is sold but ordinary products', async () => {
+    expect((await find({ productType: [5] })).asinList).toEqual([]);
+    expect((await find({ productType: [0, 5] })).asinList).toHaveLength(50);
+  });
+});
+
+test('the best rank comes first, unless sorted otherwise, by up to three fields', async () => {
+  const ranks = (await products((await find({ title: 'tent' })).asinList)).map(current(3));
+  expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
+  const sort = [
+    ['brand', 'desc'],
+    ['current_NEW', 'asc'],
+  ];
+  const keys = (await products((await find({ title: 'tent', sort })).asinList)).map(
+    (found) => [found.brand, current(1)(found)] as const,
+  );
+  const sorted = [...keys].sort((a, b) => (a[0] === b[0] ? a[1] - b[1] : a[0] < b[0] ? 1 : -1));
+  expect(keys).toEqual(sorted);
+});
+
+test('pages follow one another up to the number found', async () => {
+  const selection = { title: 'tent', perPage: 50 };
+  const { asinList: first, totalResults } = await find(selection);
+  const { asinList: second } = await find({ ...selection, page: 1 });
+  const { asinList: all } = await find({ ...selection, perPage: 10_000 });
+  expect([...first, ...second]).toEqual(all.slice(0, 100));
+  expect(all).toHaveLength(totalResults);
+  expect((await find({ ...selection, page: 100 })).asinList).toEqual([]);
+});
+
+test('GET with a selection and POST with a body are the same', async () => {
+  const selection = { brand: ['Acme'], current_SALES_lte: 5000 };
+  const { json } = await demo.get('query', { domain: 1, selection: JSON.stringify(selection) });
+  expect((await find(selection)).asinList).toEqual(json.asinList);
+});
+
+test('insights are about all that was found', async () => {
+  const selection = { title: 'tent', brand: ['Acme', 'Globex'] };
+  const { json } = await demo.post('query', { domain: 1, stats: 1 }, selection);
+  expect(json.searchInsights).toMatchObject({ brandCount: 2, relatedCategories: [500_000] });
+  const { topBrandsWithCounts, highestRank, lowestRank } = json.searchInsights;
+  const counts = Object.values<number>(topBrandsWithCounts);
+  expect(counts.reduce((sum, count) => sum + count)).toBe(json.totalResults);
+  expect(lowestRank).toBeLessThan(highestRank);
+  for (const name of [
+    ...['avgBuyBox', 'avgBuyBox90', 'avgBuyBox365', 'avgBuyBoxDeviation', 'avgReviewCount', 'avgRating'],
+    ...['avgDeltaPercent30BuyBox', 'avgDeltaPercent90BuyBox', 'avgDeltaPercent30Amazon', 'sellerCount'],
+    ...['isFBAPercent', 'soldByAmazonPercent', 'hasCouponPercent', 'avgOfferCountNew', 'avgOfferCountUsed'],
+  ]) {
+    expect(json.searchInsights[name], name).toBeTypeOf('number');
+  }
+  expect((await find(selection)) as object).not.toHaveProperty('searchInsights');
+});
+
+function within(value: number, min: number, max: number): boolean {
+  return value >= min && value <= max;
+}
+
+function dropPercent(found: Found): number {
+  const mean = found.stats.avg30?.[18] ?? Number.NaN;
+  return (100 * (mean - current(18)(found))) / mean;
+}

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type Demo, openDemo } from '../support/demo-provider.ts';
+
+let demo: Demo;
+beforeAll(async () => {
+  demo = await openDemo({ DEMO_LIGHTNING_DEALS: '3000' });
+});
+afterAll(() => demo.close());
+
+const whole = z.int();
+const deal = z.strictObject({
+  domainId: z.literal(1),
+  lastUpdate: whole,
+  asin: z.string().regex(/^[A-Z0-9]{10}$/),
+  title: z.string().min(1),
+  sellerId: z.string(),
+  sellerName: z.string(),
+  dealId: z.string(),
+  dealPrice: whole,
+  currentPrice: whole,
+  image: z.string(),
+  isPrimeEligible: z.boolean(),
+  isFulfilledByAmazon: z.boolean(),
+  isMAP: z.boolean(),
+  rating: z.int().min(0).max(50),
+  totalReviews: whole,
+  dealState: z.enum([
+    'AVAILABLE',
+    'WAITLIST',
+    'SOLDOUT',
+    'WAITLISTFULL',
+    'EXPIRED',
+    'SUPPRESSED',
+    'UPCOMING',
+  ]),
+  startTime: whole,
+  endTime: whole,
+  percentClaimed: z.int().min(0).max(100),
+  percentOff: z.int().min(1).max(99),
+  variation: z.array(z.strictObject({ dimension: z.string(), value: z.string() })),
+});
+type Deal = z.output<typeof deal>;
+
+const list = async (params: Record<string, string> = {}): Promise<Deal[]> =>
+  (await demo.get('lightningdeal', { domain: 1, ...params })).json.lightningDeals;
+
+test("a site's list has over 10 MB of deals, each of the documented shape, about as many days as upstream's", async () => {
+  const standard = await openDemo();
+  const { bytes, json } = await standard.get('lightningdeal', { domain: 1 });
+  await standard.close();
+  expect(bytes.length).toBeGreaterThan(10_000_000);
+  expect(bytes.length).toBeLessThan(20_000_000);
+  const deals: Deal[] = json.lightningDeals;
+  for (const found of deals) {
+    const parsed = deal.safeParse(found);
+    if (!parsed.success) throw new Error(`${parsed.error.message} in ${JSON.stringify(found)}`);
+  }
+  expect(new Set(deals.map(({ asin }) => asin)).size).toBe(deals.length);
+  const now = demo.clock.now() / 60_000 - 21_564_000;
+  const ended = deals.filter(({ endTime }) => endTime <= now);
+  const upcoming = deals.filter(({ startTime }) => startTime > now);
+  expect(Math.min(...ended.map(({ startTime }) => startTime))).toBeGreaterThan(now - 4 * 1440);
+  expect(ended.length).toBeGreaterThan(0);
+  expect(upcoming.length).toBeGreaterThan(0);
+  for (const { dealPrice, percentClaimed } of upcoming) expect([dealPrice, percentClaimed]).toEqual([-1, 0]);
+  for (const { dealState } of ended) expect(['EXPIRED', 'SUPPRESSED']).toContain(dealState);
+});
+
+test('the deal of one ASIN is the one in the list of its site', async () => {
+  const all = await list();
+  const some = [all[0], all[1_000], all.at(-1)];
+  for (const found of some) {
+    const single = await list({ asin: found?.asin ?? '' });
+    expect(single.length === 0 || single[0]).toEqual(single.length === 0 || found);
+  }
+});
+
+test('an ASIN without a deal has an empty list', async () => {
+  const asins = Array.from({ length: 40 }, (_, i) => `B0AA11BB${i + 10}`);
+  const counts = await Promise.all(asins.map(async (asin) => (await list({ asin })).length));
+  expect(new Set(counts)).toEqual(new Set([0, 1]));
+});
+
+test.each(['AVAILABLE', 'WAITLIST', 'SOLDOUT', 'WAITLISTFULL', 'EXPIRED', 'SUPPRESSED'])(
+  'state %s keeps the deals in that state, all of them',
+  async (state) => {
+    const wanted = (await list()).filter(({ dealState }) => dealState === state);
+    expect(wanted.length).toBeGreaterThan(0);
+    expect(await list({ state })).toEqual(wanted);
+  },
+);
+
+test('an empty ASIN asks for the whole site, at its price', async () => {
+  const { json } = await demo.get('lightningdeal', { domain: 1, asin: '' });
+  expect(json.tokensConsumed).toBe(500);
+  expect(json.lightningDeals.length).toBe(3000);
+});
+
+test('the list is collected anew every ten minutes', async () => {
+  const [first] = await list();
+  demo.clock.advance(9 * 60_000);
+  expect((await list())[0]).toEqual(first);
+  demo.clock.advance(60_000);
+  expect((await list())[0]?.lastUpdate).toBe((first?.lastUpdate ?? 0) + 10);
+});

@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import Papa from 'papaparse';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hash, hashOf, plus, stateAfter } from '../../demo/catalog/random.ts';
+import { csvOf } from '../../demo/reports/formats.ts';
+import { type RankedTerm, rankingOf } from '../../demo/reports/ranking.ts';
+import { type Demo, openDemo } from '../support/demo-provider.ts';
+
+let demo: Demo;
+beforeAll(async () => {
+  demo = await openDemo();
+});
+afterAll(() => demo.close());
+
+const WEEK = 2_960;
+const ranking = (site: string, week: number, terms = 400) => [
+  ...rankingOf({ site, week, terms, productsPerLeaf: 60 }),
+];
+
+test('hashing in steps comes to the same as hashing at once', () => {
+  const number = fc.oneof(fc.nat(), fc.nat(120), fc.constantFrom(0, 9, 10, 99, 100, 2 ** 31 - 1));
+  fc.assert(
+    fc.property(fc.string(), number, number, (text, a, b) => {
+      expect(hashOf(plus(stateAfter(text, a), b))).toBe(hash(text, a, b));
+      expect(hashOf(plus(plus(stateAfter(text), a), b))).toBe(hash(text, a, b));
+    }),
+  );
+});
+
+test('a week is always the same, whatever was generated before', () => {
+  const first = ranking('us', WEEK);
+  ranking('jp', WEEK, 50);
+  ranking('us', WEEK + 1, 2_000);
+  expect(ranking('us', WEEK)).toEqual(first);
+});
+
+test.each(['us', 'uk', 'de', 'fr', 'it', 'es', 'ca', 'mx', 'jp'])(
+  'a week of %s ranks different terms from 1 on, each with one to three products',
+  (site) => {
+    const terms = ranking(site, WEEK);
+    expect(terms.map(({ rank }) => rank)).toEqual(Array.from({ length: 400 }, (_, i) => i + 1));
+    expect(new Set(terms.map(({ term }) => term)).size).toBe(400);
+    for (const { products } of terms) {
+      expect([1, 2, 3]).toContain(new Set(products.map(({ asin }) => asin)).size);
+      expect(products.map(({ click }) => click)).toEqual(
+        products.map(({ click }) => click).sort((a, b) => b - a),
+      );
+      expect(products.reduce((sum, { click }) => sum + click, 0)).toBeLessThanOrEqual(100);
+    }
+  },
+);
+
+test('from one week to the next terms rise, fall, come and go', () => {
+  const [before, after] = [WEEK, WEEK + 1].map(
+    (week) => new Map(ranking('us', week, 2_000).map(({ term, rank }) => [term, rank])),
+  );
+  const changes = [...(after ?? [])].map(([term, rank]) => {
+    const was = before?.get(term);
+    return was === undefined ? 'new' : Math.sign(was - rank);
+  });
+  expect(new Set(changes)).toEqual(new Set(['new', 1, -1, 0]));
+  expect([...(before ?? [])].some(([term]) => !after?.has(term))).toBe(true);
+});
+
+test('the demo provider has the products under the same titles and brands', async () => {
+  const terms = ranking('us', WEEK, 30).filter(({ brands, products }) => brands.length === products.length);
+  const named = new Map(terms.flatMap(({ products }) => products.map(({ asin, title }) => [asin, title])));
+  const { json } = await demo.get('product', { domain: 1, asin: [...named.keys()].join(), history: 0 });
+  const found = new Map<string, { title: string; brand: string }>(
+    json.products.map((product: { asin: string }) => [product.asin, product]),
+  );
+  const titles = [...found].map(([asin, { title }]): [string, string] => [asin, title]);
+  expect(new Map(titles)).toEqual(named);
+  for (const { brands, products } of terms)
+    expect(new Set(products.map(({ asin }) => found.get(asin)?.brand))).toEqual(new Set(brands));
+});
+
+test('the file says what the ranking says, quotes, commas and line ends included', () => {
+  const odd: RankedTerm = {
+    rank: 1,
+    term: '15" screen, "matt"',
+    brands: ['Acme', 'Umbra'],
+    categories: ['Office Products'],
+    products: [
+      { asin: 'B000000001', title: 'Screen, 15",\nblack', click: 12.5, conversion: null },
+      { asin: 'B000000002', title: 'Screen', click: 3, conversion: 0.25 },
+    ],
+  };
+  const plain = ranking('jp', WEEK, 5_000).slice(1);
+  const text = [...csvOf([odd, ...plain], '2026-10-25', '2026-10-31')].join('');
+  const [first, names, ...rows] = Papa.parse<string[]>(text.trimEnd(), { newline: '\n' }).data;
+  expect(first?.join()).toContain('2026-10-25 - 2026-10-31');
+  expect(names).toHaveLength(21);
+  expect(rows).toHaveLength(5_000);
+  expect(rows[0]).toEqual([
+    ...['1', odd.term, 'Acme', 'Umbra', '', 'Office Products', '', ''],
+    ...['B000000001', 'Screen, 15",\nblack', '12.5', ''],
+    ...['B000000002', 'Screen', '3', '0.25'],
+    ...['', '', '', '', '2026-10-31'],
+  ]);
+  for (const [i, { rank, term, products }] of plain.entries()) {
+    const row = rows[i + 1] ?? [];
+    expect(row.slice(0, 2)).toEqual([String(rank), term]);
+    expect([row[8], row[12], row[16]].filter(Boolean)).toEqual(products.map(({ asin }) => asin));
+  }
+});

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type Demo, openDemo } from '../support/demo-provider.ts';
+
+let demo: Demo;
+beforeAll(async () => {
+  demo = await openDemo();
+});
+afterAll(() => demo.close());
+
+const whole = z.int();
+const four = z.array(whole).length(4);
+const seller = z.looseObject({
+  sellerId: z.string().regex(/^[A-Z0-9]{10,20}$/),
+  sellerName: z.string().min(1),
+  domainId: z.literal(1),
+  trackedSince: whole,
+  lastUpdate: whole,
+  lastRatingUpdate: whole,
+  csv: z.tuple([z.array(whole), z.array(whole)]),
+  currentRating: z.int().min(0).max(100),
+  currentRatingCount: whole,
+  ratingCount: four,
+  positiveRating: four,
+  neutralRating: four,
+  negativeRating: four,
+  hasFBA: z.boolean(),
+  shipsFromChina: z.boolean(),
+  totalStorefrontAsins: z.tuple([whole, whole]),
+});
+
+const topSellers = async (): Promise<string[]> =>
+  (await demo.get('topseller', { domain: 1 })).json.sellerIdList;
+const sellers = async (ids: readonly string[], params: Record<string, number> = {}) =>
+  (await demo.get('seller', { domain: 1, seller: ids.join(), ...params })).json.sellers;
+
+test('every top seller is a seller, and those with most ratings come first', async () => {
+  const ids = await topSellers();
+  expect(ids.length).toBeGreaterThan(1000);
+  expect(new Set(ids).size).toBe(ids.length);
+  const counts: number[] = [];
+  for (let at = 0; at < ids.length; at += 100) {
+    const batch = ids.slice(at, at + 100);
+    const found = await sellers(batch);
+    expect(Object.keys(found).sort()).toEqual([...batch].sort());
+    for (const id of batch) {
+      const record = seller.parse(found[id]);
+      expect(record.sellerId).toBe(id);
+      expect(record.ratingCount[3]).toBe(record.currentRatingCount);
+      counts.push(record.currentRatingCount);
+    }
+  }
+  expect(counts).toEqual([...counts].sort((a, b) => b - a));
+});
+
+test('an unknown seller is absent, and nobody found is an empty map', async () => {
+  const [known = ''] = await topSellers();
+  expect(Object.keys(await sellers([known, 'A00000000000']))).toEqual([known]);
+  expect(await sellers(['A00000000000'])).toEqual({});
+});
+
+test('a seller shows its shop only when the storefront is asked for', async () => {
+  const [id = ''] = await topSellers();
+  expect((await sellers([id]))[id]).not.toHaveProperty('asinList');
+});
+
+test('a storefront lists its ASINs once each, freshest first, as many as it says', async () => {
+  const ids = await topSellers();
+  for (const id of [ids[0] ?? '', ids[500] ?? '', ids.at(-1) ?? '']) {
+    const { asinList, asinListLastSeen, totalStorefrontAsins } = (await sellers([id], { storefront: 1 }))[id];
+    expect(asinList).toHaveLength(totalStorefrontAsins[1]);
+    expect(new Set(asinList).size).toBe(asinList.length);
+    expect(asinListLastSeen).toHaveLength(asinList.length);
+    expect(asinListLastSeen).toEqual([...asinListLastSeen].sort((a: number, b: number) => b - a));
+  }
+});
+
+test('every ASIN of a storefront names that seller among its live offers, and lies in its categories', async () => {
+  const id = (await topSellers())[700] ?? '';
+  const record = (await sellers([id], { storefront: 1 }))[id];
+  const asin = record.asinList.slice(0, 60).join();
+  const { products } = (await demo.get('product', { domain: 1, asin, offers: 20, history: 0 })).json;
+  const roots = record.sellerCategoryStatistics.map(({ catId }: { catId: number }) => catId);
+  expect(products).toHaveLength(60);
+  for (const { offers, liveOffersOrder, rootCategory } of products) {
+    const live = liveOffersOrder.map((index: number) => offers[index].sellerId);
+    expect(live).toContain(id);
+    expect(roots).toContain(rootCategory);
+  }
+  const counted = record.sellerCategoryStatistics.reduce(
+    (sum: number, { productCount }: { productCount: number }) => sum + productCount,
+    0,
+  );
+  expect(counted).toBe(record.asinList.length);
+});

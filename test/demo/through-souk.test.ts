@@ -1,0 +1,72 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Client } from '../support/client.ts';
+import { type Demo, openDemo } from '../support/demo-provider.ts';
+import { openSouk, type Souk, showLogOnFailure } from '../support/souk.ts';
+
+let demo: Demo;
+let souk: Souk;
+let client: Client;
+beforeAll(async () => {
+  demo = await openDemo();
+  souk = await openSouk({ upstreamUrl: demo.url });
+  client = await souk.client();
+});
+afterAll(async () => {
+  await souk.close();
+  await demo.close();
+});
+
+test('a product batch comes through with prices, family and what failed', async () => {
+  showLogOnFailure(souk);
+  const asins = 'B0AA11BB22,B0CC11BB22,ZZ00000001,ZX00000001';
+  const reply = await client.get(`/api/market/product?country=us&asins=${asins}&detailLevel=full&stats=30`);
+  expect(reply.status).toBe(200);
+  expect(reply.headers['x-units-consumed']).toBe('4');
+  const { data } = reply.json;
+  expect(data).toMatchObject({ country: 'us', count: 2 });
+  expect(data.errors.map(({ asin }: { asin: string }) => asin).sort()).toEqual(['ZX00000001', 'ZZ00000001']);
+  const upstream = await demo.get('product', { domain: 1, asin: 'B0AA11BB22', stats: 30 });
+  const found = data.products.find(({ asin }: { asin: string }) => asin === 'B0AA11BB22');
+  const { title, parentAsin, csv, stats } = upstream.json.products[0];
+  expect(found).toMatchObject({ title, parentAsin, csv });
+  expect(found.stats.current).toEqual(stats.current);
+});
+
+test('a lightning deal of one ASIN comes through', async () => {
+  showLogOnFailure(souk);
+  const { json } = await demo.get('lightningdeal', { domain: 1, asin: 'B0AA11BB22' });
+  const reply = await client.get('/api/market/lightningdeal?domain=1&asin=b0aa11bb22');
+  expect(reply.status).toBe(200);
+  expect(reply.json.data.lightningDeals).toHaveLength(json.lightningDeals.length);
+  expect(reply.headers['x-units-consumed']).toBe('1');
+});
+
+test("a site's whole list comes through, compressed or not", async () => {
+  showLogOnFailure(souk);
+  const reply = await client.get('/api/market/lightningdeal?domain=1');
+  expect(reply.status).toBe(200);
+  expect(reply.headers['x-units-consumed']).toBe('500');
+  const upstream = await demo.get('lightningdeal', { domain: 1 });
+  expect(reply.json.data.lightningDeals.map(({ asin }: { asin: string }) => asin)).toEqual(
+    upstream.json.lightningDeals.map(({ asin }: { asin: string }) => asin),
+  );
+  const packed = await client.get('/api/market/lightningdeal?domain=1', {
+    headers: { 'accept-encoding': 'gzip' },
+  });
+  expect(packed.headers['content-encoding']).toBe('gzip');
+  expect(packed.body.length).toBeLessThan(reply.body.length / 3);
+});
+
+test('a chart comes through as a picture of the size asked for', async () => {
+  showLogOnFailure(souk);
+  const reply = await client.get(
+    '/api/market/graphimage?domain=1&asin=B0AA11BB22&width=640&height=320&bb=1&cretailer=ff0000',
+  );
+  expect([reply.status, reply.headers['content-type'], reply.headers['x-cache']]).toEqual([
+    200,
+    'image/png',
+    'MISS',
+  ]);
+  expect(await sharp(reply.body).metadata()).toMatchObject({ format: 'png', width: 640, height: 320 });
+});

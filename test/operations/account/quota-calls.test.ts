@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { knowsEveryProduct } from '../../support/answers.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { leapAhead } from '../../support/time.ts';
+
+let souk: Souk;
+beforeAll(async () => {
+  souk = await openSouk();
+  souk.upstream.on('product', knowsEveryProduct);
+});
+afterAll(() => souk.close());
+
+test('/api/quota and /api/token tell the same truth after every call', async () => {
+  const client = await souk.client({ plan: { minuteLimit: 10, dailyLimit: 50, monthlyLimit: null } });
+  await client.get('/api/market/product?domain=1&asins=B00QUOTA01,B00QUOTA02');
+  const [quota, token] = [await client.get('/api/quota'), await client.get('/api/token')];
+  expect(token.json).toEqual(quota.json);
+  expect(quota.json).toMatchObject({
+    code: '0000',
+    data: {
+      serverTime: new Date(souk.clock.now()).toISOString(),
+      offPeakWindow: { start: '19:00', end: '07:00', timezone: 'Asia/Shanghai' },
+      activeBilling: 'general',
+      activeBillingTrack: 'legacy',
+      nextCallRejectReason: null,
+      nextCallRejectMessage: null,
+      keyWarning: null,
+      general: {
+        subscribed: true,
+        quantity: 1,
+        minute: { limit: 10, used: 1, remaining: 9 },
+        daily: { limit: 50, used: 2, remaining: 48 },
+        monthly: { limit: null, used: 2, remaining: null },
+      },
+      off_peak: { subscribed: false },
+      packs: { subscribed: false, totalRemainingUnits: 0, earliestValidUntil: null, items: [] },
+    },
+  });
+});
+
+test('asking is free, not limited and leaves no usage behind', async () => {
+  const { accountId, key } = await souk.account({ plan: { minuteLimit: 1 } });
+  const client = souk.clientOf(key);
+  for (let i = 0; i < 5; i += 1) {
+    const reply = await client.get(i % 2 ? '/api/quota' : '/api/token');
+    expect([reply.status, reply.headers['x-units-consumed']]).toEqual([200, '0']);
+    expect(reply.json.data.general.minute).toEqual({ limit: 1, used: 0, remaining: 1 });
+  }
+  const { rowCount } = await souk.database.query('select from calls where account_id = $1', [accountId]);
+  expect(rowCount).toBe(0);
+});
+
+test.each([
+  ['QUOTA_MINUTE_EXCEEDED', { minuteLimit: 1 }, 60_000],
+  ['QUOTA_DAILY_EXCEEDED', { dailyLimit: 1 }, 86_400_000],
+  ['QUOTA_MONTHLY_EXCEEDED', { monthlyLimit: 1 }, 31 * 86_400_000],
+])(
+  'foretells %s exactly as the next call gets it, and that it will pass',
+  async (code, plan, resetWithinMs) => {
+    const client = await souk.client({ plan });
+    const call = () => client.get(`/api/market/product?domain=1&asins=B00FORETEL&stats=${code.length}`);
+    await client.get('/api/market/product?domain=1&asins=B00QUOTA03');
+
+    const { data } = (await client.get('/api/quota')).json;
+    expect([data.activeBilling, data.activeBillingTrack, data.nextCallRejectReason]).toEqual([
+      null,
+      null,
+      code,
+    ]);
+    const refused = await call();
+    expect([refused.status, refused.json.code]).toEqual([429, code]);
+    expect(refused.json.msg).toBe(data.nextCallRejectMessage);
+    expect(Number(refused.headers['retry-after']) * 1000).toBeLessThanOrEqual(resetWithinMs);
+
+    await leapAhead(souk, Number(refused.headers['retry-after']) * 1000, ['market']);
+    expect((await client.get('/api/quota')).json.data.nextCallRejectReason).toBeNull();
+    expect((await call()).status).toBe(200);
+  },
+);
+
+test('an account with nothing is told so', async () => {
+  const client = await souk.client({ plan: null });
+  const { data } = (await client.get('/api/quota')).json;
+  expect(data).toMatchObject({
+    activeBilling: null,
+    activeBillingTrack: null,
+    nextCallRejectReason: 'QUOTA_NO_SUBSCRIPTION',
+    general: { subscribed: false },
+    off_peak: { subscribed: false },
+  });
+});

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { knowsEveryProduct } from '../../support/answers.ts';
+import type { AccountOptions } from '../../support/souk.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+
+let souk: Souk;
+beforeAll(async () => {
+  souk = await openSouk();
+  souk.upstream.on('product', knowsEveryProduct);
+});
+afterAll(() => souk.close());
+
+const GENERAL = { wallet: 'general', needed: 2, remaining: 0 };
+
+/** The clock stands at 10:00 UTC, an hour before the off-peak window of Shanghai opens. */
+test.each<[string, AccountOptions, Record<string, unknown>, string | undefined]>([
+  ['QUOTA_NO_SUBSCRIPTION', { plan: null }, { ...GENERAL, wallet: null, resetAt: null }, '3600'],
+  [
+    'QUOTA_OFF_PEAK_ONLY',
+    { wallet: 'off_peak' },
+    { ...GENERAL, wallet: 'off_peak', resetAt: '2026-03-04T11:00:00.000Z' },
+    '3600',
+  ],
+  [
+    'QUOTA_MINUTE_EXCEEDED',
+    { plan: { minuteLimit: 1 } },
+    { ...GENERAL, resetAt: '2026-03-04T10:01:00.000Z' },
+    '60',
+  ],
+  [
+    'QUOTA_DAILY_EXCEEDED',
+    { plan: { dailyLimit: 1 } },
+    { ...GENERAL, resetAt: '2026-03-05T00:00:00.000Z' },
+    String(14 * 3600),
+  ],
+  [
+    'QUOTA_MONTHLY_EXCEEDED',
+    { plan: { monthlyLimit: 1 } },
+    { ...GENERAL, resetAt: '2026-04-03T00:00:00.000Z' },
+    String((29 * 24 + 14) * 3600),
+  ],
+  [
+    'QUOTA_INSUFFICIENT_UNITS',
+    { plan: { dailyLimit: 2 } },
+    { ...GENERAL, remaining: 1, resetAt: '2026-03-05T00:00:00.000Z' },
+    String(14 * 3600),
+  ],
+])(
+  '%s says what was needed, what is left and when to come back',
+  async (code, account, metadata, retryAfter) => {
+    const client = await souk.client(account);
+    await client.get('/api/market/product?domain=1&asins=B00SPEND01');
+    const refused = await client.get('/api/market/product?domain=1&asins=B00REFUSE1,B00REFUSE2');
+    expect(refused.status).toBe(429);
+    expect(refused.json).toEqual({ code, msg: expect.any(String), data: null, metadata });
+    expect(refused.headers['retry-after']).toBe(retryAfter);
+    expect(refused.headers['x-units-consumed']).toBe('0');
+  },
+);
+
+test('QUOTA_PACK_EXHAUSTED has no time to come back at, so clients are told not to hurry', async () => {
+  const { accountId, key } = await souk.account({ plan: null });
+  await souk.database.query(
+    `insert into packs (account_id, wallet, total_units, remaining_units, rate_limit_per_minute, valid_from, valid_until)
+     values ($1, 'general', 1, 1, 100, $2, $3)`,
+    [accountId, new Date(souk.clock.now()), new Date(souk.clock.now() + 86_400_000)],
+  );
+  const client = souk.clientOf(key);
+  expect((await client.get('/api/market/product?domain=1&asins=B00SPEND02')).status).toBe(200);
+  const refused = await client.get('/api/market/product?domain=1&asins=B00REFUSE3');
+  expect(refused.json).toMatchObject({
+    code: 'QUOTA_PACK_EXHAUSTED',
+    metadata: { wallet: 'general', needed: 1, remaining: 0, resetAt: null },
+  });
+  expect(refused.headers['retry-after']).toBe('3600');
+});

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { toKeepaMinutes } from '../../../src/operations/products/keepa-time.ts';
+import { hasDeals } from '../../support/answers.ts';
+import type { Client, Reply } from '../../support/client.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { unitsUsed } from '../../support/units.ts';
+
+const DEALS = '/api/market/lightningdeal';
+
+let souk: Souk;
+let client: Client;
+beforeAll(async () => {
+  souk = await openSouk();
+});
+beforeEach(async () => {
+  const now = toKeepaMinutes(souk.clock.now());
+  const running = { startTime: now - 60, endTime: now + 60 };
+  souk.upstream.on(
+    'lightningdeal',
+    hasDeals([
+      { asin: 'B00DEAL001', dealState: 'AVAILABLE', ...running, dealPrice: 1999 },
+      { asin: 'B00DEAL002', dealState: 'WAITLIST', ...running, type: 'LIGHTNING_DEAL' },
+      { asin: 'B00DEAL003', dealState: 'SUPPRESSED', ...running },
+      { asin: 'B00DEAL004', dealState: 'AVAILABLE', startTime: now + 10, endTime: now + 70 },
+      { asin: 'B00DEAL005', dealState: 'SOLDOUT', ...running, dealType: 'best_deal' },
+      { asin: 'B00DEAL006', dealState: 'EXPIRED', startTime: now - 120, endTime: now - 60 },
+      { asin: 'B00DEAL007', dealState: 'CANCELLED', startTime: now + 10, endTime: now + 70 },
+    ]),
+  );
+  client = await souk.client();
+});
+afterAll(() => souk.close());
+
+const asinsOf = ({ json }: Reply) => json.data.lightningDeals.map(({ asin }: { asin: string }) => asin);
+
+test('the deal of one ASIN costs one unit and is passed on as upstream has it', async () => {
+  const reply = await client.get(`${DEALS}?country=uk&asin=b00deal001`);
+  expect(reply.headers['x-units-consumed']).toBe('1');
+  expect(reply.json.data).toMatchObject({
+    fromCache: false,
+    lightningDeals: [{ asin: 'B00DEAL001', dealState: 'AVAILABLE', dealPrice: 1999 }],
+  });
+  expect(souk.upstream.calls.at(-1)?.params).toMatchObject({ domain: '2', asin: 'B00DEAL001' });
+});
+
+test('an ASIN without a deal has an empty list, whatever upstream calls nothing', async () => {
+  expect(asinsOf(await client.get(`${DEALS}?domain=1&asin=B00NODEAL1`))).toEqual([]);
+  for (const [asin, json] of [
+    ['B00NODEAL2', {}],
+    ['B00NODEAL3', { lightningDeals: null }],
+  ] as const) {
+    souk.upstream.on('lightningdeal', () => ({ json }));
+    expect(asinsOf(await client.get(`${DEALS}?domain=1&asin=${asin}`))).toEqual([]);
+  }
+});
+
+test("a site's list costs 500 units, is fetched once and filtered here", async () => {
+  const before = souk.upstream.calls.length;
+  const whole = await client.get(`${DEALS}?domain=3`);
+  expect(whole.headers['x-units-consumed']).toBe('500');
+  expect(asinsOf(whole)).toHaveLength(7);
+  souk.clock.advance(1);
+
+  const filtered: [query: string, asins: string[]][] = [
+    ['state=AVAILABLE', ['B00DEAL001']],
+    ['state=WAITLIST', ['B00DEAL002']],
+    ['state=SUSPENDED', ['B00DEAL003']],
+    ['state=UPCOMING', ['B00DEAL004']],
+    ['state=SOLDOUT', ['B00DEAL005']],
+    ['state=EXPIRED', ['B00DEAL006']],
+    ['state=CANCELED', ['B00DEAL007']],
+    ['type=lightning_deal', ['B00DEAL002']],
+    ['type=BEST_DEAL', ['B00DEAL005']],
+    ['type=BEST_DEAL&state=AVAILABLE', []],
+  ];
+  for (const [query, asins] of filtered) {
+    const reply = await client.get(`${DEALS}?domain=3&${query}`);
+    expect([query, asinsOf(reply)]).toEqual([query, asins]);
+    expect([reply.json.data.fromCache, reply.headers['x-units-consumed']]).toEqual([true, '500']);
+    const states = reply.json.data.lightningDeals.map(({ dealState }: { dealState: string }) => dealState);
+    const state = new URLSearchParams(query).get('state');
+    if (state) expect(states).toEqual(asins.map(() => state));
+  }
+  const asked = souk.upstream.calls.slice(before);
+  expect(asked.map(({ params }) => ({ ...params, key: '' }))).toEqual([{ domain: '3', key: '' }]);
+  expect(await unitsUsed(client)).toBe(500 * 11);
+});
+
+test.each([
+  ['asin=', 'asin'],
+  ['asin=B00', 'asin'],
+  ['asin=B00DEAL001,B00DEAL002', 'asin'],
+  ['asin=B00DEAL001&asin=B00DEAL002', 'asin'],
+  ['state=OPEN', 'state'],
+  ['type=', 'type'],
+  [`type=${'x'.repeat(51)}`, 'type'],
+  ['type=a%00b', 'type'],
+  ['type=a%0Ab', 'type'],
+])('%s is refused and never taken for the whole site', async (query, parameter) => {
+  const before = souk.upstream.calls.length;
+  const reply = await client.get(`${DEALS}?domain=1&${query}`);
+  expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
+  expect(reply.json.metadata?.errors).toEqual([expect.objectContaining({ parameter })]);
+  expect(souk.upstream.calls).toHaveLength(before);
+});

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Client } from '../../support/client.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { unitsUsed } from '../../support/units.ts';
+
+// Links are built without a worker.
+let souk: Souk;
+let client: Client;
+beforeAll(async () => {
+  souk = await openSouk({ workers: 0 });
+  client = await souk.client({ plan: { minuteLimit: 1 } });
+});
+afterAll(() => souk.close());
+
+describe('chart links', () => {
+  const CHART = '/api/market/charturl';
+
+  test('are built from asin and asins together, in the order given, each once, in capitals', async () => {
+    const reply = await client.get(
+      `${CHART}?country=DE&asin=b00linked1&asins=B00LINKED2,B00LINKED1&asins=B00LINKED3`,
+    );
+    expect(reply.headers['x-units-consumed']).toBe('0');
+    expect(reply.json.data).toEqual({
+      country: 'de',
+      domainId: 3,
+      count: 3,
+      pluginDownloadUrl: expect.stringMatching(/^https:\/\/charts\.test\//),
+      notice: expect.stringMatching(/account.*plugin/),
+      items: ['B00LINKED1', 'B00LINKED2', 'B00LINKED3'].map((asin) => ({
+        asin,
+        url: `https://charts.test/market/product?country=de&asin=${asin}`,
+      })),
+    });
+  });
+
+  test('are built for a thousand ASINs, and for one more not', async () => {
+    const asins = Array.from({ length: 1001 }, (_, i) => `B${String(i).padStart(9, '0')}`);
+    const thousand = await client.get(`${CHART}?domain=1&asins=${asins.slice(1).join(',')}`);
+    expect([thousand.status, thousand.json.data.count]).toEqual([200, 1000]);
+    const tooMany = await client.get(`${CHART}?domain=1&asins=${asins.join(',')}`);
+    expect([tooMany.status, tooMany.json.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(tooMany.json.msg).toContain('1000');
+  });
+
+  test.each([
+    ['no ASIN', 'domain=1', 'asins'],
+    ['an empty ASIN', 'domain=1&asin=', 'asins'],
+    ['a short ASIN', 'domain=1&asin=B00', 'asins'],
+    ['an ASIN with a strange letter', 'domain=1&asins=B00LINKED1,B00LINKE-2', 'asins'],
+    ['no site', 'asin=B00LINKED1', 'domain'],
+    ['a site that does not exist', 'domain=7&asin=B00LINKED1', 'domain'],
+    ['sites that do not agree', 'domain=1&country=uk&asin=B00LINKED1', 'domain'],
+  ])('are refused for %s', async (_what, query, parameter) => {
+    const reply = await client.get(`${CHART}?${query}`);
+    expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(reply.json.metadata?.errors).toEqual([expect.objectContaining({ parameter })]);
+  });
+});
+
+describe('image links', () => {
+  const IMAGE = '/api/retail/imageurl';
+
+  test('are built from image and images together, in the order given, each once', async () => {
+    const names = ['71Abc+d-EfL.jpg', '41xyz._SL160_.PNG', 'swatch_1.gif'];
+    const query = new URLSearchParams([
+      ['domainId', '5'],
+      ['image', names[0] ?? ''],
+      ['images', `${names[1]},${names[0]}`],
+      ['images', names[2] ?? ''],
+    ]);
+    const reply = await client.get(`${IMAGE}?${query.toString()}`);
+    expect(reply.json.data).toEqual({
+      country: 'jp',
+      domainId: 5,
+      count: 3,
+      items: names.map((image) => ({ image, url: `https://images.test/images/I/${image}` })),
+    });
+  });
+
+  test.each([
+    ['no name', 'domain=1'],
+    ['a path', 'domain=1&image=a/b.jpg'],
+    ['a path in an encoding', 'domain=1&image=a%2Fb.jpg'],
+    ['a path in two encodings', 'domain=1&image=a%252Fb.jpg'],
+    ['a path of another system', 'domain=1&image=a%5Cb.jpg'],
+    ['the folder above', 'domain=1&image=..jpg'],
+    ['no extension', 'domain=1&image=71Abc'],
+    ['another extension', 'domain=1&image=71Abc.html'],
+    ['a query behind it', 'domain=1&image=71Abc.jpg%3Fx=.jpg'],
+    ['one bad name among good ones', 'domain=1&images=a.jpg,b.exe'],
+    [
+      'more than a thousand',
+      `domain=1&images=${Array.from({ length: 1001 }, (_, i) => `${i}.jpg`).join(',')}`,
+    ],
+  ])('are refused for %s', async (_what, query) => {
+    const reply = await client.get(`${IMAGE}?${query}`);
+    expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(reply.json.metadata?.errors).toEqual([expect.objectContaining({ parameter: 'images' })]);
+  });
+});
+
+test('links cost no units and count as no calls', async () => {
+  for (const path of ['market/charturl?domain=1&asin=B00LINKED1', 'retail/imageurl?domain=1&image=a.jpg']) {
+    const reply = await client.get(`/api/${path}`);
+    expect([reply.status, reply.headers['x-units-consumed']]).toEqual([200, '0']);
+  }
+  expect(await unitsUsed(client)).toBe(0);
+  const { rows } = await souk.database.query('select from calls');
+  expect(rows).toEqual([]);
+});

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import type { Reply } from '../../support/client.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { unitsUsed } from '../../support/units.ts';
+
+const PRODUCT = '/api/market/product';
+
+let souk: Souk;
+beforeAll(async () => {
+  souk = await openSouk();
+});
+beforeEach(() => souk.upstream.on('product', knowsEveryProduct));
+afterAll(() => souk.close());
+
+const asinsOf = ({ json }: Reply) => json.data.products.map(({ asin }: { asin: string }) => asin);
+
+test('a list, a repeated parameter and a body are the same call, charged once', async () => {
+  const client = await souk.client();
+  const replies = [
+    await client.get(`${PRODUCT}?domain=1&asins=b00same002,B00SAME001,B00SAME002`),
+    await client.get(`${PRODUCT}?country=US&asins=B00SAME001&asins=B00SAME002&rating=false`),
+    await client.get(`${PRODUCT}?domainId=1&asin=B00SAME001&asins=B00SAME002&detailLevel=lite`),
+    await client.post(PRODUCT, { domain: 1, asins: ['B00SAME002', 'B00SAME001'] }),
+    await client.post(PRODUCT, { country: 'us', asin: 'B00SAME001,B00SAME002', history: 1 }),
+  ];
+  expect(replies.map(({ headers }) => headers['x-units-consumed'])).toEqual(['2', '0', '0', '0', '0']);
+  expect(replies.map(asinsOf)).toEqual(Array(5).fill(['B00SAME001', 'B00SAME002']));
+  expect(await unitsUsed(client)).toBe(2);
+  expect(souk.upstream.callsTo('product')).toHaveLength(1);
+});
+
+test('an unfinished call is joined, also through another gateway', async () => {
+  await souk.addGateway();
+  const { key } = await souk.account();
+  const path = `${PRODUCT}?domain=1&asins=B00ATONCE1`;
+  const replies = await Promise.all(
+    [0, 1, 0, 1, 0, 1].map((gateway) => souk.clientOf(key, gateway).get(path)),
+  );
+  expect(new Set(replies.map(({ headers }) => headers['x-job-id'])).size).toBe(1);
+  const units = replies.map(({ headers }) => Number(headers['x-units-consumed']));
+  expect(units.sort((a, b) => a - b)).toEqual([0, 0, 0, 0, 0, 1]);
+  expect(await unitsUsed(souk.clientOf(key))).toBe(1);
+});
+
+test('upstream is asked for each ASIN once an hour, whoever asks with whom', async () => {
+  const [one, two] = await Promise.all([souk.client(), souk.client()]);
+  const before = souk.upstream.calls.length;
+  await one.get(`${PRODUCT}?domain=1&asins=B00OVERLP1,B00OVERLP2`);
+  const overlapping = await two.get(`${PRODUCT}?domain=1&asins=B00OVERLP2,B00OVERLP3`);
+  expect(asinsOf(overlapping)).toEqual(['B00OVERLP2', 'B00OVERLP3']);
+  expect(overlapping.json.data.fromCache).toBe(false);
+  const asked = souk.upstream.calls.slice(before).map(({ params }) => params.asin);
+  expect(asked).toEqual(['B00OVERLP1,B00OVERLP2', 'B00OVERLP3']);
+});
+
+describe('what upstream has nothing for', () => {
+  const nothing = { productType: 4, title: null, csv: null };
+
+  test.each<[string, Record<string, unknown>[], string]>([
+    ['is left out of its answer', [], 'PRODUCT_NOT_FOUND'],
+    ['comes without data', [{ asin: 'B00NOTHING', ...nothing }], 'PRODUCT_UNAVAILABLE'],
+    ['is out of reach', [{ asin: 'B00NOTHING', ...nothing, productType: 3 }], 'PRODUCT_UNAVAILABLE'],
+    ['comes without its ASIN', [{ title: 'Nobody' }], 'PRODUCT_NOT_FOUND'],
+    ['comes as null', [null as unknown as Record<string, unknown>], 'PRODUCT_NOT_FOUND'],
+  ])('goes to errors[] when it %s, and the others are answered', async (_how, products, errorId) => {
+    const asin = newAsin();
+    souk.upstream.on('product', () => ({
+      json: { products: [{ asin, productType: 0, title: 'Something' }, ...products] },
+    }));
+    const client = await souk.client();
+    const reply = await client.get(`${PRODUCT}?domain=1&asins=${asin},B00NOTHING&update=0`);
+    expect([reply.status, reply.json.code]).toEqual([200, '0000']);
+    expect(reply.json.data).toMatchObject({ count: 1, errors: [{ asin: 'B00NOTHING', errorId }] });
+    expect(asinsOf(reply)).toEqual([asin]);
+    expect(reply.headers['x-units-consumed']).toBe('2');
+  });
+
+  test('makes no answer that others are given for an hour', async () => {
+    const asin = newAsin();
+    souk.upstream.on('product', () => ({ json: { products: [] } }));
+    const path = `${PRODUCT}?domain=1&asins=${asin}`;
+    const reply = await (await souk.client()).get(path);
+    expect(reply.json.data).toMatchObject({ count: 0, products: [], errors: [{ asin }] });
+
+    // Another caller's call is done by a worker, which asks again once a minute.
+    const other = await (await souk.client()).get(path);
+    const { rows } = await souk.database.query('select answer from calls where id = $1', [
+      other.headers['x-job-id'],
+    ]);
+    expect(rows).toEqual([{ answer: 'own' }]);
+  });
+});
+
+test.each([
+  ['nothing but ASINs', {}, { stats: '90', history: '1' }],
+  ['no history', { history: 0 }, { stats: '90', history: '0' }],
+  ['statistics', { stats: 30 }, { stats: '30', history: '1' }],
+  ['a few offers', { offers: 5 }, { stats: '90', history: '1', offers: '20' }],
+  ['many offers', { offers: 55 }, { stats: '90', history: '1', offers: '55' }],
+  ['stock', { stock: true }, { stats: '90', history: '1', offers: '20', stock: '1' }],
+  [
+    'rating and buy box',
+    { rating: true, buybox: 1 },
+    { stats: '90', history: '1', rating: '1', buybox: '1' },
+  ],
+  ['a refresh', { update: 0 }, { stats: '90', history: '1', update: '0' }],
+  ['what is not older than a day', { update: 24 }, { stats: '90', history: '1' }],
+  ['a part of the history', { days: 7 }, { stats: '90', history: '1' }],
+])('upstream is asked in its own words for %s', async (_what, options, expected) => {
+  const asin = newAsin();
+  const client = await souk.client();
+  const reply = await client.post(PRODUCT, { domain: 6, asins: [asin], ...options });
+  expect(reply.status).toBe(200);
+  const { key: _, ...params } = souk.upstream.calls.at(-1)?.params ?? {};
+  expect(params).toEqual({ domain: '6', asin, ...expected });
+});
+
+test.each(['summary', 'lite', 'full'])(
+  'the answer says that it is at level %s, and what others have',
+  async (level) => {
+    const client = await souk.client();
+    const reply = await client.get(`${PRODUCT}?domain=1&asins=B00LEVELS1&detailLevel=${level}`);
+    expect(reply.json.data).toMatchObject({
+      country: 'us',
+      domainId: 1,
+      responseShape: { detailLevel: level, hint: expect.stringMatching(/detailLevel=/) },
+    });
+  },
+);

@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Client } from '../../support/client.ts';
+import { type Demo, openDemo } from '../../support/demo-provider.ts';
+import type { UpstreamCall } from '../../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { unitsUsed } from '../../support/units.ts';
+
+const PARENT = 'P000000001';
+const MEMBERS = Array.from({ length: 5 }, (_, i) => `M00000000${i}`);
+
+let souk: Souk;
+let client: Client;
+beforeAll(async () => {
+  souk = await openSouk();
+});
+afterAll(() => souk.close());
+beforeEach(async () => {
+  client = await souk.client();
+  souk.clock.advance(3_700_000);
+  souk.upstream.calls.length = 0;
+  souk.upstream.on('product', ({ params }) => ({ json: { products: asinsOf(params).map(productOf) } }));
+});
+
+const asinsOf = (params: UpstreamCall['params']) => (params.asin ?? '').split(',');
+
+/** A family whose children do not carry its list, so that the parent must be asked. */
+function productOf(asin: string) {
+  if (asin === PARENT) {
+    const variations = MEMBERS.map((member, i) => ({
+      asin: member,
+      image: `${member}.jpg`,
+      attributes: [{ dimension: 'Color', value: `colour ${i}` }],
+    }));
+    return { asin, productType: 5, title: 'The family', variations };
+  }
+  const current = Array.from({ length: 36 }, (_, i) => 100 + i);
+  return {
+    asin,
+    productType: 0,
+    title: `Thing ${asin}`,
+    parentAsin: MEMBERS.includes(asin) ? PARENT : null,
+    csv: [[1, 2, 3, 4]],
+    images: [{ l: `${asin}-1.jpg` }, { l: `${asin}-2.jpg` }],
+    itemHighlights: ['not for the summary'],
+    reviews: { ratingCount: [1, 10, 2, 20], reviewCount: [1, 30, 2, 40] },
+    stats: { current },
+    monthlySold: 50,
+    lastUpdate: 7,
+    ...(asin === MEMBERS[0] ? { upcList: ['012345678905'] } : {}),
+  };
+}
+
+test.each([PARENT, MEMBERS[2]])('the whole family is found from %s', async (asin) => {
+  const { json, headers } = await client.get(
+    `/api/market/variations?domain=1&asin=${asin}&detailLevel=summary`,
+  );
+  expect(headers['x-units-consumed']).toBe('5');
+  expect(json.data).toMatchObject({
+    country: 'us',
+    domainId: 1,
+    inputAsin: asin,
+    parentAsin: PARENT,
+    isStandalone: false,
+    variationsCount: 5,
+    responseShape: { detailLevel: 'summary' },
+  });
+  expect(json.data.variations.map((record: { asin: string }) => record.asin)).toEqual(MEMBERS);
+  expect(json.data).not.toHaveProperty('_pagination');
+});
+
+test('the summary has chosen fields with named statistics', async () => {
+  const { json } = await client.get(`/api/market/variations?domain=1&asin=${PARENT}&detailLevel=summary`);
+  expect(json.data.variations[0]).toEqual({
+    asin: MEMBERS[0],
+    title: `Thing ${MEMBERS[0]}`,
+    color: 'colour 0',
+    size: null,
+    swatchImage: `${MEMBERS[0]}.jpg`,
+    imagesCSV: `${MEMBERS[0]}-1.jpg,${MEMBERS[0]}-2.jpg`,
+    stats: {
+      price: 101,
+      amazonPrice: 100,
+      listPrice: 104,
+      buyboxPrice: 118,
+      bsr: 103,
+      rating: 116,
+      reviewCount: 117,
+      countNew: 111,
+    },
+    monthlySold: 50,
+    parentAsin: PARENT,
+    upcList: ['012345678905'],
+    lastUpdate: 7,
+  });
+  expect(json.data.variations[1]).not.toHaveProperty('upcList');
+});
+
+test('lite leaves out csv and keeps the latest review counts, full is raw', async () => {
+  const address = `/api/market/variations?domain=1&asin=${PARENT}`;
+  const lite = (await client.get(`${address}&detailLevel=lite`)).json.data.variations[0];
+  expect(lite).not.toHaveProperty('csv');
+  expect(lite).toMatchObject({
+    reviews: { ratingCount: [2, 20], reviewCount: [2, 40] },
+    itemHighlights: ['not for the summary'],
+    stats: { current: expect.any(Array) },
+  });
+  const full = (await client.get(address)).json.data.variations[0];
+  expect(full.csv[0]).toEqual([1, 2, 3, 4]);
+  expect(full).toMatchObject({ reviews: { ratingCount: [1, 10, 2, 20] } });
+});
+
+test('each page and level is a charge of its own, but each member is asked for once an hour', async () => {
+  const address = `/api/market/variations?domain=1&asin=${MEMBERS[0]}`;
+  const queries = [
+    '&perPage=2',
+    '&perPage=2&page=1',
+    '&perPage=2&page=2',
+    '&detailLevel=lite',
+    '&detailLevel=summary',
+  ];
+  for (const query of queries) {
+    expect((await client.get(address + query)).headers['x-units-consumed']).toBe('5');
+  }
+  expect(await unitsUsed(client)).toBe(5 * queries.length);
+  const asked = souk.upstream.callsTo('product').flatMap(({ params }) => asinsOf(params));
+  expect(asked.sort()).toEqual([...MEMBERS, PARENT].sort());
+});
+
+test.each([1, 2, 3, 5, 7])('pages of %i make up the family', async (perPage) => {
+  const found: string[] = [];
+  for (let page = 0; page * perPage < 5; page += 1) {
+    const address = `/api/market/variations?domain=1&asin=${PARENT}&perPage=${perPage}&page=${page}`;
+    const { data } = (await client.get(address)).json;
+    found.push(...data.variations.map((record: { asin: string }) => record.asin));
+    const paging = { page, perPage, total: 5, totalPages: Math.ceil(5 / perPage) };
+    expect(data._pagination).toEqual(perPage >= 5 ? undefined : paging);
+  }
+  expect(found).toEqual(MEMBERS);
+});
+
+test('a product without variations stands alone and costs 1 of the 5 units', async () => {
+  const { json, headers } = await client.post('/api/market/variations', { domain: 1, asin: 'S000000001' });
+  expect(headers['x-units-consumed']).toBe('1');
+  expect(await unitsUsed(client)).toBe(1);
+  expect(json.data).toMatchObject({ parentAsin: null, isStandalone: true, variationsCount: 1 });
+  expect(json.data.variations[0].asin).toBe('S000000001');
+});
+
+test('a parent without a product record is a 404 that costs nothing', async () => {
+  souk.upstream.on('product', ({ params }) => ({
+    json: { products: asinsOf(params).flatMap((asin) => (asin === PARENT ? [] : productOf(asin))) },
+  }));
+  const { status, json } = await client.get(`/api/market/variations?domain=1&asin=${MEMBERS[1]}`);
+  expect(status).toBe(404);
+  expect(json).toMatchObject({ code: 'PRODUCT_NOT_FOUND' });
+  expect(json.msg).toContain('No product data');
+  expect(await unitsUsed(client)).toBe(0);
+});
+
+test('a family of 400 comes whole at full detail', async () => {
+  const demo: Demo = await openDemo({ DEMO_TOKENS_PER_MINUTE: '100000' });
+  const large = await openSouk({ upstreamUrl: demo.url });
+  try {
+    const caller = await large.client();
+    const { status, json } = await caller.get('/api/market/variations?domain=1&asin=B08N5WRWNX');
+    expect(status).toBe(200);
+    expect(json.data.variations).toHaveLength(json.data.variationsCount);
+    expect(json.data.variationsCount).toBe(400);
+    expect(json.data.variations.every(({ csv }: { csv: unknown }) => Array.isArray(csv))).toBe(true);
+  } finally {
+    await large.close();
+    await demo.close();
+  }
+}, 120_000);

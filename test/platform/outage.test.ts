@@ -1,0 +1,58 @@
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { expect, inject, test } from 'vitest';
+import { freePort } from '../../src/platform/embedded/server-process.ts';
+import { isStoreAway } from '../../src/platform/outage.ts';
+
+const errorOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => new Error('nothing went wrong'),
+    (error: unknown) => error,
+  );
+
+test('a database where nobody listens is away', async () => {
+  const client = new pg.Client({ host: '127.0.0.1', port: await freePort(), user: 'souk' });
+  expect(isStoreAway(await errorOf(client.connect()))).toBe(true);
+});
+
+test('a database that ends our connection in the middle of a query is away', async () => {
+  const connectionString = inject('templateDatabaseUrl').replace(/\/[^/]*$/, '/postgres');
+  const [client, other] = [1, 2].map(() => new pg.Client({ connectionString })) as [pg.Client, pg.Client];
+  client.on('error', () => {});
+  await client.connect();
+  await other.connect();
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const broken = errorOf(client.query('select pg_sleep(60)'));
+  await other.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+  expect(isStoreAway(await broken)).toBe(true);
+  await other.end();
+});
+
+test('a query that is wrong does not mean that the database is away', async () => {
+  const connectionString = inject('templateDatabaseUrl').replace(/\/[^/]*$/, '/postgres');
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  expect(isStoreAway(await errorOf(client.query('select nothing from nowhere')))).toBe(false);
+  await client.end();
+});
+
+test('a Redis that is not connected is away', async () => {
+  const redis = new Redis({
+    port: await freePort(),
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    retryStrategy: () => null,
+  });
+  redis.on('error', () => {});
+  expect(isStoreAway(await errorOf(redis.connect()))).toBe(true);
+  expect(isStoreAway(await errorOf(redis.get('x')))).toBe(true);
+  redis.disconnect();
+});
+
+test.each([new TypeError('x is not a function'), new Error('nothing'), 'connection', null])(
+  '%s says nothing of a store',
+  (error) => {
+    expect(isStoreAway(error)).toBe(false);
+  },
+);

@@ -1,0 +1,149 @@
+import { createRequire } from 'node:module';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { openTracing } from '../../../src/platform/telemetry/tracing.ts';
+import { knowsEveryProduct } from '../../support/answers.ts';
+import { type CollectedSpan, type Collector, openCollector } from '../../support/collector.ts';
+import { openSouk, type Souk, UPSTREAM_KEY } from '../../support/souk.ts';
+
+/** Where packages are noted that were loaded. */
+const { cache } = createRequire(import.meta.url);
+const loadedSdk = () => Object.keys(cache).filter((path) => path.includes('@opentelemetry/sdk-trace'));
+
+test('without a collector there is no tracing, and nothing of it is loaded', async () => {
+  await import('../../../src/gateway/open-gateway.ts');
+  await import('../../../workers/worker.ts');
+  expect(await openTracing(undefined, 'souk', () => {})).toBeNull();
+  expect(loadedSdk()).toEqual([]);
+});
+
+let collector: Collector;
+let souk: Souk;
+const troubles: string[] = [];
+
+/** Opens a service that is traced, does something with it, and closes it, so that all spans have been sent. */
+async function collect(act: () => Promise<void>): Promise<CollectedSpan[]> {
+  collector.spans.length = 0;
+  const tracing = await openTracing(collector.url, 'souk-test', (trouble) => void troubles.push(trouble));
+  if (!tracing) throw new Error('there is no tracing');
+  souk = await openSouk({ tracing });
+  souk.upstream.on('product', knowsEveryProduct);
+  try {
+    await act();
+  } finally {
+    await souk.close();
+    await tracing.close();
+  }
+  expect(loadedSdk()).not.toEqual([]);
+  return [...collector.spans];
+}
+
+beforeAll(async () => {
+  collector = await openCollector();
+});
+afterAll(() => collector.close());
+beforeEach(() => {
+  troubles.length = 0;
+});
+
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
+const TRACEPARENT = `00-${TRACE_ID}-b7ad6b7169203331-01`;
+
+/** The names of a span and its ancestors, as far as they are ours. */
+function lineage(spans: readonly CollectedSpan[], span: CollectedSpan | undefined): string[] {
+  if (!span) return [];
+  return [
+    span.name,
+    ...lineage(
+      spans,
+      spans.find(({ spanId }) => spanId === span.parentSpanId),
+    ),
+  ];
+}
+
+test('one trace leads from the request to the call upstream, and goes on the trace of the client', async () => {
+  const spans = await collect(async () => {
+    const client = await souk.client();
+    const options = { headers: { traceparent: TRACEPARENT } };
+    const reply = await client.post('/api/market/product', { domain: 1, asins: ['B0TRACED01'] }, options);
+    expect(reply.status).toBe(200);
+  });
+  const upstream = spans.find(({ kind }) => kind === 3);
+  expect(lineage(spans, upstream)).toEqual([
+    ...['GET /product', 'handle market.product', 'job market.product'],
+    ...['submit market.product', 'POST /api/market/product'],
+  ]);
+  expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([TRACE_ID]));
+  const server = spans.find(({ kind }) => kind === 2);
+  expect(server?.parentSpanId).toBe('b7ad6b7169203331');
+  expect(server?.attributes).toMatchObject({
+    'http.route': '/api/market/product',
+    'http.response.status_code': 200,
+  });
+  expect(upstream?.attributes).toMatchObject({ 'url.path': '/product', 'http.response.status_code': 200 });
+  expect(spans.filter(({ status }) => status.code === 2)).toEqual([]);
+  expect(troubles).toEqual([]);
+});
+
+test('requests that have no trace of their own, or a malformed one, have one each', async () => {
+  const spans = await collect(async () => {
+    const { raw } = souk.clientOf('');
+    await raw('/healthz');
+    await raw('/healthz', { headers: { traceparent: 'nonsense' } });
+  });
+  expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(2);
+  expect(spans.map(({ name, parentSpanId }) => [name, parentSpanId])).toEqual([
+    ['GET /healthz', undefined],
+    ['GET /healthz', undefined],
+  ]);
+});
+
+test('a failure is marked where it happened and in all that it failed', async () => {
+  const spans = await collect(async () => {
+    souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
+    const client = await souk.client();
+    expect((await client.get('/api/market/product?domain=1&asins=B0TRACED02')).status).toBe(502);
+  });
+  const failed = spans.filter(({ status }) => status.code === 2);
+  expect(new Set(failed.map(({ name }) => name))).toEqual(
+    new Set(['GET /product', 'handle market.product', 'job market.product', 'GET /api/market/product']),
+  );
+  const job = failed.find(({ name }) => name.startsWith('job'));
+  expect(job?.attributes).toMatchObject({ 'error.type': 'UPSTREAM_ERROR', 'souk.state': 'released' });
+});
+
+test('an answer at hand has no job, and says that it was cached', async () => {
+  const spans = await collect(async () => {
+    const path = '/api/market/product?domain=1&asins=B0TRACED03';
+    for (const client of [await souk.client(), await souk.client()]) await client.get(path);
+  });
+  expect(spans.filter(({ name }) => name === 'job market.product')).toHaveLength(1);
+  const submissions = spans.filter(({ name }) => name === 'submit market.product');
+  expect(submissions.map(({ attributes }) => attributes['souk.outcome'])).toEqual(['started', 'cached']);
+});
+
+test('nothing that a customer sent, and no key, is part of a trace', async () => {
+  const before = collector.received().length;
+  let key = '';
+  await collect(async () => {
+    const client = await souk.client();
+    ({ key } = client);
+    await client.raw(`/api/market/product?domain=1&asins=B0SECRET01&key=${key}`);
+    await client.post('/api/market/product', { domain: 1, asins: ['B0SECRET02'] });
+    await client.get('/api/market/product?domain=1&asins=B0SECRET*3');
+    await client.get('/api/jobs/B0SECRET04');
+    await client.get('/B0SECRET05');
+  });
+  const sent = collector.received().slice(before);
+  expect(sent).toContain('GET /api/jobs/:id');
+  for (const secret of ['B0SECRET', key, key.slice(3), UPSTREAM_KEY, '?', 'asins'])
+    expect(sent).not.toContain(secret);
+});
+
+test('a collector that is away is told of, and disturbs nothing', async () => {
+  const away = await openTracing('http://127.0.0.1:9', 'souk-test', (trouble) => void troubles.push(trouble));
+  const traced = await openSouk({ ...(away ? { tracing: away } : {}), workers: 0 });
+  expect((await traced.clientOf('').raw('/healthz')).status).toBe(200);
+  await traced.close();
+  await away?.close();
+  expect(troubles.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { OTHERS, usageSeries } from '../../../src/site/customer/usage/usage-series.ts';
+import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+
+const NOW = Date.parse('2026-03-02T12:00:00Z');
+
+test('every day of the period is there, and the rest of the operations is one series', () => {
+  const rows = Array.from({ length: 9 }, (_, i) => ({
+    day: i < 5 ? '2026-03-02' : '2026-02-28',
+    operation: `some.operation${i}`,
+    calls: 1,
+    units: 10 - i,
+  }));
+  const { names, days } = usageSeries(rows, { days: 7, now: NOW, measure: 'units' });
+  expect(names).toEqual([0, 1, 2, 3, 4].map((i) => `some.operation${i}`).concat(OTHERS));
+  expect(days.map(({ day, units, calls }) => [day, units, calls])).toEqual([
+    ['2026-02-24', 0, 0],
+    ['2026-02-25', 0, 0],
+    ['2026-02-26', 0, 0],
+    ['2026-02-27', 0, 0],
+    ['2026-02-28', 14, 4],
+    ['2026-03-01', 0, 0],
+    ['2026-03-02', 40, 5],
+  ]);
+  for (const { bySeries, units } of days)
+    expect(Object.values(bySeries).reduce((sum, value) => sum + value, 0)).toBe(units);
+});
+
+let souk: Souk;
+let customer: Customer;
+beforeAll(async () => {
+  souk = await openSouk({ pages: PAGES });
+  souk.upstream.on('product', knowsEveryProduct);
+  souk.upstream.on('graphimage', drawsPictures);
+  customer = await signedIn(souk);
+});
+afterAll(() => souk.close());
+
+test('who has called nothing is told so', async () => {
+  expect((await customer.visitor.get('/account/usage')).text).toContain(
+    'Nothing was called in these 30 days.',
+  );
+});
+
+test('what was called is drawn and written, by day and operation', async () => {
+  await customer.client.get(`/api/market/product?domain=1&asins=${newAsin()},${newAsin()}`);
+  await customer.client.get(`/api/market/graphimage?domain=1&asin=${newAsin()}`);
+  const day = new Date(souk.clock.now()).toISOString().slice(0, 10);
+  const page = await customer.visitor.get('/account/usage?days=7');
+  expect(page.html).toContain(
+    `<title>${day}: 3 units, 2 calls\nmarket.product 2\nmarket.graphimage 1</title>`,
+  );
+  expect(page.html).toMatch(/<rect class="series-1"/);
+  expect(page.html).not.toContain('style=');
+  expect(page.text).toContain('market.product 1 2');
+  expect(page.text).toContain(`${day} 2 1 3`);
+  expect((await customer.visitor.get('/account/usage?measure=calls')).html).toContain(
+    'Bar chart of calls a day',
+  );
+});
+
+test.each(['days=8', 'days=<b>', 'measure=money', 'days=7&days=90'])(
+  '%s shows something nevertheless',
+  async (query) => {
+    expect((await customer.visitor.get(`/account/usage?${query}`)).status).toBe(200);
+  },
+);

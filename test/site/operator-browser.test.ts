@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
+import { expectAccessible } from '../support/accessibility.ts';
+import {
+  describeInBrowser,
+  faultsOf,
+  openBrowser,
+  outsideRequests,
+  type Page,
+  screenshot,
+  type TestBrowser,
+} from '../support/browser.ts';
+import { type Demo, openDemo } from '../support/demo-provider.ts';
+import { csvReport, load, ranked } from '../support/reports.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+
+const TOKEN = 'only-for-the-operator';
+
+const LOOKS = [
+  { look: 'light', width: 1280, colorScheme: 'light' },
+  { look: 'dark', width: 1280, colorScheme: 'dark' },
+  { look: 'narrow', width: 390, colorScheme: 'light' },
+] as const;
+
+let demo: Demo;
+let souk: Souk;
+let browser: TestBrowser;
+
+const pageOf = (options = {}) => browser.page({ baseURL: souk.clientOf('').baseUrl, ...options });
+
+async function signIn(page: Page): Promise<void> {
+  await page.goto('/admin');
+  await page.getByLabel("Operator's token").fill(TOKEN);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Desk', exact: true }).waitFor();
+}
+
+describeInBrowser('the desk in a browser', () => {
+  beforeAll(async () => {
+    demo = await openDemo();
+    souk = await openSouk({ upstreamUrl: demo.url, operator: { adminToken: TOKEN } });
+    await ensureStandardPlans(souk.database);
+    browser = await openBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await souk.close();
+    await demo.close();
+  });
+
+  test('an order is paid by hand: the customer orders, the operator confirms, the key works', async () => {
+    const customer = await pageOf();
+    await customer.goto('/sign-up');
+    await customer.getByLabel('E-mail address').fill('ann@manual.example');
+    await customer.getByLabel('Name, or company').fill('Ann & Co');
+    await customer.getByLabel('Password').fill('correct horse battery');
+    await customer.getByRole('button', { name: 'Create the account' }).click();
+    await customer.getByRole('link', { name: 'Choose Basic' }).click();
+    await customer.getByRole('button', { name: 'Order' }).click();
+    await customer.getByText('Waiting for payment').waitFor();
+
+    const operator = await pageOf();
+    await signIn(operator);
+    await operator.getByRole('link', { name: 'One order waits for payment' }).click();
+    await expectAccessible(operator);
+    const asked: string[] = [];
+    operator.once('dialog', (dialog) => {
+      asked.push(dialog.message());
+      void dialog.accept();
+    });
+    await operator.getByRole('button', { name: 'Paid: grant it' }).click();
+    await operator.getByText('No order waits.').waitFor();
+    expect(asked).toEqual(['Was $29.00 paid by ann@manual.example? It is granted at once.']);
+
+    await customer.reload();
+    await customer.getByRole('button', { name: 'Show my API key' }).click();
+    const key = (await customer.locator('#new-key').textContent()) ?? '';
+    const call = await souk
+      .clientOf(key)
+      .get('/api/market/product?country=us&asins=B08N5WRWNX&detailLevel=summary');
+    expect([call.status, call.json.data.count]).toEqual([200, 1]);
+    for (const page of [customer, operator])
+      expect([faultsOf(page).errors, outsideRequests(page)]).toEqual([[], []]);
+  });
+
+  test('the operator sees what the customer sees, and comes back', async () => {
+    const operator = await pageOf();
+    await signIn(operator);
+    await operator.getByRole('link', { name: 'Accounts' }).first().click();
+    await operator.getByLabel(/^E-mail, name/).fill('manual');
+    await operator.getByRole('button', { name: 'Search' }).click();
+    await operator.getByRole('link', { name: 'ann@manual.example' }).click();
+    await operator.getByRole('button', { name: 'See as the customer sees' }).click();
+    await operator.getByText('You see what ann@manual.example sees').waitFor();
+    await expectAccessible(operator);
+    await screenshot(operator, 'operator-as-customer');
+    await operator.getByRole('button', { name: 'Back to the desk' }).click();
+    await operator.getByRole('heading', { name: 'ann@manual.example' }).waitFor();
+    expect(faultsOf(operator).errors).toEqual([]);
+  });
+
+  describe('every page', () => {
+    let accountId: number;
+    beforeAll(async () => {
+      accountId = await aFullDesk();
+    });
+
+    describe.each(LOOKS)('$look', ({ look, ...options }) => {
+      let page: Page;
+      beforeAll(async () => {
+        page = await pageOf(options);
+        await page.goto('/admin/sign-in');
+        await expectAccessible(page);
+        await screenshot(page, `operator-sign-in-${look}`);
+        await signIn(page);
+      });
+
+      test.each([
+        ...['', '/accounts', '/accounts/ID', '/orders', '/offers', '/offers/plan?code=pro', '/offers/pack'],
+        ...['/upstream', '/errors', '/reports'],
+      ])('/admin%s can be used by everybody, and fits', async (path) => {
+        await page.goto(`/admin${path.replace('ID', String(accountId))}`);
+        expect([faultsOf(page).errors, outsideRequests(page)]).toEqual([[], []]);
+        await expectAccessible(page);
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(options.width);
+        await screenshot(page, `operator${path.replaceAll(/\W+/g, '-')}-${look}`);
+      });
+    });
+  });
+});
+
+/** Something of everything the desk shows. @returns the number of an account that has most of it. */
+async function aFullDesk(): Promise<number> {
+  const { database, clock } = souk;
+  const { accountId, key } = await souk.account();
+  const client = souk.clientOf(key);
+  await client.get('/api/market/product?country=us&asins=B08N5WRWNX,B0CC11BB22&days=30');
+  await client.get('/api/market/productsearch?country=us&keyword=tent');
+  await client.get('/api/market/product?country=us&asins=B08N5WRWNX&days=30');
+  await souk.clientOf(key).get('/api/market/variations?country=us&asin=B000000000');
+  const now = new Date(clock.now());
+  await database.query(
+    `insert into token_readings (minute, tokens_left, tokens_per_minute)
+     select $1::timestamptz - n * interval '1 minute', 150 + 120 * sin(n / 90.0) - (n % 37) * 2, 5
+     from generate_series(0, 1400) n where n < 500 or n > 560`,
+    [now],
+  );
+  await database.query(
+    `insert into failures (at, code, place, error_id, request_id, call_id, account_id, reason) values
+     ($1, '5000', '/api/quota', null, $2, null, null, E'TypeError: cannot read properties of undefined\\n    at read (src/x.ts:1:2)'),
+     ($1, 'UPSTREAM_ERROR', 'market.product', $3, null, $2::uuid, $4, 'product: HTTP 500, no readable answer')`,
+    [now, '0198a2b0-0000-7000-8000-00000000000a', '6f0c3c38-6b8a-4a53-8f3f-0e6b2c8f3d11', accountId],
+  );
+  for (const week of ['2026-01-03', '2026-01-17'])
+    await load(database, 'us', csvReport(week, ranked('tent', 'boat')));
+  await load(database, 'de', 'no report').catch(() => {});
+  await database.query(
+    `insert into aba_fetches (site, week, attempts, next_attempt_at, reason)
+     values (2, '2026-01-24', 2, $1, 'the provider has no data for this week')`,
+    [now],
+  );
+  await database.query(
+    `insert into aba_imports (site, week, state, rows_read, started_at) values (1, '2026-01-24', 'reading', 1, $1)`,
+    [now],
+  );
+  await database.query(
+    `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents, currency,
+       provider, created_at, plan_id)
+     select gen_random_uuid(), $1, 'plan', code, name, 'general', 2, 3, 6 * price_cents, 'usd', 'manual', $2, id
+     from plans where code in ('basic', 'pro')`,
+    [accountId, now],
+  );
+  // The sums of operations are written every five seconds.
+  await vi.waitFor(async () => {
+    clock.advance(5_000);
+    const { rowCount } = await database.query('select 1 from operation_hours where tokens_spent > 0');
+    if (!rowCount) throw new Error('nothing was written yet');
+  });
+  return accountId;
+}

@@ -1,0 +1,255 @@
+import { Redis } from 'ioredis';
+import { request } from 'undici';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { setAccountState } from '../../src/accounts/accounts.ts';
+import { createAttempts } from '../../src/accounts/attempts.ts';
+import { redisKeys } from '../../src/platform/redis-keys.ts';
+import { pathWithin } from '../../src/site/visitor/sign-in.tsx';
+import { openSouk, type Souk } from '../support/souk.ts';
+import { createVisitor, type Visitor } from '../support/visitor.ts';
+
+const PASSWORD = 'a long enough password';
+
+describe('signing in', () => {
+  let souk: Souk;
+  let visitor: Visitor;
+  let email: string;
+  let number = 0;
+  beforeAll(async () => {
+    souk = await openSouk({ workers: 0 });
+  });
+  afterAll(() => souk.close());
+  beforeEach(async () => {
+    number += 1;
+    email = `customer-${number}@test.example`;
+    visitor = stranger();
+    await visitor.get('/sign-up');
+    await visitor.post('/sign-up', { email, name: 'Customer', password: PASSWORD });
+  });
+
+  const stranger = () => createVisitor(souk.clientOf('').baseUrl);
+
+  async function signIn(as: Visitor, fields: { email: string; password: string; to?: string }) {
+    await as.get('/sign-in');
+    return as.post('/sign-in', fields);
+  }
+
+  test('works with the right password, whatever the case of the address, and leads to where one wanted to go', async () => {
+    const other = stranger();
+    const asked = await other.get('/account/keys');
+    expect(asked.path).toBe('/sign-in?to=%2Faccount%2Fkeys');
+    const page = await signIn(other, { email: email.toUpperCase(), password: PASSWORD, to: '/account/keys' });
+    expect(page.path).toBe('/account/keys');
+  });
+
+  test('does not tell whether address or password was wrong', async () => {
+    const wrong = await signIn(stranger(), { email, password: 'not the password' });
+    const unknown = await signIn(stranger(), { email: 'nobody@test.example', password: PASSWORD });
+    expect([wrong.status, unknown.status]).toEqual([401, 401]);
+    expect(wrong.text.replace(email, '')).toBe(unknown.text.replace('nobody@test.example', ''));
+  });
+
+  test('is refused for a quarter of an hour after ten wrong passwords, with the right one too', async () => {
+    const thief = stranger();
+    for (let i = 0; i < 10; i += 1) await signIn(thief, { email, password: `guess number ${i}` });
+    const refused = await signIn(stranger(), { email, password: PASSWORD });
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(600);
+    // Whoever is signed in stays so.
+    expect((await visitor.get('/account')).text).toContain('Hello, Customer');
+  });
+
+  test("an address that has to wait uses up nobody else's attempts", async () => {
+    const redis = new Redis(souk.redisUrl);
+    onTestFinished(() => void redis.quit());
+    const blocked = createAttempts(redis, redisKeys(`${souk.redisNamespace}-blocked`));
+    const attempt = (address: string) => blocked.count({ address, email });
+    for (let i = 0; i < 40; i += 1) await blocked.count({ address: '192.0.2.1', email: null });
+    for (let i = 0; i < 20; i += 1) expect(await attempt('192.0.2.1')).toBeGreaterThan(0);
+    expect(await attempt('192.0.2.2')).toBeNull();
+    // Who has one IPv6 address has its whole network.
+    for (let i = 0; i < 40; i += 1) await blocked.count({ address: `2001:db8::${i}`, email: null });
+    expect(await blocked.count({ address: '2001:db8::ffff', email: null })).toBeGreaterThan(0);
+  });
+
+  test('the key of the pages works as long as the session, and no longer', async () => {
+    const { rows } = await souk.database.query<{ expires_at: Date }>(
+      `select k.expires_at from api_keys k join accounts a on a.id = k.account_id
+       where a.email = $1 and k.purpose = 'pages'`,
+      [email],
+    );
+    expect(rows.map(({ expires_at }) => expires_at.getTime())).toEqual([souk.clock.now() + 7 * 86_400_000]);
+    expect((await visitor.get('/account')).text).not.toContain('This key');
+  });
+
+  test.each([
+    { email: 'a@b.example', name: 'a\u0000b', password: 'a\u0000long enough password' },
+    { email: 'a\u0000@b.example', name: '\ud800', password: PASSWORD, to: '/account/\u4e2d' },
+  ])('odd characters are no trouble: %o', async (fields) => {
+    const other = stranger();
+    await other.get('/sign-up');
+    expect((await other.post('/sign-up', { ...fields, email: `${number}${fields.email}` })).status).toBe(200);
+    for (const path of [
+      '/sign-in?to=/account/%E4%B8%AD',
+      '/sign-in?to=%00',
+      '/account/checkout?kind=plan&code=%00',
+    ])
+      expect((await other.get(path)).status).toBe(200);
+  });
+
+  test('the head of a page can be asked for, and changes nothing', async () => {
+    const head = async (path: string) => {
+      const { statusCode, headers } = await request(`${souk.clientOf('').baseUrl}${path}`, {
+        method: 'HEAD',
+      });
+      return [statusCode, headers['content-type'] ?? headers.location];
+    };
+    expect(await head('/')).toEqual([200, 'text/html; charset=utf-8']);
+    expect(await head('/account')).toEqual([303, '/sign-in?to=%2Faccount']);
+  });
+
+  test('an address with a NUL is told to be wrong', async () => {
+    for (const path of [
+      '/account/ledger?operation=%00&cursor=%00',
+      '/account/jobs?operation=%00',
+      '/account/%00',
+    ])
+      expect((await visitor.get(path)).status).toBeLessThan(500);
+  });
+
+  test('what is not a form is refused', async () => {
+    const { statusCode } = await request(`${souk.clientOf('').baseUrl}/sign-in`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"to":"\\ud800"}',
+    });
+    expect(statusCode).toBe(415);
+  });
+
+  test('gives a token of its own, also to a browser that brings one', async () => {
+    const before = visitor.cookies.get('souk_session');
+    await visitor.post('/sign-out', {});
+    visitor.cookies.set('souk_session', before ?? '');
+    await signIn(visitor, { email, password: PASSWORD });
+    expect(visitor.cookies.get('souk_session')).toHaveLength(43);
+    expect(visitor.cookies.get('souk_session')).not.toBe(before);
+  });
+
+  test('lasts for a week without a visit, and ends by signing out', async () => {
+    souk.clock.advance(6 * 86_400_000);
+    expect((await visitor.get('/account')).path).toBe('/account');
+    souk.clock.advance(6 * 86_400_000);
+    expect((await visitor.get('/account')).path).toBe('/account');
+    const token = visitor.cookies.get('souk_session') ?? '';
+    const csrf = visitor.cookies.get('souk_form') ?? '';
+    await visitor.post('/sign-out', {});
+    expect(visitor.cookies.has('souk_session')).toBe(false);
+    const thief = stranger();
+    thief.cookies.set('souk_session', token).set('souk_form', csrf);
+    expect((await thief.get('/account')).path).toContain('/sign-in');
+
+    const another = stranger();
+    await signIn(another, { email, password: PASSWORD });
+    souk.clock.advance(7 * 86_400_000 + 1);
+    expect((await another.get('/account')).path).toContain('/sign-in');
+  });
+
+  test('ends for others when the password is changed, and the old one is worth nothing', async () => {
+    const other = stranger();
+    await signIn(other, { email, password: PASSWORD });
+    await visitor.get('/account/settings');
+    const wrong = await visitor.post('/account/settings/password', {
+      current: 'no',
+      password: 'another password',
+    });
+    expect([wrong.status, wrong.text.includes('is wrong')]).toEqual([400, true]);
+    const changed = await visitor.post('/account/settings/password', {
+      current: PASSWORD,
+      password: 'another password',
+    });
+    expect(changed.text).toContain('The password was changed');
+    expect((await other.get('/account')).path).toContain('/sign-in');
+    expect((await signIn(other, { email, password: PASSWORD })).status).toBe(401);
+    expect((await signIn(other, { email, password: 'another password' })).path).toBe('/account');
+  });
+
+  test('is over for a disabled account', async () => {
+    const { rows } = await souk.database.query<{ id: number }>('select id from accounts where email = $1', [
+      email,
+    ]);
+    await setAccountState(souk.database, rows[0]?.id ?? 0, 'disabled');
+    expect((await visitor.get('/account')).path).toContain('/sign-in');
+    expect((await signIn(visitor, { email, password: PASSWORD })).status).toBe(403);
+  });
+
+  test('keeps no password, no token and no key of the pages as it is', async () => {
+    const token = visitor.cookies.get('souk_session') ?? '';
+    const { rows } = await souk.database.query<{ hash: string }>('select hash from passwords');
+    for (const { hash } of rows) expect(hash).toMatch(/^\$argon2id\$/);
+    const dump = JSON.stringify([
+      (await souk.database.query('select encode(token_hash, $1) from web_sessions', ['base64'])).rows,
+      (await souk.database.query('select encode(hash, $1), prefix from api_keys', ['base64'])).rows,
+      souk.logLines,
+    ]);
+    expect(dump).not.toContain(token);
+    expect(dump).not.toContain(PASSWORD);
+  });
+
+  test.each([
+    [{ email: 'no address', name: 'X', password: PASSWORD }, 400, 'is not an e-mail address'],
+    [{ email: 'a@b.example', name: '', password: PASSWORD }, 400, 'is missing'],
+    [{ email: 'a@b.example', name: 'X', password: 'short' }, 400, 'must have at least 10 characters'],
+    [{ email: 'a@b.example', name: 'X'.repeat(101), password: PASSWORD }, 400, 'at most 100'],
+    [{ email: 'a@b.example' }, 400, 'is missing'],
+  ])('sign-up with %o is refused on its page', async (fields, status, text) => {
+    const other = stranger();
+    await other.get('/sign-up');
+    const page = await other.post('/sign-up', fields);
+    expect([page.status, page.text.includes(text)]).toEqual([status, true]);
+  });
+
+  test('an address has one account', async () => {
+    const other = stranger();
+    await other.get('/sign-up');
+    const page = await other.post('/sign-up', { email, name: 'Another', password: PASSWORD });
+    expect([page.status, page.text.includes('has an account already')]).toEqual([409, true]);
+  });
+
+  test('a form without its token, or with that of somebody else, changes nothing', async () => {
+    await visitor.get('/account/settings');
+    const other = stranger();
+    const foreign = /name="_csrf" value="([^"]+)"/.exec((await other.get('/sign-in')).html)?.[1] ?? '';
+    const fields = { current: PASSWORD, password: 'another password' };
+    for (const token of [{}, { _csrf: '' }, { _csrf: 'x' }, { _csrf: foreign }] as Record<string, string>[]) {
+      expect((await visitor.send('/account/settings/password', { ...fields, ...token })).status).toBe(403);
+    }
+    expect((await visitor.send('/sign-out', {})).status).toBe(403);
+    expect((await signIn(stranger(), { email, password: PASSWORD })).path).toBe('/account');
+  });
+
+  test('pages tell browsers to keep others out', async () => {
+    const { headers } = await visitor.get('/account');
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    });
+    expect(headers['content-security-policy']).toContain(
+      "default-src 'none'; script-src 'self'; style-src 'self'",
+    );
+  });
+});
+
+test.each([
+  ['/account/keys', '/account/keys'],
+  ['/account/checkout?kind=plan&code=pro', '/account/checkout?kind=plan&code=pro'],
+  ['//evil.example', '/account'],
+  ['https://evil.example', '/account'],
+  ['/\\evil.example', '/account'],
+  ['/account\\@evil', '/account'],
+  ['/sign-out', '/account'],
+  [undefined, '/account'],
+  [['/docs', '/docs'], '/account'],
+])('after signing in %o leads to %s', (to, path) => {
+  expect(pathWithin(to)).toBe(path);
+});

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
+import { openSouk, type Souk } from '../support/souk.ts';
+import { createVisitor, type Visitor } from '../support/visitor.ts';
+
+describe('a stranger', () => {
+  let souk: Souk;
+  let visitor: Visitor;
+  beforeAll(async () => {
+    souk = await openSouk({ workers: 0, pages: { payments: { way: 'demo', currency: 'usd' } } });
+    await ensureStandardPlans(souk.database);
+    visitor = createVisitor(souk.clientOf('').baseUrl);
+  });
+  afterAll(() => souk.close());
+
+  test('signs up, takes a plan, is shown the key once, and calls with it', async () => {
+    expect((await visitor.get('/')).text).toContain('Enterprise');
+    await visitor.get('/sign-up');
+    const plans = await visitor.post('/sign-up', {
+      email: 'New@Customer.example',
+      name: 'A <b>new</b> customer',
+      password: 'correct horse battery',
+    });
+    expect(plans.path).toBe('/account/plans');
+    expect(plans.text).toContain('Demo payments');
+    const checkout = await visitor.get('/account/checkout?kind=plan&code=basic');
+    const orderId = /name="orderId" value="([^"]+)"/.exec(checkout.html)?.[1] ?? '';
+    const order = { orderId, kind: 'plan', code: 'basic', wallet: 'general', quantity: '2', months: '3' };
+    const bought = await visitor.post('/account/checkout', order);
+    expect(bought.text).toContain('It is yours');
+    expect(bought.text).toContain('Basic × 2, 3 months');
+    const key = /km_[A-Za-z0-9]{32}/.exec(bought.text)?.[0] ?? '';
+    const quota = (await souk.clientOf(key).get('/api/quota')).json.data;
+    expect(quota.general).toMatchObject({ subscribed: true, quantity: 2, plan: { name: 'Basic' } });
+
+    // The same form once more, as by reloading the page: the same order, and no key.
+    const again = await visitor.post('/account/checkout', order);
+    expect(again.path).toBe(`/account/orders/${orderId}`);
+    expect(again.text).not.toContain('km_');
+    const keys = await visitor.get('/account/keys');
+    expect(keys.text).toContain(`${key.slice(0, 7)}…`);
+    expect(keys.text).not.toContain(key);
+    const overview = await visitor.get('/account');
+    expect(overview.text).toContain('Hello, A <b>new</b> customer');
+    expect(overview.html).not.toContain('<b>new</b>');
+    expect(overview.text).toContain('The next call is charged to the subscription');
+  });
+});

@@ -1,0 +1,168 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { newAsin } from '../../support/answers.ts';
+import type { Client } from '../../support/client.ts';
+import type { Script } from '../../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { unitsUsed } from '../../support/units.ts';
+
+let souk: Souk;
+let client: Client;
+beforeAll(async () => {
+  souk = await openSouk();
+});
+beforeEach(async () => {
+  client = await souk.client();
+});
+afterAll(() => souk.close());
+
+let timestamp = 0;
+function envelope(payload: string): string {
+  timestamp += 1;
+  return `{"timestamp":${timestamp},"tokensLeft":9000,"refillIn":1000,"refillRate":300,${payload}}`;
+}
+
+function lookUp(script: Script, level = 'full') {
+  souk.upstream.on('product', script);
+  return client.get(`/api/market/product?domain=1&asins=${newAsin()}&detailLevel=${level}`);
+}
+
+describe('integers that no double holds', () => {
+  /** A product whose odd numbers are written by hand. */
+  const withNumbers =
+    (numbers: readonly string[]): Script =>
+    ({ params }) => ({
+      raw: envelope(
+        `"products":[{"asin":"${params.asin}","title":"T","categories":[${numbers.join()}],"rootCategory":${numbers[0]}}]`,
+      ),
+    });
+
+  test('arrive digit by digit, the first time, when joined and from the cache', async () => {
+    const blank = '9223372036854775807';
+    const first = await lookUp(withNumbers([blank, '5', '-9007199254740993']));
+    const path = `/api/market/product?domain=1&asins=${first.json.data.products[0].asin}`;
+    const expected = `"categories":[${blank},5,-9007199254740993],"rootCategory":${blank}`;
+    expect(first.body.toString()).toContain(expected);
+    for (const level of ['full', 'lite']) {
+      const fromSource = await client.get(`${path}&detailLevel=${level}`);
+      expect(fromSource.body.toString()).toContain(expected);
+      const shared = await (await souk.client()).get(`${path}&detailLevel=${level}`);
+      expect(shared.body.toString()).toContain(expected);
+    }
+  });
+
+  test('arrive whatever they are', async () => {
+    const integer = fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map(String);
+    await fc.assert(
+      fc.asyncProperty(fc.array(integer, { minLength: 1, maxLength: 20 }), async (numbers) => {
+        const reply = await lookUp(withNumbers(numbers));
+        expect(reply.body.toString()).toContain(
+          `"categories":[${numbers.join()}],"rootCategory":${numbers[0]}`,
+        );
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test('in a list of deals arrive, too', async () => {
+    souk.upstream.on('lightningdeal', () => ({
+      raw: envelope('"lightningDeals":[{"asin":"B00BIGDEAL","dealId":9223372036854775807}]'),
+    }));
+    const reply = await client.get('/api/market/lightningdeal?domain=1&asin=B00BIGDEAL');
+    expect(reply.body.toString()).toContain('"dealId":9223372036854775807');
+  });
+});
+
+test.each([
+  ['gzip', gzipSync],
+  ['x-gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+])('an answer compressed with %s is read', async (encoding, compress) => {
+  const reply = await lookUp(({ params }) => ({
+    raw: compress(envelope(`"products":[{"asin":"${params.asin}","title":"Zipped"}]`)),
+    headers: { 'content-encoding': encoding },
+  }));
+  expect(reply.json.data.products).toEqual([expect.objectContaining({ title: 'Zipped' })]);
+});
+
+test('an answer that inflates beyond all bounds is given up: 502, asked for once, nothing charged', async () => {
+  const bomb = gzipSync(Buffer.alloc(129 * 1024 * 1024, ' '));
+  const before = souk.upstream.calls.length;
+  const reply = await lookUp(() => ({ raw: bomb, headers: { 'content-encoding': 'gzip' } }));
+  expect([reply.status, reply.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
+  expect(souk.upstream.calls).toHaveLength(before + 1);
+  expect(await unitsUsed(client)).toBe(0);
+});
+
+test('a product may hold HTML and any letter', async () => {
+  const title = '<b>Größe "M"</b> — 日本 🎉 \u2028 \\ \u0000 </script>';
+  const reply = await lookUp(
+    ({ params }) => ({ json: { products: [{ asin: params.asin, title }] } }),
+    'summary',
+  );
+  expect(reply.json.data.products[0].title).toBe(title);
+});
+
+const anything = fc.anything({
+  maxDepth: 3,
+  withNullPrototype: false,
+  values: [fc.constantFrom(null, true, -1, 'text', 1e300, ''), fc.integer(), fc.string()],
+});
+const FIELDS = [
+  ...[
+    'asin',
+    'title',
+    'brand',
+    'csv',
+    'stats',
+    'salesRanks',
+    'images',
+    'imagesCSV',
+    'offers',
+    'liveOffersOrder',
+  ],
+  ...[
+    'reviews',
+    'productType',
+    'parentAsin',
+    'monthlySold',
+    'lastUpdate',
+    'couponHistory',
+    'buyBoxSellerIdHistory',
+  ],
+];
+
+test('a product of odd fields never costs more than itself: 200, with all others in the answer', async () => {
+  const oddProduct = fc.dictionary(fc.constantFrom(...FIELDS), anything, { maxKeys: 8 });
+  const options = fc.constantFrom(
+    'days=30',
+    'offers=3',
+    'stats=5&days=1',
+    'dateRangeStart=0&dateRangeEnd=1',
+    '',
+  );
+  const level = fc.constantFrom('summary', 'lite', 'full');
+  await fc.assert(
+    fc.asyncProperty(oddProduct, options, level, async (odd, option, detailLevel) => {
+      const [good, bad] = [newAsin(), newAsin()];
+      souk.upstream.on('product', () => ({
+        json: {
+          products: [
+            { asin: bad, ...odd },
+            { asin: good, title: 'Good' },
+          ],
+        },
+      }));
+      const path = `/api/market/product?domain=1&asins=${good},${bad}&detailLevel=${detailLevel}&${option}`;
+      const reply = await client.get(path);
+      expect([reply.status, reply.json.code]).toEqual([200, '0000']);
+      const shown = reply.json.data.products.map(({ asin }: { asin: string }) => asin);
+      expect(shown).toContain(good);
+      expect(reply.json.data.products.length + reply.json.data.errors.length).toBe(2);
+    }),
+    // On a busy machine fewer must do.
+    { numRuns: 150, interruptAfterTimeLimit: 20_000 },
+  );
+});

@@ -1,0 +1,192 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hasDeals, knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import type { Client } from '../../support/client.ts';
+import { gate, type Script } from '../../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { advanceUntil } from '../../support/time.ts';
+import { unitsUsed } from '../../support/units.ts';
+
+const ONCE = 1;
+/** The first attempt and three more. */
+const ALL_ATTEMPTS = 4;
+
+let souk: Souk;
+let client: Client;
+beforeAll(async () => {
+  souk = await openSouk();
+});
+beforeEach(async () => {
+  client = await souk.client();
+});
+afterAll(() => souk.close());
+
+/** Looks up a new product, letting time pass for what has to wait. */
+async function lookUp(script: Script) {
+  souk.upstream.on('product', script);
+  const before = souk.upstream.calls.length;
+  const path = `/api/market/product?domain=1&asins=${newAsin()}`;
+  let hasEnded = false;
+  const waiting = client.get(path).finally(() => {
+    hasEnded = true;
+  });
+  await advanceUntil(souk.clock, () => hasEnded, 50);
+  return { path, reply: await waiting, calls: souk.upstream.calls.slice(before) };
+}
+
+const PRODUCTS = JSON.stringify({ timestamp: 1, tokensLeft: 9, refillIn: 9, refillRate: 9, products: [] });
+const raw = (body: string | Buffer, headers: Record<string, string> = {}) => ({ raw: body, headers });
+const wrongKey = {
+  error: { type: 'invalidParameter', message: 'Wrong.' },
+  refillRate: 0,
+  tokensLeft: 0,
+  refillIn: 0,
+};
+
+describe('a call that upstream spoils ends with 502, an error id and nothing charged', () => {
+  test.each<[string, number, Script]>([
+    [
+      'HTTP 200 with an error in the body',
+      ONCE,
+      () => ({ json: { error: { type: 'oops', message: 'No.' } } }),
+    ],
+    ['HTTP 400 for a wrong key', ONCE, () => ({ status: 400, json: wrongKey })],
+    ['HTTP 402 for a key without access', ONCE, () => ({ status: 402, json: { error: { type: 'unpaid' } } })],
+    ['HTTP 404', ONCE, () => ({ status: 404, json: {} })],
+    ['HTTP 405 for a value out of range', ONCE, () => ({ status: 405, json: { error: {} } })],
+    ['a redirect', ONCE, () => ({ status: 302, ...raw('', { location: 'http://127.0.0.1:1/' }) })],
+    ['no list of products', ONCE, () => ({ json: {} })],
+    ['something else than a list of products', ONCE, () => ({ json: { products: 'many' } })],
+    ['an object of products', ONCE, () => ({ json: { products: { B000000001: {} } } })],
+    ['HTTP 500', ALL_ATTEMPTS, () => ({ status: 500, json: { error: { type: 'internal' } } })],
+    ['a gateway page with HTTP 503', ALL_ATTEMPTS, () => ({ status: 503, ...raw('<html>busy</html>') })],
+    ['HTTP 500 without a body', ALL_ATTEMPTS, () => ({ status: 500, ...raw('') })],
+    ['an empty body', ALL_ATTEMPTS, () => raw('')],
+    ['a page with HTTP 200', ALL_ATTEMPTS, () => raw('<html>hello</html>')],
+    ['JSON that breaks off', ALL_ATTEMPTS, () => raw(PRODUCTS.slice(0, -5))],
+    [
+      'gzip that breaks off',
+      ALL_ATTEMPTS,
+      () => raw(gzipSync(PRODUCTS).subarray(0, 30), { 'content-encoding': 'gzip' }),
+    ],
+    ['gzip that is none', ALL_ATTEMPTS, () => raw(PRODUCTS, { 'content-encoding': 'gzip' })],
+    ['a list instead of an object', ALL_ATTEMPTS, () => raw('[]')],
+    ['null', ALL_ATTEMPTS, () => raw('null')],
+    ['a text where tokens should be', ALL_ATTEMPTS, () => ({ json: { products: [], tokensLeft: 'plenty' } })],
+    ['a text where an error should be', ALL_ATTEMPTS, () => ({ json: { error: 'no' } })],
+    [
+      'a hang-up before the answer',
+      ALL_ATTEMPTS,
+      (_call, response) => {
+        response.destroy();
+        return 'handled';
+      },
+    ],
+    [
+      'a hang-up in the middle of the body',
+      ALL_ATTEMPTS,
+      (_call, response) => {
+        response.writeHead(200, { 'content-length': String(PRODUCTS.length) });
+        response.write(PRODUCTS.slice(0, 20), () => response.destroy());
+        return 'handled';
+      },
+    ],
+  ])('%s', async (_what, attempts, script) => {
+    const { path, reply, calls } = await lookUp(script);
+    expect([reply.status, reply.json.code, reply.json.data]).toEqual([502, 'UPSTREAM_ERROR', null]);
+    expect(reply.headers['x-units-consumed']).toBe('0');
+    expect(calls).toHaveLength(attempts);
+    expect(await unitsUsed(client)).toBe(0);
+
+    // What happened is found in the log by the id that the customer was given.
+    const { errorId } = reply.json.metadata ?? {};
+    expect(errorId).toMatch(/^[0-9a-f-]{36}$/);
+    expect(souk.logLines.filter((line) => line.includes(String(errorId)))).toHaveLength(1);
+
+    // The failure is not remembered: the same call is a new attempt, and charged.
+    souk.upstream.on('product', knowsEveryProduct);
+    const again = await client.get(path);
+    expect([again.status, again.headers['x-units-consumed']]).toEqual([200, '1']);
+    expect(again.json.data.count).toBe(1);
+  });
+});
+
+test('an operator whose key is refused is told so in the log, as an error', async () => {
+  for (const script of [() => ({ status: 402, json: {} }), () => ({ status: 400, json: wrongKey })]) {
+    const { reply } = await lookUp(script);
+    const line = souk.logLines.find((entry) => entry.includes(String(reply.json.metadata?.errorId)));
+    expect(JSON.parse(line ?? '')).toMatchObject({ level: 50, msg: expect.stringContaining('our key') });
+  }
+});
+
+test('an answer that comes at a later attempt is as good as any', async () => {
+  let attempts = 0;
+  const { reply, calls } = await lookUp((call, response) => {
+    attempts += 1;
+    return attempts < ALL_ATTEMPTS ? { status: 500, json: {} } : knowsEveryProduct(call, response);
+  });
+  expect([reply.status, reply.headers['x-units-consumed'], calls.length]).toEqual([200, '1', ALL_ATTEMPTS]);
+});
+
+test('an error beside data does not spoil the data', async () => {
+  const { reply } = await lookUp(({ params }) => ({
+    json: {
+      error: { type: 'partly', message: 'Some are unknown.' },
+      products: [{ asin: params.asin, title: 'T' }],
+    },
+  }));
+  expect([reply.status, reply.json.data.count]).toEqual([200, 1]);
+});
+
+test('an upstream that cannot be reached is 502, and costs nothing', async () => {
+  const nowhere = await openSouk({ upstreamUrl: 'http://127.0.0.1:9' });
+  try {
+    const someone = await nowhere.client();
+    let hasEnded = false;
+    const waiting = someone.get('/api/market/product?domain=1&asins=B00NOWHERE').finally(() => {
+      hasEnded = true;
+    });
+    await advanceUntil(nowhere.clock, () => hasEnded, 50);
+    const reply = await waiting;
+    expect([reply.status, reply.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
+    expect(await unitsUsed(someone)).toBe(0);
+  } finally {
+    await nowhere.close();
+  }
+});
+
+describe("a site's list of deals", () => {
+  test.each<[string, Script]>([
+    ['that is missing', () => ({ json: {} })],
+    ['that is null', () => ({ json: { lightningDeals: null } })],
+    ['that is no list', () => ({ json: { lightningDeals: 12 } })],
+  ])('%s is not an empty one: 502, and 500 units are given back', async (_what, script) => {
+    souk.upstream.on('lightningdeal', script);
+    const refused = await client.get('/api/market/lightningdeal?domain=4');
+    expect([refused.status, refused.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
+    expect(await unitsUsed(client)).toBe(0);
+  });
+
+  test('may be empty', async () => {
+    souk.upstream.on('lightningdeal', hasDeals([]));
+    const reply = await client.get('/api/market/lightningdeal?domain=4');
+    expect(reply.json.data.lightningDeals).toEqual([]);
+  });
+});
+
+test('of callers who wait for the same product none pays when it fails', async () => {
+  const [other, asin, answered] = [await souk.client(), newAsin(), gate()];
+  souk.upstream.on('product', async () => {
+    await answered.reached;
+    return { status: 402, json: {} };
+  });
+  const path = `/api/market/product?domain=1&asins=${asin}`;
+  const waiting = [client, client, other].map((caller) => caller.get(path));
+  const callsUnderWay = async () =>
+    (await souk.database.query("select from calls where state = 'reserved'")).rowCount;
+  await expect.poll(callsUnderWay).toBe(2);
+  answered.open();
+  const replies = await Promise.all(waiting);
+  expect(replies.map(({ status }) => status)).toEqual([502, 502, 502]);
+  expect(await Promise.all([unitsUsed(client), unitsUsed(other)])).toEqual([0, 0]);
+});

@@ -1,0 +1,322 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { openDatabase } from '../../../src/platform/db/pool.ts';
+import { createLogger } from '../../../src/platform/log.ts';
+import { CLAIM_MS } from '../../../src/webhooks/claims.ts';
+import { RETRY_DELAYS_MS } from '../../../src/webhooks/retry-schedule.ts';
+import { openReceiver, type Receiver, verified } from '../../support/receiver.ts';
+import { gate } from '../../support/scripted-upstream.ts';
+import { openSouk, type Souk, showLogOnFailure } from '../../support/souk.ts';
+import {
+  enqueueEvent,
+  sendDue,
+  startSending,
+  storedDelivery,
+  type WebhookCustomer,
+  webhookCustomer,
+} from '../../support/webhooks.ts';
+
+const HOUR_MS = 3_600_000;
+
+let souk: Souk;
+let customer: WebhookCustomer;
+let receiver: Receiver;
+beforeAll(async () => {
+  souk = await openSouk({ workers: 0 });
+});
+afterAll(() => souk.close());
+beforeEach(async () => {
+  showLogOnFailure(souk);
+  customer = await webhookCustomer(souk);
+  receiver = await openReceiver();
+});
+afterEach(async () => {
+  // Nothing of one test is left to be sent in another.
+  await souk.database.query('delete from webhook_deliveries');
+  await receiver.close();
+});
+
+const deliveryIs = (id: string, state: string) =>
+  expect.poll(async () => (await storedDelivery(souk, id)).state).toBe(state);
+
+test('an event arrives, signed with the secret of its account at the time of the attempt', async () => {
+  const id = await enqueueEvent(souk, customer.accountId, `${receiver.url}/in?token=hush-hush`, { units: 7 });
+  startSending(souk);
+  await deliveryIs(id, 'delivered');
+  expect(receiver.ids()).toEqual([id]);
+  for (const message of receiver.received) {
+    expect(verified(message, customer.secret, souk.clock.now())).toEqual({
+      type: 'thing.happened',
+      timestamp: new Date(souk.clock.now()).toISOString(),
+      data: { units: 7 },
+    });
+  }
+});
+
+test('what comes later is found within a second, and at once by whoever is woken', async () => {
+  const sending = startSending(souk);
+  const first = await enqueueEvent(souk, customer.accountId, receiver.url);
+  // The look it began with may be under way, or over.
+  sending.wake();
+  await deliveryIs(first, 'delivered');
+  const timers = souk.clock.waiting;
+  const second = await enqueueEvent(souk, customer.accountId, receiver.url);
+  await expect.poll(() => souk.clock.waiting).toBe(timers);
+  souk.clock.advance(1_000);
+  await deliveryIs(second, 'delivered');
+  expect(receiver.ids()).toEqual([first, second]);
+});
+
+test('a receiver that is down for a day gets every event when it is back, each attempt signed for its own time', async () => {
+  const id = await enqueueEvent(souk, customer.accountId, receiver.url, { one: 1 });
+  receiver.react(() => 503);
+  const began = souk.clock.now();
+  await sendDue(souk);
+  for (const [retry, delayMs] of RETRY_DELAYS_MS.entries()) {
+    expect(receiver.received).toHaveLength(retry + 1);
+    const { state, next_attempt_at, last_status, last_error } = await storedDelivery(souk, id);
+    expect([state, last_status, last_error]).toEqual([
+      'pending',
+      503,
+      'The receiver answered with status 503.',
+    ]);
+    expect(next_attempt_at?.getTime()).toBe(souk.clock.now() + delayMs);
+    // Not a moment before its time.
+    souk.clock.advance(delayMs - 1);
+    await sendDue(souk);
+    expect(receiver.received).toHaveLength(retry + 1);
+    if (retry === RETRY_DELAYS_MS.length - 1) receiver.react(() => 200);
+    souk.clock.advance(1);
+    await sendDue(souk);
+  }
+  expect((await storedDelivery(souk, id)).state).toBe('delivered');
+  expect(souk.clock.now() - began).toBeGreaterThan(24 * HOUR_MS);
+  expect(receiver.ids()).toEqual(RETRY_DELAYS_MS.map(() => id).concat(id));
+  const times = receiver.received.map(({ headers }) => Number(headers['webhook-timestamp']) * 1000);
+  receiver.received.forEach((message, i) => {
+    expect(verified(message, customer.secret, times[i] ?? 0)).toMatchObject({ data: { one: 1 } });
+  });
+  expect(times.at(-1)).toBe(Math.floor(souk.clock.now() / 1000) * 1000);
+});
+
+test('a receiver that stays down: after the last retry the delivery has failed, and is left alone', async () => {
+  const id = await enqueueEvent(souk, customer.accountId, receiver.url);
+  receiver.react(() => 500);
+  await sendDue(souk);
+  for (const delayMs of RETRY_DELAYS_MS) {
+    expect((await storedDelivery(souk, id)).state).toBe('pending');
+    souk.clock.advance(delayMs);
+    await sendDue(souk);
+  }
+  expect(await storedDelivery(souk, id)).toMatchObject({
+    state: 'failed',
+    attempts: 8,
+    next_attempt_at: null,
+  });
+  souk.clock.advance(100 * HOUR_MS);
+  await sendDue(souk);
+  expect(receiver.received).toHaveLength(8);
+});
+
+test('410 Gone ends a delivery at its first attempt', async () => {
+  const id = await enqueueEvent(souk, customer.accountId, receiver.url);
+  receiver.react(() => 410);
+  await sendDue(souk);
+  expect(await storedDelivery(souk, id)).toMatchObject({ state: 'failed', last_status: 410, attempts: 1 });
+});
+
+test('for a day after a rotation both secrets sign, then the new one alone', async () => {
+  const { client, accountId, secret: old } = customer;
+  const { json } = await client.post('/api/webhooks/secret', {});
+  const { secret } = json.data;
+  souk.clock.advance(24 * HOUR_MS - 1);
+  await enqueueEvent(souk, accountId, receiver.url);
+  await sendDue(souk);
+  souk.clock.advance(1);
+  await enqueueEvent(souk, accountId, receiver.url);
+  await sendDue(souk);
+
+  const [during, after] = receiver.received;
+  if (!during || !after) throw new Error('Two messages were expected.');
+  expect(during.headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/);
+  expect(after.headers['webhook-signature']).toMatch(/^v1,\S+$/);
+  const now = souk.clock.now();
+  for (const holder of [old, secret]) expect(verified(during, holder, now)).toMatchObject({ data: {} });
+  expect(verified(after, secret, now)).toMatchObject({ data: {} });
+  expect(() => verified(after, old, now)).toThrow('No matching signature');
+});
+
+test('each account signs with its own', async () => {
+  const other = await webhookCustomer(souk);
+  const ids = [
+    await enqueueEvent(souk, customer.accountId, receiver.url),
+    await enqueueEvent(souk, other.accountId, receiver.url),
+  ];
+  startSending(souk);
+  for (const id of ids) await deliveryIs(id, 'delivered');
+  const secretOf = new Map([
+    [ids[0], customer.secret],
+    [ids[1], other.secret],
+  ]);
+  for (const message of receiver.received) {
+    const secret = secretOf.get(String(message.headers['webhook-id'])) ?? '';
+    expect(verified(message, secret, souk.clock.now())).toMatchObject({ type: 'thing.happened' });
+  }
+  expect(receiver.received).toHaveLength(2);
+});
+
+test('two processes send each delivery once', async () => {
+  const ids = await Promise.all(
+    Array.from({ length: 40 }, () => enqueueEvent(souk, customer.accountId, receiver.url)),
+  );
+  const processes = [startSending(souk), startSending(souk)];
+  for (const id of ids) await deliveryIs(id, 'delivered');
+  await Promise.all(processes.map((sending) => sending.close()));
+  expect(receiver.ids().sort()).toEqual([...ids].sort());
+});
+
+test('a process that is closed finishes what it sends and begins nothing more', async () => {
+  const arrived = gate();
+  const answer = gate();
+  receiver.react(async () => {
+    arrived.open();
+    await answer.reached;
+    return 200;
+  });
+  const limits = { atOnce: 1, perHost: 1, perAccount: 1 };
+  const ids = [
+    await enqueueEvent(souk, customer.accountId, receiver.url),
+    await enqueueEvent(souk, customer.accountId, receiver.url),
+  ];
+  const sending = startSending(souk, { limits });
+  await arrived.reached;
+  const closing = sending.close();
+  answer.open();
+  await closing;
+  const states = await Promise.all(ids.map(async (id) => (await storedDelivery(souk, id)).state));
+  expect(states.sort()).toEqual(['delivered', 'pending']);
+  expect(receiver.received).toHaveLength(1);
+  // The next process sends the rest.
+  startSending(souk);
+  for (const id of ids) await deliveryIs(id, 'delivered');
+  expect(receiver.received).toHaveLength(2);
+});
+
+test('a process that dies between sending and writing down: the same message is sent again, under the same id', async () => {
+  const arrived = gate();
+  const answer = gate();
+  receiver.react(async () => {
+    arrived.open();
+    await answer.reached;
+    return 200;
+  });
+  const id = await enqueueEvent(souk, customer.accountId, receiver.url, { precious: true });
+  // The connections of the one that dies are gone before the answer comes.
+  const lines: string[] = [];
+  const log = createLogger('warn', { write: (line) => void lines.push(line) });
+  const connections = openDatabase(souk.databaseUrl, log);
+  const dying = startSending(souk, { database: connections, log });
+  await arrived.reached;
+  await connections.end();
+  answer.open();
+  await expect.poll(() => lines.join('')).toContain('the outcome of a webhook is lost');
+  await dying.close();
+  expect(await storedDelivery(souk, id)).toMatchObject({ state: 'pending', attempts: 0 });
+
+  souk.clock.advance(CLAIM_MS - 1);
+  await sendDue(souk);
+  expect(receiver.received).toHaveLength(1);
+  souk.clock.advance(1);
+  await sendDue(souk);
+  expect(await storedDelivery(souk, id)).toMatchObject({ state: 'delivered', attempts: 1 });
+  expect(receiver.ids()).toEqual([id, id]);
+  expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
+});
+
+test('a receiver that answers nothing holds up neither other receivers nor other accounts', async () => {
+  const slow = await openReceiver();
+  slow.react(() => 'handled');
+  const other = await webhookCustomer(souk);
+  for (let i = 0; i < 30; i += 1) await enqueueEvent(souk, customer.accountId, slow.url);
+  for (let i = 0; i < 30; i += 1) await enqueueEvent(souk, other.accountId, slow.url);
+  souk.clock.advance(1);
+  const prompt = [
+    await enqueueEvent(souk, customer.accountId, receiver.url),
+    await enqueueEvent(souk, other.accountId, receiver.url),
+  ];
+  const limits = { atOnce: 6, perHost: 2, perAccount: 4 };
+  startSending(souk, { limits });
+  for (const id of prompt) await deliveryIs(id, 'delivered');
+  // As many as one host is given at a time, whoever's they are.
+  expect(slow.received).toHaveLength(2);
+  await slow.close();
+});
+
+test('an account with many receivers that answer nothing leaves room for the others', async () => {
+  const slow = await Promise.all(Array.from({ length: 4 }, () => openReceiver()));
+  for (const one of slow) {
+    one.react(() => 'handled');
+    for (let i = 0; i < 5; i += 1) await enqueueEvent(souk, customer.accountId, one.url);
+  }
+  souk.clock.advance(1);
+  const other = await webhookCustomer(souk);
+  const id = await enqueueEvent(souk, other.accountId, receiver.url);
+  startSending(souk, { limits: { atOnce: 4, perHost: 2, perAccount: 3 } });
+  await deliveryIs(id, 'delivered');
+  const held = () => slow.reduce((sum, { received }) => sum + received.length, 0);
+  expect(held()).toBe(3);
+  await Promise.all(slow.map((one) => one.close()));
+});
+
+test('an address that leads inside is refused at every attempt, and nothing is connected to', async () => {
+  const id = await enqueueEvent(souk, customer.accountId, receiver.url);
+  await sendDue(souk, { allowPrivate: false });
+  expect(await storedDelivery(souk, id)).toMatchObject({
+    state: 'pending',
+    attempts: 1,
+    last_status: null,
+    last_error: 'The address must not lead to a private, local or otherwise special address.',
+  });
+  expect(receiver.received).toEqual([]);
+});
+
+test('without a secret nothing is sent unsigned', async () => {
+  const { accountId } = await souk.account();
+  const id = await enqueueEvent(souk, accountId, receiver.url);
+  await sendDue(souk);
+  expect(await storedDelivery(souk, id)).toMatchObject({ last_error: 'The account has no signing secret.' });
+  expect(receiver.received).toEqual([]);
+});
+
+test('a database that is away for a moment loses no delivery, and the loop goes on', async () => {
+  startSending(souk);
+  await souk.database.query('alter table webhook_deliveries rename to webhook_deliveries_away');
+  souk.clock.advance(1_000);
+  await expect.poll(() => souk.logLines.join('')).toContain('looking for webhooks to send failed');
+  await souk.database.query('alter table webhook_deliveries_away rename to webhook_deliveries');
+  const id = await enqueueEvent(souk, customer.accountId, receiver.url);
+  await expect
+    .poll(async () => {
+      souk.clock.advance(1_000);
+      return (await storedDelivery(souk, id)).state;
+    })
+    .toBe('delivered');
+});
+
+test('a running process forgets what ended long ago', async () => {
+  const id = await enqueueEvent(souk, customer.accountId, receiver.url);
+  await sendDue(souk);
+  souk.clock.advance(31 * 24 * HOUR_MS);
+  startSending(souk);
+  expect((await storedDelivery(souk, id)).state).toBe('delivered');
+  souk.clock.advance(HOUR_MS);
+  await expect
+    .poll(async () => (await souk.database.query('select 1 from webhook_deliveries')).rowCount)
+    .toBe(0);
+});
+
+test('secrets and full addresses are in no log', () => {
+  const log = souk.logLines.join('');
+  expect(log).toContain('webhook sent');
+  expect(log).not.toContain('whsec_');
+  expect(log).not.toContain('hush-hush');
+});

@@ -1,0 +1,191 @@
+import pLimit from 'p-limit';
+import type { ClientBase } from 'pg';
+import { enqueueAgain } from '../../jobs/lost-answer.ts';
+import { keepChanged } from '../../src/batches/changes.ts';
+import { type CallEnding, endCall, lockCall, lookAgain, tryAgain } from '../../src/batches/ending.ts';
+import { endedCalls, type ToCollect } from '../../src/batches/feeding.ts';
+import {
+  type CallAnswer,
+  type ItemResult,
+  itemResults,
+  resultLines,
+  resultRows,
+} from '../../src/batches/lines.ts';
+import { type Call, findCall } from '../../src/billing/calls.ts';
+import type { QueuedOperation } from '../../src/operations/define.ts';
+import { queuedOperation } from '../../src/operations/index.ts';
+import { inTransaction } from '../../src/platform/db/transaction.ts';
+import { type ErrorKind, type ErrorRecord, SoukError, toRecord } from '../../src/platform/errors.ts';
+import { parseJson } from '../../src/platform/json.ts';
+import { isStoreAway } from '../../src/platform/outage.ts';
+import { type Answer, OWN_ANSWER } from '../../src/results/answer-store.ts';
+import { gzip, unpack } from '../../src/results/compression.ts';
+import { feedAgain } from './feed.ts';
+import type { FeedDeps } from './feed-deps.ts';
+
+/** Calls collected in one go, and at the same time. */
+const MOST_AT_ONCE = 100;
+const COLLECTED_TOGETHER = 2;
+
+/** A call that is not in the books so long after it was taken was lost on its way to them. */
+const LOST_AFTER_MS = 10_000;
+
+/** What may go better another time, how often it is tried in all, and how long after the first time; four times as long after each. */
+const PASSING: ReadonlySet<ErrorKind> = new Set([
+  ...(['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'BUSY', 'INTERNAL'] as const),
+  // Somebody else has cancelled the job, which the batch had joined.
+  'CANCELLED',
+]);
+const MOST_ATTEMPTS = 4;
+const FIRST_PAUSE_MS = 15_000;
+
+/** How often it is seen whether a lost answer has been made again. */
+const LOOK_AGAIN_MS = 30_000;
+
+/** Notes the ends of calls, with what they brought. @returns whether there was anything to note. */
+export async function collectCalls(deps: FeedDeps): Promise<boolean> {
+  const { database, clock, log } = deps;
+  const now = clock.now();
+  const { ended, unknown } = await endedCalls(database, now - LOST_AFTER_MS, now, MOST_AT_ONCE);
+  for (const call of unknown) {
+    const { batchId, accountId, operation, deadlineAt } = call;
+    const batch = {
+      batchId,
+      accountId,
+      operation,
+      deadlineAt,
+      window: 'any',
+      fed: 1,
+      isWaiting: false,
+      minuteReservedUntil: null,
+    } as const;
+    await feedAgain(deps, batch, call);
+  }
+  const limit = pLimit(COLLECTED_TOGETHER);
+  await Promise.all(
+    ended.map((call) =>
+      limit(() =>
+        collect(deps, call).catch((error: unknown) => {
+          log.error({ err: error, batchId: call.batchId, callId: call.callId }, 'collecting a call failed');
+          if (!isStoreAway(error)) return leaveForLater(deps, call);
+        }),
+      ),
+    ),
+  );
+  return ended.length > 0;
+}
+
+/** Everything about one call happens in one transaction, so whoever is interrupted has done nothing. */
+async function collect(deps: FeedDeps, call: ToCollect): Promise<void> {
+  const { database, clock, onFinished } = deps;
+  await inTransaction(database, async (client) => {
+    if (!(await lockCall(client, call))) return;
+    const booked = await findCall(database, call.accountId, call.callId);
+    if (!booked) return;
+    const ending = booked.error
+      ? failureOf(call, booked.error, clock.now())
+      : ((await successOf(deps, client, call, booked)) ?? (await makeAgain(deps, client, call, booked)));
+    if (ending === 'later') return;
+    if (ending === 'again') await tryAgain(client, call, clock.now() + pauseMs(call.attempts));
+    else await endCall(client, call, ending, clock.now(), onFinished);
+  });
+}
+
+/** A call that cannot be collected holds up no other, and its batch not beyond the deadline. */
+async function leaveForLater(deps: FeedDeps, call: ToCollect): Promise<void> {
+  const { database, clock, onFinished } = deps;
+  await inTransaction(database, async (client) => {
+    if (!(await lockCall(client, call))) return;
+    if (hasTime(call, clock.now())) return lookAgain(client, call, clock.now() + LOOK_AGAIN_MS);
+    const booked = await findCall(database, call.accountId, call.callId);
+    await endCall(client, call, lost(call, booked), clock.now(), onFinished);
+  });
+}
+
+/** Whether there is anybody left to try for. */
+function hasTime({ batchState, deadlineAt }: ToCollect, now: number): boolean {
+  return batchState === 'running' && now < deadlineAt;
+}
+
+/** What was paid for, but can be neither shown nor made again. */
+function lost({ joined }: ToCollect, booked: Call | null): CallEnding {
+  const error = toRecord(new SoukError('INTERNAL', { message: 'The answer was lost.' }));
+  return { state: 'failed', error, unitsCharged: joined ? 0 : (booked?.unitsCharged ?? 0) };
+}
+
+function pauseMs(attempts: number): number {
+  return FIRST_PAUSE_MS * 4 ** (attempts - 1);
+}
+
+function failureOf({ batchState, attempts, deadlineAt }: ToCollect, error: ErrorRecord, now: number) {
+  if (batchState === 'cancelled') return { state: 'cancelled', error } as const;
+  if (!PASSING.has(error.kind)) return { state: 'failed', error } as const;
+  if (batchState === 'expired' || now >= deadlineAt)
+    return { state: 'failed', error: toRecord(new SoukError('DEADLINE_PASSED')) } as const;
+  const canWait = attempts < MOST_ATTEMPTS && now + pauseMs(attempts) < deadlineAt;
+  return canWait ? 'again' : ({ state: 'failed', error } as const);
+}
+
+/** The answer is paid for, so it is made again for nothing, for as long as the batch has time. */
+async function makeAgain(
+  deps: FeedDeps,
+  client: ClientBase,
+  call: ToCollect,
+  booked: Call,
+): Promise<CallEnding | 'later'> {
+  const { clock, log } = deps;
+  if (!hasTime(call, clock.now())) return lost(call, booked);
+  log.warn({ callId: call.callId }, 'the answer to a call of a batch was lost');
+  // A job that is there already stays as it is.
+  await enqueueAgain(deps, operationOf(call), call, true);
+  deps.onFed(call.callId);
+  await lookAgain(client, call, clock.now() + LOOK_AGAIN_MS);
+  return 'later';
+}
+
+/** @returns null: the answer is not there any more. */
+async function successOf(
+  deps: FeedDeps,
+  client: ClientBase,
+  call: ToCollect,
+  booked: Call,
+): Promise<CallEnding | null> {
+  const operation = operationOf(call);
+  const answer = await deps.answers.load(call.callId, booked.answer ?? OWN_ANSWER);
+  if (!answer) return null;
+  const results = itemResults(operation, call, await readAnswer(answer));
+  const shown: ItemResult[] =
+    call.onlyChanges && call.scheduleId ? await keepChanged(client, call.scheduleId, results) : results;
+  return {
+    state: 'done',
+    ...(await packed(operation, call, shown)),
+    unitsCharged: call.joined ? 0 : booked.unitsCharged,
+    unchangedItems: results.length - shown.length,
+  };
+}
+
+function operationOf(call: ToCollect): QueuedOperation {
+  const operation = queuedOperation(call.operation);
+  if (!operation) throw new Error(`no operation ${call.operation}`);
+  return operation;
+}
+
+async function packed(
+  operation: QueuedOperation,
+  call: ToCollect,
+  results: readonly ItemResult[],
+): Promise<{ lines: Buffer; tableRows: Buffer | null }> {
+  const rows = resultRows(operation, call.input, results);
+  return {
+    lines: await gzip(resultLines(results)),
+    tableRows: rows === null ? null : await gzip(rows),
+  };
+}
+
+/** A picture has no place in JSON but as text. */
+async function readAnswer({ meta, body }: Answer): Promise<CallAnswer> {
+  const bytes = await unpack({ encoding: meta.encoding, bytes: body });
+  if (meta.contentType.startsWith('image/'))
+    return { data: { contentType: meta.contentType, base64: bytes.toString('base64') } };
+  return parseJson(bytes.toString('utf8')) as CallAnswer;
+}

@@ -1,0 +1,113 @@
+import { type Clock, every } from '../../src/platform/clock.ts';
+import type { Database } from '../../src/platform/db/pool.ts';
+import type { Logger } from '../../src/platform/log.ts';
+import { rideOut } from '../../src/platform/retry-during-outage.ts';
+import { startWorkLoop } from '../../src/platform/work-loop.ts';
+import { createAddressGuard, type Resolve } from '../../src/webhooks/address-guard.ts';
+import { type ClaimedDelivery, claimDue, type SendingLimits } from '../../src/webhooks/claims.ts';
+import { recordAttempt } from '../../src/webhooks/deliveries.ts';
+import { purgeDeliveries } from '../../src/webhooks/delivery-log.ts';
+import { enqueueEndedJobs } from '../../src/webhooks/job-webhooks.ts';
+import { verdictOf } from '../../src/webhooks/retry-schedule.ts';
+import { purgeSecrets, signingSecrets } from '../../src/webhooks/secrets.ts';
+import { createSend, type Outcome } from '../../src/webhooks/send.ts';
+import { signedHeaders } from '../../src/webhooks/signing.ts';
+
+export interface DeliveryDeps {
+  database: Database;
+  clock: Clock;
+  log: Logger;
+  /** The setting WEBHOOK_ALLOW_PRIVATE. */
+  allowPrivate: boolean;
+  limits?: SendingLimits;
+  /** How host names are looked up; by the system unless given. */
+  resolve?: Resolve;
+}
+
+/** Sends webhooks for as long as the process lives. Any number of processes may. */
+export interface Deliveries {
+  /** Looks for due deliveries now, instead of at the next second. */
+  wake(): void;
+  /** Ends once every attempt under way is over and written down. */
+  close(): Promise<void>;
+}
+
+const LOOK_EVERY_MS = 1_000;
+const PURGE_EVERY_MS = 3_600_000;
+
+/** A receiver that takes the whole time for every attempt holds up a quarter of a process at most, an account half of it. */
+const LIMITS: SendingLimits = { atOnce: 16, perHost: 4, perAccount: 8 };
+
+const NO_SECRET: Outcome = {
+  status: null,
+  error: 'The account has no signing secret.',
+  durationMs: 0,
+  response: null,
+};
+
+export function startDeliveries(deps: DeliveryDeps): Deliveries {
+  const { database, clock, log, limits = LIMITS } = deps;
+  const send = createSend({ guard: createAddressGuard(deps.allowPrivate, deps.resolve), clock });
+  const underWay = new Map<ClaimedDelivery, Promise<void>>();
+
+  async function look(): Promise<void> {
+    await enqueueEndedJobs(database, clock.now());
+    if (underWay.size >= limits.atOnce) return;
+    const claimed = await claimDue(database, [...underWay.keys()], limits, clock.now());
+    if (claimed.length === 0) return;
+    const accountIds = claimed.map(({ accountId }) => accountId);
+    const secrets = await signingSecrets(database, accountIds, clock.now());
+    for (const delivery of claimed) {
+      const attempt = deliver(delivery, secrets.get(delivery.accountId) ?? []).finally(() => {
+        underWay.delete(delivery);
+        // Its place is free for one that is due already.
+        loop.wake();
+      });
+      underWay.set(delivery, attempt);
+    }
+  }
+
+  async function deliver(delivery: ClaimedDelivery, secrets: readonly string[]): Promise<void> {
+    const { id, accountId, url, host, payload, retries } = delivery;
+    try {
+      const outcome =
+        secrets.length === 0
+          ? NO_SECRET
+          : await send({ url, payload, headers: signedHeaders({ id, payload }, secrets, clock.now()) });
+      const now = clock.now();
+      const verdict = verdictOf(outcome.status, retries, now);
+      const { status, durationMs } = outcome;
+      // The path and the query of the address may hold what only the receiver should know.
+      log.debug(
+        { deliveryId: id, accountId, host, status, durationMs, state: verdict.state },
+        'webhook sent',
+      );
+      await rideOut(clock, () => recordAttempt(database, delivery, outcome, verdict, now));
+    } catch (error) {
+      // What is not written down is sent again when the claim has run out.
+      log.warn({ err: error, deliveryId: id, accountId }, 'the outcome of a webhook is lost');
+    }
+  }
+
+  async function purge(): Promise<void> {
+    await purgeDeliveries(database, clock.now());
+    await purgeSecrets(database, clock.now());
+  }
+
+  const loop = startWorkLoop(clock, LOOK_EVERY_MS, () =>
+    look().catch((error: unknown) => log.warn({ err: error }, 'looking for webhooks to send failed')),
+  );
+  const stopPurging = every(clock, PURGE_EVERY_MS, () =>
+    purge().catch((error: unknown) => log.warn({ err: error }, 'deleting old webhooks failed')),
+  );
+  loop.wake();
+
+  return {
+    wake: loop.wake,
+    async close() {
+      await loop.close();
+      await stopPurging();
+      await Promise.all(underWay.values());
+    },
+  };
+}

@@ -1,0 +1,212 @@
+import { v7 as uuid } from 'uuid';
+import { countAlive } from '../../jobs/backlog.ts';
+import { type Submission, submit } from '../../jobs/submit.ts';
+import {
+  countFed,
+  endWaiting,
+  type FedCall,
+  giveBack,
+  type HungryBatch,
+  hungryBatches,
+  letWait,
+  noteJoinedCall,
+  noteTurn,
+  takeCalls,
+} from '../../src/batches/feeding.ts';
+import { offPeakOpening } from '../../src/billing/off-peak.ts';
+import { queuedOperation } from '../../src/operations/index.ts';
+import { POOL_NAMES, POOLS, type PoolName } from '../../src/operations/pools.ts';
+import { SoukError } from '../../src/platform/errors.ts';
+import { isStoreAway } from '../../src/platform/outage.ts';
+import { type FeedDeps, type Outcome, QUEUE_AWAY_MS } from './feed-deps.ts';
+import { notNow } from './not-now.ts';
+
+/** What of a pool's capacity batches may take: the rest is free for whoever waits for an answer. */
+const SHARE = 0.5;
+
+/** Calls a batch is given at a turn, before other accounts have theirs. */
+const CALLS_A_TURN = 4;
+
+/** Of the calls an account has in a minute, what its batches leave to its other requests. */
+const RESERVED_MINUTE_SHARE = 0.2;
+
+/** Calls whose answers were at hand are collected before more are fed. */
+const MOST_ENDED = 32;
+
+/**
+ * Feeds batches once: as many calls as there is room for, in turns between accounts, the one with the fewest calls under
+ * way first. @returns whether some calls have ended already, because their answers were at hand.
+ */
+export async function feedBatches(deps: FeedDeps): Promise<boolean> {
+  const { database, clock } = deps;
+  let hungry = await hungryBatches(database, clock.now());
+  if (hungry.length === 0) return false;
+  hungry = await letReservedOnesWait(deps, await letOffPeakOnesWait(deps, hungry));
+  const room = await roomByPool(deps);
+  const fedByAccount = new Map<number, number>();
+  for (const { accountId, fed } of hungry)
+    fedByAccount.set(accountId, (fedByAccount.get(accountId) ?? 0) + fed);
+  /** How many more calls of its minute each account's batches may take; absent where its first call is yet to tell. */
+  const minuteCalls = new Map<number, number>();
+  let ended = 0;
+
+  while (hungry.length > 0 && ended < MOST_ENDED) {
+    const next = nextInTurn(hungry, fedByAccount);
+    const { accountId, batchId } = next;
+    const pools = poolsOf(next).filter((pool) => (room.get(pool) ?? 0) > 0);
+    const size = Math.min(
+      CALLS_A_TURN,
+      minuteCalls.get(accountId) ?? 1,
+      ...pools.map((pool) => room.get(pool) ?? 0),
+    );
+    const callIds = Array.from({ length: size }, () => uuid());
+    const calls = pools.length > 0 ? await takeCalls(database, batchId, pools, callIds, clock.now()) : [];
+    hungry = hungry.filter((batch) => batch !== next);
+    if (calls.length === 0) continue;
+    await noteTurn(database, batchId, clock.now());
+    const outcomes = await Promise.all(calls.map((call) => feedCall(deps, next, call)));
+    for (const [i, { pool }] of calls.entries()) {
+      const kind = outcomes[i]?.kind;
+      if (kind === 'under way' || kind === 'unknown') room.set(pool, (room.get(pool) ?? 0) - 1);
+      if (kind === 'ended') ended += 1;
+    }
+    fedByAccount.set(accountId, (fedByAccount.get(accountId) ?? 0) + calls.length);
+    // Whoever has had a turn comes last.
+    hungry.push(next);
+    const left = minuteCallsLeft(outcomes);
+    if (left) {
+      minuteCalls.set(accountId, left.calls);
+      if (left.calls <= 0) {
+        const ofAccount = hungry.filter((batch) => batch.accountId === accountId);
+        await letWait(
+          database,
+          ofAccount.map((batch) => batch.batchId),
+          'MINUTE_RESERVED',
+          left.resetAt,
+        );
+      }
+    }
+    if ((left && left.calls <= 0) || outcomes.some(({ kind }) => kind === 'refused'))
+      hungry = hungry.filter((batch) => batch.accountId !== accountId);
+  }
+  return ended > 0;
+}
+
+/** The pools a batch's calls may use. */
+function poolsOf({ operation }: HungryBatch): readonly PoolName[] {
+  return queuedOperation(operation)?.pools ?? POOL_NAMES;
+}
+
+/** What an account's batches may still take of its minute, after these calls: they leave some to its other requests. */
+function minuteCallsLeft(outcomes: readonly Outcome[]): { calls: number; resetAt: number } | null {
+  let left: { calls: number; resetAt: number } | null = null;
+  for (const outcome of outcomes) {
+    if (!('rate' in outcome)) continue;
+    const { rate } = outcome;
+    const calls = rate
+      ? rate.remaining - Math.floor(rate.limit * RESERVED_MINUTE_SHARE)
+      : Number.POSITIVE_INFINITY;
+    if (!left || calls < left.calls) left = { calls, resetAt: rate?.resetAt ?? 0 };
+  }
+  return left;
+}
+
+/** Feeds a call that was taken by a process which then died: it may have been admitted, or not. */
+export async function feedAgain(deps: FeedDeps, batch: HungryBatch, call: FedCall): Promise<void> {
+  await feedCall(deps, batch, call);
+}
+
+/** The batch of the account with the fewest calls under way; of several the one whose turn was longest ago. */
+function nextInTurn(hungry: readonly HungryBatch[], fedByAccount: ReadonlyMap<number, number>): HungryBatch {
+  const fedOf = ({ accountId }: HungryBatch) => fedByAccount.get(accountId) ?? 0;
+  return hungry.reduce((best, batch) => (fedOf(batch) < fedOf(best) ? batch : best));
+}
+
+async function letOffPeakOnesWait(
+  { database, clock, offPeak }: FeedDeps,
+  hungry: readonly HungryBatch[],
+): Promise<HungryBatch[]> {
+  const forOffPeak = hungry.filter(({ window }) => window === 'off_peak');
+  if (forOffPeak.length === 0) return [...hungry];
+  const { isOpen, opensAt } = await offPeakOpening(database, offPeak, clock.now());
+  if (isOpen) return [...hungry];
+  await letWait(
+    database,
+    forOffPeak.map(({ batchId }) => batchId),
+    'OFF_PEAK_WINDOW',
+    opensAt,
+  );
+  return hungry.filter(({ window }) => window !== 'off_peak');
+}
+
+async function letReservedOnesWait(
+  { database }: FeedDeps,
+  hungry: readonly HungryBatch[],
+): Promise<HungryBatch[]> {
+  for (const { batchId, minuteReservedUntil } of hungry)
+    if (minuteReservedUntil !== null)
+      await letWait(database, [batchId], 'MINUTE_RESERVED', minuteReservedUntil);
+  return hungry.filter(({ minuteReservedUntil }) => minuteReservedUntil === null);
+}
+
+/** How many more calls of batches each pool takes. */
+async function roomByPool({ database, redis, keys, clock }: FeedDeps): Promise<Map<PoolName, number>> {
+  const fed = await countFed(database);
+  const room = new Map<PoolName, number>();
+  await Promise.all(
+    POOL_NAMES.map(async (pool) => {
+      const capacity = (await countAlive(redis, keys, pool, clock.now())) * POOLS[pool].concurrency;
+      const share = capacity === 0 ? 0 : Math.max(1, Math.floor(capacity * SHARE));
+      room.set(pool, Math.max(0, share - (fed.get(pool) ?? 0)));
+    }),
+  );
+  return room;
+}
+
+async function feedCall(deps: FeedDeps, batch: HungryBatch, call: FedCall): Promise<Outcome> {
+  const { database, log } = deps;
+  const operation = queuedOperation(batch.operation);
+  if (!operation) throw new Error(`no operation ${batch.operation}`);
+  const { batchId, accountId, deadlineAt } = batch;
+  try {
+    const submission = await submit(deps, {
+      operation,
+      input: call.input,
+      caller: { accountId },
+      maxUnits: null,
+      waiting: { batchUntil: deadlineAt, callId: call.callId },
+    });
+    if (batch.isWaiting) await endWaiting(database, batchId);
+    batch.isWaiting = false;
+    return await goOn(deps, call, submission);
+  } catch (error) {
+    if (error instanceof SoukError) return notNow(deps, batch, call, error);
+    // Whether it was admitted is found out later.
+    if (!isStoreAway(error)) log.error({ err: error, batchId }, 'feeding a call failed');
+    return { kind: 'unknown' };
+  }
+}
+
+async function goOn(deps: FeedDeps, call: FedCall, submission: Submission): Promise<Outcome> {
+  const { database, clock } = deps;
+  switch (submission.kind) {
+    case 'cached':
+      return { kind: 'ended', rate: submission.rate };
+    case 'joined':
+      await noteJoinedCall(database, call, submission.callId);
+      if (submission.finished) return { kind: 'ended' };
+      deps.onFed(submission.callId);
+      return { kind: 'under way' };
+    case 'started':
+      deps.onFed(submission.callId);
+      try {
+        await submission.enqueue();
+      } catch (error) {
+        if (!(error instanceof SoukError)) throw error;
+        // The call was released; another takes its place.
+        await giveBack(database, call, clock.now() + QUEUE_AWAY_MS);
+        return { kind: 'refused' };
+      }
+      return { kind: 'under way', rate: submission.rate };
+  }
+}

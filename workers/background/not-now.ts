@@ -1,0 +1,81 @@
+import { insertCalls } from '../../src/batches/create.ts';
+import { endCall, lockCall } from '../../src/batches/ending.ts';
+import { type FedCall, giveBack, type HungryBatch, letWait } from '../../src/batches/feeding.ts';
+import { type Item, packItems } from '../../src/batches/pack.ts';
+import { queuedOperation } from '../../src/operations/index.ts';
+import { inTransaction } from '../../src/platform/db/transaction.ts';
+import { ERRORS, type SoukError, toRecord } from '../../src/platform/errors.ts';
+import { stringifyJson } from '../../src/platform/json.ts';
+import { type FeedDeps, type Outcome, QUEUE_AWAY_MS } from './feed-deps.ts';
+
+/** How long a batch waits for what has no known end: a subscription, or an account that is disabled. */
+const UNKNOWN_WAIT_MS = 600_000;
+
+/** The account cannot pay for the call now. It never fails for that: it waits, or is made smaller. */
+export async function notNow(
+  deps: FeedDeps,
+  batch: HungryBatch,
+  call: FedCall,
+  error: SoukError,
+): Promise<Outcome> {
+  const { database, clock, log } = deps;
+  const { remaining, resetAt } = (error.metadata ?? {}) as { remaining?: number; resetAt?: string | null };
+  if (error.kind === 'QUOTA_INSUFFICIENT_UNITS' && (await split(deps, batch, call, remaining ?? 0)))
+    return { kind: 'again' };
+  if (ERRORS[error.kind].status === 400) return refusedForGood(deps, call, error);
+  await giveBack(database, call, clock.now());
+  if (error.kind === 'KEY_FORBIDDEN' || error.kind.startsWith('QUOTA_')) {
+    const reason = error.kind === 'KEY_FORBIDDEN' ? 'ACCOUNT_UNAVAILABLE' : error.kind;
+    const until = resetAt ? Date.parse(resetAt) : clock.now() + UNKNOWN_WAIT_MS;
+    await letWait(database, [batch.batchId], reason, until);
+  } else {
+    log.warn({ err: error, batchId: batch.batchId }, 'a call of a batch was refused');
+    await letWait(database, [batch.batchId], error.kind, clock.now() + QUEUE_AWAY_MS);
+  }
+  return { kind: 'refused' };
+}
+
+/** Items that were good when the batch was made are not any more, such as those of a report that was taken back. */
+async function refusedForGood(
+  { database, clock, onFinished }: FeedDeps,
+  call: FedCall,
+  error: SoukError,
+): Promise<Outcome> {
+  await inTransaction(database, async (client) => {
+    if (!(await lockCall(client, call))) return;
+    const ending = { state: 'failed', error: toRecord(error) } as const;
+    await endCall(client, call, ending, clock.now(), onFinished);
+  });
+  return { kind: 'again' };
+}
+
+/** Makes two calls of one that costs more than the account has left, so that what is left is used. */
+async function split(
+  { database }: FeedDeps,
+  { operation: name }: HungryBatch,
+  call: FedCall,
+  maxUnits: number,
+): Promise<boolean> {
+  const operation = queuedOperation(name);
+  if (!operation || call.items.length < 2) return false;
+  const items: Item[] = call.items.map((raw) => ({ raw, input: operation.params.parse(raw) }));
+  const { batchId, firstItem, callId } = call;
+  const [first] = packItems(operation, items, { firstItem, maxUnits });
+  if (!first || first.units > maxUnits || first.items.length === items.length) return false;
+  const rest = [
+    ...packItems(operation, items.slice(first.items.length), { firstItem: firstItem + first.items.length }),
+  ];
+  await inTransaction(database, async (client) => {
+    const { rowCount } = await client.query(
+      `update batch_calls set state = 'pending', call_id = null, attempts = attempts - 1, item_count = $4,
+         units = $5, items = $6, input = $7
+       where batch_id = $1 and first_item = $2 and state = 'fed' and call_id = $3`,
+      [
+        ...[batchId, firstItem, callId, first.items.length, first.units],
+        ...[stringifyJson(first.items), stringifyJson(first.input)],
+      ],
+    );
+    if (rowCount === 1) await insertCalls(client, batchId, rest);
+  });
+  return true;
+}

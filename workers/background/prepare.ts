@@ -1,0 +1,274 @@
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import type { BatchJob } from '../../jobs/batch-queue.ts';
+import { dropUpload, getUpload, type Reply, sendReply } from '../../jobs/replies.ts';
+import { findBatch } from '../../src/batches/batch.ts';
+import { insertBatch, type NewBatch } from '../../src/batches/create.ts';
+import { type Item, type PackedCall, packItems } from '../../src/batches/pack.ts';
+import {
+  BatchFaults,
+  type BatchRequest,
+  type BatchSettings,
+  DEFAULT_TIME_MS,
+  LONGEST_TIME_MS,
+  readBatch,
+  type Upload,
+} from '../../src/batches/request.ts';
+import { batchView } from '../../src/batches/view.ts';
+import { offPeakOpening } from '../../src/billing/off-peak.ts';
+import type { OffPeakWindow } from '../../src/billing/wallets.ts';
+import type { QueuedOperation } from '../../src/operations/define.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+import type { Database } from '../../src/platform/db/pool.ts';
+import { inTransaction } from '../../src/platform/db/transaction.ts';
+import { ERRORS, SoukError } from '../../src/platform/errors.ts';
+import type { Logger } from '../../src/platform/log.ts';
+import type { RedisKeys } from '../../src/platform/redis-keys.ts';
+import { errorBody, okBody } from '../../src/results/envelope.ts';
+import { requireSecret } from '../../src/webhooks/secrets.ts';
+import { webhookUrl } from '../../src/webhooks/webhook-url.ts';
+
+export interface PrepareDeps {
+  database: Database;
+  redis: Redis;
+  keys: RedisKeys;
+  offPeak: OffPeakWindow;
+  webhooks: { allowPrivate: boolean };
+  clock: Clock;
+  log: Logger;
+}
+
+type Order = Extract<BatchJob, { kind: 'batch' }>;
+
+/** Makes a batch of an upload, and tells whoever waits for it what became of that. */
+export async function prepareBatch(deps: PrepareDeps, order: Order): Promise<void> {
+  await answerUpload(deps, order.uploadId, async (body) => {
+    const upload: Upload =
+      order.upload === 'json' ? { type: 'json', body } : { type: 'ndjson', body, query: order.query };
+    const request = await readBatch(upload, breathe, deps.clock.now());
+    const { idempotencyKey } = request.settings;
+    const requestHash = hashOf(upload);
+    if (idempotencyKey !== null && !order.dryRun) {
+      // Its deadline may have passed since, and its answer is the same.
+      const earlier = await findRepeated(deps.database, order.accountId, idempotencyKey, requestHash);
+      if (earlier !== null) return accepted(deps.database, order.accountId, earlier);
+    }
+    const webhook = await checkedWebhook(deps, order.accountId, request.settings.webhook, 'webhook');
+    const calls = await packed(request.operation, request.items);
+    const deadlineAt = await deadlineOf(deps, request.settings);
+    const units = unitsOf(calls);
+    refuseWhenTooDear(units, request.settings.maxUnits);
+    if (order.dryRun) return dryRunReply(request, calls);
+    const settings = { ...request.settings, webhook };
+    return create(deps, order, { ...request, settings }, calls, deadlineAt, requestHash);
+  });
+}
+
+/**
+ * Answers an upload with what `make` says, or with the error it throws.
+ * @throws what is no error of the list; then the queue tries again.
+ */
+export async function answerUpload(
+  { redis, keys, log }: PrepareDeps,
+  uploadId: string,
+  make: (body: string) => Promise<Reply>,
+): Promise<void> {
+  const body = await getUpload(redis, keys, uploadId);
+  // Whoever sent it has given up, or has been answered.
+  if (body === null) return;
+  let reply: Reply;
+  try {
+    reply = await make(body);
+  } catch (error) {
+    const known = toRefusal(error);
+    if (!known) {
+      log.error({ err: error, uploadId }, 'an upload failed');
+      throw error;
+    }
+    reply = { status: ERRORS[known.kind].status, location: null, body: errorBody(known) };
+  }
+  await sendReply(redis, keys, uploadId, reply);
+  await dropUpload(redis, keys, uploadId);
+}
+
+/** Tells whoever waits that their upload cannot be read, however often it is tried. */
+export async function answerFailure({ redis, keys }: PrepareDeps, uploadId: string): Promise<void> {
+  const error = new SoukError('INTERNAL');
+  const reply = { status: ERRORS.INTERNAL.status, location: null, body: errorBody(error) };
+  await sendReply(redis, keys, uploadId, reply);
+  await dropUpload(redis, keys, uploadId);
+}
+
+/** Lets the other work of this process get on. */
+export async function breathe(): Promise<void> {
+  await nextTurn();
+}
+
+const CALLS_A_BREATH = 10;
+
+export async function packed(operation: QueuedOperation, items: readonly Item[]): Promise<PackedCall[]> {
+  const calls: PackedCall[] = [];
+  for (const call of packItems(operation, items)) {
+    calls.push(call);
+    if (calls.length % CALLS_A_BREATH === 0) await breathe();
+  }
+  return calls;
+}
+
+export function unitsOf(calls: readonly PackedCall[]): number {
+  return calls.reduce((sum, { units }) => sum + units, 0);
+}
+
+/**
+ * An address to tell something, in its normal form.
+ * @throws BatchFaults when it is no good; SoukError VALIDATION_FAILED when the account has no secret to sign with.
+ */
+export async function checkedWebhook(
+  { database, webhooks }: PrepareDeps,
+  accountId: number,
+  webhook: string | null,
+  parameter: string,
+): Promise<string | null> {
+  if (webhook === null) return null;
+  const checked = webhookUrl(webhooks.allowPrivate).safeParse(webhook);
+  if (!checked.success)
+    throw new BatchFaults(checked.error.issues.map(({ message }) => ({ parameter, problem: message })));
+  await requireSecret(database, accountId, parameter);
+  return checked.data;
+}
+
+/** @throws SoukError QUOTA_MAX_UNITS. */
+export function refuseWhenTooDear(needed: number, maxUnits: number | null): void {
+  if (maxUnits === null || needed <= maxUnits) return;
+  throw new SoukError('QUOTA_MAX_UNITS', {
+    message: `The batch costs up to ${needed} units, more than the ${maxUnits} that maxUnits allows.`,
+    metadata: { needed, maxUnits },
+  });
+}
+
+/** @throws BatchFaults. */
+async function deadlineOf(
+  { database, offPeak, clock }: PrepareDeps,
+  { deadlineAt, window }: BatchSettings,
+): Promise<number> {
+  const now = clock.now();
+  const fault = (problem: string) => new BatchFaults([{ parameter: 'deadline', problem }]);
+  if (deadlineAt === null) return now + DEFAULT_TIME_MS;
+  if (deadlineAt <= now) throw fault(`is over: it must be after ${iso(now)}`);
+  if (deadlineAt > now + LONGEST_TIME_MS)
+    throw fault(`must be at most 30 days away, ${iso(now + LONGEST_TIME_MS)}`);
+  if (window !== 'off_peak') return deadlineAt;
+  const { isOpen, opensAt } = await offPeakOpening(database, offPeak, now);
+  if (isOpen || opensAt < deadlineAt) return deadlineAt;
+  throw fault(
+    `contradicts window: the off-peak window opens at ${iso(opensAt)}, after the deadline ${iso(deadlineAt)}`,
+  );
+}
+
+function dryRunReply({ operation, items }: BatchRequest, calls: readonly PackedCall[]): Reply {
+  const data = {
+    dryRun: true,
+    operation: operation.name,
+    items: items.length,
+    calls: calls.length,
+    units: unitsOf(calls),
+    admitted: true,
+  };
+  return { status: 200, location: null, body: okBody(data) };
+}
+
+async function create(
+  { database, redis, keys, clock }: PrepareDeps,
+  { uploadId, accountId }: Order,
+  { operation, settings }: BatchRequest,
+  calls: readonly PackedCall[],
+  deadlineAt: number,
+  requestHash: Buffer,
+): Promise<Reply> {
+  const { name, window, webhook, idempotencyKey } = settings;
+  const batch: NewBatch = {
+    // The upload's id, so that an upload which is read twice makes one batch.
+    batchId: uploadId,
+    accountId,
+    name,
+    operation: operation.name,
+    window,
+    webhook,
+    // An upload is a request of its own unless it says which one it repeats.
+    idempotencyKey: idempotencyKey ?? `upload ${uploadId}`,
+    requestHash,
+    scheduleId: null,
+    onlyChanges: false,
+    createdAt: clock.now(),
+    deadlineAt,
+  };
+  const isNew = await inTransaction(database, (client) => insertBatch(client, batch, calls));
+  await redis.publish(keys.batchesChannel, uploadId);
+  const earlier = isNew
+    ? null
+    : await findRepeated(database, accountId, batch.idempotencyKey ?? '', requestHash);
+  return accepted(database, accountId, earlier ?? uploadId);
+}
+
+async function accepted(database: Database, accountId: number, batchId: string): Promise<Reply> {
+  const created = await findBatch(database, accountId, batchId);
+  if (!created) throw new SoukError('BATCH_NOT_FOUND');
+  const view = batchView(created);
+  return { status: 202, location: view.links.self, body: okBody(view, 'accepted') };
+}
+
+/**
+ * The batch that was made of the same request; null: there is none yet.
+ * @throws SoukError IDEMPOTENCY_CONFLICT when the key was used for another request.
+ */
+async function findRepeated(
+  database: Database,
+  accountId: number,
+  idempotencyKey: string,
+  requestHash: Buffer,
+): Promise<string | null> {
+  const { rows } = await database.query<{ id: string; request_hash: Buffer }>(
+    'select id, request_hash from batches where account_id = $1 and idempotency_key = $2',
+    [accountId, idempotencyKey],
+  );
+  const [earlier] = rows;
+  if (!earlier) return null;
+  if (earlier.request_hash.equals(requestHash)) return earlier.id;
+  throw new SoukError('IDEMPOTENCY_CONFLICT');
+}
+
+function hashOf(upload: Upload): Buffer {
+  const settings = upload.type === 'ndjson' ? upload.query : {};
+  return createHash('sha256').update(JSON.stringify(settings)).update(upload.body).digest();
+}
+
+/** Faults that are repeated in the message; all of them are in the metadata. */
+const FAULTS_IN_MESSAGE = 5;
+
+/** null: not the customer's fault. */
+function toRefusal(error: unknown): SoukError | null {
+  if (error instanceof SoukError) return error;
+  // What is nested thousands deep fits into a body, but not onto the stack.
+  const faults =
+    error instanceof RangeError ? [{ parameter: 'body', problem: 'is nested too deeply' }] : faultsOf(error);
+  if (!faults) return null;
+  const told = faults
+    .slice(0, FAULTS_IN_MESSAGE)
+    .map(({ index, parameter, problem }) =>
+      index === undefined ? `${parameter}: ${problem}` : `items[${index}].${parameter}: ${problem}`,
+    );
+  const more = faults.length > told.length ? [`and ${faults.length - told.length} more`] : [];
+  return new SoukError('VALIDATION_FAILED', {
+    message: [...told, ...more].join('; '),
+    metadata: { errors: faults },
+  });
+}
+
+function faultsOf(error: unknown) {
+  return error instanceof BatchFaults ? error.faults : null;
+}
+
+function iso(unixMs: number): string {
+  return new Date(unixMs).toISOString();
+}

@@ -1,0 +1,108 @@
+import { fetchWeek } from '../../src/brand-analytics/fetch/fetch-week.ts';
+import {
+  dropSettled,
+  dueWeeks,
+  type MissingWeek,
+  noteFailure,
+} from '../../src/brand-analytics/fetch/orders.ts';
+import { pauseAfter, wantedWeeks } from '../../src/brand-analytics/fetch/schedule.ts';
+import { ReportError } from '../../src/brand-analytics/import/report-error.ts';
+import { addDays, lastEndedWeek } from '../../src/operations/brand-analytics/keywords/report-week.ts';
+import type { ReportSite } from '../../src/operations/brand-analytics/keywords/sites.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+import { openDatabase } from '../../src/platform/db/pool.ts';
+import type { Logger } from '../../src/platform/log.ts';
+import { startWorkLoop } from '../../src/platform/work-loop.ts';
+import type { Credentials } from '../../src/upstream/selling-partner/credentials.ts';
+import { ProviderRefusal } from '../../src/upstream/selling-partner/provider-refusal.ts';
+
+export interface ReportFetchSettings {
+  credentials: Credentials;
+  sites: readonly ReportSite[];
+}
+
+const LOOK_EVERY_MS = 60_000;
+
+/** An import takes three connections, the lock one. */
+const CONNECTIONS = 5;
+
+/** Weeks older than these are no more tried for, so their rows can go. */
+const KEPT_DAYS = 70;
+
+/**
+ * Fetches the weekly reports of some sites as they become ready, one after the other. Any number of processes may look;
+ * the one that has the lock fetches, and loses it when it dies.
+ */
+export async function openReportFetches(
+  { credentials, sites }: ReportFetchSettings,
+  { databaseUrl, clock, log }: { databaseUrl: string; clock: Clock; log: Logger },
+): Promise<{ close(): Promise<void> }> {
+  // Only here, so that a worker that fetches nothing does not load the client.
+  const { openSellingPartner } = await import('../../src/upstream/selling-partner/selling-partner.ts');
+  const provider = openSellingPartner(credentials, clock);
+  const database = openDatabase(databaseUrl, log, { max: CONNECTIONS });
+  const closing = new AbortController();
+
+  const loop = startWorkLoop(clock, LOOK_EVERY_MS, () =>
+    fetchWithLock().catch((error: unknown) => {
+      if (!closing.signal.aborted) log.warn({ err: error }, 'a step of fetching reports failed');
+    }),
+  );
+
+  async function fetchWithLock(): Promise<void> {
+    const client = await database.connect();
+    // Whose connection is lost has lost the lock, and stops before another begins the same.
+    const lost = new AbortController();
+    client.once('error', () => lost.abort());
+    try {
+      const { rows } = await client.query<{ locked: boolean }>(
+        "select pg_try_advisory_lock(hashtext('souk.aba.fetch')) as locked",
+      );
+      if (rows[0]?.locked) await fetchDue(AbortSignal.any([closing.signal, lost.signal]));
+    } finally {
+      // The lock goes with the connection.
+      client.release(true);
+    }
+  }
+
+  async function fetchDue(signal: AbortSignal): Promise<void> {
+    await dropSettled(database, addDays(lastEndedWeek(clock.now()), -KEPT_DAYS));
+    for (const missing of await dueWeeks(database, wantedWeeks(sites, clock.now()), clock.now())) {
+      signal.throwIfAborted();
+      await attempt(missing, signal);
+    }
+  }
+
+  async function attempt({ site, week, attempts }: MissingWeek, signal: AbortSignal): Promise<void> {
+    const reason = await fetchWeek({ database, provider, clock }, { site, week, signal }).then(
+      (outcome) => {
+        if (outcome.kind === 'failed') return outcome.reason;
+        if (outcome.kind === 'empty') return 'the provider has no data for this week';
+        const { terms, warnings } = outcome.result;
+        log.info({ country: site, week, terms, warnings }, 'a weekly report was fetched');
+        return null;
+      },
+      (error: unknown) => {
+        if (signal.aborted) throw error;
+        if (!(error instanceof ProviderRefusal || error instanceof ReportError))
+          log.warn({ err: error, country: site, week }, 'fetching a weekly report failed');
+        return error instanceof Error ? error.message : String(error);
+      },
+    );
+    if (reason === null) return;
+    const nextAttemptAt = clock.now() + pauseAfter(attempts + 1);
+    await noteFailure(database, { site, week }, { reason, nextAttemptAt });
+    const next = new Date(nextAttemptAt).toISOString();
+    log.warn({ country: site, week, reason, next }, 'a weekly report was not fetched');
+  }
+
+  loop.wake();
+  return {
+    async close() {
+      closing.abort(new Error('the worker ends'));
+      await loop.close();
+      await provider.close();
+      await database.end();
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import type { ClientBase } from 'pg';
+import { v7 as uuid } from 'uuid';
+import type { BatchQueue } from '../../jobs/batch-queue.ts';
+import { insertBatch } from '../../src/batches/create.ts';
+import type { PackedCall } from '../../src/batches/pack.ts';
+import { BatchFaults, readItems } from '../../src/batches/request.ts';
+import { lastRun, nextRuns } from '../../src/batches/schedules/cron.ts';
+import { findRun, insertRun, isRunning, type Run } from '../../src/batches/schedules/run.ts';
+import {
+  activeSchedules,
+  dueSchedules,
+  lockSchedule,
+  type Schedule,
+  scheduleItems,
+  setNextDue,
+} from '../../src/batches/schedules/schedule.ts';
+import { reconcileSchedulers } from '../../src/batches/schedules/schedulers.ts';
+import { queuedOperation } from '../../src/operations/index.ts';
+import { inTransaction } from '../../src/platform/db/transaction.ts';
+import { breathe, type PrepareDeps, packed } from './prepare.ts';
+
+/** The clock of the process that set a tick and ours may differ by so much. */
+const CLOCKS_APART_MS = 1_000;
+
+/** A run that begins later than so much after it was due was missed. */
+const MISSED_AFTER_MS = 60_000;
+
+const SCHEDULES_AT_ONCE = 50;
+
+const HOUR_MS = 3_600_000;
+
+/** Runs every schedule that is due, once for each tick, whichever process comes first. */
+export async function runDueSchedules(deps: PrepareDeps): Promise<void> {
+  const { database, clock, log } = deps;
+  for (;;) {
+    const due = await dueSchedules(database, clock.now(), SCHEDULES_AT_ONCE);
+    let runs = 0;
+    for (const scheduleId of due) {
+      try {
+        if (await runIfDue(deps, scheduleId, clock.now())) runs += 1;
+      } catch (error) {
+        log.error({ err: error, scheduleId }, 'running a schedule failed');
+      }
+    }
+    if (due.length < SCHEDULES_AT_ONCE || runs === 0) return;
+  }
+}
+
+/** Runs the schedule that the queue has woken us for. */
+export async function runTick(deps: PrepareDeps, scheduleId: string): Promise<void> {
+  await runIfDue(deps, scheduleId, deps.clock.now() + CLOCKS_APART_MS);
+}
+
+/**
+ * Runs a schedule if it is due up to an instant. Ticks that passed while nothing ran are run once, for the last of them.
+ * @returns null when it is not due, or is being run by another process.
+ */
+async function runIfDue(deps: PrepareDeps, scheduleId: string, upTo: number): Promise<Run | null> {
+  const { clock } = deps;
+  return beginRun(deps, async (client) => {
+    const schedule = await lockSchedule(client, scheduleId, 'skip');
+    if (!schedule || schedule.nextDueAt === null || schedule.nextDueAt > upTo) return null;
+    const dueAt = Math.max(schedule.nextDueAt, lastRun(schedule, upTo) ?? 0);
+    await setNextDue(client, scheduleId, nextRuns(schedule, dueAt, 1)[0] ?? null);
+    const trigger = clock.now() - dueAt > MISSED_AFTER_MS ? 'missed' : 'tick';
+    return noteRun(deps, client, schedule, { runId: uuid(), dueAt, trigger });
+  });
+}
+
+/**
+ * Runs a schedule because somebody wants it to.
+ * @param runId of the order, so that one which is read twice makes one run.
+ * @returns null when there is no such schedule.
+ */
+export async function runOnDemand(deps: PrepareDeps, scheduleId: string, runId: string): Promise<Run | null> {
+  return beginRun(deps, async (client) => {
+    const schedule = await lockSchedule(client, scheduleId, 'wait');
+    if (!schedule) return null;
+    const made = await findRun(client, runId);
+    return made ?? noteRun(deps, client, schedule, { runId, dueAt: deps.clock.now(), trigger: 'manual' });
+  });
+}
+
+async function beginRun(
+  { database, redis, keys }: PrepareDeps,
+  begin: (client: ClientBase) => Promise<Run | null>,
+): Promise<Run | null> {
+  const run = await inTransaction(database, begin);
+  if (run?.batchId) await redis.publish(keys.batchesChannel, run.batchId);
+  return run;
+}
+
+/** Makes the batch of a run of a locked schedule, or notes why there is none. @returns null when this tick has had its run. */
+async function noteRun(
+  deps: PrepareDeps,
+  client: ClientBase,
+  schedule: Schedule,
+  { runId, dueAt, trigger }: Pick<Run, 'runId' | 'dueAt' | 'trigger'>,
+): Promise<Run | null> {
+  const startedAt = deps.clock.now();
+  const about = { runId, dueAt, startedAt, trigger };
+  const work = (await obstacleOf(client, schedule.scheduleId)) ?? (await workOf(client, schedule, startedAt));
+  if (!('calls' in work)) {
+    const run: Run = { ...about, ...work, batchId: null };
+    return (await insertRun(client, schedule.scheduleId, run)) ? run : null;
+  }
+  const batchId = uuid();
+  const run: Run = { ...about, state: 'started', reason: null, batchId };
+  if (!(await insertRun(client, schedule.scheduleId, run))) return null;
+  await insertBatch(client, newBatch(schedule, batchId, startedAt), work.calls);
+  return run;
+}
+
+async function obstacleOf(client: ClientBase, scheduleId: string) {
+  if (!(await isRunning(client, scheduleId))) return null;
+  return { state: 'skipped', reason: 'The run before has not finished.' } as const;
+}
+
+type Work = { calls: PackedCall[] } | { state: 'failed'; reason: string };
+
+/** Items that were good when the schedule was made may not be any more. */
+async function workOf(
+  client: ClientBase,
+  { scheduleId, operation: name }: Schedule,
+  now: number,
+): Promise<Work> {
+  const operation = queuedOperation(name);
+  if (!operation) return { state: 'failed', reason: `There is no operation ${name} any more.` };
+  try {
+    const items = await readItems(operation, await scheduleItems(client, scheduleId), breathe, now);
+    return { calls: await packed(operation, items) };
+  } catch (error) {
+    if (!(error instanceof BatchFaults)) throw error;
+    const [fault] = error.faults;
+    return { state: 'failed', reason: `items[${fault?.index}].${fault?.parameter}: ${fault?.problem}` };
+  }
+}
+
+function newBatch(schedule: Schedule, batchId: string, now: number) {
+  const { accountId, name, operation, window, webhook, scheduleId, onlyChanges, runHours } = schedule;
+  return {
+    ...{ batchId, accountId, name, operation, window, webhook, scheduleId, onlyChanges },
+    idempotencyKey: null,
+    requestHash: createHash('sha256').update(scheduleId).digest(),
+    createdAt: now,
+    deadlineAt: now + runHours * HOUR_MS,
+  };
+}
+
+/** Sets the queue's schedulers to what PostgreSQL says. */
+export async function reconcileSchedules(
+  { database, redis, keys }: PrepareDeps,
+  queue: BatchQueue,
+): Promise<void> {
+  await reconcileSchedulers({ queue, redis, keys }, () => activeSchedules(database));
+}
