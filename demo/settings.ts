@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseSettings } from '../src/config/config.ts';
+import { parseSettings } from '../src/platform/settings.ts';
 
 const rate = z.coerce.number().min(0).max(1).default(0);
 

@@ -1,10 +1,11 @@
 import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from './billing/wallets.ts';
-import { ConfigError, mcpSettings, readConfig, readPayments, requireSettings } from './config/config.ts';
+import { mcpSettings, readConfig, readPayments, requireSettings } from './config/config.ts';
 import { openGateway, type RunningGateway } from './gateway/open-gateway.ts';
 import { systemClock } from './platform/clock.ts';
 import { createLogger } from './platform/log.ts';
 import { runProcess } from './platform/process.ts';
+import { ConfigError } from './platform/settings.ts';
 import { openTracing } from './platform/telemetry/tracing.ts';
 
 /** The gateway process: answers HTTP until it is told to stop. */

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ensureStandardPlans } from './billing/standard-plans.ts';
-import { type Config, ConfigError, readConfig } from './config/config.ts';
+import { type Config, readConfig } from './config/config.ts';
 import { systemClock } from './platform/clock.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/pool.ts';
 import { startPostgres } from './platform/embedded/postgres.ts';
 import { startRedis } from './platform/embedded/redis.ts';
 import { createLogger } from './platform/log.ts';
+import { ConfigError } from './platform/settings.ts';
 import { keepAdminToken } from './start/admin-token.ts';
 import { checkKeepa, checkPostgres, checkRedis } from './start/check-services.ts';
 import { startChild } from './start/child.ts';

@@ -1,16 +1,52 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
-const FOLDERS = ['src', 'jobs', 'workers'];
 const LONGEST_FILE = 300;
+
+/**
+ * The rooms of the project, in order: a file imports only from its own room and from the rooms above it in this list. Type
+ * imports count. A room is a folder, or the files that are named.
+ */
+const ROOMS = [
+  ['platform', 'src/platform'],
+  ['operations', 'src/operations'],
+  ['accounts', 'src/accounts'],
+  ['billing', 'src/billing'],
+  ['results', 'src/results'],
+  ['upstream', 'src/upstream'],
+  ['brand-analytics', 'src/brand-analytics'],
+  ['jobs', 'jobs'],
+  ['webhooks', 'src/webhooks'],
+  ['batches', 'src/batches'],
+  ['operator', 'src/operator'],
+  ['workers', 'workers'],
+  ['api', 'src/api'],
+  ['site', 'src/site'],
+  ['gateway', 'src/gateway'],
+  ['config', 'src/config'],
+  ['start', 'src/start'],
+  ['cli', 'src/cli'],
+  ['programs', 'src/main.ts', 'src/start.ts', 'src/migrate.ts', 'src/cli.ts', 'workers/main.ts'],
+] as const satisfies readonly (readonly [string, ...string[]])[];
+
+/** A separate program: a server that speaks the protocols of the upstreams. It uses the two purest rooms. */
+const DEMO = { room: 'demo', mayImport: ['demo', 'platform', 'operations'] };
+
+/** Rooms that never load each other, whatever the order allows. */
+const APART: readonly (readonly [string, string])[] = [
+  ['api', 'workers'],
+  ['site', 'workers'],
+  ['gateway', 'workers'],
+];
 
 interface SourceFile {
   path: string;
+  room: string | undefined;
   lines: number;
-  /** Files of ours it imports, by path from the root. */
+  /** Files of the project it imports, by path from the root. */
   files: string[];
   /** Packages and built-in modules it imports. */
   packages: string[];
@@ -19,18 +55,29 @@ interface SourceFile {
 /** `import ... from 'x'`, `export ... from 'x'`, `import 'x'`, `import('x')`. */
 const SPECIFIER = /(?:^\s*(?:import|export)\b[^'";]*?\bfrom\s*|^\s*import\s*|\bimport\s*\(\s*)'([^']+)'/gm;
 
-const FILES: SourceFile[] = FOLDERS.flatMap((folder) =>
+const FILES: readonly SourceFile[] = ['src', 'jobs', 'workers', 'demo'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.tsx?$/.test(name))
     .map((name) => read(join(folder, name))),
 );
 const BY_PATH = new Map(FILES.map((file) => [file.path, file]));
 
+/** The room with the longest path that contains the file: `workers/main.ts` is a program, the rest of `workers/` is not. */
+function roomOf(path: string): string | undefined {
+  const rooms = [...ROOMS, [DEMO.room, DEMO.room] as const].flatMap(([name, ...places]) =>
+    places
+      .filter((place) => path === place || path.startsWith(`${place}/`))
+      .map((place) => ({ name, place })),
+  );
+  return rooms.sort((a, b) => b.place.length - a.place.length)[0]?.name;
+}
+
 function read(path: string): SourceFile {
   const text = readFileSync(join(ROOT, path), 'utf8');
   const specifiers = [...text.matchAll(SPECIFIER)].map(([, specifier = '']) => specifier);
   return {
     path,
+    room: roomOf(path),
     lines: text.trimEnd().split('\n').length,
     files: specifiers
       .filter((specifier) => specifier.startsWith('.'))
@@ -39,16 +86,16 @@ function read(path: string): SourceFile {
   };
 }
 
-/** `importer -> imported` for each import from below one of `from` of something below one of `to`. */
-function imports(from: readonly string[], to: readonly string[]): string[] {
-  const below = (folders: readonly string[], path: string) =>
-    folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
-  return FILES.filter(({ path }) => below(from, path)).flatMap(({ path, files }) =>
-    files.filter((file) => below(to, file)).map((file) => `${path} -> ${file}`),
+/** Every import from one room into another, as `importer -> imported`. */
+function arrows(): { from: string; to: string; line: string }[] {
+  return FILES.flatMap(({ path, room: from = '', files }) =>
+    files
+      .map((file) => ({ from, to: roomOf(file) ?? '', line: `${path} -> ${file}` }))
+      .filter(({ to }) => to !== from),
   );
 }
 
-/** Every file of ours that is loaded with this one. */
+/** Every file of the project that is loaded with this one. */
 function reachableFrom(path: string, seen = new Set<string>()): Set<string> {
   for (const file of BY_PATH.get(path)?.files ?? []) {
     if (seen.has(file)) continue;
@@ -58,103 +105,131 @@ function reachableFrom(path: string, seen = new Set<string>()): Set<string> {
   return seen;
 }
 
-test('every import of ours leads to a file that is looked at here', () => {
-  expect(FILES.length).toBeGreaterThan(100);
-  const unknown = FILES.flatMap(({ path, files }) =>
-    files.filter((file) => !BY_PATH.has(file) && !file.endsWith('.json')).map((file) => `${path} -> ${file}`),
-  );
-  expect(unknown).toEqual([]);
-  // The rules below are worth nothing if imports are overlooked.
-  expect(imports(['src/http'], ['src/operations']).length).toBeGreaterThan(3);
-  expect(imports(['src/start.ts'], ['src/start']).length).toBeGreaterThan(1);
+/** A path along the arrows that returns to where it began, if there is one. */
+function findCycle(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] | null {
+  const done = new Set<string>();
+  function visit(room: string, trail: readonly string[]): string[] | null {
+    if (trail.includes(room)) return [...trail.slice(trail.indexOf(room)), room];
+    if (done.has(room)) return null;
+    for (const next of edges.get(room) ?? []) {
+      const cycle = visit(next, [...trail, room]);
+      if (cycle) return cycle;
+    }
+    done.add(room);
+    return null;
+  }
+  for (const room of edges.keys()) {
+    const cycle = visit(room, []);
+    if (cycle) return cycle;
+  }
+  return null;
+}
+
+describe('rooms', () => {
+  test('every file is in a room of the list', () => {
+    expect(FILES.length).toBeGreaterThan(100);
+    expect(FILES.filter(({ room }) => room === undefined).map(({ path }) => path)).toEqual([]);
+  });
+
+  test('every room of the list has files', () => {
+    const names = [...ROOMS.map(([name]) => name), DEMO.room];
+    expect(names.filter((name) => !FILES.some(({ room }) => room === name))).toEqual([]);
+  });
+
+  test('every import leads to a file of the list', () => {
+    const unknown = FILES.flatMap(({ path, files }) =>
+      files
+        .filter((file) => !BY_PATH.has(file) && !/\.(json|mjs)$/.test(file))
+        .map((file) => `${path} -> ${file}`),
+    );
+    expect(unknown).toEqual([]);
+    // The rules below mean nothing if imports are overlooked.
+    expect(arrows().length).toBeGreaterThan(500);
+  });
+
+  test('a file imports only from its own room and the rooms before it', () => {
+    const order: readonly string[] = ROOMS.map(([name]) => name);
+    const wrong = arrows().filter(({ from, to }) =>
+      from === DEMO.room
+        ? !DEMO.mayImport.includes(to)
+        : !(order.indexOf(to) >= 0 && order.indexOf(to) < order.indexOf(from)),
+    );
+    expect(wrong.map(({ line }) => line)).toEqual([]);
+  });
+
+  test('no rooms import each other in a cycle', () => {
+    const rooms = new Map<string, Set<string>>();
+    for (const { from, to } of arrows()) rooms.set(from, (rooms.get(from) ?? new Set()).add(to));
+    expect(findCycle(rooms)).toBeNull();
+  });
+
+  test('the search for cycles finds one', () => {
+    const edges = { a: ['b'], b: ['c', 'd'], d: ['a'] };
+    expect(findCycle(new Map(Object.entries(edges).map(([from, to]) => [from, new Set(to)])))).toEqual([
+      'a',
+      'b',
+      'd',
+      'a',
+    ]);
+  });
+
+  test.each(APART)('%s and %s never import each other', (one, other) => {
+    const wrong = arrows().filter(
+      ({ from, to }) => (from === one && to === other) || (from === other && to === one),
+    );
+    expect(wrong.map(({ line }) => line)).toEqual([]);
+  });
 });
 
-test('http and workers never import each other', () => {
-  expect(imports(['src/http', 'src/gateway/app.ts'], ['workers'])).toEqual([]);
-  expect(imports(['workers'], ['src/http', 'src/gateway/app.ts'])).toEqual([]);
+describe('programs', () => {
+  const roomsLoadedBy = (path: string) => new Set([...reachableFrom(path)].map(roomOf));
+
+  test('a gateway loads no worker', () => {
+    expect(roomsLoadedBy('src/main.ts')).toContain('api');
+    expect(roomsLoadedBy('src/main.ts')).not.toContain('workers');
+  });
+
+  test('a worker loads no gateway', () => {
+    expect(roomsLoadedBy('workers/main.ts')).toContain('workers');
+    for (const room of ['api', 'site', 'gateway'])
+      expect(roomsLoadedBy('workers/main.ts')).not.toContain(room);
+  });
+
+  test('nothing imports a program', () => {
+    expect(arrows().filter(({ to }) => to === 'programs')).toEqual([]);
+  });
 });
 
-test('no gateway loads a worker, no worker loads a gateway', () => {
-  const gateway = [...reachableFrom('src/main.ts')];
-  expect(gateway).toContain('src/api/operations.ts');
-  expect(gateway.filter((path) => path.startsWith('workers/'))).toEqual([]);
-  const worker = [...reachableFrom('workers/main.ts')];
-  expect(worker).toContain('workers/executor.ts');
-  expect(worker.filter((path) => path.startsWith('src/http/') || path === 'src/gateway/app.ts')).toEqual([]);
+describe('packages', () => {
+  test('operations use only packages that compute', () => {
+    const loaded = new Set(
+      FILES.filter(({ room }) => room === 'operations').flatMap(({ path }) => [path, ...reachableFrom(path)]),
+    );
+    const packages = [...loaded].flatMap((path) =>
+      (BY_PATH.get(path)?.packages ?? []).map((name) => ({ path, name })),
+    );
+    const computing = ['zod', 'node:crypto', 'safe-stable-stringify', 'lossless-json', 'stemmer'];
+    expect(packages.filter(({ name }) => !computing.includes(name))).toEqual([]);
+  });
+
+  test('one file of the gateway uses the SDK of the Model Context Protocol, and one of the command', () => {
+    const users = FILES.filter(({ packages }) =>
+      packages.some((name) => name.startsWith('@modelcontextprotocol/')),
+    );
+    expect(users.map(({ path }) => path).sort()).toEqual([
+      'src/api/mcp/protocol.ts',
+      'src/cli/mcp-bridge.ts',
+    ]);
+  });
 });
 
-test('jobs import neither http nor workers', () => {
-  expect(
-    imports(['jobs'], ['src/http', 'src/gateway/app.ts', 'src/gateway/open-gateway.ts', 'workers']),
-  ).toEqual([]);
-});
+describe('files', () => {
+  test('no file or folder is named like a bucket', () => {
+    const names = FILES.flatMap(({ path }) => path.split('/').map((part) => part.replace(/\.tsx?$/, '')));
+    expect(names.filter((name) => /^(utils?|helpers?|commons?|types|misc|shared)$/.test(name))).toEqual([]);
+  });
 
-test('a contract imports only zod, pure code and the names of the pools', () => {
-  const pure = [
-    'src/operations',
-    'src/products',
-    'src/keywords',
-    'src/platform/errors.ts',
-    'src/platform/fingerprint.ts',
-    'src/platform/json.ts',
-    'src/operations/pools.ts',
-  ];
-  const loaded = new Set(
-    FILES.filter(({ path }) => path.startsWith('src/operations/')).flatMap(({ path }) => [
-      path,
-      ...reachableFrom(path),
-    ]),
-  );
-  const outside = [...loaded].filter(
-    (path) => !pure.some((allowed) => path === allowed || path.startsWith(`${allowed}/`)),
-  );
-  expect(outside).toEqual([]);
-  const packages = [...loaded].flatMap((path) =>
-    (BY_PATH.get(path)?.packages ?? []).map((name) => `${path} -> ${name}`),
-  );
-  // What computes without touching the world outside.
-  const computing = ['zod', 'node:crypto', 'safe-stable-stringify', 'lossless-json', 'stemmer'];
-  expect(packages.filter((line) => !computing.includes(line.split(' -> ')[1] ?? ''))).toEqual([]);
-});
-
-test('billing, results and db import nothing above them', () => {
-  const above = FILES.map(({ path }) => path).filter(
-    (path) =>
-      /^(src\/(http|start|embedded|upstream|operations)\/|workers\/|jobs\/)/.test(path) ||
-      /^src\/(app|main|start|open-gateway|process|config)\.ts$/.test(path),
-  );
-  // The names of the pools are words, not machinery.
-  above.splice(above.indexOf('src/operations/pools.ts'), 1);
-  expect(above.length).toBeGreaterThan(50);
-  expect(imports(['src/billing', 'src/results', 'src/db'], above)).toEqual([]);
-});
-
-test('upstream knows neither gateway, jobs, billing nor workers', () => {
-  expect(imports(['src/upstream'], ['src/http', 'jobs', 'workers', 'src/billing', 'src/db'])).toEqual([]);
-});
-
-test('nothing imports the demo provider: it is a process of its own', () => {
-  const outside = FILES.map(({ path }) => path).filter((path) => !path.startsWith('src/upstream/demo/'));
-  expect(imports(outside, ['src/upstream/demo'])).toEqual([]);
-});
-
-test('nothing imports a program', () => {
-  const programs = ['src/main.ts', 'src/start.ts', 'src/migrate.ts', 'workers/main.ts'];
-  expect(imports(FOLDERS, programs)).toEqual([]);
-});
-
-test('one file of the gateway knows the SDK of the Model Context Protocol, and one of the command', () => {
-  const knowing = FILES.filter(({ packages }) =>
-    packages.some((name) => name.startsWith('@modelcontextprotocol/')),
-  );
-  expect(knowing.map(({ path }) => path)).toEqual(['src/cli/mcp-bridge.ts', 'src/api/mcp/protocol.ts']);
-});
-
-test('no file or folder is a bucket for anything', () => {
-  const names = FILES.flatMap(({ path }) => path.split('/').map((part) => part.replace(/\.tsx?$/, '')));
-  expect(names.filter((name) => /^(utils?|helpers?|commons?|types|misc|shared)$/.test(name))).toEqual([]);
-});
-
-test(`no file has more than ${LONGEST_FILE} lines`, () => {
-  expect(FILES.filter(({ lines }) => lines > LONGEST_FILE).map(({ path }) => path)).toEqual([]);
+  test(`no file has more than ${LONGEST_FILE} lines`, () => {
+    expect(FILES.filter(({ lines }) => lines > LONGEST_FILE).map(({ path }) => path)).toEqual([]);
+  });
 });

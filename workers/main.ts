@@ -1,11 +1,11 @@
 import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from '../src/billing/wallets.ts';
 import { readConfig, requireSettings } from '../src/config/config.ts';
+import { credentialsFor } from '../src/config/selling-partner.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { runProcess } from '../src/platform/process.ts';
 import { openTracing } from '../src/platform/telemetry/tracing.ts';
-import { credentialsFor } from '../src/upstream/selling-partner/credentials.ts';
 import { openMetricsServer } from './metrics-server.ts';
 import { openWorker } from './worker.ts';
 

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { createTokenCheck, TOKEN_CHALLENGE } from '../src/accounts/operator-token.ts';
-import { ConfigError } from '../src/config/config.ts';
+import { ConfigError } from '../src/platform/settings.ts';
 
 export interface MetricsServer {
   port: number;

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import { type Account, findAccount } from '../accounts/accounts.ts';
-import { type Config, ConfigError } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { type Database, openDatabase } from '../platform/db/pool.ts';
 import { createLogger } from '../platform/log.ts';
+import { ConfigError } from '../platform/settings.ts';
 import { checkPostgres } from '../start/check-services.ts';
 import { findOwnServices } from '../start/own-services.ts';
 import { OperatorError } from './operator-error.ts';

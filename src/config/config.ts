@@ -3,6 +3,8 @@ import type { PaymentSettings } from '../billing/payments/payment-port.ts';
 import { REPORT_SITE_CODES } from '../operations/brand-analytics/keywords/sites.ts';
 import { WORKER_POOL_NAMES } from '../operations/pools.ts';
 import { readToolsets, TOOLSET_NAMES } from '../operations/toolsets.ts';
+import { ConfigError, parseSettings } from '../platform/settings.ts';
+import { isTimeZone } from '../platform/time-zone.ts';
 
 const DAILY_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
 
@@ -199,24 +201,9 @@ const schema = z.object(settings);
 export type Config = z.output<typeof schema>;
 export type SettingName = keyof typeof settings;
 
-/** A setting is missing or wrong. The message is a sentence for the operator that names it. */
-export class ConfigError extends Error {}
-
 /** Reads the settings from environment variables. @throws ConfigError naming every bad one. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   return parseSettings(schema, env);
-}
-
-/** The same for settings of another kind. @throws ConfigError naming every bad one. */
-export function parseSettings<Settings>(schema: z.ZodType<Settings>, env: NodeJS.ProcessEnv): Settings {
-  const given = Object.fromEntries(
-    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
-  );
-  const result = schema.safeParse(given);
-  if (result.success) return result.data;
-  // Of a list each bad item is an issue of its own.
-  const faults = new Set(result.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`));
-  throw new ConfigError(`Bad setting: ${[...faults].join('; ')}.`);
 }
 
 /** The settings with some that this process cannot do without. @throws ConfigError naming those that are not set. */
@@ -280,14 +267,4 @@ function isCurrencyOfCents(code: string): boolean {
     currency,
   }).resolvedOptions();
   return maximumFractionDigits === 2;
-}
-
-/** Whether it is the name of a time zone. */
-export function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
 }

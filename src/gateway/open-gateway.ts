@@ -21,7 +21,6 @@ import { createBatchNews } from '../batches/news.ts';
 import { createAdmissions } from '../billing/admission.ts';
 import { createSettlements } from '../billing/settlement.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
-import { mcpSettings, readConfig } from '../config/config.ts';
 import { createBillingMetrics } from '../operator/billing-metrics.ts';
 import { createFailureBook } from '../operator/failure-book.ts';
 import { createKeyUse } from '../operator/key-use.ts';
@@ -47,7 +46,7 @@ export interface GatewaySettings {
   pages?: PageSettings;
   /** The setting TRUST_PROXY. */
   trustProxy?: string | undefined;
-  mcp?: McpSettings;
+  mcp: McpSettings;
 }
 
 export interface RunningGateway {
@@ -119,7 +118,7 @@ export async function openGateway(
     operator: settings.operator ?? {},
     trustProxy: settings.trustProxy,
     pages: settings.pages ?? { payments: { way: 'manual', currency: 'usd' } },
-    mcp: settings.mcp ?? mcpSettings(readConfig({})),
+    mcp: settings.mcp,
   });
   return {
     app,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+import { mcpSettings, readConfig } from '../../src/config/config.ts';
 import { openGateway, type RunningGateway } from '../../src/gateway/open-gateway.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { TestClock } from '../support/clock.ts';
@@ -23,6 +24,7 @@ beforeAll(async () => {
       offPeak: { start: '19:00', end: '07:00', timezone: 'UTC' },
       links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
       webhooks: { allowPrivate: false },
+      mcp: mcpSettings(readConfig({})),
     },
     clock,
     createLogger('silent'),

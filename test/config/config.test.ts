@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, describeSettings, readConfig, requireSettings } from '../../src/config/config.ts';
+import { describeSettings, readConfig, requireSettings } from '../../src/config/config.ts';
+import { credentialsFor } from '../../src/config/selling-partner.ts';
 import { WORKER_POOL_NAMES } from '../../src/operations/pools.ts';
-import { credentialsFor } from '../../src/upstream/selling-partner/credentials.ts';
+import { ConfigError } from '../../src/platform/settings.ts';
 
 test('without any setting the defaults hold', () => {
   expect(readConfig({})).toMatchObject({

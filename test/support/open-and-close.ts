@@ -1,3 +1,4 @@
+import { mcpSettings, readConfig } from '../../src/config/config.ts';
 import { openGateway } from '../../src/gateway/open-gateway.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createLogger } from '../../src/platform/log.ts';
@@ -27,6 +28,7 @@ const gateway = await openGateway(
     offPeak: { start: '19:00', end: '07:00', timezone: 'UTC' },
     links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
     webhooks: { allowPrivate: false },
+    mcp: mcpSettings(readConfig({})),
   },
   systemClock,
   log,

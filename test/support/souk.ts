@@ -6,6 +6,7 @@ import { createKey } from '../../src/accounts/keys.ts';
 import type { McpSettings, OperatorSettings, PageSettings } from '../../src/api/gateway.ts';
 import { grantSubscription, type Plan, upsertPlan } from '../../src/billing/grants.ts';
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
+import { mcpSettings, readConfig } from '../../src/config/config.ts';
 import { openGateway, type RunningGateway } from '../../src/gateway/open-gateway.ts';
 import { WORKER_POOL_NAMES, type WorkerPoolName } from '../../src/operations/pools.ts';
 import type { Clock } from '../../src/platform/clock.ts';
@@ -101,7 +102,7 @@ export async function openSouk(
           webhooks: { allowPrivate: options.allowPrivateWebhooks ?? true },
           operator: options.operator ?? {},
           ...(options.pages ? { pages: options.pages } : {}),
-          ...(options.mcp ? { mcp: options.mcp } : {}),
+          mcp: options.mcp ?? mcpSettings(readConfig({})),
         },
         usedClock,
         log,

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ConfigError } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/platform/settings.ts';
 import { type MetricsServer, openMetricsServer } from '../../workers/metrics-server.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import { parseExposition, type Scrape } from '../support/exposition.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isTimeZone } from '../../config/config.ts';
 import type { QueuedOperation } from '../../operations/define.ts';
 import { boolean, integer, oneOf, text } from '../../operations/params/scalars.ts';
+import { isTimeZone } from '../../platform/time-zone.ts';
 import { BatchFaults, itemsOf, parseBody } from '../request.ts';
 import { FEED_WINDOWS, type FeedWindow, ITEM_SOURCES } from '../request-schemas.ts';
 

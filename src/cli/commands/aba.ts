@@ -8,10 +8,10 @@ import { type ImportResult, importWeek } from '../../brand-analytics/import/impo
 import { ReportError } from '../../brand-analytics/import/report-error.ts';
 import { loadedWeeks } from '../../brand-analytics/weeks.ts';
 import { readConfig } from '../../config/config.ts';
+import { credentialsFor } from '../../config/selling-partner.ts';
 import { isDate, isSaturday, lastEndedWeek } from '../../operations/brand-analytics/keywords/report-week.ts';
 import { REPORT_SITE_CODES } from '../../operations/brand-analytics/keywords/sites.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { credentialsFor } from '../../upstream/selling-partner/credentials.ts';
 import { ProviderRefusal } from '../../upstream/selling-partner/provider-refusal.ts';
 import { showImportBar } from '../import-bar.ts';
 import { readInput } from '../input.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { parseSettings } from '../../config/config.ts';
+import { parseSettings } from '../../platform/settings.ts';
 import { runMcpBridge } from '../mcp-bridge.ts';
 
 const settings = z.object({

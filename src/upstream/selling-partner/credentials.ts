@@ -1,5 +1,4 @@
-import { type Config, ConfigError } from '../../config/config.ts';
-import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
+import type { REPORT_SITES, ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
 
 /** The Selling Partner API is three, each with an address and an account of its own. */
 export type Region = (typeof REPORT_SITES)[ReportSite]['region'];
@@ -10,36 +9,4 @@ export interface Credentials {
   refreshTokens: Partial<Record<Region, string>>;
   /** Another address than the API's own. */
   baseUrl: string | undefined;
-}
-
-const REFRESH_TOKENS = {
-  na: 'SP_API_REFRESH_TOKEN_NA',
-  eu: 'SP_API_REFRESH_TOKEN_EU',
-  fe: 'SP_API_REFRESH_TOKEN_FE',
-} as const satisfies Record<Region, keyof Config>;
-
-/** What it takes to fetch the reports of these sites. @throws ConfigError naming what is not set. */
-export function credentialsFor(config: Config, sites: readonly ReportSite[]): Credentials {
-  const { SP_API_CLIENT_ID: clientId, SP_API_CLIENT_SECRET: clientSecret } = config;
-  const regions = new Set(sites.map((site) => REPORT_SITES[site].region));
-  const wanted = [
-    'SP_API_CLIENT_ID',
-    'SP_API_CLIENT_SECRET',
-    ...[...regions].map((region) => REFRESH_TOKENS[region]),
-  ] as const;
-  const missing = wanted.filter((name) => config[name] === undefined);
-  if (missing.length > 0)
-    throw new ConfigError(
-      `Not set: ${missing.join(', ')}. Fetching reports of ${sites.join(', ')} needs it.`,
-    );
-  return {
-    clientId: clientId ?? '',
-    clientSecret: clientSecret ?? '',
-    refreshTokens: {
-      na: config.SP_API_REFRESH_TOKEN_NA,
-      eu: config.SP_API_REFRESH_TOKEN_EU,
-      fe: config.SP_API_REFRESH_TOKEN_FE,
-    } as Partial<Record<Region, string>>,
-    baseUrl: config.SP_API_BASE_URL,
-  };
 }

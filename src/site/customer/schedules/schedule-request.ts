@@ -1,5 +1,5 @@
 import { cronProblem, nextRuns } from '../../../batches/schedules/cron.ts';
-import { isTimeZone } from '../../../config/config.ts';
+import { isTimeZone } from '../../../platform/time-zone.ts';
 import { type FormFaults, type FormValues, readForm } from '../../kit/form.tsx';
 import { readWork, type Work } from '../work/work.ts';
 import { type ScheduleCheck, scheduleForm } from './schedule-form.tsx';
