@@ -1,13 +1,12 @@
-import { type AdvancedOptions, Queue } from 'bullmq';
+import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { nextRuns } from '../src/batches/schedules/cron.ts';
 import { BATCH_POOL } from '../src/operations/pools.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 
 /** A job of the pool `batch`. */
-export const batchJobSchema = z.discriminatedUnion('kind', [
+const batchJobSchema = z.discriminatedUnion('kind', [
   z.object({
     /** Reads an upload and makes a batch of it. */
     kind: z.literal('batch'),
@@ -32,28 +31,23 @@ export const batchJobSchema = z.discriminatedUnion('kind', [
     accountId: z.int().positive(),
     scheduleId: z.uuid(),
   }),
-  z.object({
-    /** A schedule is due. */
-    kind: z.literal('tick'),
-    scheduleId: z.uuid(),
-  }),
 ]);
 
 export type BatchJob = z.output<typeof batchJobSchema>;
 
-export type BatchQueue = Queue<BatchJob>;
+const KINDS: ReadonlySet<unknown> = new Set(batchJobSchema.options.map(({ shape }) => shape.kind.value));
 
-/** Of the queue and its workers alike: patterns are read as schedules are, whatever BullMQ makes of clocks that change. */
-export const BATCH_QUEUE_SETTINGS: AdvancedOptions = {
-  repeatStrategy: (after, { pattern = '', tz = 'UTC' }) =>
-    nextRuns({ cron: pattern, timezone: tz }, after, 1)[0],
-};
+/** @returns null for a job of a kind that this version does not know. @throws ZodError. */
+export function readBatchJob(data: { kind: unknown }): BatchJob | null {
+  return KINDS.has(data.kind) ? batchJobSchema.parse(data) : null;
+}
+
+export type BatchQueue = Queue<BatchJob>;
 
 export function openBatchQueue(redis: Redis, keys: RedisKeys, log: Logger): BatchQueue {
   const queue = new Queue<BatchJob>(BATCH_POOL, {
     connection: redis,
     prefix: keys.queuePrefix(BATCH_POOL),
-    settings: BATCH_QUEUE_SETTINGS,
     streams: { events: { maxLen: 100 } },
     defaultJobOptions: {
       attempts: 3,
@@ -65,4 +59,9 @@ export function openBatchQueue(redis: Redis, keys: RedisKeys, log: Logger): Batc
   });
   queue.on('error', (error) => log.warn({ err: error, pool: BATCH_POOL }, 'queue connection'));
   return queue;
+}
+
+/** Removes the job schedulers of an earlier version, which woke schedules through the queue. */
+export async function removeJobSchedulers(queue: BatchQueue): Promise<void> {
+  for (const { key } of await queue.getJobSchedulers()) await queue.removeJobScheduler(key);
 }

@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { listRuns } from '../batches/schedules/run.ts';
 import { deleteSchedule, findSchedule, listSchedules, type Schedule } from '../batches/schedules/schedule.ts';
-import { removeScheduler } from '../batches/schedules/schedulers.ts';
 import { runView, scheduleView } from '../batches/schedules/view.ts';
 import { boolean, integer } from '../operations/params/scalars.ts';
 import { SoukError } from '../platform/errors.ts';
@@ -21,7 +20,7 @@ export const pageSchema = z.object({
 
 /** Batches that come again and again. Free; a schedule of another account does not exist. */
 export function registerSchedules(app: FastifyInstance, gateway: Gateway): void {
-  const { database, clock, batchQueue } = gateway;
+  const { database, clock } = gateway;
 
   app.post('/api/schedules', uploadRoute(gateway), (request, reply) => save(request, reply, null));
 
@@ -60,7 +59,6 @@ export function registerSchedules(app: FastifyInstance, gateway: Gateway): void 
   app.delete('/api/schedules/:id', async (request, reply) => {
     const schedule = await ownSchedule(request);
     await deleteSchedule(database, schedule.accountId, schedule.scheduleId);
-    await removeScheduler(batchQueue, schedule.scheduleId);
     return sendEnvelope(reply, 200, { deleted: true, scheduleId: schedule.scheduleId }, { now: clock.now() });
   });
 

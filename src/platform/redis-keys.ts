@@ -33,8 +33,6 @@ export interface RedisKeys {
   reply(uploadId: string): string;
   /** Channel on which such replies are told. */
   repliesChannel: string;
-  /** Held by the process that sets the schedulers of the queue. */
-  schedulersLock: string;
   /** Channel on which it is told that batches have changed. */
   batchesChannel: string;
   /** The upstream token bucket of one provider. */
@@ -68,7 +66,6 @@ export function redisKeys(namespace: string): RedisKeys {
     joined: (callId) => `${namespace}:joined:{${callId}}`,
     reply: (uploadId) => `${namespace}:upload:{${uploadId}}:reply`,
     repliesChannel: `${namespace}:replies`,
-    schedulersLock: `${namespace}:schedulers:lock`,
     batchesChannel: `${namespace}:batches`,
     upload: (uploadId) => `${namespace}:upload:{${uploadId}}`,
     tokens: (provider) => `${namespace}:tokens:{${provider}}`,

@@ -102,7 +102,7 @@ export async function runThrough(
   return ended(souk, client, reply.json.data.run, stepMs);
 }
 
-/** The queue that a service's schedules wake it by; closed after the test. */
+/** A service's queue of the pool `batch`; closed after the test. */
 export function batchQueueOf({ redisUrl, redisNamespace }: Souk): BatchQueue {
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
   const queue = openBatchQueue(redis, redisKeys(redisNamespace), createLogger('silent'));
@@ -111,12 +111,4 @@ export function batchQueueOf({ redisUrl, redisNamespace }: Souk): BatchQueue {
     redis.disconnect();
   });
   return queue;
-}
-
-/** Makes the queue's next tick of a schedule due now. */
-export async function promoteTick(queue: BatchQueue, { scheduleId }: { scheduleId: string }): Promise<void> {
-  const delayed = await queue.getDelayed();
-  const tick = delayed.find(({ data }) => data.kind === 'tick' && data.scheduleId === scheduleId);
-  if (!tick) throw new Error(`The queue has no tick of ${scheduleId}.`);
-  await tick.promote();
 }

@@ -1,12 +1,7 @@
 import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
-import {
-  BATCH_QUEUE_SETTINGS,
-  type BatchJob,
-  batchJobSchema,
-  openBatchQueue,
-} from '../../jobs/batch-queue.ts';
+import { type BatchJob, openBatchQueue, readBatchJob, removeJobSchedulers } from '../../jobs/batch-queue.ts';
 import { cancelJob } from '../../jobs/cancel.ts';
 import { decodeJobEnded } from '../../jobs/job-ended.ts';
 import { dropOldBatches, endCall, endLeftovers, expireBatches, lockCall } from '../../src/batches/ending.ts';
@@ -22,7 +17,7 @@ import { feedBatches } from './feed.ts';
 import type { FeedDeps } from './feed-deps.ts';
 import { answerFailure, type PrepareDeps, prepareBatch } from './prepare.ts';
 import { prepareSchedule, runNow } from './prepare-schedule.ts';
-import { reconcileSchedules, runDueSchedules, runTick } from './schedule-runs.ts';
+import { runDueSchedules } from './schedule-runs.ts';
 
 export interface BatchWorkerDeps extends Omit<FeedDeps, 'onFed'>, PrepareDeps {
   subscriber: Redis;
@@ -45,7 +40,6 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
   /** Calls that this process has fed: their ends are noticed at once, those of others within a second. */
   const fedHere = new LRUCache<string, true>({ max: FED_CALLS_KNOWN });
   const work = { ...deps, onFed: (callId: string) => void fedHere.set(callId, true) };
-  const batchQueue = openBatchQueue(pulling, keys, log);
   let upkeepAt = clock.now();
 
   const loop = startWorkLoop(clock, LOOK_EVERY_MS, () =>
@@ -61,7 +55,6 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
     if (await feedBatches(work)) loop.wake();
   }
 
-  // The queue tells when a schedule is due; this is for ticks it has lost, and for those nothing ran at.
   const scheduleLoop = startWorkLoop(clock, LOOK_EVERY_MS, () =>
     lookAfterSchedules().catch((error: unknown) =>
       log.warn({ err: error }, 'a step of the schedules failed'),
@@ -74,7 +67,6 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
     upkeepAt = clock.now() + UPKEEP_EVERY_MS;
     await dropOldBatches(deps.database, clock.now());
     await dropOldRuns(deps.database, clock.now());
-    await reconcileSchedules(work, batchQueue);
   }
 
   async function cancelFed(): Promise<void> {
@@ -105,30 +97,28 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
     if (channel === keys.batchesChannel) loop.wake();
     if (channel === keys.jobsChannel && fedHere.delete(decodeJobEnded(message).callId)) loop.wake();
   };
+  const queue = openBatchQueue(pulling, keys, log);
+  await removeJobSchedulers(queue);
+  await queue.close();
   subscriber.on('message', onMessage);
   await subscriber.subscribe(keys.batchesChannel, keys.jobsChannel);
 
   const worker = new Worker<BatchJob>(
     BATCH_POOL,
     async ({ data }) => {
-      const job = batchJobSchema.parse(data);
-      switch (job.kind) {
+      const job = readBatchJob(data);
+      switch (job?.kind) {
         case 'batch':
           return prepareBatch(work, job);
         case 'schedule':
-          return prepareSchedule(work, batchQueue, job);
+          return prepareSchedule(work, job);
         case 'run':
           return runNow(work, job);
-        case 'tick':
-          return runTick(work, job.scheduleId);
+        default:
+          log.debug({ kind: data.kind }, 'ignored batch job of unknown kind');
       }
     },
-    {
-      connection: pulling,
-      prefix: keys.queuePrefix(BATCH_POOL),
-      concurrency: JOBS_AT_ONCE,
-      settings: BATCH_QUEUE_SETTINGS,
-    },
+    { connection: pulling, prefix: keys.queuePrefix(BATCH_POOL), concurrency: JOBS_AT_ONCE },
   );
   worker.on('error', (error) => log.warn({ err: error, pool: BATCH_POOL }, 'worker connection'));
   worker.on('failed', (job, error) => {
@@ -148,7 +138,6 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
       subscriber.off('message', onMessage);
       await Promise.all([loop.close(), scheduleLoop.close()]);
       await worker.close();
-      await batchQueue.close();
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { BatchJob, BatchQueue } from '../../jobs/batch-queue.ts';
+import type { BatchJob } from '../../jobs/batch-queue.ts';
 import type { Reply } from '../../jobs/replies.ts';
 import { findBatch } from '../../src/batches/batch.ts';
 import { forgetContents, forgetOthers } from '../../src/batches/changes.ts';
@@ -17,7 +17,6 @@ import {
   type Schedule,
   updateSchedule,
 } from '../../src/batches/schedules/schedule.ts';
-import { setScheduler } from '../../src/batches/schedules/schedulers.ts';
 import { runView, type ScheduleView, scheduleView } from '../../src/batches/schedules/view.ts';
 import { batchView } from '../../src/batches/view.ts';
 import { offPeakOpening } from '../../src/billing/off-peak.ts';
@@ -44,25 +43,16 @@ const HOUR_MS = 3_600_000;
 const RUNS_CHECKED = 5;
 
 /** Makes a schedule of an upload, or changes one. */
-export async function prepareSchedule(
-  deps: PrepareDeps,
-  queue: BatchQueue,
-  order: ScheduleOrder,
-): Promise<void> {
+export async function prepareSchedule(deps: PrepareDeps, order: ScheduleOrder): Promise<void> {
   const { scheduleId } = order;
   await answerUpload(deps, order.uploadId, (body) =>
     scheduleId === null
-      ? createSchedule(deps, queue, order, body)
-      : changeSchedule(deps, queue, { ...order, scheduleId }, body),
+      ? createSchedule(deps, order, body)
+      : changeSchedule(deps, { ...order, scheduleId }, body),
   );
 }
 
-async function createSchedule(
-  deps: PrepareDeps,
-  queue: BatchQueue,
-  order: ScheduleOrder,
-  body: string,
-): Promise<Reply> {
+async function createSchedule(deps: PrepareDeps, order: ScheduleOrder, body: string): Promise<Reply> {
   const now = deps.clock.now();
   const { work, ...asked } = readSchedule(body);
   const { fields } = await quoted(work, now);
@@ -78,13 +68,11 @@ async function createSchedule(
   const view = scheduleView(schedule, now);
   if (order.dryRun) return dryRunReply(view);
   await insertSchedule(deps.database, schedule, work.raws);
-  await setScheduler(queue, schedule);
   return { status: 201, location: view.links.self, body: okBody(view, 'created') };
 }
 
 async function changeSchedule(
   deps: PrepareDeps,
-  queue: BatchQueue,
   order: ScheduleOrder & { scheduleId: string },
   body: string,
 ): Promise<Reply> {
@@ -109,11 +97,10 @@ async function changeSchedule(
       if (merged.onlyChanges && !present.onlyChanges) await forgetContents(client, order.scheduleId);
       else if (kept) await forgetOthers(client, order.scheduleId, kept);
     }
-    return { schedule, view: scheduleView(schedule, now) };
+    return scheduleView(schedule, now);
   });
-  if (order.dryRun) return dryRunReply(changed.view);
-  await setScheduler(queue, changed.schedule);
-  return { status: 200, location: null, body: okBody(changed.view) };
+  if (order.dryRun) return dryRunReply(changed);
+  return { status: 200, location: null, body: okBody(changed) };
 }
 
 /** Runs a schedule because somebody wants it to. */

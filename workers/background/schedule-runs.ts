@@ -1,27 +1,21 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { v7 as uuid } from 'uuid';
-import type { BatchQueue } from '../../jobs/batch-queue.ts';
 import { insertBatch } from '../../src/batches/create.ts';
 import type { PackedCall } from '../../src/batches/pack.ts';
 import { BatchFaults, readItems } from '../../src/batches/request.ts';
 import { lastRun, nextRuns } from '../../src/batches/schedules/cron.ts';
 import { findRun, insertRun, isRunning, type Run } from '../../src/batches/schedules/run.ts';
 import {
-  activeSchedules,
   dueSchedules,
   lockSchedule,
   type Schedule,
   scheduleItems,
   setNextDue,
 } from '../../src/batches/schedules/schedule.ts';
-import { reconcileSchedulers } from '../../src/batches/schedules/schedulers.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
 import { breathe, type PrepareDeps, packed } from './prepare.ts';
-
-/** The clock of the process that set a tick and ours may differ by so much. */
-const CLOCKS_APART_MS = 1_000;
 
 /** A run that begins later than so much after it was due was missed. */
 const MISSED_AFTER_MS = 60_000;
@@ -45,11 +39,6 @@ export async function runDueSchedules(deps: PrepareDeps): Promise<void> {
     }
     if (due.length < SCHEDULES_AT_ONCE || runs === 0) return;
   }
-}
-
-/** Runs the schedule that the queue has woken us for. */
-export async function runTick(deps: PrepareDeps, scheduleId: string): Promise<void> {
-  await runIfDue(deps, scheduleId, deps.clock.now() + CLOCKS_APART_MS);
 }
 
 /**
@@ -146,12 +135,4 @@ function newBatch(schedule: Schedule, batchId: string, now: number) {
     createdAt: now,
     deadlineAt: now + runHours * HOUR_MS,
   };
-}
-
-/** Sets the queue's schedulers to what PostgreSQL says. */
-export async function reconcileSchedules(
-  { database, redis, keys }: PrepareDeps,
-  queue: BatchQueue,
-): Promise<void> {
-  await reconcileSchedulers({ queue, redis, keys }, () => activeSchedules(database));
 }

@@ -55,14 +55,6 @@ export async function listSchedules(
   return rows.map(toSchedule);
 }
 
-/** Schedules of all accounts that are in force. */
-export async function activeSchedules(database: Database): Promise<Schedule[]> {
-  const { rows } = await database.query<ScheduleRow>(
-    `select ${COLUMNS} from schedules where next_due_at is not null`,
-  );
-  return rows.map(toSchedule);
-}
-
 /** Ids of schedules that are due by now, the longest due first. */
 export async function dueSchedules(database: Database, now: number, limit: number): Promise<string[]> {
   const { rows } = await database.query<{ id: string }>(

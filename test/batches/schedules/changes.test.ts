@@ -3,7 +3,6 @@ import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { resultsOf } from '../../support/batches.ts';
 import type { Client } from '../../support/client.ts';
 import {
-  batchQueueOf,
   createSchedule,
   deleteSchedule,
   ended,
@@ -29,8 +28,14 @@ beforeEach(async () => {
   souk.clock.advance(HOUR_MS - (souk.clock.now() % HOUR_MS));
 });
 
-const schedulerOf = ({ scheduleId }: { scheduleId: string }) =>
-  batchQueueOf(souk).getJobScheduler(scheduleId);
+/** When workers run the schedule next; null: not until it changes. */
+async function nextDueOf({ scheduleId }: { scheduleId: string }): Promise<string | null | undefined> {
+  const { rows } = await souk.database.query<{ next: Date | null }>(
+    'select next_due_at as next from schedules where id = $1',
+    [scheduleId],
+  );
+  return rows[0] && (rows[0].next?.toISOString() ?? null);
+}
 
 test.each<[change: Record<string, unknown>, told: Record<string, unknown>]>([
   [{ name: 'Another name' }, { name: 'Another name' }],
@@ -69,18 +74,24 @@ test('another batch replaces the one of before, its webhook and its limit', asyn
   await deleteSchedule(customer.client, schedule);
 });
 
-test('the queue is told of another pattern, another zone, a pause and its end', async () => {
+test('another pattern, another zone, a pause and its end decide when a schedule is due next', async () => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
-  await patchSchedule(client, schedule, { cron: '30 9 * * 1' });
-  expect(await schedulerOf(schedule)).toMatchObject({ pattern: '30 9 * * 1', tz: 'UTC' });
-  await patchSchedule(client, schedule, { timezone: 'Asia/Tokyo' });
-  expect(await schedulerOf(schedule)).toMatchObject({ pattern: '30 9 * * 1', tz: 'Asia/Tokyo' });
-  await patchSchedule(client, schedule, { paused: true });
-  expect(await schedulerOf(schedule)).toBeUndefined();
-  await patchSchedule(client, schedule, { paused: false });
-  expect(await schedulerOf(schedule)).toMatchObject({ pattern: '30 9 * * 1', tz: 'Asia/Tokyo' });
+  const changes = [
+    { cron: '30 9 * * 1' },
+    { timezone: 'Asia/Tokyo' },
+    { paused: true },
+    { paused: false, cron: '15 * * * *' },
+  ];
+  const due = [await nextDueOf(schedule)];
+  for (const change of changes) {
+    const { nextRuns } = (await patchSchedule(client, schedule, change)).json.data;
+    due.push(await nextDueOf(schedule));
+    expect(due.at(-1)).toBe(nextRuns[0] ?? null);
+  }
+  expect(due[3]).toBeNull();
+  expect(new Set(due).size).toBe(5);
   await deleteSchedule(client, schedule);
-  expect(await schedulerOf(schedule)).toBeUndefined();
+  expect(await nextDueOf(schedule)).toBeUndefined();
 });
 
 test.each<[what: string, change: unknown, names: string]>([
@@ -132,7 +143,7 @@ test('a dry run of a change tells what would be, and changes nothing', async () 
   });
   expect(reply.json.data).toMatchObject({ dryRun: true, cron: '0 0 1 1 *', paused: true });
   expect(await scheduleNow(client, before)).toEqual(before);
-  expect(await schedulerOf(before)).toMatchObject({ pattern: '0 * * * *' });
+  expect(await nextDueOf(before)).toBe(before.nextRuns[0]);
   await deleteSchedule(client, before);
 });
 

@@ -14,7 +14,6 @@ import {
   HOUR_MS,
   patchSchedule,
   productsHourly,
-  promoteTick,
   runsMade,
   runsOf,
   runThrough,
@@ -78,37 +77,11 @@ test('a schedule runs once when it is due, and its batch says whose it is', asyn
   expect(listed.json.data.batches).toEqual([batch]);
 });
 
-test('the tick of the queue runs a schedule that is due within a second, and the next look does not run it again', async () => {
-  const schedule = await createSchedule(client, productsHourly([newAsin()]));
-  const dueAt = hour(1);
-  souk.clock.advance(HOUR_MS - 600);
-  await promoteTick(batchQueueOf(souk), schedule);
-  // Time stands still, so nothing but the tick can be it.
-  await expect.poll(() => runsOf(client, schedule)).toHaveLength(1);
-  const [run] = await runsOf(client, schedule);
-  expect(run).toMatchObject({ trigger: 'tick', dueAt });
-  await ended(souk, client, run ?? { batchId: null });
-  souk.clock.advance(5_000);
-  await runsMade(souk, client, schedule, 1);
-});
-
-test('a tick that comes long before a schedule is due runs nothing', async () => {
-  const queue = batchQueueOf(souk);
-  const schedule = await createSchedule(client, productsHourly([newAsin()]));
-  await promoteTick(queue, schedule);
-  await expect.poll(() => queue.getJobCountByTypes('waiting', 'active')).toBe(0);
-  expect(await runsOf(client, schedule)).toEqual([]);
-  await deleteSchedule(client, schedule);
-});
-
-test('ten schedules, two workers and the ticks of the queue at once: each runs once', async () => {
-  const queue = batchQueueOf(souk);
+test('ten schedules and two workers: each schedule runs once', async () => {
   const schedules = await Promise.all(
     Array.from({ length: 10 }, () => createSchedule(client, productsHourly([newAsin()]))),
   );
   passHour();
-  await Promise.all(schedules.map((schedule) => promoteTick(queue, schedule)));
-  await expect.poll(() => queue.getJobCountByTypes('waiting', 'active')).toBe(0);
   for (const schedule of schedules) {
     const [run] = await runsMade(souk, client, schedule, 1);
     await ended(souk, client, run ?? { batchId: null });
@@ -225,7 +198,6 @@ test('deleted while it runs: the batch ends as it would have, and nothing comes 
   expect(batch).toMatchObject({ state: 'done', counts: { done: 1, unchanged: 0 }, units: { charged: 1 } });
   expect(await resultsOf(client, batch)).toHaveLength(1);
   expect((await client.get(`/api/schedules/${schedule.scheduleId}`)).status).toBe(404);
-  expect(await batchQueueOf(souk).getJobScheduler(schedule.scheduleId)).toBeUndefined();
   souk.clock.advance(2 * HOUR_MS);
   await souk.workers[0]?.reconcile();
   const listed = await client.get(`/api/batches?scheduleId=${schedule.scheduleId}`);
