@@ -1,19 +1,9 @@
-import { CommanderError } from 'commander';
-import { buildProgram } from './cli/program.ts';
-import { maskSecrets } from './platform/log.ts';
+import { runCommand } from './cli/run-command.ts';
 
-/** `npm run souk -- <command>`. Ends with 0, with 1 and a sentence when something is wrong, with 2 when it was called wrongly. */
-const USAGE_ERROR = 2;
-
-try {
-  await buildProgram().parseAsync();
-} catch (error) {
-  if (error instanceof CommanderError) {
-    // It has said what was wrong already, or printed the help that was asked for.
-    process.exitCode = error.exitCode === 0 ? 0 : USAGE_ERROR;
-  } else {
-    const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`${maskSecrets(message)}\n`);
-    process.exitCode = 1;
-  }
-}
+/** `npm run souk -- <command>`. Ends with 0, with 1 and a sentence when something is wrong, with 2 when the command line is wrong. */
+const { argv, env, stdout, stderr } = process;
+process.exitCode = await runCommand(argv.slice(2), {
+  env,
+  write: (text) => void stdout.write(text),
+  writeError: (text) => void stderr.write(text),
+});

@@ -15,13 +15,15 @@ const INTERNAL_ERROR = -32_603;
 /**
  * Passes messages of the Model Context Protocol from stdin to a gateway and back to stdout, until stdin ends. It decides
  * nothing: tools, keys and prices are the gateway's.
+ * @returns false when stdin or stdout broke.
  */
-export async function runMcpBridge(endpoint: URL, key: string): Promise<void> {
+export async function runMcpBridge(endpoint: URL, key: string): Promise<boolean> {
   const near = new StdioServerTransport();
   const far = new StreamableHTTPClientTransport(endpoint, { requestInit: { headers: { 'x-api-key': key } } });
   const unanswered = new Set<RequestId>();
   let initializeId: unknown;
   let isClosing = false;
+  let hasFailed = false;
 
   // A host that reads no more is told nothing more; that its stream has broken is said by `onerror`.
   const answer = (message: JSONRPCMessage) => void near.send(message).catch(() => {});
@@ -43,7 +45,7 @@ export async function runMcpBridge(endpoint: URL, key: string): Promise<void> {
   };
   near.onerror = (error) => {
     process.stderr.write(`stdin or stdout: ${error.message}\n`);
-    process.exitCode = 1;
+    hasFailed = true;
   };
   far.onmessage = (message: JSONRPCMessage) => {
     if (!('method' in message) && message.id !== undefined) unanswered.delete(message.id);
@@ -65,6 +67,7 @@ export async function runMcpBridge(endpoint: URL, key: string): Promise<void> {
   await near.start();
   await ended;
   await far.close();
+  return !hasFailed;
 }
 
 /** Why a message did not get through, for whoever set the bridge up. */

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { registerAba } from './commands/aba.ts';
 import { registerAccount } from './commands/account.ts';
 import { registerDoctor } from './commands/doctor.ts';
@@ -8,13 +8,11 @@ import { registerMcp } from './commands/mcp.ts';
 import { registerPlan } from './commands/plan.ts';
 import { registerStatement } from './commands/statement.ts';
 
-/** The operator's command with all its subcommands. */
-export function buildProgram(): Command {
-  const program = new Command('souk')
+/** Adds every command to the operator's program. */
+export function registerCommands(program: Command): void {
+  program
     .description('The operator of Souk: accounts, keys, units, reports.')
-    .showHelpAfterError('(add --help for what there is)')
-    // Ends by exception, so that the caller decides on the exit code. Subcommands inherit both.
-    .exitOverride();
+    .showHelpAfterError('(add --help for what there is)');
   registerAccount(program);
   registerKey(program);
   registerPlan(program);
@@ -23,5 +21,4 @@ export function buildProgram(): Command {
   registerAba(program);
   registerDoctor(program);
   registerMcp(program);
-  return program;
 }

@@ -4,12 +4,14 @@ import { systemClock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { withDatabase } from './operator-database.ts';
 import type { Report } from './report.ts';
+import { programOf } from './terminal.ts';
 
 /** What was given on the command line: options by name, and the bare arguments by theirs. */
 export type Given = Record<string, unknown>;
 
 export interface Context {
   database: Database;
+  env: NodeJS.ProcessEnv;
   now: number;
 }
 
@@ -19,23 +21,27 @@ export function onDatabase(
   run: (context: Context, given: Given) => Promise<Report>,
   options: { connections?: number } = {},
 ): void {
-  reporting(command, (given) =>
+  reporting(command, (given, env) =>
     withDatabase(
-      readConfig(process.env),
-      (database) => run({ database, now: systemClock.now() }, given),
+      readConfig(env),
+      (database) => run({ database, env, now: systemClock.now() }, given),
       options,
     ),
   );
 }
 
 /** Makes a command print its report: as text, or with --json as one JSON document. */
-export function reporting(command: Command, run: (given: Given) => Promise<Report>): void {
+export function reporting(
+  command: Command,
+  run: (given: Given, env: NodeJS.ProcessEnv) => Promise<Report>,
+): void {
   command.option('--json', 'print one JSON document, for scripts').action(async () => {
     const names = command.registeredArguments.map((argument) => argument.name().toLowerCase());
     const bare = Object.fromEntries(names.map((name, i) => [name, command.args[i]]));
     const { json, ...given } = command.opts<Given>();
-    const { data, text, failed } = await run({ ...given, ...bare });
-    process.stdout.write(`${json ? JSON.stringify(data, null, 2) : text}\n`);
-    if (failed) process.exitCode = 1;
+    const program = programOf(command);
+    const { data, text, failed } = await run({ ...given, ...bare }, program.terminal.env);
+    program.terminal.write(`${json ? JSON.stringify(data, null, 2) : text}\n`);
+    if (failed) program.failed = true;
   });
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { freePort } from '../../src/platform/embedded/server-process.ts';
 import { createClient } from '../support/client.ts';
 import { processesWith } from '../support/processes.ts';
-import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
+import { type SoukCommand, soukProcess } from '../support/souk-command.ts';
 import { createDataDir, type Start, start } from '../support/start.ts';
 
 // One life in several chapters: each test goes on where the one before has stopped.
@@ -17,7 +17,7 @@ beforeAll(async () => {
   dataDir = await createDataDir();
   note = join(dataDir.path, 'services.json');
   env = { SOUK_DATA_DIR: dataDir.path, PORT: String(await freePort()) };
-  command = soukCommand({ SOUK_DATA_DIR: dataDir.path });
+  command = soukProcess({ SOUK_DATA_DIR: dataDir.path });
 });
 afterAll(async () => {
   running?.kill();

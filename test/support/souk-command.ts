@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
+import { runCommand } from '../../src/cli/run-command.ts';
 
 /** How a run of the operator's command has ended. */
 export interface CommandResult {
@@ -8,30 +9,53 @@ export interface CommandResult {
   stderr: string;
 }
 
-/** The operator's command as a process of its own, with these settings and none of this test run's. */
-export function soukCommand(settings: Record<string, string>) {
-  const { PATH = '', HOME = '', LANG = '' } = process.env;
+type Run = (words: readonly string[], settings: Record<string, string>) => Promise<CommandResult>;
 
-  /** @param line words with no spaces inside, or the list of them. */
-  async function run(
-    line: string | readonly string[],
-    more: Record<string, string> = {},
-  ): Promise<CommandResult> {
-    const words = typeof line === 'string' ? line.split(' ') : line;
-    const child = spawn(process.execPath, ['scripts/run.mjs', 'src/cli.ts', ...words], {
-      cwd: resolve('.'),
-      env: { PATH, HOME, LANG, ...settings, ...more },
-      stdio: ['ignore', 'pipe', 'pipe'],
+/** The operator's command in this process, with these settings and none of the test run's. */
+export function soukCommand(settings: Record<string, string>) {
+  return commandThat(inThisProcess, settings);
+}
+
+/** The same as a process of its own, as operators run it. Starting it takes seconds. */
+export function soukProcess(settings: Record<string, string>) {
+  return commandThat(asProcess, settings);
+}
+
+async function inThisProcess(words: readonly string[], env: Record<string, string>): Promise<CommandResult> {
+  const said = { stdout: '', stderr: '' };
+  const code = await runCommand(words, {
+    env,
+    write: (text) => {
+      said.stdout += text;
+    },
+    writeError: (text) => {
+      said.stderr += text;
+    },
+  });
+  return { code, ...said };
+}
+
+async function asProcess(words: readonly string[], settings: Record<string, string>): Promise<CommandResult> {
+  const { PATH = '', HOME = '', LANG = '' } = process.env;
+  const child = spawn(process.execPath, ['scripts/run.mjs', 'src/cli.ts', ...words], {
+    cwd: resolve('.'),
+    env: { PATH, HOME, LANG, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const said = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8').on('data', (text: string) => {
+      said[stream] += text;
     });
-    const said = { stdout: '', stderr: '' };
-    for (const stream of ['stdout', 'stderr'] as const) {
-      child[stream].setEncoding('utf8').on('data', (text: string) => {
-        said[stream] += text;
-      });
-    }
-    const code = await new Promise<number | null>((done) => child.once('close', done));
-    return { code, ...said };
   }
+  const code = await new Promise<number | null>((done) => child.once('close', done));
+  return { code, ...said };
+}
+
+function commandThat(start: Run, settings: Record<string, string>) {
+  /** @param line words with no spaces inside, or the list of them. */
+  const run = (line: string | readonly string[], more: Record<string, string> = {}) =>
+    start(typeof line === 'string' ? line.split(' ') : line, { ...settings, ...more });
 
   return {
     run,

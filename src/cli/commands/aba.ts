@@ -90,13 +90,13 @@ async function load({ database, now }: Context, given: Given): Promise<Report> {
   }
 }
 
-async function fetchReport({ database, now }: Context, given: Given): Promise<Report> {
+async function fetchReport({ database, env, now }: Context, given: Given): Promise<Report> {
   const { country: site, date } = readInput(fetchInput, given);
   const newest = lastEndedWeek(now);
   const week = date ?? newest;
   if (week > newest)
     throw new OperatorError(`--date ${week} is not over yet; the newest week is that to ${newest}.`);
-  const credentials = credentialsFor(readConfig(process.env), [site]);
+  const credentials = credentialsFor(readConfig(env), [site]);
   // Only here: no other command needs the client.
   const { openSellingPartner } = await import('../../upstream/selling-partner/selling-partner.ts');
   const provider = openSellingPartner(credentials, systemClock);

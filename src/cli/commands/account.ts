@@ -46,10 +46,10 @@ export function registerAccount(program: Command): void {
   }
 }
 
-async function password({ database, now }: Context, given: Given): Promise<Report> {
+async function password({ database, env, now }: Context, given: Given): Promise<Report> {
   const { account } = readInput(z.object({ account: accountId }), given);
   const { email } = await knownAccount(database, account);
-  const { PUBLIC_URL, PORT } = readConfig(process.env);
+  const { PUBLIC_URL, PORT } = readConfig(env);
   const path = resetPath(await createPasswordReset(database, account, now));
   const link = `${PUBLIC_URL ?? `http://127.0.0.1:${PORT}`}${path}`;
   const until = new Date(now + RESET_LIFETIME_MS);

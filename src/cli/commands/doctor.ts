@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { runChecks } from '../checks.ts';
 import type { Report } from '../report.ts';
-import { reporting } from '../reporting.ts';
+import { type Given, reporting } from '../reporting.ts';
 
 export function registerDoctor(program: Command): void {
   reporting(
@@ -12,8 +12,8 @@ export function registerDoctor(program: Command): void {
   );
 }
 
-async function diagnose(): Promise<Report> {
-  const checks = await runChecks(process.env);
+async function diagnose(_given: Given, env: NodeJS.ProcessEnv): Promise<Report> {
+  const checks = await runChecks(env);
   const failed = checks.some(({ state }) => state === 'failed');
   return {
     data: { ok: !failed, checks },

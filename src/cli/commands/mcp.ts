@@ -2,21 +2,23 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { parseSettings } from '../../platform/settings.ts';
 import { runMcpBridge } from '../mcp-bridge.ts';
+import { programOf } from '../terminal.ts';
 
 const settings = z.object({
   SOUK_URL: z.url({ protocol: /^https?$/, error: 'must be an address such as http://127.0.0.1:3000' }),
   SOUK_API_KEY: z.string('must be an API key').regex(/^km_[A-Za-z0-9]{32}$/, 'must be an API key'),
 });
 
-export function registerMcp(program: Command): void {
-  program
-    .command('mcp')
+export function registerMcp(parent: Command): void {
+  const command = parent.command('mcp');
+  command
     .description('serve the tools for agents of SOUK_URL over stdin and stdout, with the key SOUK_API_KEY')
     .option('--toolsets <list>', 'tools to show, such as market,aba')
     .action(async ({ toolsets }: { toolsets?: string }) => {
-      const { SOUK_URL, SOUK_API_KEY } = parseSettings(settings, process.env);
+      const program = programOf(command);
+      const { SOUK_URL, SOUK_API_KEY } = parseSettings(settings, program.terminal.env);
       const endpoint = new URL('/mcp', SOUK_URL);
       if (toolsets !== undefined) endpoint.searchParams.set('toolsets', toolsets);
-      await runMcpBridge(endpoint, SOUK_API_KEY);
+      program.failed = !(await runMcpBridge(endpoint, SOUK_API_KEY));
     });
 }
