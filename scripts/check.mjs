@@ -1,5 +1,5 @@
-// `npm run check`: format, lint and types. Prints what each tool has to say and fails when one of them does.
-import { spawnSync } from 'node:child_process';
+// `npm run check`: format, lint and types, at the same time. Prints each tool's output and fails when one of them does.
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { ensureInstalled, root } from './install.mjs';
 
@@ -9,21 +9,28 @@ const CHECKS = {
   types: ['tsc', '--project', '.'],
 };
 
-/** How many checks passed and failed. */
-export function check() {
-  const counts = { passed: 0, failed: 0 };
-  for (const [name, [tool, ...args]] of Object.entries(CHECKS)) {
-    const { status } = spawnSync(join(root, 'node_modules', '.bin', tool), args, {
-      cwd: root,
-      stdio: 'inherit',
+/** Runs every check; returns how many passed and failed. */
+export async function check() {
+  const results = await Promise.all(Object.entries(CHECKS).map(([name, command]) => runCheck(name, command)));
+  const passed = results.filter(Boolean).length;
+  return { passed, failed: results.length - passed };
+}
+
+function runCheck(name, [tool, ...args]) {
+  const child = spawn(join(root, 'node_modules', '.bin', tool), args, { cwd: root });
+  const output = [];
+  child.stdout.on('data', (chunk) => output.push(chunk));
+  child.stderr.on('data', (chunk) => output.push(chunk));
+  child.on('error', (error) => output.push(Buffer.from(`${error.message}\n`)));
+  return new Promise((resolve) => {
+    child.on('close', (status) => {
+      console.log(`${Buffer.concat(output).toString()}${status === 0 ? 'ok    ' : 'FAILED'} ${name}`);
+      resolve(status === 0);
     });
-    console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name}`);
-    counts[status === 0 ? 'passed' : 'failed'] += 1;
-  }
-  return counts;
+  });
 }
 
 if (process.argv[1]?.endsWith('check.mjs')) {
   ensureInstalled();
-  process.exit(check().failed === 0 ? 0 : 1);
+  process.exit((await check()).failed === 0 ? 0 : 1);
 }

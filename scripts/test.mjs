@@ -1,6 +1,6 @@
-// `npm test`: the checks, then every test. Arguments go to vitest: npm test -- test/billing
-// Ends with a plain line: N passed, N failed, N skipped (each check counts as one).
-import { spawnSync } from 'node:child_process';
+// `npm test`: every test, and the checks beside them. Arguments go to vitest, which then runs without the checks:
+// npm test -- test/billing. Ends with a plain line: N passed, N failed, N skipped (each check counts as one).
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,25 +8,29 @@ import { check } from './check.mjs';
 import { ensureInstalled, root } from './install.mjs';
 
 ensureInstalled();
-const checks = check();
-const folder = mkdtempSync(join(tmpdir(), 'souk-test-counts-'));
-const file = join(folder, 'counts.json');
-const { status } = spawnSync(
-  process.execPath,
-  [join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', ...process.argv.slice(2)],
-  { cwd: root, stdio: 'inherit', env: { ...process.env, SOUK_TEST_COUNTS: file } },
-);
-const tests = readCounts();
-rmSync(folder, { recursive: true, force: true });
+const args = process.argv.slice(2);
+if (args.length > 0) console.log('Format, lint and types are not checked: npm run check');
+const [checks, tests] = await Promise.all([args.length > 0 ? { passed: 0, failed: 0 } : check(), test(args)]);
 const failed = tests.failed + checks.failed;
 console.log(`${tests.passed + checks.passed} passed, ${failed} failed, ${tests.skipped} skipped`);
-process.exit(failed === 0 && status === 0 ? 0 : 1);
+process.exit(failed === 0 && tests.status === 0 ? 0 : 1);
 
-function readCounts() {
+async function test(args) {
+  const folder = mkdtempSync(join(tmpdir(), 'souk-test-counts-'));
+  const file = join(folder, 'counts.json');
+  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
+  const child = spawn(process.execPath, [vitest, 'run', ...args], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, SOUK_TEST_COUNTS: file },
+  });
+  const status = await new Promise((resolve) => child.on('close', resolve));
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    return { status, ...JSON.parse(readFileSync(file, 'utf8')) };
   } catch {
     // The run broke off before it could count.
-    return { passed: 0, failed: 1, skipped: 0 };
+    return { status, passed: 0, failed: 1, skipped: 0 };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
 }
