@@ -1,0 +1,51 @@
+// Part of `npm run check`: finds words that make sentences hard to read, and words that docs/glossary.md has retired.
+// A line that needs such a word, a quotation for example, carries the mark `plain-english: allow`, or the line before it does.
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './install.mjs';
+
+const PLACES = ['src', 'jobs', 'workers', 'demo', 'docs', 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
+const ALLOWED = 'plain-english: allow';
+
+/** Each expression with the advice that is printed beside a use of it. */
+const WORDS = [
+  [/\b(whoever|whatever|whichever|whosoever)\b/i, 'name the subject'],
+  [/\bnobody\b/i, 'name the subject: "no caller", "no process"'],
+  [/\b(anew|by and by|as yet|comes again|has brought)\b/i, 'use a common word'],
+  [/\b(is|are|was|were|be) told\b/i, 'say who sends what: "receives", "returns", "is notified"'],
+  [/\bwhat (is|was|are) [^.,;:]{1,60} (is|was|are)\b/i, 'begin with a noun'],
+  [/\bhurr(y|ies|ied)\b/i, 'promote'],
+  [/\bhungry\b/i, 'pending'],
+  [/\brideOut\b|\brid(e|es|ing) out\b/i, 'retryDuringOutage'],
+  [/\b(news|book)s? of (a |the )?(job|call|batch|operation)s?\b/i, 'completion message; usage statistics'],
+  [/\bdesk\b/i, 'operator console'],
+  [/\bdoors?\b/i, 'rate-limited endpoint'],
+];
+
+/** Uses of such words, as `file:line: word: advice`. */
+export function unplainWords() {
+  const files = spawnSync('git', ['ls-files', '--', ...PLACES], { cwd: root, encoding: 'utf8' });
+  return files.stdout
+    .split('\n')
+    .filter((path) => /\.(ts|tsx|mjs|js|sql|md)$/.test(path))
+    .flatMap((path) => usesIn(path, readFileSync(join(root, path), 'utf8')));
+}
+
+/** @param text of the file at `path`. */
+export function usesIn(path, text) {
+  const lines = text.split('\n');
+  return lines.flatMap((line, i) => {
+    if (line.includes(ALLOWED) || lines[i - 1]?.includes(ALLOWED)) return [];
+    return WORDS.flatMap(([expression, advice]) => {
+      const [word] = expression.exec(line) ?? [];
+      return word ? [`${path}:${i + 1}: "${word}": ${advice}`] : [];
+    });
+  });
+}
+
+if (process.argv[1]?.endsWith('plain-english.mjs')) {
+  const uses = unplainWords();
+  for (const use of uses) console.log(use);
+  process.exit(uses.length === 0 ? 0 : 1);
+}
