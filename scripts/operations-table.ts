@@ -1,16 +1,13 @@
-import type { LocalOperation, QueuedOperation } from '../src/operations/define.ts';
-import { LOCAL, QUEUED } from '../src/operations/index.ts';
+import type { Operation } from '../src/operations/define.ts';
+import { OPERATIONS } from '../src/operations/index.ts';
 import { POOLS } from '../src/operations/pools.ts';
 import { addressesOf } from '../src/site/docs/operation-tables.ts';
-
-type Operation = LocalOperation | QueuedOperation;
 
 const HEADER = ['| Address | Aliases | Tool | Pool | Timeout | Units |', '|---|---|---|---|---|---|'];
 
 /** Every operation as a row of a Markdown table, from its contract. */
 export function operationsTable(): string {
-  const operations = [...QUEUED, ...LOCAL] as readonly unknown[] as readonly Operation[];
-  return [...HEADER, ...operations.map(row)].join('\n');
+  return [...HEADER, ...OPERATIONS.map(row)].join('\n');
 }
 
 function row(operation: Operation): string {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { cancelJob } from '../../jobs/cancel.ts';
 import { canBeMadeAgain, enqueueAgain } from '../../jobs/lost-answer.ts';
 import { type Call, findCall, listCalls } from '../billing/calls.ts';
-import { QUEUED, queuedOperation } from '../operations/index.ts';
+import { QUEUED_NAMES, queuedOperation } from '../operations/index.ts';
 import { integer, oneOf } from '../operations/params/scalars.ts';
 import { fromRecord, SoukError } from '../platform/errors.ts';
 import { OWN_ANSWER, POLL_LIFETIME_MS } from '../results/answer-store.ts';
@@ -107,9 +107,7 @@ async function makeAgain(gateway: Gateway, reply: FastifyReply, call: Call): Pro
 
 export const jobListSchema = z.object({
   state: oneOf(JOB_STATES).optional().describe('Only jobs in this state'),
-  operation: oneOf(QUEUED.map(({ name }) => name) as [string, ...string[]])
-    .optional()
-    .describe('Only jobs of this operation'),
+  operation: oneOf(QUEUED_NAMES).optional().describe('Only jobs of this operation'),
   limit: integer({ min: 1, max: 100 }).default(50).describe('Jobs a page'),
   cursor: uuidParameter('the last job of the page before').optional(),
 });

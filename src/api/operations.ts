@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { LocalOperation, QueuedOperation, Route } from '../operations/define.ts';
+import type { Route } from '../operations/define.ts';
 import { LOCAL, QUEUED } from '../operations/index.ts';
 import { invalidParameters } from '../platform/errors.ts';
 import type { Gateway } from './gateway.ts';
@@ -33,10 +33,10 @@ export function registerOperations(app: FastifyInstance, gateway: Gateway): void
     if (byType.size === 0) app.route({ method, url, handler: fanOut(gateway, byType), config });
     shared.set(address, byType.set(type, serve));
   };
-  for (const operation of QUEUED as readonly unknown[] as readonly QueuedOperation[]) {
+  for (const operation of QUEUED) {
     for (const route of operation.routes) register(route, serveQueued(gateway, operation, route));
   }
-  for (const operation of LOCAL as readonly unknown[] as readonly LocalOperation[]) {
+  for (const operation of LOCAL) {
     for (const route of operation.routes) register(route, serveLocal(gateway, operation, route));
   }
 }

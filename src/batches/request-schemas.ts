@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { QUEUED } from '../operations/index.ts';
+import { QUEUED_NAMES } from '../operations/index.ts';
 import { integer, oneOf, text } from '../operations/params/scalars.ts';
 
 export const MOST_ITEMS = 100_000;
@@ -10,7 +10,7 @@ export type FeedWindow = (typeof FEED_WINDOWS)[number];
 
 /** Where the items of a JSON document are. */
 export const ITEM_SOURCES = {
-  operation: oneOf(QUEUED.map(({ name }) => name) as [string, ...string[]]).describe('What is done'),
+  operation: oneOf(QUEUED_NAMES).describe('What is done'),
   items: z.array(z.unknown(), 'must be a list of parameter objects').optional().meta({
     description:
       'Parameters of each item, as the operation takes them in a body; instead of params and split',

@@ -151,6 +151,8 @@ export interface LocalOperation<Name extends string = string, Input = unknown>
   answer: AnswerData;
 }
 
+export type Operation = QueuedOperation | LocalOperation;
+
 export function defineQueued<const Name extends string, Input, Raw>(
   operation: Omit<QueuedOperation<Name, Input, Raw>, 'kind'>,
 ): QueuedOperation<Name, Input, Raw> {

@@ -7,7 +7,7 @@ import { keywordSearch } from './brand-analytics/search.ts';
 import { word } from './brand-analytics/word.ts';
 import { wordGoods } from './brand-analytics/word-goods.ts';
 import { wordHistory } from './brand-analytics/word-history.ts';
-import type { LocalOperation, QueuedOperation } from './define.ts';
+import type { LocalOperation, Operation, QueuedOperation } from './define.ts';
 import { bestSellers } from './market/best-sellers.ts';
 import { category } from './market/category.ts';
 import { categorySearch } from './market/category-search.ts';
@@ -29,8 +29,7 @@ import { realTimeTrends } from './trends/real-time-trends.ts';
 import { relatedQueries } from './trends/related-queries.ts';
 import { relatedTopics } from './trends/related-topics.ts';
 
-/** Every operation there is. Routes, prices, queues and documentation all come from this list. */
-export const QUEUED = [
+const QUEUED_CONTRACTS = [
   product,
   variations,
   productFinder,
@@ -58,10 +57,10 @@ export const QUEUED = [
   wordGoods,
   asinReverse,
 ] as const;
-export const LOCAL = [quota, chartUrl, imageUrl, countries] as const;
+const LOCAL_CONTRACTS = [quota, chartUrl, imageUrl, countries] as const;
 
-type Queued = (typeof QUEUED)[number];
-type Local = (typeof LOCAL)[number];
+type Queued = (typeof QUEUED_CONTRACTS)[number];
+type Local = (typeof LOCAL_CONTRACTS)[number];
 
 export type QueuedName = Queued['name'];
 export type LocalName = Local['name'];
@@ -76,11 +75,22 @@ export type InputOf<Op> =
       : never;
 export type RawOf<Op> = Op extends QueuedOperation<string, infer _, infer Raw> ? Raw : never;
 
-const byName = new Map<string, QueuedOperation>(
-  QUEUED.map((operation) => [operation.name, operation as QueuedOperation]),
-);
+/**
+ * Every queued operation. Routes, prices, queues and documentation come from this list. The types of input and data are
+ * left out, for code that treats all operations alike; `QueuedByName` has them.
+ */
+export const QUEUED = QUEUED_CONTRACTS.map((contract) => contract as QueuedOperation<QueuedName>);
 
-/** The queued operation of this name, with its types forgotten: for code that treats all alike. */
+/** The same for operations that the gateway answers itself. */
+export const LOCAL = LOCAL_CONTRACTS.map((contract) => contract as LocalOperation<LocalName>);
+
+export const OPERATIONS: readonly Operation[] = [...QUEUED, ...LOCAL];
+
+export const QUEUED_NAMES = QUEUED.map(({ name }) => name) as [QueuedName, ...QueuedName[]];
+
+const byName = new Map<string, QueuedOperation>(QUEUED.map((operation) => [operation.name, operation]));
+
+/** The queued operation of this name, if there is one. */
 export function queuedOperation(name: string): QueuedOperation | undefined {
   return byName.get(name);
 }

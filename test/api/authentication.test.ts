@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hashKey, newKey } from '../../src/accounts/keys.ts';
-import { LOCAL, QUEUED } from '../../src/operations/index.ts';
+import { OPERATIONS } from '../../src/operations/index.ts';
 import { knowsEveryProduct } from '../support/answers.ts';
 import type { RequestOptions } from '../support/client.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
@@ -138,9 +138,7 @@ test.each([
   }
 });
 
-const paths = [...QUEUED, ...LOCAL].flatMap(({ routes }) =>
-  routes.map(({ method, path }) => ({ method, path })),
-);
+const paths = OPERATIONS.flatMap(({ routes }) => routes.map(({ method, path }) => ({ method, path })));
 
 test.each([
   ...paths,

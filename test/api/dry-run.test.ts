@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { grantPack } from '../../src/billing/grants.ts';
-import type { LocalOperation, QueuedOperation } from '../../src/operations/define.ts';
-import { LOCAL, QUEUED } from '../../src/operations/index.ts';
+import { LOCAL, OPERATIONS, QUEUED } from '../../src/operations/index.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import type { Client } from '../support/client.ts';
 import { type Demo, openDemo } from '../support/demo-provider.ts';
@@ -10,9 +9,6 @@ import { gate } from '../support/scripted-upstream.ts';
 import { type AccountOptions, openSouk, type Souk } from '../support/souk.ts';
 import { advanceUntil } from '../support/time.ts';
 import { stopWorkers } from '../support/workers.ts';
-
-const queued = QUEUED as readonly unknown[] as readonly QueuedOperation[];
-const local = LOCAL as readonly unknown[] as readonly LocalOperation[];
 
 let demo: Demo;
 let demoSouk: Souk;
@@ -49,10 +45,10 @@ const dryRun = async (client: Client, path: string) => {
 };
 
 test('there is an example of every operation', () => {
-  expect(Object.keys(EXAMPLES).sort()).toEqual([...queued, ...local].map(({ name }) => name).sort());
+  expect(Object.keys(EXAMPLES).sort()).toEqual(OPERATIONS.map(({ name }) => name).sort());
 });
 
-describe.each(queued.map(({ name }) => name))('a dry run of %s', (name) => {
+describe.each(QUEUED.map(({ name }) => name))('a dry run of %s', (name) => {
   const example = EXAMPLES[name] ?? { path: '', wrong: { path: '' } };
 
   test('tells the price, changes nothing, and the call costs no more', async () => {
@@ -91,7 +87,7 @@ describe.each(queued.map(({ name }) => name))('a dry run of %s', (name) => {
   });
 });
 
-test.each(local.map(({ name }) => name))('a dry run of %s says that it is free', async (name) => {
+test.each(LOCAL.map(({ name }) => name))('a dry run of %s says that it is free', async (name) => {
   const client = await souk.client({ plan: null });
   const before = await books(souk);
   const reply = await send(client, EXAMPLES[name] ?? { path: '' }, 'dryRun=1');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LOCAL, QUEUED } from '../../src/operations/index.ts';
+import { OPERATIONS } from '../../src/operations/index.ts';
 import type { Client, Reply, RequestOptions } from '../support/client.ts';
 import { type Demo, openDemo } from '../support/demo-provider.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
@@ -21,7 +21,7 @@ afterAll(async () => {
   await demo.close();
 });
 
-const PATHS = [...new Set([...QUEUED, ...LOCAL].flatMap(({ routes }) => routes.map(({ path }) => path)))];
+const PATHS = [...new Set(OPERATIONS.flatMap(({ routes }) => routes.map(({ path }) => path)))];
 const JOB_PATHS = ['/api/jobs/00000000-0000-7000-8000-000000000000', '/api/jobs/x/result'];
 
 /** Sends a request; whatever it is, the answer is one of ours, and a refusal costs nothing. */

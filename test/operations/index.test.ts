@@ -1,17 +1,14 @@
 import { expect, test } from 'vitest';
-import type { LocalOperation, QueuedOperation } from '../../src/operations/define.ts';
-import { LOCAL, QUEUED, queuedOperation } from '../../src/operations/index.ts';
+import { OPERATIONS, QUEUED, queuedOperation } from '../../src/operations/index.ts';
 import { POOL_NAMES } from '../../src/operations/pools.ts';
 import { HANDLERS } from '../../workers/handlers/index.ts';
 
-const queued = QUEUED as readonly unknown[] as readonly QueuedOperation[];
-const all = [...queued, ...(LOCAL as readonly unknown[] as readonly LocalOperation[])];
-const addresses = all.flatMap(({ routes }) =>
+const addresses = OPERATIONS.flatMap(({ routes }) =>
   routes.map(({ method, path, type }) => `${method} ${path}${type ? `?type=${type}` : ''}`),
 );
 
 test('no two operations share a name', () => {
-  const names = all.map(({ name }) => name);
+  const names = OPERATIONS.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
 });
 
@@ -67,24 +64,24 @@ test.each([
 });
 
 test('an alias belongs to the operation it is an alias of', () => {
-  const quota = all.find(({ routes }) => routes.some(({ path }) => path === '/api/quota'));
+  const quota = OPERATIONS.find(({ routes }) => routes.some(({ path }) => path === '/api/quota'));
   expect(quota?.routes.map(({ path }) => path)).toEqual(['/api/quota', '/api/token']);
   expect(quota?.kind).toBe('local');
 });
 
 test('every queued operation has a handler, and every handler an operation', () => {
-  expect(Object.keys(HANDLERS).sort()).toEqual(queued.map(({ name }) => name).sort());
+  expect(Object.keys(HANDLERS).sort()).toEqual(QUEUED.map(({ name }) => name).sort());
   for (const handler of Object.values(HANDLERS)) expect(handler).toBeTypeOf('function');
 });
 
 test('a queued operation is found by its name', () => {
-  for (const operation of queued) expect(queuedOperation(operation.name)).toBe(operation);
+  for (const operation of QUEUED) expect(queuedOperation(operation.name)).toBe(operation);
   expect(queuedOperation('account.quota')).toBeUndefined();
   expect(queuedOperation('constructor')).toBeUndefined();
 });
 
 test('every operation says in a sentence what it does', () => {
-  for (const { summary } of all) expect(summary).toMatch(/^[A-Z].+\.$/);
+  for (const { summary } of OPERATIONS) expect(summary).toMatch(/^[A-Z].+\.$/);
 });
 
 test('every contract names a pool there is, a price of whole units and a source for an ordinary input', () => {
@@ -115,8 +112,8 @@ test('every contract names a pool there is, a price of whole units and a source 
     'aba.wordgoods': { wordId: '33', country: 'us', reportDate: '2026-04-11' },
     'aba.asinreverse': { asins: ['B0AA11BB22'] },
   };
-  expect(Object.keys(inputs).sort()).toEqual(queued.map(({ name }) => name).sort());
-  for (const operation of queued) {
+  expect(Object.keys(inputs).sort()).toEqual(QUEUED.map(({ name }) => name).sort());
+  for (const operation of QUEUED) {
     const input = operation.params.parse(inputs[operation.name]);
     expect(POOL_NAMES).toContain(operation.queue(input));
     expect(operation.pools).toContain(operation.queue(input));

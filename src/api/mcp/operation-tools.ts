@@ -1,13 +1,11 @@
-import type { LocalOperation, QueuedOperation, Route } from '../../operations/define.ts';
-import { LOCAL, QUEUED } from '../../operations/index.ts';
+import type { Operation, Route } from '../../operations/define.ts';
+import { OPERATIONS } from '../../operations/index.ts';
 import type { JsonSchema } from '../../operations/params/documentation.ts';
 import { isStrict, parametersOf } from '../openapi/parameters.ts';
 import { componentSchemas, pascalCase } from '../openapi/schemas.ts';
 import type { Arguments, ObjectSchema, Tool, ToolRequest } from './tool.ts';
 import { pathWith, queryOf, refuseUnknown, split, textOf } from './tool-requests.ts';
 import { compactInput, compactOutput } from './tool-schemas.ts';
-
-type Operation = QueuedOperation | LocalOperation;
 
 /** What every tool takes besides its own parameters; the instructions of the server explain it, once for all. */
 export const OPTIONS: Record<string, JsonSchema> = {
@@ -36,8 +34,7 @@ const NARROWING = [
 /** A tool for each operation, from its contract. */
 export function operationTools(): Tool[] {
   const schemas = componentSchemas();
-  const operations = [...QUEUED, ...LOCAL] as readonly unknown[] as readonly Operation[];
-  return operations.map((operation) => toolOf(operation, schemas[`${pascalCase(operation.name)}Data`]));
+  return OPERATIONS.map((operation) => toolOf(operation, schemas[`${pascalCase(operation.name)}Data`]));
 }
 
 function toolOf(operation: Operation, data: JsonSchema | undefined): Tool {

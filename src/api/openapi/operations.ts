@@ -1,5 +1,5 @@
-import type { LocalOperation, QueuedOperation, Route } from '../../operations/define.ts';
-import { LOCAL, QUEUED } from '../../operations/index.ts';
+import type { Operation, Route } from '../../operations/define.ts';
+import { OPERATIONS } from '../../operations/index.ts';
 import type { JsonSchema } from '../../operations/params/documentation.ts';
 import { POOLS } from '../../operations/pools.ts';
 import type { ErrorKind } from '../../platform/errors.ts';
@@ -20,8 +20,6 @@ import {
   type ResponseObject,
 } from './shape.ts';
 
-type Operation = QueuedOperation | LocalOperation;
-
 interface Served {
   operation: Operation;
   route: Route;
@@ -29,9 +27,8 @@ interface Served {
 
 /** Every route of every operation, from the contracts. */
 export function operationPaths(): Paths {
-  const operations = [...QUEUED, ...LOCAL] as readonly unknown[] as readonly Operation[];
   const byAddress = new Map<string, Served[]>();
-  for (const operation of operations) {
+  for (const operation of OPERATIONS) {
     for (const route of operation.routes) {
       const address = `${route.method} ${route.path}`;
       byAddress.set(address, [...(byAddress.get(address) ?? []), { operation, route }]);
@@ -184,14 +181,11 @@ function requestOf(
 
 /** The objects of parameters that bodies are, and JSON in queries, by name. */
 export function parameterObjects(): Record<string, JsonSchema> {
-  const operations = [...QUEUED, ...LOCAL] as readonly unknown[] as readonly Operation[];
   return Object.fromEntries(
-    operations
-      .filter(({ routes }) => routes.some(({ method }) => method === 'POST'))
-      .map((operation) => [
-        parametersNameOf(operation),
-        parameterObject(parametersOf(operation.params), isStrict(operation.params)),
-      ]),
+    OPERATIONS.filter(({ routes }) => routes.some(({ method }) => method === 'POST')).map((operation) => [
+      parametersNameOf(operation),
+      parameterObject(parametersOf(operation.params), isStrict(operation.params)),
+    ]),
   );
 }
 

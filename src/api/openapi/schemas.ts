@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers/schema-names.ts';
-import type { LocalOperation, QueuedOperation } from '../../operations/define.ts';
 import { LOCAL, QUEUED } from '../../operations/index.ts';
 import type { JsonSchema } from '../../operations/params/documentation.ts';
 import type { Reference } from './shape.ts';
@@ -10,12 +9,11 @@ const FROM_CACHE = z.boolean().describe('Whether the data came from the one-hour
 /** The `data` of each operation's envelope; none where the answer is a picture. */
 const DATA = new Map<string, z.ZodObject>();
 
-for (const operation of QUEUED as readonly unknown[] as readonly QueuedOperation[]) {
+for (const operation of QUEUED) {
   const { name, respond } = operation;
   if (respond.type === 'json') nameData(name, respond.answer.extend({ fromCache: FROM_CACHE }));
 }
-for (const { name, answer } of LOCAL as readonly unknown[] as readonly LocalOperation[])
-  nameData(name, answer);
+for (const { name, answer } of LOCAL) nameData(name, answer);
 
 function nameData(operation: string, data: z.ZodObject): void {
   DATA.set(operation, data.register(SCHEMA_NAMES, { id: `${pascalCase(operation)}Data` }));

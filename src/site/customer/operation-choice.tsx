@@ -1,18 +1,6 @@
 import { group } from 'd3-array';
 import type { VNode } from 'preact';
-import type { LocalOperation, QueuedOperation } from '../../operations/define.ts';
-import { LOCAL, QUEUED } from '../../operations/index.ts';
-
-export type Operation = QueuedOperation | LocalOperation;
-
-/** The operations that are done as jobs. */
-export const QUEUED_OPERATIONS = QUEUED as readonly unknown[] as readonly QueuedOperation[];
-
-/** Everything that can be called. */
-export const ALL_OPERATIONS: readonly Operation[] = [
-  ...QUEUED_OPERATIONS,
-  ...(LOCAL as readonly unknown[] as readonly LocalOperation[]),
-];
+import type { Operation } from '../../operations/define.ts';
 
 /** What the first half of an operation's name means to a reader. */
 const GROUP_NAMES: Record<string, string> = {

@@ -1,14 +1,10 @@
-import type { LocalOperation, QueuedOperation, Route } from '../../operations/define.ts';
-import { LOCAL, QUEUED } from '../../operations/index.ts';
+import type { Operation, Route } from '../../operations/define.ts';
+import { OPERATIONS } from '../../operations/index.ts';
 import { POOLS, SYNC_PATIENCE_MS } from '../../operations/pools.ts';
-
-type Operation = LocalOperation | QueuedOperation;
-
-const operations = [...QUEUED, ...LOCAL] as readonly unknown[] as readonly Operation[];
 
 /** What every operation costs, from the contracts. */
 export function priceTable(): string {
-  const rows = operations.map(
+  const rows = OPERATIONS.map(
     (operation) =>
       `| ${addressesOf(operation.routes).join('<br>')} | ${operation.summary} | ${priceOf(operation)} |`,
   );
@@ -17,7 +13,7 @@ export function priceTable(): string {
 
 /** The operations that are tools, from the contracts. */
 export function toolTable(): string {
-  const rows = operations.flatMap((operation) =>
+  const rows = OPERATIONS.flatMap((operation) =>
     operation.tool ? `| \`${operation.tool}\` | ${operation.summary} | ${priceOf(operation)} |` : [],
   );
   return ['| Tool | What it does | Units |', '|---|---|---|', ...rows].join('\n');
@@ -30,7 +26,7 @@ function priceOf(operation: Operation): string {
 /** How long the operations may take, the longest first, from the contracts and the pools. */
 export function timeoutTable(): string {
   const byTimeout = new Map<number, string[]>();
-  for (const operation of operations) {
+  for (const operation of OPERATIONS) {
     if (operation.kind !== 'queued') continue;
     const timeoutMs = Math.max(...operation.pools.map((pool) => POOLS[pool].timeoutMs));
     byTimeout.set(timeoutMs, [...(byTimeout.get(timeoutMs) ?? []), `\`${operation.routes[0].path}\``]);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LOCAL, QUEUED } from '../../../src/operations/index.ts';
+import { OPERATIONS } from '../../../src/operations/index.ts';
 import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import { type Demo, openDemo } from '../../support/demo-provider.ts';
@@ -7,8 +7,6 @@ import { type Agent, connectAgent, ERAS } from '../../support/mcp-client.ts';
 import { loadKeywords, OPERATION_SAMPLES } from '../../support/operation-samples.ts';
 import { openSouk, type Souk } from '../../support/souk.ts';
 import { unitsUsed } from '../../support/units.ts';
-
-const OPERATIONS = [...QUEUED, ...LOCAL];
 
 describe('with the demo of the provider', () => {
   let demo: Demo;

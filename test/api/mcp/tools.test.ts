@@ -5,7 +5,7 @@ import { isIn, listedTools, TOOLS } from '../../../src/api/mcp/tools.ts';
 import { BATCH_ENDPOINTS } from '../../../src/api/openapi/endpoints/batches.ts';
 import { JOB_ENDPOINTS } from '../../../src/api/openapi/endpoints/jobs.ts';
 import { SCHEDULE_ENDPOINTS } from '../../../src/api/openapi/endpoints/schedules.ts';
-import { LOCAL, QUEUED } from '../../../src/operations/index.ts';
+import { OPERATIONS } from '../../../src/operations/index.ts';
 import { DEFAULT_TOOLSETS, readToolsets, TOOLSETS } from '../../../src/operations/toolsets.ts';
 
 const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
@@ -21,7 +21,7 @@ const SPECIFIED =
 const ALL = [...TOOLS.values()];
 
 test('every operation is a tool, and so is every address of jobs, batches and schedules but the stream of events', () => {
-  const operations = [...QUEUED, ...LOCAL].map(({ tool }) => tool);
+  const operations = OPERATIONS.map(({ tool }) => tool);
   const endpoints = [...JOB_ENDPOINTS, ...BATCH_ENDPOINTS, ...SCHEDULE_ENDPOINTS];
   const without = endpoints.filter(({ tool }) => !tool).map(({ path }) => path);
   expect(without).toEqual(['/api/jobs/{id}/events']);

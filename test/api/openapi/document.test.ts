@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
 import type { OperationObject } from '../../../src/api/openapi/shape.ts';
-import { LOCAL, QUEUED } from '../../../src/operations/index.ts';
+import { OPERATIONS } from '../../../src/operations/index.ts';
 import type { JsonSchema } from '../../../src/operations/params/documentation.ts';
 import { ERRORS } from '../../../src/platform/errors.ts';
 import type { Client } from '../../support/client.ts';
@@ -65,7 +65,7 @@ test('only three addresses need no key, and the key has three places', () => {
 });
 
 test('every route of every contract is there, with price, pools, timeouts and tool', () => {
-  for (const contract of [...QUEUED, ...LOCAL]) {
+  for (const contract of OPERATIONS) {
     for (const { method, path } of contract.routes) {
       const found = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method === 'GET' ? 'get' : 'post'];
       expect([found?.['x-operation']].flat()).toContain(contract.name);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
 import type { Method, OperationObject } from '../../../src/api/openapi/shape.ts';
-import { LOCAL, QUEUED, queuedOperation } from '../../../src/operations/index.ts';
+import { OPERATIONS, queuedOperation } from '../../../src/operations/index.ts';
 import { POOLS } from '../../../src/operations/pools.ts';
 import type { Client, Reply, RequestOptions } from '../../support/client.ts';
 import { conforming, createConformance } from '../../support/conformance.ts';
@@ -189,7 +189,7 @@ function asksUpstream(name: string): boolean {
 }
 
 function needsParameters(name: string): boolean {
-  const operation = [...QUEUED, ...LOCAL].find((one) => one.name === name);
+  const operation = OPERATIONS.find((one) => one.name === name);
   return operation?.params.safeParse({}).success === false;
 }
 

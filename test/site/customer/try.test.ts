@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LOCAL, QUEUED } from '../../../src/operations/index.ts';
-import { ALL_OPERATIONS, type Operation } from '../../../src/site/customer/operation-choice.tsx';
+import type { Operation } from '../../../src/operations/define.ts';
+import { OPERATIONS } from '../../../src/operations/index.ts';
 import { readFields, tryFields } from '../../../src/site/customer/try/try-fields.ts';
 import { curlLine, tryRequest } from '../../../src/site/customer/try/try-request.ts';
 import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers.ts';
@@ -29,12 +29,12 @@ async function sendForm(fields: Record<string, string>) {
 }
 
 const byName = (name: string): Operation => {
-  const found = ALL_OPERATIONS.find((operation) => operation.name === name);
+  const found = OPERATIONS.find((operation) => operation.name === name);
   if (!found) throw new Error(`no operation ${name}`);
   return found;
 };
 
-test.each([...QUEUED, ...LOCAL].map(({ name }) => name))(
+test.each(OPERATIONS.map(({ name }) => name))(
   'the form of %s asks for everything it needs, and its example can be priced as it stands',
   async (operation) => {
     const { status, html } = await customer.visitor.get(`${PAGE}?operation=${operation}`);
@@ -58,7 +58,7 @@ test.each([...QUEUED, ...LOCAL].map(({ name }) => name))(
   },
 );
 
-test.each(Object.keys(Object.fromEntries([...QUEUED, ...LOCAL].map(({ name }) => [name, 0]))))(
+test.each(Object.keys(Object.fromEntries(OPERATIONS.map(({ name }) => [name, 0]))))(
   'what is filled in for %s is sent as a program would send it',
   (name) => {
     const operation = byName(name);

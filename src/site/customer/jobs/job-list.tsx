@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { JOB_STATES, type JobView } from '../../../api/job-view.ts';
+import { QUEUED } from '../../../operations/index.ts';
 import { Choice, readForm } from '../../kit/form.tsx';
 import { Page } from '../../kit/layout.tsx';
 import { addressOf, MorePages, optional } from '../../kit/paging.tsx';
@@ -12,7 +13,7 @@ import { count, Time } from '../../kit/words.tsx';
 import { callApi, dataOf } from '../../own-api.ts';
 import type { Pages } from '../../pages.ts';
 import { customerOf, viewerOf } from '../../session.ts';
-import { OperationChoice, QUEUED_OPERATIONS } from '../operation-choice.tsx';
+import { OperationChoice } from '../operation-choice.tsx';
 
 const PATH = '/account/jobs';
 
@@ -46,7 +47,7 @@ export function registerJobList(scope: FastifyInstance, { app }: Pages): void {
             value={state}
             options={[['', 'All'], ...JOB_STATES.map((name) => [name, name] as const)]}
           />
-          <OperationChoice operations={QUEUED_OPERATIONS} value={operation} none="All" />
+          <OperationChoice operations={QUEUED} value={operation} none="All" />
           <button type="submit">Filter</button>
         </form>
         <div id="jobs" data-refresh={isMoving ? '3' : '15'}>

@@ -1,10 +1,11 @@
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { LEDGER_KINDS, type LedgerFilter, type LedgerKind } from '../../../billing/ledger-lines.ts';
+import { QUEUED } from '../../../operations/index.ts';
 import { Choice, Field, type FormFaults, type FormValues } from '../../kit/form.tsx';
 import { addressOf, optional } from '../../kit/paging.tsx';
 import { WALLET_NAMES } from '../../kit/words.tsx';
-import { OperationChoice, QUEUED_OPERATIONS } from '../operation-choice.tsx';
+import { OperationChoice } from '../operation-choice.tsx';
 
 export const KIND_NAMES: Record<LedgerKind, string> = {
   grant: 'Grant',
@@ -28,7 +29,7 @@ export const ledgerFilter = z
     wallet: optional(z.enum(['general', 'off_peak'], 'must be general or off_peak')),
     operation: optional(
       z.enum(
-        QUEUED_OPERATIONS.map(({ name }) => name),
+        QUEUED.map(({ name }) => name),
         'is no operation that costs units',
       ),
     ),
@@ -72,12 +73,7 @@ export function LedgerFilterForm({ values, faults }: { values: FormValues; fault
         fault={faults.wallet}
         options={[['', 'Both'], ...Object.entries(WALLET_NAMES)]}
       />
-      <OperationChoice
-        operations={QUEUED_OPERATIONS}
-        value={values.operation}
-        none="All"
-        fault={faults.operation}
-      />
+      <OperationChoice operations={QUEUED} value={values.operation} none="All" fault={faults.operation} />
       <Field name="from" label="From day" type="date" value={values.from} fault={faults.from} />
       <Field name="to" label="To day" type="date" value={values.to} fault={faults.to} />
       <button type="submit">Filter</button>

@@ -4,10 +4,9 @@ import {
   parametersOf,
 } from '../../../api/openapi/parameters.ts';
 import { exampleOf } from '../../../api/openapi/requests.ts';
-import type { Route } from '../../../operations/define.ts';
+import type { Operation, Route } from '../../../operations/define.ts';
 import type { JsonSchema } from '../../../operations/params/documentation.ts';
 import type { FormFaults, FormValues } from '../../kit/form.tsx';
-import type { Operation } from '../operation-choice.tsx';
 
 /** One thing to fill in, and how what is filled in becomes a value. */
 export interface TryField {

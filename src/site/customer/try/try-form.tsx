@@ -1,4 +1,6 @@
 import type { VNode } from 'preact';
+import type { Operation } from '../../../operations/define.ts';
+import { OPERATIONS } from '../../../operations/index.ts';
 import { DOMAIN_NAMES, SITES } from '../../../operations/params/domain.ts';
 import {
   Choice,
@@ -9,14 +11,14 @@ import {
   PostForm,
   TextArea,
 } from '../../kit/form.tsx';
-import { ALL_OPERATIONS, type Operation, OperationChoice } from '../operation-choice.tsx';
+import { OperationChoice } from '../operation-choice.tsx';
 import { FIELD_PREFIX, type TryField } from './try-fields.ts';
 
 /** Which operation is tried. */
 export function ChooseOperation({ operation }: { operation: Operation }): VNode {
   return (
     <form class="filters" method="get" action="/account/try">
-      <OperationChoice operations={ALL_OPERATIONS} value={operation.name} />
+      <OperationChoice operations={OPERATIONS} value={operation.name} />
       <button type="submit">Choose</button>
     </form>
   );

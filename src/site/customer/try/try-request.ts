@@ -1,5 +1,5 @@
+import type { Operation } from '../../../operations/define.ts';
 import type { ApiMethod } from '../../own-api.ts';
-import type { Operation } from '../operation-choice.tsx';
 import { routeOf } from './try-fields.ts';
 
 /** A call as it goes over the wire. */

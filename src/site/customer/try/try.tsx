@@ -2,13 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import type { QuoteView } from '../../../api/quote-view.ts';
+import type { Operation } from '../../../operations/define.ts';
+import { OPERATIONS } from '../../../operations/index.ts';
 import { type FormFaults, type FormValues, readForm } from '../../kit/form.tsx';
 import { Page } from '../../kit/layout.tsx';
 import { sendPage } from '../../kit/render.ts';
 import { callApi, dataOf, faultsIn } from '../../own-api.ts';
 import { baseUrlOf, type Pages } from '../../pages.ts';
 import { customerOf, viewerOf } from '../../session.ts';
-import { ALL_OPERATIONS, type Operation } from '../operation-choice.tsx';
 import { PictureForm } from './picture-form.tsx';
 import { tryCall } from './try-call.ts';
 import { exampleValues, FIELD_PREFIX, readFields, type TryField, tryFields } from './try-fields.ts';
@@ -105,7 +106,7 @@ export function registerTry(scope: FastifyInstance, pages: Pages): void {
 
 /** @returns one that exists, whatever was asked for. */
 function operationOf(name: string | undefined): Operation {
-  const found = ALL_OPERATIONS.find((operation) => operation.name === name) ?? ALL_OPERATIONS[0];
+  const found = OPERATIONS.find((operation) => operation.name === name) ?? OPERATIONS[0];
   if (!found) throw new Error('there are no operations');
   return found;
 }

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
+import { QUEUED } from '../../../operations/index.ts';
 import { Choice, Field, type FormFaults, type FormValues, TextArea } from '../../kit/form.tsx';
-import { OperationChoice, QUEUED_OPERATIONS } from '../operation-choice.tsx';
+import { OperationChoice } from '../operation-choice.tsx';
 import { LAYOUTS } from './work.ts';
 
 /** What such a form may hold: some ten thousand ASINs. */
@@ -20,7 +21,7 @@ export function WorkFields(props: {
       {keeps && <p class="hint">{keeps}</p>}
       <div class="fields">
         <OperationChoice
-          operations={QUEUED_OPERATIONS}
+          operations={QUEUED}
           value={values.operation ?? 'market.product'}
           fault={faults.operation}
         />
