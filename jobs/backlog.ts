@@ -3,7 +3,7 @@ import { POOL_NAMES, POOLS, type PoolName } from '../src/operations/pools.ts';
 import { type Clock, every } from '../src/platform/clock.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
-import type { JobEnded } from './job-ended.ts';
+import type { CompletionMessage } from './completion-message.ts';
 import { countMoreUrgent, type Queues } from './queues.ts';
 
 /** How long a worker counts as alive after its last sign of life. */
@@ -42,7 +42,7 @@ export async function openBacklog(deps: {
   queues: Queues;
   clock: Clock;
   log: Logger;
-  onEnded(listener: (news: JobEnded) => void): void;
+  onEnded(listener: (message: CompletionMessage) => void): void;
 }): Promise<Backlog> {
   const { redis, keys, queues, clock, log } = deps;
   const pools = Object.fromEntries(

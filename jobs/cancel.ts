@@ -5,8 +5,10 @@ import type { Clock } from '../src/platform/clock.ts';
 import { SoukError, toRecord } from '../src/platform/errors.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { rideOut } from '../src/platform/retry-during-outage.ts';
+import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
+import { completionMessage, publishCompletion } from './completion-message.ts';
 import { publishControl } from './control.ts';
-import { encodeJobEnded } from './job-ended.ts';
+import { endCall } from './end-call.ts';
 import type { Queues } from './queues.ts';
 
 export interface CancelDeps {
@@ -14,6 +16,7 @@ export interface CancelDeps {
   keys: RedisKeys;
   queues: Queues;
   settlements: Settlements;
+  events: CallEvents;
   clock: Clock;
 }
 
@@ -24,22 +27,19 @@ export interface CancelDeps {
  * @throws SoukError JOB_SHARED when other requests of the account have joined it.
  */
 export async function cancelJob(deps: CancelDeps, call: Call): Promise<boolean> {
-  const { redis, keys, queues, settlements, clock } = deps;
-  const { accountId, callId, pool } = call;
+  const { redis, keys, queues, clock } = deps;
+  const { callId, pool } = call;
   if (await redis.exists(keys.joined(callId))) throw new SoukError('JOB_SHARED');
   const error = toRecord(new SoukError('CANCELLED'));
   // Of a call that has not ended, the queue alone knows whether it was begun.
   const job = await queues[pool].getJob(callId);
   const begun = { startedAt: job?.processedOn ?? null, attempts: job?.attemptsStarted ?? 0 };
   // The refund comes first. Whatever is still done for the job afterwards cannot be charged any more.
-  const ended = await rideOut(clock, () =>
-    settlements.end({ accountId, callId, units: 0, answer: null, error, ...begun }),
-  );
+  const ended = await rideOut(clock, () => endCall(deps, call, { error }, begun));
   if (!ended?.endedNow) return false;
   // A job that runs is held by its worker and stays; then the worker hears of it.
   await queues[pool].remove(callId);
   await publishControl(redis, keys, { action: 'cancel', callId });
-  const news = { callId, pool, state: 'released', unitsCharged: 0, error, durationMs: null } as const;
-  await redis.publish(keys.jobsChannel, encodeJobEnded(news));
+  await publishCompletion(redis, keys, completionMessage({ callId, pool, unitsCharged: 0, error }));
   return true;
 }

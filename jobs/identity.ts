@@ -1,5 +1,38 @@
-import { type QueuedOperation, shownInput } from '../src/operations/define.ts';
+import { editionFor } from '../src/brand-analytics/weeks.ts';
+import { maxAgeMs, type QueuedOperation, shownInput } from '../src/operations/define.ts';
+import type { Clock } from '../src/platform/clock.ts';
+import type { Database } from '../src/platform/db/pool.ts';
 import { fingerprint } from '../src/platform/fingerprint.ts';
+import { rideOut } from '../src/platform/retry-during-outage.ts';
+import type { Answer, AnswerStore } from '../src/results/answer-store.ts';
+
+/** A call as it is told apart from others. */
+export interface IdentifiedCall {
+  /** Same for calls of all accounts whose answers look the same. */
+  presentationId: string;
+  /** Same for calls of one account that are one charge. */
+  chargeId: string;
+  /** A shared answer that is fresh enough for it. */
+  cached: Answer | null;
+}
+
+/** Derives the identities of a call and looks for a cached answer. @throws SoukError VALIDATION_FAILED when a report is not loaded. */
+export async function identifyCall(
+  { database, answers, clock }: { database: Database; answers: AnswerStore; clock: Clock },
+  operation: QueuedOperation,
+  input: unknown,
+): Promise<IdentifiedCall> {
+  const edition = operation.reports
+    ? await rideOut(clock, () => editionFor(database, operation, input))
+    : null;
+  const presentationId = presentationIdOf(operation, input, edition);
+  return {
+    presentationId,
+    // The same call within five minutes is one charge, even if a report was imported in between.
+    chargeId: chargeIdOf(operation, input, edition === null ? presentationId : undefined),
+    cached: await findFresh(answers, presentationId, clock.now() - maxAgeMs(operation, input)),
+  };
+}
 
 /**
  * What identifies an answer that may be shown to any account: all of the input that shows in it, and the edition of the
@@ -22,4 +55,15 @@ export function chargeIdOf(
 ): string {
   const freshness = operation.freshness && (input as Record<string, unknown>)[operation.freshness];
   return fingerprint('charge', presentationId, freshness ?? null);
+}
+
+async function findFresh(
+  answers: AnswerStore,
+  presentationId: string,
+  fetchedAfter: number,
+): Promise<Answer | null> {
+  const found = await answers.findShared(presentationId);
+  if (!found || found.meta.fetchedAt <= fetchedAfter) return null;
+  const body = found.body ?? (await answers.loadSharedBody(presentationId, found.meta));
+  return body && { meta: found.meta, body };
 }

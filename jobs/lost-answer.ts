@@ -2,9 +2,9 @@ import { DEDUPLICATION_SECONDS } from '../src/billing/admission.ts';
 import type { Call } from '../src/billing/calls.ts';
 import type { QueuedOperation } from '../src/operations/define.ts';
 import { POOLS, QUEUE_ALLOWANCE_MS } from '../src/operations/pools.ts';
+import { payloadOf } from './payload.ts';
 import { addJob } from './queues.ts';
 import type { SubmitDeps } from './submit.ts';
-import { BACKGROUND_PRIORITY } from './turns.ts';
 
 /** Makes the answer of a call that is settled already once more; nothing is charged for it. */
 export async function enqueueAgain(
@@ -14,17 +14,10 @@ export async function enqueueAgain(
   background = false,
 ): Promise<void> {
   const pool = operation.queue(input);
-  const payload = {
-    version: 1,
-    callId,
-    accountId,
-    operation: operation.name,
-    input,
-    unitsReserved: operation.price.quote(input),
-    deadlineAt: clock.now() + POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS,
-    background,
-  } as const;
-  await addJob(queues, pool, payload, background ? BACKGROUND_PRIORITY : 0);
+  const unitsReserved = operation.price.quote(input);
+  const deadlineAt = clock.now() + POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS;
+  const call = { callId, accountId, operation: operation.name, input, unitsReserved, deadlineAt, background };
+  await addJob(queues, pool, payloadOf(call));
 }
 
 /**

@@ -4,6 +4,7 @@ import { POOL_NAMES, type PoolName } from '../src/operations/pools.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { Payload } from './payload.ts';
+import { BACKGROUND_PRIORITY } from './turns.ts';
 
 export type Queues = Record<PoolName, Queue<Payload>>;
 
@@ -61,7 +62,7 @@ export async function addJob(
   queues: Queues,
   pool: PoolName,
   payload: Payload,
-  priority: number,
+  priority = payload.background ? BACKGROUND_PRIORITY : 0,
 ): Promise<void> {
   const { callId: jobId, operation } = payload;
   await queues[pool].add(operation, payload, priority === 0 ? { jobId } : { jobId, priority });

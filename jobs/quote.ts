@@ -1,11 +1,9 @@
 import { DEDUPLICATION_SECONDS } from '../src/billing/admission.ts';
 import { hasJoinableCall } from '../src/billing/calls.ts';
 import type { Source, Wallet } from '../src/billing/wallets.ts';
-import { editionFor } from '../src/brand-analytics/weeks.ts';
-import { maxAgeMs } from '../src/operations/define.ts';
 import { SoukError } from '../src/platform/errors.ts';
-import { chargeIdOf, presentationIdOf } from './identity.ts';
-import { findFresh, type Order, refuseWhenBusy, refuseWhenTooDear, type SubmitDeps } from './submit.ts';
+import { identifyCall } from './identity.ts';
+import { type Order, refuseWhenBusy, refuseWhenTooDear, type SubmitDeps } from './submit.ts';
 
 /** What an order would meet if it were submitted now. */
 export interface Quote {
@@ -21,24 +19,20 @@ export interface Quote {
 /** Judges an order without consequences. @throws SoukError KEY_*, or VALIDATION_FAILED when a report is not loaded. */
 export async function quoteOrder(deps: SubmitDeps, order: Order): Promise<Quote> {
   const { operation, input, caller } = order;
-  const { answers, clock } = deps;
   const units = operation.price.quote(input);
-  const edition = await editionFor(deps.database, operation, input);
-  const presentationId = presentationIdOf(operation, input, edition);
-  const chargeId = chargeIdOf(operation, input, edition === null ? presentationId : undefined);
-  // An answer at hand may cost less than the quote, and needs no worker. It may be gone when the call is made, so the quote
+  const { chargeId, cached } = await identifyCall(deps, operation, input);
+  // A cached answer may cost less than the quote, and needs no worker. It may be gone when the call is made, so the quote
   // stays what it is.
-  const shared = await findFresh(answers, presentationId, clock.now() - maxAgeMs(operation, input));
-  const needed = shared?.meta.units ?? units;
+  const needed = cached?.meta.units ?? units;
   // The key is judged first, as it would be.
   const prediction = await deps.admissions.predict(caller, needed);
-  const acceptedAfter = clock.now() - DEDUPLICATION_SECONDS * 1000;
+  const acceptedAfter = deps.clock.now() - DEDUPLICATION_SECONDS * 1000;
   const deduplicated =
     'keyHash' in caller && (await hasJoinableCall(deps.database, caller.keyHash, chargeId, acceptedAfter));
   try {
     refuseWhenTooDear(needed, order.maxUnits);
     if (deduplicated) return { units, deduplicated, verdict: { admitted: true, wallet: null, source: null } };
-    if (!shared) await refuseWhenBusy(deps, order, operation.queue(input), chargeId);
+    if (!cached) await refuseWhenBusy(deps, order, operation.queue(input), chargeId);
   } catch (error) {
     if (!(error instanceof SoukError)) throw error;
     return { units, deduplicated, verdict: { admitted: false, error } };

@@ -5,7 +5,8 @@ import { type Clock, every } from '../src/platform/clock.ts';
 import type { Database } from '../src/platform/db/pool.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
-import { encodeJobEnded } from './job-ended.ts';
+import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
+import { completionMessage, publishCompletion } from './completion-message.ts';
 import type { Queues } from './queues.ts';
 import { requeueLostJobs } from './requeue.ts';
 
@@ -17,25 +18,20 @@ export interface ReconcileDeps {
   keys: RedisKeys;
   queues: Queues;
   settlements: Settlements;
+  events: CallEvents;
   clock: Clock;
   log: Logger;
 }
 
 /** Finishes what dead processes left: puts lost jobs back, releases calls whose deadline is over, and expires packs. */
-export async function reconcile({
-  database,
-  redis,
-  keys,
-  queues,
-  settlements,
-  clock,
-  log,
-}: ReconcileDeps): Promise<void> {
+export async function reconcile(deps: ReconcileDeps): Promise<void> {
+  const { database, redis, keys, queues, settlements, events, clock, log } = deps;
   await requeueLostJobs(database, queues, clock.now());
-  for (const { callId, accountId, pool, error } of await releaseOverdue(database, settlements, clock.now())) {
+  for (const call of await releaseOverdue(database, settlements, clock.now())) {
+    const { callId, accountId, operation, error } = call;
     log.warn({ callId, accountId }, 'released a call that nobody finished');
-    const news = { callId, pool, state: 'released', unitsCharged: 0, error, durationMs: null } as const;
-    await redis.publish(keys.jobsChannel, encodeJobEnded(news));
+    if (error) events.emit({ type: 'call.released', operation, accountId, callId, error: error.kind });
+    await publishCompletion(redis, keys, completionMessage(call));
   }
   for (const { packId, accountId, units } of await expirePacks(database, clock.now())) {
     log.info({ packId, accountId, units }, 'a resource pack expired');

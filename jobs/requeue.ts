@@ -1,7 +1,7 @@
 import { findWaitingCalls } from '../src/billing/calls.ts';
 import type { Database } from '../src/platform/db/pool.ts';
+import { payloadOf } from './payload.ts';
 import { addJob, type Queues } from './queues.ts';
-import { BACKGROUND_PRIORITY } from './turns.ts';
 
 /** A call this old whose job is not in its queue has lost it. */
 const SETTLED_IN_MS = 10_000;
@@ -13,13 +13,6 @@ const BATCH = 500;
  * admission and queue. A job that is still there stays as it is.
  */
 export async function requeueLostJobs(database: Database, queues: Queues, now: number): Promise<void> {
-  for (const call of await findWaitingCalls(database, now - SETTLED_IN_MS, now, BATCH)) {
-    const { callId, accountId, operation, input, unitsReserved, deadlineAt, background } = call;
-    await addJob(
-      queues,
-      call.pool,
-      { version: 1, callId, accountId, operation, input, unitsReserved, deadlineAt, background },
-      background ? BACKGROUND_PRIORITY : 0,
-    );
-  }
+  for (const call of await findWaitingCalls(database, now - SETTLED_IN_MS, now, BATCH))
+    await addJob(queues, call.pool, payloadOf(call));
 }

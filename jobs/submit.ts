@@ -9,25 +9,24 @@ import {
 } from '../src/billing/admission.ts';
 import { hasJoinableCall } from '../src/billing/calls.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
-import { editionFor } from '../src/brand-analytics/weeks.ts';
-import { maxAgeMs, type QueuedOperation } from '../src/operations/define.ts';
+import type { QueuedOperation } from '../src/operations/define.ts';
 import {
   ASYNC_QUEUE_ALLOWANCE_MS,
   POOLS,
   type PoolName,
   QUEUE_ALLOWANCE_MS,
 } from '../src/operations/pools.ts';
-import type { OperationBook } from '../src/operator/operation-book.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import type { Database } from '../src/platform/db/pool.ts';
 import { SoukError, toRecord } from '../src/platform/errors.ts';
 import { rideOut } from '../src/platform/retry-during-outage.ts';
-import type { CacheUse } from '../src/platform/telemetry/cache-metrics.ts';
-import { type Span, type Tracing, traced } from '../src/platform/telemetry/tracing.ts';
+import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
+import { type Tracing, traced } from '../src/platform/telemetry/tracing.ts';
 import { type Answer, type AnswerStore, OWN_ANSWER, sharedAnswerRef } from '../src/results/answer-store.ts';
 import type { Backlog } from './backlog.ts';
-import { chargeIdOf, presentationIdOf } from './identity.ts';
-import type { Payload } from './payload.ts';
+import { endCall } from './end-call.ts';
+import { identifyCall } from './identity.ts';
+import { type Payload, payloadOf } from './payload.ts';
 import { addJob, type Queues } from './queues.ts';
 import { BACKGROUND_PRIORITY, type Turns } from './turns.ts';
 
@@ -76,10 +75,7 @@ export interface SubmitDeps {
   queues: Queues;
   turns: Turns;
   clock: Clock;
-  /** Told whether answers were at hand. */
-  answerUse?: CacheUse;
-  /** Told what was sold, and what it would have cost. */
-  book?: Pick<OperationBook, 'sold' | 'saved'>;
+  events: CallEvents;
   tracing?: Tracing | null;
 }
 
@@ -88,82 +84,71 @@ export interface SubmitDeps {
  * units so that it can be enqueued.
  * @throws SoukError KEY_*, QUOTA_*, BUSY, or VALIDATION_FAILED when a report is not loaded; then nothing is charged.
  */
-export async function submit(deps: SubmitDeps, order: Order): Promise<Submission> {
-  return traced(deps.tracing, { name: `submit ${order.operation.name}`, kind: 'producer' }, async (span) => {
-    const submission = await letIn(deps, order, span);
-    span?.set({ 'souk.outcome': submission.kind, 'souk.job_id': submission.callId });
-    return submission;
-  });
-}
-
-async function letIn(deps: SubmitDeps, order: Order, span: Span | null): Promise<Submission> {
-  const { answers, clock, database } = deps;
+export function submit(deps: SubmitDeps, order: Order): Promise<Submission> {
   const { operation, input, caller, waiting } = order;
-  const pool = operation.queue(input);
-  const edition = await rideOut(clock, () => editionFor(database, operation, input));
-  const presentationId = presentationIdOf(operation, input, edition);
-  const shared = await findFresh(answers, presentationId, clock.now() - maxAgeMs(operation, input));
-  // The same call within five minutes is the same call, whatever was imported meanwhile.
-  const chargeId = chargeIdOf(operation, input, edition === null ? presentationId : undefined);
-  const unitsReserved = shared?.meta.units ?? operation.price.quote(input);
-  refuseWhenTooDear(unitsReserved, order.maxUnits);
-  if (!shared) await refuseWhenBusy(deps, order, pool, chargeId);
+  const { answers, clock, events } = deps;
+  return traced(deps.tracing, { name: `submit ${operation.name}`, kind: 'producer' }, async (span) => {
+    const pool = operation.queue(input);
+    const { presentationId, chargeId, cached } = await identifyCall(deps, operation, input);
+    const unitsReserved = cached?.meta.units ?? operation.price.quote(input);
+    refuseWhenTooDear(unitsReserved, order.maxUnits);
+    if (!cached) await refuseWhenBusy(deps, order, pool, chargeId);
 
-  const background = typeof waiting === 'object';
-  const callId = background ? waiting.callId : uuid();
-  // A caller who polls may come for the answer after it was lost. Only a call that could be a job keeps its input, from
-  // which the answer is made again; so its units are reserved, and it is settled once the answer is in its place.
-  const answerRef =
-    shared && waiting !== 'poller' ? sharedAnswerRef(presentationId, shared.meta.version) : null;
-  const deadlineAt = deadlineOf(waiting, pool, clock.now());
-  const admission = await admit(deps, {
-    caller,
-    callId,
-    operation: operation.name,
-    chargeId,
-    units: unitsReserved,
-    pool,
-    deadlineAt,
-    input,
-    answer: answerRef,
-    background,
-  });
-  const { accountId } = admission;
+    const background = typeof waiting === 'object';
+    const deadlineAt = deadlineOf(waiting, pool, clock.now());
+    const admission = await admit(deps, {
+      caller,
+      callId: background ? waiting.callId : uuid(),
+      operation: operation.name,
+      chargeId,
+      units: unitsReserved,
+      pool,
+      deadlineAt,
+      input,
+      // A caller who polls may come for the answer after it was lost. Only a call that could be a job keeps its input, from
+      // which the answer is made again; so its units are reserved, and it is settled once the answer is in its place.
+      answer: cached && waiting !== 'poller' ? sharedAnswerRef(presentationId, cached.meta.version) : null,
+      background,
+    });
+    const { accountId, callId } = admission;
+    const call = {
+      callId,
+      accountId,
+      operation: operation.name,
+      input,
+      unitsReserved,
+      deadlineAt,
+      background,
+    };
+    const note = (outcome: Submission['kind']) =>
+      span?.set({ 'souk.outcome': outcome, 'souk.job_id': callId });
 
-  if (admission.kind === 'joined') {
-    const { callId, finished, background, answer } = admission;
-    if (waiting === 'poller') await answers.keepGiven(callId, answer);
-    return { kind: 'joined', accountId, callId, pool, finished, background, answerRef: answer };
-  }
-  if (!shared) deps.answerUse?.miss();
-  else {
-    deps.answerUse?.hit(shared.meta.tokens);
-    deps.book?.saved(operation.name, shared.meta.tokens);
-    const cached = { kind: 'cached', accountId, callId, answer: shared, rate: admission.rate } as const;
-    if (answerRef !== null || (await settleAtOnce(deps, accountId, callId, shared))) {
-      deps.book?.sold(operation.name, shared.meta.units);
-      return cached;
+    if (admission.kind === 'joined') {
+      note('joined');
+      const { finished, background, answer: answerRef } = admission;
+      if (waiting === 'poller') await answers.keepGiven(callId, answerRef);
+      return { kind: 'joined', accountId, callId, pool, finished, background, answerRef };
     }
-  }
-  const payload: Payload = {
-    version: 1,
-    callId,
-    accountId,
-    operation: operation.name,
-    input,
-    unitsReserved,
-    deadlineAt,
-    background,
-    ...(span ? { traceparent: span.traceparent } : {}),
-  };
-  return {
-    kind: 'started',
-    accountId,
-    callId,
-    pool,
-    rate: admission.rate,
-    enqueue: () => enqueue(deps, order, pool, payload),
-  };
+    const { rate } = admission;
+    if (!cached) events.emit({ type: 'answer.miss', operation: operation.name });
+    else {
+      events.emit({ type: 'answer.hit', operation: operation.name, tokens: cached.meta.tokens });
+      if (admission.kind === 'cached' || (await settleAtOnce(deps, call, cached))) {
+        note('cached');
+        return { kind: 'cached', accountId, callId, answer: cached, rate };
+      }
+    }
+    note('started');
+    const payload = payloadOf(call, span?.traceparent);
+    return {
+      kind: 'started',
+      accountId,
+      callId,
+      pool,
+      rate,
+      enqueue: () => enqueue(deps, order, pool, payload),
+    };
+  });
 }
 
 /** @throws SoukError QUOTA_MAX_UNITS. */
@@ -198,42 +183,52 @@ function deadlineOf(waiting: Waiting, pool: PoolName, now: number): number {
 }
 
 /**
- * Admits a call although the database may be going away. An admission whose answer was lost may have counted, so the call
+ * Admits a call although the database may be going away. An admission whose reply was lost may have counted, so the call
  * is offered again under its own id: what it then joins is itself.
  */
-async function admit({ admissions, clock }: SubmitDeps, request: CallRequest): Promise<Admission> {
-  const admission = await rideOut(clock, () => admissions.admit(request));
-  if (admission.kind !== 'joined' || admission.callId !== request.callId) return admission;
+async function admit({ admissions, clock, events }: SubmitDeps, request: CallRequest): Promise<Admission> {
+  const { operation, caller, units } = request;
+  let admission: Admission;
+  try {
+    admission = await rideOut(clock, () => admissions.admit(request));
+  } catch (error) {
+    if (error instanceof SoukError) events.emit({ type: 'call.refused', operation, error: error.kind });
+    throw error;
+  }
   const { accountId, callId } = admission;
-  return { kind: request.answer === null ? 'started' : 'cached', accountId, callId, rate: null };
+  if (admission.kind === 'joined' && callId === request.callId)
+    admission = { kind: request.answer === null ? 'started' : 'cached', accountId, callId, rate: null };
+  if ('keyHash' in caller) events.emit({ type: 'key.accepted', keyHash: caller.keyHash });
+  if (admission.kind === 'cached') events.emit({ type: 'call.cached', operation, accountId, callId, units });
+  else events.emit({ type: `call.${admission.kind}`, operation, accountId, callId });
+  return admission;
 }
 
 /** Settles a call whose answer is at hand. @returns false when that did not work; then it is to be a job. */
 async function settleAtOnce(
-  { answers, settlements, clock }: SubmitDeps,
-  accountId: number,
-  callId: string,
+  deps: SubmitDeps,
+  call: { accountId: number; callId: string; operation: string },
   answer: Answer,
 ): Promise<boolean> {
+  const { answers, clock } = deps;
   try {
-    await answers.keep(callId);
-    await answers.putOwn(callId, answer);
+    await answers.keep(call.callId);
+    await answers.putOwn(call.callId, answer);
   } catch {
     return false;
   }
-  const { units } = answer.meta;
-  const done = { units, answer: OWN_ANSWER, error: null, startedAt: null, attempts: 0 };
-  await rideOut(clock, () => settlements.end({ accountId, callId, ...done }));
+  await rideOut(clock, () => endCall(deps, call, { units: answer.meta.units, answer: OWN_ANSWER }));
   return true;
 }
 
 async function enqueue(
-  { queues, settlements, answers, clock, turns }: SubmitDeps,
+  deps: SubmitDeps,
   { caller, waiting }: Order,
   pool: PoolName,
   payload: Payload,
 ): Promise<void> {
-  const { accountId, callId, deadlineAt } = payload;
+  const { queues, answers, clock, turns, events } = deps;
+  const { accountId, callId, operation, deadlineAt } = payload;
   try {
     if (waiting === 'poller') await answers.keep(callId);
     const priority =
@@ -248,22 +243,10 @@ async function enqueue(
       retryAfterSeconds: 5,
       cause,
     });
-    const failed = { units: 0, answer: null, error: toRecord(error), startedAt: null, attempts: 0 };
-    await rideOut(clock, () => settlements.end({ accountId, callId, ...failed }));
+    await rideOut(clock, () => endCall(deps, payload, { error: toRecord(error) }));
     throw error;
   }
-}
-
-/** The shared answer that will do for a call. */
-export async function findFresh(
-  answers: AnswerStore,
-  presentationId: string,
-  fetchedAfter: number,
-): Promise<Answer | null> {
-  const found = await answers.findShared(presentationId);
-  if (!found || found.meta.fetchedAt <= fetchedAfter) return null;
-  const body = found.body ?? (await answers.loadSharedBody(presentationId, found.meta));
-  return body && { meta: found.meta, body };
+  events.emit({ type: 'call.queued', operation, accountId, callId, pool });
 }
 
 function busyError(waitMs: number, allowedMs: number): SoukError | null {

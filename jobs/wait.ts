@@ -5,7 +5,8 @@ import { MicroBatcher } from '../src/platform/db/micro-batcher.ts';
 import type { Database } from '../src/platform/db/pool.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
-import { decodeJobEnded, type JobEnded } from './job-ended.ts';
+import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
+import { type CompletionMessage, completionMessage, decodeCompletion } from './completion-message.ts';
 
 /** One call to wait for. */
 export interface Awaited {
@@ -20,21 +21,21 @@ export interface CompletionMap {
    * @param call one that this process is about to submit (`ours`), or one that somebody else submitted and that may
    *   have ended already.
    */
-  wait(call: Awaited, timeoutMs: number, ours: boolean): Promise<JobEnded | null>;
+  wait(call: Awaited, timeoutMs: number, ours: boolean): Promise<CompletionMessage | null>;
   /** Called for every job that ends anywhere. */
-  onEnded(listener: (news: JobEnded) => void): void;
+  onEnded(listener: (message: CompletionMessage) => void): void;
   /** Whether waiting has ended for good. */
   readonly closed: boolean;
   /** Ends all waiting with null. */
   close(): Promise<void>;
 }
 
-/** Lost news are made good by looking up, this often, the calls that are still waited for. */
+/** Lost messages are made good by looking up, this often, the calls that requests still wait for. */
 const CHECK_EVERY_MS = 5_000;
 
 interface Waiter {
   call: Awaited;
-  resolve(news: JobEnded | null): void;
+  resolve(message: CompletionMessage | null): void;
 }
 
 /** @param subscriber a Redis connection of its own: it is switched to subscription. */
@@ -44,21 +45,19 @@ export async function openCompletionMap(deps: {
   database: Database;
   clock: Clock;
   log: Logger;
+  events: CallEvents;
 }): Promise<CompletionMap> {
-  const { subscriber, keys, database, clock, log } = deps;
+  const { subscriber, keys, database, clock, log, events } = deps;
   const waiters = new Map<string, Set<Waiter>>();
-  const listeners: ((news: JobEnded) => void)[] = [];
+  const listeners: ((message: CompletionMessage) => void)[] = [];
 
-  function tell(news: JobEnded): void {
-    for (const waiter of waiters.get(news.callId) ?? []) waiter.resolve(news);
+  function resolveWaiters(message: CompletionMessage): void {
+    for (const waiter of waiters.get(message.callId) ?? []) waiter.resolve(message);
   }
 
   const lookUps = new MicroBatcher<Awaited, void>(async (calls) => {
-    for (const call of await findCalls(database, calls)) {
-      if (call.state === 'reserved') continue;
-      const { callId, pool, state, unitsCharged, error } = call;
-      tell({ callId, pool, state, unitsCharged, error, durationMs: null });
-    }
+    for (const call of await findCalls(database, calls))
+      if (call.state !== 'reserved') resolveWaiters(completionMessage(call));
     return calls.map(() => undefined);
   });
 
@@ -72,11 +71,11 @@ export async function openCompletionMap(deps: {
 
   subscriber.on('message', (channel, message) => {
     if (channel !== keys.jobsChannel) return;
-    const news = decodeJobEnded(message);
-    tell(news);
-    for (const listener of listeners) listener(news);
+    const completion = decodeCompletion(message);
+    resolveWaiters(completion);
+    for (const listener of listeners) listener(completion);
   });
-  // A connection that was away has missed news.
+  // A connection that was away has missed messages.
   subscriber.on('ready', () => void lookUpAll());
   await subscriber.subscribe(keys.jobsChannel);
   let closed = false;
@@ -94,16 +93,17 @@ export async function openCompletionMap(deps: {
         waiters.set(call.callId, set);
         const waiter: Waiter = {
           call,
-          resolve(news) {
+          resolve(message) {
             cancel();
             set.delete(waiter);
             if (set.size === 0) waiters.delete(call.callId);
-            resolve(news);
+            resolve(message);
           },
         };
         const cancel = clock.after(timeoutMs, () => waiter.resolve(null));
         set.add(waiter);
-        // Its news may have come before we listened; whoever waits here already would have heard them.
+        events.emit({ type: 'call.awaited', ...call });
+        // Its message may have come before this process listened for it; an earlier waiter would have received it.
         if (!ours && !alreadyAwaited) void lookUp(call);
       });
     },

@@ -1,15 +1,15 @@
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
+import { type CompletionMessage, completionMessage, publishCompletion } from '../jobs/completion-message.ts';
 import type { Control } from '../jobs/control.ts';
-import { encodeJobEnded, type JobEnded } from '../jobs/job-ended.ts';
+import { endCall } from '../jobs/end-call.ts';
 import { type Payload, payloadSchema } from '../jobs/payload.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
 import { POOLS, type PoolName } from '../src/operations/pools.ts';
-import { type FailureBook, reasonOf } from '../src/operator/failure-book.ts';
-import type { OperationBook } from '../src/operator/operation-book.ts';
 import { ERRORS, SoukError, toRecord } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
+import { traced } from '../src/platform/telemetry/tracing.ts';
 import { OWN_ANSWER } from '../src/results/answer-store.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import { deadlineSignal } from './deadline.ts';
@@ -22,8 +22,6 @@ export interface ExecutorDeps extends ProduceDeps {
   keys: RedisKeys;
   flights: Pick<SingleFlight, 'anyFollowed'>;
   settlements: Settlements;
-  book: Pick<OperationBook, 'sold' | 'spent' | 'saved'>;
-  failures: Pick<FailureBook, 'note'>;
   log: Logger;
 }
 
@@ -49,8 +47,8 @@ export interface Executor {
    *   again.
    * @throws TokensAwaited when it has to wait for tokens and too many others wait for them here already.
    */
-  execute(attempt: Attempt): Promise<JobEnded>;
-  /** Does to a job what somebody wants done to it, if it runs here, now or soon. */
+  execute(attempt: Attempt): Promise<CompletionMessage>;
+  /** Cancels or promotes a job, if it runs here, now or soon. */
   control(control: Control): void;
 }
 
@@ -62,92 +60,69 @@ const CANCELLED_JOBS_KNOWN = 10_000;
  * caches and the single flight, presenting and storing, settling once, telling who waits.
  */
 export function createExecutor(deps: ExecutorDeps): Executor {
-  const { redis, keys, settlements, answers, flights, book, failures, clock, log } = deps;
+  const { redis, keys, flights, events, tracing, clock, log } = deps;
   const runs = new Map<string, Run>();
   const pausing = new Map<PoolName, number>();
   const cancelled = new LRUCache<string, true>({ max: CANCELLED_JOBS_KNOWN });
 
-  /**
-   * A job that pauses keeps its place among those that run. Half of the places are kept for others: jobs that somebody waits
-   * for must not wait for jobs that wait.
-   */
-  async function pause(pool: PoolName, run: Run, awaited: TokensAwaited): Promise<void> {
-    if (!run.background) return;
-    const others = pausing.get(pool) ?? 0;
-    if (others >= POOLS[pool].concurrency / 2) throw awaited;
-    pausing.set(pool, others + 1);
-    try {
-      await run.pause(awaited.waitMs);
-    } finally {
-      pausing.set(pool, (pausing.get(pool) ?? 1) - 1);
-    }
+  function execute(attempt: Attempt): Promise<CompletionMessage> {
+    const { pool, number } = attempt;
+    const payload = payloadSchema.parse(attempt.data);
+    const { callId, operation, traceparent: parent } = payload;
+    const attributes = { 'souk.pool': pool, 'souk.attempt': number, 'souk.job_id': callId };
+    const options = { name: `job ${operation}`, kind: 'consumer', parent, attributes } as const;
+    return traced(tracing, options, async (span) => {
+      const ended = await runJob(payload, attempt);
+      span?.set({ 'souk.state': ended.state });
+      if (ended.error) span?.fail(ended.error.kind);
+      return ended;
+    });
   }
 
-  async function execute({ pool, data, number, signal, onProgress }: Attempt): Promise<JobEnded> {
-    const payload = payloadSchema.parse(data);
-    const { accountId, callId } = payload;
+  async function runJob(payload: Payload, attempt: Attempt): Promise<CompletionMessage> {
+    const { pool, number, waitedMs, signal, onProgress } = attempt;
+    const { callId, accountId, operation } = payload;
+    const job = { pool, callId, accountId, operation };
     const startedAt = clock.now();
-    const jobLog = log.child({ callId, operation: payload.operation });
+    events.emit({ type: 'job.started', ...job, attempt: number, waitedMs });
     const run = createRun(clock, signal, payload.background);
     runs.set(callId, run);
     let result: { units: number } | SoukError;
     try {
       if (cancelled.has(callId)) throw new SoukError('CANCELLED');
-      // Somebody may wait for it since it was queued.
+      // A request may have joined it since it was queued.
       if (run.background && (await redis.exists(keys.joined(callId)))) run.hurry();
-      const work = { pool, payload, run, startedAt, onProgress, log: jobLog };
-      result = await produceInTurn(deps, work, (awaited) => pause(pool, run, awaited));
+      const work = { pool, payload, run, startedAt, onProgress, log: log.child({ callId, operation }) };
+      result = await produceInTurn(deps, work, (awaited) => pause(job, run, awaited));
     } catch (error) {
       // This process gives the job up; another attempt may well succeed.
       if (signal.aborted || error instanceof TokensAwaited) throw error;
-      result = publicError(error, jobLog);
-      noteFailure(result, payload);
+      result = publicError(error, log.child({ callId, operation }));
+      emitFailure(deps, result, payload);
     } finally {
       runs.delete(callId);
       run.end();
     }
-
-    const failure = result instanceof SoukError ? toRecord(result) : null;
-    const ended = await settlements.end({
-      accountId,
-      callId,
-      units: result instanceof SoukError ? 0 : result.units,
-      answer: failure ? null : OWN_ANSWER,
-      error: failure,
-      startedAt,
-      attempts: number,
-    });
-    if (ended?.endedNow && ended.state === 'settled') book.sold(payload.operation, ended.unitsCharged);
-    // A call that had ended before (it was released, or its answer is being made again) stays as it ended. When an attempt
-    // fails after another has settled the call, the answer of that one stands.
-    const stands = failure !== null && ended?.state === 'settled' && (await answers.load(callId, OWN_ANSWER));
-    const error = stands ? null : failure;
-    const news: JobEnded = {
-      callId,
-      pool,
-      state: error ? 'released' : 'settled',
-      unitsCharged: ended?.unitsCharged ?? 0,
-      error,
-      durationMs: clock.now() - startedAt - run.pausedMs,
-    };
-    // Whoever has released it in the meantime, and not this attempt, says why: it was cancelled, or its time was over.
-    if (ended && !ended.endedNow && ended.state === 'released') return news;
-    // Not awaited: whoever misses the news looks the call up.
-    redis.publish(keys.jobsChannel, encodeJobEnded(news)).catch((error: unknown) => {
-      jobLog.warn({ err: error }, 'telling the end of a job failed');
-    });
-    return news;
+    return complete(deps, job, result, { startedAt, attempts: number, pausedMs: run.pausedMs });
   }
 
-  /** What the customer is not told. Whoever only shares a failure has no more to tell. */
-  function noteFailure(
-    { kind, metadata, cause }: SoukError,
-    { callId, accountId, operation }: Payload,
-  ): void {
-    if (cause === undefined || (kind !== 'INTERNAL' && kind !== 'UPSTREAM_ERROR')) return;
-    const errorId = typeof metadata?.errorId === 'string' ? metadata.errorId : undefined;
-    const { code } = ERRORS[kind];
-    failures.note({ code, place: operation, errorId, callId, accountId, reason: reasonOf(cause) });
+  /**
+   * A job that pauses keeps its place among those that run. Half of the places are kept for others: jobs that somebody waits
+   * for must not wait for jobs that wait.
+   */
+  async function pause(job: JobIds, run: Run, awaited: TokensAwaited): Promise<void> {
+    const { pool } = job;
+    if (!run.background) return;
+    const others = pausing.get(pool) ?? 0;
+    if (others >= POOLS[pool].concurrency / 2) throw awaited;
+    pausing.set(pool, others + 1);
+    try {
+      const paused = run.pause(awaited.waitMs);
+      events.emit({ type: 'job.paused', ...job });
+      await paused;
+    } finally {
+      pausing.set(pool, (pausing.get(pool) ?? 1) - 1);
+    }
   }
 
   return {
@@ -161,9 +136,16 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       runs
         .get(callId)
         ?.cancel(flights)
-        .catch((error: unknown) => log.warn({ err: error, callId }, 'cancelling a job failed'));
+        .catch((error: unknown) => log.warn({ err: error, callId }, 'failed to cancel a job'));
     },
   };
+}
+
+interface JobIds {
+  pool: PoolName;
+  callId: string;
+  accountId: number;
+  operation: string;
 }
 
 /** Lets a job in the background begin again whenever it had to wait for tokens; meanwhile it holds nothing others want. */
@@ -190,6 +172,46 @@ async function produceInTurn(
       throw new SoukError('BUSY', { message: 'The data provider allows no more calls before the deadline.' });
     await pause(awaited);
   }
+}
+
+/** Settles or releases the call of a job and publishes its end. */
+async function complete(
+  deps: ExecutorDeps,
+  job: JobIds,
+  result: { units: number } | SoukError,
+  { startedAt, attempts, pausedMs }: { startedAt: number; attempts: number; pausedMs: number },
+): Promise<CompletionMessage> {
+  const { redis, keys, answers, events, clock, log } = deps;
+  const failure = result instanceof SoukError ? toRecord(result) : null;
+  const outcome =
+    result instanceof SoukError ? { error: toRecord(result) } : { units: result.units, answer: OWN_ANSWER };
+  const ended = await endCall(deps, job, outcome, { startedAt, attempts });
+  const { pool, callId } = job;
+  // A call that had ended before (it was released, or its answer is being made again) stays as it ended. When an attempt
+  // fails after another has settled the call, the answer of that one stands.
+  const stands = failure !== null && ended?.state === 'settled' && (await answers.load(callId, OWN_ANSWER));
+  const error = stands ? null : failure;
+  const unitsCharged = ended?.unitsCharged ?? 0;
+  const durationMs = clock.now() - startedAt - pausedMs;
+  const completion = completionMessage({ callId, pool, unitsCharged, error }, durationMs);
+  const { state } = completion;
+  events.emit({ type: 'job.ended', ...job, state, error: error ? error.kind : null, durationMs });
+  // A call that was released meanwhile, for it was cancelled or its time was over, has had its message.
+  if (ended && !ended.endedNow && ended.state === 'released') return completion;
+  // Not awaited: a gateway that misses the message looks the call up.
+  publishCompletion(redis, keys, completion).catch((error: unknown) => {
+    log.warn({ err: error, callId }, 'failed to publish job completion');
+  });
+  return completion;
+}
+
+/** A failure that is only shared, or is the customer's own, has no cause to tell the operator. */
+function emitFailure({ events }: ExecutorDeps, error: SoukError, payload: Payload): void {
+  const { kind, metadata, cause } = error;
+  if (cause === undefined || (kind !== 'INTERNAL' && kind !== 'UPSTREAM_ERROR')) return;
+  const { callId, accountId, operation: place } = payload;
+  const errorId = typeof metadata?.errorId === 'string' ? metadata.errorId : undefined;
+  events.emit({ type: 'failure', code: ERRORS[kind].code, place, errorId, callId, accountId, cause });
 }
 
 function publicError(error: unknown, log: Logger): SoukError {

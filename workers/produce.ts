@@ -11,10 +11,10 @@ import {
 } from '../src/operations/define.ts';
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
 import type { PoolName } from '../src/operations/pools.ts';
-import type { OperationBook } from '../src/operator/operation-book.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import { SoukError } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
+import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import { type Tracing, traced } from '../src/platform/telemetry/tracing.ts';
 import { newVersion } from '../src/results/answer.ts';
 import type { AnswerStore } from '../src/results/answer-store.ts';
@@ -22,7 +22,6 @@ import { type Content, packed, present } from './content.ts';
 import type { Deadline } from './deadline.ts';
 import type { Handler, HandlerContext, Upstreams } from './handlers/handler.ts';
 import { HANDLERS } from './handlers/index.ts';
-import type { JobMetrics } from './job-metrics.ts';
 import type { Run } from './run.ts';
 import type { Obtained, Sources } from './sources.ts';
 
@@ -30,8 +29,7 @@ export interface ProduceDeps {
   sources: Sources;
   answers: AnswerStore;
   upstream: Upstreams;
-  metrics: Pick<JobMetrics, 'tokensSpent'>;
-  book: Pick<OperationBook, 'spent' | 'saved'>;
+  events: CallEvents;
   tracing: Tracing | null;
   clock: Clock;
 }
@@ -57,7 +55,8 @@ export async function produceAnswer(
   { signal, deadlineAt }: Deadline,
   again: boolean,
 ): Promise<{ units: number }> {
-  const { clock, sources, answers, upstream, metrics, book, tracing } = deps;
+  const { clock, sources, answers, upstream, events, tracing } = deps;
+  const { callId } = payload;
   if (signal.aborted)
     throw new SoukError('UPSTREAM_TIMEOUT', { message: 'The call waited too long for its turn.' });
   const operation = operationOf(payload);
@@ -79,6 +78,8 @@ export async function produceAnswer(
       let fetched = 0;
       const spentBefore = tokensSpent;
       const got = await sources.obtain({
+        operation: operation.name,
+        callId,
         sources: wanted,
         maxAgeMs: maxAge,
         startedAt,
@@ -95,7 +96,6 @@ export async function produceAnswer(
           return values;
         },
         tokensEach: () => (tokensSpent - spentBefore) / Math.max(1, fetched),
-        onSaved: (tokens) => book.saved(operation.name, tokens),
       });
       complete &&= got.size === wanted.length;
       obtained.push(...got.values());
@@ -109,6 +109,8 @@ export async function produceAnswer(
       // Others may have found out before that it is of no use, and have replaced it already.
       const ageMs = insteadOf && clock.now() - (preparedAt.get(insteadOf) ?? clock.now());
       const got = await sources.obtain({
+        operation: operation.name,
+        callId,
         sources: [{ key: '', identity }],
         maxAgeMs: ageMs ?? freshForMs,
         lifetimeMs: freshForMs,
@@ -135,8 +137,7 @@ export async function produceAnswer(
     },
     onSpent(tokens) {
       tokensSpent += tokens;
-      metrics.tokensSpent(tokens);
-      book.spent(operation.name, tokens);
+      events.emit({ type: 'tokens.spent', operation: operation.name, callId, tokens });
     },
     upstream,
     log,

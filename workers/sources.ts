@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { CACHE_LIFETIME_MS, type Source } from '../src/operations/define.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import { SoukError } from '../src/platform/errors.ts';
-import type { CacheUse } from '../src/platform/telemetry/cache-metrics.ts';
+import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import type { StoredSource } from '../src/results/stored-source.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import type { Flight, SingleFlight } from './single-flight.ts';
@@ -21,6 +21,8 @@ export interface Obtained {
 }
 
 export interface ObtainRequest {
+  operation: string;
+  callId: string;
   sources: readonly Source[];
   /** Older data will not do. 0: always ask upstream. */
   maxAgeMs: number;
@@ -34,8 +36,6 @@ export interface ObtainRequest {
   fetch(missing: readonly Source[]): Promise<ReadonlyMap<string, unknown>>;
   /** What it has cost, on average, to fetch one of those that were fetched so far. */
   tokensEach(): number;
-  /** Told what it had cost to fetch what need not be fetched. */
-  onSaved?(tokens: number): void;
   /** How many sources one `fetch` may be asked for. What one has brought is kept, also when another fails. */
   atOnce: number;
   signal: AbortSignal;
@@ -54,14 +54,8 @@ const NOTHING_LIFETIME_MS = 60_000;
 /** Fetches of one call under way at a time. */
 const FETCHES_AT_ONCE = 4;
 
-/** @param use told which sources were there, or came with the flight of another call. */
-export function createSources(flights: SingleFlight, clock: Clock, use: CacheUse): Sources {
-  return {
-    async obtain(request) {
-      const call = new Obtaining(request, flights, clock, use);
-      return call.run();
-    },
-  };
+export function createSources(flights: SingleFlight, clock: Clock, events: CallEvents): Sources {
+  return { obtain: (request) => new Obtaining(request, flights, clock, events).run() };
 }
 
 /** The sources of one call on their way. */
@@ -69,15 +63,15 @@ class Obtaining {
   readonly #request: ObtainRequest;
   readonly #flights: SingleFlight;
   readonly #clock: Clock;
-  readonly #use: CacheUse;
+  readonly #events: CallEvents;
   readonly #obtained = new Map<string, Obtained>();
   readonly #flightsByIdentity = new Map<string, Flight>();
 
-  constructor(request: ObtainRequest, flights: SingleFlight, clock: Clock, use: CacheUse) {
+  constructor(request: ObtainRequest, flights: SingleFlight, clock: Clock, events: CallEvents) {
     this.#request = request;
     this.#flights = flights;
     this.#clock = clock;
-    this.#use = use;
+    this.#events = events;
   }
 
   async run(): Promise<Map<string, Obtained>> {
@@ -106,8 +100,8 @@ class Obtaining {
     if (taken === 'leads') this.#request.leading.add(this.#flightOf(source));
     if (typeof taken === 'string') return taken;
     this.#keep(source, taken, taken.fetchedAt < this.#request.startedAt);
-    this.#use.hit(taken.tokens);
-    this.#request.onSaved?.(taken.tokens);
+    const { operation, callId } = this.#request;
+    this.#events.emit({ type: 'source.hit', operation, callId, tokens: taken.tokens });
     return 'taken';
   }
 
@@ -175,11 +169,12 @@ class Obtaining {
     }
     const fetchedAt = this.#clock.now();
     const tokens = this.#request.tokensEach();
+    const { operation, callId } = this.#request;
     await Promise.all(
       sources.map(async (source) => {
         const stored = { value: fetched.get(source.key) ?? null, fetchedAt, tokens };
         this.#keep(source, stored, false);
-        this.#use.miss();
+        this.#events.emit({ type: 'source.miss', operation, callId });
         const lifetimeMs = stored.value === null ? NOTHING_LIFETIME_MS : this.#lifetimeMs(source);
         await this.#flights.finish(this.#flightOf(source), { fetched: stored, lifetimeMs });
         this.#request.leading.delete(this.#flightOf(source));
@@ -192,6 +187,8 @@ class Obtaining {
       const following = this.#flights.follow(this.#flightOf(source), this.#request.signal);
       const taken = await this.#take(source, this.#newerThan);
       if (taken === 'follows') {
+        const { operation, callId } = this.#request;
+        this.#events.emit({ type: 'source.followed', operation, callId, identity: source.identity });
         try {
           await following.ended();
         } catch (error) {

@@ -8,15 +8,17 @@ import { createAdmissions } from '../src/billing/admission.ts';
 import { createSettlements } from '../src/billing/settlement.ts';
 import type { OffPeakWindow } from '../src/billing/wallets.ts';
 import { BATCH_POOL, type WorkerPoolName } from '../src/operations/pools.ts';
-import { createBillingMetrics } from '../src/operator/billing-metrics.ts';
-import { createFailureBook } from '../src/operator/failure-book.ts';
+import { createFailureLog } from '../src/operator/failure-log.ts';
 import { startKeeping } from '../src/operator/keeping.ts';
-import { createOperationBook } from '../src/operator/operation-book.ts';
+import { createUsageStatistics } from '../src/operator/usage-statistics.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import { openDatabase } from '../src/platform/db/pool.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../src/platform/redis.ts';
 import { redisKeys } from '../src/platform/redis-keys.ts';
+import { type CallEventSink, createCallEvents } from '../src/platform/telemetry/call-events.ts';
+import { createCallMetrics } from '../src/platform/telemetry/call-metrics.ts';
+import { createJobMetrics } from '../src/platform/telemetry/job-metrics.ts';
 import type { Tracing } from '../src/platform/telemetry/tracing.ts';
 import { createAnswerStore } from '../src/results/answer-store.ts';
 import { createHttpClient } from '../src/upstream/http-client.ts';
@@ -28,8 +30,6 @@ import { openBatchWorker } from './background/batch-worker.ts';
 import { startDeliveries } from './background/deliveries.ts';
 import { openReportFetches, type ReportFetchSettings } from './background/report-fetches.ts';
 import { createExecutor } from './executor.ts';
-import { createJobMetrics } from './job-metrics.ts';
-import { tracedExecute } from './job-spans.ts';
 import { openPoolWorker } from './pool.ts';
 import { openSingleFlight } from './single-flight.ts';
 import { createSources } from './sources.ts';
@@ -61,52 +61,57 @@ export interface SoukWorker {
 
 const TOKEN_QUESTION_MS = 10_000;
 
-/** Connects to everything and starts working. @throws when a store cannot be reached. */
+/**
+ * Connects to everything and starts working.
+ * @param onEvent receives each call event of this worker, beside metrics and records: a test waits for events with it.
+ * @throws when a store cannot be reached.
+ */
 export async function openWorker(
   settings: WorkerSettings,
   clock: Clock,
   log: Logger,
   tracing: Tracing | null = null,
+  onEvent: CallEventSink = () => {},
 ): Promise<SoukWorker> {
   const registry = new Registry();
-  const billing = createBillingMetrics(registry);
-  const metrics = createJobMetrics(registry);
   const keys = redisKeys(settings.redisNamespace);
   const database = openDatabase(settings.databaseUrl, log);
   const redis = await connectRedis(settings.redisUrl, 'working', log);
   const subscriber = await connectRedis(settings.redisUrl, 'listening', log);
   const http = tracing ? tracedHttpClient(createHttpClient(), tracing) : createHttpClient();
 
+  const records = [createUsageStatistics, createFailureLog].map((create) => create(database, clock, log));
+  const events = createCallEvents(log, [
+    createCallMetrics(registry),
+    createJobMetrics(registry),
+    ...records.map((record) => record.onEvent),
+    onEvent,
+  ]);
   const pulling = await connectRedis(settings.redisUrl, 'pulling', log);
   const queues = openQueues(pulling, keys, log);
-  const settlements = billing.settlements(createSettlements(database, clock.now));
+  const settlements = createSettlements(database, clock.now);
   const flights = await openSingleFlight({ redis, subscriber, keys, clock, log });
   const tokens = createTokenBucket(redis, keys.tokens('keepa'), clock);
   const { keepaBaseUrl: baseUrl, keepaKey: key } = settings;
   const keepa = createKeepaTransport({ baseUrl, key, http, tokens, clock, log });
   const trends = openTrends({ baseUrl: settings.trendsBaseUrl, http, redis, keys, clock });
   const answers = createAnswerStore(redis, keys);
-  const book = createOperationBook(database, clock, log);
-  const failures = createFailureBook(database, clock, log);
   const stopKeeping = startKeeping({ database, redis, keys, clock, log });
   const executor = createExecutor({
     redis,
     keys,
-    sources: createSources(flights, clock, metrics.sources),
+    sources: createSources(flights, clock, events),
     flights,
     answers,
     settlements,
     upstream: { keepa, trends, reports: database },
-    metrics,
-    book,
-    failures,
+    events,
     tracing,
     clock,
     log,
   });
   await onControl(subscriber, keys, executor.control);
-  const measured = metrics.measure(executor.execute);
-  const execute = tracing ? tracedExecute(measured, tracing) : measured;
+  const { execute } = executor;
   const pools = await Promise.all(
     settings.pools
       .filter((pool) => pool !== BATCH_POOL)
@@ -114,11 +119,9 @@ export async function openWorker(
   );
   const batches = settings.pools.includes(BATCH_POOL)
     ? await openBatchWorker({
-        ...{ database, redis, subscriber, pulling, keys, queues, settlements, answers, clock, log },
+        ...{ database, redis, subscriber, pulling, keys, queues, settlements, answers, events, clock, log },
         offPeak: settings.offPeak,
-        admissions: billing.admissions(createAdmissions(database, clock.now, settings.offPeak)),
-        answerUse: metrics.answers,
-        book,
+        admissions: createAdmissions(database, clock.now, settings.offPeak),
         tracing,
         // Calls of batches are fed as there is room, and never refused because others wait.
         backlog: { estimateWaitMs: async () => 0 },
@@ -136,7 +139,7 @@ export async function openWorker(
     reportFetches && settings.pools.includes(BATCH_POOL)
       ? await openReportFetches(reportFetches, { databaseUrl, clock, log })
       : null;
-  const reconciling = { database, redis, keys, queues, settlements, clock, log };
+  const reconciling = { database, redis, keys, queues, settlements, events, clock, log };
   const stopReconciling = startReconciling(reconciling);
 
   return {
@@ -156,8 +159,7 @@ export async function openWorker(
       await fetches?.close();
       await Promise.all(pools.map((pool) => pool.close()));
       await stopKeeping();
-      await book.close();
-      await failures.close();
+      await Promise.all(records.map((record) => record.close()));
       await flights.close();
       await closeQueues(queues);
       await closeRedis(redis, pulling, subscriber);

@@ -1,6 +1,7 @@
 import { MicroBatcher } from '../platform/db/micro-batcher.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { SoukError } from '../platform/errors.ts';
+import type { CallEvents } from '../platform/telemetry/call-events.ts';
 
 /** Finds the account of a key for calls that are not admitted: free ones, and those about jobs. */
 export interface Authentication {
@@ -15,7 +16,11 @@ interface KeyRow {
   active: boolean;
 }
 
-export function createAuthentication(database: Database, now: () => number): Authentication {
+export function createAuthentication(
+  database: Database,
+  now: () => number,
+  events: CallEvents,
+): Authentication {
   const batcher = new MicroBatcher<Buffer, KeyRow>(async (hashes) => {
     const { rows } = await database.query<KeyRow>({
       name: 'authenticate',
@@ -35,6 +40,7 @@ export function createAuthentication(database: Database, now: () => number): Aut
       if (key.account_id === null) throw unknownKey();
       if (key.revoked) throw revokedKey();
       if (!key.active) throw unavailableAccount();
+      events.emit({ type: 'key.accepted', keyHash });
       return key.account_id;
     },
   };

@@ -1,5 +1,4 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
-import { reasonOf } from '../operator/failure-book.ts';
 import { ERRORS, SoukError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 import { isStoreAway } from '../platform/outage.ts';
@@ -13,12 +12,9 @@ const OUTAGE_RETRY_SECONDS = 5;
 /** Whatever goes wrong in a route leaves as an error of the list. */
 export function registerErrorReplies(
   app: FastifyInstance,
-  deps: { now: () => number; log: Logger } & Pick<
-    Gateway,
-    'wrongKeys' | 'authentication' | 'requestMetrics' | 'failures'
-  >,
+  deps: { now: () => number; log: Logger } & Pick<Gateway, 'wrongKeys' | 'authentication' | 'events'>,
 ): void {
-  const { now, log, wrongKeys, requestMetrics, failures } = deps;
+  const { now, log, wrongKeys, events } = deps;
 
   app.setErrorHandler(async (error: FastifyError | SoukError | Error, request, reply) => {
     const known = error instanceof SoukError ? error : await keyFirst(fromFramework(error, request), request);
@@ -27,14 +23,15 @@ export function registerErrorReplies(
       log.error({ err: error, requestId: request.id, route: place }, 'request failed');
       // The failure of a job was noted where it happened.
       if (known !== error || known.cause !== undefined)
-        failures.note({
+        events.emit({
+          type: 'failure',
           code: ERRORS[known.kind].code,
           place,
           requestId: request.id,
-          reason: reasonOf(error),
+          cause: error,
         });
     }
-    requestMetrics.refused(known.kind);
+    events.emit({ type: 'request.refused', error: known.kind });
     const isWrongKey = known.kind === 'KEY_INVALID' && carriesKey(request);
     return sendError(reply, isWrongKey ? wrongKeys.refuse(request.ip, request.keyHash, known) : known, now());
   });
@@ -51,7 +48,7 @@ export function registerErrorReplies(
   }
 
   app.setNotFoundHandler((_request, reply) => {
-    requestMetrics.refused('NOT_FOUND');
+    events.emit({ type: 'request.refused', error: 'NOT_FOUND' });
     return sendError(reply, new SoukError('NOT_FOUND'), now());
   });
 }

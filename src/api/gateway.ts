@@ -12,7 +12,6 @@ import type { OnFinished } from '../batches/ending.ts';
 import type { PaymentSettings } from '../billing/payments/payment-port.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import type { Toolset } from '../operations/toolsets.ts';
-import type { FailureBook } from '../operator/failure-book.ts';
 import type { Logger } from '../platform/log.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import type { RequestMetrics } from './request-metrics.ts';
@@ -36,7 +35,6 @@ export interface Gateway extends SubmitDeps {
   registry: Registry;
   requestMetrics: RequestMetrics;
   queueGauges: QueueGauges;
-  failures: FailureBook;
   operator: OperatorSettings;
   pages: PageSettings;
   /** The setting TRUST_PROXY: proxies that are believed when they tell who calls. */

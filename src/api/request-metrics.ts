@@ -1,12 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { Histogram, type Registry } from 'prom-client';
-import { ERRORS, type ErrorKind } from '../platform/errors.ts';
+import { ERRORS } from '../platform/errors.ts';
+import type { CallEventSink } from '../platform/telemetry/call-events.ts';
 import { createTally } from '../platform/telemetry/tally.ts';
 
 /** Counts requests and what they were answered. Routes are named by their pattern: no address as it came is a label. */
 export interface RequestMetrics {
-  /** A request was answered with an error. */
-  refused(kind: ErrorKind): void;
+  /** Counts the errors that requests were answered with. */
+  onEvent: CallEventSink;
   /** Counts all requests of a gateway. */
   observe(app: FastifyInstance): void;
 }
@@ -44,8 +45,8 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
   };
 
   return {
-    refused(kind) {
-      refusalsBy(ERRORS[kind].code).value += 1;
+    onEvent(event) {
+      if (event.type === 'request.refused') refusalsBy(ERRORS[event.error].code).value += 1;
     },
     observe(app) {
       app.addHook('onRequest', (request, reply, done) => {

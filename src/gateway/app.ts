@@ -30,7 +30,7 @@ const HEADER_LIMIT_BYTES = 65_536;
 
 /** The gateway's HTTP side. */
 export function buildApp(gateway: Gateway): FastifyInstance {
-  const { log, clock, wrongKeys, authentication, requestMetrics, failures, tracing, operator } = gateway;
+  const { log, clock, wrongKeys, authentication, requestMetrics, events, tracing, operator } = gateway;
   const app = fastify({
     logger: false,
     genReqId: () => uuid(),
@@ -49,12 +49,12 @@ export function buildApp(gateway: Gateway): FastifyInstance {
       log.debug({ code: error.code, requestId: request.id }, 'bad address');
       request.startedAt = performance.now();
       const refusal = new SoukError('VALIDATION_FAILED', { message: 'The address is not well formed.' });
-      requestMetrics.refused(refusal.kind);
+      events.emit({ type: 'request.refused', error: refusal.kind });
       void sendError(reply as FastifyReply, refusal, clock.now());
     },
     clientErrorHandler: (error, socket) => {
       const refusal = refuseMalformedRequest(error, socket);
-      if (refusal) requestMetrics.refused(refusal.kind);
+      if (refusal) events.emit({ type: 'request.refused', error: refusal.kind });
     },
   });
   app.removeContentTypeParser('text/plain');
@@ -89,7 +89,7 @@ export function buildApp(gateway: Gateway): FastifyInstance {
   finishHandlersOnClose(app);
   requestMetrics.observe(app);
   if (tracing) traceRequests(app, tracing);
-  registerErrorReplies(app, { now: clock.now, log, wrongKeys, authentication, requestMetrics, failures });
+  registerErrorReplies(app, { now: clock.now, log, wrongKeys, authentication, events });
   refusingOtherMethods(app, () => {
     registerOperations(app, gateway);
     registerJobs(app, gateway);

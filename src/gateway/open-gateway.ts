@@ -21,16 +21,16 @@ import { createBatchNews } from '../batches/news.ts';
 import { createAdmissions } from '../billing/admission.ts';
 import { createSettlements } from '../billing/settlement.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
-import { createBillingMetrics } from '../operator/billing-metrics.ts';
-import { createFailureBook } from '../operator/failure-book.ts';
+import { createFailureLog } from '../operator/failure-log.ts';
 import { createKeyUse } from '../operator/key-use.ts';
-import { createOperationBook } from '../operator/operation-book.ts';
+import { createUsageStatistics } from '../operator/usage-statistics.ts';
 import type { Clock } from '../platform/clock.ts';
 import { openDatabase } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
 import { closeRedis, connectRedis } from '../platform/redis.ts';
 import { redisKeys } from '../platform/redis-keys.ts';
-import { createCacheMetrics } from '../platform/telemetry/cache-metrics.ts';
+import { type CallEventSink, createCallEvents } from '../platform/telemetry/call-events.ts';
+import { createCallMetrics } from '../platform/telemetry/call-metrics.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
 import { createAnswerStore } from '../results/answer-store.ts';
 import { buildApp } from './app.ts';
@@ -58,15 +58,19 @@ export interface RunningGateway {
   close(): Promise<void>;
 }
 
-/** Connects a gateway to its stores; it does not listen yet. @throws when a store cannot be reached. */
+/**
+ * Connects a gateway to its stores; it does not listen yet.
+ * @param onEvent receives each call event of this gateway, beside metrics and records: a test waits for events with it.
+ * @throws when a store cannot be reached.
+ */
 export async function openGateway(
   settings: GatewaySettings,
   clock: Clock,
   log: Logger,
   tracing: Tracing | null = null,
+  onEvent: CallEventSink = () => {},
 ): Promise<RunningGateway> {
   const registry = new Registry();
-  const billing = createBillingMetrics(registry);
   const keys = redisKeys(settings.redisNamespace);
   const database = openDatabase(settings.databaseUrl, log);
   const redis = await connectRedis(settings.redisUrl, 'serving', log);
@@ -77,14 +81,21 @@ export async function openGateway(
   const batchQueue = openBatchQueue(submitting, keys, log);
   await batchQueue.waitUntilReady();
   const replies = await openReplies({ redis, subscriber, keys, clock });
-  const completions = await openCompletionMap({ subscriber, keys, database, clock, log });
+  const records = [createKeyUse, createUsageStatistics, createFailureLog].map((create) =>
+    create(database, clock, log),
+  );
+  const requestMetrics = createRequestMetrics(registry);
+  const events = createCallEvents(log, [
+    createCallMetrics(registry),
+    requestMetrics.onEvent,
+    ...records.map((record) => record.onEvent),
+    onEvent,
+  ]);
+  const completions = await openCompletionMap({ subscriber, keys, database, clock, log, events });
   const { onEnded } = completions;
   const turns = createTurns(clock.now);
   onEnded(({ callId }) => turns.end(callId));
   const backlog = await openBacklog({ redis, keys, queues, clock, log, onEnded });
-  const keyUse = createKeyUse(database, clock, log);
-  const book = createOperationBook(database, clock, log);
-  const failures = createFailureBook(database, clock, log);
   const app = buildApp({
     database,
     redis,
@@ -98,22 +109,18 @@ export async function openGateway(
     clock,
     log,
     answers: createAnswerStore(redis, keys),
-    admissions: keyUse.admissions(
-      billing.admissions(createAdmissions(database, clock.now, settings.offPeak)),
-    ),
-    settlements: billing.settlements(createSettlements(database, clock.now)),
-    authentication: keyUse.authentication(createAuthentication(database, clock.now)),
+    events,
+    admissions: createAdmissions(database, clock.now, settings.offPeak),
+    settlements: createSettlements(database, clock.now),
+    authentication: createAuthentication(database, clock.now, events),
     wrongKeys: createWrongKeys(clock.now),
     offPeak: settings.offPeak,
     links: settings.links,
     onBatchFinished: createBatchNews(clock),
     webhooks: settings.webhooks,
-    answerUse: createCacheMetrics(registry).answers,
-    book,
-    failures,
     tracing,
     registry,
-    requestMetrics: createRequestMetrics(registry),
+    requestMetrics,
     queueGauges: createQueueGauges(registry, { redis, keys, queues, batchQueue, backlog, clock, log }),
     operator: settings.operator ?? {},
     trustProxy: settings.trustProxy,
@@ -132,9 +139,7 @@ export async function openGateway(
       replies.close();
       await app.close();
       await backlog.close();
-      await keyUse.close();
-      await book.close();
-      await failures.close();
+      await Promise.all(records.map((record) => record.close()));
       await closeQueues(queues);
       await batchQueue.close();
       await closeRedis(redis, submitting, subscriber);

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { type Backlog, openBacklog, reportAlive, reportGone } from '../../jobs/backlog.ts';
-import type { JobEnded } from '../../jobs/job-ended.ts';
+import type { CompletionMessage } from '../../jobs/completion-message.ts';
 import type { Payload } from '../../jobs/payload.ts';
 import { addJob, closeQueues, openQueues, type Queues } from '../../jobs/queues.ts';
 import { BACKGROUND_PRIORITY } from '../../jobs/turns.ts';
@@ -18,7 +18,7 @@ let redis: Redis;
 let keys: RedisKeys;
 let queues: Queues;
 let backlog: Backlog;
-let tell: (news: JobEnded) => void;
+let tell: (message: CompletionMessage) => void;
 beforeAll(() => {
   redis = new Redis(inject('redisUrl'), { maxRetriesPerRequest: null });
 });

@@ -22,6 +22,7 @@ function depsWith(admit: Admissions['admit']): SubmitDeps {
   const { admissions, settlements, database, clock } = billing;
   return {
     ...{ settlements, database, clock },
+    events: { emit: () => {} },
     admissions: { ...admissions, admit },
     answers: { findShared: async () => null } as unknown as SubmitDeps['answers'],
     backlog: { estimateWaitMs: async () => 0 } as unknown as SubmitDeps['backlog'],

@@ -8,6 +8,7 @@ import { queuedOperation } from '../../src/operations/index.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
+import { createCallEvents } from '../../src/platform/telemetry/call-events.ts';
 import { createAnswerStore } from '../../src/results/answer-store.ts';
 import { OFF_PEAK } from './billing.ts';
 import type { Souk, TestAccount } from './souk.ts';
@@ -46,6 +47,7 @@ export async function openBackground({
     database,
     queues,
     clock,
+    events: createCallEvents(log, []),
     admissions: createAdmissions(database, clock.now, OFF_PEAK),
     settlements: createSettlements(database, clock.now),
     answers: createAnswerStore(redis, keys),

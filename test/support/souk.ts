@@ -14,6 +14,7 @@ import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import type { Tracing } from '../../src/platform/telemetry/tracing.ts';
 import { openWorker, type SoukWorker } from '../../workers/worker.ts';
+import { type CallEventSpy, createCallEventSpy } from './call-event-spy.ts';
 import { type Client, createClient } from './client.ts';
 import { TestClock } from './clock.ts';
 import { createTestDatabase } from './database.ts';
@@ -30,6 +31,8 @@ export interface Souk {
   redisNamespace: string;
   /** Everything the gateways and workers have logged. */
   logLines: string[];
+  /** What happens to calls in all gateways and workers. */
+  events: CallEventSpy;
   gateways: RunningGateway[];
   workers: SoukWorker[];
   /** A client of the first gateway, or of another, with a key of a new account. */
@@ -78,6 +81,7 @@ export async function openSouk(
   const redisNamespace = `test-${randomBytes(6).toString('hex')}`;
   const logLines: string[] = [];
   const log = createLogger('debug', { write: (line) => void logLines.push(line) });
+  const events = createCallEventSpy();
   const pool = openDatabase(database.url, log);
   const gateways: RunningGateway[] = [];
   const workers: SoukWorker[] = [];
@@ -90,6 +94,7 @@ export async function openSouk(
     database: pool,
     ...stores,
     logLines,
+    events,
     gateways,
     workers,
 
@@ -107,6 +112,7 @@ export async function openSouk(
         usedClock,
         log,
         options.tracing,
+        events.onEvent,
       );
       await gateway.app.listen({ host: '127.0.0.1', port: 0 });
       gateways.push(gateway);
@@ -117,7 +123,7 @@ export async function openSouk(
       const upstreams = { keepaBaseUrl: url, keepaKey: UPSTREAM_KEY, trendsBaseUrl: url };
       const webhooks = { allowPrivate: options.allowPrivateWebhooks ?? true };
       const settings = { ...stores, ...upstreams, pools, offPeak, webhooks };
-      const worker = await openWorker(settings, usedClock, log, options.tracing);
+      const worker = await openWorker(settings, usedClock, log, options.tracing, events.onEvent);
       workers.push(worker);
       for (const gateway of gateways) await gateway.sampleBacklog();
       return worker;

@@ -5,8 +5,10 @@ import { CACHE_LIFETIME_MS, type Source } from '../../src/operations/define.ts';
 import { SoukError } from '../../src/platform/errors.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
+import { createCallEvents } from '../../src/platform/telemetry/call-events.ts';
 import { openSingleFlight, type SingleFlight } from '../../workers/single-flight.ts';
 import { createSources, type Obtained, type Sources } from '../../workers/sources.ts';
+import { createCallEventSpy } from '../support/call-event-spy.ts';
 import { TestClock } from '../support/clock.ts';
 import { gate } from '../support/scripted-upstream.ts';
 
@@ -18,8 +20,8 @@ const flights: SingleFlight[] = [];
 /** As two worker processes have them. */
 let here: Sources;
 let there: Sources;
-/** Of each source: what it had cost, where it was there already. */
-const found: (number | 'fetched')[] = [];
+/** What both have emitted. */
+const events = createCallEventSpy();
 
 async function openSources(): Promise<Sources> {
   const [own, subscriber] = [redis.duplicate(), redis.duplicate()];
@@ -27,10 +29,7 @@ async function openSources(): Promise<Sources> {
   const log = createLogger('silent');
   const flight = await openSingleFlight({ redis: own, subscriber, keys, clock, log });
   flights.push(flight);
-  return createSources(flight, clock, {
-    hit: (tokens) => void found.push(tokens),
-    miss: () => void found.push('fetched'),
-  });
+  return createSources(flight, clock, createCallEvents(log, [events.onEvent]));
 }
 
 beforeAll(async () => {
@@ -51,6 +50,8 @@ interface Asking {
 
 const TOKENS_EACH = 1.5;
 
+const CALL = { operation: 'market.product', callId: randomUUID() };
+
 /** Asks for some sources; `asked` collects what upstream is asked for, which then says `says`. */
 function obtain(
   sources: Sources,
@@ -59,6 +60,7 @@ function obtain(
   { maxAgeMs = CACHE_LIFETIME_MS, signal = new AbortController().signal }: Asking = {},
 ): Promise<Map<string, Obtained>> {
   return sources.obtain({
+    ...CALL,
     sources: names.map((name): Source => ({ key: name, identity: `test/${name}` })),
     maxAgeMs,
     startedAt: clock.now(),
@@ -79,11 +81,11 @@ const unexpected = () => {
   throw new Error('upstream was asked');
 };
 const name = () => randomUUID();
-/** What follows waits for an end of a leader: for two seconds at most, which is a timer. */
+/** Waits until some sources are followed: fetched by the leader, and awaited here. */
 async function following(begin: () => void, howMany = 1): Promise<void> {
-  const timers = clock.waiting;
+  const followed = events.next('source.followed', {}, howMany);
   begin();
-  await expect.poll(() => clock.waiting).toBe(timers + howMany);
+  await followed;
 }
 
 test('what is fresh is not fetched again, and says that it came from the cache', async () => {
@@ -100,12 +102,15 @@ test('what is fresh is not fetched again, and says that it came from the cache',
   expect(found.get(c)).toMatchObject({ value: 'new', fetchedAt: clock.now(), fromCache: false });
 });
 
-test('what is there already counts with what it had cost, what is fetched does not', async () => {
+test('a source from the cache is a hit with what it had cost, a fetched one is a miss', async () => {
   const [a, b] = [name(), name()];
-  found.length = 0;
+  const [hits, misses] = [events.seen('source.hit').length, events.seen('source.miss').length];
   await obtain(here, [a], () => 'first');
   await obtain(there, [a, b], () => 'second');
-  expect(found).toEqual(['fetched', TOKENS_EACH, 'fetched']);
+  expect(events.seen('source.hit').slice(hits)).toEqual([
+    { type: 'source.hit', ...CALL, tokens: TOKENS_EACH },
+  ]);
+  expect(events.seen('source.miss').length - misses).toBe(2);
 });
 
 test('of two processes that want overlapping sources, each source is fetched by one', async () => {
@@ -216,7 +221,7 @@ test('when the leader dies a follower takes over once its lease has run out', as
     follower = obtain(there, [a], () => 'rescued');
   });
   // As long as the lease holds, looking again leads to nothing but waiting on.
-  await following(() => clock.advance(2_000), 0);
+  await following(() => clock.advance(2_000));
   // The lease ends, as it does when nobody renews it.
   await redis.del(lease);
   clock.advance(2_000);
@@ -317,6 +322,7 @@ describe('a source that will do when stale', () => {
     staleForMs: number | undefined = 24 * HOUR,
   ): Promise<Map<string, Obtained>> {
     return sources.obtain({
+      ...CALL,
       sources: names.map((name) => ({ key: name, identity: `test/${name}`, staleForMs })),
       maxAgeMs: HOUR,
       startedAt: clock.now(),

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { type BatchJob, openBatchQueue, readBatchJob, removeJobSchedulers } from '../../jobs/batch-queue.ts';
 import { cancelJob } from '../../jobs/cancel.ts';
-import { decodeJobEnded } from '../../jobs/job-ended.ts';
+import { decodeCompletion } from '../../jobs/completion-message.ts';
 import { dropOldBatches, endCall, endLeftovers, expireBatches, lockCall } from '../../src/batches/ending.ts';
 import { callsToCancel, type FedCall } from '../../src/batches/feeding.ts';
 import { dropOldRuns } from '../../src/batches/schedules/run.ts';
@@ -95,7 +95,7 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
 
   const onMessage = (channel: string, message: string) => {
     if (channel === keys.batchesChannel) loop.wake();
-    if (channel === keys.jobsChannel && fedHere.delete(decodeJobEnded(message).callId)) loop.wake();
+    if (channel === keys.jobsChannel && fedHere.delete(decodeCompletion(message).callId)) loop.wake();
   };
   const queue = openBatchQueue(pulling, keys, log);
   await removeJobSchedulers(queue);

@@ -1,5 +1,4 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { reasonOf } from '../../operator/failure-book.ts';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
 import { isStoreAway } from '../../platform/outage.ts';
 import type { Pages } from '../pages.ts';
@@ -8,20 +7,21 @@ import { sendPage } from './render.ts';
 
 /** Whatever goes wrong on a page is told as a page. */
 export function registerErrorPages(scope: FastifyInstance, { gateway }: Pages): void {
-  const { log, requestMetrics, failures } = gateway;
+  const { log, events } = gateway;
   scope.setErrorHandler(async (error: FastifyError | SoukError | Error, request, reply) => {
     const { status, title, text, isOurs } = told(error);
     if (isOurs) {
       const place = request.routeOptions.url ?? 'none';
       log.error({ err: error, requestId: request.id, route: place }, 'page failed');
-      failures.note({
+      events.emit({
+        type: 'failure',
         code: status === 503 ? 'BUSY' : '5000',
         place,
         requestId: request.id,
-        reason: reasonOf(error),
+        cause: error,
       });
     }
-    if (error instanceof SoukError) requestMetrics.refused(error.kind);
+    if (error instanceof SoukError) events.emit({ type: 'request.refused', error: error.kind });
     // A redirect that could not be sent leaves its address behind.
     reply.removeHeader('location');
     if (error instanceof SoukError && error.retryAfterSeconds !== undefined)

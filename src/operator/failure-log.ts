@@ -1,37 +1,21 @@
 import { type Clock, every } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { type Logger, maskSecrets } from '../platform/log.ts';
+import type { Failure, StoringSink } from '../platform/telemetry/call-events.ts';
 
 const WRITE_EVERY_MS = 1_000;
 
-/** Of more failures within that time the rest is in the log only: a storm must not fill the database. */
+/** Of more failures within that time the rest is in the process's log only: a storm must not fill the database. */
 const MOST_AT_ONCE = 50;
 
 const LONGEST_REASON = 4_000;
 
-/** What went wrong on our side or upstream. */
-export interface Failure {
-  code: string;
-  /** The route or the operation. */
-  place: string;
-  errorId?: string | undefined;
-  requestId?: string;
-  callId?: string;
-  accountId?: number;
-  /** For the operator only. */
-  reason: string;
-}
+/** A failure as it is stored: the cause as a text, for the operator only. */
+type StoredFailure = Omit<Failure, 'cause'> & { at: string; reason: string };
 
-/** Keeps failures where the operator finds them by the ids that customers were told. */
-export interface FailureBook {
-  note(failure: Failure): void;
-  /** Writes down what was noted so far. */
-  write(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export function createFailureBook(database: Database, clock: Clock, log: Logger): FailureBook {
-  let pending: (Failure & { at: string })[] = [];
+/** Stores failures where the operator finds them by the ids that customers were told. */
+export function createFailureLog(database: Database, clock: Clock, log: Logger): StoringSink {
+  let pending: StoredFailure[] = [];
 
   async function write(): Promise<void> {
     if (pending.length === 0) return;
@@ -46,20 +30,20 @@ export function createFailureBook(database: Database, clock: Clock, log: Logger)
         [JSON.stringify(written)],
       );
     } catch (error) {
-      log.debug({ err: error }, 'failures were not written down yet');
+      log.debug({ err: error }, 'failed to write the failure log, will retry');
       pending = [...written, ...pending].slice(0, MOST_AT_ONCE);
     }
   }
 
   const stop = every(clock, WRITE_EVERY_MS, write);
   return {
-    note(failure) {
-      if (pending.length >= MOST_AT_ONCE) return;
-      const reason = printable(maskSecrets(failure.reason)).slice(0, LONGEST_REASON);
+    onEvent(event) {
+      if (event.type !== 'failure' || pending.length >= MOST_AT_ONCE) return;
+      const { code, place, errorId, requestId, callId, accountId, cause } = event;
+      const reason = printable(maskSecrets(reasonOf(cause))).slice(0, LONGEST_REASON);
       const at = new Date(clock.now()).toISOString();
-      pending.push({ ...failure, reason, at });
+      pending.push({ at, code, place, errorId, requestId, callId, accountId, reason });
     },
-    write,
     async close() {
       await stop();
       await write();
@@ -67,14 +51,14 @@ export function createFailureBook(database: Database, clock: Clock, log: Logger)
   };
 }
 
-/** The stack of an error and of what has caused it. */
-export function reasonOf(error: unknown): string {
+/** The stack of an error and of its causes. */
+function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { stack, message, cause } = error;
   return `${stack ?? message}${cause === undefined ? '' : `\nCaused by: ${reasonOf(cause)}`}`;
 }
 
-/** PostgreSQL keeps no zero bytes. */
+/** PostgreSQL stores no zero bytes. */
 function printable(text: string): string {
   return text.replaceAll('\0', '');
 }

@@ -1,0 +1,51 @@
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { POOL_NAMES, type PoolName } from '../src/operations/pools.ts';
+import type { ErrorRecord } from '../src/platform/errors.ts';
+import type { RedisKeys } from '../src/platform/redis-keys.ts';
+
+/** Says that a call has ended. It wakes those who wait; the truth is in PostgreSQL. */
+export interface CompletionMessage {
+  callId: string;
+  pool: PoolName;
+  state: 'settled' | 'released';
+  unitsCharged: number;
+  error: ErrorRecord | null;
+  /** How long the work took, without waiting in the queue or for tokens; null when it was not done to its end. */
+  durationMs: number | null;
+}
+
+/** A released call has an error, a settled one has none. */
+export function completionMessage(
+  {
+    callId,
+    pool,
+    error,
+    unitsCharged,
+  }: Pick<CompletionMessage, 'callId' | 'pool' | 'error' | 'unitsCharged'>,
+  durationMs: number | null = null,
+): CompletionMessage {
+  return { callId, pool, state: error ? 'released' : 'settled', unitsCharged, error, durationMs };
+}
+
+/** Publishes the end of a call to every gateway. */
+export async function publishCompletion(
+  redis: Redis,
+  keys: RedisKeys,
+  message: CompletionMessage,
+): Promise<void> {
+  await redis.publish(keys.jobsChannel, JSON.stringify(message));
+}
+
+const schema = z.object({
+  callId: z.string(),
+  pool: z.enum(POOL_NAMES),
+  state: z.enum(['settled', 'released']),
+  unitsCharged: z.number(),
+  error: z.custom<ErrorRecord | null>(),
+  durationMs: z.number().nullable(),
+});
+
+export function decodeCompletion(text: string): CompletionMessage {
+  return schema.parse(JSON.parse(text));
+}

@@ -1,0 +1,51 @@
+import { Histogram, type Registry } from 'prom-client';
+import { ERRORS } from '../errors.ts';
+import type { CallEventSink } from './call-events.ts';
+import { createTally } from './tally.ts';
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+
+/** Counts what workers alone do. */
+export function createJobMetrics(registry: Registry): CallEventSink {
+  const spent = createTally(registry, {
+    name: 'souk_upstream_tokens_spent_total',
+    help: 'Tokens the data provider has taken; what a call should cost where its answer did not say.',
+    labels: [],
+  })();
+  const failuresBy = createTally(registry, {
+    name: 'souk_job_failures_total',
+    help: 'Jobs that ended with an error, by its code.',
+    labels: ['pool', 'code'],
+  });
+  const durations = new Histogram({
+    name: 'souk_job_duration_seconds',
+    help: 'How long jobs ran, by how they ended: settled or released.',
+    labelNames: ['pool', 'state'],
+    buckets: SECONDS,
+    registers: [registry],
+  });
+  const waits = new Histogram({
+    name: 'souk_queue_wait_seconds',
+    help: 'How long jobs waited in their queue before they were begun.',
+    labelNames: ['pool'],
+    buckets: SECONDS,
+    registers: [registry],
+  });
+
+  return (event) => {
+    switch (event.type) {
+      case 'job.started':
+        if (event.waitedMs !== null) waits.observe({ pool: event.pool }, event.waitedMs / 1000);
+        break;
+      case 'job.ended': {
+        const { pool, state, error, durationMs } = event;
+        durations.observe({ pool, state }, durationMs / 1000);
+        if (error) failuresBy(pool, ERRORS[error].code).value += 1;
+        break;
+      }
+      case 'tokens.spent':
+        spent.value += event.tokens;
+        break;
+    }
+  };
+}

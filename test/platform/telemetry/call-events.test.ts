@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { createLogger } from '../../../src/platform/log.ts';
+import { createCallEvents } from '../../../src/platform/telemetry/call-events.ts';
+import { createCallEventSpy } from '../../support/call-event-spy.ts';
+
+const started = {
+  type: 'call.started',
+  operation: 'market.product',
+  accountId: 1,
+  callId: 'a call',
+} as const;
+
+test('every sink receives every event in order', () => {
+  const spies = [createCallEventSpy(), createCallEventSpy()];
+  const events = createCallEvents(
+    createLogger('silent'),
+    spies.map((spy) => spy.onEvent),
+  );
+  events.emit(started);
+  events.emit({ ...started, callId: 'another' });
+  for (const spy of spies)
+    expect(spy.seen('call.started').map(({ callId }) => callId)).toEqual(['a call', 'another']);
+});
+
+test('a sink that throws is logged and breaks neither the call nor other sinks', () => {
+  const lines: string[] = [];
+  const log = createLogger('error', { write: (line) => void lines.push(line) });
+  const spy = createCallEventSpy();
+  const broken = () => {
+    throw new Error('the disk is full');
+  };
+  createCallEvents(log, [broken, spy.onEvent]).emit(started);
+  expect(spy.seen('call.started')).toEqual([started]);
+  expect(lines.join('')).toContain('failed to observe a call event');
+  expect(lines.join('')).toContain('the disk is full');
+});
