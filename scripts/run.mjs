@@ -1,10 +1,20 @@
-// Runs a TypeScript file of the project: node scripts/run.mjs FILE [ARGUMENTS]
-import { spawnSync } from 'node:child_process';
+// Runs a program of the project in this process, so that signals reach it directly: node scripts/run.mjs FILE.ts [ARGUMENTS]
+// From dist/ where that is up to date, otherwise TypeScript, after installing what is missing.
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { compiledFile } from './dist.mjs';
 import { ensureInstalled, root } from './install.mjs';
 
-ensureInstalled();
-const { status } = spawnSync(process.execPath, ['--import', 'tsx', ...process.argv.slice(2)], {
-  cwd: root,
-  stdio: 'inherit',
-});
-process.exit(status ?? 1);
+const [file = '', ...args] = process.argv.slice(2);
+const compiled = compiledFile(file);
+const program = compiled ?? join(root, file);
+process.argv = [process.execPath, program, ...args];
+process.chdir(root);
+if (compiled) {
+  process.setSourceMapsEnabled(true);
+} else {
+  ensureInstalled();
+  const { register } = await import('tsx/esm/api');
+  register();
+}
+await import(pathToFileURL(program).href);

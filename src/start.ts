@@ -65,8 +65,8 @@ async function start(): Promise<void> {
     ...(isDemo && !process.env.TRENDS_BASE_URL?.trim() ? { TRENDS_BASE_URL: keepa.url } : {}),
   };
   // The worker first: a gateway refuses calls while it knows of no worker.
-  await child('worker', 'workers/main.ts', env, dataDir);
-  await child('gateway', 'src/main.ts', env, dataDir);
+  await child('worker', '../workers/main.ts', env, dataDir);
+  await child('gateway', './main.ts', env, dataDir);
 
   await firstReports;
   const key = await prepareAccounts(databaseUrl, dataDir, isDemo);
@@ -103,12 +103,13 @@ async function embeddedRedis(dataDir: string): Promise<string> {
 }
 
 async function demoProvider(dataDir: string): Promise<{ url: string; key: string }> {
-  const url = await child('demo', 'demo/main.ts', process.env, dataDir);
+  const url = await child('demo', '../demo/main.ts', process.env, dataDir);
   return { url, key: 'demo-demo-demo-demo' };
 }
 
 async function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir: string): Promise<string> {
-  const started = await startChild({ name, file, env, logFile: join(dataDir, `${name}.log`), say });
+  const program = new URL(file, import.meta.url);
+  const started = await startChild({ name, program, env, logFile: join(dataDir, `${name}.log`), say });
   undo.push(started.stop);
   return started.ready;
 }

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -201,6 +202,9 @@ describe('programs', () => {
 });
 
 describe('packages', () => {
+  /** `@scope/name/path` -> `@scope/name`. */
+  const packageOf = (specifier: string) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? '';
+
   test('operations use only packages that compute', () => {
     const loaded = new Set(
       FILES.filter(({ room }) => room === 'operations').flatMap(({ path }) => [path, ...reachableFrom(path)]),
@@ -210,6 +214,18 @@ describe('packages', () => {
     );
     const computing = ['zod', 'node:crypto', 'safe-stable-stringify', 'lossless-json', 'stemmer'];
     expect(packages.filter(({ name }) => !computing.includes(name))).toEqual([]);
+  });
+
+  test('programs need no development dependency', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>;
+    };
+    const wrong = FILES.flatMap(({ path, packages }) =>
+      packages
+        .filter((name) => !isBuiltin(name) && !(packageOf(name) in dependencies))
+        .map((name) => `${path} -> ${name}`),
+    );
+    expect(wrong).toEqual([]);
   });
 
   test('one file of the gateway uses the SDK of the Model Context Protocol, and one of the command', () => {

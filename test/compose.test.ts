@@ -60,7 +60,7 @@ test('PostgreSQL and Redis keep their data on volumes', () => {
 });
 
 test('each pool has one worker service that serves it and nothing else', () => {
-  const workers = Object.values(services).filter(({ command }) => command?.includes('workers/main.ts'));
+  const workers = Object.values(services).filter(({ command }) => command?.includes('dist/workers/main.js'));
   const served = workers.map((worker) => worker.environment?.WORKER_POOLS);
   expect(served).toHaveLength(WORKER_POOL_NAMES.length);
   expect(new Set(served)).toEqual(new Set(WORKER_POOL_NAMES));

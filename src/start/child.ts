@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import type { ProcessMessage } from '../platform/process.ts';
+import { programArguments } from '../platform/program.ts';
 
 export interface Child {
   /** What it said when it was ready. */
@@ -17,7 +18,7 @@ const RESTART_DELAY_MS = 1_000;
  */
 export async function startChild(options: {
   name: string;
-  file: string;
+  program: URL;
   env: NodeJS.ProcessEnv;
   logFile: string;
   say(line: string): void;
@@ -55,16 +56,16 @@ export async function startChild(options: {
 }
 
 function launch({
-  file,
+  program,
   env,
   logFile,
 }: {
-  file: string;
+  program: URL;
   env: NodeJS.ProcessEnv;
   logFile: string;
 }): ChildProcess {
   const log = openSync(logFile, 'a', 0o600);
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), file], {
+  const child = spawn(process.execPath, programArguments(program), {
     env,
     detached: true,
     stdio: ['ignore', log, log, 'ipc'],

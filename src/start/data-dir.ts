@@ -19,8 +19,8 @@ export async function claimDataDir(dataDir: string): Promise<() => Promise<void>
   return () => rm(pidFile, { force: true });
 }
 
-/** Process numbers are used again; only one that looks like `npm start` counts. */
+/** The operating system reuses process ids; only a process that looks like `npm start` counts. */
 async function isSouk(pid: number): Promise<boolean> {
   const { stdout } = await run('ps', ['-o', 'args=', '-p', String(pid)]).catch(() => ({ stdout: '' }));
-  return stdout.includes('start.mjs');
+  return stdout.includes('run.mjs src/start.ts');
 }

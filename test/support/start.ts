@@ -32,16 +32,16 @@ export interface Start {
 const PROGRAMS: Record<string, RegExp> = {
   postgres: /bin\/postgres\b.* -D /,
   redis: /redis-server/,
-  demo: /demo\/main\.ts/,
-  worker: /workers\/main\.ts/,
-  gateway: / src\/main\.ts/,
+  demo: /demo\/main\.[jt]s/,
+  worker: /workers\/main\.[jt]s/,
+  gateway: /src\/main\.[jt]s/,
 };
 
 /** @param env settings; those of this test run's own environment do not count. */
 export function start(env: Record<string, string>): Start {
   const { PATH = '', HOME = '', LANG = '', LD_LIBRARY_PATH } = process.env;
   const base = { PATH, HOME, LANG, ...(LD_LIBRARY_PATH ? { LD_LIBRARY_PATH } : {}) };
-  const child: ChildProcess = spawn(process.execPath, ['scripts/start.mjs'], {
+  const child: ChildProcess = spawn(process.execPath, ['scripts/run.mjs', 'src/start.ts'], {
     cwd: resolve('.'),
     env: { ...base, ...env },
     detached: true,

@@ -1,4 +1,4 @@
-// Threads do not take tsx over from who starts them.
+// Starts reader-thread.ts in a checkout: Node 20 does not preload tsx in threads. Compiled code needs no tsx.
 import { register } from 'tsx/esm/api';
 
 register();

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
+import { isCompiled } from '../../platform/program.ts';
 import type { AskNames } from './names.ts';
 import type { ReportPiece } from './read-piece.ts';
 import type { FromReader, ReaderSetup, ToReader } from './reader-messages.ts';
@@ -35,7 +36,7 @@ export function openReaderThreads(site: ReportSite, ask: AskNames): ReaderThread
 }
 
 function openThread(setup: ReaderSetup, ask: AskNames) {
-  const worker = new Worker(new URL('./reader-thread.mjs', import.meta.url), {
+  const worker = new Worker(new URL(`./reader-thread.${isCompiled ? 'js' : 'mjs'}`, import.meta.url), {
     workerData: setup,
   });
   /** Answers come in the order of pieces. */
