@@ -1,6 +1,6 @@
 import { DEDUPLICATION_SECONDS } from '../src/billing/admission.ts';
 import { hasJoinableCall } from '../src/billing/calls.ts';
-import type { Source, Wallet } from '../src/billing/wallets.ts';
+import type { GrantKind, Wallet } from '../src/billing/wallets.ts';
 import { SoukError } from '../src/platform/errors.ts';
 import { identifyCall } from './identity.ts';
 import { type Order, refuseWhenBusy, refuseWhenTooDear, type SubmitDeps } from './submit.ts';
@@ -12,7 +12,7 @@ export interface Quote {
   /** The account asked the same just now, so at this moment it would cost nothing. */
   deduplicated: boolean;
   verdict:
-    | { admitted: true; wallet: Wallet | null; source: Source | null }
+    | { admitted: true; wallet: Wallet | null; source: GrantKind | null }
     | { admitted: false; error: SoukError };
 }
 

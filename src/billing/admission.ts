@@ -3,7 +3,7 @@ import type { PoolName } from '../operations/pools.ts';
 import { MicroBatcher } from '../platform/db/micro-batcher.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { type ErrorKind, SoukError } from '../platform/errors.ts';
-import type { OffPeakWindow, Source, Wallet } from './wallets.ts';
+import type { GrantKind, OffPeakWindow, Wallet } from './wallets.ts';
 
 /** Identical calls of an account within this time are one call, charged once. */
 export const DEDUPLICATION_SECONDS = 300;
@@ -51,25 +51,31 @@ export type Admission =
 
 /** Whether a call would be let in, and what it would draw on first. */
 export type Prediction =
-  | { admitted: true; wallet: Wallet; source: Source }
+  | { admitted: true; wallet: Wallet; source: GrantKind }
   | { admitted: false; error: SoukError };
 
 interface AdmissionRow {
+  /** Position of the call in the batch, from 1. */
   idx: number;
   outcome: 'key_unknown' | 'key_revoked' | 'account_unavailable' | 'joined' | 'admitted' | 'refused';
-  account_id: number | null;
-  call_id: string;
-  joined_state: 'reserved' | 'settled';
-  joined_answer: string | null;
-  joined_background: boolean | null;
-  wallet: Wallet | null;
-  source: Source;
+  accountId: number;
+  callId: string;
+  joinedState: 'reserved' | 'settled';
+  joinedAnswer: string | null;
+  joinedBackground: boolean;
+  wallet: Wallet;
+  source: GrantKind;
   reason: ErrorKind;
   remaining: number;
-  reset_at: Date | null;
-  minute_limit: number | null;
-  minute_left: number;
+  resetAt: Date | null;
+  minuteLimit: number | null;
+  minuteLeft: number;
 }
+
+const ADMIT = `select idx, outcome, account_id as "accountId", call_id as "callId", joined_state as "joinedState",
+  joined_answer as "joinedAnswer", joined_background as "joinedBackground", wallet, source, reason, remaining,
+  reset_at as "resetAt", minute_limit as "minuteLimit", minute_left as "minuteLeft"
+  from souk_admit($1, $2, $3, $4, $5, $6)`;
 
 export interface Admissions {
   /** @throws SoukError KEY_INVALID, KEY_FORBIDDEN or one of QUOTA_*; then nothing was charged. */
@@ -78,80 +84,44 @@ export interface Admissions {
   predict(caller: Caller, units: number): Promise<Prediction>;
 }
 
+/** A request, or the question of what would become of it. */
+type Asked = CallRequest & { dry?: boolean };
+
 export function createAdmissions(database: Database, now: () => number, offPeak: OffPeakWindow): Admissions {
-  const batcher = new MicroBatcher<CallRequest & { dry?: boolean }, AdmissionRow>(async (batch) => {
+  const batcher = new MicroBatcher<Asked, AdmissionRow>(async (batch) => {
     const { unique, positions } = collapse(batch);
     const { rows } = await database.query<AdmissionRow>({
       name: 'admit',
-      text: 'select * from souk_admit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)',
+      text: ADMIT,
       values: [
-        new Date(now()),
-        DEDUPLICATION_SECONDS,
-        ...[offPeak.start, offPeak.end, offPeak.timezone],
-        unique.map(({ caller }) => ('keyHash' in caller ? caller.keyHash : null)),
-        unique.map((call) => call.callId),
-        unique.map((call) => call.operation),
-        unique.map((call) => Buffer.from(call.chargeId, 'hex')),
-        unique.map((call) => call.units),
-        unique.map((call) => call.pool),
-        unique.map((call) => new Date(call.deadlineAt)),
-        unique.map((call) => (call.answer === null ? JSON.stringify(call.input) : null)),
-        unique.map((call) => call.answer),
-        unique.map((call) => call.dry ?? false),
-        unique.map(({ caller }) => ('accountId' in caller ? caller.accountId : null)),
-        unique.map((call) => call.background),
+        ...[new Date(now()), DEDUPLICATION_SECONDS, offPeak.start, offPeak.end, offPeak.timezone],
+        JSON.stringify(unique.map(encode)),
       ],
     });
     const byPosition: AdmissionRow[] = [];
     for (const row of rows) byPosition[row.idx - 1] = row;
     return batch.map((call, i) => {
-      const row = byPosition[positions[i] as number] as AdmissionRow;
-      const isRepetition = unique[positions[i] as number] !== call;
-      return isRepetition ? asRepetition(row, unique[positions[i] as number] as CallRequest) : row;
+      const position = positions[i] as number;
+      const [row, asked] = [byPosition[position] as AdmissionRow, unique[position] as Asked];
+      return asked === call ? row : asRepetition(row, asked);
     });
   });
 
   return {
     async admit(request) {
       const row = await batcher.submit(request);
-      const accountId = row.account_id ?? 0;
-      switch (row.outcome) {
-        case 'admitted':
-          return {
-            kind: request.answer === null ? 'started' : 'cached',
-            accountId,
-            callId: row.call_id,
-            rate: rateOf(row),
-          };
-        case 'joined':
-          return {
-            kind: 'joined',
-            accountId,
-            callId: row.call_id,
-            finished: row.joined_state === 'settled',
-            background: row.joined_background ?? false,
-            answer: row.joined_answer,
-          };
-        default:
-          throw refusal(row, request.units, now());
+      const { accountId, callId, outcome } = row;
+      if (outcome === 'admitted') {
+        const kind = request.answer === null ? 'started' : 'cached';
+        return { kind, accountId, callId, rate: rateOf(row) };
       }
+      if (outcome !== 'joined') throw refusal(row, request.units, now());
+      const { joinedState, joinedBackground: background, joinedAnswer: answer } = row;
+      return { kind: 'joined', accountId, callId, finished: joinedState === 'settled', background, answer };
     },
     async predict(caller, units) {
-      const row = await batcher.submit({
-        caller,
-        callId: '00000000-0000-0000-0000-000000000000',
-        operation: '',
-        chargeId: '',
-        units,
-        pool: 'market',
-        deadlineAt: 0,
-        input: null,
-        answer: null,
-        background: false,
-        dry: true,
-      });
-      if (row.outcome === 'admitted')
-        return { admitted: true, wallet: row.wallet as Wallet, source: row.source };
+      const row = await batcher.submit({ ...ANY_CALL, caller, units, dry: true });
+      if (row.outcome === 'admitted') return { admitted: true, wallet: row.wallet, source: row.source };
       const error = refusal(row, units, now());
       if (error.kind === 'KEY_INVALID' || error.kind === 'KEY_FORBIDDEN') throw error;
       return { admitted: false, error };
@@ -159,9 +129,39 @@ export function createAdmissions(database: Database, now: () => number, offPeak:
   };
 }
 
+/** What a prediction does not depend on. */
+const ANY_CALL = {
+  callId: '00000000-0000-0000-0000-000000000000',
+  operation: '',
+  chargeId: '',
+  pool: 'market',
+  deadlineAt: 0,
+  input: null,
+  answer: null,
+  background: false,
+} as const;
+
+/** An element of the array that souk_read_calls reads. What is absent is null or false there. */
+function encode({ caller, answer, ...call }: Asked) {
+  return {
+    ...('keyHash' in caller
+      ? { key_hash: `\\x${caller.keyHash.toString('hex')}` }
+      : { caller_id: caller.accountId }),
+    call_id: call.callId,
+    operation: call.operation,
+    charge_id: `\\x${call.chargeId}`,
+    units: call.units,
+    pool: call.pool,
+    deadline: new Date(call.deadlineAt),
+    ...(answer === null ? { input: call.input } : { answer }),
+    ...(call.background ? { background: true } : {}),
+    ...(call.dry ? { dry: true } : {}),
+  };
+}
+
 /** Of calls that are the same, by the same caller, only the first needs to ask; the others take its answer. */
-function collapse(batch: readonly (CallRequest & { dry?: boolean })[]) {
-  const unique: (CallRequest & { dry?: boolean })[] = [];
+function collapse(batch: readonly Asked[]) {
+  const unique: Asked[] = [];
   const seen = new Map<string, number>();
   const positions = batch.map((call) => {
     const identity = call.dry ? null : `${nameOf(call.caller)}${call.chargeId}`;
@@ -183,15 +183,15 @@ function asRepetition(first: AdmissionRow, { answer, background }: CallRequest):
   return {
     ...first,
     outcome: 'joined',
-    joined_state: answer === null ? 'reserved' : 'settled',
-    joined_answer: answer,
-    joined_background: background,
+    joinedState: answer === null ? 'reserved' : 'settled',
+    joinedAnswer: answer,
+    joinedBackground: background,
   };
 }
 
-function rateOf(row: AdmissionRow): MinuteRate {
-  if (row.minute_limit === null || row.reset_at === null) return null;
-  return { limit: row.minute_limit, remaining: row.minute_left, resetAt: row.reset_at.getTime() };
+function rateOf({ minuteLimit, minuteLeft, resetAt }: AdmissionRow): MinuteRate {
+  if (minuteLimit === null || resetAt === null) return null;
+  return { limit: minuteLimit, remaining: minuteLeft, resetAt: resetAt.getTime() };
 }
 
 /** Where time alone mends nothing, only a purchase does: clients that try again by themselves need not hurry. */
@@ -206,7 +206,7 @@ function refusal(row: AdmissionRow, needed: number, now: number): SoukError {
     case 'account_unavailable':
       return unavailableAccount();
     default: {
-      const { reason, wallet, remaining, reset_at: resetAt } = row;
+      const { reason, wallet, remaining, resetAt } = row;
       return new SoukError(reason, {
         metadata: { wallet, needed, remaining, resetAt: resetAt?.toISOString() ?? null },
         retryAfterSeconds: resetAt

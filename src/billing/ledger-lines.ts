@@ -1,5 +1,5 @@
 import type { Database } from '../platform/db/pool.ts';
-import type { Source, Wallet } from './wallets.ts';
+import type { GrantKind, Wallet } from './wallets.ts';
 
 export const LEDGER_KINDS = ['grant', 'charge', 'reserve', 'settle', 'release', 'expire'] as const;
 
@@ -12,7 +12,7 @@ export interface LedgerLine {
   at: number;
   kind: LedgerKind;
   wallet: Wallet;
-  source: Source;
+  source: GrantKind;
   sourceId: number;
   callId: string | null;
   operation: string | null;

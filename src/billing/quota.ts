@@ -2,7 +2,7 @@ import type { Database } from '../platform/db/pool.ts';
 import { ERRORS } from '../platform/errors.ts';
 import type { Admissions } from './admission.ts';
 import { findEndings, keyWarning } from './key-warning.ts';
-import type { OffPeakWindow, Source, Wallet } from './wallets.ts';
+import type { GrantKind, OffPeakWindow, Wallet } from './wallets.ts';
 
 /** The data of GET /api/quota. Times are ISO 8601, in UTC. */
 export interface QuotaSnapshot {
@@ -61,7 +61,7 @@ export interface PackSnapshot {
   inWindow?: boolean;
 }
 
-export const TRACKS: Record<Source, 'legacy' | 'pack'> = { subscription: 'legacy', pack: 'pack' };
+export const TRACKS: Record<GrantKind, 'legacy' | 'pack'> = { subscription: 'legacy', pack: 'pack' };
 
 /** The account's quota at an instant, and what its next call of one unit would get. */
 export async function quotaSnapshot(

@@ -1,8 +1,8 @@
 /** Which time of day a source of units is for. */
 export type Wallet = 'general' | 'off_peak';
 
-/** What units are drawn from. */
-export type Source = 'subscription' | 'pack';
+/** The two kinds of grant that units are drawn from. */
+export type GrantKind = 'subscription' | 'pack';
 
 /** The daily off-peak window [start, end): `HH:MM` on the wall clock of a named time zone. */
 export interface OffPeakWindow {

@@ -97,25 +97,28 @@ async function admit(
     new Date(now),
     DEDUPLICATION_SECONDS,
     ...[OFF_PEAK.start, OFF_PEAK.end, OFF_PEAK.timezone],
-    calls.map(({ account, key }) => pair[account]?.[key]),
-    callIds,
-    calls.map(() => 'market.product'),
-    calls.map(({ charge }) => createHash('md5').update(String(charge)).digest()),
-    calls.map(({ units }) => units),
-    calls.map(() => 'market'),
-    calls.map(() => new Date(now + 60_000)),
-    calls.map(({ charge, answered }) => (answered ? null : JSON.stringify({ charge }))),
-    calls.map(({ answered, charge }) => (answered ? `shared:${charge}` : null)),
-    calls.map(({ dry }) => dry),
-    calls.map(() => null),
-    calls.map(() => false),
+    JSON.stringify(
+      calls.map(({ account, key, charge, units, answered, dry }, i) => ({
+        key_hash: `\\x${pair[account]?.[key].toString('hex')}`,
+        call_id: callIds[i],
+        operation: 'market.product',
+        charge_id: `\\x${createHash('md5').update(String(charge)).digest('hex')}`,
+        units,
+        pool: 'market',
+        deadline: new Date(now + 60_000),
+        ...(answered ? { answer: `shared:${charge}` } : { input: { charge } }),
+        dry,
+      })),
+    ),
   ];
-  const places = parameters.map((_, i) => `$${i + 1}`).join(', ');
   const { rows } =
     path === 'quick'
-      ? await billing.database.query(`select * from souk_admit(${places}) order by idx`, parameters)
+      ? await billing.database.query(
+          'select * from souk_admit($1, $2, $3, $4, $5, $6) order by idx',
+          parameters,
+        )
       : await billing.database.query(
-          `select * from souk_admit_each($${parameters.length + 1}, ${places}) order by idx`,
+          'select * from souk_admit_each($7, $1, $2, $3, $4, $5, $6) order by idx',
           [...parameters, calls.map((_, i) => i + 1)],
         );
   return rows.map((row) => {

@@ -1,4 +1,4 @@
-import type { OffPeakWindow, Source, Wallet } from '../../src/billing/wallets.ts';
+import type { GrantKind, OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
 import type { ErrorKind } from '../../src/platform/errors.ts';
 import { OFF_PEAK, type PackGrant, type SubscriptionGrant } from './billing.ts';
 import { isInWindow } from './wall-clock.ts';
@@ -17,7 +17,7 @@ export interface BillingModel {
 
 export type Verdict =
   /** What is drawn on first. */
-  | { admitted: true; wallet: Wallet; source: Source }
+  | { admitted: true; wallet: Wallet; source: GrantKind }
   | { admitted: false; reason: ErrorKind; remaining: number };
 
 interface Draw {

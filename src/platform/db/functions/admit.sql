@@ -1,23 +1,54 @@
+-- Reads a batch of calls and what is known of each before any units are looked at. `calls` is a JSON array of objects with
+-- the columns of `q` below as keys; `idx` is the position in it, from 1. `outcome` is null for a call that is neither
+-- joined nor turned away because of its key or account.
+--
+-- A call is asked for by a key, or by an account where the account's own batch asks (caller_id). One with an answer is
+-- settled at once; a dry one changes nothing.
+create or replace function souk_read_calls(at timestamptz, dedup_seconds integer, calls jsonb)
+returns table (
+  idx bigint, call_id uuid, operation text, charge_id bytea, units integer, pool text, deadline timestamptz,
+  input jsonb, answer text, background boolean, dry boolean,
+  account_id bigint, outcome text,
+  open_id uuid, open_state call_state, open_answer text, open_background boolean
+)
+language sql stable as $$
+  select q.idx, q.call_id, q.operation, q.charge_id, q.units, q.pool, q.deadline,
+    q.input, q.answer, coalesce(q.background, false), coalesce(q.dry, false), a.id,
+    case
+      when a.id is null then 'key_unknown'
+      when k.revoked_at is not null or k.expires_at <= at then 'key_revoked'
+      when a.state <> 'active' then 'account_unavailable'
+      when c.id is not null then 'joined'
+    end,
+    c.id, c.state, c.answer, c.background
+  from rows from (
+    jsonb_to_recordset(calls) as (key_hash bytea, caller_id bigint, call_id uuid, operation text, charge_id bytea,
+      units integer, pool text, deadline timestamptz, input jsonb, answer text, background boolean, dry boolean)
+  ) with ordinality as q (key_hash, caller_id, call_id, operation, charge_id,
+      units, pool, deadline, input, answer, background, dry, idx)
+  left join api_keys k on k.hash = q.key_hash
+  left join accounts a on a.id = coalesce(q.caller_id, k.account_id)
+  left join lateral (
+    select c.id, c.state, c.answer, c.background from calls c
+    where c.claim_key = souk_claim_key(a.id, q.charge_id)
+      and (c.state = 'reserved'
+        or (c.state = 'settled' and c.accepted_at > at - make_interval(secs => dedup_seconds)))
+    order by c.accepted_at desc limit 1
+  ) as c on q.dry is not true
+$$;
+
 -- Admits a batch of calls in one round trip: resolves the keys, joins calls that the account already has open or had
 -- answered within the deduplication window, checks the buckets, draws the units, records calls and ledger lines.
 -- Everything about an account happens under the lock of its row, so the outcome is as if the calls came one by one.
 --
--- The arrays are parallel, one element a call:
---   answers   not null: the answer is already at hand, and the call is settled at once
---   dry       true: says what would happen and changes nothing
---   account_ids  whose call it is, where no key is shown: the account's own batch asks
---   background   nobody waits for the call
---
+-- `calls` is described at souk_read_calls.
 -- Outcomes: key_unknown, key_revoked, account_unavailable, joined, admitted, refused (reason says why).
 --
 -- Nearly every account is simple: its first source is a subscription that covers all that the batch asks of it, so no
 -- order matters and the whole batch is a handful of set operations. The calls of the other accounts go one by one
 -- through souk_admit_each; that costs about ten times as much a call and gives the same outcome where both apply.
 create or replace function souk_admit(
-  at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text,
-  key_hashes bytea[], call_ids uuid[], operations text[], charge_ids bytea[], units integer[],
-  pools text[], deadlines timestamptz[], inputs jsonb[], answers text[], dry boolean[],
-  account_ids bigint[], background boolean[]
+  at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text, calls jsonb
 )
 returns setof souk_admission language plpgsql
 set enable_seqscan to off
@@ -33,51 +64,34 @@ declare
 begin
   perform 1 from accounts a
   where a.id in (
-    select k.account_id from api_keys k where k.hash = any(key_hashes) union all select unnest(account_ids))
+    select coalesce(q.caller_id, k.account_id)
+    from jsonb_to_recordset(calls) as q(key_hash bytea, caller_id bigint)
+    left join api_keys k on k.hash = q.key_hash)
   order by a.id
   for no key update;
 
   for result in
     with asked as (
-      select q.*, a.id as account_id, c.id as open_id, c.state as open_state, c.answer as open_answer,
-        c.background as open_background,
-        case
-          when a.id is null then 'key_unknown'
-          when k.revoked_at is not null or k.expires_at <= at then 'key_revoked'
-          when a.state <> 'active' then 'account_unavailable'
-          when c.id is not null then 'joined'
-        end as outcome,
+      select q.*,
         s.id as source_id, s.wallet, s.minute_limit, s.month_start,
         s.minute_limit - case when s.minute_start = this_minute then s.minute_used else 0 end as minute_left,
         least(
           s.daily_limit - case when s.day_start = this_day then s.day_used else 0 end,
           s.monthly_limit - s.month_used
         ) as available
-      from unnest(key_hashes, call_ids, operations, charge_ids, units, pools, deadlines, inputs, answers, dry,
-        account_ids, background)
-        with ordinality as q(key_hash, call_id, operation, charge_id, units, pool, deadline, input, answer, dry,
-          caller_id, background, idx)
-      left join api_keys k on k.hash = q.key_hash
-      left join accounts a on a.id = coalesce(q.caller_id, k.account_id)
-      left join lateral (
-        select c.id, c.state, c.answer, c.background from calls c
-        where c.claim_key = souk_claim_key(a.id, q.charge_id)
-          and (c.state = 'reserved'
-            or (c.state = 'settled' and c.accepted_at > at - make_interval(secs => dedup_seconds)))
-        order by c.accepted_at desc limit 1
-      ) as c on not q.dry
+      from souk_read_calls(at, dedup_seconds, calls) as q
       -- The first source, where it is a subscription whose present month is already known.
       left join lateral (
         select s.*, p.minute_limit * s.quantity as minute_limit, p.daily_limit * s.quantity as daily_limit,
           p.monthly_limit * s.quantity as monthly_limit
         from subscriptions s join plans p on p.id = s.plan_id
-        where s.account_id = a.id and s.starts_at <= at and s.ends_at > at
+        where s.account_id = q.account_id and s.starts_at <= at and s.ends_at > at
           and (s.wallet = 'general' or off_peak)
         order by s.wallet desc limit 1
       ) as s on not q.dry and s.minute_start <= this_minute and s.day_start <= this_day and s.month_end > at
         and (s.wallet = 'off_peak' or (
           select true from packs o
-          where o.account_id = a.id and o.wallet = 'off_peak' and o.valid_until > at limit 1) is null)
+          where o.account_id = q.account_id and o.wallet = 'off_peak' and o.valid_until > at limit 1) is null)
     ),
     numbered as (
       select a.*, lag(a.charge_id) over w = a.charge_id as repeated,
@@ -140,9 +154,7 @@ begin
   end loop;
 
   if cardinality(not_simple) > 0 then
-    return query select * from souk_admit_each(not_simple, at, dedup_seconds, window_start, window_end, zone,
-      key_hashes, call_ids, operations, charge_ids, units, pools, deadlines, inputs, answers, dry, account_ids,
-      background);
+    return query select * from souk_admit_each(not_simple, at, dedup_seconds, window_start, window_end, zone, calls);
   end if;
 end
 $$;

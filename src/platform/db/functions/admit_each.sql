@@ -2,10 +2,7 @@
 -- which has locked the accounts. Here a call may draw on several sources, and here it is refused.
 create or replace function souk_admit_each(
   chosen integer[],
-  at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text,
-  key_hashes bytea[], call_ids uuid[], operations text[], charge_ids bytea[], units integer[],
-  pools text[], deadlines timestamptz[], inputs jsonb[], answers text[], dry boolean[],
-  account_ids bigint[], background boolean[]
+  at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text, calls jsonb
 )
 returns setof souk_admission language plpgsql as $$
 declare
@@ -30,45 +27,22 @@ declare
   new_draws souk_draw[] := '{}';
 begin
   for r in
-    select q.*, a.id as account_id, a.state as account_state,
-      k.revoked_at is not null or coalesce(k.expires_at <= at, false) as key_revoked,
-      c.id as open_id, c.state as open_state, c.answer as open_answer,
-      c.background as open_background
-    from unnest(key_hashes, call_ids, operations, charge_ids, units, pools, deadlines, inputs, answers, dry,
-      account_ids, background)
-      with ordinality as q(key_hash, call_id, operation, charge_id, units, pool, deadline, input, answer, dry,
-        caller_id, background, idx)
-    left join api_keys k on k.hash = q.key_hash
-    left join accounts a on a.id = coalesce(q.caller_id, k.account_id)
-    left join lateral (
-      select c.id, c.state, c.answer, c.background from calls c
-      where c.claim_key = souk_claim_key(a.id, q.charge_id)
-        and (c.state = 'reserved'
-          or (c.state = 'settled' and c.accepted_at > at - make_interval(secs => dedup_seconds)))
-      order by c.accepted_at desc limit 1
-    ) as c on not q.dry
+    select q.* from souk_read_calls(at, dedup_seconds, calls) as q
     where q.idx = any(chosen)
-    order by a.id, q.charge_id, q.idx
+    order by q.account_id, q.charge_id, q.idx
   loop
     result := null;
-    result.idx := r.idx; result.account_id := r.account_id;
-    if r.account_id is null then
-      result.outcome := 'key_unknown'; return next result; continue;
-    elsif r.key_revoked then
-      result.outcome := 'key_revoked'; return next result; continue;
-    elsif r.account_state <> 'active' then
-      result.outcome := 'account_unavailable'; return next result; continue;
-    elsif r.open_id is not null then
-      result.outcome := 'joined'; result.call_id := r.open_id;
+    result.idx := r.idx; result.account_id := r.account_id; result.outcome := r.outcome;
+    if r.outcome = 'joined' then
+      result.call_id := r.open_id;
       result.joined_state := r.open_state; result.joined_answer := r.open_answer;
       result.joined_background := r.open_background;
-      return next result; continue;
-    elsif not r.dry and newest.claim_key = souk_claim_key(r.account_id, r.charge_id) then
+    elsif r.outcome is null and not r.dry and newest.claim_key = souk_claim_key(r.account_id, r.charge_id) then
       result.outcome := 'joined'; result.call_id := newest.id;
       result.joined_state := newest.state; result.joined_answer := newest.answer;
       result.joined_background := newest.background;
-      return next result; continue;
     end if;
+    if result.outcome is not null then return next result; continue; end if;
 
     if account is distinct from r.account_id then
       account := r.account_id;
