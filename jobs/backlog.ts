@@ -18,7 +18,7 @@ const SMOOTHING = 0.1;
 export interface Backlog {
   /**
    * Milliseconds a new job of the pool would wait for a worker; Infinity while none is alive.
-   * @param priority as in turns.ts: a job waits for those that are as urgent or more, and passes all others.
+   * @param priority as in fairness.ts: a job waits for those of the same or a lower number.
    */
   estimateWaitMs(pool: PoolName, priority: number): Promise<number>;
   /** The same for a job that has so many before it. */

@@ -4,7 +4,7 @@ import type { Settlements } from '../src/billing/settlement.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import { SoukError, toRecord } from '../src/platform/errors.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
-import { rideOut } from '../src/platform/retry-during-outage.ts';
+import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import { completionMessage, publishCompletion } from './completion-message.ts';
 import { publishControl } from './control.ts';
@@ -35,7 +35,7 @@ export async function cancelJob(deps: CancelDeps, call: Call): Promise<boolean> 
   const job = await queues[pool].getJob(callId);
   const begun = { startedAt: job?.processedOn ?? null, attempts: job?.attemptsStarted ?? 0 };
   // The refund comes first. Whatever is still done for the job afterwards cannot be charged any more.
-  const ended = await rideOut(clock, () => endCall(deps, call, { error }, begun));
+  const ended = await retryDuringOutage(clock, () => endCall(deps, call, { error }, begun));
   if (!ended?.endedNow) return false;
   // A job that runs is held by its worker and stays; then the worker hears of it.
   await queues[pool].remove(callId);

@@ -2,16 +2,26 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 
-/** What workers are told of a job that one of them may run: to give it up, or that somebody waits for it now. */
+/** A command to the worker that runs a job: cancel it, or promote it because a request waits for it now. */
 export interface Control {
-  action: 'cancel' | 'hurry';
+  action: 'cancel' | 'promote';
   callId: string;
 }
 
-const schema = z.object({ action: z.enum(['cancel', 'hurry']), callId: z.string() });
+/** Workers of earlier versions know the second as `hurry`. */
+const ON_THE_WIRE = { cancel: 'cancel', promote: 'hurry' } as const;
 
-export async function publishControl(redis: Redis, keys: RedisKeys, control: Control): Promise<void> {
-  await redis.publish(keys.controlChannel, JSON.stringify(control));
+const schema = z.object({
+  action: z.enum(['cancel', 'hurry', 'promote']).transform((name) => (name === 'hurry' ? 'promote' : name)),
+  callId: z.string(),
+});
+
+export async function publishControl(
+  redis: Redis,
+  keys: RedisKeys,
+  { action, callId }: Control,
+): Promise<void> {
+  await redis.publish(keys.controlChannel, JSON.stringify({ action: ON_THE_WIRE[action], callId }));
 }
 
 /** @param subscriber a Redis connection that is switched to subscription. */

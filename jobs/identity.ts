@@ -3,7 +3,7 @@ import { maxAgeMs, type QueuedOperation, shownInput } from '../src/operations/de
 import type { Clock } from '../src/platform/clock.ts';
 import type { Database } from '../src/platform/db/pool.ts';
 import { fingerprint } from '../src/platform/fingerprint.ts';
-import { rideOut } from '../src/platform/retry-during-outage.ts';
+import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
 import type { Answer, AnswerStore } from '../src/results/answer-store.ts';
 
 /** A call as it is told apart from others. */
@@ -23,7 +23,7 @@ export async function identifyCall(
   input: unknown,
 ): Promise<IdentifiedCall> {
   const edition = operation.reports
-    ? await rideOut(clock, () => editionFor(database, operation, input))
+    ? await retryDuringOutage(clock, () => editionFor(database, operation, input))
     : null;
   const presentationId = presentationIdOf(operation, input, edition);
   return {

@@ -4,7 +4,7 @@ import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { publishControl } from './control.ts';
 import type { Queues } from './queues.ts';
 
-/** Notes that a request waits for a job that another one has started: cancelling that one must not stop it any more. */
+/** Marks a job as joined by another request: from then on it cannot be cancelled. */
 export async function noteJoined(
   redis: Redis,
   keys: RedisKeys,
@@ -13,8 +13,8 @@ export async function noteJoined(
   await redis.set(keys.joined(callId), 1, 'PX', POOLS[pool].timeoutMs + ASYNC_QUEUE_ALLOWANCE_MS);
 }
 
-/** Somebody waits for a call of a batch now, so it goes first like any other. */
-export async function hurry(
+/** Promotes the job of a batch's call that a request waits for now: it goes first, like the job of any other call. */
+export async function promote(
   deps: { redis: Redis; keys: RedisKeys; queues: Queues },
   { pool, callId }: { pool: PoolName; callId: string },
 ): Promise<void> {
@@ -22,5 +22,5 @@ export async function hurry(
   // It may have been taken, or have ended, in the meantime.
   await job?.changePriority({ priority: 0 }).catch(() => {});
   if (await job?.isDelayed()) await job?.promote().catch(() => {});
-  await publishControl(deps.redis, deps.keys, { action: 'hurry', callId });
+  await publishControl(deps.redis, deps.keys, { action: 'promote', callId });
 }

@@ -3,8 +3,8 @@ import type { Redis } from 'ioredis';
 import { POOL_NAMES, type PoolName } from '../src/operations/pools.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
+import { BACKGROUND_PRIORITY } from './fairness.ts';
 import type { Payload } from './payload.ts';
-import { BACKGROUND_PRIORITY } from './turns.ts';
 
 export type Queues = Record<PoolName, Queue<Payload>>;
 

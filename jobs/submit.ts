@@ -19,16 +19,16 @@ import {
 import type { Clock } from '../src/platform/clock.ts';
 import type { Database } from '../src/platform/db/pool.ts';
 import { SoukError, toRecord } from '../src/platform/errors.ts';
-import { rideOut } from '../src/platform/retry-during-outage.ts';
+import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import { type Tracing, traced } from '../src/platform/telemetry/tracing.ts';
 import { type Answer, type AnswerStore, OWN_ANSWER, sharedAnswerRef } from '../src/results/answer-store.ts';
 import type { Backlog } from './backlog.ts';
 import { endCall } from './end-call.ts';
+import { BACKGROUND_PRIORITY, type Fairness } from './fairness.ts';
 import { identifyCall } from './identity.ts';
 import { type Payload, payloadOf } from './payload.ts';
 import { addJob, type Queues } from './queues.ts';
-import { BACKGROUND_PRIORITY, type Turns } from './turns.ts';
 
 /** A valid request, ready to be admitted. */
 export interface Order {
@@ -73,7 +73,7 @@ export interface SubmitDeps {
   answers: AnswerStore;
   backlog: Pick<Backlog, 'estimateWaitMs'>;
   queues: Queues;
-  turns: Turns;
+  fairness: Fairness;
   clock: Clock;
   events: CallEvents;
   tracing?: Tracing | null;
@@ -162,14 +162,14 @@ export function refuseWhenTooDear(needed: number, maxUnits: number | null): void
 
 /** @throws SoukError BUSY. A call of a batch is never too much: whoever feeds it sees to that. */
 export async function refuseWhenBusy(
-  { backlog, clock, database, turns }: SubmitDeps,
+  { backlog, clock, database, fairness }: SubmitDeps,
   { caller, waiting }: Order,
   pool: PoolName,
   chargeId: string,
 ): Promise<void> {
   if (typeof waiting === 'object' || !('keyHash' in caller)) return;
   const allowedMs = waiting === 'poller' ? ASYNC_QUEUE_ALLOWANCE_MS : QUEUE_ALLOWANCE_MS;
-  const priority = turns.peek({ pool, waiting, key: nameOf(caller) });
+  const priority = fairness.peek({ pool, waiting, key: nameOf(caller) });
   const busy = busyError(await backlog.estimateWaitMs(pool, priority), allowedMs);
   // However busy the pool is, a call that is under way, or was answered just now, can be joined.
   const acceptedAfter = clock.now() - DEDUPLICATION_SECONDS * 1000;
@@ -190,7 +190,7 @@ async function admit({ admissions, clock, events }: SubmitDeps, request: CallReq
   const { operation, caller, units } = request;
   let admission: Admission;
   try {
-    admission = await rideOut(clock, () => admissions.admit(request));
+    admission = await retryDuringOutage(clock, () => admissions.admit(request));
   } catch (error) {
     if (error instanceof SoukError) events.emit({ type: 'call.refused', operation, error: error.kind });
     throw error;
@@ -217,7 +217,7 @@ async function settleAtOnce(
   } catch {
     return false;
   }
-  await rideOut(clock, () => endCall(deps, call, { units: answer.meta.units, answer: OWN_ANSWER }));
+  await retryDuringOutage(clock, () => endCall(deps, call, { units: answer.meta.units, answer: OWN_ANSWER }));
   return true;
 }
 
@@ -227,23 +227,23 @@ async function enqueue(
   pool: PoolName,
   payload: Payload,
 ): Promise<void> {
-  const { queues, answers, clock, turns, events } = deps;
+  const { queues, answers, clock, fairness, events } = deps;
   const { accountId, callId, operation, deadlineAt } = payload;
   try {
     if (waiting === 'poller') await answers.keep(callId);
     const priority =
       typeof waiting === 'object'
         ? BACKGROUND_PRIORITY
-        : turns.take({ pool, waiting, accountId, key: nameOf(caller), callId, deadlineAt });
+        : fairness.take({ pool, waiting, accountId, key: nameOf(caller), callId, deadlineAt });
     await addJob(queues, pool, payload, priority);
   } catch (cause) {
-    turns.end(callId);
+    fairness.end(callId);
     const error = new SoukError('BUSY', {
       message: 'The job queue cannot be reached.',
       retryAfterSeconds: 5,
       cause,
     });
-    await rideOut(clock, () => endCall(deps, payload, { error: toRecord(error) }));
+    await retryDuringOutage(clock, () => endCall(deps, payload, { error: toRecord(error) }));
     throw error;
   }
   events.emit({ type: 'call.queued', operation, accountId, callId, pool });

@@ -91,7 +91,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     try {
       if (cancelled.has(callId)) throw new SoukError('CANCELLED');
       // A request may have joined it since it was queued.
-      if (run.background && (await redis.exists(keys.joined(callId)))) run.hurry();
+      if (run.background && (await redis.exists(keys.joined(callId)))) run.promote();
       const work = { pool, payload, run, startedAt, onProgress, log: log.child({ callId, operation }) };
       result = await produceInTurn(deps, work, (awaited) => pause(job, run, awaited));
     } catch (error) {
@@ -128,8 +128,8 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   return {
     execute,
     control({ action, callId }) {
-      if (action === 'hurry') {
-        runs.get(callId)?.hurry();
+      if (action === 'promote') {
+        runs.get(callId)?.promote();
         return;
       }
       cancelled.set(callId, true);

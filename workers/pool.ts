@@ -60,7 +60,7 @@ export async function openPoolWorker(deps: {
   /** Puts a job that cannot go on back into the queue for a while. */
   const later = async (job: Job<Payload>, token: string | undefined, waitMs: number): Promise<never> => {
     await job.moveToDelayed(Date.now() + waitMs, token);
-    // Whoever made it hurry while it was still held here has not found it among the delayed ones.
+    // A request that promoted it while it was still held here has not found it among the delayed ones.
     if (await redis.exists(keys.joined(job.data.callId))) await job.promote();
     throw new DelayedError();
   };

@@ -13,8 +13,8 @@ export interface Run {
   pause(durationMs: number): Promise<void>;
   /** Milliseconds it has paused. */
   readonly pausedMs: number;
-  /** Somebody waits for it now. */
-  hurry(): void;
+  /** Ends its pause: a request waits for it now. */
+  promote(): void;
   /** Gives it up, unless others need what it is fetching. */
   cancel(flights: Pick<SingleFlight, 'anyFollowed'>): Promise<void>;
   end(): void;
@@ -42,7 +42,7 @@ export function createRun(clock: Clock, stopped: AbortSignal, isBackground: bool
     async pause(durationMs) {
       if (!background) return;
       const pausedAt = clock.now();
-      const hurried = new Promise<void>((resolve) => {
+      const promoted = new Promise<void>((resolve) => {
         wake = resolve;
       });
       const enough = new AbortController();
@@ -51,13 +51,13 @@ export function createRun(clock: Clock, stopped: AbortSignal, isBackground: bool
       // Whichever comes second has nobody who listens.
       rested.catch(() => {});
       try {
-        await Promise.race([rested, hurried]);
+        await Promise.race([rested, promoted]);
       } finally {
         enough.abort();
         pausedMs += clock.now() - pausedAt;
       }
     },
-    hurry() {
+    promote() {
       background = false;
       wake();
     },

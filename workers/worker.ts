@@ -1,15 +1,15 @@
 import { Registry } from 'prom-client';
 import { onControl } from '../jobs/control.ts';
+import { createFairness } from '../jobs/fairness.ts';
 import { closeQueues, openQueues } from '../jobs/queues.ts';
 import { reconcile, startReconciling } from '../jobs/reconcile.ts';
-import { createTurns } from '../jobs/turns.ts';
 import { createBatchNews } from '../src/batches/news.ts';
 import { createAdmissions } from '../src/billing/admission.ts';
 import { createSettlements } from '../src/billing/settlement.ts';
 import type { OffPeakWindow } from '../src/billing/wallets.ts';
 import { BATCH_POOL, type WorkerPoolName } from '../src/operations/pools.ts';
 import { createFailureLog } from '../src/operator/failure-log.ts';
-import { startKeeping } from '../src/operator/keeping.ts';
+import { startMaintenance } from '../src/operator/maintenance.ts';
 import { createUsageStatistics } from '../src/operator/usage-statistics.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import { openDatabase } from '../src/platform/db/pool.ts';
@@ -96,7 +96,7 @@ export async function openWorker(
   const keepa = createKeepaTransport({ baseUrl, key, http, tokens, clock, log });
   const trends = openTrends({ baseUrl: settings.trendsBaseUrl, http, redis, keys, clock });
   const answers = createAnswerStore(redis, keys);
-  const stopKeeping = startKeeping({ database, redis, keys, clock, log });
+  const stopMaintenance = startMaintenance({ database, redis, keys, clock, log });
   const executor = createExecutor({
     redis,
     keys,
@@ -125,7 +125,7 @@ export async function openWorker(
         tracing,
         // Calls of batches are fed as there is room, and never refused because others wait.
         backlog: { estimateWaitMs: async () => 0 },
-        turns: createTurns(clock.now),
+        fairness: createFairness(clock.now),
         onFinished: createBatchNews(clock),
         webhooks: settings.webhooks,
       })
@@ -158,7 +158,7 @@ export async function openWorker(
       await deliveries?.close();
       await fetches?.close();
       await Promise.all(pools.map((pool) => pool.close()));
-      await stopKeeping();
+      await stopMaintenance();
       await Promise.all(records.map((record) => record.close()));
       await flights.close();
       await closeQueues(queues);

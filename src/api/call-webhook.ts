@@ -1,5 +1,5 @@
 import { invalidParameters } from '../platform/errors.ts';
-import { rideOut } from '../platform/retry-during-outage.ts';
+import { retryDuringOutage } from '../platform/retry-during-outage.ts';
 import { watchJob } from '../webhooks/job-webhooks.ts';
 import { requireSecret } from '../webhooks/secrets.ts';
 import { webhookUrl } from '../webhooks/webhook-url.ts';
@@ -31,5 +31,5 @@ export async function watchCall(
   { accountId, callId }: { accountId: number; callId: string },
   url: string,
 ): Promise<void> {
-  await rideOut(clock, () => watchJob(database, { accountId, callId, url }));
+  await retryDuringOutage(clock, () => watchJob(database, { accountId, callId, url }));
 }

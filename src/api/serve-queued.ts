@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { hurry, noteJoined } from '../../jobs/joined.ts';
+import { noteJoined, promote } from '../../jobs/joined.ts';
 import { enqueueAgain } from '../../jobs/lost-answer.ts';
 import { quoteOrder } from '../../jobs/quote.ts';
 import { type Order, type Submission, submit } from '../../jobs/submit.ts';
@@ -93,7 +93,7 @@ async function replyJoined(
   const { callId, accountId, finished, answerRef } = joined;
   const pending: CallFacts = { unitsConsumed: 0, jobId: callId, deduplicated: true };
   if (!finished) await noteJoined(gateway.redis, gateway.keys, joined);
-  if (joined.background) await hurry(gateway, joined);
+  if (joined.background) await promote(gateway, joined);
   if (async) return replyWithJob(gateway, reply, operation, callId, pending);
   if (finished) {
     const answer = await gateway.answers.load(callId, answerRef ?? OWN_ANSWER);

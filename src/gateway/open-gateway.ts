@@ -2,10 +2,10 @@ import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { openBacklog } from '../../jobs/backlog.ts';
 import { openBatchQueue } from '../../jobs/batch-queue.ts';
+import { createFairness } from '../../jobs/fairness.ts';
 import { createQueueGauges } from '../../jobs/queue-gauges.ts';
 import { closeQueues, openQueues } from '../../jobs/queues.ts';
 import { openReplies } from '../../jobs/replies.ts';
-import { createTurns } from '../../jobs/turns.ts';
 import { openCompletionMap } from '../../jobs/wait.ts';
 import { createAuthentication } from '../accounts/authentication.ts';
 import { createWrongKeys } from '../accounts/wrong-keys.ts';
@@ -93,8 +93,8 @@ export async function openGateway(
   ]);
   const completions = await openCompletionMap({ subscriber, keys, database, clock, log, events });
   const { onEnded } = completions;
-  const turns = createTurns(clock.now);
-  onEnded(({ callId }) => turns.end(callId));
+  const fairness = createFairness(clock.now);
+  onEnded(({ callId }) => fairness.end(callId));
   const backlog = await openBacklog({ redis, keys, queues, clock, log, onEnded });
   const app = buildApp({
     database,
@@ -103,7 +103,7 @@ export async function openGateway(
     queues,
     batchQueue,
     replies,
-    turns,
+    fairness,
     completions,
     backlog,
     clock,

@@ -8,10 +8,10 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
 /**
- * Does something again while the database is away. The connection may have broken after the database had done it, so it must
- * be something that can be done twice.
+ * Retries a task while the database is away. The connection may break after the database has done it, so the task must be
+ * safe to repeat.
  */
-export async function rideOut<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
+export async function retryDuringOutage<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
   const giveUpAt = clock.now() + PATIENCE_MS;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
     try {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createFairness } from '../../jobs/fairness.ts';
 import { type Order, type SubmitDeps, submit } from '../../jobs/submit.ts';
-import { createTurns } from '../../jobs/turns.ts';
 import type { Admissions } from '../../src/billing/admission.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
-import { rideOut } from '../../src/platform/retry-during-outage.ts';
+import { retryDuringOutage } from '../../src/platform/retry-during-outage.ts';
 import { type BilledAccount, type Billing, openBilling } from '../support/billing.ts';
 import { TestClock } from '../support/clock.ts';
 import { advanceUntil } from '../support/time.ts';
@@ -27,7 +27,7 @@ function depsWith(admit: Admissions['admit']): SubmitDeps {
     answers: { findShared: async () => null } as unknown as SubmitDeps['answers'],
     backlog: { estimateWaitMs: async () => 0 } as unknown as SubmitDeps['backlog'],
     queues: {} as SubmitDeps['queues'],
-    turns: createTurns(clock.now),
+    fairness: createFairness(clock.now),
   };
 }
 
@@ -69,7 +69,7 @@ test('a database that stays away is not waited for without end', async () => {
   const clock = new TestClock();
   const startedAt = clock.now();
   let outcome: unknown = null;
-  const waiting = rideOut(clock, () => Promise.reject(REFUSED)).catch((error: unknown) => {
+  const waiting = retryDuringOutage(clock, () => Promise.reject(REFUSED)).catch((error: unknown) => {
     outcome = error;
   });
   await advanceUntil(clock, () => outcome !== null, 500);
@@ -84,6 +84,6 @@ test('what the database itself refuses is not tried again', async () => {
     attempts += 1;
     return billing.database.query('select no_such_column from calls');
   };
-  await expect(rideOut(billing.clock, ask)).rejects.toThrow('no_such_column');
+  await expect(retryDuringOutage(billing.clock, ask)).rejects.toThrow('no_such_column');
   expect(attempts).toBe(1);
 });

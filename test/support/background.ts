@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid';
+import { createFairness } from '../../jobs/fairness.ts';
 import { closeQueues, openQueues } from '../../jobs/queues.ts';
 import { type Submission, type SubmitDeps, submit } from '../../jobs/submit.ts';
-import { createTurns } from '../../jobs/turns.ts';
 import { createAdmissions } from '../../src/billing/admission.ts';
 import { createSettlements } from '../../src/billing/settlement.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
@@ -52,7 +52,7 @@ export async function openBackground({
     settlements: createSettlements(database, clock.now),
     answers: createAnswerStore(redis, keys),
     backlog: { estimateWaitMs: async () => 0 },
-    turns: createTurns(clock.now),
+    fairness: createFairness(clock.now),
   };
 
   async function offer(

@@ -1,7 +1,7 @@
 import { type Clock, every } from '../../src/platform/clock.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 import type { Logger } from '../../src/platform/log.ts';
-import { rideOut } from '../../src/platform/retry-during-outage.ts';
+import { retryDuringOutage } from '../../src/platform/retry-during-outage.ts';
 import { startWorkLoop } from '../../src/platform/work-loop.ts';
 import { createAddressGuard, type Resolve } from '../../src/webhooks/address-guard.ts';
 import { type ClaimedDelivery, claimDue, type SendingLimits } from '../../src/webhooks/claims.ts';
@@ -82,7 +82,7 @@ export function startDeliveries(deps: DeliveryDeps): Deliveries {
         { deliveryId: id, accountId, host, status, durationMs, state: verdict.state },
         'webhook sent',
       );
-      await rideOut(clock, () => recordAttempt(database, delivery, outcome, verdict, now));
+      await retryDuringOutage(clock, () => recordAttempt(database, delivery, outcome, verdict, now));
     } catch (error) {
       // What is not written down is sent again when the claim has run out.
       log.warn({ err: error, deliveryId: id, accountId }, 'the outcome of a webhook is lost');

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import type { PoolName } from '../src/operations/pools.ts';
 
-/** Calls of batches come after all others. Among themselves they take turns before they are queued. */
+/** The priority of batches' calls, after all others. Which batch comes first is decided before they are queued. */
 export const BACKGROUND_PRIORITY = 1_000_000;
 
-/** How many calls an account may have under way before its next ones let others go first. */
-const CALLS_BEFORE_TURNS = 4;
+/** How many calls of an account go first; each further one goes behind accounts with fewer under way. */
+const CALLS_GOING_FIRST = 4;
 
 /** Calls of an account that count together: those it waits for apart from those it comes back for. */
 export interface Line {
@@ -14,16 +14,16 @@ export interface Line {
 }
 
 /**
- * Gives accounts fair turns: the more calls one has under way, the further back its next one is put, so that one who
- * sends ten thousand at once waits for itself and not others for it.
+ * Orders calls between accounts: the more calls an account has under way, the further back its next one is queued. Ten
+ * thousand calls of one account delay that account and no other.
  */
-export interface Turns {
+export interface Fairness {
   /**
-   * The priority of a call that is being queued: 0 goes first, higher numbers later.
-   * @param key names the key that the account asks with.
+   * Counts a call that is being queued and returns its priority: 0 goes first, higher numbers later.
+   * @param key names the API key of the request.
    */
   take(call: Line & { accountId: number; key: string; callId: string; deadlineAt: number }): number;
-  /** What `take` would say, without taking. A key is not known before the first call it has queued. */
+  /** Returns the priority `take` would give, without counting. A key is known from its first queued call on. */
   peek(line: Line & { key: string }): number;
   /** The call has ended. */
   end(callId: string): void;
@@ -33,8 +33,8 @@ const SWEEP_EVERY_CALLS = 1_000;
 
 const KEYS_KNOWN = 10_000;
 
-/** One gateway's turns. It counts the calls it has queued itself; several gateways give several first places. */
-export function createTurns(now: () => number): Turns {
+/** Counts the calls one gateway has queued, so each gateway gives an account places of its own. */
+export function createFairness(now: () => number): Fairness {
   /** How many calls of a line are under way. */
   const underWay = new Map<string, number>();
   const calls = new Map<string, { line: string; deadlineAt: number }>();
@@ -52,7 +52,7 @@ export function createTurns(now: () => number): Turns {
     else underWay.delete(call.line);
   }
 
-  /** The news of an end may be lost. */
+  /** The completion message of a call may be lost. */
   function sweep(): void {
     sinceSweep = 0;
     for (const [callId, { deadlineAt }] of calls) if (deadlineAt < now()) end(callId);
@@ -80,5 +80,5 @@ export function createTurns(now: () => number): Turns {
 
 /** @param nth how many calls of its line are under way with this one. */
 function priorityOf(nth: number): number {
-  return nth <= CALLS_BEFORE_TURNS ? 0 : Math.min(nth, BACKGROUND_PRIORITY - 1);
+  return nth <= CALLS_GOING_FIRST ? 0 : Math.min(nth, BACKGROUND_PRIORITY - 1);
 }

@@ -7,15 +7,15 @@ import { readTokens } from '../upstream/token-bucket.ts';
 
 const EVERY_MS = 60_000;
 
-/** How long what the operator's pages are made of is kept, in days. */
+/** How long the records behind the operator console are kept, in days. */
 const KEPT_DAYS = { failures: 30, token_readings: 7, operation_hours: 400, aba_imports: 400 } as const;
 
-/** However many there are within that time. */
+/** The most of them, even within that time. */
 const MOST_FAILURES = 100_000;
 
 const DAY_MS = 86_400_000;
 
-export interface KeepingDeps {
+export interface MaintenanceDeps {
   database: Database;
   redis: Redis;
   keys: RedisKeys;
@@ -23,14 +23,16 @@ export interface KeepingDeps {
   log: Logger;
 }
 
-/** Every minute: notes how many tokens there are, and lets go what is old. Any number of processes may. */
-export function startKeeping(deps: KeepingDeps): () => Promise<void> {
+/** Records the token level and deletes old records, every minute. Any number of processes may run it. */
+export function startMaintenance(deps: MaintenanceDeps): () => Promise<void> {
   return every(deps.clock, EVERY_MS, () =>
-    keep(deps).catch((error: unknown) => deps.log.warn({ err: error }, 'keeping the desk failed')),
+    maintain(deps).catch((error: unknown) =>
+      deps.log.warn({ err: error }, 'failed to maintain the operator records'),
+    ),
   );
 }
 
-export async function keep({ database, redis, keys, clock }: KeepingDeps): Promise<void> {
+export async function maintain({ database, redis, keys, clock }: MaintenanceDeps): Promise<void> {
   const now = clock.now();
   const tokens = await readTokens(redis, keys.tokens('keepa'), now);
   if (tokens)

@@ -1,20 +1,20 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { BACKGROUND_PRIORITY, createTurns, type Line } from '../../jobs/turns.ts';
+import { BACKGROUND_PRIORITY, createFairness, type Line } from '../../jobs/fairness.ts';
 import { TestClock } from '../support/clock.ts';
 
 const PATIENT_MS = 60_000;
 
 let lastCall = 0;
 
-/** Turns, and what a test does with them. */
-function openTurns() {
+/** The fairness of one gateway, with defaults for what a test does not care about. */
+function openFairness() {
   const clock = new TestClock();
-  const turns = createTurns(clock.now);
+  const fairness = createFairness(clock.now);
   const defaults = { pool: 'market', waiting: 'poller' } as const;
   return {
     clock,
-    turns,
+    fairness,
     take(
       accountId: number,
       line: Partial<Line> & { key?: string } = {},
@@ -23,29 +23,29 @@ function openTurns() {
       const callId = `call-${lastCall}`;
       const deadlineAt = clock.now() + PATIENT_MS;
       const key = `key of ${accountId}`;
-      const priority = turns.take({ ...defaults, key, ...line, accountId, callId, deadlineAt });
+      const priority = fairness.take({ ...defaults, key, ...line, accountId, callId, deadlineAt });
       return { callId, priority };
     },
     peek: (accountId: number, line: Partial<Line> & { key?: string } = {}) =>
-      turns.peek({ ...defaults, key: `key of ${accountId}`, ...line }),
+      fairness.peek({ ...defaults, key: `key of ${accountId}`, ...line }),
   };
 }
 
 test('the first few calls of an account go first, each further one behind the one before', () => {
-  const { take } = openTurns();
+  const { take } = openFairness();
   const priorities = Array.from({ length: 7 }, () => take(1).priority);
   expect(priorities).toEqual([0, 0, 0, 0, 5, 6, 7]);
 });
 
 test('ten thousand calls of one account leave the first place to another', () => {
-  const { take } = openTurns();
+  const { take } = openFairness();
   for (let i = 0; i < 10_000; i += 1) take(1);
   expect(take(2).priority).toBe(0);
   expect(take(1).priority).toBe(10_001);
 });
 
 test('however many there are, they go before those of batches', () => {
-  const { take } = openTurns();
+  const { take } = openFairness();
   let last = 0;
   for (let i = 0; i < 10_000; i += 1) last = take(1).priority;
   expect(last).toBeGreaterThan(9_000);
@@ -53,23 +53,23 @@ test('however many there are, they go before those of batches', () => {
 });
 
 test('places are used again when their calls have ended', () => {
-  const { take, turns } = openTurns();
+  const { take, fairness } = openFairness();
   const calls = Array.from({ length: 6 }, () => take(1));
   expect(take(1).priority).toBe(7);
-  for (const { callId } of calls) turns.end(callId);
+  for (const { callId } of calls) fairness.end(callId);
   // One is left.
   expect([take(1), take(1), take(1), take(1)].map(({ priority }) => priority)).toEqual([0, 0, 0, 5]);
 });
 
 test('a call that ends twice, or was never there, frees one place at most', () => {
-  const { take, peek, turns } = openTurns();
+  const { take, peek, fairness } = openFairness();
   const calls = Array.from({ length: 8 }, () => take(1));
-  for (const callId of [calls[0]?.callId ?? '', calls[0]?.callId ?? '', 'unheard of']) turns.end(callId);
+  for (const callId of [calls[0]?.callId ?? '', calls[0]?.callId ?? '', 'unheard of']) fairness.end(callId);
   expect(peek(1)).toBe(8);
 });
 
 test('a call that is queued again keeps one place', () => {
-  const { take, peek, turns, clock } = openTurns();
+  const { take, peek, fairness, clock } = openFairness();
   for (let i = 0; i < 4; i += 1) take(1);
   const again = {
     pool: 'market',
@@ -79,12 +79,12 @@ test('a call that is queued again keeps one place', () => {
     callId: 'the same',
     deadlineAt: clock.now() + PATIENT_MS,
   } as const;
-  expect([turns.take(again), turns.take(again)]).toEqual([5, 5]);
+  expect([fairness.take(again), fairness.take(again)]).toEqual([5, 5]);
   expect(peek(1)).toBe(6);
 });
 
 test('peeking tells what taking would, and takes nothing', () => {
-  const { take, peek } = openTurns();
+  const { take, peek } = openFairness();
   for (let i = 0; i < 9; i += 1) {
     const told = [peek(1), peek(1)];
     const { priority } = take(1);
@@ -94,7 +94,7 @@ test('peeking tells what taking would, and takes nothing', () => {
 });
 
 test('two keys of one account are one', () => {
-  const { take, peek } = openTurns();
+  const { take, peek } = openFairness();
   for (let i = 0; i < 4; i += 1) take(1, { key: 'one' });
   expect(take(1, { key: 'another' }).priority).toBe(5);
   expect(peek(1, { key: 'one' })).toBe(6);
@@ -104,13 +104,13 @@ test.each<[string, Partial<Line>]>([
   ['another pool', { pool: 'graph' }],
   ['calls that somebody waits for', { waiting: 'caller' }],
 ])('those of %s are counted apart', (_what, line) => {
-  const { take } = openTurns();
+  const { take } = openFairness();
   for (let i = 0; i < 40; i += 1) take(1);
   expect(take(1, line).priority).toBe(0);
 });
 
 test('calls whose end was never heard of are forgotten once their time is over', () => {
-  const { take, peek, clock } = openTurns();
+  const { take, peek, clock } = openFairness();
   for (let i = 0; i < 500; i += 1) take(1);
   clock.advance(PATIENT_MS + 1);
   expect(peek(1)).toBe(501);
@@ -130,7 +130,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 test('whoever has fewer calls under way never goes behind one who has more', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-      const { take, peek, turns } = openTurns();
+      const { take, peek, fairness } = openFairness();
       const open: { accountId: number; callId: string }[] = [];
       const underWay = (accountId: number) => open.filter((call) => call.accountId === accountId).length;
       for (const action of steps) {
@@ -138,7 +138,7 @@ test('whoever has fewer calls under way never goes behind one who has more', () 
           open.push({ accountId: action.take, callId: take(action.take).callId });
         } else {
           const [ended] = open.splice(action.end % Math.max(1, open.length), 1);
-          if (ended) turns.end(ended.callId);
+          if (ended) fairness.end(ended.callId);
         }
         const standing = [1, 2, 3]
           .map((accountId) => ({ calls: underWay(accountId), priority: peek(accountId) }))
