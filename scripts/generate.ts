@@ -1,22 +1,52 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { errorsTable } from './errors-table.ts';
-import { operationsTable } from './operations-table.ts';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorSections, errorsTable } from './tables/errors.ts';
+import { batchTable, operationsTable, priceTable, timeoutTable, toolTable } from './tables/operations.ts';
+import { settingsTable } from './tables/settings.ts';
 
-/** `npm run generate`: writes into README.md what follows from the contracts and the list of errors. */
-const README = 'README.md';
+/** `npm run generate`: writes the parts of the documents that follow from contracts, errors and settings. */
+export const PARTS: Record<string, () => string> = {
+  operations: operationsTable,
+  'batch operations': batchTable,
+  prices: priceTable,
+  timeouts: timeoutTable,
+  tools: toolTable,
+  errors: errorsTable,
+  'error sections': errorSections,
+  settings: settingsTable,
+};
 
-const TABLES: Record<string, () => string> = { operations: operationsTable, errors: errorsTable };
-
-/** The README with its generated parts up to date. */
-export function withTables(readme: string): string {
-  return Object.entries(TABLES).reduce((text, [name, table]) => {
-    const [start, end] = [`<!-- ${name}: npm run generate -->`, `<!-- end of ${name} -->`];
-    const [before, rest] = text.split(start);
-    const after = rest?.split(end)[1];
-    if (before === undefined || after === undefined)
-      throw new Error(`${README} has lost its marks ${start} and ${end}.`);
-    return `${before}${start}\n\n${table()}\n\n${end}${after}`;
-  }, readme);
+/** Paths of the documents that may have generated parts. */
+export function documents(): string[] {
+  const inDocs = readdirSync('docs', { recursive: true, encoding: 'utf8' });
+  return ['README.md', 'CONTRIBUTING.md', ...inDocs.map((name) => join('docs', name))].filter((path) =>
+    path.endsWith('.md'),
+  );
 }
 
-if (process.argv[1]?.endsWith('generate.ts')) writeFileSync(README, withTables(readFileSync(README, 'utf8')));
+const START = /<!-- ([\w ]+): npm run generate -->/g;
+
+/** Names of the generated parts of a document, in their order. */
+export function partsOf(text: string): string[] {
+  return [...text.matchAll(START)].map(([, name = '']) => name);
+}
+
+/** The document with its generated parts up to date. @throws for an unknown part and for a part without an end mark. */
+export function withParts(text: string): string {
+  return partsOf(text).reduce((document, name) => {
+    const [start, end] = [`<!-- ${name}: npm run generate -->`, `<!-- end of ${name} -->`];
+    const [before = '', rest = ''] = document.split(start);
+    const [, after] = rest.split(end);
+    const generate = PARTS[name];
+    if (!generate || after === undefined) throw new Error(`Cannot generate ${start} ... ${end}.`);
+    return `${before}${start}\n\n${generate()}\n\n${end}${after}`;
+  }, text);
+}
+
+if (process.argv[1]?.endsWith('generate.ts')) {
+  for (const path of documents()) {
+    const text = readFileSync(path, 'utf8');
+    const generated = withParts(text);
+    if (generated !== text) writeFileSync(path, generated);
+  }
+}

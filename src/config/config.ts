@@ -21,59 +21,64 @@ const operatorToken = z
   .regex(/^[\x21-\x7e]{16,}$/, 'must be at least 16 letters, digits or signs, without spaces')
   .optional();
 const refreshToken = (sites: string) =>
-  z.string().optional().describe(`The account that may read the reports of ${sites}`);
+  z.string().optional().describe(`Refresh token of the seller account that may read the reports of ${sites}`);
 const webAddress = address(/^https?:$/, 'https://example.com').transform((value) =>
   value.replace(/\/+$/, ''),
 );
 
 /**
- * Every setting, with its meaning and default. README.md lists them; a test holds the two equal.
+ * Every setting, with its meaning and default. `npm run generate` writes them into docs/operating/configuration.md.
  * An empty value counts as absent, as in docker-compose files.
  */
 const settings = {
   HOST: z
     .string()
     .default('127.0.0.1')
-    .describe('Address the gateway, and the metrics of a worker, listen on'),
-  PORT: port.default(3000).describe('Port the gateway listens on'),
+    .describe('Address on which the gateway, and the metrics server of a worker, listen'),
+  PORT: port.default(3000).describe('Port of the gateway'),
   DATABASE_URL: address(/^postgres(ql)?:$/, 'postgresql://user:password@host:5432/souk')
     .optional()
-    .describe('PostgreSQL 14 or later; unset: an embedded one'),
+    .describe('PostgreSQL 14 or later. Default under `npm start`: an embedded PostgreSQL'),
   REDIS_URL: address(/^rediss?:$/, 'redis://host:6379')
     .optional()
-    .describe('Redis 6.2 or later with maxmemory-policy noeviction; unset: an embedded one'),
+    .describe(
+      'Redis 6.2 or later with `maxmemory-policy noeviction`. Default under `npm start`: an embedded Redis',
+    ),
   REDIS_NAMESPACE: z
     .string()
     .regex(/^[a-z0-9-]+$/, 'must be lower-case letters, digits and hyphens')
     .default('souk')
-    .describe('First part of every Redis key, so that several installations can share one Redis'),
-  SOUK_DATA_DIR: z
-    .string()
-    .default('.souk')
-    .describe('Folder of the embedded services and of what `npm start` remembers'),
+    .describe(
+      'Prefix of every Redis key; several installations can share one Redis under different prefixes',
+    ),
+  SOUK_DATA_DIR: z.string().default('.souk').describe('Folder for the data, keys and logs of `npm start`'),
   KEEPA_API_KEY: z
     .string()
     .optional()
-    .describe("The operator's key for the product data provider; unset: the demo provider"),
+    .describe(
+      "The operator's key for the product data provider. Default under `npm start`: the demo provider",
+    ),
   KEEPA_BASE_URL: webAddress
     .default('https://api.keepa.com')
     .describe('Address of the product data provider'),
   TRENDS_BASE_URL: webAddress
     .default('https://trends.google.com')
     .describe(
-      'Address of the search-trend provider; unset under `npm start` with the demo provider: that one',
+      'Address of the search-trend provider. Default under `npm start` with the demo provider: the demo provider',
     ),
   SP_API_CLIENT_ID: z
     .string()
     .optional()
-    .describe('Application that fetches search-term reports from the Selling Partner API'),
-  SP_API_CLIENT_SECRET: z.string().optional().describe('Its secret'),
+    .describe('Client id of the application that fetches search-terms reports from the Selling Partner API'),
+  SP_API_CLIENT_SECRET: z.string().optional().describe('Client secret of that application'),
   SP_API_REFRESH_TOKEN_NA: refreshToken('us, ca, mx'),
   SP_API_REFRESH_TOKEN_EU: refreshToken('uk, de, fr, it, es'),
   SP_API_REFRESH_TOKEN_FE: refreshToken('jp'),
   SP_API_BASE_URL: webAddress
     .optional()
-    .describe("Another address of the Selling Partner API and its `/auth/o2/token`; unset: Amazon's own"),
+    .describe(
+      "Address that replaces the Selling Partner API and its `/auth/o2/token`. Default: Amazon's addresses",
+    ),
   ABA_FETCH_COUNTRIES: z
     .string()
     .transform((value) => value.split(',').map((code) => code.trim()))
@@ -84,11 +89,11 @@ const settings = {
     )
     .optional()
     .describe(
-      'Sites whose weekly reports a worker of the pool `batch` fetches by itself, such as `us,de`; unset: none',
+      'Sites whose weekly reports a worker of the pool `batch` fetches automatically, such as `us,de`. Default: none',
     ),
   CHART_SITE_URL: webAddress
     .default('https://charts.example.com')
-    .describe('Site that shows price-chart pages, used in links'),
+    .describe('Site with the price-chart pages, used in links'),
   IMAGE_CDN_URL: webAddress.default('https://m.media-amazon.com').describe('Image host, used in links'),
   OFF_PEAK_WINDOW: z
     .string()
@@ -106,7 +111,7 @@ const settings = {
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe('Least important level that is logged; every request is logged at debug'),
+    .describe('Lowest level that is logged; requests are logged at `debug`'),
   WORKER_POOLS: z
     .string()
     .default(WORKER_POOL_NAMES.join(','))
@@ -116,27 +121,27 @@ const settings = {
         .array(z.enum(WORKER_POOL_NAMES, `must be a comma-separated list of ${WORKER_POOL_NAMES.join(', ')}`))
         .nonempty(),
     )
-    .describe('Pools this worker process serves'),
+    .describe('Pools that this worker process serves'),
   WEBHOOK_ALLOW_PRIVATE: z
     .stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], error: 'must be true or false' })
     .default(false)
-    .describe('Webhooks may go to private and loopback addresses; for trials and tests only'),
+    .describe('Allows webhooks to private and loopback addresses; for trials and tests only'),
   TRUST_PROXY: z
     .string()
     .optional()
     .describe(
-      'Proxies that are believed when they tell who calls (`X-Forwarded-For`, `X-Forwarded-Proto`): addresses and networks, separated by commas, such as `10.0.0.0/8`, or `loopback`; unset: none',
+      'Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted: addresses and networks, separated by commas, such as `10.0.0.0/8`, or `loopback`. Default: none',
     ),
   PUBLIC_URL: webAddress
     .optional()
     .describe(
-      'Address that customers reach the pages by, such as `https://souk.example.com`; unset: as they came',
+      'Public address of the pages, such as `https://souk.example.com`. Default: the host of the request',
     ),
   PAYMENTS: z
     .enum(['demo', 'manual', 'stripe'], 'must be demo, manual or stripe')
     .optional()
     .describe(
-      'How plans are paid: `demo` grants at once, `manual` waits for the operator, `stripe` needs its two settings. Unset: `stripe` with those, `demo` under `npm start` with the demo provider, else `manual`',
+      'Payment method: `demo` grants purchases at once, `manual` waits for the operator, `stripe` needs the two Stripe settings. Default: `stripe` if those are set, `demo` under `npm start` with the demo provider, otherwise `manual`',
     ),
   PAYMENT_CURRENCY: z
     .string()
@@ -144,19 +149,23 @@ const settings = {
     .refine(isCurrencyOfCents, 'must be a currency with hundredths, such as usd')
     .default('usd')
     .describe('Currency of all prices'),
-  STRIPE_SECRET_KEY: z.string().optional().describe('Secret key of the Stripe account that is paid into'),
+  STRIPE_SECRET_KEY: z.string().optional().describe('Secret key of the Stripe account'),
   STRIPE_WEBHOOK_SECRET: z
     .string()
     .optional()
     .describe('Signing secret of the Stripe webhook that calls `/payments/stripe`'),
   STRIPE_BASE_URL: webAddress.default('https://api.stripe.com').describe("Address of Stripe's API"),
   ADMIN_TOKEN: operatorToken.describe(
-    "Opens the operator's desk at `/admin`: to sign in with, as a bearer token or as a password; at least 16 characters. Unset: there is nothing at `/admin`, but under `npm start` with the demo provider, which makes one",
+    'Token for the operator console at `/admin`, to sign in with, as a bearer token or as a password; at least 16 characters. Default: no console; `npm start` with the demo provider generates a token',
   ),
-  METRICS_TOKEN: operatorToken.describe('The same for `/metrics`; unset: open to everybody, like `/healthz`'),
+  METRICS_TOKEN: operatorToken.describe(
+    'Token for `/metrics`, sent in the same way. Default: no token is required',
+  ),
   METRICS_PORT: port
     .optional()
-    .describe('Port on which a worker serves its `/metrics`; unset: none. Those of the gateway are on PORT'),
+    .describe(
+      'Port of the `/metrics` of a worker. Default: a worker serves no metrics. The gateway serves its metrics on PORT',
+    ),
   MCP_TOOLSETS: z
     .string()
     .default('default')
@@ -164,7 +173,7 @@ const settings = {
       (value) => readToolsets(value) !== null,
       `must be a comma-separated list of ${TOOLSET_NAMES.join(', ')}`,
     )
-    .describe('Tools that agents are shown at `/mcp` unless they ask for others'),
+    .describe('Toolsets shown at `/mcp` to clients that select none'),
   MCP_RESULT_TOKENS: z.coerce
     .number()
     .int()
@@ -172,7 +181,7 @@ const settings = {
     .max(16_000)
     .default(10_000)
     .describe(
-      'Largest result a tool passes on as it is, in tokens of 4 bytes; larger ones come as an outline with a link',
+      'Largest tool result returned whole, in tokens of 4 bytes; larger results are returned as an outline with a link',
     ),
   MCP_ALLOWED_HOSTS: z
     .string()
@@ -187,12 +196,12 @@ const settings = {
       ),
     )
     .describe(
-      'Host names under which `/mcp` may be reached, besides HOST, that of PUBLIC_URL and those of this machine (`localhost`, `127.0.0.1`, `[::1]`); pages from others are refused',
+      'Further host names under which `/mcp` may be reached, besides HOST, the host of PUBLIC_URL, `localhost`, `127.0.0.1` and `[::1]`. Requests from pages of other hosts are refused',
     ),
   OTEL_EXPORTER_OTLP_ENDPOINT: webAddress
     .optional()
     .describe(
-      'OpenTelemetry collector that traces are sent to, such as `http://127.0.0.1:4318`; unset: no traces',
+      'OpenTelemetry collector that receives traces, such as `http://127.0.0.1:4318`. Default: no traces',
     ),
 } as const;
 

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { describeSettings, readConfig, requireSettings } from '../../src/config/config.ts';
+import { readConfig, requireSettings } from '../../src/config/config.ts';
 import { credentialsFor } from '../../src/config/selling-partner.ts';
 import { WORKER_POOL_NAMES } from '../../src/operations/pools.ts';
 import { ConfigError } from '../../src/platform/settings.ts';
@@ -94,23 +93,6 @@ test('a process that cannot do without settings names those that are missing', (
     /^Not set: REDIS_URL, KEEPA_API_KEY\./,
   );
   expect(requireSettings(config, 'DATABASE_URL')).toBe(config);
-});
-
-test('README.md lists every setting with its default and meaning, and no other', () => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const [, table = ''] = /\| Setting \| Default \| Meaning \|\n\|[-|]+\|\n((?:\|.*\n)+)/.exec(readme) ?? [];
-  const rows = table
-    .trim()
-    .split('\n')
-    .map((row) => row.split('|').map((cell) => cell.trim()));
-  const listed = rows.map(([, name = '', fallback = '', meaning = '']) => ({
-    name: name.replaceAll('`', ''),
-    fallback: fallback.replaceAll('`', ''),
-    meaning,
-  }));
-  expect(listed).toEqual(
-    describeSettings().map(({ name, fallback, meaning }) => ({ name, fallback, meaning })),
-  );
 });
 
 test('sites to fetch reports of need the account of their region', () => {

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { errorSections } from './error-sections.ts';
 import { type Rendered, renderMarkdown } from './markdown.ts';
-import { priceTable, timeoutTable, toolTable } from './operation-tables.ts';
 
-/** A guide: its text is `docs/SLUG.md`, its address `/docs/SLUG`. */
+/** A guide: its text is `docs/guides/SLUG.md`, its address `/docs/SLUG`. */
 export interface Guide {
   slug: string;
   title: string;
@@ -15,60 +13,73 @@ export const GUIDES: readonly Guide[] = [
   {
     slug: 'first-call',
     title: 'First call',
-    summary: 'A key, a product, and how to read what comes back.',
+    summary: 'Send a request with your key, and read the answer.',
   },
   {
     slug: 'prices-and-wallets',
     title: 'Prices and wallets',
-    summary: 'What calls cost, what is free, and which units go first.',
+    summary: 'What calls cost, which calls are free, and which units are used first.',
   },
   {
     slug: 'long-work',
-    title: 'Long work',
-    summary: 'Wait for an answer, come back for it, listen to it, or cancel it.',
+    title: 'Long-running calls',
+    summary: 'Wait for an answer, poll for it, follow its events, or cancel it.',
   },
   {
     slug: 'batches-and-schedules',
     title: 'Batches and schedules',
-    summary: 'One operation for up to 100,000 items, now or every morning.',
+    summary: 'Run one operation for up to 100,000 items, once or on a schedule.',
   },
   {
     slug: 'webhooks',
     title: 'Webhooks',
-    summary: 'Be told when work has ended, by signed events that are retried.',
+    summary: 'Receive a signed event when a job or a batch ends.',
+  },
+  {
+    slug: 'product-data',
+    title: 'Product data',
+    summary: 'How products, variations, searches, deals and sellers behave.',
+  },
+  {
+    slug: 'search-trends',
+    title: 'Search trends',
+    summary: 'Interest over time and by region, related searches, trending searches.',
+  },
+  {
+    slug: 'brand-analytics',
+    title: 'Brand analytics',
+    summary: 'Weekly search-term ranks, keyword histories and reverse look-ups.',
   },
   {
     slug: 'tools-for-agents',
     title: 'Tools for agents',
-    summary: 'The same operations as tools of the Model Context Protocol.',
+    summary: 'Use the same operations as tools of the Model Context Protocol.',
+  },
+  {
+    slug: 'limits',
+    title: 'Limits',
+    summary: 'Sizes, counts, rates and how long data is kept.',
   },
   {
     slug: 'errors',
     title: 'Errors',
-    summary: 'Every code with its cause, its cure, and whether it is charged.',
+    summary: 'Every error code, with its cause and its solution.',
   },
 ];
 
-/** What a guide has for `<!-- NAME -->`: Markdown that follows from the contracts and the list of errors. */
-const GENERATED: Record<string, () => string> = {
-  prices: priceTable,
-  timeouts: timeoutTable,
-  tools: toolTable,
-  errors: errorSections,
-};
+const GENERATION_MARK = /^<!-- .* -->\n+/gm;
 
-const MARK = /^<!-- (.+) -->$/gm;
-
-/** The text of a guide, complete. @throws for a mark that names nothing. */
+/** The text of a guide, without the marks of its generated parts. */
 export function guideText({ slug }: Guide): string {
-  const text = readFileSync(new URL(`../../../docs/${slug}.md`, import.meta.url), 'utf8');
-  return text.replace(MARK, (_, name: string) => {
-    const generate = GENERATED[name];
-    if (!generate) throw new Error(`docs/${slug}.md: nothing is generated for "${name}".`);
-    return generate();
-  });
+  const text = readFileSync(new URL(`../../../docs/guides/${slug}.md`, import.meta.url), 'utf8');
+  return text.replace(GENERATION_MARK, '');
 }
 
 export function renderGuide(guide: Guide): Rendered {
-  return renderMarkdown(guideText(guide));
+  return renderMarkdown(guideText(guide), addressOf);
+}
+
+/** In the repository guides link to each other as files; on the site, by their addresses. */
+function addressOf(href: string): string {
+  return href.replace(/^([\w-]+)\.md(?=#|$)/, '/docs/$1');
 }

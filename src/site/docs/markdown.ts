@@ -14,12 +14,18 @@ export interface Rendered {
   headings: readonly Heading[];
 }
 
-/** Turns a text of ours into HTML: it is trusted, nothing in it is taken away. */
-export function renderMarkdown(text: string): Rendered {
+/**
+ * Renders a document of this repository as HTML. The text is trusted and not sanitised.
+ * @param addressOf the address on the site for a link of the document.
+ */
+export function renderMarkdown(text: string, addressOf: (href: string) => string): Rendered {
   let examples = 0;
   const marked = new Marked(gfmHeadingId(), {
+    walkTokens(token) {
+      if (token.type === 'link') token.href = addressOf(token.href);
+    },
     renderer: {
-      // What scrolls must be reachable with the keyboard.
+      // Elements that scroll must be reachable with the keyboard.
       code({ text, lang = '' }: Tokens.Code) {
         examples += 1;
         const id = `example-${examples}`;

@@ -8,7 +8,7 @@ import { SCHEDULE_ENDPOINTS } from '../../../src/api/openapi/endpoints/schedules
 import { OPERATIONS } from '../../../src/operations/index.ts';
 import { DEFAULT_TOOLSETS, readToolsets, TOOLSETS } from '../../../src/operations/toolsets.ts';
 
-const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+const guide = readFileSync(new URL('../../../docs/guides/tools-for-agents.md', import.meta.url), 'utf8');
 const tokensOf = (value: unknown) => encode(JSON.stringify(value)).length;
 
 /** The interface has these names; others are our own. */
@@ -43,15 +43,15 @@ describe('the default list', () => {
     expect(tokens).toBeGreaterThan(2_000);
   });
 
-  test('is as large as README.md says, to the next hundred', () => {
+  test('has the size that the guide states, rounded up to hundreds', () => {
     const all = tokensOf(listedTools(TOOLSETS));
     const inWords = (count: number) => (Math.ceil(count / 100) * 100).toLocaleString('en');
-    expect(readme).toContain(`about ${inWords(tokens)} tokens`);
-    expect(readme).toContain(`about ${inWords(all)} tokens`);
+    expect(guide).toContain(`about ${inWords(tokens)} tokens`);
+    expect(guide).toContain(`about ${inWords(all)} tokens`);
   });
 
-  test('has each toolset named in README.md', () => {
-    expect(TOOLSETS.filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
+  test('the guide names every toolset', () => {
+    expect(TOOLSETS.filter((name) => !guide.includes(`\`${name}\``))).toEqual([]);
   });
 });
 

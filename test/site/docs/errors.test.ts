@@ -5,7 +5,7 @@ import { GUIDES, type Guide, guideText, renderGuide } from '../../../src/site/do
 
 const guide = GUIDES.find(({ slug }) => slug === 'errors') as Guide;
 
-test('list of errors, OpenAPI document and guide have the same codes', () => {
+test('error list, OpenAPI document and guide have the same codes', () => {
   const listed = Object.values(ERRORS).map(({ code }) => code);
   const documented = openApiDocument()['x-errors'].map(({ code }) => code);
   const { headings } = renderGuide(guide);
@@ -14,19 +14,19 @@ test('list of errors, OpenAPI document and guide have the same codes', () => {
   expect([...documented].sort()).toEqual([...listed].sort());
 });
 
-test('every error has its cause, its cure, and whether it is charged', () => {
+test('the guide has a cause, a solution and the charge for every error', () => {
   const sections = guideText(guide).split('\n### ').slice(1);
   expect(sections).toHaveLength(Object.keys(ERRORS).length);
   for (const { code, text, units } of Object.values(ERRORS)) {
     const section = sections.find((one) => one.startsWith(`\`${code}\``)) ?? '';
     expect(section).toContain(text);
     expect(section).toMatch(/^- \*\*Cause:\*\* \S.*\.$/m);
-    expect(section).toMatch(/^- \*\*Cure:\*\* \S.*\.$/m);
-    expect(section).toMatch(units === 'none' ? /before any units are taken/ : /are given back/);
+    expect(section).toMatch(/^- \*\*Solution:\*\* \S.*\.$/m);
+    expect(section).toMatch(units === 'none' ? /before units are reserved/ : /are released/);
   }
 });
 
-test('an error is reached by its code as an anchor', () => {
+test('the guide has an anchor for every code', () => {
   const { html } = renderGuide(guide);
   for (const { code } of Object.values(ERRORS)) expect(html).toContain(`<h3 id="${code.toLowerCase()}">`);
 });

@@ -4,12 +4,13 @@ import { QUEUED } from '../../../src/operations/index.ts';
 import { GUIDES, guideText, renderGuide } from '../../../src/site/docs/guides.ts';
 import { type Client, createClient } from '../../support/client.ts';
 import { type Demo, openDemo } from '../../support/demo-provider.ts';
+import { csvReport, load, ranked } from '../../support/reports.ts';
 import { curlRequests, shellExamples } from '../../support/shell-examples.ts';
 import { openSouk, type Souk } from '../../support/souk.ts';
 
 const paths = Object.keys(openApiDocument().paths);
 
-/** An address as a guide writes it, `...`, `$JOB` or `:wordId` standing for a part, as the document has it. */
+/** Whether the OpenAPI document has an address. In a guide `...`, `$JOB` or `:wordId` may stand for a part of it. */
 function isDocumented(address: string): boolean {
   const parts = address.split('/');
   return paths.some((path) => {
@@ -25,37 +26,38 @@ function isDocumented(address: string): boolean {
   });
 }
 
-describe.each(GUIDES)('the guide $slug', (guide) => {
+describe.each(GUIDES)('guide $slug', (guide) => {
   const text = guideText(guide);
   const { html, headings } = renderGuide(guide);
 
-  test('has the title of its list as its only heading of the first level', () => {
+  test('has its listed title as the only first-level heading', () => {
     expect(headings.filter(({ level }) => level === 1).map((heading) => heading.text)).toEqual([guide.title]);
     expect(new Set(headings.map(({ id }) => id)).size).toBe(headings.length);
   });
 
-  test('names only addresses that there are', () => {
+  test('names only addresses of the OpenAPI document', () => {
     const named = [...text.matchAll(/\/api\/[\w/{}$:.-]*[\w}.]/g)].map(([address]) => address);
     expect(named.filter((address) => !isDocumented(address))).toEqual([]);
   });
 
-  test('links only to guides and headings that there are', () => {
+  test('links only to existing pages and headings', () => {
     const targets = new Set(['/docs', '/docs/api', '/openapi.json']);
     for (const other of GUIDES) {
       targets.add(`/docs/${other.slug}`);
       for (const { id } of renderGuide(other).headings) targets.add(`/docs/${other.slug}#${id}`);
     }
+    for (const { id } of headings) targets.add(`#${id}`);
     const links = [...html.matchAll(/<a href="([^"]+)"/g)].map(([, href = '']) => href);
     expect(links.filter((href) => !targets.has(href) && !href.startsWith('https://'))).toEqual([]);
   });
 
-  test('shows JSON that is JSON', () => {
+  test('shows only valid JSON', () => {
     for (const [, json = ''] of text.matchAll(/^```json\n(.*?)^```$/gms))
       expect(JSON.parse(json)).toBeTypeOf('object');
   });
 });
 
-test('every operation that costs units is in the table of prices', () => {
+test('the price table has every operation that costs units', () => {
   const guide = GUIDES.find(({ slug }) => slug === 'prices-and-wallets') ?? GUIDES[0];
   const text = guide ? guideText(guide) : '';
   for (const { routes, price } of QUEUED) {
@@ -64,7 +66,7 @@ test('every operation that costs units is in the table of prices', () => {
   }
 });
 
-describe('the examples of the guides', () => {
+describe('examples', () => {
   let demo: Demo;
   let souk: Souk;
   let client: Client;
@@ -72,6 +74,7 @@ describe('the examples of the guides', () => {
     demo = await openDemo();
     souk = await openSouk({ upstreamUrl: demo.url });
     client = await souk.client();
+    await load(souk.database, 'us', csvReport('2026-04-11', ranked('kettle', 'teapot')));
   });
   afterAll(async () => {
     await souk.close();
@@ -80,11 +83,11 @@ describe('the examples of the guides', () => {
 
   const withExamples = GUIDES.filter((guide) => shellExamples(guideText(guide)).length > 0);
 
-  test.each(withExamples)('of $slug are answered', async (guide) => {
+  test.each(withExamples)('of $slug get successful answers', async (guide) => {
     const env: Record<string, string> = { SOUK_URL: client.baseUrl, SOUK_API_KEY: client.key };
     let count = 0;
     for (const example of shellExamples(guideText(guide))) {
-      // Nobody listens there: what is sent in the background leaves this machine alone.
+      // Webhook deliveries stay on this machine, where nothing listens on that port.
       const script = example
         .replaceAll('https://example.com/hook', 'http://127.0.0.1:1024/hook')
         .replaceAll('https%3A%2F%2Fexample.com%2Fhook', encodeURIComponent('http://127.0.0.1:1024/hook'))
@@ -93,7 +96,7 @@ describe('the examples of the guides', () => {
         const { status, text, headers } = await createClient('', '').raw(url, options);
         expect(status, `${script}\n${text}`).toBeLessThan(300);
         count += 1;
-        // What the guide calls JOB, BATCH and SCHEDULE.
+        // Later examples use the ids as $JOB, $BATCH and $SCHEDULE.
         if (!headers['content-type']?.startsWith('application/json')) continue;
         const { data } = JSON.parse(text) as { data?: Record<string, string> };
         for (const name of ['JOB', 'BATCH', 'SCHEDULE'])

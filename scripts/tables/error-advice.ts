@@ -1,0 +1,161 @@
+import type { ErrorKind } from '../../src/platform/errors.ts';
+
+/** What the documentation says about an error beyond its text, in Markdown. */
+export interface ErrorAdvice {
+  /** When it happens. */
+  cause: string;
+  /** What the caller does about it. */
+  solution: string;
+}
+
+/** One entry for each error of the list; the compiler requires it. */
+export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
+  VALIDATION_FAILED: {
+    cause:
+      'A required parameter is missing, a value has the wrong type or is out of bounds, or two parameters contradict each other, such as `domain` and `country`. Malformed addresses, malformed requests and bodies that are not JSON get this error too.',
+    solution:
+      'Read `metadata.errors`: it names every bad parameter, with the problem and the allowed values. For a batch, each entry has the `index` of its item. Repeating the same request fails again.',
+  },
+  SELECTION_INVALID: {
+    cause:
+      'The selection of the product finder or of deals is missing or is not JSON, or the selection of the product finder has no `domain`, or contains an unknown field or value.',
+    solution:
+      'Send the selection as the JSON body of a POST, or URL-encoded in the parameter `selection` of a GET. `metadata.errors` lists every problem.',
+  },
+  KEY_INVALID: {
+    cause:
+      'The request has no key, the key is not `km_` followed by 32 letters or digits, the key is unknown, or different keys were sent in several places.',
+    solution:
+      'Send one key, in one place: `X-API-Key`, `Authorization: Bearer` or `?key=`. If the answer has `Retry-After`, too many wrong keys came from your address: wait that many seconds before you try another. A key that was reset works for 30 more minutes at most.',
+  },
+  KEY_FORBIDDEN: {
+    cause: 'The key is known, but it was revoked or has expired, or its account is disabled.',
+    solution: 'Use the current key of the account, or ask the operator of this service for one.',
+  },
+  NOT_FOUND: {
+    cause: 'The path does not exist. Paths are in lower case.',
+    solution: 'Compare the path with the [API reference](/docs/api).',
+  },
+  JOB_NOT_FOUND: {
+    cause:
+      'The id is wrong, the job belongs to another account, or the job is older than 24 hours: jobs and results are kept for that long.',
+    solution: 'List your jobs with `/api/jobs`. If the result has expired, repeat the call.',
+  },
+  BATCH_NOT_FOUND: {
+    cause: 'The id is wrong, the batch belongs to another account, or it ended more than 7 days ago.',
+    solution: 'List your batches with `/api/batches`.',
+  },
+  SCHEDULE_NOT_FOUND: {
+    cause: 'The id is wrong, the schedule belongs to another account, or it was deleted.',
+    solution: 'List your schedules with `/api/schedules`.',
+  },
+  DELIVERY_NOT_FOUND: {
+    cause: 'The id is wrong, the delivery belongs to another account, or it ended more than 30 days ago.',
+    solution: 'List your deliveries with `/api/webhooks/deliveries`.',
+  },
+  PRODUCT_NOT_FOUND: {
+    cause:
+      'A call for variations named an ASIN, or resolved to a parent, for which the data provider has no record on this site.',
+    solution: 'Check the ASIN and the site. A product of one site may not exist on another.',
+  },
+  WORD_NOT_FOUND: {
+    cause: 'No imported week of brand analytics contains a keyword with this id.',
+    solution: 'Find the id with `/api/aba/search` or `/api/aba/rank`.',
+  },
+  METHOD_NOT_ALLOWED: {
+    cause: 'The path exists, but not for this method, such as POST on a path that accepts only GET.',
+    solution: 'Use a method listed in the header `Allow`.',
+  },
+  JOB_SHARED: {
+    cause:
+      'You cancelled a job that another request of your account had joined. Cancelling it would have taken the answer away from that request.',
+    solution: 'Nothing to do. The job continues and is charged once.',
+  },
+  CANCELLED: {
+    cause: 'Your account cancelled the job with `DELETE` while it was queued or running.',
+    solution: 'Repeat the call if you still want its answer.',
+  },
+  IDEMPOTENCY_CONFLICT: {
+    cause: 'A batch with this `idempotencyKey` exists, and its request was different.',
+    solution: 'Use a new key for a new request. Only an identical request gets the same batch.',
+  },
+  BATCH_STATE: {
+    cause: 'You asked to retry a batch that has not finished, or one without failed items.',
+    solution: 'Wait until the batch has `finishedAt`, and check its counts for failed items.',
+  },
+  PAYLOAD_TOO_LARGE: {
+    cause:
+      'The body exceeds the limit of the address (64 KiB; more for batches and schedules), or the address and headers together exceed 64 KiB.',
+    solution:
+      'Ask for fewer things in one request, send lists in the body of a POST, or create a [batch](batches-and-schedules.md).',
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    cause:
+      'The body has another `Content-Type`, such as the type of an HTML form, which curl sends by default.',
+    solution: 'Send `Content-Type: application/json`. Batches also accept `application/x-ndjson`.',
+  },
+  QUOTA_NO_SUBSCRIPTION: {
+    cause: 'The key is valid, but its account has never had a subscription or a pack, or no longer has one.',
+    solution: 'Buy a plan or a pack, or ask the operator of this service for one.',
+  },
+  QUOTA_OFF_PEAK_ONLY: {
+    cause: 'All units of the account are off-peak units, and the off-peak window is closed.',
+    solution:
+      'Wait for the window: `offPeakWindow` of `/api/quota` says when it opens. A batch with `"window": "off_peak"` waits by itself.',
+  },
+  QUOTA_MINUTE_EXCEEDED: {
+    cause: 'The account has made as many calls in this minute of the clock as its plan or pack allows.',
+    solution:
+      'Wait for the seconds in `Retry-After`. The header `RateLimit` tells you in time when to slow down. One call with 100 ASINs counts as one call. Batches keep to the limit by themselves.',
+  },
+  QUOTA_DAILY_EXCEEDED: {
+    cause: "The plan's units for this day (UTC) are used up.",
+    solution: 'Wait until `metadata.resetAt`, the start of the next day, or buy a pack.',
+  },
+  QUOTA_MONTHLY_EXCEEDED: {
+    cause:
+      "The plan's units for this month are used up. Months are counted from the day the subscription started.",
+    solution: 'Wait until `metadata.resetAt`, the start of the next month, or buy a pack.',
+  },
+  QUOTA_PACK_EXHAUSTED: {
+    cause: 'The account has only packs, and no valid pack has units left.',
+    solution: 'Buy another pack.',
+  },
+  QUOTA_INSUFFICIENT_UNITS: {
+    cause: 'Units are left, but fewer than the highest price this call can have.',
+    solution:
+      'Ask for less: compare `metadata.needed` with `metadata.remaining`. `?dryRun=1` returns the price in advance.',
+  },
+  QUOTA_MAX_UNITS: {
+    cause: 'The price of the call or batch is higher than the `maxUnits` you sent.',
+    solution: 'Raise `maxUnits`, or ask for less. `?dryRun=1` returns the price.',
+  },
+  INTERNAL: {
+    cause: 'A fault of this service. Your request did not cause it.',
+    solution: 'Retry later. If the error persists, send the operator the `X-Request-Id` of the answer.',
+  },
+  UPSTREAM_ERROR: {
+    cause:
+      'The data provider refused the request, could not be reached, or sent an answer that cannot be used.',
+    solution:
+      'Retry after a minute. If the error persists, send the operator the `metadata.errorId` of the answer. A single ASIN that fails is not an error of the call: the product look-up lists it in `data.errors`.',
+  },
+  BUSY: {
+    cause:
+      'The queue is too long, or too few tokens of the data provider are left, to answer the call in time; or a part of the service is temporarily unavailable.',
+    solution:
+      'Retry after the seconds in `Retry-After`. With `Prefer: respond-async` a call may wait longer in the queue.',
+  },
+  DEADLINE_PASSED: {
+    cause:
+      'The deadline of the batch passed before this item was done, for example because the batch had to wait for units.',
+    solution:
+      'Retry the failed items with `POST /api/batches/{id}/retry`, which sets a new deadline, or give the next batch a later `deadline`.',
+  },
+  UPSTREAM_TIMEOUT: {
+    cause:
+      'The data provider took longer than the timeout of the operation, or the call waited too long in the queue.',
+    solution:
+      'Retry. If you need not wait for the answer, send `Prefer: respond-async` and get the result later.',
+  },
+};

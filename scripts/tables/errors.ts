@@ -1,0 +1,42 @@
+import { STATUS_CODES } from 'node:http';
+import { ERRORS, type ErrorKind } from '../../src/platform/errors.ts';
+import { ERROR_ADVICE } from './error-advice.ts';
+
+/** What happens to the units of the call, in short and as a sentence. */
+const UNITS = {
+  none: ['none reserved', 'No. The request is refused before units are reserved.'],
+  refunded: ['released', 'No. The units that were reserved for the call are released.'],
+} as const;
+
+/** Kinds of errors by status; within a status, in the order of the list. */
+const KINDS = (Object.keys(ERRORS) as ErrorKind[]).sort((a, b) => ERRORS[a].status - ERRORS[b].status);
+
+/** Every error as a row of a Markdown table, by status. */
+export function errorsTable(): string {
+  const rows = KINDS.map((kind) => {
+    const { status, code, text, units } = ERRORS[kind];
+    return `| ${status} | [\`${code}\`](../guides/errors.md#${code.toLowerCase()}) | ${text} | ${UNITS[units][0]} |`;
+  });
+  return ['| Status | Code | Meaning | Units |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+/** Every error as a Markdown section whose heading is its code, by status. */
+export function errorSections(): string {
+  const statuses = [...new Set(KINDS.map((kind) => ERRORS[kind].status))];
+  return statuses
+    .flatMap((status) => [
+      `## ${status} ${STATUS_CODES[status]}`,
+      ...KINDS.filter((kind) => ERRORS[kind].status === status).map(section),
+    ])
+    .join('\n\n');
+}
+
+function section(kind: ErrorKind): string {
+  const { code, text, units } = ERRORS[kind];
+  const { cause, solution } = ERROR_ADVICE[kind];
+  return [
+    `### \`${code}\``,
+    text,
+    `- **Cause:** ${cause}\n- **Solution:** ${solution}\n- **Charged:** ${UNITS[units][1]}`,
+  ].join('\n\n');
+}

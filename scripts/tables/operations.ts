@@ -1,0 +1,92 @@
+import type { Operation, Route } from '../../src/operations/define.ts';
+import { OPERATIONS } from '../../src/operations/index.ts';
+import { POOLS, SYNC_PATIENCE_MS } from '../../src/operations/pools.ts';
+
+const queued = OPERATIONS.filter((operation) => operation.kind === 'queued');
+
+/** Every operation with all that its contract says about calling it. */
+export function operationsTable(): string {
+  const header = ['Operation', 'Address', 'Aliases', 'Tool', 'Pool', 'Timeout', 'Units'];
+  return table(
+    header,
+    OPERATIONS.map((operation) => {
+      const [address = '', ...aliases] = addressesOf(operation.routes);
+      const pools = operation.kind === 'queued' ? operation.pools : [];
+      return [
+        `\`${operation.name}\``,
+        address,
+        aliases.join(', '),
+        `\`${operation.tool}\``,
+        pools.map((pool) => `\`${pool}\``).join(', '),
+        pools.map((pool) => `${POOLS[pool].timeoutMs / 1000} s`).join(', '),
+        operation.kind === 'queued' ? operation.price.text : '0',
+      ];
+    }),
+  );
+}
+
+/** The names that batches and schedules take as `operation`. */
+export function batchTable(): string {
+  return table(
+    ['`operation`', 'Address'],
+    queued.map(({ name, routes }) => [`\`${name}\``, `\`${routes[0].path}\``]),
+  );
+}
+
+/** The price of every operation. */
+export function priceTable(): string {
+  return table(
+    ['Address', 'What it does', 'Units'],
+    OPERATIONS.map((operation) => [
+      addressesOf(operation.routes).join('<br>'),
+      operation.summary,
+      priceOf(operation),
+    ]),
+  );
+}
+
+/** The tools that are operations. */
+export function toolTable(): string {
+  return table(
+    ['Tool', 'What it does', 'Units'],
+    OPERATIONS.map((operation) => [`\`${operation.tool}\``, operation.summary, priceOf(operation)]),
+  );
+}
+
+function priceOf(operation: Operation): string {
+  return operation.kind === 'queued' ? operation.price.text : 'free';
+}
+
+/** How long the operations may take, the longest first. */
+export function timeoutTable(): string {
+  const byTimeout = new Map<number, string[]>();
+  for (const { pools, routes } of queued) {
+    const timeoutMs = Math.max(...pools.map((pool) => POOLS[pool].timeoutMs));
+    byTimeout.set(timeoutMs, [...(byTimeout.get(timeoutMs) ?? []), `\`${routes[0].path}\``]);
+  }
+  return table(
+    ['Timeout', 'A request waits up to', 'Operations'],
+    [...byTimeout]
+      .sort(([a], [b]) => b - a)
+      .map(([timeoutMs, paths]) => [
+        `${timeoutMs / 1000} s`,
+        `${(timeoutMs + SYNC_PATIENCE_MS) / 1000} s`,
+        paths.join(', '),
+      ]),
+  );
+}
+
+/** One text a path, with all its methods; the canonical one first. */
+function addressesOf(routes: readonly Route[]): string[] {
+  const methods = new Map<string, string[]>();
+  for (const { method, path, type } of routes) {
+    const address = type ? `${path}?type=${type}` : path;
+    methods.set(address, [...(methods.get(address) ?? []), method]);
+  }
+  return [...methods].map(([address, list]) => `\`${list.sort().join(', ')} ${address}\``);
+}
+
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(header), `|${'---|'.repeat(header.length)}`, ...rows.map(line)].join('\n');
+}
