@@ -23,7 +23,7 @@ export function registerHome(scope: FastifyInstance, { gateway, currency }: Page
           <h1>Marketplace data for sellers, analysts and their agents</h1>
           <p class="lead">
             Products and their price histories, sellers, best sellers, deals, search trends and keyword ranks
-            of twelve marketplaces, through one HTTP interface. Pay by the unit; what is identical within five
+            of eleven marketplaces, through one HTTP interface. Pay by the unit; what is identical within five
             minutes is free.
           </p>
           <p class="row">
