@@ -37,8 +37,8 @@ export interface RedisKeys {
   batchesChannel: string;
   /** The upstream token bucket of one provider. */
   tokens(provider: string): string;
-  /** When calls may be sent to one door of a provider, for all workers. */
-  pacing(door: string): string;
+  /** When calls may be sent to one rate-limited endpoint of a provider, for all workers. */
+  pacing(endpoint: string): string;
   /** The cookie that a provider wants to see again. */
   cookie(provider: string): string;
   /** Workers alive in a pool. */
@@ -69,7 +69,7 @@ export function redisKeys(namespace: string): RedisKeys {
     batchesChannel: `${namespace}:batches`,
     upload: (uploadId) => `${namespace}:upload:{${uploadId}}`,
     tokens: (provider) => `${namespace}:tokens:{${provider}}`,
-    pacing: (door) => `${namespace}:pacing:{${door}}`,
+    pacing: (endpoint) => `${namespace}:pacing:{${endpoint}}`,
     cookie: (provider) => `${namespace}:cookie:{${provider}}`,
     workers: (pool) => `${namespace}:workers:{${pool}}`,
     attempts: (kind) => `${namespace}:attempts:${kind}`,

@@ -2,11 +2,19 @@ import { randomUUID } from 'node:crypto';
 import pRetry, { AbortError } from 'p-retry';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { parseJson } from '../../platform/json.ts';
 import { type Logger, maskSecrets } from '../../platform/log.ts';
-import { BodyTooLargeError, type HttpClient, type HttpResponse } from '../http-client.ts';
+import { BodyTooLargeError, type HttpClient, type HttpRequest, type HttpResponse } from '../http-client.ts';
 import { type TokenBucket, type TokenReading, TokensAwaited } from '../token-bucket.ts';
-import { type Envelope, isRecord, readEnvelope, tokenReading } from './envelope.ts';
+import {
+  type Answer,
+  exhausted,
+  type Payload,
+  Refusal,
+  readJson,
+  readPicture,
+  requirePayload,
+} from './answer.ts';
+import type { Envelope } from './envelope.ts';
 
 /** What a call carries besides its parameters. */
 export interface CallContext {
@@ -27,8 +35,7 @@ export interface KeepaCall {
   body?: unknown;
   /** Tokens it will probably cost. */
   cost: number;
-  /** The field of the answer that was asked for. Without it the answer is malformed, unless there may be nothing. */
-  payload?: { field: string; kind: 'list' | 'object'; mayBeAbsent: boolean };
+  payload?: Payload;
 }
 
 export interface KeepaTransport {
@@ -58,33 +65,20 @@ export function createKeepaTransport(deps: {
 }): KeepaTransport {
   const { baseUrl, key, http, tokens, clock, log } = deps;
 
-  function urlOf({ path, params }: KeepaCall): URL {
-    const url = new URL(`${baseUrl}/${path}`);
-    url.searchParams.set('key', key);
-    for (const [name, value] of Object.entries(params)) url.searchParams.set(name, String(value));
-    return url;
-  }
-
-  /** One attempt, or several where tokens ran out between ours and the provider's count. */
+  /** Sends a call when there are tokens for it, again when the provider answers that there were not enough. */
   async function attempt<T>(
     call: KeepaCall,
     context: CallContext,
     maxBytes: number,
-    read: (response: HttpResponse) => { result: T; reading: TokenReading | null },
+    read: (response: HttpResponse) => Answer<T>,
   ): Promise<T> {
     for (;;) {
       const lease = await tokens.take(call.cost, context);
       let outcome: TokenReading | { spent: number } = { spent: 0 };
       let spent = 0;
       try {
-        const { body } = call;
-        const response = await http.send({
-          method: body === undefined ? 'GET' : 'POST',
-          url: urlOf(call),
-          ...(body === undefined ? {} : { body }),
-          signal: context.signal,
-          maxBytes,
-        });
+        const request = requestOf(call, baseUrl, key);
+        const response = await http.send({ ...request, signal: context.signal, maxBytes });
         if (response.status === 429) {
           outcome = exhausted(response);
           // The next turn of the loop must find the bucket empty.
@@ -103,7 +97,7 @@ export function createKeepaTransport(deps: {
         throw error;
       } finally {
         if (spent > 0) context.onSpent?.(spent);
-        // Nobody has to wait for this; a lease that is not settled runs out.
+        // Not awaited: a lease that is not settled runs out.
         void lease.settle(outcome).catch((error) => log.warn({ err: error }, 'settling tokens failed'));
       }
     }
@@ -113,7 +107,7 @@ export function createKeepaTransport(deps: {
     call: KeepaCall,
     context: CallContext,
     maxBytes: number,
-    read: (response: HttpResponse) => { result: T; reading: TokenReading | null },
+    read: (response: HttpResponse) => Answer<T>,
   ): Promise<T> {
     const { signal } = context;
     const once = () =>
@@ -159,21 +153,15 @@ export function createKeepaTransport(deps: {
   };
 }
 
-/** The provider answered, but not with what was asked. */
-class Refusal extends Error {
-  readonly mayPass: boolean;
-  readonly operatorMustAct: boolean;
-  readonly reading: TokenReading | null;
-
-  constructor(
-    message: string,
-    facts: { mayPass: boolean; operatorMustAct?: boolean; reading?: TokenReading | null },
-  ) {
-    super(message);
-    this.mayPass = facts.mayPass;
-    this.operatorMustAct = facts.operatorMustAct ?? false;
-    this.reading = facts.reading ?? null;
-  }
+function requestOf(
+  { path, params, body }: KeepaCall,
+  baseUrl: string,
+  key: string,
+): Pick<HttpRequest, 'method' | 'url' | 'body'> {
+  const url = new URL(`${baseUrl}/${path}`);
+  url.searchParams.set('key', key);
+  for (const [name, value] of Object.entries(params)) url.searchParams.set(name, String(value));
+  return body === undefined ? { method: 'GET', url } : { method: 'POST', url, body };
 }
 
 /** Whether another attempt may succeed: not after a clear answer, a missing token or an answer beyond all bounds. */
@@ -193,64 +181,4 @@ function describe(error: unknown): { message: string; operatorMustAct: boolean }
     message: cause instanceof Error ? `${message}: ${cause.message}` : String(message),
     operatorMustAct: false,
   };
-}
-
-/** An error may come with any status, 200 included, and a body that is not JSON with any but 200. */
-function readJson({ status, body }: HttpResponse): { result: Envelope; reading: TokenReading | null } {
-  const envelope = parsed(body);
-  const reading = envelope && tokenReading(envelope);
-  if (status === 200 && envelope && !isRejected(envelope)) return { result: envelope, reading };
-  const { type, message } = envelope?.error ?? {};
-  const said = envelope?.error ? `${type ?? 'error'}: ${message ?? ''}` : 'no readable answer';
-  throw new Refusal(`HTTP ${status}, ${said}`, {
-    mayPass: status >= 500 || (status === 200 && envelope === null),
-    // A wrong key is answered with 400 and a bucket of zeros, a key without access with 402.
-    operatorMustAct: status === 402 || (status === 400 && envelope?.refillRate === 0),
-    reading,
-  });
-}
-
-/** That a list is missing does not say that it is empty: customers would pay for nothing, and it would be kept for an hour. */
-function requirePayload(
-  { result, reading }: { result: Envelope; reading: TokenReading | null },
-  { field, kind, mayBeAbsent }: NonNullable<KeepaCall['payload']>,
-): void {
-  const value = result[field];
-  if (kind === 'list' ? Array.isArray(value) : isRecord(value)) return;
-  if (mayBeAbsent && (value === undefined || value === null)) return;
-  throw new Refusal(`HTTP 200 without the ${kind} ${field}`, { mayPass: false, reading });
-}
-
-function readPicture(response: HttpResponse): { result: Buffer; reading: null } {
-  const { status, contentType, body } = response;
-  if (status === 200 && contentType.startsWith('image/')) return { result: body, reading: null };
-  readJson({ ...response, status: status === 200 ? 400 : status });
-  throw new Refusal(`HTTP ${status} without a picture`, { mayPass: false });
-}
-
-/** Some answers carry an error beside good data (sellers of whom some are unknown); those are answers. */
-function isRejected(envelope: Envelope): boolean {
-  return Boolean(envelope.error) && !Object.keys(envelope).some((field) => PAYLOAD_FIELDS.has(field));
-}
-
-const PAYLOAD_FIELDS = new Set([
-  ...['products', 'categories', 'deals', 'bestSellersList', 'sellers', 'sellerIdList'],
-  ...['asinList', 'searchInsights', 'lightningDeals'],
-]);
-
-function parsed(body: Buffer): Envelope | null {
-  try {
-    return readEnvelope(parseJson(body.toString('utf8')));
-  } catch {
-    return null;
-  }
-}
-
-/** The reading of a 429; where it has none, the bucket counts as empty until the next full minute. */
-function exhausted({ body }: HttpResponse): TokenReading {
-  const envelope = parsed(body);
-  const reading = envelope && tokenReading(envelope);
-  return reading
-    ? { ...reading, tokensLeft: Math.min(0, reading.tokensLeft), refillIn: reading.refillIn + 100 }
-    : { tokensLeft: 0, refillRate: 1, refillIn: 60_000, timestamp: null };
 }

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { HttpResponse } from '../http-client.ts';
-import type { Cookies } from './door.ts';
+import type { Cookies } from './rate-limited-endpoint.ts';
 
 /**
  * Of all cookies upstream sets, only this one counts. Its form varies, so it is kept as it comes, if only it can be sent

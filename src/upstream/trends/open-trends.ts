@@ -2,16 +2,17 @@ import type { Redis } from 'ioredis';
 import type { Clock } from '../../platform/clock.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import type { HttpClient } from '../http-client.ts';
-import { createDoor } from './door.ts';
+import { createExploreClient } from './explore-client.ts';
 import { createKeywordClient } from './keyword-client.ts';
 import { createNidCookie } from './nid-cookie.ts';
 import { createPacer, type Pace } from './pacer.ts';
+import { type Cookies, createRateLimitedEndpoint } from './rate-limited-endpoint.ts';
 import { createTrendingClient } from './trending-client.ts';
 import type { Trends } from './trends.ts';
 
 /**
- * The three doors of the site are limited apart from each other. Explore was measured to take about 90 calls at once and
- * 60 a minute for long; we stay below that, since all workers may share one address. No limit of the others is known.
+ * The site limits each of its three endpoints separately. Explore was measured to take about 90 calls at once and
+ * 60 a minute for long; we stay below that, because all workers may share one address. The limits of the others are unknown.
  */
 const PACES = {
   explore: { intervalMs: 1_000, burst: 30 },
@@ -28,16 +29,17 @@ export function openTrends(deps: {
   clock: Clock;
 }): Trends {
   const { baseUrl, http, redis, keys, clock } = deps;
-  const pacer = (name: keyof typeof PACES) =>
-    createPacer(redis, keys.pacing(`trends-${name}`), PACES[name], clock);
   const cookies = createNidCookie(redis, keys.cookie('trends'));
+  const endpoint = (name: keyof typeof PACES, options: { cookies?: Cookies } = {}) => {
+    const pacer = createPacer(redis, keys.pacing(`trends-${name}`), PACES[name], clock);
+    return createRateLimitedEndpoint({ http, pacer, clock, ...options });
+  };
   return {
     ...createKeywordClient({
       baseUrl,
-      cookies,
-      explore: createDoor({ http, pacer: pacer('explore'), clock, cookies }),
-      widgetData: createDoor({ http, pacer: pacer('widgetData'), clock }),
+      explore: createExploreClient({ baseUrl, cookies, endpoint: endpoint('explore', { cookies }) }),
+      widgetData: endpoint('widgetData'),
     }),
-    ...createTrendingClient({ baseUrl, door: createDoor({ http, pacer: pacer('trending'), clock }) }),
+    ...createTrendingClient({ baseUrl, endpoint: endpoint('trending') }),
   };
 }

@@ -4,8 +4,8 @@ import { TokensAwaited } from '../token-bucket.ts';
 import { Refusal } from './refusal.ts';
 
 /**
- * When calls may go through one door of a provider, agreed on by all workers through Redis: so many at once, then one
- * an interval, and none for a while after the provider has refused.
+ * When calls may be sent to one rate-limited endpoint of a provider, agreed on by all workers through Redis: a burst at
+ * once, then one an interval, and none for a while after the provider has refused.
  */
 export interface Pacer {
   /**
@@ -58,7 +58,7 @@ const TURN = `
   redis.call('PEXPIRE', KEYS[1], ${FORGIVE_MS} * 2)
   return wait`;
 
-/** Calls that are refused together are one refusal. Nobody has saved up turns while the door was shut. */
+/** Calls that are refused together are one refusal. No turns accumulate while the endpoint is paused. */
 const PAUSE = `
   local now, interval, burst = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
   local state = redis.call('HMGET', KEYS[1], 'openAt', 'refusals')

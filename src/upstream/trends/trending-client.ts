@@ -1,11 +1,12 @@
 import { TokensAwaited } from '../token-bucket.ts';
 import { textOf } from './answer-text.ts';
 import { readTrending, TRENDING_RPC, trendingCall } from './batchexecute.ts';
-import type { Door } from './door.ts';
+import { unknownGeo } from './explore-client.ts';
 import { readFeed } from './feed.ts';
-import { unknownGeo } from './keyword-client.ts';
+import type { RateLimitedEndpoint } from './rate-limited-endpoint.ts';
 import { publicError, Refusal } from './refusal.ts';
 import type { TrendingNow, TrendingQuestion, TrendsContext } from './trends.ts';
+import { trendsUrl } from './trends-url.ts';
 
 /** News articles with each trend. */
 const ARTICLES = 3;
@@ -17,17 +18,18 @@ const WINDOWS_HOURS = [4, 24, 48, 168, 191];
  * The trending side of the Trends site: a remote procedure that lists everything, and a feed with ten trends for the time
  * when that does not work.
  */
-export function createTrendingClient({ baseUrl, door }: { baseUrl: string; door: Door }): TrendingNow {
+export function createTrendingClient(deps: { baseUrl: string; endpoint: RateLimitedEndpoint }): TrendingNow {
+  const { baseUrl, endpoint } = deps;
+
   async function list({ geo, hl, hours }: TrendingQuestion, context: TrendsContext) {
-    const url = new URL(`${baseUrl}/_/TrendsUi/data/batchexecute`);
-    url.searchParams.set('rpcids', TRENDING_RPC);
+    const url = trendsUrl(baseUrl, '/_/TrendsUi/data/batchexecute', { rpcids: TRENDING_RPC });
     const call = trendingCall({
       geo,
       language: languageOf(hl),
       hours: windowReaching(hours),
       articles: ARTICLES,
     });
-    return door.ask(
+    return endpoint.ask(
       { method: 'POST', url, form: { 'f.req': call } },
       ({ body }) => readTrending(body),
       context,
@@ -35,9 +37,8 @@ export function createTrendingClient({ baseUrl, door }: { baseUrl: string; door:
   }
 
   async function feed({ geo }: TrendingQuestion, context: TrendsContext) {
-    const url = new URL(`${baseUrl}/trending/rss`);
-    url.searchParams.set('geo', geo);
-    return door.ask({ method: 'GET', url }, ({ body }) => readFeed(textOf(body)), context);
+    const url = trendsUrl(baseUrl, '/trending/rss', { geo });
+    return endpoint.ask({ method: 'GET', url }, ({ body }) => readFeed(textOf(body)), context);
   }
 
   return {

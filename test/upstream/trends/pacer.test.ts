@@ -11,7 +11,7 @@ const PAUSE = { firstMs: 10_000, longestMs: 60_000 };
 
 let connections: Redis[];
 let clock: TestClock;
-/** The same door as two processes see it. */
+/** The same endpoint as two processes see it. */
 let one: Pacer;
 let two: Pacer;
 
@@ -25,7 +25,7 @@ beforeEach(() => {
 
 function newPacers(): [Pacer, Pacer] {
   clock = new TestClock();
-  const key = `test-${randomBytes(6).toString('hex')}:pacing:{door}`;
+  const key = `test-${randomBytes(6).toString('hex')}:pacing:{endpoint}`;
   return connections.map((redis) => createPacer(redis, key, PACE, clock)) as [Pacer, Pacer];
 }
 
@@ -121,7 +121,7 @@ test('a pause holds for all processes, and turns do not pile up behind it', asyn
   await expect.poll(() => gone).toEqual([10_000, 11_000]);
 });
 
-test('who already waits for a turn waits on when the door is shut meanwhile', async () => {
+test('a call that waits for its turn keeps waiting when the endpoint is paused meanwhile', async () => {
   for (let i = 0; i < 3; i += 1) await one.turn(context());
   const start = clock.now();
   let gone: number | null = null;
@@ -137,7 +137,7 @@ test('who already waits for a turn waits on when the door is shut meanwhile', as
   await expect.poll(() => gone).toBe(10_000);
 });
 
-test('each refusal in a row shuts the door twice as long, up to a limit; those of one moment are one', async () => {
+test('each refusal in a row doubles the pause, up to a limit; refusals at one moment count once', async () => {
   const lengths: number[] = [];
   for (let i = 0; i < 5; i += 1) {
     await Promise.all([one.pause(PAUSE), two.pause(PAUSE)]);

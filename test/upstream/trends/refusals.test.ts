@@ -128,13 +128,13 @@ test('the captcha page is never opened, and no worker sends anything for minutes
   await client.waited(ask());
 });
 
-test('a redirect from the cookie page closes the door as well', async () => {
+test('a captcha redirect from the cookie page pauses explore', async () => {
   client.upstream.on('trends/explore', () => REFUSALS.captcha);
   await expect(ask()).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
   expect(paths()).toEqual(['trends/explore']);
 });
 
-test('the doors are limited apart: trends are listed while explore is closed', async () => {
+test('endpoints are paused separately: trends are listed while explore is paused', async () => {
   inTurn(EXPLORE, REFUSALS.captcha);
   await expect(ask()).rejects.toThrow();
   client.upstream.on(LIST, () => guarded([['wrb.fr', 'i0OFE', '[null,[]]', null, null, null, 'generic']]));

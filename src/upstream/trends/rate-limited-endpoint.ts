@@ -4,23 +4,23 @@ import { BodyTooLargeError, type HttpClient, type HttpRequest, type HttpResponse
 import type { Pacer, TurnContext } from './pacer.ts';
 import { Refusal, type RefusalKind } from './refusal.ts';
 
-export type DoorRequest = Pick<HttpRequest, 'method' | 'url' | 'form'>;
+export type EndpointRequest = Pick<HttpRequest, 'method' | 'url' | 'form'>;
 
-/** A way into the Trends site that is limited by itself: calls are paced, refusals told apart, and some tried again. */
-export interface Door {
+/** One of the Trends site's APIs, each with a rate limit of its own: calls are paced, refusals told apart, and some tried again. */
+export interface RateLimitedEndpoint {
   /**
    * Sends a call and reads its answer, which has status 200.
    * @throws Refusal after what may pass has been tried again.
    */
-  ask<T>(request: DoorRequest, read: (response: HttpResponse) => T, context: TurnContext): Promise<T>;
+  ask<T>(request: EndpointRequest, read: (response: HttpResponse) => T, context: TurnContext): Promise<T>;
   /**
-   * Opens a page for the sake of its cookie; its status and content mean nothing, and there are other ways to a cookie
-   * where it cannot be had. @throws Refusal where no call may be sent at all
+   * Opens a page to obtain its cookie. A failure is ignored, because an answer of the API may set the cookie as well.
+   * @throws Refusal when the endpoint is paused, or the page redirects to the captcha.
    */
   visit(url: URL, context: TurnContext): Promise<void>;
 }
 
-/** The cookie that some doors want to see. */
+/** The cookie that some endpoints require. */
 export interface Cookies {
   /** The cookie to send; null while there is none. */
   current(): Promise<string | null>;
@@ -42,7 +42,12 @@ const PAUSES: Partial<Record<RefusalKind, { firstMs: number; longestMs: number }
   captcha: { firstMs: 600_000, longestMs: 4 * 3_600_000 },
 };
 
-export function createDoor(deps: { http: HttpClient; pacer: Pacer; clock: Clock; cookies?: Cookies }): Door {
+export function createRateLimitedEndpoint(deps: {
+  http: HttpClient;
+  pacer: Pacer;
+  clock: Clock;
+  cookies?: Cookies;
+}): RateLimitedEndpoint {
   const { http, pacer, clock, cookies } = deps;
 
   async function pauseAfter({ kind, retryAfterMs = 0 }: Refusal): Promise<void> {
@@ -51,7 +56,7 @@ export function createDoor(deps: { http: HttpClient; pacer: Pacer; clock: Clock;
   }
 
   async function send(
-    request: DoorRequest & Pick<HttpRequest, 'headOnly'>,
+    request: EndpointRequest & Pick<HttpRequest, 'headOnly'>,
     signal: AbortSignal,
   ): Promise<{ response: HttpResponse; isCookieNew: boolean }> {
     const cookie = (await cookies?.current()) ?? null;

@@ -1,0 +1,94 @@
+import { parseJson } from '../../platform/json.ts';
+import type { HttpResponse } from '../http-client.ts';
+import type { TokenReading } from '../token-bucket.ts';
+import { type Envelope, isRecord, readEnvelope, tokenReading } from './envelope.ts';
+
+/** The result of an answer, and what the answer says about our tokens. */
+export interface Answer<T> {
+  result: T;
+  reading: TokenReading | null;
+}
+
+/** The field of an answer that was asked for. Without it the answer is malformed, unless it may be absent. */
+export interface Payload {
+  field: string;
+  kind: 'list' | 'object';
+  mayBeAbsent: boolean;
+}
+
+/** The provider answered, but not with the data that was asked for. */
+export class Refusal extends Error {
+  readonly mayPass: boolean;
+  readonly operatorMustAct: boolean;
+  readonly reading: TokenReading | null;
+
+  constructor(
+    message: string,
+    facts: { mayPass: boolean; operatorMustAct?: boolean; reading?: TokenReading | null },
+  ) {
+    super(message);
+    this.mayPass = facts.mayPass;
+    this.operatorMustAct = facts.operatorMustAct ?? false;
+    this.reading = facts.reading ?? null;
+  }
+}
+
+/** An error may come with any status, 200 included, and a body that is not JSON with any but 200. */
+export function readJson({ status, body }: HttpResponse): Answer<Envelope> {
+  const envelope = parsed(body);
+  const reading = envelope && tokenReading(envelope);
+  if (status === 200 && envelope && !isRejected(envelope)) return { result: envelope, reading };
+  const { type, message } = envelope?.error ?? {};
+  const said = envelope?.error ? `${type ?? 'error'}: ${message ?? ''}` : 'no readable answer';
+  throw new Refusal(`HTTP ${status}, ${said}`, {
+    mayPass: status >= 500 || (status === 200 && envelope === null),
+    // A wrong key is answered with 400 and a bucket of zeros, a key without access with 402.
+    operatorMustAct: status === 402 || (status === 400 && envelope?.refillRate === 0),
+    reading,
+  });
+}
+
+/** A missing list is not an empty one: customers would pay for nothing, and the answer would be cached for an hour. */
+export function requirePayload(
+  { result, reading }: Answer<Envelope>,
+  { field, kind, mayBeAbsent }: Payload,
+): void {
+  const value = result[field];
+  if (kind === 'list' ? Array.isArray(value) : isRecord(value)) return;
+  if (mayBeAbsent && (value === undefined || value === null)) return;
+  throw new Refusal(`HTTP 200 without the ${kind} ${field}`, { mayPass: false, reading });
+}
+
+export function readPicture(response: HttpResponse): Answer<Buffer> {
+  const { status, contentType, body } = response;
+  if (status === 200 && contentType.startsWith('image/')) return { result: body, reading: null };
+  readJson({ ...response, status: status === 200 ? 400 : status });
+  throw new Refusal(`HTTP ${status} without a picture`, { mayPass: false });
+}
+
+/** Some answers carry an error beside good data (sellers of whom some are unknown); those are answers. */
+function isRejected(envelope: Envelope): boolean {
+  return Boolean(envelope.error) && !Object.keys(envelope).some((field) => PAYLOAD_FIELDS.has(field));
+}
+
+const PAYLOAD_FIELDS = new Set([
+  ...['products', 'categories', 'deals', 'bestSellersList', 'sellers', 'sellerIdList'],
+  ...['asinList', 'searchInsights', 'lightningDeals'],
+]);
+
+function parsed(body: Buffer): Envelope | null {
+  try {
+    return readEnvelope(parseJson(body.toString('utf8')));
+  } catch {
+    return null;
+  }
+}
+
+/** The reading of a 429; where it has none, the bucket counts as empty until the next full minute. */
+export function exhausted({ body }: HttpResponse): TokenReading {
+  const envelope = parsed(body);
+  const reading = envelope && tokenReading(envelope);
+  return reading
+    ? { ...reading, tokensLeft: Math.min(0, reading.tokensLeft), refillIn: reading.refillIn + 100 }
+    : { tokensLeft: 0, refillRate: 1, refillIn: 60_000, timestamp: null };
+}
