@@ -22,7 +22,7 @@ test.each([
     '2026-03-31T00:00:00.000Z',
     'QUOTA_MONTHLY_EXCEEDED',
   ],
-])('the %s starts anew at its boundary and not a millisecond before', async (_, grant, boundary, kind) => {
+])('the %s resets at its boundary and not a millisecond earlier', async (_, grant, boundary, kind) => {
   const account = await limitedTo(grant);
   await billing.admit(account, 1);
   billing.clock.advance(Date.parse(boundary) - billing.clock.now() - 1);
@@ -41,7 +41,7 @@ test('the minute of packs starts anew at its boundary', async () => {
   expect(await billing.admit(account, 1)).toMatchObject({ kind: 'started' });
 });
 
-test('a released call gives back its units and not its place in the minute', async () => {
+test('a released call returns its units and keeps its place in the minute', async () => {
   const account = await limitedTo({ minuteLimit: 2, dailyLimit: 9 });
   const { callId } = await billing.admit(account, 5);
   await billing.release(account, callId);
@@ -69,7 +69,7 @@ test('a call that joins takes nothing of the minute', async () => {
   expect(started).toMatchObject({ kind: 'started', rate: { remaining: 8 } });
 });
 
-test('a gateway whose clock is behind cannot reopen a minute, day or month that others have left', async () => {
+test('a gateway with a slow clock cannot reopen a minute, day or month', async () => {
   const startsAt = new Date('2026-02-11');
   const account = await limitedTo({ minuteLimit: 1, dailyLimit: 5, monthlyLimit: 5, startsAt });
   const midnight = Date.parse('2026-03-11T00:00:00.000Z');

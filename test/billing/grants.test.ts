@@ -69,7 +69,7 @@ test('subscriptions may follow each other, and lie beside those of the other wal
   expect(new Set(ids).size).toBe(4);
 });
 
-test('of overlapping subscriptions granted at the same time one is', async () => {
+test('of overlapping subscriptions granted at the same time exactly one is accepted', async () => {
   const { accountId } = await billing.account();
   const attempts = Array.from({ length: 6 }, (_, i) =>
     grantSubscription(billing.database, subscriptionOf(accountId, i, i + 10)),

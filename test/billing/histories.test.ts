@@ -95,7 +95,7 @@ async function expectBooksToBalance({ accountId }: BilledAccount): Promise<void>
   ).toEqual([]);
 }
 
-test('any history of calls leaves what the rules say: outcome, meters, and a ledger that equals the balances', async () => {
+test('after any history of calls, outcomes and meters equal the model, and the ledger equals the balances', async () => {
   await fc.assert(
     fc.asyncProperty(grants, fc.array(step, { minLength: 5, maxLength: 30 }), async (granted, steps) => {
       // Granted in the opposite order, so that only their ends can put them right.

@@ -28,12 +28,12 @@ async function expireEverything(processes = 1): Promise<number> {
   return (await Promise.all(runs)).flat().length;
 }
 
-test('a pack begins with its grant line', async () => {
+test('a pack starts with its grant line', async () => {
   const account = await billing.account({ packs: [{ units: 40 }] });
   expect(await linesOf(account)).toEqual(['grant 40 40']);
 });
 
-test('what is left in a pack when its validity ends expires with one line, whoever looks and however often', async () => {
+test('the units left when a pack ends expire with one line, however many processes check and how often', async () => {
   const account = await billing.account({ packs: [{ units: 40, validUntil: inDays(1) }] });
   await billing.admit(account, 15, { answer: 'own' });
   billing.clock.advance(DAY_MS - 1);
@@ -44,7 +44,7 @@ test('what is left in a pack when its validity ends expires with one line, whoev
   expect(await linesOf(account)).toEqual(['grant 40 40', 'charge 15 -15', 'expire 25 -25']);
 });
 
-test('packs that ended while nothing ran expire as soon as something does', async () => {
+test('packs that ended while no process ran expire when the next process checks', async () => {
   const account = await billing.account({
     packs: [1, 2, 90].map((days) => ({ units: days, validUntil: inDays(days) })),
   });
@@ -67,7 +67,7 @@ test('a pack that was used up expires without a line', async () => {
 test.each([
   ['before the pack is looked at', 0],
   ['after the pack has expired', 1],
-])('units that come back to a pack whose validity is over, %s, come back and expire', async (_, looks) => {
+])('units returned to a pack after its end, %s, expire', async (_, looks) => {
   const account = await billing.account({ packs: [{ units: 40, validUntil: inDays(1) }] });
   const { callId } = await billing.admit(account, 15);
   billing.clock.advance(DAY_MS);
@@ -81,7 +81,7 @@ test.each([
   ]);
 });
 
-test('a line names its call, what was called, and what was drawn on; pages follow each other', async () => {
+test('a line names its call, operation and source; pages continue each other', async () => {
   const account = await billing.account({ subscriptions: [{ dailyLimit: 3 }], packs: [{ units: 10 }] });
   const { callId } = await billing.admit(account, 5, { answer: 'own' });
   const [pack, subscription] = await ledgerLines(billing.database, account.accountId, { limit: 2 });
@@ -157,7 +157,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('expire' as const) }) },
 );
 
-test('every balance is what its ledger lines add up to, after any history of calls, grants and expiries', async () => {
+test('every balance equals the sum of its ledger lines after any history of calls, grants and expiries', async () => {
   const limit = fc.option(fc.integer({ min: 5, max: 60 }), { nil: null });
   const subscriptions = fc.uniqueArray(
     fc.record({ wallet: fc.constantFrom('general' as const, 'off_peak' as const), dailyLimit: limit }),

@@ -43,7 +43,7 @@ test.each([
   },
 );
 
-test('concurrent calls never take more out of a pack than is in it', async () => {
+test('concurrent calls never take more units from a pack than it has', async () => {
   const account = await billing.account({ packs: [{ units: 40 }, { units: 35 }] });
   expect(await admitAll(times(100, () => billing.request(account, 5)))).toEqual({
     started: 15,
@@ -86,7 +86,7 @@ test('identical calls at the same moment are one admission an account, over seve
   expect(rows.map(({ month_used }) => month_used)).toEqual([7, 7, 7, 7, 7]);
 });
 
-test('a limit is not exceeded either while calls end and are admitted at the same time', async () => {
+test('no limit is exceeded while calls end and are admitted at the same time', async () => {
   const account = await billing.account({ subscriptions: [{ dailyLimit: 30 }] });
   let charged = 0;
   for (let round = 0; round < 5; round += 1) {

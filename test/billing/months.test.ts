@@ -56,7 +56,7 @@ test.each([
 
 const DAY_MS = 86_400_000;
 
-test('months follow each other without a gap, each of 28 to 31 days, and begin on the start day or the last of the month', async () => {
+test('months of 28 to 31 days follow each other without a gap and start on the start day or the last day of the month', async () => {
   const start = fc.integer({ min: Date.parse('2024-01-01'), max: Date.parse('2027-12-31') });
   const later = fc.integer({ min: 0, max: 4 * 365 * DAY_MS });
   await fc.assert(

@@ -45,7 +45,7 @@ async function leftIn({ accountId }: BilledAccount) {
   return rows[0];
 }
 
-test('when one call of a batch empties the fastest pack, the next is held to the rate of the others', async () => {
+test('after a call of a batch empties the fastest pack, the next call has the rate limit of the other packs', async () => {
   const [sooner, later] = [10, 20].map((days) => new Date(billing.clock.now() + days * 86_400_000));
   const account = await billing.account({
     packs: [
@@ -57,7 +57,7 @@ test('when one call of a batch empties the fastest pack, the next is held to the
   expect(kinds).toEqual(['started', 'started', 'started', 'QUOTA_MINUTE_EXCEEDED', 'QUOTA_MINUTE_EXCEEDED']);
 });
 
-test('calls that are admitted in one batch get what they would have got one by one', async () => {
+test('calls admitted in one batch have the same outcomes as one by one', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(subscription, { maxLength: 1 }),

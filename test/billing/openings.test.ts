@@ -76,7 +76,7 @@ const question: fc.Arbitrary<Question> = fc
     ...{ at: Date.parse(change) + offsetMs, start: timeOfDay(start), end: timeOfDay(end), zone },
   }));
 
-test('the next opening is the first moment inside the window, also in hours that are skipped or come twice', async () => {
+test('the next opening is the first moment inside the window, also in skipped and repeated hours', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(question, { minLength: 30, maxLength: 60 }), async (questions) => {
       expect(await nextOpenings(questions)).toEqual(questions.map(firstOpening));

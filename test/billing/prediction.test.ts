@@ -189,7 +189,7 @@ const ofModel = (verdict: Verdict) =>
   verdict.admitted ? foretold(verdict, null) : foretold(null, verdict.reason);
 
 test.each(SCENES)(
-  'when %s, each account gets exactly what the snapshot said its next call would get',
+  'when %s, the next call of each account gets exactly what its snapshot predicted',
   async (_, offPeak, at) => {
     const moment = Date.parse(at);
     // Only the seed is worth printing when this fails; smaller worlds say no more than one account of a large one.

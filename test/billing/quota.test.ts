@@ -112,7 +112,7 @@ test('shows packs by the earliest end, with those that are usable now', async ()
 const limit = fc.option(fc.integer({ min: 1, max: 6 }), { nil: null });
 const wallet = fc.constantFrom('general' as const, 'off_peak' as const);
 
-test('what the snapshot says of the next call is what the next call gets', async () => {
+test('the next call gets what the snapshot predicts', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(fc.record({ wallet, minuteLimit: limit, dailyLimit: limit, monthlyLimit: limit }), {

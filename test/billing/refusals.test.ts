@@ -119,7 +119,7 @@ test('a call that the rest of the month cannot pay for is not told to wait for t
   expect(daysToWait).toBeGreaterThan(20);
 });
 
-test('what is refused leaves no trace: no call, no ledger line, no moved meter', async () => {
+test('a refused call leaves no call, no ledger line and no changed meter', async () => {
   const account = await billing.account({
     subscriptions: [{ minuteLimit: 1, dailyLimit: 5 }],
     packs: [{ units: 2 }],

@@ -38,7 +38,7 @@ test('a settled call is charged what was reserved', async () => {
   expect(await linesOf(account)).toEqual(['reserve 10 subscription', 'settle 10 subscription']);
 });
 
-test('settling for less gives the rest back', async () => {
+test('settling for less releases the rest', async () => {
   const account = await billing.account({ subscriptions: [{}] });
   const { callId } = await billing.admit(account, 5);
   expect(await billing.settle(account, callId, 1)).toMatchObject({ unitsCharged: 1 });
@@ -73,7 +73,7 @@ test.each([
   ['settled', 'settled for less'],
   ['released', 'settled'],
   ['released', 'released'],
-])('a call that was %s cannot be %s afterwards', async (first, then) => {
+])('a call that was %s cannot be %s later', async (first, then) => {
   const account = await billing.account({ subscriptions: [{}] });
   const { callId } = await billing.admit(account, 5);
   const end = (how: string) =>
@@ -88,7 +88,7 @@ test.each([
   expect(await linesOf(account)).toEqual(lines);
 });
 
-test('of many endings at once, over several processes, exactly one counts', async () => {
+test('of concurrent endings in several processes exactly one takes effect', async () => {
   const account = await billing.account({ subscriptions: [{}] });
   const { callId } = await billing.admit(account, 9);
   const processes = [1, 2, 3].map(() => createSettlements(billing.database, billing.clock.now));
@@ -111,7 +111,7 @@ test('a call that nobody knows cannot be ended', async () => {
   expect(await metersOf(account)).toMatchObject({ day: 5 });
 });
 
-test('a call that drew on several sources gives back to the one drawn on last first', async () => {
+test('a call that drew on several sources returns units to the last one first', async () => {
   const account = await billing.account({
     subscriptions: [{ dailyLimit: 10 }],
     packs: [
@@ -125,7 +125,7 @@ test('a call that drew on several sources gives back to the one drawn on last fi
   expect(await metersOf(account)).toEqual({ day: 10, month: 10, packs: [8, 10] });
 });
 
-test('what was drawn on yesterday is not given back to today, but still to the month', async () => {
+test("units drawn yesterday are not returned to today's meter, but to the month's", async () => {
   const startsAt = new Date('2026-03-01');
   const account = await billing.account({ subscriptions: [{ startsAt }] });
   const { callId } = await billing.admit(account, 8);
@@ -135,7 +135,7 @@ test('what was drawn on yesterday is not given back to today, but still to the m
   expect(await metersOf(account)).toMatchObject({ day: 3, month: 3 });
 });
 
-test('what was drawn on last month is given back to no meter of this one', async () => {
+test("units drawn last month are not returned to this month's meters", async () => {
   const account = await billing.account({ subscriptions: [{ startsAt: new Date('2026-03-01') }] });
   const { callId } = await billing.admit(account, 8);
   billing.clock.advance(31 * 24 * 3_600_000);

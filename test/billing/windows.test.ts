@@ -63,7 +63,7 @@ const instant = fc.oneof(
     .map(([change, offset]) => Date.parse(change) + offset),
 );
 
-test('an instant is inside the window when the wall clock of its zone says so, also when the clocks change', async () => {
+test('an instant is inside the window by the wall clock of its zone, also around daylight saving changes', async () => {
   const question = fc.record({
     at: instant,
     start: dailyTime,

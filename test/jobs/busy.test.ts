@@ -19,7 +19,7 @@ async function withoutWorkers(): Promise<void> {
 }
 
 test.each(['', '&async=1'])(
-  'a call that no worker could do is refused at once and costs nothing %s',
+  'refuses a call at once and at no charge if no worker can run it %s',
   async (suffix) => {
     await withoutWorkers();
     const client = await souk.client();

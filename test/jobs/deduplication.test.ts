@@ -40,7 +40,7 @@ test('charges once for two identical requests within five minutes', async () => 
 test.each([
   ['the same gateway', 0],
   ['another gateway', 1],
-])('a request to %s joins the identical one that is still running', async (_, gateway) => {
+])('a request to %s joins an identical one that is running', async (_, gateway) => {
   const { reached, open } = gate();
   souk.upstream.on('product', async (...call) => {
     await reached;
@@ -107,7 +107,7 @@ test('a request that differs in what it shows is charged by itself', async () =>
   expect(await unitsUsed(client)).toBe(2);
 });
 
-test('two keys of one account are one caller', async () => {
+test('two keys of one account share their calls', async () => {
   souk.upstream.on('product', knowsEveryProduct);
   const { accountId, key } = await souk.account();
   const asin = newAsin();
@@ -116,7 +116,7 @@ test('two keys of one account are one caller', async () => {
   expect((await other.get(productOf(asin))).headers['x-units-consumed']).toBe('0');
 });
 
-test('when the first has failed the next is a new attempt, and charged', async () => {
+test('charges a repeated call after the first one has failed', async () => {
   const [client, asin] = [await souk.client(), newAsin()];
   souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
   const failed = await client.get(productOf(asin));
@@ -131,7 +131,7 @@ test('when the first has failed the next is a new attempt, and charged', async (
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('whoever has joined a call that fails gets its error and pays nothing', async () => {
+test('a request that joined a failing call gets its error and is not charged', async () => {
   const { reached, open } = gate();
   souk.upstream.on('product', async () => {
     await reached;

@@ -24,7 +24,7 @@ const loseCaches = async () => {
   await loseRedis(souk, `${souk.redisNamespace}:source:*`);
 };
 
-test('a paid answer that Redis has lost is made again for nothing', async () => {
+test('produces a paid answer that Redis lost again, at no charge', async () => {
   const first = await client.get(productOf('B0ANSWER01'));
   await loseCaches();
   const again = await client.get(productOf('B0ANSWER01'));

@@ -27,7 +27,7 @@ async function acceptedJob(): Promise<string> {
   return headers.location ?? '';
 }
 
-test('a job that Redis has lost is put back and done, charged once', async () => {
+test('a job that Redis lost is put back, runs, and is charged once', async () => {
   const job = await acceptedJob();
   expect(await loseRedis(souk)).toBeGreaterThan(0);
   const worker = await souk.addWorker();
@@ -40,7 +40,7 @@ test('a job that Redis has lost is put back and done, charged once', async () =>
   expect(await unitsUsed(client)).toBe(2);
 });
 
-test('a job that was lost while it ran is done again, and charged once whichever of the two ends first', async () => {
+test('a job that was lost while it ran runs again, and is charged once in either order of the two endings', async () => {
   const { reached, open } = gate();
   souk.upstream.on('product', async (...call) => {
     await reached;
@@ -70,7 +70,7 @@ test('a job that is still queued stays one job, however often it is looked for',
   expect(souk.upstream.callsTo('product')).toHaveLength(1);
 });
 
-test('a call that nobody has finished by its deadline is released, its units are given back, and whoever waits is told', async () => {
+test('a call that has not ended by its deadline is released, and the request that waits for it gets the error', async () => {
   const job = await acceptedJob();
   const idle = await souk.addWorker(['trends']);
   await loseRedis(souk);
@@ -113,7 +113,7 @@ test('the account may ask again as soon as its lost call was released', async ()
   expect(reply.headers['x-units-consumed']).toBe('2');
 });
 
-test('what is left in a pack expires when its validity is over', async () => {
+test('the units left in a pack expire when its validity ends', async () => {
   const { accountId } = await souk.account({ plan: null });
   const now = souk.clock.now();
   const validity = { validFrom: new Date(now), validUntil: new Date(now + 60_000) };

@@ -15,7 +15,7 @@ beforeEach(() => {
   souk.upstream.calls.length = 0;
 });
 
-test('two accounts never join, and share what one of them had fetched', async () => {
+test("two accounts never join each other's calls, and share fetched data", async () => {
   const path = '/api/market/product?domain=1&asins=B0SHARED01';
   const [one, two] = [await souk.client(), await souk.client()];
   const first = await one.get(path);
@@ -44,7 +44,7 @@ test('two accounts that ask at the same time are charged each and share one upst
   expect(souk.upstream.callsTo('product')).toHaveLength(1);
 });
 
-test('a hundred identical calls of five accounts over three gateways are one upstream call and one charge an account', async () => {
+test('a hundred identical calls of five accounts over three gateways cause one upstream call and one charge per account', async () => {
   const path = '/api/market/product?domain=1&asins=B0SHARED03,B0SHARED04';
   const accounts = await Promise.all([0, 1, 2, 3, 4].map(() => souk.account()));
   // Twenty calls of each account, spread over the gateways.

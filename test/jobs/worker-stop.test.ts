@@ -15,7 +15,7 @@ afterEach(() => souk.close());
 
 const PATH = '/api/market/product?domain=1&asins=B0STOP0001,B0STOP0002,B0STOP0003';
 
-test('a worker that stops hands back what it cannot finish, another does it, and it is charged once', async () => {
+test('a job that a stopping worker hands back runs on another worker and is charged once', async () => {
   const { reached, open } = gate();
   souk.upstream.on('product', async (...call) => {
     await reached;

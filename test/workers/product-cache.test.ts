@@ -20,7 +20,7 @@ const askedFor = () => souk.upstream.calls.flatMap(({ params }) => params.asin?.
 /** So that no test finds what another has cached: each has a site of its own. */
 const lookUp = (domain: number, wanted: readonly string[]) => ({ domain, asins: wanted });
 
-test('a batch of a hundred of which ninety are fresh asks upstream for ten, and is charged for a hundred', async () => {
+test('a look-up of a hundred ASINs of which ninety are cached fetches ten and is charged for a hundred', async () => {
   const client = await souk.client();
   const all = asins(100);
   await client.post('/api/market/product', lookUp(1, all.slice(0, 90)));
