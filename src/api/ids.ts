@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-const EXAMPLE_ID = '019b2c3d-4e5f-7a6b-8c7d-9e0f1a2b3c4d';
+export const EXAMPLE_ID = '019b2c3d-4e5f-7a6b-8c7d-9e0f1a2b3c4d';
 
 export function isUuid(text: string): boolean {
   return UUID.test(text);

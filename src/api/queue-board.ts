@@ -1,9 +1,12 @@
 import cookies from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { BatchQueue } from '../../jobs/batch-queue.ts';
+import type { Queues } from '../../jobs/queues.ts';
 import { findOperator, OPERATOR_COOKIE } from '../accounts/operator-session.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/pool.ts';
 import { SoukError } from '../platform/errors.ts';
 import { sendError } from './envelope.ts';
-import type { Gateway } from './gateway.ts';
 import { requireToken } from './require-token.ts';
 
 const PATH = '/admin/queues';
@@ -12,13 +15,20 @@ const PATH = '/admin/queues';
 const CONTENT_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
+export interface QueueBoardDeps {
+  queues: Queues;
+  batchQueue: BatchQueue;
+  database: Database;
+  clock: Clock;
+}
+
 /**
  * Bull Board over all queues, for the operator. Its actions are harmless to money: a call ends once, whatever is done to
  * its job, and the job of an open call that was deleted is put back. It is loaded only where there is a token.
  */
 export function registerQueueBoard(
   app: FastifyInstance,
-  { queues, batchQueue, database, clock }: Pick<Gateway, 'queues' | 'batchQueue' | 'database' | 'clock'>,
+  { queues, batchQueue, database, clock }: QueueBoardDeps,
   token: string,
 ): void {
   app.register(
@@ -36,8 +46,8 @@ export function registerQueueBoard(
       await scope.register(cookies);
       const isSignedIn = async (request: FastifyRequest) =>
         (await findOperator(database, request.cookies[OPERATOR_COOKIE], token, clock.now())) !== null;
-      scope.addHook('onRequest', requireToken(token, clock.now, isSignedIn));
-      scope.addHook('onRequest', async (request, reply) => refuseOtherSites(request, reply, clock.now()));
+      scope.addHook('onRequest', requireToken(token, isSignedIn));
+      scope.addHook('onRequest', refuseOtherSites);
       scope.addHook('onSend', async (_request, reply) => {
         reply.header('content-security-policy', CONTENT_POLICY).header('x-content-type-options', 'nosniff');
         reply.header('referrer-policy', 'no-referrer');
@@ -52,7 +62,6 @@ export function registerQueueBoard(
 async function refuseOtherSites(
   request: FastifyRequest,
   reply: FastifyReply,
-  now: number,
 ): Promise<FastifyReply | undefined> {
   const site = request.headers['sec-fetch-site'];
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
@@ -60,6 +69,5 @@ async function refuseOtherSites(
   return sendError(
     reply,
     new SoukError('KEY_FORBIDDEN', { message: 'Only pages of this site may do this.' }),
-    now,
   );
 }

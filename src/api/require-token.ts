@@ -9,7 +9,6 @@ import { sendError } from './envelope.ts';
  */
 export function requireToken(
   token: string,
-  now: () => number,
   isSignedIn: (request: FastifyRequest) => Promise<boolean> = async () => false,
 ) {
   const isGood = createTokenCheck(token);
@@ -17,6 +16,6 @@ export function requireToken(
     if (isGood(request.headers.authorization) || (await isSignedIn(request))) return undefined;
     reply.header('www-authenticate', TOKEN_CHALLENGE);
     const message = "The operator's token of this address is missing or wrong.";
-    return sendError(reply, new SoukError('KEY_INVALID', { message }), now());
+    return sendError(reply, new SoukError('KEY_INVALID', { message }));
   };
 }

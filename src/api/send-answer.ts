@@ -11,9 +11,8 @@ export async function sendAnswer(
   reply: FastifyReply,
   { meta, body }: Answer,
   facts: CallFacts,
-  now: number,
 ): Promise<FastifyReply> {
-  setFacts(reply, facts, now);
+  setFacts(reply, facts);
   reply.code(200).header('content-type', meta.contentType);
   if (meta.encoding === 'identity') return reply.send(body);
   reply.header('vary', 'accept-encoding');

@@ -1,44 +1,44 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
+import type { Redis } from 'ioredis';
 import { v7 as uuid } from 'uuid';
-import type { BatchJob } from '../../jobs/batch-queue.ts';
-import { dropUpload, putUpload } from '../../jobs/replies.ts';
+import { z } from 'zod';
+import type { BatchJob, BatchQueue } from '../../jobs/batch-queue.ts';
+import { dropUpload, putUpload, type Replies } from '../../jobs/replies.ts';
+import { boolean } from '../operations/params/scalars.ts';
 import { SoukError } from '../platform/errors.ts';
+import type { RedisKeys } from '../platform/redis-keys.ts';
 import { JSON_TYPE } from '../results/envelope.ts';
+import type { EndpointCall } from './endpoints/endpoint.ts';
 import { setFacts } from './envelope.ts';
-import type { Gateway } from './gateway.ts';
-import { keyHashOf } from './request-input.ts';
 
 /** The largest body that a worker reads: a hundred thousand items of 160 bytes. */
 export const UPLOAD_LIMIT_BYTES = 16 * 1024 * 1024;
 
 /** How long a worker may take to read one. */
-const PATIENCE_MS = 60_000;
+const REPLY_TIMEOUT_MS = 60_000;
 
-/** Routes whose body a worker reads: the key is judged before the body is taken in. */
-export function uploadRoute(gateway: Gateway) {
-  return {
-    bodyLimit: UPLOAD_LIMIT_BYTES,
-    config: { unparsedBody: true },
-    onRequest: async (request: FastifyRequest) => {
-      await gateway.authentication.accountOf(keyHashOf(gateway, request));
-    },
-  };
+export const dryRunQuery = z.object({
+  dryRun: boolean().default(false).describe('Only check the request and say what it would cost'),
+});
+
+export interface UploadDeps {
+  redis: Redis;
+  keys: RedisKeys;
+  batchQueue: BatchQueue;
+  replies: Replies;
 }
 
-/** Has a worker read a request's body, and sends what it says. */
-export async function handOver(
-  gateway: Gateway,
-  request: FastifyRequest,
-  reply: FastifyReply,
+/** Has a worker handle a request with its body, and sends the worker's reply. */
+export async function sendToWorker(
+  { redis, keys, batchQueue, replies }: UploadDeps,
+  { account, request, reply }: Pick<EndpointCall<string, unknown, unknown>, 'account' | 'request' | 'reply'>,
   jobOf: (upload: { uploadId: string; accountId: number }) => BatchJob,
 ): Promise<FastifyReply> {
-  const { redis, keys, batchQueue, replies, authentication, clock } = gateway;
-  const accountId = await authentication.accountOf(keyHashOf(gateway, request));
   const uploadId = uuid();
   await putUpload(redis, keys, uploadId, typeof request.body === 'string' ? request.body : '');
-  const job = jobOf({ uploadId, accountId });
+  const job = jobOf({ uploadId, accountId: account.accountId });
   const [answer] = await Promise.all([
-    replies.wait(uploadId, PATIENCE_MS),
+    replies.wait(uploadId, REPLY_TIMEOUT_MS),
     batchQueue.add(job.kind, job, { jobId: uploadId }),
   ]);
   if (!answer) {
@@ -49,6 +49,6 @@ export async function handOver(
     });
   }
   if (answer.location !== null) reply.header('location', answer.location);
-  setFacts(reply, { unitsConsumed: 0 }, clock.now());
+  setFacts(reply);
   return reply.code(answer.status).header('content-type', JSON_TYPE).send(answer.body);
 }

@@ -1,44 +1,23 @@
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
-import { openBacklog } from '../../jobs/backlog.ts';
-import { openBatchQueue } from '../../jobs/batch-queue.ts';
-import { createFairness } from '../../jobs/fairness.ts';
 import { createQueueGauges } from '../../jobs/queue-gauges.ts';
-import { closeQueues, openQueues } from '../../jobs/queues.ts';
-import { openReplies } from '../../jobs/replies.ts';
-import { openCompletionMap } from '../../jobs/wait.ts';
-import { createAuthentication } from '../accounts/authentication.ts';
-import { createWrongKeys } from '../accounts/wrong-keys.ts';
-import type {
-  LinkSettings,
-  McpSettings,
-  OperatorSettings,
-  PageSettings,
-  WebhookSettings,
-} from '../api/gateway.ts';
-import { createRequestMetrics } from '../api/request-metrics.ts';
-import { createBatchNews } from '../batches/news.ts';
-import { createAdmissions } from '../billing/admission.ts';
-import { createSettlements } from '../billing/settlement.ts';
+import type { McpSettings } from '../api/mcp/index.ts';
+import type { WebhookSettings } from '../api/operations/call-webhook.ts';
+import type { LinkSettings } from '../api/operations/local/local-answer.ts';
+import { demoPayments, manualPayments, type PaymentSettings } from '../billing/payments/payment-port.ts';
+import { createStripePayments } from '../billing/payments/stripe.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
-import { createFailureLog } from '../operator/failure-log.ts';
-import { createKeyUse } from '../operator/key-use.ts';
-import { createUsageStatistics } from '../operator/usage-statistics.ts';
 import type { Clock } from '../platform/clock.ts';
-import { openDatabase } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
-import { closeRedis, connectRedis } from '../platform/redis.ts';
-import { redisKeys } from '../platform/redis-keys.ts';
-import { type CallEventSink, createCallEvents } from '../platform/telemetry/call-events.ts';
-import { createCallMetrics } from '../platform/telemetry/call-metrics.ts';
+import type { CallEventSink } from '../platform/telemetry/call-events.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
-import { createAnswerStore } from '../results/answer-store.ts';
+import { apiDepsOf } from './api-deps.ts';
 import { buildApp } from './app.ts';
+import { openJobEngine } from './job-engine.ts';
+import { createObservers } from './observers.ts';
+import { openStores, type StoreSettings } from './stores.ts';
 
-export interface GatewaySettings {
-  databaseUrl: string;
-  redisUrl: string;
-  redisNamespace: string;
+export interface GatewaySettings extends StoreSettings {
   offPeak: OffPeakWindow;
   links: LinkSettings;
   webhooks: WebhookSettings;
@@ -48,6 +27,23 @@ export interface GatewaySettings {
   trustProxy?: string | undefined;
   mcp: McpSettings;
 }
+
+/** What lets operators in. */
+export interface OperatorSettings {
+  /** The setting ADMIN_TOKEN; without it there is nothing at /admin. */
+  adminToken?: string | undefined;
+  /** The setting METRICS_TOKEN; without it anybody may read the metrics. */
+  metricsToken?: string | undefined;
+}
+
+/** What the pages of customers need. */
+export interface PageSettings {
+  /** The setting PUBLIC_URL. */
+  publicUrl?: string | undefined;
+  payments: PaymentSettings;
+}
+
+const DEFAULT_PAGES: PageSettings = { payments: { way: 'manual', currency: 'usd' } };
 
 export interface RunningGateway {
   app: FastifyInstance;
@@ -70,62 +66,33 @@ export async function openGateway(
   tracing: Tracing | null = null,
   onEvent: CallEventSink = () => {},
 ): Promise<RunningGateway> {
+  const { operator = {}, pages = DEFAULT_PAGES, offPeak, trustProxy } = settings;
+  const { adminToken } = operator;
   const registry = new Registry();
-  const keys = redisKeys(settings.redisNamespace);
-  const database = openDatabase(settings.databaseUrl, log);
-  const redis = await connectRedis(settings.redisUrl, 'serving', log);
-  const subscriber = await connectRedis(settings.redisUrl, 'listening', log);
-  const submitting = await connectRedis(settings.redisUrl, 'submitting', log);
-  const queues = openQueues(submitting, keys, log);
-  await Promise.all(Object.values(queues).map((queue) => queue.waitUntilReady()));
-  const batchQueue = openBatchQueue(submitting, keys, log);
-  await batchQueue.waitUntilReady();
-  const replies = await openReplies({ redis, subscriber, keys, clock });
-  const records = [createKeyUse, createUsageStatistics, createFailureLog].map((create) =>
-    create(database, clock, log),
-  );
-  const requestMetrics = createRequestMetrics(registry);
-  const events = createCallEvents(log, [
-    createCallMetrics(registry),
-    requestMetrics.onEvent,
-    ...records.map((record) => record.onEvent),
-    onEvent,
-  ]);
-  const completions = await openCompletionMap({ subscriber, keys, database, clock, log, events });
-  const { onEnded } = completions;
-  const fairness = createFairness(clock.now);
-  onEnded(({ callId }) => fairness.end(callId));
-  const backlog = await openBacklog({ redis, keys, queues, clock, log, onEnded });
+  const stores = await openStores(settings, log);
+  const { database, redis, keys } = stores;
+  const observers = createObservers(registry, database, clock, log, onEvent);
+  const { events, requestMetrics } = observers;
+  const engine = await openJobEngine(stores, clock, log, events);
+  const { queues, batchQueue, backlog } = engine;
+  const queueGauges = createQueueGauges(registry, { redis, keys, queues, batchQueue, backlog, clock, log });
+  const { way, currency } = pages.payments;
+  const stripe =
+    typeof way === 'object' ? createStripePayments(way, { database, now: clock.now, log }) : null;
+  const payments = stripe ?? (way === 'demo' ? demoPayments : manualPayments);
+  const { publicUrl } = pages;
   const app = buildApp({
-    database,
-    redis,
-    keys,
-    queues,
-    batchQueue,
-    replies,
-    fairness,
-    completions,
-    backlog,
-    clock,
-    log,
-    answers: createAnswerStore(redis, keys),
-    events,
-    admissions: createAdmissions(database, clock.now, settings.offPeak),
-    settlements: createSettlements(database, clock.now),
-    authentication: createAuthentication(database, clock.now, events),
-    wrongKeys: createWrongKeys(clock.now),
-    offPeak: settings.offPeak,
-    links: settings.links,
-    onBatchFinished: createBatchNews(clock),
-    webhooks: settings.webhooks,
-    tracing,
-    registry,
+    trustProxy,
+    errors: { log, events },
     requestMetrics,
-    queueGauges: createQueueGauges(registry, { redis, keys, queues, batchQueue, backlog, clock, log }),
-    operator: settings.operator ?? {},
-    trustProxy: settings.trustProxy,
-    pages: settings.pages ?? { payments: { way: 'manual', currency: 'usd' } },
-    mcp: settings.mcp,
+    tracing,
+    api: apiDepsOf(settings, { ...stores, ...engine, registry, queueGauges, events, tracing, clock, log }),
+    queueBoard: adminToken === undefined ? null : { queues, batchQueue, database, clock, token: adminToken },
+    stripe,
+    site: {
+      ...{ database, redis, keys, clock, log, events, queueGauges },
+      ...{ offPeak, payments, currency, publicUrl, adminToken },
+    },
   });
   return {
     app,
@@ -135,15 +102,11 @@ export async function openGateway(
       // A connection that is answered only now must not be kept alive: closing would wait for its client to leave.
       app.server.keepAliveTimeout = 1;
       // Requests under way are answered first: those that wait for jobs with a 202.
-      await completions.close();
-      replies.close();
+      await engine.stopWaiting();
       await app.close();
-      await backlog.close();
-      await Promise.all(records.map((record) => record.close()));
-      await closeQueues(queues);
-      await batchQueue.close();
-      await closeRedis(redis, submitting, subscriber);
-      await database.end();
+      await observers.close();
+      await engine.close();
+      await stores.close();
     },
   };
 }

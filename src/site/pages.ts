@@ -1,11 +1,37 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Redis } from 'ioredis';
+import type { QueueGauges } from '../../jobs/queue-gauges.ts';
 import type { Attempts } from '../accounts/attempts.ts';
-import type { Gateway } from '../api/gateway.ts';
 import type { PaymentProvider } from '../billing/payments/payment-port.ts';
+import type { OffPeakWindow } from '../billing/wallets.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/pool.ts';
+import type { Logger } from '../platform/log.ts';
+import type { RedisKeys } from '../platform/redis-keys.ts';
+import type { CallEvents } from '../platform/telemetry/call-events.ts';
+
+/** What the pages need of the service. */
+export interface SiteDeps {
+  database: Database;
+  redis: Redis;
+  keys: RedisKeys;
+  clock: Clock;
+  log: Logger;
+  events: CallEvents;
+  queueGauges: QueueGauges;
+  offPeak: OffPeakWindow;
+  payments: PaymentProvider;
+  /** ISO 4217, lower case. */
+  currency: string;
+  /** The setting PUBLIC_URL. */
+  publicUrl: string | undefined;
+  /** The setting ADMIN_TOKEN; without it there is nothing at /admin. */
+  adminToken: string | undefined;
+}
 
 /** What pages work with. */
 export interface Pages {
-  gateway: Gateway;
+  gateway: SiteDeps;
   attempts: Attempts;
   payments: PaymentProvider;
   /** ISO 4217, lower case. */

@@ -3,9 +3,8 @@ import '@fastify/csrf-protection';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OPERATOR_COOKIE } from '../accounts/operator-session.ts';
 import { findSession, type Session } from '../accounts/sessions.ts';
-import type { Gateway } from '../api/gateway.ts';
 import type { Viewer } from './kit/layout.tsx';
-import type { Pages } from './pages.ts';
+import type { Pages, SiteDeps } from './pages.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -20,7 +19,7 @@ export type CustomerSession = Extract<Session, { kind: 'customer' }>;
 export const SESSION_COOKIES = { customer: 'souk_session', operator: OPERATOR_COOKIE } as const;
 
 /** Finds out who comes: pages of the desk look for an operator, all others for a customer. */
-export function recognising({ database, clock }: Gateway, kind: keyof typeof SESSION_COOKIES) {
+export function recognising({ database, clock }: SiteDeps, kind: keyof typeof SESSION_COOKIES) {
   return async (request: FastifyRequest): Promise<void> => {
     const token = request.cookies[SESSION_COOKIES[kind]];
     const session = token ? await findSession(database, token, clock.now()) : null;

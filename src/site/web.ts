@@ -3,9 +3,6 @@ import csrf from '@fastify/csrf-protection';
 import forms from '@fastify/formbody';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createAttempts } from '../accounts/attempts.ts';
-import type { Gateway } from '../api/gateway.ts';
-import { demoPayments, manualPayments } from '../billing/payments/payment-port.ts';
-import { createStripePayments } from '../billing/payments/stripe.ts';
 import { SoukError } from '../platform/errors.ts';
 import { registerBatchList } from './customer/batches/batch-list.tsx';
 import { registerBatchPage } from './customer/batches/batch-page.tsx';
@@ -31,9 +28,8 @@ import { registerAssets } from './kit/assets.ts';
 import { registerErrorPages } from './kit/error-page.tsx';
 import { setPageHeaders } from './kit/page-headers.ts';
 import { registerOperator } from './operator/register-operator.ts';
-import type { Pages } from './pages.ts';
+import type { Pages, SiteDeps } from './pages.ts';
 import { recognising } from './session.ts';
-import { registerStripeWebhook } from './stripe-webhook.ts';
 import { registerHome } from './visitor/home.tsx';
 import { registerResetPassword } from './visitor/reset-password.tsx';
 import { registerSignIn } from './visitor/sign-in.tsx';
@@ -65,20 +61,12 @@ const ACCOUNT_PAGES = [
 ];
 
 /** The pages: those of customers, of the operator, and of everybody. They live beside the interface and never slow it down. */
-export function registerWeb(app: FastifyInstance, gateway: Gateway): void {
-  const stripe = stripeOf(gateway);
-  const { payments, publicUrl } = gateway.pages;
-  const pages: Pages = {
-    app,
-    gateway,
-    attempts: createAttempts(gateway.redis, gateway.keys),
-    payments: stripe ?? (payments.way === 'demo' ? demoPayments : manualPayments),
-    currency: payments.currency,
-    publicUrl: publicUrl ?? null,
-  };
+export function registerWeb(app: FastifyInstance, gateway: SiteDeps): void {
+  const { payments, currency, publicUrl = null } = gateway;
+  const attempts = createAttempts(gateway.redis, gateway.keys);
+  const pages: Pages = { app, gateway, attempts, payments, currency, publicUrl };
   registerAssets(app);
   registerDocs(app);
-  if (stripe) registerStripeWebhook(app, stripe);
   registerDesk(app, pages);
   app.register(async (scope) => {
     await preparePages(scope, pages, 'customer');
@@ -99,17 +87,12 @@ export function registerWeb(app: FastifyInstance, gateway: Gateway): void {
 
 /** The operator's desk, where there is a token that opens it. */
 function registerDesk(app: FastifyInstance, pages: Pages): void {
-  const { adminToken } = pages.gateway.operator;
+  const { adminToken } = pages.gateway;
   if (adminToken === undefined) return;
   app.register(async (scope) => {
     await preparePages(scope, pages, 'operator');
     registerOperator(scope, pages, adminToken);
   });
-}
-
-function stripeOf({ pages, database, clock, log }: Gateway) {
-  const { way } = pages.payments;
-  return typeof way === 'object' ? createStripePayments(way, { database, now: clock.now, log }) : null;
 }
 
 /** Cookies, forms with their tokens, sessions, headers and error pages of a scope. */

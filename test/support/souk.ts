@@ -3,11 +3,16 @@ import type { AddressInfo } from 'node:net';
 import { inject, onTestFailed } from 'vitest';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/keys.ts';
-import type { McpSettings, OperatorSettings, PageSettings } from '../../src/api/gateway.ts';
+import type { McpSettings } from '../../src/api/mcp/index.ts';
 import { grantSubscription, type Plan, upsertPlan } from '../../src/billing/grants.ts';
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
 import { mcpSettings, readConfig } from '../../src/config/config.ts';
-import { openGateway, type RunningGateway } from '../../src/gateway/open-gateway.ts';
+import {
+  type OperatorSettings,
+  openGateway,
+  type PageSettings,
+  type RunningGateway,
+} from '../../src/gateway/open-gateway.ts';
 import { WORKER_POOL_NAMES, type WorkerPoolName } from '../../src/operations/pools.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type Database, openDatabase } from '../../src/platform/db/pool.ts';

@@ -1,15 +1,16 @@
 import { refuseWhenTooDear } from '../../../jobs/submit.ts';
 import { findCall } from '../../billing/calls.ts';
+import type { Database } from '../../platform/db/pool.ts';
 import { SoukError } from '../../platform/errors.ts';
+import type { Logger } from '../../platform/log.ts';
 import { isStoreAway } from '../../platform/outage.ts';
 import { INLINE_LIMIT_BYTES } from '../../results/answer.ts';
-import { OWN_ANSWER } from '../../results/answer-store.ts';
-import { callOptionsSchema } from '../call-options.ts';
-import type { Gateway } from '../gateway.ts';
-import { LONGEST_POLL_SECONDS } from '../preferences.ts';
+import { type AnswerStore, OWN_ANSWER } from '../../results/answer-store.ts';
+import { LONGEST_POLL_SECONDS } from '../endpoints/jobs/own-job.ts';
+import { callOptionsSchema } from '../operations/call-options.ts';
 import { parseAs } from '../request-input.ts';
-import { followBatch, followJob } from './follow.ts';
-import { type GatewayAnswer, type Requester, readAtMost, type SendRequest } from './gateway-requests.ts';
+import { type FollowDeps, followBatch, followJob } from './follow.ts';
+import { type GatewayAnswer, type Requester, readAtMost } from './gateway-requests.ts';
 import type { CallContext, ToolResult } from './protocol.ts';
 import { resourceOf } from './resources.ts';
 import { type CallSummary, type ResultContext, refusalResult, resultOf, structured } from './results.ts';
@@ -22,9 +23,10 @@ export interface ToolCaller extends Requester {
   accountId: number;
 }
 
-export interface ToolCallDeps {
-  gateway: Gateway;
-  send: SendRequest;
+export interface ToolCallDeps extends FollowDeps {
+  database: Database;
+  answers: AnswerStore;
+  log: Logger;
   /** The largest result that is passed on as it is. */
   budgetTokens: number;
 }
@@ -42,7 +44,7 @@ export async function callTool(
   } catch (error) {
     if (error instanceof SoukError) return refusalResult(error);
     if (isStoreAway(error)) return refusalResult(new SoukError('BUSY', { cause: error }));
-    deps.gateway.log.error({ err: error, tool: tool.listed.name }, 'a tool call failed');
+    deps.log.error({ err: error, tool: tool.listed.name }, 'a tool call failed');
     return refusalResult(new SoukError('INTERNAL', { cause: error }));
   }
 }
@@ -149,7 +151,7 @@ function waitingAtMost(seconds: number, args: Arguments): Arguments {
  * @returns null where there is no answer to be had.
  */
 async function askAfter(
-  { gateway: { completions }, send }: ToolCallDeps,
+  { completions, send }: ToolCallDeps,
   caller: ToolCaller,
   url: string,
   hasFailed: boolean,
@@ -184,12 +186,11 @@ function summaryOf({ header }: GatewayAnswer): CallSummary {
 }
 
 function contextOf(
-  { gateway, budgetTokens }: ToolCallDeps,
+  { database, answers, log, budgetTokens }: ToolCallDeps,
   { accountId }: ToolCaller,
   about: Pick<ResultContext, 'narrowing' | 'call' | 'resource'>,
 ): ResultContext {
   const { jobId } = about.call;
-  const { answers, database } = gateway;
   return {
     ...about,
     budgetTokens,
@@ -205,7 +206,7 @@ function contextOf(
         await answers.keepGiven(jobId, call?.answer ?? null);
       } catch (error) {
         // The call is done and paid for; its link may lead to an answer that has to be made again.
-        gateway.log.warn({ err: error, jobId }, 'an answer could not be kept');
+        log.warn({ err: error, jobId }, 'an answer could not be kept');
       }
     },
   };

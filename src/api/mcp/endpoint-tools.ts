@@ -1,40 +1,32 @@
-import { z } from 'zod';
 import type { JsonSchema } from '../../operations/params/documentation.ts';
-import type { Toolset } from '../../operations/toolsets.ts';
-import { BATCH_ENDPOINTS } from '../openapi/endpoints/batches.ts';
-import type { Endpoint } from '../openapi/endpoints/endpoint.ts';
-import { JOB_ENDPOINTS } from '../openapi/endpoints/jobs.ts';
-import { SCHEDULE_ENDPOINTS } from '../openapi/endpoints/schedules.ts';
+import { TOOLSETS } from '../../operations/toolsets.ts';
+import type { EndpointDescription } from '../endpoints/endpoint.ts';
+import { ENDPOINTS } from '../endpoints/index.ts';
 import { parametersOf } from '../openapi/parameters.ts';
-import { componentSchemas } from '../openapi/schemas.ts';
+import { bodySchemaOf, componentSchemas } from '../openapi/schemas.ts';
 import { OPTIONS } from './operation-tools.ts';
 import type { Arguments, Tool, ToolRequest } from './tool.ts';
 import { pathWith, queryOf, refuseUnknown, split, textOf } from './tool-requests.ts';
 import { compactInput, compactOutput } from './tool-schemas.ts';
 
-/** A tool for each address about jobs, batches and schedules that has one. */
+/** A tool for each endpoint that declares one. */
 export function endpointTools(): Tool[] {
   const schemas = componentSchemas();
-  return [
-    ...JOB_ENDPOINTS.map((endpoint) => toolOf('jobs', endpoint, schemas)),
-    ...BATCH_ENDPOINTS.map((endpoint) => toolOf('batches', endpoint, schemas)),
-    ...SCHEDULE_ENDPOINTS.map((endpoint) => toolOf('schedules', endpoint, schemas)),
-  ].flatMap((tool) => tool ?? []);
+  return ENDPOINTS.flatMap((endpoint) => toolOf(endpoint, schemas) ?? []);
 }
 
-const NO_PARAMETERS = z.object({});
-
 interface Parts {
-  endpoint: Endpoint;
+  endpoint: EndpointDescription;
   id: Record<string, JsonSchema>;
   query: Record<string, JsonSchema>;
   body: Record<string, JsonSchema>;
   required: readonly string[];
 }
 
-function toolOf(toolset: Toolset, endpoint: Endpoint, schemas: Record<string, JsonSchema>): Tool | null {
-  const { method, tool: name, summary } = endpoint;
-  if (!name) return null;
+function toolOf(endpoint: EndpointDescription, schemas: Record<string, JsonSchema>): Tool | null {
+  const { method, tag, tool: name, summary, follows = null } = endpoint;
+  const toolset = TOOLSETS.find((one) => one === tag);
+  if (!name || !toolset) return null;
   const parts = partsOf(endpoint);
   const properties = { ...parts.id, ...parts.body, ...parts.query, ...optionsOf(parts) };
   const shown = Object.keys(properties);
@@ -60,7 +52,7 @@ function toolOf(toolset: Toolset, endpoint: Endpoint, schemas: Record<string, Js
       },
     },
     isJob: false,
-    follows: followed(endpoint),
+    follows,
     narrowing: ['limit', 'cursor', 'state'].filter((parameter) => known.has(parameter)),
     requestOf(args) {
       refuseUnknown(args, known, shown);
@@ -70,20 +62,21 @@ function toolOf(toolset: Toolset, endpoint: Endpoint, schemas: Record<string, Js
   };
 }
 
-function partsOf(endpoint: Endpoint): Parts {
-  const body = endpoint.body?.content['application/json']?.schema as JsonSchema | undefined;
+function partsOf(endpoint: EndpointDescription): Parts {
+  const { id, body: parsed = endpoint.upload } = endpoint;
+  const body = parsed && bodySchemaOf(parsed.schema);
   const bodyFields = compactInput(body ?? {}).properties ?? {};
-  const query = parametersOf(endpoint.query ?? NO_PARAMETERS).filter(
+  const query = (endpoint.query ? parametersOf(endpoint.query) : []).filter(
     ({ name }) => !(name in bodyFields) && !(name in OPTIONS),
   );
   return {
     endpoint,
-    id: endpoint.idOf ? { id: { type: 'string', description: `Id of ${endpoint.idOf}` } } : {},
+    id: id ? { id: { type: 'string', description: `Id of ${id.of}` } } : {},
     query: Object.fromEntries(
       query.map(({ name, description, schema }) => [name, compactInput({ ...filter(schema), description })]),
     ),
     body: bodyFields as Record<string, JsonSchema>,
-    required: [...(endpoint.idOf ? ['id'] : []), ...(body?.required ?? []).filter(isNoDefault(bodyFields))],
+    required: [...(id ? ['id'] : []), ...(body?.required ?? []).filter(isNoDefault(bodyFields))],
   };
 }
 
@@ -113,7 +106,7 @@ function requestOf(parts: Parts, args: Arguments): ToolRequest {
   );
   const url = `${pathWith(endpoint.path, args)}${queryOf(query)}`;
   const method = endpoint.method.toUpperCase() as ToolRequest['method'];
-  return endpoint.body ? { method, url, body: textOf(inBody) } : { method, url };
+  return endpoint.body || endpoint.upload ? { method, url, body: textOf(inBody) } : { method, url };
 }
 
 function pricedBy(parts: Parts): Tool['pricedBy'] {
@@ -132,13 +125,8 @@ function pricedBy(parts: Parts): Tool['pricedBy'] {
   };
 }
 
-function followed({ path }: Endpoint): Tool['follows'] {
-  if (path === '/api/batches' || path === '/api/batches/{id}') return 'batch';
-  return path === '/api/jobs/{id}' || path === '/api/jobs/{id}/result' ? 'job' : null;
-}
-
 /** The schemas of the data that an address may answer; none where they are not all known by name. */
-function dataOf({ answers }: Endpoint, schemas: Record<string, JsonSchema>): JsonSchema[] {
+function dataOf({ answers }: EndpointDescription, schemas: Record<string, JsonSchema>): JsonSchema[] {
   const data = Object.values(answers).flatMap(({ content }): JsonSchema[] => {
     const envelope = content?.['application/json']?.schema as JsonSchema | undefined;
     const inner = envelope?.properties?.data;

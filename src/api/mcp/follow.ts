@@ -1,6 +1,7 @@
+import type { CompletionMap } from '../../../jobs/wait.ts';
 import type { BatchView } from '../../batches/view.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { INLINE_LIMIT_BYTES } from '../../results/answer.ts';
-import type { Gateway } from '../gateway.ts';
 import type { JobView } from '../job-view.ts';
 import { type Requester, readAtMost, type SendRequest } from './gateway-requests.ts';
 import type { CallContext } from './protocol.ts';
@@ -8,9 +9,13 @@ import type { CallContext } from './protocol.ts';
 /** How often a batch is looked at; of a job its end is heard at once. */
 const LOOK_EVERY_SECONDS = 1;
 
-export interface Following {
-  gateway: Pick<Gateway, 'clock' | 'completions'>;
+export interface FollowDeps {
+  clock: Clock;
+  completions: CompletionMap;
   send: SendRequest;
+}
+
+export interface Following extends FollowDeps {
   caller: Requester;
   onProgress: NonNullable<CallContext['onProgress']>;
   signal: AbortSignal;
@@ -38,7 +43,7 @@ export async function followJob(following: Following, jobId: string): Promise<Jo
 export async function followBatch(following: Following, batchId: string): Promise<BatchView | null> {
   const tell = teller(following);
   let seen: BatchView | null = null;
-  const { clock } = following.gateway;
+  const { clock } = following;
   await follow(following, async (isFirst) => {
     if (!isFirst) await new Promise<void>((resolve) => clock.after(LOOK_EVERY_SECONDS * 1000, resolve));
     const batch = await viewAt<BatchView>(following, `/api/batches/${batchId}`);
@@ -53,7 +58,7 @@ export async function followBatch(following: Following, batchId: string): Promis
 }
 
 async function follow(
-  { gateway: { clock, completions }, signal, patienceMs }: Following,
+  { clock, completions, signal, patienceMs }: Following,
   look: (isFirst: boolean) => Promise<boolean>,
 ): Promise<void> {
   const endsAt = clock.now() + patienceMs;

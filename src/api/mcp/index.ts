@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Redis } from 'ioredis';
 import { readToolsets, TOOLSET_NAMES, type Toolset } from '../../operations/toolsets.ts';
 import { invalidParameters } from '../../platform/errors.ts';
-import type { Gateway, McpSettings } from '../gateway.ts';
-import { keyHashOf, keyOf } from '../request-input.ts';
-import { callTool, PATIENCE_SECONDS, type ToolCaller } from './call-tool.ts';
-import { requestsTo } from './gateway-requests.ts';
+import type { RedisKeys } from '../../platform/redis-keys.ts';
+import { type AuthenticationDeps, accountOf, keyOf, requireAccount } from '../plugins/authentication.ts';
+import { callTool, PATIENCE_SECONDS, type ToolCallDeps, type ToolCaller } from './call-tool.ts';
+import { requestsTo, type SendRequest } from './gateway-requests.ts';
 import { mountProtocol } from './mount.ts';
 import type { Served } from './protocol.ts';
 import { listResources, RESOURCE_TEMPLATES, readResource } from './resources.ts';
@@ -16,30 +17,45 @@ interface Caller extends ToolCaller {
   toolsets: readonly Toolset[];
 }
 
+export interface McpDeps extends AuthenticationDeps, Omit<ToolCallDeps, 'send' | 'budgetTokens'> {
+  redis: Redis;
+  keys: RedisKeys;
+  settings: McpSettings;
+}
+
+export interface McpSettings {
+  /** The setting MCP_TOOLSETS. */
+  toolsets: readonly Toolset[];
+  /** The setting MCP_RESULT_TOKENS. */
+  resultTokens: number;
+  /** Host names under which requests may come, and from whose pages; without ports. */
+  allowedHosts: readonly string[];
+}
+
 /** Tools for agents: every operation, and jobs, batches and schedules, over the Model Context Protocol. */
-export function registerMcp(app: FastifyInstance, gateway: Gateway): void {
-  const { mcp, log } = gateway;
-  mountProtocol<Caller>(app, {
-    served: toolsOf(app, gateway, mcp),
-    allowedHosts: mcp.allowedHosts,
+export function registerMcp(scope: FastifyInstance, deps: McpDeps): void {
+  const { settings, log } = deps;
+  mountProtocol<Caller>(scope, {
+    served: toolsOf(requestsTo(scope), deps),
+    allowedHosts: settings.allowedHosts,
     onError: (error) => log.debug({ err: error }, 'a request to the tools was refused'),
-    async identify(request) {
-      const keyHash = keyHashOf(gateway, request);
-      const accountId = await gateway.authentication.accountOf(keyHash);
+    identify(request) {
+      const { accountId } = accountOf(request);
       const { traceparent } = request.headers;
       return {
         accountId,
         key: keyOf(request),
         ip: request.ip,
         traceparent: typeof traceparent === 'string' ? traceparent : undefined,
-        toolsets: toolsetsOf(request) ?? mcp.toolsets,
+        toolsets: toolsetsOf(request) ?? settings.toolsets,
       };
     },
   });
+  requireAccount(scope, deps);
 }
 
-function toolsOf(app: FastifyInstance, gateway: Gateway, { resultTokens }: McpSettings): Served<Caller> {
-  const send = requestsTo(app);
+function toolsOf(send: SendRequest, deps: McpDeps): Served<Caller> {
+  const { resultTokens } = deps.settings;
   return {
     info: { name: 'souk', title: 'Souk', version: versionOf() },
     instructions: INSTRUCTIONS,
@@ -47,15 +63,15 @@ function toolsOf(app: FastifyInstance, gateway: Gateway, { resultTokens }: McpSe
     async callTool(caller, name, args, context) {
       const tool = TOOLS.get(name);
       if (!tool || !isIn(tool, caller.toolsets)) return null;
-      return callTool({ gateway, send, budgetTokens: resultTokens }, caller, tool, args, context);
+      return callTool({ ...deps, send, budgetTokens: resultTokens }, caller, tool, args, context);
     },
-    listResources: (caller) => listResources(send, caller, (jobIds) => areKept(gateway, jobIds)),
+    listResources: (caller) => listResources(send, caller, (jobIds) => areKept(deps, jobIds)),
     resourceTemplates: RESOURCE_TEMPLATES,
     readResource: (caller, uri) => readResource(send, caller, uri, budgetBytes(resultTokens)),
   };
 }
 
-async function areKept({ redis, keys }: Gateway, jobIds: readonly string[]): Promise<boolean[]> {
+async function areKept({ redis, keys }: McpDeps, jobIds: readonly string[]): Promise<boolean[]> {
   const found = await Promise.all(jobIds.map((jobId) => redis.exists(keys.callAnswer(jobId))));
   return found.map((count) => count > 0);
 }

@@ -6,8 +6,8 @@ export interface Mounting<Caller> {
   served: Served<Caller>;
   /** Names that requests may come under, and pages they may come from. */
   allowedHosts: readonly string[];
-  /** @throws SoukError when nobody is known by the request's key. */
-  identify(request: FastifyRequest): Promise<Caller>;
+  /** @throws SoukError when the request names no caller. */
+  identify(request: FastifyRequest): Caller | Promise<Caller>;
   onError(error: Error): void;
 }
 
@@ -16,37 +16,38 @@ export const MCP_PATH = '/mcp';
 /** Messages that may come in one body: each of them is a call. */
 const MOST_MESSAGES = 20;
 
-/** Serves the Model Context Protocol (Streamable HTTP, without sessions) at one address. */
+/**
+ * Serves the Model Context Protocol (Streamable HTTP, without sessions) at one address.
+ * @param scope serves nothing else: requests of foreign pages are refused by its first hook.
+ */
 export function mountProtocol<Caller>(
-  app: FastifyInstance,
+  scope: FastifyInstance,
   { served, allowedHosts, identify, onError }: Mounting<Caller>,
 ): void {
   const running = new Set<Promise<unknown>>();
   let isClosing = false;
   const handler = createProtocolHandler(tracked(served, running), onError);
-  app.post(MCP_PATH, {
-    // Before the body is read, and before the key is looked at: what a foreign page sends is none of ours.
-    onRequest: async (request, reply) => {
-      const refusal = refusalOfOrigin(webRequest(request), allowedHosts);
-      if (refusal) await reply.send(refusal);
-    },
-    handler: async (request, reply) => {
-      const caller = await identify(request);
-      const { body } = request;
-      refuseTooMany(body);
-      // Once closed, the handler takes nothing.
-      if (isClosing) throw new SoukError('BUSY');
-      reply.header('x-request-id', request.id);
-      return reply.send(await handler.handle(webRequest(request), body, caller));
-    },
+  // Before the body is read, and before the key is judged.
+  scope.addHook('onRequest', async (request, reply) => {
+    const refusal = refusalOfOrigin(webRequest(request), allowedHosts);
+    if (refusal) await reply.send(refusal);
+  });
+  scope.post(MCP_PATH, async (request, reply) => {
+    const caller = await identify(request);
+    const { body } = request;
+    refuseTooMany(body);
+    // Once closed, the handler takes nothing.
+    if (isClosing) throw new SoukError('BUSY');
+    reply.header('x-request-id', request.id);
+    return reply.send(await handler.handle(webRequest(request), body, caller));
   });
   // Streams that clients keep open would never end by themselves.
-  app.addHook('preClose', () => {
+  scope.addHook('preClose', () => {
     isClosing = true;
     return handler.close();
   });
   // A call whose client has hung up still needs the stores.
-  app.addHook('onClose', async () => {
+  scope.addHook('onClose', async () => {
     await Promise.all(running);
   });
 }

@@ -1,5 +1,5 @@
 import { VISIBLE } from '../../operations/params/scalars.ts';
-import { callOptionsSchema } from '../call-options.ts';
+import { callOptionsSchema } from '../operations/call-options.ts';
 import { parametersOf } from './parameters.ts';
 import { queryParameters } from './requests.ts';
 import type { ParameterObject, Reference } from './shape.ts';

@@ -1,11 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { ERRORS } from '../../platform/errors.ts';
+import { ENDPOINTS } from '../endpoints/index.ts';
 import { OPTION_PARAMETERS } from './call-options.ts';
-import { batchPaths } from './endpoints/batches.ts';
-import { jobPaths } from './endpoints/jobs.ts';
-import { schedulePaths } from './endpoints/schedules.ts';
-import { servicePaths } from './endpoints/service.ts';
-import { webhookPaths } from './endpoints/webhooks.ts';
+import { endpointPaths } from './endpoints.ts';
 import { operationPaths, parameterObjects } from './operations.ts';
 import { componentResponses, ERROR_METADATA, HEADERS } from './responses.ts';
 import { componentSchemas, withFormats } from './schemas.ts';
@@ -33,14 +30,7 @@ const TAGS: Record<string, string> = {
 
 /** The whole interface as OpenAPI 3.1, from the contracts and from what stands beside the other routes. */
 export function openApiDocument() {
-  const paths = {
-    ...operationPaths(),
-    ...jobPaths(),
-    ...batchPaths(),
-    ...schedulePaths(),
-    ...webhookPaths(),
-    ...servicePaths(),
-  };
+  const paths = { ...operationPaths(), ...endpointPaths(ENDPOINTS) };
   const used = new Set(
     Object.values(paths).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags)),
   );

@@ -211,7 +211,7 @@ function answersOf(operation: Operation): Record<string, ResponseObject> {
   }
   const accepted = enveloped(
     'The call was accepted as a job: with async or Prefer, or when waiting for it took too long',
-    reference(acceptedSchema),
+    acceptedSchema,
     ...([...ANSWER_HEADERS, 'Location', 'Retry-After'] as const),
   );
   if (operation.respond.type === 'json')
@@ -219,7 +219,7 @@ function answersOf(operation: Operation): Record<string, ResponseObject> {
       200: enveloped('The answer', eitherOr(reference(dataOf(name))), ...ANSWER_HEADERS),
       202: accepted,
     };
-  const dryRun = enveloped('', reference(quoteSchema)).content;
+  const dryRun = enveloped('', quoteSchema).content;
   const picture: ResponseObject = {
     description: 'The picture; with dryRun what it would cost',
     headers: headers(...ANSWER_HEADERS),

@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import type { JsonSchema } from '../../operations/params/documentation.ts';
 import { ERRORS, type ErrorKind } from '../../platform/errors.ts';
+import { reference } from './schemas.ts';
 import type { HeaderObject, Paths, Reference, ResponseObject } from './shape.ts';
 
 const COUNT: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maximum: 2 ** 31 - 1 };
@@ -81,17 +83,14 @@ export function headers(...names: HeaderName[]): Record<string, Reference> {
   );
 }
 
-/** An answer in the envelope. */
+/** An answer in the envelope. @param data its schema; one of zod must have a name. */
 export function enveloped(
   description: string,
-  data: JsonSchema | Reference,
+  data: z.ZodType | JsonSchema,
   ...names: HeaderName[]
 ): ResponseObject {
-  return {
-    description,
-    headers: headers(...names),
-    content: { 'application/json': { schema: envelope(data) } },
-  };
+  const schema = envelope(data instanceof z.ZodType ? reference(data) : data);
+  return { description, headers: headers(...names), content: { 'application/json': { schema } } };
 }
 
 function envelope(data: JsonSchema | Reference): JsonSchema {

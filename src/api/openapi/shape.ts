@@ -38,13 +38,19 @@ export interface HeaderObject {
   schema: JsonSchema;
 }
 
+export interface RequestBodyObject {
+  description: string;
+  required: boolean;
+  content: Record<string, MediaType>;
+}
+
 export interface OperationObject {
   operationId: string;
   tags: readonly string[];
   summary: string;
   description: string;
   parameters?: readonly (ParameterObject | Reference)[];
-  requestBody?: { description: string; required: boolean; content: Record<string, MediaType> };
+  requestBody?: RequestBodyObject;
   responses: Record<string, ResponseObject | Reference>;
   /** Empty: no key needed. */
   security?: readonly [];

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
-import { refusingOtherMethods } from '../../api/other-methods.ts';
+import { refusingOtherMethods } from '../../api/plugins/other-methods.ts';
 import { sendVersion, type Version, versionOf } from '../../api/version.ts';
 import { setPageHeaders } from '../kit/page-headers.ts';
 import { renderHtml } from '../kit/render.ts';
@@ -20,9 +20,9 @@ const PAGES = new Map<string, Version>([
 export function registerDocs(app: FastifyInstance): void {
   app.register(async (scope) => {
     setPageHeaders(scope);
-    refusingOtherMethods(scope, () => {
+    refusingOtherMethods(scope, (pages) => {
       for (const [path, version] of PAGES) {
-        scope.get(path, async (request, reply) => sendVersion(request, reply, version));
+        pages.get(path, async (request, reply) => sendVersion(request, reply, version));
       }
     });
   });

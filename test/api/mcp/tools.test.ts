@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
+import { BATCH_ENDPOINTS } from '../../../src/api/endpoints/batches/index.ts';
+import { JOB_ENDPOINTS } from '../../../src/api/endpoints/jobs/index.ts';
+import { SCHEDULE_ENDPOINTS } from '../../../src/api/endpoints/schedules/index.ts';
 import { isIn, listedTools, TOOLS } from '../../../src/api/mcp/tools.ts';
-import { BATCH_ENDPOINTS } from '../../../src/api/openapi/endpoints/batches.ts';
-import { JOB_ENDPOINTS } from '../../../src/api/openapi/endpoints/jobs.ts';
-import { SCHEDULE_ENDPOINTS } from '../../../src/api/openapi/endpoints/schedules.ts';
 import { OPERATIONS } from '../../../src/operations/index.ts';
 import { DEFAULT_TOOLSETS, readToolsets, TOOLSETS } from '../../../src/operations/toolsets.ts';
 

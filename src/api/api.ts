@@ -1,0 +1,68 @@
+import type { FastifyInstance } from 'fastify';
+import { JSON_TYPE } from '../results/envelope.ts';
+import { BATCH_ENDPOINTS } from './endpoints/batches/index.ts';
+import type { DepsOf } from './endpoints/endpoint.ts';
+import { JOB_ENDPOINTS } from './endpoints/jobs/index.ts';
+import { registerEndpoints } from './endpoints/register.ts';
+import { SCHEDULE_ENDPOINTS } from './endpoints/schedules/index.ts';
+import { getMetrics } from './endpoints/service/get-metrics.ts';
+import { SERVICE_ENDPOINTS } from './endpoints/service/index.ts';
+import { WEBHOOK_ENDPOINTS } from './endpoints/webhooks/index.ts';
+import { type McpDeps, registerMcp } from './mcp/index.ts';
+import { openApiDocument } from './openapi/document.ts';
+import { registerLocalOperations, registerQueuedOperations } from './operations/register.ts';
+import type { LocalDeps } from './operations/serve-local.ts';
+import type { QueuedDeps } from './operations/serve-queued.ts';
+import {
+  type AuthenticationDeps,
+  decorateWithAccount,
+  requireAccount,
+  requireKey,
+} from './plugins/authentication.ts';
+import { refusingOtherMethods } from './plugins/other-methods.ts';
+import { requireToken } from './require-token.ts';
+import { versionOf } from './version.ts';
+
+/** What the groups of endpoints work with. */
+export interface ApiDeps {
+  authentication: AuthenticationDeps;
+  queued: QueuedDeps;
+  local: LocalDeps;
+  jobs: DepsOf<typeof JOB_ENDPOINTS>;
+  batches: DepsOf<typeof BATCH_ENDPOINTS>;
+  schedules: DepsOf<typeof SCHEDULE_ENDPOINTS>;
+  webhooks: DepsOf<typeof WEBHOOK_ENDPOINTS>;
+  service: Omit<DepsOf<typeof SERVICE_ENDPOINTS>, 'document'>;
+  metrics: DepsOf<[typeof getMetrics]>;
+  /** The setting METRICS_TOKEN; without it anybody may read the metrics. */
+  metricsToken?: string | undefined;
+  mcp: McpDeps;
+}
+
+// The same for every gateway of a process, and made before the first of them listens.
+const document = versionOf(JSON.stringify(openApiDocument()), JSON_TYPE);
+
+/** Every operation, every other endpoint, and the tools for agents. */
+export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
+  decorateWithAccount(app);
+  refusingOtherMethods(app, (api) => {
+    api.register(async (scope) => {
+      requireKey(scope, deps.authentication);
+      registerQueuedOperations(scope, deps.queued);
+    });
+    api.register(async (scope) => {
+      requireAccount(scope, deps.authentication);
+      registerLocalOperations(scope, deps.local);
+      registerEndpoints(scope, JOB_ENDPOINTS, deps.jobs);
+      registerEndpoints(scope, BATCH_ENDPOINTS, deps.batches);
+      registerEndpoints(scope, SCHEDULE_ENDPOINTS, deps.schedules);
+      registerEndpoints(scope, WEBHOOK_ENDPOINTS, deps.webhooks);
+    });
+    api.register(async (scope) => registerEndpoints(scope, SERVICE_ENDPOINTS, { ...deps.service, document }));
+    api.register(async (scope) => {
+      if (deps.metricsToken !== undefined) scope.addHook('onRequest', requireToken(deps.metricsToken));
+      registerEndpoints(scope, [getMetrics], deps.metrics);
+    });
+    api.register(async (scope) => registerMcp(scope, deps.mcp));
+  });
+}

@@ -1,0 +1,28 @@
+import { cancelBatch as cancel, type OnFinished } from '../../../batches/ending.ts';
+import { batchSchema, batchView } from '../../../batches/view.ts';
+import { sendEnvelope } from '../../envelope.ts';
+import { enveloped } from '../../openapi/responses.ts';
+import { endpoint } from '../endpoint.ts';
+import { type BatchDeps, batchId, type NotifyDeps, notifyWorkers, ownBatch } from './own-batch.ts';
+
+interface CancelDeps extends BatchDeps, NotifyDeps {
+  onBatchFinished: OnFinished;
+}
+
+export const cancelBatch = endpoint({
+  tag: 'batches',
+  method: 'delete',
+  path: '/api/batches/{id}',
+  tool: 'batches_cancel',
+  follows: 'batch',
+  summary: 'Cancels what of a batch is not done; results stay.',
+  id: batchId,
+  answers: { 200: enveloped('The batch', batchSchema) },
+
+  async handle(deps: CancelDeps, { account, id, reply }) {
+    await ownBatch(deps, account, id);
+    await cancel(deps.database, account.accountId, id, deps.clock.now(), deps.onBatchFinished);
+    await notifyWorkers(deps, id);
+    return sendEnvelope(reply, 200, batchView(await ownBatch(deps, account, id)));
+  },
+});

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { BATCH_STATES, listBatches as findBatches } from '../../../batches/batch.ts';
+import { batchSchema, batchView } from '../../../batches/view.ts';
+import { integer, oneOf } from '../../../operations/params/scalars.ts';
+import { sendEnvelope } from '../../envelope.ts';
+import { uuidParameter } from '../../ids.ts';
+import { enveloped } from '../../openapi/responses.ts';
+import { endpoint } from '../endpoint.ts';
+import { nextCursor, pageOf } from '../page.ts';
+import type { BatchDeps } from './own-batch.ts';
+
+export const listBatches = endpoint({
+  tag: 'batches',
+  method: 'get',
+  path: '/api/batches',
+  tool: 'batches_list',
+  summary: 'Lists batches, the newest first.',
+  query: z.object({
+    state: oneOf(BATCH_STATES).optional().describe('Only batches in this state'),
+    scheduleId: uuidParameter('a schedule').optional(),
+    limit: integer({ min: 1, max: 100 }).default(50).describe('Batches a page'),
+    cursor: uuidParameter('the last batch of the page before').optional(),
+  }),
+  answers: { 200: enveloped('A page', pageOf('BatchesPage', 'batches', batchSchema)) },
+
+  async handle({ database }: Pick<BatchDeps, 'database'>, { account, query, reply }) {
+    const { state = null, scheduleId = null, cursor: before = null, limit } = query;
+    const batches = await findBatches(database, account.accountId, { state, scheduleId, before, limit });
+    return sendEnvelope(reply, 200, {
+      batches: batches.map(batchView),
+      nextCursor: nextCursor(batches, limit, ({ batchId }) => batchId),
+    });
+  },
+});

@@ -1,0 +1,39 @@
+import type { Redis } from 'ioredis';
+import { type Batch, findBatch } from '../../../batches/batch.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/pool.ts';
+import { SoukError } from '../../../platform/errors.ts';
+import type { Logger } from '../../../platform/log.ts';
+import type { RedisKeys } from '../../../platform/redis-keys.ts';
+import type { Account } from '../../plugins/authentication.ts';
+
+export interface BatchDeps {
+  database: Database;
+  clock: Clock;
+}
+
+export interface NotifyDeps {
+  redis: Redis;
+  keys: RedisKeys;
+  log: Logger;
+}
+
+export const batchId = { of: 'the batch', unknown: 'BATCH_NOT_FOUND' } as const;
+
+/** A batch of an account; one of another account is not found. @throws SoukError BATCH_NOT_FOUND. */
+export async function ownBatch(
+  { database }: Pick<BatchDeps, 'database'>,
+  { accountId }: Account,
+  id: string,
+): Promise<Batch> {
+  const batch = await findBatch(database, accountId, id);
+  if (!batch) throw new SoukError('BATCH_NOT_FOUND');
+  return batch;
+}
+
+/** Publishes that a batch has changed. Workers look for changes every second as well; this only saves that time. */
+export async function notifyWorkers({ redis, keys, log }: NotifyDeps, id: string): Promise<void> {
+  await redis
+    .publish(keys.batchesChannel, id)
+    .catch((error: unknown) => log.warn({ err: error }, 'failed to publish a change of a batch'));
+}

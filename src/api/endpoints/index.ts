@@ -1,0 +1,15 @@
+import { BATCH_ENDPOINTS } from './batches/index.ts';
+import type { EndpointDescription } from './endpoint.ts';
+import { JOB_ENDPOINTS } from './jobs/index.ts';
+import { SCHEDULE_ENDPOINTS } from './schedules/index.ts';
+import { SERVICE_ENDPOINTS } from './service/index.ts';
+import { WEBHOOK_ENDPOINTS } from './webhooks/index.ts';
+
+/** Every endpoint that customers are told of, in the order of the document. */
+export const ENDPOINTS: readonly EndpointDescription[] = [
+  ...JOB_ENDPOINTS,
+  ...BATCH_ENDPOINTS,
+  ...SCHEDULE_ENDPOINTS,
+  ...WEBHOOK_ENDPOINTS,
+  ...SERVICE_ENDPOINTS,
+];

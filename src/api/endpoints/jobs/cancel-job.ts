@@ -1,0 +1,22 @@
+import { type CancelDeps, cancelJob as cancel } from '../../../../jobs/cancel.ts';
+import { type JobViewDeps, jobSchema } from '../../job-view.ts';
+import { enveloped } from '../../openapi/responses.ts';
+import { endpoint } from '../endpoint.ts';
+import { jobId, type OwnJobDeps, ownJob, sendJob } from './own-job.ts';
+
+export const cancelJob = endpoint({
+  tag: 'jobs',
+  method: 'delete',
+  path: '/api/jobs/{id}',
+  tool: 'jobs_cancel',
+  summary: 'Cancels a job and gives its units back; one that has ended stays as it is.',
+  id: jobId,
+  answers: { 200: enveloped('The job', jobSchema, 'X-Job-Id', 'Retry-After') },
+  errors: ['JOB_SHARED'],
+
+  async handle(deps: OwnJobDeps & JobViewDeps & CancelDeps, { account, id, reply }) {
+    const call = await ownJob(deps, account, id);
+    if (call.state === 'reserved') await cancel(deps, call);
+    return sendJob(deps, reply, await ownJob(deps, account, id));
+  },
+});

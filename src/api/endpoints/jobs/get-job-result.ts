@@ -1,0 +1,65 @@
+import type { FastifyReply } from 'fastify';
+import { canBeMadeAgain, enqueueAgain } from '../../../../jobs/lost-answer.ts';
+import type { Queues } from '../../../../jobs/queues.ts';
+import type { CompletionMap } from '../../../../jobs/wait.ts';
+import type { Call } from '../../../billing/calls.ts';
+import { QUEUED, queuedOperation } from '../../../operations/index.ts';
+import { fromRecord, SoukError } from '../../../platform/errors.ts';
+import { type AnswerStore, OWN_ANSWER } from '../../../results/answer-store.ts';
+import { type JobViewDeps, jobSchema } from '../../job-view.ts';
+import { enveloped } from '../../openapi/responses.ts';
+import { dataOf, reference } from '../../openapi/schemas.ts';
+import { sendAnswer } from '../../send-answer.ts';
+import { endpoint } from '../endpoint.ts';
+import { awaitedJob, jobId, type OwnJobDeps, sendJob, waitQuery } from './own-job.ts';
+
+interface ResultDeps extends OwnJobDeps, JobViewDeps {
+  completions: CompletionMap;
+  answers: AnswerStore;
+  queues: Queues;
+}
+
+/** The data of each operation; without the picture, which is no JSON. */
+const results = QUEUED.flatMap(({ name, respond }) =>
+  respond.type === 'json' ? [{ ...reference(dataOf(name)) }] : [],
+);
+const answer = enveloped('The answer', { anyOf: results } as never, 'X-Job-Id', 'X-Cache');
+
+export const getJobResult = endpoint({
+  tag: 'jobs',
+  method: 'get',
+  path: '/api/jobs/{id}/result',
+  tool: 'jobs_get_result',
+  follows: 'job',
+  summary: 'Sends what a job has brought: the answer, or the error, that its call would have been given.',
+  id: jobId,
+  query: waitQuery,
+  answers: {
+    200: {
+      ...answer,
+      content: { ...answer.content, 'image/png': { schema: { type: 'string', format: 'binary' } } },
+    },
+    202: enveloped('The job, which has not ended', jobSchema, 'X-Job-Id', 'Retry-After'),
+  },
+  errors: ['PRODUCT_NOT_FOUND', 'CANCELLED', 'UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'DEADLINE_PASSED'],
+
+  async handle(deps: ResultDeps, { account, id, query, reply }) {
+    const call = await awaitedJob(deps, account, id, query.wait);
+    if (call.error) throw fromRecord(call.error);
+    if (call.state === 'reserved') return sendJob(deps, reply, call, 202);
+    const stored = await deps.answers.load(id, call.answer ?? OWN_ANSWER);
+    if (!stored) return makeAgain(deps, reply, call);
+    const cache = stored.meta.fromCache ? 'HIT' : 'MISS';
+    return sendAnswer(reply, stored, { unitsConsumed: call.unitsCharged, jobId: id, cache });
+  },
+});
+
+/** A paid answer that the store has lost is made again, for nothing. */
+async function makeAgain(deps: ResultDeps, reply: FastifyReply, call: Call): Promise<FastifyReply> {
+  const operation = queuedOperation(call.operation);
+  if (!operation || call.input === null || !canBeMadeAgain(call, deps.clock.now()))
+    throw new SoukError('JOB_NOT_FOUND');
+  await deps.answers.keep(call.callId);
+  await enqueueAgain(deps, operation, call);
+  return sendJob(deps, reply, call, 202);
+}

@@ -1,0 +1,67 @@
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import type { CompletionMap } from '../../../../jobs/wait.ts';
+import { type Call, findCall } from '../../../billing/calls.ts';
+import { fromDigits } from '../../../operations/params/scalars.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/pool.ts';
+import { SoukError } from '../../../platform/errors.ts';
+import { POLL_LIFETIME_MS } from '../../../results/answer-store.ts';
+import { sendEnvelope } from '../../envelope.ts';
+import { type JobViewDeps, jobView, PENDING_RETRY_SECONDS } from '../../job-view.ts';
+import type { Account } from '../../plugins/authentication.ts';
+
+/** Jobs of one account. A job of another account, or of longer ago than results are kept, is not found. */
+export interface OwnJobDeps {
+  database: Database;
+  clock: Clock;
+}
+
+export const jobId = { of: 'the job', unknown: 'JOB_NOT_FOUND' } as const;
+
+/** @throws SoukError JOB_NOT_FOUND. */
+export async function ownJob(
+  { database, clock }: OwnJobDeps,
+  { accountId }: Account,
+  id: string,
+): Promise<Call> {
+  const call = await findCall(database, accountId, id);
+  if (!call || clock.now() - call.acceptedAt > POLL_LIFETIME_MS) throw new SoukError('JOB_NOT_FOUND');
+  return call;
+}
+
+/** The longest long poll, in seconds. */
+export const LONGEST_POLL_SECONDS = 60;
+
+const WAIT_RULE = `must be an integer from 0 to ${LONGEST_POLL_SECONDS}, in seconds`;
+
+export const waitQuery = z.object({
+  wait: z
+    .preprocess(fromDigits, z.int(WAIT_RULE).min(0, WAIT_RULE).max(LONGEST_POLL_SECONDS, WAIT_RULE))
+    .optional()
+    .meta({ description: 'How long to wait for the end of the job, in seconds', examples: [30] }),
+});
+
+/** The job once it has ended, or as it is after `wait` seconds. */
+export async function awaitedJob(
+  deps: OwnJobDeps & { completions: CompletionMap },
+  account: Account,
+  id: string,
+  wait = 0,
+): Promise<Call> {
+  const call = await ownJob(deps, account, id);
+  if (call.state !== 'reserved' || wait === 0) return call;
+  await deps.completions.wait({ accountId: account.accountId, callId: id }, wait * 1000, false);
+  return ownJob(deps, account, id);
+}
+
+export async function sendJob(
+  deps: JobViewDeps,
+  reply: FastifyReply,
+  call: Call,
+  status: 200 | 202 = 200,
+): Promise<FastifyReply> {
+  if (call.state === 'reserved') reply.header('retry-after', PENDING_RETRY_SECONDS);
+  const facts = { unitsConsumed: 0, jobId: call.callId };
+  return sendEnvelope(reply, status, await jobView(deps, call), { facts });
+}

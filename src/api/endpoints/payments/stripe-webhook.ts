@@ -1,0 +1,40 @@
+import type { FastifyInstance } from 'fastify';
+import { BadSignature, type StripePayments } from '../../../billing/payments/stripe.ts';
+import { SoukError } from '../../../platform/errors.ts';
+import { publicEndpoint } from '../endpoint.ts';
+import { registerEndpoints } from '../register.ts';
+
+const BODY_LIMIT_BYTES = 262_144;
+
+export const stripeWebhook = publicEndpoint({
+  isHidden: true,
+  tag: 'payments',
+  method: 'post',
+  path: '/payments/stripe',
+  summary: 'Receives the events of payments from Stripe.',
+  answers: { 204: { description: 'The event was processed' } },
+
+  async handle({ stripe }: { stripe: StripePayments }, request, reply) {
+    try {
+      await stripe.hear(request.body as Buffer, String(request.headers['stripe-signature'] ?? ''));
+    } catch (error) {
+      if (error instanceof BadSignature)
+        throw new SoukError('VALIDATION_FAILED', { message: 'stripe-signature: does not fit this body' });
+      throw error;
+    }
+    return reply.code(204).send();
+  },
+});
+
+/** The signature is of the body as it came, so the body is not parsed. */
+export function registerStripeWebhook(app: FastifyInstance, stripe: StripePayments): void {
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser(
+      '*',
+      { parseAs: 'buffer', bodyLimit: BODY_LIMIT_BYTES },
+      (_request, body, done) => done(null, body),
+    );
+    registerEndpoints(scope, [stripeWebhook], { stripe });
+  });
+}

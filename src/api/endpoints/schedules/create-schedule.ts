@@ -1,0 +1,35 @@
+import { newScheduleSchema } from '../../../batches/schedules/request.ts';
+import { scheduleSchema } from '../../../batches/schedules/view.ts';
+import { enveloped } from '../../openapi/responses.ts';
+import { dryRunQuery, sendToWorker, type UploadDeps } from '../../uploads.ts';
+import { endpoint } from '../endpoint.ts';
+import { previewSchema } from './own-schedule.ts';
+
+export const createSchedule = endpoint({
+  tag: 'schedules',
+  method: 'post',
+  path: '/api/schedules',
+  tool: 'schedules_create',
+  summary: 'Makes a batch that comes again and again.',
+  query: dryRunQuery,
+  upload: {
+    description: 'When it is due, and what is done then',
+    schema: newScheduleSchema,
+    example: {
+      name: 'Every Monday',
+      cron: '0 6 * * 1',
+      timezone: 'Europe/Berlin',
+      batch: { operation: 'market.product', items: [{ domain: 1, asins: ['B08N5WRWNX'] }] },
+    },
+  },
+  answers: {
+    200: enveloped('With dryRun: the schedule as it would be', previewSchema),
+    201: enveloped('The schedule', scheduleSchema, 'Location'),
+  },
+  errors: ['QUOTA_MAX_UNITS'],
+
+  async handle(deps: UploadDeps, call) {
+    const { dryRun } = call.query;
+    return sendToWorker(deps, call, (ids) => ({ kind: 'schedule', ...ids, scheduleId: null, dryRun }));
+  },
+});

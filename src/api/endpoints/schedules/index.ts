@@ -1,0 +1,18 @@
+import { createSchedule } from './create-schedule.ts';
+import { deleteSchedule } from './delete-schedule.ts';
+import { getSchedule } from './get-schedule.ts';
+import { listScheduleRuns } from './list-schedule-runs.ts';
+import { listSchedules } from './list-schedules.ts';
+import { runSchedule } from './run-schedule.ts';
+import { updateSchedule } from './update-schedule.ts';
+
+/** Batches that are created again and again. */
+export const SCHEDULE_ENDPOINTS = [
+  createSchedule,
+  listSchedules,
+  getSchedule,
+  updateSchedule,
+  deleteSchedule,
+  listScheduleRuns,
+  runSchedule,
+];

@@ -1,0 +1,26 @@
+import { listSchedules as findSchedules } from '../../../batches/schedules/schedule.ts';
+import { scheduleSchema, scheduleView } from '../../../batches/schedules/view.ts';
+import { sendEnvelope } from '../../envelope.ts';
+import { enveloped } from '../../openapi/responses.ts';
+import { endpoint } from '../endpoint.ts';
+import { nextCursor, pageOf } from '../page.ts';
+import { pageQuery, type ScheduleDeps } from './own-schedule.ts';
+
+export const listSchedules = endpoint({
+  tag: 'schedules',
+  method: 'get',
+  path: '/api/schedules',
+  tool: 'schedules_list',
+  summary: 'Lists schedules, the newest first.',
+  query: pageQuery,
+  answers: { 200: enveloped('A page', pageOf('SchedulesPage', 'schedules', scheduleSchema)) },
+
+  async handle({ database, clock }: ScheduleDeps, { account, query, reply }) {
+    const { limit, cursor = null } = query;
+    const found = await findSchedules(database, account.accountId, { before: cursor, limit });
+    return sendEnvelope(reply, 200, {
+      schedules: found.map((schedule) => scheduleView(schedule, clock.now())),
+      nextCursor: nextCursor(found, limit, ({ scheduleId }) => scheduleId),
+    });
+  },
+});

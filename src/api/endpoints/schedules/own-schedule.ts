@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { findSchedule, type Schedule } from '../../../batches/schedules/schedule.ts';
+import { scheduleSchema } from '../../../batches/schedules/view.ts';
+import { SCHEMA_NAMES } from '../../../operations/answers/schema-names.ts';
+import { integer } from '../../../operations/params/scalars.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/pool.ts';
+import { SoukError } from '../../../platform/errors.ts';
+import { uuidParameter } from '../../ids.ts';
+import type { Account } from '../../plugins/authentication.ts';
+
+export interface ScheduleDeps {
+  database: Database;
+  clock: Clock;
+}
+
+export const scheduleId = { of: 'the schedule', unknown: 'SCHEDULE_NOT_FOUND' } as const;
+
+/** A schedule of an account; one of another account is not found. @throws SoukError SCHEDULE_NOT_FOUND. */
+export async function ownSchedule(
+  { database }: Pick<ScheduleDeps, 'database'>,
+  { accountId }: Account,
+  id: string,
+): Promise<Schedule> {
+  const schedule = await findSchedule(database, accountId, id);
+  if (!schedule) throw new SoukError('SCHEDULE_NOT_FOUND');
+  return schedule;
+}
+
+export const pageQuery = z.object({
+  limit: integer({ min: 1, max: 100 }).default(50).describe('Entries a page'),
+  cursor: uuidParameter('the last one of the page before').optional(),
+});
+
+/** What creating or changing a schedule answers with dryRun. */
+export const previewSchema = scheduleSchema
+  .extend({ dryRun: z.literal(true) })
+  .register(SCHEMA_NAMES, { id: 'SchedulePreview' });

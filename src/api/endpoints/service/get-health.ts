@@ -1,0 +1,22 @@
+import type { JsonSchema } from '../../../operations/params/documentation.ts';
+import type { ResponseObject } from '../../openapi/shape.ts';
+import { publicEndpoint } from '../endpoint.ts';
+
+export const getHealth = publicEndpoint({
+  tag: 'service',
+  method: 'get',
+  path: '/healthz',
+  summary: 'Tells that the process runs.',
+  answers: { 200: bareAnswer('It runs', statusSchema('ok')) },
+
+  handle: () => ({ status: 'ok' }),
+});
+
+export function statusSchema(status: string): JsonSchema {
+  return { type: 'object', properties: { status: { type: 'string', const: status } }, required: ['status'] };
+}
+
+/** A JSON answer without the envelope. */
+export function bareAnswer(description: string, schema: JsonSchema): ResponseObject {
+  return { description, content: { 'application/json': { schema } } };
+}

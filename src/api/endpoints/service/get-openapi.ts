@@ -1,0 +1,22 @@
+import { sendVersion, type Version } from '../../version.ts';
+import { publicEndpoint } from '../endpoint.ts';
+
+export const getOpenApi = publicEndpoint({
+  tag: 'service',
+  method: 'get',
+  path: '/openapi.json',
+  summary: 'Sends this document.',
+  answers: {
+    200: {
+      description: 'This document',
+      headers: { ETag: { $ref: '#/components/headers/ETag' } },
+      content: { 'application/json': { schema: { type: 'object', additionalProperties: true } } },
+    },
+    304: {
+      description: 'It is the version that If-None-Match names',
+      headers: { ETag: { $ref: '#/components/headers/ETag' } },
+    },
+  },
+
+  handle: ({ document }: { document: Version }, request, reply) => sendVersion(request, reply, document),
+});

@@ -1,0 +1,57 @@
+import type { Redis } from 'ioredis';
+import type { JsonSchema } from '../../../operations/params/documentation.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/pool.ts';
+import { publicEndpoint } from '../endpoint.ts';
+import { bareAnswer, statusSchema } from './get-health.ts';
+
+/** A store that has not answered by then counts as missing: load balancers wait less long than a connection does. */
+const STORE_TIMEOUT_MS = 3_000;
+
+interface ReadinessDeps {
+  database: Database;
+  redis: Redis;
+  clock: Clock;
+}
+
+const notReady: JsonSchema = {
+  type: 'object',
+  properties: {
+    status: { type: 'string', const: 'not ready' },
+    missing: {
+      type: 'array',
+      items: { type: 'string', enum: ['postgresql', 'redis'] },
+      description: 'The stores that cannot be reached',
+    },
+  },
+  required: ['status', 'missing'],
+};
+
+export const getReadiness = publicEndpoint({
+  tag: 'service',
+  method: 'get',
+  path: '/readyz',
+  summary: 'Tells whether the process can reach its stores.',
+  answers: { 200: bareAnswer('It can', statusSchema('ready')), 503: bareAnswer('It cannot', notReady) },
+
+  async handle({ database, redis, clock }: ReadinessDeps, _request, reply) {
+    const answered = await Promise.all([
+      answersInTime(clock, database.query('select 1')),
+      answersInTime(clock, redis.ping()),
+    ]);
+    const missing = ['postgresql', 'redis'].filter((_store, i) => !answered[i]);
+    if (missing.length === 0) return { status: 'ready' };
+    return reply.code(503).send({ status: 'not ready', missing });
+  },
+});
+
+async function answersInTime(clock: Clock, answer: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(STORE_TIMEOUT_MS, () => resolve(false));
+    void answer
+      .then(() => true)
+      .catch(() => false)
+      .then(resolve)
+      .finally(cancel);
+  });
+}

@@ -1,0 +1,6 @@
+import { getHealth } from './get-health.ts';
+import { getOpenApi } from './get-openapi.ts';
+import { getReadiness } from './get-readiness.ts';
+
+/** What needs no key. */
+export const SERVICE_ENDPOINTS = [getOpenApi, getHealth, getReadiness];

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { integer, oneOf } from '../../../operations/params/scalars.ts';
+import type { Database } from '../../../platform/db/pool.ts';
+import { DELIVERY_STATES, listDeliveries as findDeliveries } from '../../../webhooks/delivery-log.ts';
+import { deliverySchema, deliveryView } from '../../../webhooks/view.ts';
+import { sendEnvelope } from '../../envelope.ts';
+import { uuidParameter } from '../../ids.ts';
+import { enveloped } from '../../openapi/responses.ts';
+import { endpoint } from '../endpoint.ts';
+import { pageOf } from '../page.ts';
+
+export const listDeliveries = endpoint({
+  tag: 'webhooks',
+  method: 'get',
+  path: '/api/webhooks/deliveries',
+  summary: 'Lists deliveries, the newest first.',
+  query: z.object({
+    state: oneOf(DELIVERY_STATES).optional().describe('Only deliveries in this state'),
+    cursor: uuidParameter('the last delivery of the page before').optional(),
+    limit: integer({ min: 1, max: 100 }).default(20).describe('Deliveries a page'),
+  }),
+  answers: { 200: enveloped('A page', pageOf('DeliveriesPage', 'deliveries', deliverySchema)) },
+
+  async handle({ database }: { database: Database }, { account, query, reply }) {
+    const { state = null, cursor: before = null, limit } = query;
+    const found = await findDeliveries(database, account.accountId, { state, before, limit: limit + 1 });
+    const page = found.slice(0, limit);
+    const nextCursor = found.length > limit ? (page.at(-1)?.id ?? null) : null;
+    return sendEnvelope(reply, 200, { deliveries: page.map(deliveryView), nextCursor });
+  },
+});

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/pool.ts';
+import { invalidParameters, SoukError } from '../../../platform/errors.ts';
+import { refusalOf } from '../../../webhooks/address-guard.ts';
+import { enqueue } from '../../../webhooks/deliveries.ts';
+import { countPending, findDelivery } from '../../../webhooks/delivery-log.ts';
+import { requireSecret } from '../../../webhooks/secrets.ts';
+import { deliverySchema, deliveryView } from '../../../webhooks/view.ts';
+import { webhookUrl } from '../../../webhooks/webhook-url.ts';
+import { sendEnvelope } from '../../envelope.ts';
+import { enveloped } from '../../openapi/responses.ts';
+import { endpoint } from '../endpoint.ts';
+
+const TEST_TYPE = 'webhook.test';
+
+/** An address that does not answer keeps its tests for a day; more of them than this tell nothing new. */
+const MOST_PENDING_TESTS = 20;
+
+export interface TestDeps {
+  database: Database;
+  clock: Clock;
+  /** The setting WEBHOOK_ALLOW_PRIVATE. */
+  allowPrivate: boolean;
+}
+
+export const testWebhook = endpoint({
+  tag: 'webhooks',
+  method: 'post',
+  path: '/api/webhooks/test',
+  summary: 'Sends a test to an address.',
+  body: {
+    description: 'Where to',
+    schema: z.object(
+      { url: webhookUrl(true).meta({ description: 'The address to try', format: 'uri' }) },
+      'must be a JSON object',
+    ),
+    example: { url: 'https://example.com/hook' },
+  },
+  answers: { 202: enveloped('The delivery', deliverySchema) },
+
+  async handle({ database, clock, allowPrivate }: TestDeps, { account, body, reply }) {
+    const { accountId } = account;
+    const { url } = body;
+    const refusal = refusalOf(new URL(url), allowPrivate);
+    if (refusal) throw invalidParameters([{ parameter: 'url', problem: refusal }]);
+    await requireSecret(database, accountId, 'url');
+    if ((await countPending(database, accountId, TEST_TYPE)) >= MOST_PENDING_TESTS) {
+      const problem = `cannot be tested while ${MOST_PENDING_TESTS} other tests are not delivered`;
+      throw invalidParameters([{ parameter: 'url', problem }]);
+    }
+    const data = { message: 'This is a test. Nothing has happened.' };
+    const id = await enqueue(database, { accountId, url, type: TEST_TYPE, data }, clock.now());
+    const delivery = await findDelivery(database, accountId, id);
+    if (!delivery) throw new SoukError('DELIVERY_NOT_FOUND');
+    return sendEnvelope(reply, 202, deliveryView(delivery), { message: 'accepted' });
+  },
+});

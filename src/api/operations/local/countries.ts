@@ -1,0 +1,18 @@
+import { loadedWeeks } from '../../../brand-analytics/weeks.ts';
+import type { countries } from '../../../operations/brand-analytics/countries.ts';
+import { REPORT_SITE_CODES, REPORT_SITES } from '../../../operations/brand-analytics/keywords/sites.ts';
+import type { LocalAnswer } from './local-answer.ts';
+
+export const answerCountries: LocalAnswer<typeof countries> = async ({ database }) => {
+  const weeks = await loadedWeeks(database, null);
+  const records = REPORT_SITE_CODES.map((country) => {
+    const dates = weeks.filter(({ site }) => site === country).map(({ week }) => week);
+    return {
+      country,
+      latest_report_date: dates[0] ?? null,
+      available_dates: dates,
+      tld: REPORT_SITES[country].tld,
+    };
+  });
+  return { data: { countries: records } };
+};

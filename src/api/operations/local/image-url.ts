@@ -1,0 +1,8 @@
+import { SITES } from '../../../operations/params/domain.ts';
+import type { imageUrl } from '../../../operations/retail/image-url.ts';
+import type { LocalAnswer } from './local-answer.ts';
+
+export const answerImageUrl: LocalAnswer<typeof imageUrl> = async ({ links }, { domain, images }) => {
+  const items = images.map((image) => ({ image, url: `${links.imageCdnUrl}/images/I/${image}` }));
+  return { data: { country: SITES[domain], domainId: domain, count: items.length, items } };
+};

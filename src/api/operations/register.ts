@@ -1,0 +1,51 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Route } from '../../operations/define.ts';
+import { LOCAL, QUEUED } from '../../operations/index.ts';
+import { invalidParameters } from '../../platform/errors.ts';
+import { type LocalDeps, serveLocal } from './serve-local.ts';
+import { type QueuedDeps, serveQueued } from './serve-queued.ts';
+
+type Serve = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** Every route of every queued operation, as declared. The scope requires a key; admission judges it. */
+export function registerQueuedOperations(scope: FastifyInstance, deps: QueuedDeps): void {
+  const shared = new Map<string, Map<string, Serve>>();
+  for (const operation of QUEUED) {
+    for (const route of operation.routes) {
+      const serve = serveQueued(deps, operation, route);
+      if (route.type === undefined) {
+        addRoute(scope, route, serve);
+        continue;
+      }
+      const address = `${route.method} ${route.path}`;
+      const byType = shared.get(address) ?? new Map<string, Serve>();
+      if (byType.size === 0) addRoute(scope, route, serveByType(byType));
+      shared.set(address, byType.set(route.type, serve));
+    }
+  }
+}
+
+/** Every route of every local operation. The scope requires an account. */
+export function registerLocalOperations(scope: FastifyInstance, deps: LocalDeps): void {
+  for (const operation of LOCAL)
+    for (const route of operation.routes) addRoute(scope, route, serveLocal(deps, operation, route));
+}
+
+function addRoute(
+  scope: FastifyInstance,
+  { method, path: url, invalidJsonKind }: Route,
+  handler: Serve,
+): void {
+  scope.route({ method, url, handler, config: { invalidJsonKind } });
+}
+
+/** Serves a path that several operations share, by its query parameter `type`; the first where it is absent. */
+function serveByType(byType: ReadonlyMap<string, Serve>): Serve {
+  return async (request, reply) => {
+    const types = [...byType.keys()];
+    const { type = types[0] } = request.query as Record<string, unknown>;
+    const serve = byType.get(String(type));
+    if (serve) return serve(request, reply);
+    throw invalidParameters([{ parameter: 'type', problem: `must be one of ${types.join(', ')}` }]);
+  };
+}

@@ -1,0 +1,159 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Redis } from 'ioredis';
+import { noteJoined, promote } from '../../../jobs/joined.ts';
+import { enqueueAgain } from '../../../jobs/lost-answer.ts';
+import { quoteOrder } from '../../../jobs/quote.ts';
+import { type Order, type Submission, type SubmitDeps, submit } from '../../../jobs/submit.ts';
+import type { CompletionMap } from '../../../jobs/wait.ts';
+import type { Authentication } from '../../accounts/authentication.ts';
+import type { QueuedOperation, Route } from '../../operations/define.ts';
+import { POOLS } from '../../operations/pools.ts';
+import { fromRecord } from '../../platform/errors.ts';
+import type { RedisKeys } from '../../platform/redis-keys.ts';
+import { OWN_ANSWER } from '../../results/answer-store.ts';
+import { requireSecret } from '../../webhooks/secrets.ts';
+import { type CallFacts, type MinuteFacts, sendEnvelope } from '../envelope.ts';
+import { jobLinks, PENDING_RETRY_SECONDS } from '../job-view.ts';
+import { authenticate, wellFormedKey } from '../plugins/authentication.ts';
+import { quoteView } from '../quote-view.ts';
+import { parseInput } from '../request-input.ts';
+import { sendAnswer } from '../send-answer.ts';
+import { callOptionsOf } from './call-options.ts';
+import { callWebhookOf, type WebhookSettings, watchCall } from './call-webhook.ts';
+import type { Preference } from './preferences.ts';
+
+export interface QueuedDeps extends SubmitDeps {
+  redis: Redis;
+  keys: RedisKeys;
+  completions: CompletionMap;
+  authentication: Authentication;
+  webhooks: WebhookSettings;
+}
+
+/** A call that was submitted, and how it is to be answered. */
+interface SubmittedCall {
+  deps: QueuedDeps;
+  reply: FastifyReply;
+  operation: QueuedOperation;
+  input: unknown;
+  preference: Preference;
+}
+
+/** Serves one route of a queued operation: from the request to the answer, or to the job that will bring it. */
+export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route: Route) {
+  const { clock, database } = deps;
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const keyHash = wellFormedKey(request);
+    const input = parseInput(operation, route, request, clock.now());
+    const { timeoutMs } = POOLS[operation.queue(input)];
+    const { preference, dryRun, maxUnits } = callOptionsOf(request, timeoutMs);
+    const webhook = callWebhookOf(deps.webhooks, request.query);
+    if (webhook !== null) {
+      // A webhook that could not be signed is refused before anything is charged.
+      const { accountId } = await authenticate(deps, request, keyHash);
+      await requireSecret(database, accountId, 'webhook');
+    }
+    const waiting = preference.async ? 'poller' : 'caller';
+    const order: Order = { operation, input, caller: { keyHash }, maxUnits, waiting };
+    if (dryRun) return sendEnvelope(reply, 200, quoteView(operation, await quoteOrder(deps, order)));
+    if (preference.applied) reply.header('preference-applied', preference.applied);
+
+    const submission = await submit(deps, order);
+    request.account = { accountId: submission.accountId, keyHash };
+    if (webhook !== null) await watchCall(deps, submission, webhook);
+    return replyTo({ deps, reply, operation, input, preference }, submission);
+  };
+}
+
+type Cached = Extract<Submission, { kind: 'cached' }>;
+type Started = Extract<Submission, { kind: 'started' }>;
+type Joined = Extract<Submission, { kind: 'joined' }>;
+
+function replyTo(call: SubmittedCall, submission: Submission): Promise<FastifyReply> | FastifyReply {
+  switch (submission.kind) {
+    case 'cached':
+      return replyCached(call, submission);
+    case 'started':
+      return replyStarted(call, submission);
+    case 'joined':
+      return replyJoined(call, submission);
+  }
+}
+
+function replyCached(call: SubmittedCall, cached: Cached): Promise<FastifyReply> | FastifyReply {
+  const { answer, callId } = cached;
+  const facts: CallFacts = {
+    unitsConsumed: answer.meta.units,
+    cache: 'HIT',
+    jobId: callId,
+    minute: minuteOf(call, cached),
+  };
+  return call.preference.async ? replyWithJob(call, facts, callId) : sendAnswer(call.reply, answer, facts);
+}
+
+async function replyStarted(call: SubmittedCall, started: Started): Promise<FastifyReply> {
+  const { callId, accountId, enqueue } = started;
+  const { async, waitMs } = call.preference;
+  const pending: CallFacts = { unitsConsumed: 0, jobId: callId, minute: minuteOf(call, started) };
+  if (async) {
+    await enqueue();
+    return replyWithJob(call, pending, callId);
+  }
+  const waiting = call.deps.completions.wait({ accountId, callId }, waitMs, true);
+  await enqueue();
+  return replyWhenEnded(call, pending, callId, waiting);
+}
+
+async function replyJoined(call: SubmittedCall, joined: Joined): Promise<FastifyReply> {
+  const { deps, operation, input, preference } = call;
+  const { callId, accountId, finished, answerRef } = joined;
+  const pending: CallFacts = { unitsConsumed: 0, jobId: callId, deduplicated: true };
+  if (!finished) await noteJoined(deps.redis, deps.keys, joined);
+  if (joined.background) await promote(deps, joined);
+  if (preference.async) return replyWithJob(call, pending, callId);
+  if (finished) {
+    const answer = await deps.answers.load(callId, answerRef ?? OWN_ANSWER);
+    if (answer) return sendAnswer(call.reply, answer, { ...pending, cache: 'HIT' });
+  }
+  const waiting = deps.completions.wait({ accountId, callId }, preference.waitMs, finished);
+  // The call is paid for and its answer is lost, so it is made again for nothing.
+  if (finished) await enqueueAgain(deps, operation, { accountId, callId, input });
+  return replyWhenEnded(call, pending, callId, waiting);
+}
+
+/** Waits for the end of a call and sends its answer; or the job, when the time to wait is over first. */
+async function replyWhenEnded(
+  call: SubmittedCall,
+  pending: CallFacts,
+  callId: string,
+  waiting: ReturnType<CompletionMap['wait']>,
+): Promise<FastifyReply> {
+  const { answers } = call.deps;
+  const completion = await waiting;
+  if (completion?.error) {
+    call.reply.header('x-job-id', callId);
+    throw fromRecord(completion.error);
+  }
+  // While Redis is away the answer cannot be sent, but it is paid for: its job brings it later.
+  const answer = completion && (await answers.load(callId, OWN_ANSWER).catch(() => null));
+  if (!answer) {
+    await answers.keep(callId).catch(() => {});
+    return replyWithJob(call, pending, callId);
+  }
+  const unitsConsumed = pending.deduplicated ? 0 : completion.unitsCharged;
+  const cache = answer.meta.fromCache ? 'HIT' : 'MISS';
+  return sendAnswer(call.reply, answer, { ...pending, unitsConsumed, cache });
+}
+
+function replyWithJob({ reply, operation }: SubmittedCall, facts: CallFacts, callId: string): FastifyReply {
+  const links = jobLinks(callId);
+  reply.header('location', links.self).header('retry-after', PENDING_RETRY_SECONDS);
+  const data = { jobId: callId, operation: operation.name, links };
+  return sendEnvelope(reply, 202, data, { message: 'accepted', facts });
+}
+
+function minuteOf({ deps }: SubmittedCall, { rate }: Cached | Started): MinuteFacts | null {
+  if (!rate) return null;
+  const { limit, remaining, resetAt } = rate;
+  return { limit, remaining, resetSeconds: Math.max(0, Math.ceil((resetAt - deps.clock.now()) / 1000)) };
+}

@@ -1,0 +1,136 @@
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
+import type { Authentication } from '../../accounts/authentication.ts';
+import { credentialsOf, type KeyPlaces, keysIn } from '../../accounts/credentials.ts';
+import type { WrongKeys } from '../../accounts/wrong-keys.ts';
+import { ERRORS, SoukError } from '../../platform/errors.ts';
+
+/** The owner of a request's API key. */
+export interface Account {
+  accountId: number;
+  keyHash: Buffer;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The digest of the API key, once the key was found to be well formed. */
+    keyHash: Buffer | null;
+    /** The account, once the key was found to be valid. */
+    account: Account | null;
+  }
+}
+
+export interface AuthenticationDeps {
+  authentication: Authentication;
+  wrongKeys: WrongKeys;
+}
+
+/** Adds `request.keyHash` and `request.account`; scopes fill them by `requireKey` and `requireAccount`. */
+export function decorateWithAccount(app: FastifyInstance): void {
+  app.decorateRequest('keyHash', null);
+  app.decorateRequest('account', null);
+}
+
+/** Requires a valid key on every route of a scope, before the body is read. The handlers find its account by `accountOf`. */
+export function requireAccount(scope: FastifyInstance, deps: AuthenticationDeps): void {
+  scope.addHook('onRequest', async (request) => {
+    request.keyHash = keyHashOf(deps, request);
+    await authenticate(deps, request, request.keyHash);
+  });
+  replyWithKeyErrors(scope, deps);
+}
+
+/**
+ * Requires a well-formed key on every route of a scope. Whether it is valid is found by the admission of the call, in the
+ * same round trip; a handler that finds the account sets `request.account`.
+ */
+export function requireKey(scope: FastifyInstance, deps: AuthenticationDeps): void {
+  scope.addHook('onRequest', (request, _reply, done) => {
+    try {
+      request.keyHash = keyHashOf(deps, request);
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  replyWithKeyErrors(scope, deps);
+}
+
+/** The digest of the key of a request in a scope that requires one. */
+export function wellFormedKey({ keyHash }: FastifyRequest): Buffer {
+  if (keyHash) return keyHash;
+  throw new Error('the route is in no scope that requires a key');
+}
+
+/** The account of a request in a scope that requires one. */
+export function accountOf({ account }: FastifyRequest): Account {
+  if (account) return account;
+  throw new Error('the route is in no scope that requires an account');
+}
+
+/** Finds the account of a request before its admission does. @throws SoukError KEY_INVALID or KEY_FORBIDDEN. */
+export async function authenticate(
+  { authentication }: Pick<AuthenticationDeps, 'authentication'>,
+  request: FastifyRequest,
+  keyHash: Buffer,
+): Promise<Account> {
+  const accountId = await authentication.accountOf(keyHash);
+  request.account = { accountId, keyHash };
+  return request.account;
+}
+
+/** The key itself, of a request whose key was found to be well formed; for requests that are made on its behalf. */
+export function keyOf(request: FastifyRequest): string {
+  return String(keysIn(keyPlacesOf(request))[0]).trim();
+}
+
+/** @throws SoukError KEY_INVALID. */
+function keyHashOf({ wrongKeys }: AuthenticationDeps, request: FastifyRequest): Buffer {
+  const keyHash = credentialsOf(keyPlacesOf(request));
+  wrongKeys.check(request.ip, keyHash);
+  return keyHash;
+}
+
+/** An error of the key wins over other errors of a request, and wrong keys are counted by address. */
+function replyWithKeyErrors(scope: FastifyInstance, deps: AuthenticationDeps): void {
+  scope.setErrorHandler(async (error: FastifyError | SoukError | Error, request) => {
+    const first = await keyErrorFirst(deps, error, request);
+    const isWrongKey = first instanceof SoukError && first.kind === 'KEY_INVALID' && carriesKey(request);
+    throw isWrongKey ? deps.wrongKeys.refuse(request.ip, request.keyHash, first) : first;
+  });
+}
+
+async function keyErrorFirst(
+  deps: AuthenticationDeps,
+  error: Error,
+  request: FastifyRequest,
+): Promise<Error> {
+  const { account, keyHash } = request;
+  if (account || !keyHash || !precedesAdmission(error)) return error;
+  try {
+    await authenticate(deps, request, keyHash);
+    return error;
+  } catch (keyError) {
+    return keyError as Error;
+  }
+}
+
+/** Whether an error may have been thrown before the admission of the call has judged the key. */
+function precedesAdmission(error: FastifyError | SoukError | Error): boolean {
+  if (error instanceof SoukError)
+    return ERRORS[error.kind].status === 400 || error.kind === 'QUOTA_MAX_UNITS' || error.kind === 'BUSY';
+  const { statusCode = 500 } = error as Partial<FastifyError>;
+  return statusCode >= 400 && statusCode < 500;
+}
+
+function carriesKey(request: FastifyRequest): boolean {
+  return keysIn(keyPlacesOf(request)).length > 0;
+}
+
+function keyPlacesOf(request: FastifyRequest): KeyPlaces {
+  const { key } = request.query as Record<string, unknown>;
+  return {
+    apiKeyHeader: request.headers['x-api-key'],
+    authorizationHeader: request.headers.authorization,
+    keyParameter: key,
+  };
+}

@@ -1,0 +1,113 @@
+import type { Socket } from 'node:net';
+import type {
+  FastifyError,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifyServerOptions,
+} from 'fastify';
+import { ERRORS, SoukError } from '../../platform/errors.ts';
+import type { Logger } from '../../platform/log.ts';
+import { isStoreAway } from '../../platform/outage.ts';
+import type { CallEvents } from '../../platform/telemetry/call-events.ts';
+import { errorBody } from '../../results/envelope.ts';
+import { sendError } from '../envelope.ts';
+
+/** Room for a thousand image names in the address. */
+export const HEADER_LIMIT_BYTES = 65_536;
+
+/** A restart or a failover of a store takes about so long. */
+const OUTAGE_RETRY_SECONDS = 5;
+
+export interface ErrorReplyDeps {
+  log: Logger;
+  events: CallEvents;
+}
+
+/** Every error of a route leaves as an error of the list, and every address without a route as `NOT_FOUND`. */
+export function registerErrorReplies(app: FastifyInstance, { log, events }: ErrorReplyDeps): void {
+  app.setErrorHandler(async (error: FastifyError | SoukError | Error, request, reply) => {
+    const known = error instanceof SoukError ? error : fromFramework(error, request);
+    if (known.kind === 'INTERNAL' || (known.kind === 'BUSY' && known !== error)) {
+      const place = request.routeOptions.url ?? 'none';
+      log.error({ err: error, requestId: request.id, route: place }, 'request failed');
+      // The failure of a job was noted where it happened.
+      if (known !== error || known.cause !== undefined)
+        events.emit({
+          type: 'failure',
+          code: ERRORS[known.kind].code,
+          place,
+          requestId: request.id,
+          cause: error,
+        });
+    }
+    events.emit({ type: 'request.refused', error: known.kind });
+    return sendError(reply, known);
+  });
+
+  app.setNotFoundHandler((_request, reply) => {
+    events.emit({ type: 'request.refused', error: 'NOT_FOUND' });
+    return sendError(reply, new SoukError('NOT_FOUND'));
+  });
+}
+
+/** Settings of a server that answers requests without a route, or that are no HTTP, with errors of the list. */
+export function malformedRequests({
+  log,
+  events,
+}: ErrorReplyDeps): Pick<FastifyServerOptions, 'frameworkErrors' | 'clientErrorHandler'> {
+  return {
+    // An address that cannot be decoded reaches no route, and no hook.
+    frameworkErrors: (error, request, reply) => {
+      log.debug({ code: error.code, requestId: request.id }, 'bad address');
+      request.startedAt = performance.now();
+      const refusal = new SoukError('VALIDATION_FAILED', { message: 'The address is not well formed.' });
+      events.emit({ type: 'request.refused', error: refusal.kind });
+      void sendError(reply as FastifyReply, refusal);
+    },
+    clientErrorHandler: (error, socket) => {
+      if (error.code === 'ECONNRESET' || !socket.writable) return;
+      const refusal =
+        error.code === 'HPE_HEADER_OVERFLOW'
+          ? new SoukError('PAYLOAD_TOO_LARGE', {
+              message: `The address and headers are larger than ${HEADER_LIMIT_BYTES} bytes.`,
+            })
+          : new SoukError('VALIDATION_FAILED', { message: 'This is not a well-formed HTTP request.' });
+      events.emit({ type: 'request.refused', error: refusal.kind });
+      writeError(socket, refusal);
+    },
+  };
+}
+
+/** Writes a whole response, for a connection that has no request to reply to. */
+function writeError(socket: Socket, error: SoukError): void {
+  const body = errorBody(error);
+  const status = error.kind === 'PAYLOAD_TOO_LARGE' ? '413 Payload Too Large' : '400 Bad Request';
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+/** Fastify's own refusals of a request, in our words. */
+function fromFramework(error: FastifyError | Error, request: FastifyRequest): SoukError {
+  const { code = '', statusCode = 500 } = error as Partial<FastifyError>;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const limit = request.routeOptions.bodyLimit;
+    return new SoukError('PAYLOAD_TOO_LARGE', { message: `The request body is larger than ${limit} bytes.` });
+  }
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') {
+    return new SoukError(code.endsWith('TYPE') ? 'UNSUPPORTED_MEDIA_TYPE' : 'VALIDATION_FAILED');
+  }
+  if (statusCode >= 400 && statusCode < 500) {
+    const message = 'body: is not valid JSON';
+    return new SoukError(request.routeOptions.config.invalidJsonKind ?? 'VALIDATION_FAILED', {
+      message,
+      metadata: { errors: [{ parameter: 'body', problem: 'is not valid JSON' }] },
+    });
+  }
+  if (isStoreAway(error)) {
+    const message = 'A part of the service cannot be reached just now.';
+    return new SoukError('BUSY', { message, retryAfterSeconds: OUTAGE_RETRY_SECONDS, cause: error });
+  }
+  return new SoukError('INTERNAL', { cause: error });
+}

@@ -1,0 +1,56 @@
+import type { Registry } from 'prom-client';
+import type { QueueGauges } from '../../jobs/queue-gauges.ts';
+import { createAuthentication } from '../accounts/authentication.ts';
+import { createWrongKeys } from '../accounts/wrong-keys.ts';
+import type { ApiDeps } from '../api/api.ts';
+import { createBatchNews } from '../batches/news.ts';
+import { createAdmissions } from '../billing/admission.ts';
+import { createSettlements } from '../billing/settlement.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Logger } from '../platform/log.ts';
+import type { CallEvents } from '../platform/telemetry/call-events.ts';
+import type { Tracing } from '../platform/telemetry/tracing.ts';
+import { createAnswerStore } from '../results/answer-store.ts';
+import type { JobEngine } from './job-engine.ts';
+import type { GatewaySettings } from './open-gateway.ts';
+import type { Stores } from './stores.ts';
+
+interface Parts extends Omit<Stores, 'close'>, Omit<JobEngine, 'close'> {
+  registry: Registry;
+  queueGauges: QueueGauges;
+  events: CallEvents;
+  tracing: Tracing | null;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Gives each group of endpoints what it works with. */
+export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
+  const { offPeak, links, webhooks, mcp, operator } = settings;
+  const { database, redis, keys, clock, log, events, tracing } = parts;
+  const { queues, batchQueue, replies, completions, fairness, backlog, registry, queueGauges } = parts;
+  const authentication = createAuthentication(database, clock.now, events);
+  const wrongKeys = createWrongKeys(clock.now);
+  const admissions = createAdmissions(database, clock.now, offPeak);
+  const settlements = createSettlements(database, clock.now);
+  const answers = createAnswerStore(redis, keys);
+  const money = { database, clock, events, admissions, settlements };
+  const jobs = { redis, keys, queues, backlog, completions, answers };
+  const uploads = { redis, keys, batchQueue, replies };
+  return {
+    authentication: { authentication, wrongKeys },
+    queued: { ...money, ...jobs, fairness, tracing, authentication, webhooks },
+    local: { database, admissions, clock, offPeak, links },
+    jobs: { ...money, ...jobs },
+    batches: { database, clock, log, ...uploads, onBatchFinished: createBatchNews(clock) },
+    schedules: { database, clock, ...uploads },
+    webhooks: { database, clock, allowPrivate: webhooks.allowPrivate },
+    service: { database, redis, clock },
+    metrics: { registry, queueGauges },
+    metricsToken: operator?.metricsToken,
+    mcp: {
+      ...{ authentication, wrongKeys, settings: mcp },
+      ...{ database, redis, keys, clock, log, completions, answers },
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import type { Registry } from 'prom-client';
+import { createRequestMetrics, type RequestMetrics } from '../api/plugins/request-metrics.ts';
+import { createFailureLog } from '../operator/failure-log.ts';
+import { createKeyUse } from '../operator/key-use.ts';
+import { createUsageStatistics } from '../operator/usage-statistics.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/db/pool.ts';
+import type { Logger } from '../platform/log.ts';
+import { type CallEventSink, type CallEvents, createCallEvents } from '../platform/telemetry/call-events.ts';
+import { createCallMetrics } from '../platform/telemetry/call-metrics.ts';
+
+/** The call events of a gateway, and what takes note of them. */
+export interface Observers {
+  events: CallEvents;
+  requestMetrics: RequestMetrics;
+  /** Writes what has been noted. */
+  close(): Promise<void>;
+}
+
+export function createObservers(
+  registry: Registry,
+  database: Database,
+  clock: Clock,
+  log: Logger,
+  onEvent: CallEventSink,
+): Observers {
+  const records = [createKeyUse, createUsageStatistics, createFailureLog].map((create) =>
+    create(database, clock, log),
+  );
+  const requestMetrics = createRequestMetrics(registry);
+  const events = createCallEvents(log, [
+    createCallMetrics(registry),
+    requestMetrics.onEvent,
+    ...records.map((record) => record.onEvent),
+    onEvent,
+  ]);
+  return {
+    events,
+    requestMetrics,
+    async close() {
+      await Promise.all(records.map((record) => record.close()));
+    },
+  };
+}
