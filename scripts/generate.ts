@@ -1,7 +1,14 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorSections, errorsTable } from './tables/errors.ts';
-import { batchTable, operationsTable, priceTable, timeoutTable, toolTable } from './tables/operations.ts';
+import {
+  batchTable,
+  operationsTable,
+  poolTable,
+  priceTable,
+  timeoutTable,
+  toolTable,
+} from './tables/operations.ts';
 import { settingsTable } from './tables/settings.ts';
 
 /** `npm run generate`: writes the parts of the documents that follow from contracts, errors and settings. */
@@ -10,6 +17,7 @@ export const PARTS: Record<string, () => string> = {
   'batch operations': batchTable,
   prices: priceTable,
   timeouts: timeoutTable,
+  pools: poolTable,
   tools: toolTable,
   errors: errorsTable,
   'error sections': errorSections,

@@ -1,6 +1,6 @@
 import type { Operation, Route } from '../../src/operations/define.ts';
 import { OPERATIONS } from '../../src/operations/index.ts';
-import { POOLS, SYNC_PATIENCE_MS } from '../../src/operations/pools.ts';
+import { POOL_NAMES, POOLS, SYNC_PATIENCE_MS } from '../../src/operations/pools.ts';
 
 const queued = OPERATIONS.filter((operation) => operation.kind === 'queued');
 
@@ -73,6 +73,22 @@ export function timeoutTable(): string {
         `${(timeoutMs + SYNC_PATIENCE_MS) / 1000} s`,
         paths.join(', '),
       ]),
+  );
+}
+
+/** The worker pools that run operations. */
+export function poolTable(): string {
+  return table(
+    ['Pool', 'Operations', 'Timeout', 'Jobs at a time per process'],
+    POOL_NAMES.map((name) => [
+      `\`${name}\``,
+      queued
+        .filter(({ pools }) => pools.includes(name))
+        .map((operation) => `\`${operation.name}\``)
+        .join(', '),
+      `${POOLS[name].timeoutMs / 1000} s`,
+      String(POOLS[name].concurrency),
+    ]),
   );
 }
 
