@@ -10,7 +10,7 @@ import { LONGEST_POLL_SECONDS } from '../endpoints/jobs/own-job.ts';
 import { callOptionsSchema } from '../operations/call-options.ts';
 import { parseAs } from '../request-input.ts';
 import { type FollowDeps, followBatch, followJob } from './follow.ts';
-import { type GatewayAnswer, type Requester, readAtMost } from './gateway-requests.ts';
+import { type GatewayAnswer, type Requester, readAtMost } from '../self-client.ts';
 import type { CallContext, ToolResult } from './protocol.ts';
 import { resourceOf } from './resources.ts';
 import { type CallSummary, type ResultContext, refusalResult, resultOf, structured } from './results.ts';

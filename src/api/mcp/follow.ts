@@ -3,7 +3,7 @@ import type { BatchView } from '../../batches/view.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { INLINE_LIMIT_BYTES } from '../../results/answer.ts';
 import type { JobView } from '../job-view.ts';
-import { type Requester, readAtMost, type SendRequest } from './gateway-requests.ts';
+import { type Requester, readAtMost, type SendRequest } from '../self-client.ts';
 import type { CallContext } from './protocol.ts';
 
 /** How often a batch is looked at; of a job its end is heard at once. */

@@ -6,7 +6,7 @@ import { invalidParameters } from '../../platform/errors.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { type AuthenticationDeps, accountOf, keyOf, requireAccount } from '../plugins/authentication.ts';
 import { callTool, PATIENCE_SECONDS, type ToolCallDeps, type ToolCaller } from './call-tool.ts';
-import { requestsTo, type SendRequest } from './gateway-requests.ts';
+import { requestsTo, type SendRequest } from '../self-client.ts';
 import { mountProtocol } from './mount.ts';
 import type { Served } from './protocol.ts';
 import { listResources, RESOURCE_TEMPLATES, readResource } from './resources.ts';

@@ -1,5 +1,5 @@
 import type { JobView } from '../job-view.ts';
-import { type GatewayAnswer, type Requester, readAtMost, type SendRequest } from './gateway-requests.ts';
+import { type GatewayAnswer, type Requester, readAtMost, type SendRequest } from '../self-client.ts';
 import type { ListedResource, ResourceContents, ResourceTemplate } from './protocol.ts';
 
 /** What can be read besides what tools answer: results of jobs and batches, in slices. */

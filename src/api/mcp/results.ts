@@ -3,7 +3,7 @@ import { hasLargeInteger, parseJson, stringifyJson } from '../../platform/json.t
 import { INLINE_LIMIT_BYTES } from '../../results/answer.ts';
 import { errorBody } from '../../results/envelope.ts';
 import { outlineOf, shortened } from '../../results/outline.ts';
-import { type GatewayAnswer, readAtMost } from './gateway-requests.ts';
+import { type GatewayAnswer, readAtMost } from '../self-client.ts';
 import type { ContentBlock, ToolResult } from './protocol.ts';
 
 /** Bytes of JSON that make a token, about. */

@@ -1,40 +1,49 @@
 import type { Readable } from 'node:stream';
 import type { FastifyError, FastifyInstance } from 'fastify';
-import { SoukError } from '../../platform/errors.ts';
-import type { ToolRequest } from './tool.ts';
+import { SoukError } from '../platform/errors.ts';
 
-/** Who calls: what goes along with every request that is made for them. */
+/** The customer for whom a request is sent. */
 export interface Requester {
   key: string;
-  /** Address of the client, by which those who try keys are known. */
-  ip: string;
-  traceparent: string | undefined;
+  /** Address of the client, by which wrong keys are counted. */
+  ip?: string;
+  traceparent?: string | undefined;
+}
+
+export interface GatewayRequest {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Path with its query. */
+  url: string;
+  /** Text is sent as it is, an object as JSON. */
+  body?: object | string | undefined;
 }
 
 export interface GatewayAnswer {
   status: number;
   header(name: string): string | undefined;
-  /** Bytes of the body, where they are known before it has come. */
+  /** Bytes of the body, where the answer says it. */
   size: number | null;
+  /** The reader reads it to its end or destroys it. */
   body: Readable;
 }
 
 export type SendRequest = (
   requester: Requester,
-  request: ToolRequest,
+  request: GatewayRequest,
   headers?: Record<string, string>,
 ) => Promise<GatewayAnswer>;
 
 /**
- * Sends requests to the gateway itself, on the way that all requests go: so keys, prices, claims, caches and errors are
- * decided in one place. Bodies come as streams, and uncompressed. A gateway that closes takes none: it is BUSY.
+ * Sends requests to the gateway itself, through the same routes and hooks as all requests, so that keys, prices, claims,
+ * caches and errors are decided in one place. Bodies come as streams, and uncompressed unless `headers` accept an encoding.
+ * @throws SoukError BUSY while the gateway closes.
  */
 export function requestsTo(app: FastifyInstance): SendRequest {
   return async ({ key, ip, traceparent }, { method, url, body }, headers = {}) => {
     const sending = app.inject({
       method,
       url,
-      remoteAddress: ip,
+      ...(ip === undefined ? {} : { remoteAddress: ip }),
       headers: {
         'x-api-key': key,
         ...(traceparent ? { traceparent } : {}),
@@ -45,8 +54,8 @@ export function requestsTo(app: FastifyInstance): SendRequest {
       payloadAsStream: true,
     });
     const response = await sending.catch((error: FastifyError) => {
-      if (error.code === 'FST_ERR_REOPENED_CLOSE_SERVER') throw new SoukError('BUSY', { cause: error });
-      throw error;
+      if (error.code !== 'FST_ERR_REOPENED_CLOSE_SERVER') throw error;
+      throw new SoukError('BUSY', { message: 'This part of the service is being restarted.', cause: error });
     });
     const header = (name: string) => {
       const value = response.headers[name];
@@ -54,7 +63,7 @@ export function requestsTo(app: FastifyInstance): SendRequest {
     };
     const length = header('content-length');
     const stream = response.stream();
-    // What is not read to its end must not wait for its reader for ever.
+    // The gateway stops producing a body whose reader has left.
     stream.once('close', () => response.raw.res.destroy());
     return {
       status: response.statusCode,
@@ -65,7 +74,7 @@ export function requestsTo(app: FastifyInstance): SendRequest {
   };
 }
 
-/** The body, or its beginning where it is larger; what is not wanted is not produced. */
+/** The body, or its first bytes where it is larger. The rest is not produced. */
 export async function readAtMost(
   { body }: Pick<GatewayAnswer, 'body'>,
   bytes: number,
