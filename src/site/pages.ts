@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { Redis } from 'ioredis';
 import type { QueueGauges } from '../../jobs/queue-gauges.ts';
 import type { Attempts } from '../accounts/attempts.ts';
@@ -30,16 +30,10 @@ export interface SiteDeps {
 }
 
 /** What pages work with. */
-export interface Pages {
-  gateway: SiteDeps;
+export interface Pages extends Omit<SiteDeps, 'adminToken' | 'publicUrl'> {
   attempts: Attempts;
-  payments: PaymentProvider;
-  /** ISO 4217, lower case. */
-  currency: string;
-  /** Where customers reach this installation, without a slash at the end; null: wherever they came to. */
+  /** Address of this installation for its customers, without a slash at the end; null: that of the request. */
   publicUrl: string | null;
-  /** The service itself: pages call it as any customer would, with the session's own key. */
-  app: FastifyInstance;
 }
 
 /** The address of this installation as its customers know it, without a slash at the end. */

@@ -2,24 +2,24 @@ import '@fastify/cookie';
 import '@fastify/csrf-protection';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OPERATOR_COOKIE } from '../accounts/operator-session.ts';
-import { findSession, type Session } from '../accounts/sessions.ts';
-import type { Viewer } from './kit/layout.tsx';
-import type { Pages, SiteDeps } from './pages.ts';
+import { beginSession, endSession, findSession, type Session } from '../accounts/sessions.ts';
+import { VISITOR, type Viewer } from './kit/layout.tsx';
+import type { Pages } from './pages.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of whoever is signed in; pages only. */
+    /** Of the customer or operator who is signed in; pages only. */
     session: Session | null;
   }
 }
 
 export type CustomerSession = Extract<Session, { kind: 'customer' }>;
 
-/** The cookies of customers and of operators: who is both is both at once. */
+/** The cookies of customers and of operators. A browser may have both. */
 export const SESSION_COOKIES = { customer: 'souk_session', operator: OPERATOR_COOKIE } as const;
 
-/** Finds out who comes: pages of the desk look for an operator, all others for a customer. */
-export function recognising({ database, clock }: SiteDeps, kind: keyof typeof SESSION_COOKIES) {
+/** Loads the session of a request: of an operator for the console, of a customer for all other pages. */
+export function loadSession({ database, clock }: Pages, kind: keyof typeof SESSION_COOKIES) {
   return async (request: FastifyRequest): Promise<void> => {
     const token = request.cookies[SESSION_COOKIES[kind]];
     const session = token ? await findSession(database, token, clock.now()) : null;
@@ -41,14 +41,24 @@ export function forgetToken(reply: FastifyReply, pages: Pages, kind: keyof typeo
   reply.clearCookie(SESSION_COOKIES[kind], cookieOptions(pages));
 }
 
-/** How a page's frame sees whoever is signed in. */
-export function viewerOf(request: FastifyRequest, reply: FastifyReply): Viewer {
-  const { session } = request;
-  if (!session) return { kind: 'visitor' };
-  const csrf = reply.generateCsrf();
-  if (session.kind === 'operator') return { kind: 'operator', csrf };
-  const { email, accountId, isOperator } = session;
-  return { kind: 'customer', email, accountId, csrf, isOperator };
+/** Begins a session of a customer in place of the present one: a token that came with the request is worth nothing after. */
+export async function signInCustomer(
+  pages: Pages,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  accountId: number,
+): Promise<void> {
+  const { database, clock } = pages;
+  if (request.session) await endSession(database, request.session.tokenHash);
+  keepToken(reply, pages, 'customer', await beginSession(database, { accountId }, clock.now()));
+}
+
+/** Who the frame of a page is for. */
+export function viewerOf({ session }: FastifyRequest): Viewer {
+  if (!session) return VISITOR;
+  return session.kind === 'operator'
+    ? { kind: 'operator' }
+    : { kind: 'customer', email: session.email, isOperator: session.isOperator };
 }
 
 /** The session of a page that only customers get to. */

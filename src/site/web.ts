@@ -1,7 +1,7 @@
 import cookies from '@fastify/cookie';
 import csrf from '@fastify/csrf-protection';
 import forms from '@fastify/formbody';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { createAttempts } from '../accounts/attempts.ts';
 import { SoukError } from '../platform/errors.ts';
 import { registerBatchList } from './customer/batches/batch-list.tsx';
@@ -14,6 +14,7 @@ import { registerKeys } from './customer/keys.tsx';
 import { registerLedger } from './customer/ledger/ledger.tsx';
 import { registerOverview } from './customer/overview.tsx';
 import { registerPlans } from './customer/plans.tsx';
+import { registerPurchasePage } from './customer/purchase-page.tsx';
 import { registerEditSchedule } from './customer/schedules/edit-schedule.tsx';
 import { registerScheduleList } from './customer/schedules/schedule-list.tsx';
 import { registerSchedulePage } from './customer/schedules/schedule-page.tsx';
@@ -29,7 +30,7 @@ import { registerErrorPages } from './kit/error-page.tsx';
 import { setPageHeaders } from './kit/page-headers.ts';
 import { registerOperator } from './operator/register-operator.ts';
 import type { Pages, SiteDeps } from './pages.ts';
-import { recognising } from './session.ts';
+import { loadSession } from './session.ts';
 import { registerHome } from './visitor/home.tsx';
 import { registerResetPassword } from './visitor/reset-password.tsx';
 import { registerSignIn } from './visitor/sign-in.tsx';
@@ -37,11 +38,12 @@ import { registerSignUp } from './visitor/sign-up.tsx';
 
 const PUBLIC_PAGES = [registerHome, registerSignUp, registerSignIn, registerResetPassword];
 
-/** What only a customer who is signed in gets to. */
+/** Pages of a customer who is signed in. */
 const ACCOUNT_PAGES = [
   registerOverview,
   registerPlans,
   registerCheckout,
+  registerPurchasePage,
   registerKeys,
   registerSettings,
   registerUsage,
@@ -60,43 +62,38 @@ const ACCOUNT_PAGES = [
   registerPicture,
 ];
 
-/** The pages: those of customers, of the operator, and of everybody. They live beside the interface and never slow it down. */
-export function registerWeb(app: FastifyInstance, gateway: SiteDeps): void {
-  const { payments, currency, publicUrl = null } = gateway;
-  const attempts = createAttempts(gateway.redis, gateway.keys);
-  const pages: Pages = { app, gateway, attempts, payments, currency, publicUrl };
+/** Registers all pages: those of visitors, customers and the operator, and the documentation. */
+export function registerWeb(app: FastifyInstance, deps: SiteDeps): void {
+  const { adminToken, publicUrl = null, ...rest } = deps;
+  const pages: Pages = { ...rest, publicUrl, attempts: createAttempts(deps.redis, deps.keys) };
   registerAssets(app);
   registerDocs(app);
-  registerDesk(app, pages);
+  if (adminToken !== undefined)
+    app.register(async (scope) => {
+      await preparePages(scope, pages, 'operator');
+      registerOperator(scope, pages, adminToken);
+    });
   app.register(async (scope) => {
     await preparePages(scope, pages, 'customer');
     for (const register of PUBLIC_PAGES) register(scope, pages);
-    scope.register(async (account) => {
-      account.addHook('preHandler', async (request, reply) => {
-        if (request.session?.kind === 'customer') return undefined;
-        const to = isReading(request) ? `?to=${encodeURIComponent(request.url)}` : '';
-        return reply.redirect(`/sign-in${to}`, 303);
-      });
-      for (const register of ACCOUNT_PAGES) register(account, pages);
-      account.get('/account/*', () => {
-        throw new SoukError('NOT_FOUND');
-      });
-    });
+    scope.register(async (account) => registerAccount(account, pages));
   });
 }
 
-/** The operator's desk, where there is a token that opens it. */
-function registerDesk(app: FastifyInstance, pages: Pages): void {
-  const { adminToken } = pages.gateway;
-  if (adminToken === undefined) return;
-  app.register(async (scope) => {
-    await preparePages(scope, pages, 'operator');
-    registerOperator(scope, pages, adminToken);
+function registerAccount(account: FastifyInstance, pages: Pages): void {
+  account.addHook('preHandler', async (request, reply) => {
+    if (request.session?.kind === 'customer') return undefined;
+    const to = isReading(request) ? `?to=${encodeURIComponent(request.url)}` : '';
+    return reply.redirect(`/sign-in${to}`, 303);
+  });
+  for (const register of ACCOUNT_PAGES) register(account, pages);
+  account.get('/account/*', () => {
+    throw new SoukError('NOT_FOUND');
   });
 }
 
 /** Cookies, forms with their tokens, sessions, headers and error pages of a scope. */
-export async function preparePages(
+async function preparePages(
   scope: FastifyInstance,
   pages: Pages,
   kind: 'customer' | 'operator',
@@ -111,42 +108,30 @@ export async function preparePages(
     getToken: (request) => tokenIn(request.body),
     logLevel: 'debug',
   });
-  // Those who watch over addresses ask for the head.
+  // Monitors ask for the head of a page.
   scope.addHook('onRoute', function addHead(this: FastifyInstance, route) {
     if (route.method === 'GET') this.route({ ...route, url: route.routePath, method: 'HEAD' });
   });
-  scope.addHook('onRequest', oneTokenAPage);
   scope.decorateRequest('session', null);
   setPageHeaders(scope, pages.payments.checkoutOrigins);
   registerErrorPages(scope, pages);
-  scope.addHook('onRequest', recognising(pages.gateway, kind));
-  // Whatever changes something comes from a form of ours.
+  scope.addHook('onRequest', loadSession(pages, kind));
+  // A request that changes something must come from a form of ours.
   scope.addHook('preHandler', (request, reply, done) => {
     if (isReading(request)) done();
     else scope.csrfProtection(request, reply, done);
   });
-  scope.addHook('preHandler', async (request) => {
-    const { session } = request;
-    if (!isReading(request) && session?.kind === 'customer' && session.isOperator)
-      if (request.url !== '/sign-out')
-        throw new SoukError('KEY_FORBIDDEN', {
-          message: "You look at a customer's pages as the operator; nothing can be changed here.",
-        });
-  });
+  scope.addHook('preHandler', refuseChangesByOperator);
 }
 
-/**
- * All forms of a page carry the same token. Made one by one for a browser without the cookie, each would be made with a
- * secret of its own, of which the browser keeps the last.
- */
-function oneTokenAPage(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
-  const generate = reply.generateCsrf.bind(reply);
-  let token: string | undefined;
-  reply.generateCsrf = (options) => {
-    token ??= generate(options);
-    return token;
-  };
-  done();
+/** An operator who looks at a customer's pages changes nothing there. */
+async function refuseChangesByOperator(request: FastifyRequest): Promise<void> {
+  const { session, url } = request;
+  if (isReading(request) || url === '/sign-out') return;
+  if (session?.kind === 'customer' && session.isOperator)
+    throw new SoukError('KEY_FORBIDDEN', {
+      message: "You look at a customer's pages as the operator; nothing can be changed here.",
+    });
 }
 
 function isReading({ method }: FastifyRequest): boolean {

@@ -1,10 +1,33 @@
 import type { VNode } from 'preact';
-import { OFF_PEAK_PRICE_SHARE, type Offer } from '../../billing/payments/offers.ts';
+import { v7 as uuid } from 'uuid';
+import { z } from 'zod';
+import { amountOf, OFF_PEAK_PRICE_SHARE, type Offer } from '../../billing/payments/offers.ts';
 import type { ProviderName } from '../../billing/payments/orders.ts';
 import type { OffPeakWindow } from '../../billing/wallets.ts';
-import { Choice, Field, FormFault, type FormFaults, type FormValues, PostForm } from '../kit/form.tsx';
-import { count, money, WALLET_NAMES } from '../kit/words.tsx';
+import { Facts } from '../kit/facts.tsx';
+import { Choice, Field, HiddenFields, PostForm } from '../kit/form.tsx';
+import type { FormState } from '../kit/form-request.ts';
+import { count, money } from '../kit/words.tsx';
+import { packFacts, planFacts } from './offer-cards.tsx';
 import { DemoNotice } from './plans.tsx';
+
+const MOST = { quantity: 100, months: 12 } as const;
+
+const wholeNumber = (most: number) => {
+  const problem = `must be a whole number from 1 to ${most}`;
+  return z.coerce.number({ error: problem }).int(problem).min(1, problem).max(most, problem);
+};
+
+export const checkoutSchema = z.object({
+  orderId: z.uuid('is missing'),
+  kind: z.enum(['plan', 'pack']),
+  code: z.string().min(1).max(100),
+  /** Of the offer, as the form showed it, in cents. */
+  priceCents: z.string().optional(),
+  wallet: z.enum(['general', 'off_peak'], 'must be general or off_peak').default('general'),
+  quantity: wholeNumber(MOST.quantity).default(1),
+  months: wholeNumber(MOST.months).default(1),
+});
 
 const BUTTONS: Record<ProviderName, string> = {
   demo: 'Buy, in this demo for nothing',
@@ -12,93 +35,31 @@ const BUTTONS: Record<ProviderName, string> = {
   stripe: 'Pay with Stripe',
 };
 
-/** What is bought, how much of it, and the price. */
-export function CheckoutForm(props: {
+interface CheckoutProps {
   offer: Offer;
-  csrf: string;
-  /** Of the order that this form will be: sent twice, it is one order. */
-  orderId: string;
-  values: FormValues;
-  faults: FormFaults;
+  form: FormState;
   currency: string;
   provider: ProviderName;
-  amountCents: number;
   offPeak: OffPeakWindow;
-}): VNode {
-  const { offer, csrf, orderId, values, faults, currency, provider, amountCents, offPeak } = props;
-  const isFree = offer.priceCents === 0;
+}
+
+/** What is bought, how much of it, and the price. */
+export function Checkout(props: CheckoutProps): VNode {
+  const { offer, provider } = props;
+  const facts =
+    offer.kind === 'plan' ? planFacts(offer) : [['Units', count(offer.units)] as const, ...packFacts(offer)];
   return (
     <>
       {provider === 'demo' && <DemoNotice />}
       <div class="split">
         <section class="card">
           <h2>{offer.name}</h2>
-          <OfferFacts offer={offer} />
+          <Facts facts={facts} />
         </section>
         <section class="card">
           <h2>Order</h2>
-          <PostForm action="/account/checkout" csrf={csrf}>
-            <FormFault faults={faults} />
-            <input type="hidden" name="orderId" value={orderId} />
-            <input type="hidden" name="kind" value={offer.kind} />
-            <input type="hidden" name="code" value={offer.code} />
-            <input type="hidden" name="priceCents" value={offer.priceCents} />
-            {offer.kind === 'plan' && (
-              <Choice
-                name="wallet"
-                label="Hours"
-                value={values.wallet}
-                options={[
-                  ['general', 'The whole day'],
-                  ['off_peak', `Off-peak only, ${offPeak.start} to ${offPeak.end} (${offPeak.timezone})`],
-                ]}
-                fault={faults.wallet}
-                hint={isFree ? undefined : `Off-peak costs ${OFF_PEAK_PRICE_SHARE * 100} %.`}
-              />
-            )}
-            {!isFree && (
-              <>
-                <Field
-                  name="quantity"
-                  label="How many"
-                  type="number"
-                  min={1}
-                  max={100}
-                  required
-                  value={values.quantity ?? '1'}
-                  fault={faults.quantity}
-                  hint={offer.kind === 'plan' ? 'Multiplies the limits of the plan.' : undefined}
-                />
-                {offer.kind === 'plan' && (
-                  <Field
-                    name="months"
-                    label="Months"
-                    type="number"
-                    min={1}
-                    max={12}
-                    required
-                    value={values.months ?? '1'}
-                    fault={faults.months}
-                  />
-                )}
-              </>
-            )}
-            <p>
-              <span class="hint">In all </span>
-              <output
-                class="figure"
-                data-price-cents={offer.priceCents}
-                data-off-peak-share={OFF_PEAK_PRICE_SHARE}
-                data-currency={currency.toUpperCase()}
-              >
-                {money(amountCents, currency)}
-              </output>
-            </p>
-            <button type="submit" class="primary">
-              {isFree ? 'Take it' : BUTTONS[provider]}
-            </button>
-          </PostForm>
-          {provider === 'manual' && !isFree && (
+          <CheckoutForm {...props} />
+          {provider === 'manual' && offer.priceCents > 0 && (
             <p class="hint">The operator confirms your payment; the units are yours from then on.</p>
           )}
         </section>
@@ -107,29 +68,57 @@ export function CheckoutForm(props: {
   );
 }
 
-function OfferFacts({ offer }: { offer: Offer }): VNode {
-  if (offer.kind === 'pack') {
-    return (
-      <dl class="facts">
-        <dt>Units</dt>
-        <dd>{count(offer.units)}</dd>
-        <dt>Wallet</dt>
-        <dd>{WALLET_NAMES[offer.wallet]}</dd>
-        <dt>Calls a minute</dt>
-        <dd>{count(offer.rateLimitPerMinute)}</dd>
-        <dt>Valid</dt>
-        <dd>{count(offer.validDays)} days</dd>
-      </dl>
-    );
-  }
+function CheckoutForm({ offer, form, currency, provider, offPeak }: CheckoutProps): VNode {
+  const { kind, code, priceCents } = offer;
+  const isFree = priceCents === 0;
+  // A form that is sent twice is one purchase, by this id.
+  const hidden = { orderId: uuid(), kind, code, priceCents: String(priceCents) };
+  const wallet = form.values.wallet === 'off_peak' ? 'off_peak' : 'general';
   return (
-    <dl class="facts">
-      <dt>Calls a minute</dt>
-      <dd>{count(offer.minuteLimit)}</dd>
-      <dt>Units a day</dt>
-      <dd>{count(offer.dailyLimit)}</dd>
-      <dt>Units a month</dt>
-      <dd>{count(offer.monthlyLimit)}</dd>
-    </dl>
+    <PostForm action="/account/checkout" form={form}>
+      <HiddenFields fields={hidden} />
+      {kind === 'plan' && (
+        <Choice
+          name="wallet"
+          label="Hours"
+          options={[
+            ['general', 'The whole day'],
+            ['off_peak', `Off-peak only, ${offPeak.start} to ${offPeak.end} (${offPeak.timezone})`],
+          ]}
+          hint={isFree ? undefined : `Off-peak costs ${OFF_PEAK_PRICE_SHARE * 100} %.`}
+        />
+      )}
+      {!isFree && <Amounts kind={kind} />}
+      <p>
+        <span class="hint">In all </span>
+        <output
+          class="figure"
+          data-price-cents={priceCents}
+          data-off-peak-share={OFF_PEAK_PRICE_SHARE}
+          data-currency={currency.toUpperCase()}
+        >
+          {money(amountOf(offer, { wallet, quantity: 1, months: 1 }), currency)}
+        </output>
+      </p>
+      <button type="submit" class="primary">
+        {isFree ? 'Take it' : BUTTONS[provider]}
+      </button>
+    </PostForm>
+  );
+}
+
+function Amounts({ kind }: { kind: Offer['kind'] }): VNode {
+  const shared = { type: 'number', preset: '1', min: 1, required: true } as const;
+  return (
+    <>
+      <Field
+        name="quantity"
+        label="How many"
+        {...shared}
+        max={MOST.quantity}
+        hint={kind === 'plan' ? 'Multiplies the limits of the plan.' : undefined}
+      />
+      {kind === 'plan' && <Field name="months" label="Months" {...shared} max={MOST.months} />}
+    </>
   );
 }

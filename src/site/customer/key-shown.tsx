@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { PostButton } from '../kit/form.tsx';
 import { Secret } from '../kit/secret.tsx';
 
 const EXAMPLE_PATH = '/api/market/product?country=us&asins=B08N5WRWNX&detailLevel=summary';
@@ -12,6 +13,15 @@ export function KeyShown({ apiKey }: { apiKey: string }): VNode {
         <strong>Keep it now: it is shown this once.</strong> We store only what recognises it.
       </p>
     </>
+  );
+}
+
+/** Creates the first key of an account, once it is due. */
+export function ShowFirstKey(): VNode {
+  return (
+    <PostButton action="/account/keys/first" class="primary">
+      Show my API key
+    </PostButton>
   );
 }
 

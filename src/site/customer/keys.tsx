@@ -1,197 +1,166 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
-import {
-  type AccountKey,
-  type KeyState,
-  listKeys,
-  ROTATION_MS,
-  resetKey,
-  revokeKeys,
-} from '../../accounts/account-keys.ts';
+import { type AccountKey, listKeys, ROTATION_MS, resetKey, revokeKeys } from '../../accounts/account-keys.ts';
 import { createFirstKey, isKeyDue } from '../../accounts/first-key.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { PostForm, readForm } from '../kit/form.tsx';
+import { PostButton } from '../kit/form.tsx';
+import { readForm } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
-import { sendPage } from '../kit/render.ts';
+import { sendPage } from '../kit/render.tsx';
+import { Table } from '../kit/table.tsx';
+import { ToneTag } from '../kit/tag.tsx';
 import { Time } from '../kit/words.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
-import { customerOf, viewerOf } from '../session.ts';
-import { FirstKey, KeyShown } from './key-shown.tsx';
+import { customerOf } from '../session.ts';
+import { FirstKey, KeyShown, ShowFirstKey } from './key-shown.tsx';
+
+const PATH = '/account/keys';
 
 const revocation = z.object({ id: z.string().regex(/^\d{1,18}$/) });
 
-const STATES: Record<KeyState, readonly [tone: string, text: string]> = {
+const STATES = {
   active: ['good', 'Works'],
   rotated: ['warn', 'Runs out'],
   expired: ['', 'Has run out'],
   revoked: ['bad', 'Revoked'],
-};
+} as const;
 
-/** The account's API keys: seen once, reset, revoked. */
+/** The account's API keys: created, reset, revoked. */
 export function registerKeys(scope: FastifyInstance, pages: Pages): void {
-  const { database, clock } = pages.gateway;
+  const { database, clock } = pages;
 
-  scope.get('/account/keys', (request, reply) => send(request, reply, null));
+  scope.get(PATH, async (_request, reply) => sendKeys(reply, null));
+  scope.post(`${PATH}/first`, createFirst);
+  scope.post(`${PATH}/reset`, reset);
+  scope.post(`${PATH}/revoke`, revoke);
 
-  scope.post('/account/keys/first', async (request, reply) => {
+  async function createFirst(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const key = await createFirstKey(database, customerOf(request).accountId, clock.now());
-    if (key === null) return reply.redirect('/account/keys', 303);
-    const baseUrl = baseUrlOf(pages, request);
-    return send(request, reply, <FirstKey apiKey={key} baseUrl={baseUrl} />);
-  });
+    if (key === null) return reply.redirect(PATH, 303);
+    return sendKeys(reply, <FirstKey apiKey={key} baseUrl={baseUrlOf(pages, request)} />);
+  }
 
-  scope.post('/account/keys/reset', async (request, reply) => {
+  async function reset(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { accountId } = customerOf(request);
     if ((await listKeys(database, accountId, clock.now())).length === 0)
       throw new SoukError('NOT_FOUND', {
         message: 'There is no key yet: it is made with the first purchase.',
       });
     const { key, olderKeysUntil } = await resetKey(database, accountId, clock.now());
-    return send(
-      request,
-      reply,
-      <section class="notice good">
-        <h2>Your new API key</h2>
-        <KeyShown apiKey={key} />
-        <p>
-          It works at once. The keys of before work until <Time at={olderKeysUntil} />, so that your programs
-          can change over.
-        </p>
-      </section>,
-    );
-  });
+    return sendKeys(reply, <NewKey apiKey={key} olderKeysUntil={olderKeysUntil} />);
+  }
 
-  scope.post('/account/keys/revoke', async (request, reply) => {
+  async function revoke(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const form = readForm(revocation, request.body);
-    if (!form.ok) throw new SoukError('NOT_FOUND', { message: 'This account has no such key.' });
-    const revoked = await revokeKeys(database, customerOf(request).accountId, form.input.id, clock.now());
+    const revoked = form.ok
+      ? await revokeKeys(database, customerOf(request).accountId, form.input.id, clock.now())
+      : [];
     if (revoked.length === 0) throw new SoukError('NOT_FOUND', { message: 'This account has no such key.' });
-    return reply.redirect('/account/keys', 303);
-  });
+    return reply.redirect(PATH, 303);
+  }
 
-  async function send(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    shown: VNode | null,
-  ): Promise<FastifyReply> {
-    const { accountId } = customerOf(request);
+  /** @param shown a key, the only time it is shown. */
+  async function sendKeys(reply: FastifyReply, shown: VNode | null): Promise<FastifyReply> {
+    const { accountId } = customerOf(reply.request);
     const [keys, isDue] = await Promise.all([
       listKeys(database, accountId, clock.now()),
       isKeyDue(database, accountId),
     ]);
-    const viewer = viewerOf(request, reply);
-    const csrf = reply.generateCsrf();
     return sendPage(
       reply,
-      <Page title="Keys" viewer={viewer} path="/account/keys">
+      <Page title="Keys" path={PATH}>
         <h1>API keys</h1>
         <p class="lead">
           A key goes into the header <code>X-API-Key</code> of your calls. Whoever has it spends your units.
         </p>
         {shown}
-        {keys.length === 0 && <NoKey isDue={isDue} csrf={csrf} />}
-        {keys.length > 0 && (
-          <>
-            <KeyTable keys={keys} csrf={csrf} />
-            <section class="card">
-              <h2>Reset the key</h2>
-              <p>
-                You get a new key that works at once; the present one works for another {ROTATION_MS / 60_000}{' '}
-                minutes.
-              </p>
-              <PostForm
-                action="/account/keys/reset"
-                csrf={csrf}
-                confirm="Make a new key? The present one stops working in half an hour."
-              >
-                <button type="submit">Reset the key</button>
-              </PostForm>
-            </section>
-          </>
-        )}
+        {keys.length === 0 ? <NoKey isDue={isDue} /> : <Keys keys={keys} />}
       </Page>,
     );
   }
 }
 
-function NoKey({ isDue, csrf }: { isDue: boolean; csrf: string }): VNode {
-  if (!isDue) {
-    return (
-      <div class="card empty">
-        <p>Your key is made with your first purchase. The trial costs nothing.</p>
-        <a class="button primary" href="/account/plans">
-          Choose a plan
-        </a>
-      </div>
-    );
-  }
+function NewKey({ apiKey, olderKeysUntil }: { apiKey: string; olderKeysUntil: Date | string | null }): VNode {
   return (
-    <section class="card">
-      <h2>Your key is ready</h2>
-      <PostForm action="/account/keys/first" csrf={csrf}>
-        <button type="submit" class="primary">
-          Show my API key
-        </button>
-      </PostForm>
+    <section class="notice good">
+      <h2>Your new API key</h2>
+      <KeyShown apiKey={apiKey} />
+      <p>
+        It works at once. The keys of before work until <Time at={olderKeysUntil} />, so that your programs
+        can change over.
+      </p>
     </section>
   );
 }
 
-function KeyTable({ keys, csrf }: { keys: readonly AccountKey[]; csrf: string }): VNode {
+function NoKey({ isDue }: { isDue: boolean }): VNode {
+  if (isDue)
+    return (
+      <section class="card">
+        <h2>Your key is ready</h2>
+        <ShowFirstKey />
+      </section>
+    );
   return (
-    <div class="table">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Key</th>
-            <th scope="col">State</th>
-            <th scope="col">Made</th>
-            <th scope="col">Last used</th>
-            <th scope="col">Works until</th>
-            <th scope="col">Action</th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.toReversed().map((key) => (
-            <tr key={key.id}>
-              <td>
-                <code>{key.prefix}…</code>
-              </td>
-              <td>
-                <span class={`tag ${STATES[key.state][0]}`}>{STATES[key.state][1]}</span>
-              </td>
-              <td>
-                <Time at={key.createdAt} />
-              </td>
-              <td>{key.lastUsedAt ? <Time at={key.lastUsedAt} /> : <span class="muted">never</span>}</td>
-              <td>
-                {key.revokedAt ? (
-                  <Time at={key.revokedAt} />
-                ) : key.expiresAt ? (
-                  <Time at={key.expiresAt} />
-                ) : (
-                  'reset'
-                )}
-              </td>
-              <td>
-                {(key.state === 'active' || key.state === 'rotated') && (
-                  <PostForm
-                    action="/account/keys/revoke"
-                    csrf={csrf}
-                    confirm={`Revoke ${key.prefix}…? Programs that use it are refused from now on.`}
-                  >
-                    <input type="hidden" name="id" value={String(key.id)} />
-                    <button type="submit" class="small danger">
-                      Revoke
-                    </button>
-                  </PostForm>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <div class="card empty">
+      <p>Your key is made with your first purchase. The trial costs nothing.</p>
+      <a class="button primary" href="/account/plans">
+        Choose a plan
+      </a>
     </div>
+  );
+}
+
+function Keys({ keys }: { keys: readonly AccountKey[] }): VNode {
+  return (
+    <>
+      <Table
+        name="API keys"
+        rows={keys.toReversed()}
+        columns={[
+          ['Key', ({ prefix }) => <code>{prefix}…</code>],
+          ['State', ({ state }) => <ToneTag of={STATES[state]} />],
+          ['Made', ({ createdAt }) => <Time at={createdAt} />],
+          [
+            'Last used',
+            ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : <span class="muted">never</span>),
+          ],
+          ['Works until', ({ revokedAt, expiresAt }) => lastTime(revokedAt ?? expiresAt)],
+          ['Action', (key) => <Revoke apiKey={key} />],
+        ]}
+      />
+      <section class="card">
+        <h2>Reset the key</h2>
+        <p>
+          You get a new key that works at once; the present one works for another {ROTATION_MS / 60_000}{' '}
+          minutes.
+        </p>
+        <PostButton
+          action={`${PATH}/reset`}
+          confirm="Make a new key? The present one stops working in half an hour."
+        >
+          Reset the key
+        </PostButton>
+      </section>
+    </>
+  );
+}
+
+function lastTime(at: Date | null): VNode | string {
+  return at ? <Time at={at} /> : 'reset';
+}
+
+function Revoke({ apiKey: { id, prefix, state } }: { apiKey: AccountKey }): VNode | null {
+  if (state !== 'active' && state !== 'rotated') return null;
+  return (
+    <PostButton
+      action={`${PATH}/revoke`}
+      fields={{ id: String(id) }}
+      confirm={`Revoke ${prefix}…? Programs that use it are refused from now on.`}
+      class="small danger"
+    >
+      Revoke
+    </PostButton>
   );
 }

@@ -1,64 +1,75 @@
-import type { VNode } from 'preact';
-import type { PackOffer, PlanOffer } from '../../billing/payments/offers.ts';
+import type { ComponentChildren, VNode } from 'preact';
+import type { Offer, PackOffer, PlanOffer } from '../../billing/payments/offers.ts';
+import { Facts } from '../kit/facts.tsx';
+import { addressOf } from '../kit/paging.tsx';
 import { count, money, WALLET_NAMES } from '../kit/words.tsx';
 
 interface CardsProps {
   currency: string;
-  /** The address that a path of the account is reached by. */
-  to: (path: string) => string;
+  /** The address by which a reader reaches a path of the account; by default that path. */
+  to?: (path: string) => string;
 }
 
-/** What plans there are, with limits and prices. */
-export function PlanCards({ plans, currency, to }: CardsProps & { plans: readonly PlanOffer[] }): VNode {
+/** The plans for sale, with limits and prices. */
+export function PlanCards({ plans, ...shared }: CardsProps & { plans: readonly PlanOffer[] }): VNode {
   if (plans.length === 0) return <p class="empty card">No plans are for sale at the moment.</p>;
   return (
     <div class="grid offers">
-      {plans.map(({ code, name, priceCents, minuteLimit, dailyLimit, monthlyLimit }) => (
-        <article class="card" key={code}>
-          <h3>{name}</h3>
-          <p class="price">
-            {priceCents === 0 ? 'Free' : money(priceCents, currency)}
-            <small> {priceCents === 0 ? 'for a month' : 'a month'}</small>
-          </p>
-          <dl class="facts">
-            <dt>Calls a minute</dt>
-            <dd>{count(minuteLimit)}</dd>
-            <dt>Units a day</dt>
-            <dd>{count(dailyLimit)}</dd>
-            <dt>Units a month</dt>
-            <dd>{count(monthlyLimit)}</dd>
-          </dl>
-          <a class="button primary" href={to(`/account/checkout?kind=plan&code=${encodeURIComponent(code)}`)}>
-            Choose {name}
-          </a>
-        </article>
+      {plans.map((plan) => (
+        <Card key={plan.code} offer={plan} {...shared}>
+          <small> {plan.priceCents === 0 ? 'for a month' : 'a month'}</small>
+        </Card>
       ))}
     </div>
   );
 }
 
-/** What packs there are: units that last until they are used or run out. */
-export function PackCards({ packs, currency, to }: CardsProps & { packs: readonly PackOffer[] }): VNode {
+/** The packs for sale: units that last until they are used or expire. */
+export function PackCards({ packs, ...shared }: CardsProps & { packs: readonly PackOffer[] }): VNode {
   if (packs.length === 0) return <p class="empty card">No packs are for sale at the moment.</p>;
   return (
     <div class="grid offers">
-      {packs.map(({ code, name, wallet, priceCents, rateLimitPerMinute, validDays }) => (
-        <article class="card" key={code}>
-          <h3>{name}</h3>
-          <p class="price">{money(priceCents, currency)}</p>
-          <dl class="facts">
-            <dt>Wallet</dt>
-            <dd>{WALLET_NAMES[wallet]}</dd>
-            <dt>Calls a minute</dt>
-            <dd>{count(rateLimitPerMinute)}</dd>
-            <dt>Valid</dt>
-            <dd>{count(validDays)} days</dd>
-          </dl>
-          <a class="button" href={to(`/account/checkout?kind=pack&code=${encodeURIComponent(code)}`)}>
-            Buy {name}
-          </a>
-        </article>
+      {packs.map((pack) => (
+        <Card key={pack.code} offer={pack} {...shared} />
       ))}
     </div>
   );
+}
+
+function Card(props: CardsProps & { offer: Offer; children?: ComponentChildren }): VNode {
+  const { offer, currency, to = (path) => path, children } = props;
+  const { kind, code, name, priceCents } = offer;
+  const isPlan = kind === 'plan';
+  return (
+    <article class="card">
+      <h3>{name}</h3>
+      <p class="price">
+        {isPlan && priceCents === 0 ? 'Free' : money(priceCents, currency)}
+        {children}
+      </p>
+      <Facts facts={isPlan ? planFacts(offer) : packFacts(offer)} />
+      <a
+        class={isPlan ? 'button primary' : 'button'}
+        href={to(addressOf('/account/checkout', { kind, code }))}
+      >
+        {isPlan ? 'Choose' : 'Buy'} {name}
+      </a>
+    </article>
+  );
+}
+
+export function planFacts({ minuteLimit, dailyLimit, monthlyLimit }: PlanOffer) {
+  return [
+    ['Calls a minute', count(minuteLimit)],
+    ['Units a day', count(dailyLimit)],
+    ['Units a month', count(monthlyLimit)],
+  ] as const;
+}
+
+export function packFacts({ wallet, rateLimitPerMinute, validDays }: PackOffer) {
+  return [
+    ['Wallet', WALLET_NAMES[wallet]],
+    ['Calls a minute', count(rateLimitPerMinute)],
+    ['Valid', `${count(validDays)} days`],
+  ] as const;
 }

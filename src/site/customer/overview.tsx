@@ -2,36 +2,30 @@ import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { isKeyDue } from '../../accounts/first-key.ts';
 import type { Bucket, PacksSnapshot, QuotaSnapshot, SubscriptionSnapshot } from '../../billing/quota.ts';
-import { PostForm } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
-import { sendPage } from '../kit/render.ts';
+import { sendPage } from '../kit/render.tsx';
 import { count, Time, WALLET_NAMES } from '../kit/words.tsx';
-import { callApi, dataOf } from '../own-api.ts';
 import type { Pages } from '../pages.ts';
-import { customerOf, viewerOf } from '../session.ts';
+import { customerOf } from '../session.ts';
+import { apiData } from './customer-api.ts';
+import { ShowFirstKey } from './key-shown.tsx';
 
 /** The quota as the service tells it, and what the next call would get. */
-export function registerOverview(scope: FastifyInstance, { app, gateway }: Pages): void {
+export function registerOverview(scope: FastifyInstance, { database }: Pages): void {
   scope.get('/account', async (request, reply) => {
-    const { apiKey, accountId, name } = customerOf(request);
-    const [answer, isDue] = await Promise.all([
-      callApi({ app, apiKey }, 'GET', '/api/quota'),
-      isKeyDue(gateway.database, accountId),
+    const { accountId, name } = customerOf(request);
+    const [quota, isDue] = await Promise.all([
+      apiData<QuotaSnapshot>(request, 'GET', '/api/quota'),
+      isKeyDue(database, accountId),
     ]);
-    const quota = dataOf<QuotaSnapshot>(answer);
-    const viewer = viewerOf(request, reply);
     return sendPage(
       reply,
-      <Page title="Overview" viewer={viewer} path="/account">
+      <Page title="Overview">
         <h1>Hello, {name}</h1>
         {isDue && (
           <section class="notice good">
             <h2>Your API key is ready</h2>
-            <PostForm action="/account/keys/first" csrf={reply.generateCsrf()}>
-              <button type="submit" class="primary">
-                Show my API key
-              </button>
-            </PostForm>
+            <ShowFirstKey />
           </section>
         )}
         <div id="quota" data-refresh="15">

@@ -1,55 +1,50 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { accountWithPassword, hashPassword, PASSWORD_LENGTH, setPassword } from '../../accounts/passwords.ts';
+import { accountWithPassword, hashPassword, setPassword } from '../../accounts/passwords.ts';
 import { endOtherSessions } from '../../accounts/sessions.ts';
-import { Field, FormFault, type FormFaults, PostForm, readForm } from '../kit/form.tsx';
+import { Facts } from '../kit/facts.tsx';
+import { Field, PostForm } from '../kit/form.tsx';
+import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
-import { NewPasswordField, newPassword } from '../kit/new-password-field.tsx';
-import { sendPage } from '../kit/render.ts';
+import { NewPasswordField, newPassword, presentPassword } from '../kit/new-password-field.tsx';
+import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
-import { customerOf, viewerOf } from '../session.ts';
-import { tooManyAttempts } from '../visitor/sign-in.tsx';
+import { customerOf } from '../session.ts';
+import { countAttempt } from '../visitor/attempt.ts';
 
-const change = z.object({
-  current: z.string({ error: 'is missing' }).min(1, 'is missing').max(PASSWORD_LENGTH.max, 'is too long'),
-  password: newPassword,
-});
+const schema = z.object({ current: presentPassword, password: newPassword });
 
-/** Who the customer is, and the password. */
-export function registerSettings(scope: FastifyInstance, { gateway, attempts }: Pages): void {
-  const { database, clock } = gateway;
+/** The account's facts and its password. */
+export function registerSettings(scope: FastifyInstance, pages: Pages): void {
+  const { database, clock } = pages;
 
-  scope.get<{ Querystring: { changed?: string } }>('/account/settings', async (request, reply) =>
-    send(request, reply, {}, request.query.changed === '1'),
-  );
+  scope.get('/account/settings', async (_request, reply) => showSettings(reply, NO_INPUT));
+  scope.post('/account/settings/password', onSubmit(schema, showSettings, changePassword));
 
-  scope.post('/account/settings/password', async (request, reply) => {
+  async function changePassword(
+    { current, password }: z.output<typeof schema>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<string> {
     const { email, accountId, tokenHash } = customerOf(request);
-    const form = readForm(change, request.body);
-    if (!form.ok) return send(request, reply, form.faults, false, 400);
     const attempt = { address: request.ip, email };
-    const waitSeconds = await attempts.count(attempt);
-    if (waitSeconds !== null) return send(request, reply, { '': tooManyAttempts(waitSeconds) }, false, 429);
-    if ((await accountWithPassword(database, email, form.input.current)) !== accountId)
-      return send(request, reply, { current: 'is wrong' }, false, 400);
-    await attempts.forgive(attempt);
-    await setPassword(database, accountId, await hashPassword(form.input.password), clock.now());
+    await countAttempt(pages, reply, attempt);
+    if ((await accountWithPassword(database, email, current)) !== accountId)
+      throw new FormRefused(400, { current: 'is wrong' });
+    await pages.attempts.forgive(attempt);
+    await setPassword(database, accountId, await hashPassword(password), clock.now());
     await endOtherSessions(database, accountId, tokenHash);
-    return reply.redirect('/account/settings?changed=1', 303);
-  });
+    return '/account/settings?changed=1';
+  }
 }
 
-function send(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  faults: FormFaults,
-  isChanged: boolean,
-  status = 200,
-): FastifyReply {
+function showSettings(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
+  const { request } = reply;
   const { email, name, accountId } = customerOf(request);
+  const isChanged = (request.query as { changed?: string }).changed === '1';
   return sendPage(
     reply,
-    <Page title="Settings" viewer={viewerOf(request, reply)} path="/account/settings">
+    <Page title="Settings">
       <h1>Settings</h1>
       {isChanged && (
         <div class="notice good" role="status">
@@ -58,32 +53,25 @@ function send(
       )}
       <section class="card">
         <h2>Account</h2>
-        <dl class="facts">
-          <dt>E-mail address</dt>
-          <dd>{email}</dd>
-          <dt>Name</dt>
-          <dd>{name}</dd>
-          <dt>Number</dt>
-          <dd>{accountId}</dd>
-        </dl>
+        <Facts
+          facts={[
+            ['E-mail address', email],
+            ['Name', name],
+            ['Number', accountId],
+          ]}
+        />
       </section>
       <section class="card">
         <h2>Change the password</h2>
-        <PostForm action="/account/settings/password" csrf={reply.generateCsrf()}>
-          <FormFault faults={faults} />
+        <PostForm action="/account/settings/password" form={form}>
           <Field
             name="current"
             label="Present password"
             type="password"
             autocomplete="current-password"
             required
-            fault={faults.current}
           />
-          <NewPasswordField
-            label="New password"
-            hint="Other browsers are signed out."
-            fault={faults.password}
-          />
+          <NewPasswordField label="New password" hint="Other browsers are signed out." />
           <button type="submit" class="primary">
             Change the password
           </button>

@@ -11,17 +11,10 @@ interface DocsFrameProps {
   children: ComponentChildren;
 }
 
-/** The frame of a guide: the guides on one side, its headings on the other. The same for whoever looks. */
+/** The frame of a guide: the guides on one side, its headings on the other. The same for every reader. */
 export function DocsFrame({ title, path, headings = [], children }: DocsFrameProps): VNode {
   return (
-    <Page
-      title={title}
-      viewer={{ kind: 'visitor' }}
-      path={path}
-      styles={['docs.css']}
-      scripts={['docs.js']}
-      wide
-    >
+    <Page title={title} path={path} styles={['docs.css']} scripts={['docs.js']} wide>
       <div class="docs">
         <nav class="docs-guides" aria-label="Guides">
           <ul>

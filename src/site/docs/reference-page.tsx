@@ -5,13 +5,7 @@ import { Page } from '../kit/layout.tsx';
 /** The API reference: Swagger UI reads /openapi.json and fills the page. */
 export function ReferencePage(): VNode {
   return (
-    <Page
-      title="API reference"
-      viewer={{ kind: 'visitor' }}
-      path="/docs/api"
-      styles={['swagger-ui.css', 'docs.css']}
-      wide
-    >
+    <Page title="API reference" path="/docs/api" styles={['swagger-ui.css', 'docs.css']} wide>
       <h1>API reference</h1>
       <p class="lead">
         Every address, with its parameters, answers and errors. <b>Authorize</b> takes your key; then{' '}

@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { refusingOtherMethods } from '../../api/plugins/other-methods.ts';
 import { sendVersion, type Version, versionOf } from '../../api/version.ts';
 import { setPageHeaders } from '../kit/page-headers.ts';
-import { renderHtml } from '../kit/render.ts';
+import { renderHtml } from '../kit/render.tsx';
 import { DocsIndex } from './docs-index.tsx';
 import { GuidePage } from './guide-page.tsx';
 import { GUIDES } from './guides.ts';

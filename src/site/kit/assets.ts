@@ -51,7 +51,7 @@ const ASSETS = new Map<string, Asset>(
     }),
 );
 
-/** The address of a file of `src/web/assets/`, or one of the reference, which changes with its content. @throws when there is none. */
+/** The address of a file of `src/site/assets/`, or one of the reference, which changes with its content. @throws when there is none. */
 export function assetUrl(name: string): string {
   const asset = ASSETS.get(name);
   if (!asset) throw new Error(`no asset ${name}`);

@@ -2,12 +2,11 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { ERRORS, SoukError } from '../../platform/errors.ts';
 import { isStoreAway } from '../../platform/outage.ts';
 import type { Pages } from '../pages.ts';
-import { Page, type Viewer } from './layout.tsx';
-import { sendPage } from './render.ts';
+import { Page, VISITOR } from './layout.tsx';
+import { sendPage } from './render.tsx';
 
-/** Whatever goes wrong on a page is told as a page. */
-export function registerErrorPages(scope: FastifyInstance, { gateway }: Pages): void {
-  const { log, events } = gateway;
+/** Sends every error of a page as a page. */
+export function registerErrorPages(scope: FastifyInstance, { log, events }: Pages): void {
   scope.setErrorHandler(async (error: FastifyError | SoukError | Error, request, reply) => {
     const { status, title, text, isOurs } = told(error);
     if (isOurs) {
@@ -30,16 +29,15 @@ export function registerErrorPages(scope: FastifyInstance, { gateway }: Pages): 
   });
 }
 
-export function sendErrorPage(
+function sendErrorPage(
   request: FastifyRequest,
   reply: FastifyReply,
   { status, title, text }: { status: number; title: string; text: string },
 ): FastifyReply {
-  // Without its token the frame offers nothing that changes anything.
-  const viewer: Viewer = { kind: 'visitor' };
   return sendPage(
     reply,
-    <Page title={title} viewer={viewer} path={request.url}>
+    // The frame of a visitor has no forms: an error may have come before their token could be made.
+    <Page title={title} viewer={VISITOR}>
       <h1>{title}</h1>
       <p class="lead">{text}</p>
       <p class="row">

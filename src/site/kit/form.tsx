@@ -1,165 +1,124 @@
-import type { ComponentChildren, VNode } from 'preact';
-import type { z } from 'zod';
+import { type ComponentChildren, createContext, type VNode } from 'preact';
+import { useContext } from 'preact/hooks';
+import { type FormFaults, type FormState, type FormValues, NO_INPUT } from './form-request.ts';
+import { CurrentPage } from './page-context.ts';
 
-/** What was sent in a form, as text. */
-export type FormValues = Record<string, string | undefined>;
+/** What the form that is being rendered holds: its fields take their values and faults from it. */
+const CurrentForm = createContext(NO_INPUT);
 
-/** What is wrong, by the name of the field; '' is about the form as a whole. */
-export type FormFaults = Record<string, string>;
-
-export type Form<Input> =
-  | { ok: true; input: Input; values: FormValues }
-  | { ok: false; faults: FormFaults; values: FormValues };
-
-/** Reads a form. The first fault of each field is told next to it. */
-export function readForm<Input>(schema: z.ZodType<Input>, body: unknown): Form<Input> {
-  const values = valuesOf(body);
-  const result = schema.safeParse(values);
-  if (result.success) return { ok: true, input: result.data, values };
-  const faults: FormFaults = {};
-  for (const { path, message } of result.error.issues) faults[String(path[0] ?? '')] ??= message;
-  return { ok: false, faults, values };
-}
-
-/** Control characters, but for those that lay out text. */
-const CONTROL = /[^\P{Cc}\t\n\r]/gu;
-
-/** A field that was sent several times counts as its last. */
-function valuesOf(body: unknown): FormValues {
-  if (typeof body !== 'object' || body === null) return {};
-  return Object.fromEntries(
-    Object.entries(body).flatMap(([name, value]) => {
-      const last: unknown = Array.isArray(value) ? value.at(-1) : value;
-      // Control characters are of no use in what people fill in, and PostgreSQL does not take them all.
-      return typeof last === 'string' ? [[name, last.replace(CONTROL, '')]] : [];
-    }),
-  );
-}
-
-/** A form that changes something: it carries the token that only our own pages know. */
+/** A form that changes something. It carries the token that only our own pages know. */
 export function PostForm(props: {
   action: string;
-  csrf: string;
+  /** What was filled in, and what is wrong with it. */
+  form?: FormState | undefined;
   /** Asked before it is sent. */
-  confirm?: string;
+  confirm?: string | undefined;
   class?: string;
   children: ComponentChildren;
 }): VNode {
+  const { action, form = NO_INPUT, confirm, children } = props;
+  const fault = form.faults[''];
   return (
-    <form method="post" action={props.action} class={props.class} data-confirm={props.confirm}>
-      <input type="hidden" name="_csrf" value={props.csrf} />
-      {props.children}
+    <form method="post" action={action} class={props.class} data-confirm={confirm}>
+      <input type="hidden" name="_csrf" value={useContext(CurrentPage).formToken()} />
+      {fault && (
+        <div class="notice bad" role="alert">
+          <p>{fault}</p>
+        </div>
+      )}
+      <CurrentForm.Provider value={form}>{children}</CurrentForm.Provider>
     </form>
   );
 }
 
-export interface FieldProps {
-  name: string;
-  label: string;
-  type?: 'text' | 'email' | 'password' | 'number' | 'url' | 'date';
-  value?: string | undefined;
-  hint?: ComponentChildren;
-  fault?: string | undefined;
-  required?: boolean;
-  autocomplete?: string;
-  min?: number;
-  max?: number;
-  minLength?: number;
-  maxLength?: number;
-  pattern?: string;
-  placeholder?: string;
-}
-
-/** A line to fill in, with its label, hint and fault said together by screen readers. */
-export function Field({ name, label, hint, fault, type = 'text', value, ...rest }: FieldProps): VNode {
-  const id = `field-${name}`;
+/** A form that is one button. */
+export function PostButton(props: {
+  action: string;
+  confirm?: string | undefined;
+  class?: string | undefined;
+  /** Hidden fields. */
+  fields?: Readonly<Record<string, string>>;
+  children: ComponentChildren;
+}): VNode {
+  const { action, confirm, fields = {}, children } = props;
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        name={name}
-        // Which other attributes a type may have is for browsers to say.
-        type={type as 'text'}
-        value={type === 'password' ? undefined : value}
-        aria-invalid={fault ? 'true' : undefined}
-        aria-describedby={describedBy(id, hint, fault)}
-        {...rest}
-      />
-      <FieldNotes id={id} hint={hint} fault={fault} />
-    </div>
+    <PostForm action={action} confirm={confirm}>
+      <HiddenFields fields={fields} />
+      <button type="submit" class={props.class}>
+        {children}
+      </button>
+    </PostForm>
   );
 }
 
-/** A choice of one. */
-export function Choice(props: {
+export function HiddenFields({ fields }: { fields: Readonly<Record<string, string | undefined>> }): VNode {
+  return (
+    <>
+      {Object.entries(fields).map(([name, value]) => (
+        <input key={name} type="hidden" name={name} value={value} />
+      ))}
+    </>
+  );
+}
+
+/** A form that changes nothing: it leads to the same page, narrowed down. */
+export function FilterForm(props: {
+  path: string;
+  /** As the address has them. */
+  values: FormValues;
+  faults?: FormFaults;
+  button?: string;
+  /** Fields. */
+  children: ComponentChildren;
+  /** Links beside the button. */
+  links?: ComponentChildren;
+}): VNode {
+  const { path, values, faults = {}, button = 'Filter', children, links } = props;
+  return (
+    <form class="filters" method="get" action={path}>
+      <CurrentForm.Provider value={{ values, faults }}>{children}</CurrentForm.Provider>
+      <button type="submit">{button}</button>
+      {links}
+    </form>
+  );
+}
+
+interface Labelling {
   name: string;
   /** Where another form of the page has a field of this name. */
   id?: string;
   label: string;
-  options: readonly (readonly [value: string, text: string])[];
-  value?: string | undefined;
   hint?: ComponentChildren;
-  fault?: string | undefined;
-}): VNode {
-  const { name, label, options, value, hint, fault } = props;
-  const { id = `field-${name}` } = props;
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <select id={id} name={name} aria-describedby={describedBy(id, hint, fault)}>
-        {options.map(([option, text]) => (
-          <option key={option} value={option} selected={option === value}>
-            {text}
-          </option>
-        ))}
-      </select>
-      <FieldNotes id={id} hint={hint} fault={fault} />
-    </div>
-  );
 }
 
-/** Several lines to fill in. */
-export function TextArea({
+/** Attributes of an input by which screen readers say its label, hint and fault together. */
+interface Labelled {
+  id: string;
+  name: string;
+  'aria-invalid': 'true' | undefined;
+  'aria-describedby': string | undefined;
+}
+
+function Labelled({
   name,
+  id = `field-${name}`,
   label,
   hint,
-  fault,
-  value,
-  ...rest
-}: FieldProps & { rows?: number }): VNode {
-  const id = `field-${name}`;
+  children,
+}: Labelling & { children: (attributes: Labelled, value: string | undefined) => ComponentChildren }): VNode {
+  const { values, faults } = useContext(CurrentForm);
+  const fault = faults[name];
+  const notes = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
+  const attributes = {
+    id,
+    name,
+    'aria-invalid': fault ? ('true' as const) : undefined,
+    'aria-describedby': notes || undefined,
+  };
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <textarea
-        id={id}
-        name={name}
-        aria-invalid={fault ? 'true' : undefined}
-        aria-describedby={describedBy(id, hint, fault)}
-        spellcheck={false}
-        {...rest}
-      >
-        {value}
-      </textarea>
-      <FieldNotes id={id} hint={hint} fault={fault} />
-    </div>
-  );
-}
-
-/** What is wrong with the form as a whole. */
-export function FormFault({ faults }: { faults: FormFaults }): VNode | null {
-  const text = faults[''];
-  return text ? (
-    <div class="notice bad" role="alert">
-      <p>{text}</p>
-    </div>
-  ) : null;
-}
-
-function FieldNotes({ id, hint, fault }: { id: string; hint: ComponentChildren; fault: string | undefined }) {
-  return (
-    <>
+      {children(attributes, values[name])}
       {hint && (
         <p class="hint" id={`${id}-hint`}>
           {hint}
@@ -170,11 +129,104 @@ function FieldNotes({ id, hint, fault }: { id: string; hint: ComponentChildren; 
           {fault}
         </p>
       )}
+    </div>
+  );
+}
+
+interface FieldProps extends Labelling {
+  type?: 'text' | 'email' | 'password' | 'number' | 'url' | 'date';
+  /** What it holds before anything was filled in. */
+  preset?: string;
+  /** Offered while one types; anything else may be filled in. */
+  suggestions?: readonly string[];
+  autocomplete?: string;
+  required?: boolean;
+  min?: number;
+  max?: number;
+  minLength?: number;
+  maxLength?: number;
+  placeholder?: string;
+}
+
+/** A line to fill in. A password is never written into the page. */
+export function Field(props: FieldProps): VNode {
+  const { name, id, label, hint, type = 'text', preset, suggestions, ...rest } = props;
+  return (
+    <Labelled {...{ name, label, hint }} {...(id ? { id } : {})}>
+      {(attributes, value = preset) => (
+        <>
+          <input
+            {...attributes}
+            // Which other attributes a type may have is for browsers to say.
+            type={type as 'text'}
+            value={type === 'password' ? undefined : value}
+            {...(suggestions ? { list: `${attributes.id}-suggestions` } : {})}
+            {...rest}
+          />
+          {suggestions && (
+            <datalist id={`${attributes.id}-suggestions`}>
+              {suggestions.map((suggestion) => (
+                <option key={suggestion} value={suggestion} />
+              ))}
+            </datalist>
+          )}
+        </>
+      )}
+    </Labelled>
+  );
+}
+
+type Option = readonly [value: string, text: string];
+
+/** A choice of one. */
+export function Choice(
+  props: Labelling & {
+    options?: readonly Option[];
+    /** Further options under headings. */
+    groups?: readonly (readonly [heading: string, options: readonly Option[]])[];
+    /** What is chosen before anything was. */
+    preset?: string;
+  },
+): VNode {
+  const { name, id, label, hint, options = [], groups = [], preset } = props;
+  return (
+    <Labelled {...{ name, label, hint }} {...(id ? { id } : {})}>
+      {(attributes, chosen = preset) => (
+        <select {...attributes}>
+          <Options options={options} chosen={chosen} />
+          {groups.map(([heading, members]) => (
+            <optgroup key={heading} label={heading}>
+              <Options options={members} chosen={chosen} />
+            </optgroup>
+          ))}
+        </select>
+      )}
+    </Labelled>
+  );
+}
+
+function Options({ options, chosen }: { options: readonly Option[]; chosen: string | undefined }): VNode {
+  return (
+    <>
+      {options.map(([value, text]) => (
+        <option key={value} value={value} selected={value === chosen}>
+          {text}
+        </option>
+      ))}
     </>
   );
 }
 
-function describedBy(id: string, hint: ComponentChildren, fault: string | undefined): string | undefined {
-  const ids = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean);
-  return ids.length > 0 ? ids.join(' ') : undefined;
+/** Several lines to fill in. */
+export function TextArea(props: Labelling & { preset?: string; rows: number; placeholder?: string }): VNode {
+  const { name, label, hint, preset, rows, placeholder } = props;
+  return (
+    <Labelled {...{ name, label, hint }}>
+      {(attributes, value = preset) => (
+        <textarea {...attributes} spellcheck={false} rows={rows} placeholder={placeholder}>
+          {value}
+        </textarea>
+      )}
+    </Labelled>
+  );
 }

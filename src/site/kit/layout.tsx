@@ -1,18 +1,24 @@
 import type { ComponentChildren, VNode } from 'preact';
+import { useContext } from 'preact/hooks';
 import { assetUrl } from './assets.ts';
+import { PostButton } from './form.tsx';
+import { CurrentPage } from './page-context.ts';
 
 /** Who looks at the page: it decides what the navigation offers. */
 export type Viewer =
   | { kind: 'visitor' }
-  | { kind: 'customer'; email: string; accountId: number; csrf: string; isOperator: boolean }
-  | { kind: 'operator'; csrf: string };
+  | { kind: 'customer'; email: string; isOperator: boolean }
+  | { kind: 'operator' };
+
+export const VISITOR: Viewer = { kind: 'visitor' };
 
 export interface PageProps {
   title: string;
-  viewer: Viewer;
-  /** The path of the page, so that the navigation can say where one is. */
-  path: string;
-  /** Names of scripts in `src/web/assets/`, loaded after the page. */
+  /** Another one than who asks for the page. */
+  viewer?: Viewer;
+  /** The path that the navigation shows as the present one, where it is another than that of the page. */
+  path?: string;
+  /** Names of scripts in `src/site/assets/`, loaded after the page. */
   scripts?: readonly string[];
   /** Names of further style sheets there. */
   styles?: readonly string[];
@@ -53,15 +59,10 @@ const OPERATOR_LINKS = [
 ] as const;
 
 /** The frame of every page: what is in the head, the navigation, and the one `main`. */
-export function Page({
-  title,
-  viewer,
-  path,
-  scripts = [],
-  styles = [],
-  wide = false,
-  children,
-}: PageProps): VNode {
+export function Page(props: PageProps): VNode {
+  const page = useContext(CurrentPage);
+  const { title, viewer = page.viewer, path = page.path } = props;
+  const { scripts = [], styles = [], wide = false, children } = props;
   return (
     <html lang="en">
       <head>
@@ -146,12 +147,9 @@ function Session({ viewer }: { viewer: Viewer }): VNode {
           {viewer.email}
         </a>
       )}
-      <form method="post" action={viewer.kind === 'operator' ? '/admin/sign-out' : '/sign-out'}>
-        <input type="hidden" name="_csrf" value={viewer.csrf} />
-        <button type="submit" class="quiet">
-          Sign out
-        </button>
-      </form>
+      <PostButton action={viewer.kind === 'operator' ? '/admin/sign-out' : '/sign-out'} class="quiet">
+        Sign out
+      </PostButton>
     </div>
   );
 }
@@ -167,12 +165,9 @@ function OperatorBanner({ viewer }: { viewer: Extract<Viewer, { kind: 'customer'
       <p>
         You see what <strong>{viewer.email}</strong> sees, as the operator. Nothing can be changed here.
       </p>
-      <form method="post" action="/sign-out">
-        <input type="hidden" name="_csrf" value={viewer.csrf} />
-        <button type="submit" class="small">
-          Back to the desk
-        </button>
-      </form>
+      <PostButton action="/sign-out" class="small">
+        Back to the desk
+      </PostButton>
     </aside>
   );
 }

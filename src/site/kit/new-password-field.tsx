@@ -8,14 +8,19 @@ export const newPassword = z
   .min(PASSWORD_LENGTH.min, `must have at least ${PASSWORD_LENGTH.min} characters`)
   .max(PASSWORD_LENGTH.max, `must have at most ${PASSWORD_LENGTH.max} characters`);
 
+/** A password that is checked. */
+export const presentPassword = z
+  .string({ error: 'is missing' })
+  .min(1, 'is missing')
+  .max(PASSWORD_LENGTH.max, 'is too long');
+
 /** A password that is to be, in the field `password`. */
 export function NewPasswordField(props: {
   label: string;
   /** Said after how long it must be. */
   hint?: string;
-  fault: string | undefined;
 }): VNode {
-  const { label, hint, fault } = props;
+  const { label, hint } = props;
   return (
     <Field
       name="password"
@@ -25,7 +30,6 @@ export function NewPasswordField(props: {
       required
       minLength={PASSWORD_LENGTH.min}
       hint={[`At least ${PASSWORD_LENGTH.min} characters.`, hint].filter(Boolean).join(' ')}
-      fault={fault}
     />
   );
 }

@@ -1,32 +1,58 @@
 import type { ComponentChildren, VNode } from 'preact';
 
+/** A column: its heading, what it says of a row, and how its cells are set; `row` is the heading of the row. */
+export type Column<Row> = readonly [
+  heading: string,
+  cell: (row: Row) => ComponentChildren,
+  set?: 'number' | 'long' | 'row',
+];
+
 /** A table with its name. On a narrow screen it scrolls sideways, so the keyboard gets to it too. */
-export function Table({
-  name,
-  columns,
-  children,
-}: {
+export function Table<Row>(props: {
   /** Said by screen readers. */
   name: string;
-  /** Headings; those of numbers begin with #. */
-  columns: readonly string[];
-  /** Rows. */
-  children: ComponentChildren;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  /** Shown where there are no rows. */
+  empty?: ComponentChildren;
 }): VNode {
+  const { name, columns, rows, empty = 'None.' } = props;
+  if (rows.length === 0)
+    return typeof empty === 'string' ? (
+      <p class="empty card">{empty}</p>
+    ) : (
+      <div class="empty card">{empty}</div>
+    );
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
     <section class="table" aria-label={name} tabIndex={0}>
       <table>
         <thead>
           <tr>
-            {columns.map((column) => (
-              <th key={column} scope="col" class={column.startsWith('#') ? 'number' : undefined}>
-                {column.replace(/^#/, '')}
+            {columns.map(([heading, , set]) => (
+              <th key={heading} scope="col" class={set === 'number' ? set : undefined}>
+                {heading}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody>
+          {rows.map((row, i) => (
+            <tr key={i}>
+              {columns.map(([heading, cell, set]) =>
+                set === 'row' ? (
+                  <th key={heading} scope="row">
+                    {cell(row)}
+                  </th>
+                ) : (
+                  <td key={heading} class={set}>
+                    {cell(row)}
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
       </table>
     </section>
   );

@@ -13,6 +13,19 @@ export function counted(value: number, one: string): string {
   return `${count(value)} ${value === 1 ? one : `${one}s`}`;
 }
 
+const WHOLE = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const SMALL = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
+
+/** Tokens and ratios: one digit after the point below 100. */
+export function amount(value: number): string {
+  return (Math.abs(value) < 100 ? SMALL : WHOLE).format(value);
+}
+
+/** A part of a whole, in percent. */
+export function share(part: number, whole: number): string {
+  return whole > 0 ? `${SMALL.format((100 * part) / whole)} %` : '0 %';
+}
+
 /** An amount of cents in a currency. */
 export function money(cents: number, currency: string): string {
   return new Intl.NumberFormat('en', { style: 'currency', currency: currency.toUpperCase() }).format(
@@ -27,4 +40,14 @@ export function Time({ at }: { at: Date | string | number | null | undefined }):
   if (at === null || at === undefined) return <span class="muted">-</span>;
   const iso = new Date(at).toISOString();
   return <time dateTime={iso}>{`${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`}</time>;
+}
+
+/** Stands where there is nothing to say. */
+export function Dash(): VNode {
+  return <span class="muted">-</span>;
+}
+
+/** A long id by its end, which tells it from its neighbours. */
+export function ShortId({ id }: { id: string }): VNode {
+  return <code>{id.slice(-12)}</code>;
 }

@@ -1,61 +1,49 @@
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
 import { searchAccounts } from '../../accounts/account-search.ts';
-import { Page } from '../kit/layout.tsx';
-import { sendPage } from '../kit/render.ts';
+import { ListPage } from '../kit/list-page.tsx';
+import { pageOf } from '../kit/paging.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { Table } from '../kit/table.tsx';
 import { Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
-import { viewerOf } from '../session.ts';
-import { AccountTag } from './account-tag.tsx';
-import { DataTable } from './data-table.tsx';
-import { SearchForm } from './search-form.tsx';
+import { AccountTag } from './account-tables.tsx';
+import { readSearch, SearchForm } from './search.tsx';
 
-const PAGE = 50;
+const PATH = '/admin/accounts';
 
-const search = z.object({
-  q: z.string().trim().max(200).catch(''),
-  before: z.coerce.number().int().positive().safe().nullable().catch(null),
-});
+const ACCOUNTS_A_PAGE = 50;
 
-/** Accounts, found by whatever is known of them. */
-export function registerAccountSearch(scope: FastifyInstance, { gateway }: Pages): void {
-  scope.get('/admin/accounts', async (request, reply) => {
-    const { q, before } = search.parse(request.query);
-    const accounts = await searchAccounts(gateway.database, { text: q, before, limit: PAGE + 1 });
-    const last = accounts.length > PAGE ? accounts[PAGE - 1] : undefined;
+/** Accounts, by e-mail address, name, number or key. */
+export function registerAccountSearch(scope: FastifyInstance, { database }: Pages): void {
+  scope.get(PATH, async (request, reply) => {
+    const { q, before, query } = readSearch(request.query, 200);
+    const found = await searchAccounts(database, { text: q, before, limit: ACCOUNTS_A_PAGE + 1 });
+    const list = pageOf(found, ACCOUNTS_A_PAGE, query, ({ id }) => id);
+    const filter = (
+      <SearchForm
+        path={PATH}
+        label="E-mail, name, number, or first letters of a key"
+        q={q}
+        maxLength={200}
+        placeholder="ann@example.com, 17, km_aB3x"
+      />
+    );
     return sendPage(
       reply,
-      <Page title="Accounts" viewer={viewerOf(request, reply)} path="/admin/accounts" wide>
-        <h1>Accounts</h1>
-        <SearchForm
-          path="/admin/accounts"
-          label="E-mail, name, number, or first letters of a key"
-          q={q}
-          maxLength={200}
-          placeholder="ann@example.com, 17, km_aB3x"
-        />
-        <DataTable
-          label="Accounts"
+      <ListPage title="Accounts" styles={[]} filter={filter} path={PATH} list={list} cursor="before">
+        <Table
+          name="Accounts"
           empty={q ? 'No account is known by that.' : 'There are no accounts yet.'}
-          columns={['#Number', 'E-mail address', 'Name', 'State', 'Made']}
-          rows={accounts
-            .slice(0, PAGE)
-            .map(({ id, email, name, state, createdAt }) => [
-              String(id),
-              <a href={`/admin/accounts/${id}`}>{email}</a>,
-              name,
-              <AccountTag state={state} />,
-              <Time at={createdAt} />,
-            ])}
+          rows={list.items}
+          columns={[
+            ['Number', ({ id }) => id, 'number'],
+            ['E-mail address', ({ id, email }) => <a href={`${PATH}/${id}`}>{email}</a>],
+            ['Name', ({ name }) => name],
+            ['State', ({ state }) => <AccountTag state={state} />],
+            ['Made', ({ createdAt }) => <Time at={createdAt} />],
+          ]}
         />
-        {last && (
-          <p class="pages">
-            <a class="button" href={`/admin/accounts?q=${encodeURIComponent(q)}&before=${last.id}`}>
-              Older ones
-            </a>
-          </p>
-        )}
-      </Page>,
+      </ListPage>,
     );
   });
 }

@@ -1,107 +1,111 @@
 import type { VNode } from 'preact';
 import type { AccountKey } from '../../accounts/account-keys.ts';
+import type { AccountState } from '../../accounts/accounts.ts';
 import type { LedgerLine } from '../../billing/ledger-lines.ts';
 import type { Order } from '../../billing/payments/orders.ts';
 import type { WalletBalances } from '../../billing/statement.ts';
 import type { RecentCall, SubscriptionFacts } from '../../operator/account-facts.ts';
 import { ERRORS } from '../../platform/errors.ts';
-import { OrderTag, whatOf } from '../customer/plans.tsx';
-import { count, money, Time, WALLET_NAMES } from '../kit/words.tsx';
-import { DataTable } from './data-table.tsx';
+import { PurchaseTag, purchaseText } from '../customer/purchase-facts.tsx';
+import { Table } from '../kit/table.tsx';
+import { Tag, ToneTag } from '../kit/tag.tsx';
+import { count, Dash, money, Time, WALLET_NAMES } from '../kit/words.tsx';
 
-export function SubscriptionTable({
-  subscriptions,
-  balances,
-  now,
-}: {
+const ACCOUNT_STATES = {
+  active: ['good', 'Active'],
+  disabled: ['bad', 'Disabled'],
+  unavailable: ['bad', 'Closed'],
+} as const;
+
+export function AccountTag({ state }: { state: AccountState }): VNode {
+  return <ToneTag of={ACCOUNT_STATES[state]} />;
+}
+
+export function SubscriptionTable(props: {
   subscriptions: readonly SubscriptionFacts[];
   balances: WalletBalances;
   now: number;
 }): VNode {
+  const { subscriptions, balances, now } = props;
   const meters = new Map(balances.subscriptions.map((meter) => [meter.id, meter]));
   return (
-    <DataTable
-      label="Subscriptions"
-      empty="None."
-      columns={['Plan', 'Wallet', 'From', 'Until', 'State', '#Units today', '#Units this month']}
-      rows={subscriptions.map(({ id, planName, quantity, wallet, startsAt, endsAt }) => {
-        const meter = meters.get(id);
-        return [
-          `${planName}${quantity > 1 ? ` × ${quantity}` : ''}`,
-          WALLET_NAMES[wallet],
-          <Time at={startsAt} />,
-          <Time at={endsAt} />,
-          <RunTag startsAt={startsAt} endsAt={endsAt} now={now} />,
-          meter ? `${count(meter.dayUsed)} of ${count(meter.dailyLimit)}` : '-',
-          meter ? `${count(meter.monthUsed)} of ${count(meter.monthlyLimit)}` : '-',
-        ];
-      })}
+    <Table
+      name="Subscriptions"
+      rows={subscriptions.map((subscription) => ({ ...subscription, meter: meters.get(subscription.id) }))}
+      columns={[
+        ['Plan', ({ planName, quantity }) => `${planName}${quantity > 1 ? ` × ${quantity}` : ''}`],
+        ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
+        ['From', ({ startsAt }) => <Time at={startsAt} />],
+        ['Until', ({ endsAt }) => <Time at={endsAt} />],
+        ['State', ({ startsAt, endsAt }) => <RunTag startsAt={startsAt} endsAt={endsAt} now={now} />],
+        ['Units today', ({ meter }) => (meter ? used(meter.dayUsed, meter.dailyLimit) : '-'), 'number'],
+        [
+          'Units this month',
+          ({ meter }) => (meter ? used(meter.monthUsed, meter.monthlyLimit) : '-'),
+          'number',
+        ],
+      ]}
     />
   );
 }
 
+function used(units: number, limit: number | null): string {
+  return `${count(units)} of ${count(limit)}`;
+}
+
 function RunTag({ startsAt, endsAt, now }: { startsAt: Date; endsAt: Date; now: number }): VNode {
-  if (endsAt.getTime() <= now) return <span class="tag">over</span>;
-  return startsAt.getTime() > now ? (
-    <span class="tag busy">to come</span>
-  ) : (
-    <span class="tag good">runs</span>
-  );
+  if (endsAt.getTime() <= now) return <Tag>over</Tag>;
+  return startsAt.getTime() > now ? <Tag tone="busy">to come</Tag> : <Tag tone="good">runs</Tag>;
 }
 
 export function PackTable({ packs }: { packs: WalletBalances['packs'] }): VNode {
   return (
-    <DataTable
-      label="Packs"
-      empty="None."
-      columns={['#Number', 'Wallet', '#Left', '#Of', '#Calls a minute', 'Until', 'State']}
-      rows={packs.map((pack) => [
-        String(pack.id),
-        WALLET_NAMES[pack.wallet],
-        count(pack.remainingUnits),
-        count(pack.totalUnits),
-        count(pack.rateLimitPerMinute),
-        <Time at={pack.validUntil} />,
-        <span class={pack.valid ? 'tag good' : 'tag'}>{pack.valid ? 'valid' : 'not valid'}</span>,
-      ])}
+    <Table
+      name="Packs"
+      rows={packs}
+      columns={[
+        ['Number', ({ id }) => id, 'number'],
+        ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
+        ['Left', ({ remainingUnits }) => count(remainingUnits), 'number'],
+        ['Of', ({ totalUnits }) => count(totalUnits), 'number'],
+        ['Calls a minute', ({ rateLimitPerMinute }) => count(rateLimitPerMinute), 'number'],
+        ['Until', ({ validUntil }) => <Time at={validUntil} />],
+        ['State', ({ valid }) => (valid ? <Tag tone="good">valid</Tag> : <Tag>not valid</Tag>)],
+      ]}
     />
   );
 }
 
 export function KeyTable({ keys }: { keys: readonly AccountKey[] }): VNode {
   return (
-    <DataTable
-      label="Keys"
-      empty="None."
-      columns={['Key', 'State', 'Made', 'Last used', 'Works until']}
-      rows={keys
-        .toReversed()
-        .map(({ prefix, state, createdAt, lastUsedAt, expiresAt, revokedAt }) => [
-          <code>{prefix}…</code>,
-          <span class={state === 'active' ? 'tag good' : 'tag'}>{state}</span>,
-          <Time at={createdAt} />,
-          <Time at={lastUsedAt} />,
-          <Time at={revokedAt ?? expiresAt} />,
-        ])}
+    <Table
+      name="Keys"
+      rows={keys.toReversed()}
+      columns={[
+        ['Key', ({ prefix }) => <code>{prefix}…</code>],
+        ['State', ({ state }) => <Tag tone={state === 'active' ? 'good' : ''}>{state}</Tag>],
+        ['Made', ({ createdAt }) => <Time at={createdAt} />],
+        ['Last used', ({ lastUsedAt }) => <Time at={lastUsedAt} />],
+        ['Works until', ({ revokedAt, expiresAt }) => <Time at={revokedAt ?? expiresAt} />],
+      ]}
     />
   );
 }
 
-export function OrderTable({ orders }: { orders: readonly Order[] }): VNode {
+export function PurchaseTable({ purchases }: { purchases: readonly Order[] }): VNode {
   return (
-    <DataTable
-      label="Orders"
-      empty="None."
-      columns={['Ordered', 'What', 'Wallet', '#Amount', 'Paid by', 'State', 'Number']}
-      rows={orders.map((order) => [
-        <Time at={order.createdAt} />,
-        whatOf(order),
-        WALLET_NAMES[order.wallet],
-        money(order.amountCents, order.currency),
-        order.provider,
-        <OrderTag order={order} />,
-        <code class="id">{order.id}</code>,
-      ])}
+    <Table
+      name="Orders"
+      rows={purchases}
+      columns={[
+        ['Ordered', ({ createdAt }) => <Time at={createdAt} />],
+        ['What', purchaseText],
+        ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
+        ['Amount', ({ amountCents, currency }) => money(amountCents, currency), 'number'],
+        ['Paid by', ({ provider }) => provider],
+        ['State', (purchase) => <PurchaseTag purchase={purchase} />],
+        ['Number', ({ id }) => <code class="id">{id}</code>],
+      ]}
     />
   );
 }
@@ -114,45 +118,56 @@ const CALL_STATES = {
 
 export function CallTable({ calls }: { calls: readonly RecentCall[] }): VNode {
   return (
-    <DataTable
-      label="Recent calls"
-      empty="None."
-      columns={['Accepted', 'Operation', 'State', '#Reserved', '#Charged', 'Error', 'Job']}
-      rows={calls.map(
-        ({ id, operation, state, unitsReserved, unitsCharged, acceptedAt, background, error }) => {
-          const [tone, text] = CALL_STATES[state];
-          return [
-            <Time at={acceptedAt} />,
+    <Table
+      name="Recent calls"
+      rows={calls}
+      columns={[
+        ['Accepted', ({ acceptedAt }) => <Time at={acceptedAt} />],
+        [
+          'Operation',
+          ({ operation, background }) => (
             <>
-              <code>{operation}</code> {background && <span class="tag">batch</span>}
-            </>,
-            <span class={`tag ${tone}`}>{text}</span>,
-            count(unitsReserved),
-            count(unitsCharged),
+              <code>{operation}</code> {background && <Tag>batch</Tag>}
+            </>
+          ),
+        ],
+        ['State', ({ state }) => <ToneTag of={CALL_STATES[state]} />],
+        ['Reserved', ({ unitsReserved }) => count(unitsReserved), 'number'],
+        ['Charged', ({ unitsCharged }) => count(unitsCharged), 'number'],
+        [
+          'Error',
+          ({ id, error }) =>
             error ? <a href={`/admin/errors?q=${id}`}>{ERRORS[error.kind]?.code ?? error.kind}</a> : '-',
-            <code class="id">{id}</code>,
-          ];
-        },
-      )}
+        ],
+        ['Job', ({ id }) => <code class="id">{id}</code>],
+      ]}
     />
   );
 }
 
 export function LedgerTable({ lines }: { lines: readonly LedgerLine[] }): VNode {
   return (
-    <DataTable
-      label="Ledger"
+    <Table
+      name="Ledger"
       empty="No line yet."
-      columns={['#Line', 'When', 'What', 'Source', '#Units', '#Balance', 'Job']}
-      rows={lines.map(({ id, at, kind, source, sourceId, wallet, units, change, callId }) => [
-        String(id),
-        <Time at={at} />,
-        kind,
-        `${source} ${sourceId}${wallet ? `, ${WALLET_NAMES[wallet].toLowerCase()}` : ''}`,
-        count(units),
-        change === 0 ? '-' : `${change > 0 ? '+' : ''}${count(change)}`,
-        callId ? <code class="id">{callId}</code> : <span class="muted">-</span>,
-      ])}
+      rows={lines}
+      columns={[
+        ['Line', ({ id }) => id, 'number'],
+        ['When', ({ at }) => <Time at={at} />],
+        ['What', ({ kind }) => kind],
+        [
+          'Source',
+          ({ source, sourceId, wallet }) =>
+            `${source} ${sourceId}${wallet ? `, ${WALLET_NAMES[wallet].toLowerCase()}` : ''}`,
+        ],
+        ['Units', ({ units }) => count(units), 'number'],
+        [
+          'Balance',
+          ({ change }) => (change === 0 ? '-' : `${change > 0 ? '+' : ''}${count(change)}`),
+          'number',
+        ],
+        ['Job', ({ callId }) => (callId ? <code class="id">{callId}</code> : <Dash />)],
+      ]}
     />
   );
 }

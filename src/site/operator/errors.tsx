@@ -1,65 +1,68 @@
 import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
-import { z } from 'zod';
 import {
   failedCalls,
   failedCallsOf,
   type NotedFailure,
   notedFailures,
 } from '../../operator/failure-search.ts';
-import { Page } from '../kit/layout.tsx';
-import { sendPage } from '../kit/render.ts';
+import { ListPage } from '../kit/list-page.tsx';
+import { pageOf } from '../kit/paging.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { Tag } from '../kit/tag.tsx';
 import { Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
-import { viewerOf } from '../session.ts';
 import { FailedCallTable } from './failed-calls.tsx';
-import { SearchForm } from './search-form.tsx';
+import { readSearch, SearchForm } from './search.tsx';
 
-const PAGE = 30;
+const PATH = '/admin/errors';
 
-const search = z.object({
-  q: z.string().trim().max(100).catch(''),
-  before: z.coerce.number().int().positive().safe().nullable().catch(null),
-});
+const FAILURES_A_PAGE = 30;
 
-/** What went wrong, found by what a customer was told. */
-export function registerErrors(scope: FastifyInstance, { gateway }: Pages): void {
-  const { database } = gateway;
-
-  scope.get('/admin/errors', async (request, reply) => {
-    const { q, before } = search.parse(request.query);
-    const [failures, calls] = await Promise.all([
-      notedFailures(database, { id: q || null, before, limit: PAGE + 1 }),
-      q ? failedCallsOf(database, q, PAGE) : failedCalls(database, { kinds: null, limit: PAGE }),
+/** Failures, by the ids that customers were told. */
+export function registerErrors(scope: FastifyInstance, { database }: Pages): void {
+  scope.get(PATH, async (request, reply) => {
+    const { q, before, query } = readSearch(request.query, 100);
+    const [found, calls] = await Promise.all([
+      notedFailures(database, { id: q || null, before, limit: FAILURES_A_PAGE + 1 }),
+      q
+        ? failedCallsOf(database, q, FAILURES_A_PAGE)
+        : failedCalls(database, { kinds: null, limit: FAILURES_A_PAGE }),
     ]);
-    const last = failures.length > PAGE ? failures[PAGE - 1] : undefined;
-    return sendPage(
-      reply,
-      <Page title="Errors" viewer={viewerOf(request, reply)} path="/admin/errors" wide>
-        <h1>Errors</h1>
-        <SearchForm
-          path="/admin/errors"
-          label="Id of an error, a request or a job"
-          q={q}
-          maxLength={100}
-          placeholder="as the customer was told it"
-        />
-        <h2>On our side and upstream</h2>
-        <p class="hint">Kept for 30 days. What customers were told is below.</p>
-        {failures.length === 0 && <p class="card empty">{q ? 'Nothing was noted of it.' : 'None.'}</p>}
-        {failures.slice(0, PAGE).map((failure) => (
-          <Failure key={failure.id} failure={failure} />
-        ))}
-        {last && (
-          <p class="pages">
-            <a class="button" href={`/admin/errors?q=${encodeURIComponent(q)}&before=${last.id}`}>
-              Older ones
-            </a>
-          </p>
-        )}
+    const list = pageOf(found, FAILURES_A_PAGE, query, ({ id }) => id);
+    const filter = (
+      <SearchForm
+        path={PATH}
+        label="Id of an error, a request or a job"
+        q={q}
+        maxLength={100}
+        placeholder="as the customer was told it"
+      />
+    );
+    const note = (
+      <>
         <h2>Failed calls</h2>
         <FailedCallTable calls={calls} />
-      </Page>,
+      </>
+    );
+    return sendPage(
+      reply,
+      <ListPage
+        title="Errors"
+        styles={[]}
+        filter={filter}
+        path={PATH}
+        list={list}
+        cursor="before"
+        note={note}
+      >
+        <h2>On our side and upstream</h2>
+        <p class="hint">Kept for 30 days. What customers were told is below.</p>
+        {list.items.length === 0 && <p class="card empty">{q ? 'Nothing was noted of it.' : 'None.'}</p>}
+        {list.items.map((failure) => (
+          <Failure key={failure.id} failure={failure} />
+        ))}
+      </ListPage>,
     );
   });
 }
@@ -75,7 +78,7 @@ function Failure({ failure }: { failure: NotedFailure }): VNode {
   return (
     <article class="card">
       <div class="row">
-        <span class={code === '5000' ? 'tag bad' : 'tag warn'}>{code}</span>
+        <Tag tone={code === '5000' ? 'bad' : 'warn'}>{code}</Tag>
         <code>{place}</code>
         {accountId !== null && <a href={`/admin/accounts/${accountId}`}>Account {accountId}</a>}
         <span class="push">

@@ -1,37 +1,36 @@
 import type { VNode } from 'preact';
 import type { FailedCall } from '../../operator/failure-search.ts';
 import { ERRORS } from '../../platform/errors.ts';
-import { Time } from '../kit/words.tsx';
-import { DataTable } from './data-table.tsx';
+import { Table } from '../kit/table.tsx';
+import { Dash, Time } from '../kit/words.tsx';
 
 /** Calls that failed, and what their customers were told. */
 export function FailedCallTable({ calls }: { calls: readonly FailedCall[] }): VNode {
   return (
-    <DataTable
-      label="Failed calls"
+    <Table
+      name="Failed calls"
       empty="No call has failed."
-      columns={['When', 'Operation', 'Account', 'Error', 'Told', 'Job', 'Error id']}
-      rows={calls.map(({ accountId, callId, operation, finishedAt, error }) => {
-        const errorId = error.metadata?.errorId;
-        return [
-          <Time at={finishedAt} />,
-          <code>{operation}</code>,
-          <a href={`/admin/accounts/${accountId}`}>{accountId}</a>,
-          // A kind that a newer version has written is told as it is.
-          <code>{ERRORS[error.kind]?.code ?? error.kind}</code>,
-          <span class="told">{error.message}</span>,
-          <a class="id" href={`/admin/errors?q=${callId}`}>
-            {callId}
-          </a>,
-          typeof errorId === 'string' ? (
-            <a class="id" href={`/admin/errors?q=${encodeURIComponent(errorId)}`}>
-              {errorId}
-            </a>
-          ) : (
-            <span class="muted">-</span>
-          ),
-        ];
-      })}
+      rows={calls}
+      columns={[
+        ['When', ({ finishedAt }) => <Time at={finishedAt} />],
+        ['Operation', ({ operation }) => <code>{operation}</code>],
+        ['Account', ({ accountId }) => <a href={`/admin/accounts/${accountId}`}>{accountId}</a>],
+        // A newer version may have written a kind that this one does not know.
+        ['Error', ({ error }) => <code>{ERRORS[error.kind]?.code ?? error.kind}</code>],
+        ['Told', ({ error }) => <span class="told">{error.message}</span>],
+        ['Job', ({ callId }) => <ErrorsOf id={callId} />],
+        ['Error id', ({ error }) => <ErrorsOf id={error.metadata?.errorId} />],
+      ]}
     />
+  );
+}
+
+/** An id that leads to all that is known of it. */
+function ErrorsOf({ id }: { id: unknown }): VNode {
+  if (typeof id !== 'string') return <Dash />;
+  return (
+    <a class="id" href={`/admin/errors?q=${encodeURIComponent(id)}`}>
+      {id}
+    </a>
   );
 }

@@ -1,95 +1,72 @@
 import type { VNode } from 'preact';
 import type { StoredPlan } from '../../billing/grants.ts';
-import { Choice, Field, FormFault, type FormFaults, type FormValues, PostForm } from '../kit/form.tsx';
-import type { AccountNews } from './account-page.tsx';
+import { Choice, Field, PostForm } from '../kit/form.tsx';
+import { WALLET_NAMES } from '../kit/words.tsx';
+import type { AccountExtras } from './account-page.tsx';
 
-const WALLETS = [
-  ['general', 'General'],
-  ['off_peak', 'Off-peak'],
-] as const;
+type Kind = 'subscription' | 'pack';
 
-type Input = readonly [name: string, label: string, preset: string, most: number];
+const SUMMARIES: Record<Kind, string> = { subscription: 'A subscription', pack: 'A pack' };
 
-const SUBSCRIPTION: readonly Input[] = [
-  ['quantity', 'How many', '1', 1_000],
-  ['months', 'Months', '1', 120],
-];
+const NUMBERS: Record<
+  Kind,
+  readonly (readonly [name: string, label: string, preset: string, most: number])[]
+> = {
+  subscription: [
+    ['quantity', 'How many', '1', 1_000],
+    ['months', 'Months', '1', 120],
+  ],
+  pack: [
+    ['units', 'Units', '10000', 1_000_000_000_000],
+    ['rate', 'Calls a minute', '60', 1_000_000],
+    ['validDays', 'Valid for days', '365', 3_650],
+  ],
+};
 
-const PACK: readonly Input[] = [
-  ['units', 'Units', '10000', 1_000_000_000_000],
-  ['rate', 'Calls a minute', '60', 1_000_000],
-  ['validDays', 'Valid for days', '365', 3_650],
-];
-
-/** A subscription or a pack for an account, without an order. */
-export function GrantForms({
-  path,
-  csrf,
-  plans,
-  refused,
-}: {
+interface GrantProps {
   path: string;
-  csrf: string;
   plans: readonly StoredPlan[];
-  refused?: NonNullable<AccountNews['refused']>;
-}): VNode {
+  refused: AccountExtras['refused'];
+}
+
+/** Forms that give an account a subscription or a pack, without a purchase. */
+export function GrantForms(props: GrantProps): VNode {
   return (
     <>
-      {(['subscription', 'pack'] as const).map((form) => {
-        const isRefused = refused?.form === form;
-        const values: FormValues = isRefused ? refused.values : {};
-        const faults: FormFaults = isRefused ? refused.faults : {};
-        return (
-          <details key={form} open={isRefused}>
-            <summary>{form === 'subscription' ? 'A subscription' : 'A pack'}</summary>
-            <PostForm action={`${path}/${form}`} csrf={csrf}>
-              <FormFault faults={faults} />
-              {form === 'subscription' && (
-                <Choice
-                  name="plan"
-                  label="Plan"
-                  options={plans.map(({ code, name }) => [code, name])}
-                  value={values.plan}
-                  fault={faults.plan}
-                />
-              )}
-              <Choice
-                name="wallet"
-                id={`${form}-wallet`}
-                label="Wallet"
-                options={WALLETS}
-                value={values.wallet}
-                fault={faults.wallet}
-              />
-              {(form === 'subscription' ? SUBSCRIPTION : PACK).map(([name, label, preset, most]) => (
-                <Field
-                  key={name}
-                  name={name}
-                  label={label}
-                  type="number"
-                  min={1}
-                  max={most}
-                  required
-                  value={values[name] ?? preset}
-                  fault={faults[name]}
-                />
-              ))}
-              {form === 'subscription' && (
-                <Field
-                  name="starts"
-                  label="Begins"
-                  value={values.starts}
-                  fault={faults.starts}
-                  hint="Such as 2027-01-31; nothing: now."
-                />
-              )}
-              <button type="submit" class="primary">
-                {form === 'subscription' ? 'Give the subscription' : 'Give the pack'}
-              </button>
-            </PostForm>
-          </details>
-        );
-      })}
+      <GrantForm kind="subscription" {...props} />
+      <GrantForm kind="pack" {...props} />
     </>
+  );
+}
+
+function GrantForm({ kind, path, plans, refused }: GrantProps & { kind: Kind }): VNode {
+  const isSubscription = kind === 'subscription';
+  const isRefused = refused?.kind === kind;
+  return (
+    <details open={isRefused}>
+      <summary>{SUMMARIES[kind]}</summary>
+      <PostForm action={`${path}/${kind}`} form={isRefused ? refused.form : undefined}>
+        {isSubscription && (
+          <Choice name="plan" label="Plan" options={plans.map(({ code, name }) => [code, name])} />
+        )}
+        <Choice name="wallet" id={`${kind}-wallet`} label="Wallet" options={Object.entries(WALLET_NAMES)} />
+        {NUMBERS[kind].map(([name, label, preset, most]) => (
+          <Field
+            key={name}
+            name={name}
+            label={label}
+            type="number"
+            min={1}
+            max={most}
+            required
+            preset={preset}
+          />
+        ))}
+        {isSubscription && <Field name="starts" label="Begins" hint="Such as 2027-01-31; nothing: now." />}
+        <button type="submit" class="primary">
+          {isSubscription ? 'Give the subscription' : 'Give the pack'}
+        </button>
+      </PostForm>
+    </details>
   );
 }

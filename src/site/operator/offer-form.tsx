@@ -1,6 +1,8 @@
 import type { VNode } from 'preact';
 import type { KeptPack, KeptPlan } from '../../billing/payments/change-offers.ts';
-import { Choice, Field, FormFault, type FormFaults, type FormValues, PostForm } from '../kit/form.tsx';
+import { Choice, Field, HiddenFields, PostForm } from '../kit/form.tsx';
+import type { FormState, FormValues } from '../kit/form-request.ts';
+import { WALLET_NAMES } from '../kit/words.tsx';
 
 type Column = readonly [name: string, label: string, hint?: string];
 
@@ -16,79 +18,43 @@ const PACK_NUMBERS: readonly Column[] = [
   ['validDays', 'Valid for days'],
 ];
 
-/** A plan or a pack, to be made or changed. */
-export function OfferForm(props: {
-  kind: 'plan' | 'pack';
-  isNew: boolean;
-  values: FormValues;
-  faults: FormFaults;
-  csrf: string;
-  currency: string;
-}): VNode {
-  const { kind, isNew, values, faults, csrf, currency } = props;
-  const isOffered = values.name === undefined || values.isOffered === '1';
+/** The form of a plan or a pack, new or present. */
+export function OfferForm(props: { kind: 'plan' | 'pack'; form: FormState; currency: string }): VNode {
+  const { kind, form, currency } = props;
+  const { code, name, isNew, isOffered } = form.values;
+  const isPack = kind === 'pack';
   return (
     <section class="card">
-      <PostForm action={`/admin/offers/${kind}`} csrf={csrf}>
-        <FormFault faults={faults} />
-        {isNew ? (
-          <>
-            <input type="hidden" name="isNew" value="1" />
-            <Field
-              name="code"
-              label="Code"
-              required
-              maxLength={40}
-              value={values.code}
-              fault={faults.code}
-              hint="Small letters, digits and -. It stays."
-            />
-          </>
-        ) : (
-          <>
-            <input type="hidden" name="code" value={values.code} />
-            <p>
-              <code>{values.code}</code>
-            </p>
-          </>
-        )}
-        <Field name="name" label="Name" required maxLength={60} value={values.name} fault={faults.name} />
-        {kind === 'pack' && (
-          <Choice
-            name="wallet"
-            label="Wallet"
-            value={values.wallet}
-            options={[
-              ['general', 'General'],
-              ['off_peak', 'Off-peak'],
-            ]}
-            fault={faults.wallet}
-          />
-        )}
-        {(kind === 'plan' ? PLAN_NUMBERS : PACK_NUMBERS).map(([name, label, hint]) => (
+      <PostForm action={`/admin/offers/${kind}`} form={form}>
+        {isNew === '1' ? <NewCode /> : <PresentCode code={code} />}
+        <Field name="name" label="Name" required maxLength={60} />
+        {isPack && <Choice name="wallet" label="Wallet" options={Object.entries(WALLET_NAMES)} />}
+        {(isPack ? PACK_NUMBERS : PLAN_NUMBERS).map(([column, label, hint]) => (
           <Field
-            key={name}
-            name={name}
+            key={column}
+            name={column}
             label={label}
             type="number"
             min={1}
-            value={values[name]}
-            fault={faults[name]}
             hint={hint}
-            required={kind === 'pack'}
+            required={isPack}
           />
         ))}
         <Field
           name="price"
-          label={`Price in ${currency.toUpperCase()}${kind === 'plan' ? ', a month' : ''}`}
-          value={values.price}
-          fault={faults.price}
-          required={kind === 'pack'}
-          hint={kind === 'plan' ? 'Nothing: it is not sold, only given.' : undefined}
+          label={`Price in ${currency.toUpperCase()}${isPack ? '' : ', a month'}`}
+          required={isPack}
+          hint={isPack ? undefined : 'Nothing: it is not sold, only given.'}
         />
         <p>
           <label>
-            <input type="checkbox" name="isOffered" value="1" checked={isOffered} /> For sale
+            <input
+              type="checkbox"
+              name="isOffered"
+              value="1"
+              checked={name === undefined || isOffered === '1'}
+            />{' '}
+            For sale
           </label>
         </p>
         <div class="row">
@@ -101,6 +67,26 @@ export function OfferForm(props: {
         </div>
       </PostForm>
     </section>
+  );
+}
+
+function NewCode(): VNode {
+  return (
+    <>
+      <HiddenFields fields={{ isNew: '1' }} />
+      <Field name="code" label="Code" required maxLength={40} hint="Small letters, digits and -. It stays." />
+    </>
+  );
+}
+
+function PresentCode({ code }: { code: string | undefined }): VNode {
+  return (
+    <>
+      <HiddenFields fields={{ code }} />
+      <p>
+        <code>{code}</code>
+      </p>
+    </>
   );
 }
 

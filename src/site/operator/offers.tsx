@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import {
@@ -11,14 +11,17 @@ import {
 } from '../../billing/payments/change-offers.ts';
 import { wallet, wholeNumber } from '../../operator/fields.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { type FormFaults, type FormValues, readForm } from '../kit/form.tsx';
+import { FormRefused, type FormState, type FormValues, onSubmit } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
-import { sendPage } from '../kit/render.ts';
+import { addressOf } from '../kit/paging.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { Table } from '../kit/table.tsx';
+import { Tag } from '../kit/tag.tsx';
 import { count, money, WALLET_NAMES } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
-import { viewerOf } from '../session.ts';
-import { DataTable } from './data-table.tsx';
 import { OfferForm, valuesOfPack, valuesOfPlan } from './offer-form.tsx';
+
+const PATH = '/admin/offers';
 
 const MOST_CENTS = 100_000_000;
 
@@ -65,15 +68,15 @@ const packForm = z.object({
   isOffered: ticked,
 });
 
-/** What is for sale, at which price. */
-export function registerOffers(scope: FastifyInstance, { gateway, currency }: Pages): void {
-  const { database, clock } = gateway;
+/** The plans and packs for sale, and their prices. */
+export function registerOffers(scope: FastifyInstance, pages: Pages): void {
+  const { database, clock, currency } = pages;
 
-  scope.get('/admin/offers', async (request, reply) => {
+  scope.get(PATH, async (_request, reply) => {
     const [plans, packs] = await Promise.all([keptPlans(database, clock.now()), keptPacks(database)]);
     return sendPage(
       reply,
-      <Page title="Plans and packs" viewer={viewerOf(request, reply)} path="/admin/offers" wide>
+      <Page title="Plans and packs" wide>
         <h1>Plans and packs</h1>
         <p class="lead">
           A change is for what is sold from now on; what was sold or ordered stays as it was.
@@ -81,127 +84,132 @@ export function registerOffers(scope: FastifyInstance, { gateway, currency }: Pa
         <h2>Plans</h2>
         <PlanTable plans={plans} currency={currency} />
         <p>
-          <a class="button" href="/admin/offers/plan">
+          <a class="button" href={`${PATH}/plan`}>
             New plan
           </a>
         </p>
         <h2>Packs</h2>
         <PackTable packs={packs} currency={currency} />
         <p>
-          <a class="button" href="/admin/offers/pack">
+          <a class="button" href={`${PATH}/pack`}>
             New pack
           </a>
         </p>
       </Page>,
     );
   });
+  registerOfferForm(scope, pages, {
+    kind: 'plan',
+    schema: planForm,
+    async find(code) {
+      const plan = (await keptPlans(database, clock.now())).find((one) => one.code === code);
+      return plan && valuesOfPlan(plan);
+    },
+    save: ({ price, ...plan }, isNew) =>
+      savePlan(database, { ...plan, priceCents: price }, { isNew, now: clock.now() }),
+  });
+  registerOfferForm(scope, pages, {
+    kind: 'pack',
+    schema: packForm,
+    async find(code) {
+      const pack = (await keptPacks(database)).find((one) => one.code === code);
+      return pack && valuesOfPack(pack);
+    },
+    save: ({ price, ...pack }, isNew) => savePack(database, { ...pack, priceCents: price }, isNew),
+  });
+}
 
-  scope.get<{ Querystring: { code?: unknown } }>('/admin/offers/plan', async (request, reply) => {
+interface OfferKind<Input> {
+  kind: 'plan' | 'pack';
+  schema: z.ZodType<Input>;
+  find(code: string): Promise<FormValues | undefined>;
+  /** @returns false where another offer has its code. */
+  save(input: Input, isNew: boolean): Promise<boolean>;
+}
+
+/** The form of a plan or a pack: a new one, or the one whose code the address has. */
+function registerOfferForm<Input>(
+  scope: FastifyInstance,
+  { currency }: Pages,
+  { kind, schema, find, save }: OfferKind<Input>,
+): void {
+  scope.get<{ Querystring: { code?: string } }>(`${PATH}/${kind}`, async (request, reply) => {
     const { code } = request.query;
-    const plan = (await keptPlans(database, clock.now())).find((one) => one.code === code);
-    if (code !== undefined && !plan) throw new SoukError('NOT_FOUND', { message: 'There is no such plan.' });
-    return sendForm(request, reply, 'plan', plan === undefined, plan ? valuesOfPlan(plan) : {}, {});
+    if (code === undefined) return showForm(reply, { values: { isNew: '1' }, faults: {} });
+    const values = await find(code);
+    if (!values) throw new SoukError('NOT_FOUND', { message: `There is no such ${kind}.` });
+    return showForm(reply, { values, faults: {} });
   });
 
-  scope.get<{ Querystring: { code?: unknown } }>('/admin/offers/pack', async (request, reply) => {
-    const { code } = request.query;
-    const pack = (await keptPacks(database)).find((one) => one.code === code);
-    if (code !== undefined && !pack) throw new SoukError('NOT_FOUND', { message: 'There is no such pack.' });
-    return sendForm(request, reply, 'pack', pack === undefined, pack ? valuesOfPack(pack) : {}, {});
-  });
+  scope.post(
+    `${PATH}/${kind}`,
+    onSubmit(schema, showForm, async (input, _request, _reply, values) => {
+      if (await save(input, values.isNew === '1')) return PATH;
+      throw new FormRefused(409, { code: 'is the code of another already' });
+    }),
+  );
 
-  scope.post('/admin/offers/plan', async (request, reply) => {
-    const form = readForm(planForm, request.body);
-    const isNew = form.values.isNew === '1';
-    if (!form.ok) return sendForm(request, reply, 'plan', isNew, form.values, form.faults, 400);
-    const { price: priceCents, ...plan } = form.input;
-    if (await savePlan(database, { ...plan, priceCents }, { isNew, now: clock.now() }))
-      return reply.redirect('/admin/offers', 303);
-    return sendForm(request, reply, 'plan', isNew, form.values, TAKEN, 409);
-  });
-
-  scope.post('/admin/offers/pack', async (request, reply) => {
-    const form = readForm(packForm, request.body);
-    const isNew = form.values.isNew === '1';
-    if (!form.ok) return sendForm(request, reply, 'pack', isNew, form.values, form.faults, 400);
-    const { price: priceCents, ...pack } = form.input;
-    if (await savePack(database, { ...pack, priceCents }, isNew)) return reply.redirect('/admin/offers', 303);
-    return sendForm(request, reply, 'pack', isNew, form.values, TAKEN, 409);
-  });
-
-  function sendForm(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    kind: 'plan' | 'pack',
-    isNew: boolean,
-    values: FormValues,
-    faults: FormFaults,
-    status = 200,
-  ): FastifyReply {
-    const title = `${isNew ? 'New' : 'Change'} ${kind}`;
+  function showForm(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
+    const title = `${form.values.isNew === '1' ? 'New' : 'Change'} ${kind}`;
     return sendPage(
       reply,
-      <Page title={title} viewer={viewerOf(request, reply)} path="/admin/offers">
+      <Page title={title}>
         <h1>{title}</h1>
-        <OfferForm {...{ kind, isNew, values, faults, currency }} csrf={reply.generateCsrf()} />
+        <OfferForm kind={kind} form={form} currency={currency} />
       </Page>,
       status,
     );
   }
 }
 
-const TAKEN: FormFaults = { code: 'is the code of another already' };
-
 function PlanTable({ plans, currency }: { plans: readonly KeptPlan[]; currency: string }): VNode {
   return (
-    <DataTable
-      label="Plans"
+    <Table
+      name="Plans"
       empty="There are no plans."
+      rows={plans}
       columns={[
-        'Plan',
-        'Code',
-        '#Calls a minute',
-        '#Units a day',
-        '#Units a month',
-        '#Price a month',
-        '#Running',
-        'Sold',
+        ['Plan', ({ code, name }) => <a href={addressOf(`${PATH}/plan`, { code })}>{name}</a>],
+        ['Code', ({ code }) => <code>{code}</code>],
+        ['Calls a minute', ({ minuteLimit }) => count(minuteLimit), 'number'],
+        ['Units a day', ({ dailyLimit }) => count(dailyLimit), 'number'],
+        ['Units a month', ({ monthlyLimit }) => count(monthlyLimit), 'number'],
+        [
+          'Price a month',
+          ({ priceCents }) => (priceCents === null ? '-' : money(priceCents, currency)),
+          'number',
+        ],
+        ['Running', ({ running }) => count(running), 'number'],
+        [
+          'Sold',
+          ({ isOffered, priceCents }) => <OfferTag isOffered={isOffered} isPriced={priceCents !== null} />,
+        ],
       ]}
-      rows={plans.map((plan) => [
-        <a href={`/admin/offers/plan?code=${encodeURIComponent(plan.code)}`}>{plan.name}</a>,
-        <code>{plan.code}</code>,
-        count(plan.minuteLimit),
-        count(plan.dailyLimit),
-        count(plan.monthlyLimit),
-        plan.priceCents === null ? '-' : money(plan.priceCents, currency),
-        count(plan.running),
-        <OfferTag isOffered={plan.isOffered} isPriced={plan.priceCents !== null} />,
-      ])}
     />
   );
 }
 
 function PackTable({ packs, currency }: { packs: readonly KeptPack[]; currency: string }): VNode {
   return (
-    <DataTable
-      label="Packs"
+    <Table
+      name="Packs"
       empty="There are no packs."
-      columns={['Pack', 'Code', 'Wallet', '#Units', '#Calls a minute', '#Valid, days', '#Price', 'Sold']}
-      rows={packs.map((pack) => [
-        <a href={`/admin/offers/pack?code=${encodeURIComponent(pack.code)}`}>{pack.name}</a>,
-        <code>{pack.code}</code>,
-        WALLET_NAMES[pack.wallet],
-        count(pack.units),
-        count(pack.rateLimitPerMinute),
-        count(pack.validDays),
-        money(pack.priceCents, currency),
-        <OfferTag isOffered={pack.isOffered} isPriced />,
-      ])}
+      rows={packs}
+      columns={[
+        ['Pack', ({ code, name }) => <a href={addressOf(`${PATH}/pack`, { code })}>{name}</a>],
+        ['Code', ({ code }) => <code>{code}</code>],
+        ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
+        ['Units', ({ units }) => count(units), 'number'],
+        ['Calls a minute', ({ rateLimitPerMinute }) => count(rateLimitPerMinute), 'number'],
+        ['Valid, days', ({ validDays }) => count(validDays), 'number'],
+        ['Price', ({ priceCents }) => money(priceCents, currency), 'number'],
+        ['Sold', ({ isOffered }) => <OfferTag isOffered={isOffered} isPriced />],
+      ]}
     />
   );
 }
 
 function OfferTag({ isOffered, isPriced }: { isOffered: boolean; isPriced: boolean }): VNode {
-  if (!isPriced) return <span class="tag">given only</span>;
-  return <span class={isOffered ? 'tag good' : 'tag'}>{isOffered ? 'for sale' : 'withdrawn'}</span>;
+  if (!isPriced) return <Tag>given only</Tag>;
+  return isOffered ? <Tag tone="good">for sale</Tag> : <Tag>withdrawn</Tag>;
 }

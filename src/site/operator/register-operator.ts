@@ -6,34 +6,34 @@ import type { Pages } from '../pages.ts';
 import { registerAccountActions } from './account-actions.tsx';
 import { registerAccountPage } from './account-page.tsx';
 import { registerAccountSearch } from './account-search.tsx';
-import { registerDeskPage } from './desk.tsx';
+import { registerConsole } from './console.tsx';
 import { registerErrors } from './errors.tsx';
 import { registerOffers } from './offers.tsx';
-import { registerOrders } from './orders.tsx';
+import { registerPurchases } from './purchases.tsx';
 import { registerReports } from './reports.tsx';
 import { operatorAttempt, registerOperatorSignIn } from './sign-in.tsx';
 import { registerUpstream } from './upstream.tsx';
 
-/** What only the operator gets to. */
+/** Pages of an operator who is signed in. */
 const OPERATOR_PAGES = [
-  registerDeskPage,
+  registerConsole,
   registerAccountSearch,
   registerAccountPage,
   registerAccountActions,
-  registerOrders,
+  registerPurchases,
   registerOffers,
   registerUpstream,
   registerErrors,
   registerReports,
 ];
 
-/** The operator's desk. A session opens it, and so does the token in the header of a request. */
+/** The operator console. It opens to a session, and to the token in the header of a request. */
 export function registerOperator(scope: FastifyInstance, pages: Pages, adminToken: string): void {
   const isGood = createTokenCheck(adminToken);
 
   scope.addHook('onRequest', async (request, reply) => {
     const { session } = request;
-    // The token was changed since.
+    // A session that was begun with an earlier token is over.
     if (session?.kind === 'operator' && !isOf(session, adminToken)) request.session = null;
     const { authorization } = request.headers;
     if (request.session || authorization === undefined) return;
@@ -45,13 +45,13 @@ export function registerOperator(scope: FastifyInstance, pages: Pages, adminToke
     };
   });
   registerOperatorSignIn(scope, pages, adminToken);
-  scope.register(async (desk) => {
-    desk.addHook('preHandler', async (request, reply) => {
+  scope.register(async (signedIn) => {
+    signedIn.addHook('preHandler', async (request, reply) => {
       if (request.session?.kind === 'operator') return undefined;
       const to = request.method === 'GET' ? `?to=${encodeURIComponent(request.url)}` : '';
       return reply.redirect(`/admin/sign-in${to}`, 303);
     });
-    for (const register of OPERATOR_PAGES) register(desk, pages);
+    for (const register of OPERATOR_PAGES) register(signedIn, pages);
   });
 
   async function refusal(request: FastifyRequest, reply: FastifyReply): Promise<SoukError> {

@@ -1,3 +1,4 @@
+import { group } from 'd3-array';
 import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import {
@@ -8,19 +9,17 @@ import {
 } from '../../brand-analytics/import/import-notes.ts';
 import { type LoadedWeek, loadedWeeks } from '../../brand-analytics/weeks.ts';
 import { Page } from '../kit/layout.tsx';
-import { sendPage } from '../kit/render.ts';
+import { sendPage } from '../kit/render.tsx';
+import { Table } from '../kit/table.tsx';
+import { Tag, ToneTag } from '../kit/tag.tsx';
 import { count, Time } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
-import { viewerOf } from '../session.ts';
-import { DataTable } from './data-table.tsx';
 
 const IMPORTS_SHOWN = 30;
 
-/** The weekly search-term reports: which weeks are there, and what is being imported. */
-export function registerReports(scope: FastifyInstance, { gateway }: Pages): void {
-  const { database } = gateway;
-
-  scope.get('/admin/reports', async (request, reply) => {
+/** The weekly search-term reports: the loaded weeks, and the imports under way. */
+export function registerReports(scope: FastifyInstance, { database }: Pages): void {
+  scope.get('/admin/reports', async (_request, reply) => {
     const [weeks, imports, awaited] = await Promise.all([
       loadedWeeks(database, null),
       listImports(database, IMPORTS_SHOWN),
@@ -29,7 +28,7 @@ export function registerReports(scope: FastifyInstance, { gateway }: Pages): voi
     const isRunning = imports.some(({ isAlive }) => isAlive);
     return sendPage(
       reply,
-      <Page title="Reports" viewer={viewerOf(request, reply)} path="/admin/reports" wide>
+      <Page title="Reports" wide>
         <h1>Brand analytics reports</h1>
         <div id="reports" data-refresh={isRunning ? '3' : '20'}>
           <h2>Imports</h2>
@@ -63,27 +62,29 @@ const STATES = {
 
 function ImportTable({ imports }: { imports: readonly NotedImport[] }): VNode {
   return (
-    <DataTable
-      label="Imports"
+    <Table
+      name="Imports"
       empty="No report was imported yet."
-      columns={['Begun', 'Country', 'Week to', 'State', 'Progress', 'Ended']}
-      rows={imports.map((one) => [
-        <Time at={one.startedAt} />,
-        one.site,
-        one.week ?? <span class="muted">{one.isAlive ? 'not known yet' : '-'}</span>,
-        <ImportTag one={one} />,
-        <Progress one={one} />,
-        <Time at={one.endedAt} />,
-      ])}
+      rows={imports}
+      columns={[
+        ['Begun', ({ startedAt }) => <Time at={startedAt} />],
+        ['Country', ({ site }) => site],
+        [
+          'Week to',
+          ({ week, isAlive }) => week ?? <span class="muted">{isAlive ? 'not known yet' : '-'}</span>,
+        ],
+        ['State', (one) => <ImportTag one={one} />],
+        ['Progress', (one) => <Progress one={one} />],
+        ['Ended', ({ endedAt }) => <Time at={endedAt} />],
+      ]}
     />
   );
 }
 
 function ImportTag({ one: { state, isAlive } }: { one: NotedImport }): VNode {
   const isOver = state === 'done' || state === 'failed';
-  if (!isOver && !isAlive) return <span class="tag bad">Broken off</span>;
-  const [tone, text] = STATES[state];
-  return <span class={`tag ${tone}`}>{text}</span>;
+  if (!isOver && !isAlive) return <Tag tone="bad">Broken off</Tag>;
+  return <ToneTag of={STATES[state]} />;
 }
 
 function Progress({ one }: { one: NotedImport }): VNode {
@@ -102,48 +103,47 @@ function Progress({ one }: { one: NotedImport }): VNode {
 
 function AwaitedTable({ weeks }: { weeks: readonly AwaitedWeek[] }): VNode {
   return (
-    <DataTable
-      label="Weeks that are fetched"
-      empty="None."
-      columns={['Country', 'Week to', '#Attempts in vain', 'Next attempt', 'Why not yet']}
-      rows={weeks.map(({ site, week, attempts, nextAttemptAt, reason }) => [
-        site,
-        week,
-        count(attempts),
-        <Time at={nextAttemptAt} />,
-        <span class="told">{reason ?? 'ordered'}</span>,
-      ])}
+    <Table
+      name="Weeks that are fetched"
+      rows={weeks}
+      columns={[
+        ['Country', ({ site }) => site],
+        ['Week to', ({ week }) => week],
+        ['Attempts in vain', ({ attempts }) => count(attempts), 'number'],
+        ['Next attempt', ({ nextAttemptAt }) => <Time at={nextAttemptAt} />],
+        ['Why not yet', ({ reason }) => <span class="told">{reason ?? 'ordered'}</span>],
+      ]}
     />
   );
 }
 
 function WeekTable({ weeks }: { weeks: readonly LoadedWeek[] }): VNode {
-  const bySite = grouped(weeks);
   return (
-    <DataTable
-      label="Loaded weeks"
+    <Table
+      name="Loaded weeks"
       empty="No week is loaded."
-      columns={['Country', '#Weeks', 'Newest', 'Oldest', '#Terms of the newest', 'Missing between']}
-      rows={[...bySite].map(([site, ofSite]) => {
-        const [newest, oldest] = [ofSite[0], ofSite.at(-1)];
-        const missing = newest && oldest ? weeksBetween(oldest.week, newest.week) - ofSite.length : 0;
-        return [
-          site,
-          count(ofSite.length),
-          newest?.week,
-          oldest?.week,
-          count(newest?.terms ?? 0),
-          missing > 0 ? <span class="tag warn">{count(missing)}</span> : <span class="tag good">none</span>,
-        ];
-      })}
+      rows={[...group(weeks, ({ site }) => site)].map(([site, ofSite]) => coverageOf(site, ofSite))}
+      columns={[
+        ['Country', ({ site }) => site],
+        ['Weeks', ({ weeks }) => count(weeks), 'number'],
+        ['Newest', ({ newest }) => newest?.week],
+        ['Oldest', ({ oldest }) => oldest?.week],
+        ['Terms of the newest', ({ newest }) => count(newest?.terms ?? 0), 'number'],
+        [
+          'Missing between',
+          ({ missing }) =>
+            missing > 0 ? <Tag tone="warn">{count(missing)}</Tag> : <Tag tone="good">none</Tag>,
+        ],
+      ]}
     />
   );
 }
 
-function grouped(weeks: readonly LoadedWeek[]): Map<string, LoadedWeek[]> {
-  const groups = new Map<string, LoadedWeek[]>();
-  for (const week of weeks) groups.set(week.site, [...(groups.get(week.site) ?? []), week]);
-  return groups;
+/** @param weeks the newest first. */
+function coverageOf(site: string, weeks: readonly LoadedWeek[]) {
+  const [newest, oldest] = [weeks[0], weeks.at(-1)];
+  const missing = newest && oldest ? weeksBetween(oldest.week, newest.week) - weeks.length : 0;
+  return { site, weeks: weeks.length, newest, oldest, missing };
 }
 
 /** Weeks from one Saturday to another, both counted. */

@@ -1,86 +1,80 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Attempt } from '../../accounts/attempts.ts';
 import { createTokenMatch, credentialOf } from '../../accounts/operator-token.ts';
 import { beginSession, endSession, findSession } from '../../accounts/sessions.ts';
-import { Field, FormFault, type FormFaults, PostForm, readForm } from '../kit/form.tsx';
-import { Page } from '../kit/layout.tsx';
-import { sendPage } from '../kit/render.ts';
+import { Field, HiddenFields, PostForm } from '../kit/form.tsx';
+import { FormRefused, type FormState, onSubmit } from '../kit/form-request.ts';
+import { Page, VISITOR } from '../kit/layout.tsx';
+import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
 import { forgetToken, keepToken, SESSION_COOKIES } from '../session.ts';
-import { tooManyAttempts } from '../visitor/sign-in.tsx';
+import { countAttempt } from '../visitor/attempt.ts';
 
-const signIn = z.object({
+const schema = z.object({
   token: z.string({ error: 'is missing' }).trim().min(1, 'is missing').max(1_000, 'is too long'),
   to: z.string().optional(),
 });
 
-/** Guesses are counted by where they come from, so that nobody can lock the operator out. */
-export function operatorAttempt({ ip }: FastifyRequest): { address: string; email: string } {
+/** Guesses are counted by address, so that they cannot lock the operator out. */
+export function operatorAttempt({ ip }: FastifyRequest): Attempt {
   return { address: ip, email: `operator ${ip}` };
 }
 
+/** Signing in to the operator console, and out. */
 export function registerOperatorSignIn(scope: FastifyInstance, pages: Pages, adminToken: string): void {
-  const { gateway, attempts } = pages;
-  const { database, clock } = gateway;
+  const { database, clock } = pages;
   const isToken = createTokenMatch(adminToken);
 
-  scope.get<{ Querystring: { to?: unknown } }>('/admin/sign-in', async (request, reply) => {
-    const to = deskPath(request.query.to);
-    if (request.session) return reply.redirect(to, 303);
-    return send(request, reply, to, {});
+  scope.get<{ Querystring: { to?: string } }>('/admin/sign-in', async (request, reply) => {
+    const { to } = request.query;
+    if (request.session) return reply.redirect(consolePath(to), 303);
+    return showForm(reply, { values: { to }, faults: {} });
   });
+  scope.post('/admin/sign-in', onSubmit(schema, showForm, signIn));
+  scope.post('/admin/sign-out', signOut);
 
-  scope.post('/admin/sign-in', async (request, reply) => {
-    const form = readForm(signIn, request.body);
-    const to = deskPath(form.values.to);
-    if (!form.ok) return send(request, reply, to, form.faults, 400);
+  async function signIn(
+    { token, to }: z.output<typeof schema>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<string> {
     const attempt = operatorAttempt(request);
-    const waitSeconds = await attempts.count(attempt);
-    if (waitSeconds !== null) {
-      reply.header('retry-after', waitSeconds);
-      return send(request, reply, to, { '': tooManyAttempts(waitSeconds) }, 429);
-    }
-    if (!isToken(form.input.token)) return send(request, reply, to, { token: 'is wrong' }, 401);
-    await attempts.forgive(attempt);
+    await countAttempt(pages, reply, attempt);
+    if (!isToken(token)) throw new FormRefused(401, { token: 'is wrong' });
+    await pages.attempts.forgive(attempt);
     const credential = credentialOf(adminToken);
     keepToken(reply, pages, 'operator', await beginSession(database, { credential }, clock.now()));
-    return reply.redirect(to, 303);
-  });
+    return consolePath(to);
+  }
 
-  scope.post('/admin/sign-out', async (request, reply) => {
+  async function signOut(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     if (request.session) await endSession(database, request.session.tokenHash);
     forgetToken(reply, pages, 'operator');
-    // Nor does the operator go on looking at a customer's pages.
+    // The operator's session on a customer's pages ends with it.
     const cookie = request.cookies[SESSION_COOKIES.customer];
-    const looking = cookie ? await findSession(database, cookie, clock.now()) : null;
-    if (looking?.kind === 'customer' && looking.isOperator) {
-      await endSession(database, looking.tokenHash);
+    const viewing = cookie ? await findSession(database, cookie, clock.now()) : null;
+    if (viewing?.kind === 'customer' && viewing.isOperator) {
+      await endSession(database, viewing.tokenHash);
       forgetToken(reply, pages, 'customer');
     }
     return reply.redirect('/admin/sign-in', 303);
-  });
+  }
 }
 
-/** A path of the desk, never an address of another site. */
-function deskPath(to: unknown): string {
+/** A path of the operator console, never an address of another site. */
+function consolePath(to: unknown): string {
   return typeof to === 'string' && /^\/admin(?:[/?][^\\\s]*)?$/.test(to) ? to : '/admin';
 }
 
-function send(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  to: string,
-  faults: FormFaults,
-  status = 200,
-): FastifyReply {
+function showForm(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
   return sendPage(
     reply,
-    <Page title="Operator's desk" viewer={{ kind: 'visitor' }} path={request.url}>
+    <Page title="Operator's desk" viewer={VISITOR}>
       <div class="card narrow">
         <h1>Operator's desk</h1>
-        <PostForm action="/admin/sign-in" csrf={reply.generateCsrf()}>
-          <FormFault faults={faults} />
-          <input type="hidden" name="to" value={to} />
+        <PostForm action="/admin/sign-in" form={form}>
+          <HiddenFields fields={{ to: consolePath(form.values.to) }} />
           <Field
             name="token"
             label="Operator's token"
@@ -88,7 +82,6 @@ function send(
             autocomplete="current-password"
             required
             hint="The setting ADMIN_TOKEN of this installation."
-            fault={faults.token}
           />
           <button type="submit" class="primary">
             Sign in

@@ -3,7 +3,7 @@ import { scaleLinear, scaleUtc } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import type { VNode } from 'preact';
 import type { TokenReadingAt } from '../../operator/figures.ts';
-import { amount } from './figures.ts';
+import { amount } from '../kit/words.tsx';
 
 /** In the units of the drawing. A narrow screen gets a narrow drawing, so that letters keep their size. */
 const SIZES = {

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { amount } from './figures.ts';
+import { amount } from '../kit/words.tsx';
 
 /** Unused tokens are kept for an hour, so that is as many as there can be. */
 const CAPACITY_MINUTES = 60;

@@ -1,15 +1,14 @@
 import type { FastifyInstance } from 'fastify';
+import type { VNode } from 'preact';
 import { z } from 'zod';
-import { operationFigures, tokenCourse, totalOf } from '../../operator/figures.ts';
+import { type OperationFigures, operationFigures, tokenCourse, totalOf } from '../../operator/figures.ts';
 import { readTokens } from '../../upstream/token-bucket.ts';
-import { Choice } from '../kit/form.tsx';
+import { Choice, FilterForm } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
-import { sendPage } from '../kit/render.ts';
-import { count } from '../kit/words.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { Table } from '../kit/table.tsx';
+import { amount, count, share } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
-import { viewerOf } from '../session.ts';
-import { DataTable } from './data-table.tsx';
-import { amount, share } from './figures.ts';
 import { TokenChart } from './token-chart.tsx';
 import { TokenGauge } from './token-gauge.tsx';
 
@@ -23,9 +22,9 @@ const PERIODS = [
 
 const period = z.object({ days: z.enum(['1', '7', '30']).catch('1') });
 
-/** The provider's tokens: how many there are and were, and what they went into. */
-export function registerUpstream(scope: FastifyInstance, { gateway }: Pages): void {
-  const { database, redis, keys, clock } = gateway;
+/** The provider's tokens: the present number, their course, and the operations that spend them. */
+export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
+  const { database, redis, keys, clock } = pages;
 
   scope.get('/admin/upstream', async (request, reply) => {
     const { days } = period.parse(request.query);
@@ -35,11 +34,9 @@ export function registerUpstream(scope: FastifyInstance, { gateway }: Pages): vo
       tokenCourse(database, now - DAY_MS),
       operationFigures(database, { from: now - Number(days) * DAY_MS, to: now }),
     ]);
-    const total = totalOf(figures);
-    const rows = [...figures, ...(figures.length > 1 ? [{ operation: 'All', ...total }] : [])];
     return sendPage(
       reply,
-      <Page title="Upstream" viewer={viewerOf(request, reply)} path="/admin/upstream" wide>
+      <Page title="Upstream" wide>
         <h1>Upstream</h1>
         <div id="upstream" data-refresh="30">
           <div class="split">
@@ -54,32 +51,10 @@ export function registerUpstream(scope: FastifyInstance, { gateway }: Pages): vo
           </div>
         </div>
         <h2>Spend by operation</h2>
-        <form class="filters" method="get" action="/admin/upstream">
-          <Choice name="days" label="Period" options={PERIODS} value={days} />
-          <button type="submit">Show</button>
-        </form>
-        <DataTable
-          label="Spend by operation"
-          empty="No call was answered in this period."
-          columns={[
-            'Operation',
-            '#Calls',
-            '#Units sold',
-            '#Tokens spent',
-            '#Units a token',
-            '#Tokens saved',
-            '#Saved share',
-          ]}
-          rows={rows.map(({ operation, calls, unitsSold, tokensSpent, tokensSaved }) => [
-            operation === 'All' ? <strong>All</strong> : <code>{operation}</code>,
-            count(calls),
-            count(unitsSold),
-            amount(tokensSpent),
-            tokensSpent > 0 ? amount(unitsSold / tokensSpent) : '-',
-            amount(tokensSaved),
-            share(tokensSaved, tokensSaved + tokensSpent),
-          ])}
-        />
+        <FilterForm path="/admin/upstream" values={{ days }} button="Show">
+          <Choice name="days" label="Period" options={PERIODS} />
+        </FilterForm>
+        <SpendTable figures={figures} />
         <p class="hint">
           Summed over all processes, to the last few seconds, by whole hours. A process that dies takes its
           last five seconds along; the units of the ledger are exact. What tokens were saved is told by what
@@ -88,4 +63,35 @@ export function registerUpstream(scope: FastifyInstance, { gateway }: Pages): vo
       </Page>,
     );
   });
+}
+
+function SpendTable({ figures }: { figures: readonly OperationFigures[] }): VNode {
+  const all = { operation: 'All', ...totalOf(figures) };
+  return (
+    <Table
+      name="Spend by operation"
+      empty="No call was answered in this period."
+      rows={[...figures, ...(figures.length > 1 ? [all] : [])]}
+      columns={[
+        [
+          'Operation',
+          ({ operation }) => (operation === 'All' ? <strong>All</strong> : <code>{operation}</code>),
+        ],
+        ['Calls', ({ calls }) => count(calls), 'number'],
+        ['Units sold', ({ unitsSold }) => count(unitsSold), 'number'],
+        ['Tokens spent', ({ tokensSpent }) => amount(tokensSpent), 'number'],
+        [
+          'Units a token',
+          ({ unitsSold, tokensSpent }) => (tokensSpent > 0 ? amount(unitsSold / tokensSpent) : '-'),
+          'number',
+        ],
+        ['Tokens saved', ({ tokensSaved }) => amount(tokensSaved), 'number'],
+        [
+          'Saved share',
+          ({ tokensSaved, tokensSpent }) => share(tokensSaved, tokensSaved + tokensSpent),
+          'number',
+        ],
+      ]}
+    />
+  );
 }

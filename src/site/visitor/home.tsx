@@ -2,23 +2,18 @@ import type { FastifyInstance } from 'fastify';
 import { offeredPacks, offeredPlans } from '../../billing/payments/offers.ts';
 import { PackCards, PlanCards } from '../customer/offer-cards.tsx';
 import { Page } from '../kit/layout.tsx';
-import { sendPage } from '../kit/render.ts';
+import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
-import { viewerOf } from '../session.ts';
 
-/** What there is, what it costs, and how to begin. */
-export function registerHome(scope: FastifyInstance, { gateway, currency }: Pages): void {
+/** The offer, its prices, and the way to the first call. */
+export function registerHome(scope: FastifyInstance, { database, currency }: Pages): void {
   scope.get('/', async (request, reply) => {
-    const [plans, packs] = await Promise.all([
-      offeredPlans(gateway.database),
-      offeredPacks(gateway.database),
-    ]);
-    const viewer = viewerOf(request, reply);
-    const to = (path: string) =>
-      viewer.kind === 'customer' ? path : `/sign-up?to=${encodeURIComponent(path)}`;
+    const [plans, packs] = await Promise.all([offeredPlans(database), offeredPacks(database)]);
+    const isSignedIn = request.session !== null;
+    const to = (path: string) => (isSignedIn ? path : `/sign-up?to=${encodeURIComponent(path)}`);
     return sendPage(
       reply,
-      <Page title="Marketplace data" viewer={viewer} path="/">
+      <Page title="Marketplace data">
         <section class="hero">
           <h1>Marketplace data for sellers, analysts and their agents</h1>
           <p class="lead">
@@ -27,8 +22,8 @@ export function registerHome(scope: FastifyInstance, { gateway, currency }: Page
             minutes is free.
           </p>
           <p class="row">
-            <a class="button primary" href={viewer.kind === 'customer' ? '/account' : '/sign-up'}>
-              {viewer.kind === 'customer' ? 'Go to your account' : 'Create an account'}
+            <a class="button primary" href={isSignedIn ? '/account' : '/sign-up'}>
+              {isSignedIn ? 'Go to your account' : 'Create an account'}
             </a>
             <a class="button" href="/docs">
               Read the documentation

@@ -1,40 +1,69 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { accountOfReset, resetPassword } from '../../accounts/password-resets.ts';
-
 import { SoukError } from '../../platform/errors.ts';
-import { type FormFaults, PostForm, readForm } from '../kit/form.tsx';
-import { Page } from '../kit/layout.tsx';
+import { HiddenFields, PostForm } from '../kit/form.tsx';
+import { type FormState, onSubmit } from '../kit/form-request.ts';
+import { Page, VISITOR } from '../kit/layout.tsx';
 import { NewPasswordField, newPassword } from '../kit/new-password-field.tsx';
-import { sendPage } from '../kit/render.ts';
+import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
 import { forgetToken } from '../session.ts';
 
 const tokenField = z.string().regex(/^[\w-]{43}$/);
 const reset = z.object({ token: tokenField, password: newPassword });
 
-/** A new password for whoever has the operator's link. */
+/** A new password for the holder of the operator's link. */
 export function registerResetPassword(scope: FastifyInstance, pages: Pages): void {
-  const { database, clock } = pages.gateway;
+  const { database, clock } = pages;
 
-  scope.get<{ Querystring: { token?: unknown } }>('/reset-password', async (request, reply) => {
-    const token = tokenField.safeParse(request.query.token);
-    return send(request, reply, await knownToken(token.data), {});
-  });
+  scope.get<{ Querystring: { token?: string } }>('/reset-password', async (request, reply) =>
+    showForm(reply, { values: { token: request.query.token }, faults: {} }),
+  );
 
-  scope.post('/reset-password', async (request, reply) => {
-    const form = readForm(reset, request.body);
-    const known = await knownToken(tokenField.safeParse(form.values.token).data);
-    if (!form.ok) return send(request, reply, known, form.faults, 400);
-    if (!(await resetPassword(database, form.input.token, form.input.password, clock.now()))) throw spent();
+  scope.post('/reset-password', onSubmit(reset, showForm, setNewPassword));
+
+  async function setNewPassword(
+    { token, password }: z.output<typeof reset>,
+    _request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<string> {
+    // Looked at first: a link that is spent costs no hash.
+    await emailOf(token);
+    if (!(await resetPassword(database, token, password, clock.now()))) throw spent();
     forgetToken(reply, pages, 'customer');
-    return reply.redirect('/sign-in', 303);
-  });
+    return '/sign-in';
+  }
 
-  async function knownToken(token: string | undefined): Promise<{ token: string; email: string }> {
-    const email = token === undefined ? null : await accountOfReset(database, token, clock.now());
-    if (token === undefined || email === null) throw spent();
-    return { token, email };
+  async function showForm(reply: FastifyReply, form: FormState, status?: number): Promise<FastifyReply> {
+    const { token } = form.values;
+    const email = await emailOf(token);
+    return sendPage(
+      reply,
+      <Page title="New password" viewer={VISITOR}>
+        <div class="card narrow">
+          <h1>New password</h1>
+          <p>
+            For <strong>{email}</strong>. Everybody who is signed in to this account is signed out.
+          </p>
+          <PostForm action="/reset-password" form={form}>
+            <HiddenFields fields={{ token }} />
+            <NewPasswordField label="New password" />
+            <button type="submit" class="primary">
+              Set the password
+            </button>
+          </PostForm>
+        </div>
+      </Page>,
+      status,
+    );
+  }
+
+  async function emailOf(token: unknown): Promise<string> {
+    const parsed = tokenField.safeParse(token);
+    const email = parsed.success ? await accountOfReset(database, parsed.data, clock.now()) : null;
+    if (email === null) throw spent();
+    return email;
   }
 }
 
@@ -42,32 +71,4 @@ function spent(): SoukError {
   return new SoukError('NOT_FOUND', {
     message: 'This link was used already, or is too old. Ask the operator of this service for another.',
   });
-}
-
-function send(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { token, email }: { token: string; email: string },
-  faults: FormFaults,
-  status = 200,
-): FastifyReply {
-  return sendPage(
-    reply,
-    <Page title="New password" viewer={{ kind: 'visitor' }} path={request.url}>
-      <div class="card narrow">
-        <h1>New password</h1>
-        <p>
-          For <strong>{email}</strong>. Everybody who is signed in to this account is signed out.
-        </p>
-        <PostForm action="/reset-password" csrf={reply.generateCsrf()}>
-          <input type="hidden" name="token" value={token} />
-          <NewPasswordField label="New password" fault={faults.password} />
-          <button type="submit" class="primary">
-            Set the password
-          </button>
-        </PostForm>
-      </div>
-    </Page>,
-    status,
-  );
 }

@@ -2,17 +2,19 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { createAccount } from '../../accounts/accounts.ts';
 import { hashPassword, setPassword } from '../../accounts/passwords.ts';
-import { beginSession, endSession } from '../../accounts/sessions.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
-import { Field, FormFault, type FormFaults, type FormValues, PostForm, readForm } from '../kit/form.tsx';
-import { Page } from '../kit/layout.tsx';
+import { Field, HiddenFields, PostForm } from '../kit/form.tsx';
+import { FormRefused, type FormState, onSubmit } from '../kit/form-request.ts';
+import { Page, VISITOR } from '../kit/layout.tsx';
 import { NewPasswordField, newPassword } from '../kit/new-password-field.tsx';
-import { sendPage } from '../kit/render.ts';
+import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
-import { keepToken } from '../session.ts';
-import { emailField, pathWithin, tooManyAttempts } from './sign-in.tsx';
+import { signInCustomer } from '../session.ts';
+import { countAttempt } from './attempt.ts';
+import { EmailField, emailField } from './email-field.tsx';
+import { pathWithin } from './sign-in.tsx';
 
-const signUp = z.object({
+const schema = z.object({
   email: emailField,
   name: z
     .string({ error: 'is missing' })
@@ -23,81 +25,55 @@ const signUp = z.object({
   to: z.string().optional(),
 });
 
-/** A new account, of whoever comes. */
+/** Signing up. */
 export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
-  const { gateway, attempts } = pages;
-  const { database, clock } = gateway;
+  const { database, clock } = pages;
 
   scope.get<{ Querystring: { to?: string } }>('/sign-up', async (request, reply) => {
     if (request.session) return reply.redirect('/account', 303);
-    return send(request, reply, { to: pathWithin(request.query.to) }, {});
+    return showForm(reply, { values: { to: request.query.to }, faults: {} });
   });
 
-  scope.post('/sign-up', async (request, reply) => {
-    const form = readForm(signUp, request.body);
-    if (!form.ok) return send(request, reply, form.values, form.faults, 400);
-    const { email, name, password, to } = form.input;
+  scope.post('/sign-up', onSubmit(schema, showForm, signUp));
+
+  async function signUp(
+    { email, name, password, to }: z.output<typeof schema>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<string> {
     const attempt = { address: request.ip, email: null };
-    const waitSeconds = await attempts.count(attempt);
-    if (waitSeconds !== null) {
-      reply.header('retry-after', waitSeconds);
-      return send(request, reply, form.values, { '': tooManyAttempts(waitSeconds) }, 429);
-    }
+    await countAttempt(pages, reply, attempt);
     const digest = await hashPassword(password);
     const account = await inTransaction(database, async (client) => {
       const created = await createAccount(client, email, name, clock.now());
       if (created) await setPassword(client, created.id, digest, clock.now());
       return created;
     });
-    if (!account)
-      return send(request, reply, form.values, { email: 'has an account already: sign in instead' }, 409);
-    await attempts.forgive(attempt);
-    if (request.session) await endSession(database, request.session.tokenHash);
-    keepToken(reply, pages, 'customer', await beginSession(database, { accountId: account.id }, clock.now()));
-    return reply.redirect(pathWithin(to) === '/account' ? '/account/plans' : pathWithin(to), 303);
-  });
+    if (!account) throw new FormRefused(409, { email: 'has an account already: sign in instead' });
+    await pages.attempts.forgive(attempt);
+    await signInCustomer(pages, request, reply, account.id);
+    return pathWithin(to) === '/account' ? '/account/plans' : pathWithin(to);
+  }
 }
 
-function send(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  values: FormValues,
-  faults: FormFaults,
-  status = 200,
-): FastifyReply {
+function showForm(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
+  const to = pathWithin(form.values.to);
   return sendPage(
     reply,
-    <Page title="Sign up" viewer={{ kind: 'visitor' }} path={request.url}>
+    <Page title="Sign up" viewer={VISITOR}>
       <div class="card narrow">
         <h1>Create an account</h1>
-        <PostForm action="/sign-up" csrf={reply.generateCsrf()}>
-          <FormFault faults={faults} />
-          <input type="hidden" name="to" value={pathWithin(values.to)} />
-          <Field
-            name="email"
-            label="E-mail address"
-            type="email"
-            autocomplete="email"
-            required
-            value={values.email}
-            fault={faults.email}
-          />
-          <Field
-            name="name"
-            label="Name, or company"
-            autocomplete="name"
-            required
-            maxLength={100}
-            value={values.name}
-            fault={faults.name}
-          />
-          <NewPasswordField label="Password" fault={faults.password} />
+        <PostForm action="/sign-up" form={form}>
+          <HiddenFields fields={{ to }} />
+          <EmailField autocomplete="email" />
+          <Field name="name" label="Name, or company" autocomplete="name" required maxLength={100} />
+          <NewPasswordField label="Password" />
           <button type="submit" class="primary">
             Create the account
           </button>
         </PostForm>
         <p>
-          You have one? <a href={`/sign-in?to=${encodeURIComponent(pathWithin(values.to))}`}>Sign in</a>
+          You have one? <a href={`/sign-in?to=${encodeURIComponent(to)}`}>Sign in</a>
         </p>
       </div>
     </Page>,

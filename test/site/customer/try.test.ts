@@ -78,8 +78,8 @@ test.each(Object.keys(Object.fromEntries(OPERATIONS.map(({ name }) => [name, 0])
     const read = readFields(fields, values);
     expect(read.ok).toBe(true);
     const request = tryRequest(operation, read.ok ? read.parameters : {});
-    expect(request.path).not.toContain(':');
-    const sent = request.body ?? Object.fromEntries(new URL(request.path, 'http://x').searchParams);
+    expect(request.url).not.toContain(':');
+    const sent = request.body ?? Object.fromEntries(new URL(request.url, 'http://x').searchParams);
     for (const [key, value] of Object.entries(spread ? sample : {})) expect(sent[key]).toEqual(value);
   },
 );
@@ -204,7 +204,7 @@ describe('the price history of a product', () => {
 
 test('the line for a shell survives every quote', () => {
   const hostile = `it's "$HOME" \`id\` \\ $(id)`;
-  const line = curlLine({ method: 'POST', path: '/api/x', body: { term: hostile } }, 'http://127.0.0.1');
+  const line = curlLine({ method: 'POST', url: '/api/x', body: { term: hostile } }, 'http://127.0.0.1');
   const printed = execFileSync('sh', ['-c', line.replace(/^curl/, "printf '%s\\n'")])
     .toString()
     .split('\n');

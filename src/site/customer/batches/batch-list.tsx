@@ -1,107 +1,74 @@
 import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
-import { z } from 'zod';
 import { BATCH_STATES } from '../../../batches/batch.ts';
 import type { BatchView } from '../../../batches/view.ts';
-import { Choice, readForm } from '../../kit/form.tsx';
-import { Page } from '../../kit/layout.tsx';
-import { addressOf, MorePages, optional } from '../../kit/paging.tsx';
-import { sendPage } from '../../kit/render.ts';
-import { StateTag } from '../../kit/state-tag.tsx';
+import { FilterForm } from '../../kit/form.tsx';
+import { ListPage, StateChoice } from '../../kit/list-page.tsx';
+import { sendPage } from '../../kit/render.tsx';
 import { Table } from '../../kit/table.tsx';
-import { count, Time } from '../../kit/words.tsx';
-import { callApi, dataOf } from '../../own-api.ts';
-import type { Pages } from '../../pages.ts';
-import { customerOf, viewerOf } from '../../session.ts';
+import { StateTag } from '../../kit/tag.tsx';
+import { count, ShortId, Time } from '../../kit/words.tsx';
+import { apiList } from '../customer-api.ts';
 
 const PATH = '/account/batches';
 
-const BATCHES_A_PAGE = '25';
-
-const filter = z.object({ state: optional(z.string()), cursor: optional(z.string()) });
-
-/** Many items of one operation, done in the background. */
-export function registerBatchList(scope: FastifyInstance, { app }: Pages): void {
+/** The account's batches. */
+export function registerBatchList(scope: FastifyInstance): void {
   scope.get(PATH, async (request, reply) => {
-    const { state, scheduleId, cursor } = readForm(filter, request.query).values;
-    const asked = { state, scheduleId, cursor };
-    const path = addressOf('/api/batches', { ...asked, limit: BATCHES_A_PAGE });
-    const answer = await callApi({ app, apiKey: customerOf(request).apiKey }, 'GET', path);
-    const { batches, nextCursor } = dataOf<{ batches: BatchView[]; nextCursor: string | null }>(answer);
-    const isMoving = batches.some(({ finishedAt }) => finishedAt === null);
+    const filters = ['state', 'scheduleId'];
+    const list = await apiList<BatchView>(request, { url: '/api/batches', name: 'batches', filters });
+    const isMoving = list.items.some(({ finishedAt }) => finishedAt === null);
     return sendPage(
       reply,
-      <Page title="Batches" viewer={viewerOf(request, reply)} path={PATH} styles={['account.css']} wide>
-        <div class="row">
-          <h1>Batches</h1>
-          <a class="button primary push" href={`${PATH}/new`}>
-            New batch
-          </a>
-        </div>
-        <p class="lead">
-          One operation for many items, done in the background and fetched when it suits you.
-        </p>
-        <form class="filters" method="get" action={PATH}>
-          <Choice
-            name="state"
-            label="State"
-            value={state}
-            options={[['', 'All'], ...BATCH_STATES.map((name) => [name, name] as const)]}
-          />
-          <button type="submit">Filter</button>
-        </form>
-        <div id="batches" data-refresh={isMoving ? '3' : undefined}>
-          {batches.length === 0 ? (
-            <p class="card empty">There are no such batches.</p>
-          ) : (
-            <BatchTable batches={batches} />
-          )}
-        </div>
-        <MorePages path={PATH} query={asked} next={nextCursor} />
-      </Page>,
+      <ListPage
+        title="Batches"
+        create={[`${PATH}/new`, 'New batch']}
+        lead="One operation for many items, done in the background and fetched when it suits you."
+        path={PATH}
+        list={list}
+        filter={
+          <FilterForm path={PATH} values={list.query}>
+            <StateChoice states={BATCH_STATES} />
+          </FilterForm>
+        }
+        refresh={{ id: 'batches', seconds: isMoving ? 3 : null }}
+      >
+        <BatchTable batches={list.items} />
+      </ListPage>,
     );
   });
 }
 
-export function BatchTable({ batches }: { batches: readonly BatchView[] }): VNode {
+function BatchTable({ batches }: { batches: readonly BatchView[] }): VNode {
   return (
-    <Table name="Batches" columns={['Batch', 'Operation', 'State', 'Progress', '#Failed', '#Units', 'Begun']}>
-      {batches.map((batch) => (
-        <tr key={batch.batchId}>
-          <td>
-            <a href={`${PATH}/${batch.batchId}`}>{batch.name ?? <code>{batch.batchId.slice(-12)}</code>}</a>
-          </td>
-          <td>{batch.operation}</td>
-          <td>
-            <StateTag state={batch.state} />
-          </td>
-          <td>
-            <BatchProgress batch={batch} />
-          </td>
-          <td class="number">{count(batch.counts.failed)}</td>
-          <td class="number">{count(batch.units.charged)}</td>
-          <td>
-            <Time at={batch.createdAt} />
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <Table
+      name="Batches"
+      empty="There are no such batches."
+      rows={batches}
+      columns={[
+        [
+          'Batch',
+          ({ batchId, name }) => <a href={`${PATH}/${batchId}`}>{name ?? <ShortId id={batchId} />}</a>,
+        ],
+        ['Operation', ({ operation }) => operation],
+        ['State', ({ state }) => <StateTag state={state} />],
+        ['Progress', (batch) => <BatchProgress batch={batch} />],
+        ['Failed', ({ counts }) => count(counts.failed), 'number'],
+        ['Units', ({ units }) => count(units.charged), 'number'],
+        ['Begun', ({ createdAt }) => <Time at={createdAt} />],
+      ]}
+    />
   );
 }
 
-/** How many items have come to an end, one way or another. */
+/** The share of items that are done, failed or cancelled. */
 export function BatchProgress({ batch: { counts } }: { batch: BatchView }): VNode {
   const ended = counts.done + counts.failed + counts.cancelled;
+  const text = `${count(ended)} of ${count(counts.items)}`;
   return (
     <>
-      <progress
-        max={counts.items}
-        value={ended}
-        aria-label={`${count(ended)} of ${count(counts.items)} items`}
-      />
-      <small>
-        {count(ended)} of {count(counts.items)}
-      </small>
+      <progress max={counts.items} value={ended} aria-label={`${text} items`} />
+      <small>{text}</small>
     </>
   );
 }

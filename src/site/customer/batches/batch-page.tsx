@@ -1,89 +1,73 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import type { BatchView } from '../../../batches/view.ts';
 import { queuedOperation } from '../../../operations/index.ts';
-import { PostForm } from '../../kit/form.tsx';
+import { Facts } from '../../kit/facts.tsx';
+import { PostButton } from '../../kit/form.tsx';
 import { Page } from '../../kit/layout.tsx';
-import { sendPage } from '../../kit/render.ts';
-import { StateTag } from '../../kit/state-tag.tsx';
+import { sendPage } from '../../kit/render.tsx';
+import { StateTag } from '../../kit/tag.tsx';
 import { count, Time } from '../../kit/words.tsx';
-import { callApi, dataOf } from '../../own-api.ts';
-import type { Pages } from '../../pages.ts';
-import { customerOf, viewerOf } from '../../session.ts';
+import { apiData, idIn } from '../customer-api.ts';
 import { passOn } from '../passed-on.ts';
-import { WINDOWS } from './batch-form.tsx';
+import { windowText } from '../work/work-form.ts';
 import { BatchProgress } from './batch-list.tsx';
 
-const PATH = '/account/batches/:id';
+const LIST = '/account/batches';
+const PATH = `${LIST}/:id`;
 
-/** One batch: its counts as they move, its results, and what can be done about it. */
-export function registerBatchPage(scope: FastifyInstance, { app }: Pages): void {
-  scope.get(PATH, async (request, reply) => {
-    const batch = dataOf<BatchView>(await callApi(callerOf(request), 'GET', apiPathOf(request)));
-    const viewer = viewerOf(request, reply);
-    const csrf = reply.generateCsrf();
-    const page = `/account/batches/${batch.batchId}`;
-    const isOpen = batch.finishedAt === null;
-    return sendPage(
-      reply,
-      <Page title={batch.name ?? 'Batch'} viewer={viewer} path="/account/batches" styles={['account.css']}>
-        <p>
-          <a href="/account/batches">All batches</a>
-        </p>
-        <h1>{batch.name ?? `Batch of ${batch.operation}`}</h1>
-        <section class="card" id="batch" data-refresh={isOpen ? '2' : undefined} aria-label="State">
-          <BatchFacts batch={batch} />
-          <div class="buttons">
-            {batch.counts.failed > 0 && !isOpen && batch.state !== 'cancelled' && (
-              <PostForm action={`${page}/retry`} csrf={csrf}>
-                <button type="submit">Retry the failures</button>
-              </PostForm>
-            )}
-            {isOpen && (
-              <PostForm
-                action={`${page}/cancel`}
-                csrf={csrf}
-                confirm="Cancel this batch? What is done stays, and stays paid for."
-              >
-                <button type="submit" class="danger">
-                  Cancel
-                </button>
-              </PostForm>
-            )}
-          </div>
-          <Results batch={batch} page={page} />
-        </section>
-      </Page>,
-    );
-  });
-
-  scope.get(`${PATH}/results.:format(^(?:ndjson|csv)$)`, async (request, reply) => {
-    const { id, format } = request.params as { id: string; format: string };
-    const path = `${apiPathOf(request)}/results?format=${format}`;
-    return passOn(request, reply, callerOf(request), { path, name: `souk-batch-${id.slice(-12)}` });
-  });
-
-  scope.post(`${PATH}/retry`, async (request, reply) => {
-    const answer = await callApi(callerOf(request), 'POST', `${apiPathOf(request)}/retry`);
-    return reply.redirect(`/account/batches/${dataOf<BatchView>(answer).batchId}`, 303);
-  });
-
-  scope.post(`${PATH}/cancel`, async (request, reply) => {
-    const answer = await callApi(callerOf(request), 'DELETE', apiPathOf(request));
-    return reply.redirect(`/account/batches/${dataOf<BatchView>(answer).batchId}`, 303);
-  });
-
-  function callerOf(request: FastifyRequest) {
-    return { app, apiKey: customerOf(request).apiKey };
-  }
+/** One batch: its counts, its results, and how it is retried or cancelled. */
+export function registerBatchPage(scope: FastifyInstance): void {
+  scope.get(PATH, showBatch);
+  scope.get(`${PATH}/results.:format(^(?:ndjson|csv)$)`, sendResults);
+  scope.post(`${PATH}/retry`, retryBatch);
+  scope.post(`${PATH}/cancel`, cancelBatch);
 }
 
-function apiPathOf(request: FastifyRequest): string {
-  return `/api/batches/${encodeURIComponent((request.params as { id: string }).id)}`;
+async function showBatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const batch = await apiData<BatchView>(request, 'GET', `/api/batches/${idIn(request)}`);
+  const { name, operation, finishedAt } = batch;
+  return sendPage(
+    reply,
+    <Page title={name ?? 'Batch'} styles={['account.css']}>
+      <p>
+        <a href={LIST}>All batches</a>
+      </p>
+      <h1>{name ?? `Batch of ${operation}`}</h1>
+      <section
+        class="card"
+        id="batch"
+        data-refresh={finishedAt === null ? '2' : undefined}
+        aria-label="State"
+      >
+        <Progress batch={batch} />
+        <BatchFacts batch={batch} />
+        <Actions batch={batch} />
+        <Results batch={batch} />
+      </section>
+    </Page>,
+  );
 }
 
-function BatchFacts({ batch }: { batch: BatchView }): VNode {
-  const { counts, units, waiting } = batch;
+async function sendResults(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { format } = request.params as { format: string };
+  const id = idIn(request);
+  const url = `/api/batches/${id}/results?format=${format}`;
+  return passOn(request, reply, { url, name: `souk-batch-${id.slice(-12)}` });
+}
+
+async function retryBatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { batchId } = await apiData<BatchView>(request, 'POST', `/api/batches/${idIn(request)}/retry`);
+  return reply.redirect(`${LIST}/${batchId}`, 303);
+}
+
+async function cancelBatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { batchId } = await apiData<BatchView>(request, 'DELETE', `/api/batches/${idIn(request)}`);
+  return reply.redirect(`${LIST}/${batchId}`, 303);
+}
+
+function Progress({ batch }: { batch: BatchView }): VNode {
+  const { counts, waiting, state } = batch;
   return (
     <>
       {waiting && (
@@ -94,7 +78,7 @@ function BatchFacts({ batch }: { batch: BatchView }): VNode {
         </div>
       )}
       <p>
-        <StateTag state={batch.state} /> <BatchProgress batch={batch} />
+        <StateTag state={state} /> <BatchProgress batch={batch} />
       </p>
       <dl class="totals">
         {(['pending', 'running', 'done', 'failed', 'cancelled'] as const).map((name) => (
@@ -104,71 +88,72 @@ function BatchFacts({ batch }: { batch: BatchView }): VNode {
           </div>
         ))}
       </dl>
-      <dl class="facts">
-        <dt>Operation</dt>
-        <dd>{batch.operation}</dd>
-        <dt>Units</dt>
-        <dd>
-          {count(units.charged)} charged, {count(units.reserved)} reserved, at most {count(units.quoted)}
-        </dd>
-        {counts.unchanged > 0 && (
-          <>
-            <dt>Unchanged</dt>
-            <dd>{count(counts.unchanged)}, left out of the results</dd>
-          </>
-        )}
-        <dt>When</dt>
-        <dd>{WINDOWS.find(([window]) => window === batch.window)?.[1]}</dd>
-        <dt>Begun</dt>
-        <dd>
-          <Time at={batch.createdAt} />
-        </dd>
-        <dt>{batch.finishedAt ? 'Ended' : 'Given up at'}</dt>
-        <dd>
-          <Time at={batch.finishedAt ?? batch.deadlineAt} />
-        </dd>
-        {batch.scheduleId && (
-          <>
-            <dt>Schedule</dt>
-            <dd>
-              <a href={`/account/schedules/${batch.scheduleId}`}>the one that made it</a>
-            </dd>
-          </>
-        )}
-        {batch.webhook && (
-          <>
-            <dt>Webhook</dt>
-            <dd>{batch.webhook}</dd>
-          </>
-        )}
-        <dt>Batch</dt>
-        <dd>
-          <code>{batch.batchId}</code>
-        </dd>
-      </dl>
     </>
   );
 }
 
-function Results({ batch, page }: { batch: BatchView; page: string }): VNode {
-  const hasTable = queuedOperation(batch.operation)?.table !== undefined;
+function BatchFacts({ batch }: { batch: BatchView }): VNode {
+  const { batchId, operation, units, counts, window, createdAt, finishedAt, deadlineAt } = batch;
+  const { scheduleId, webhook } = batch;
+  return (
+    <Facts
+      facts={[
+        ['Operation', operation],
+        [
+          'Units',
+          `${count(units.charged)} charged, ${count(units.reserved)} reserved, at most ${count(units.quoted)}`,
+        ],
+        counts.unchanged > 0 && ['Unchanged', `${count(counts.unchanged)}, left out of the results`],
+        ['When', windowText(window)],
+        ['Begun', <Time at={createdAt} />],
+        [finishedAt ? 'Ended' : 'Given up at', <Time at={finishedAt ?? deadlineAt} />],
+        scheduleId && ['Schedule', <a href={`/account/schedules/${scheduleId}`}>the one that made it</a>],
+        webhook && ['Webhook', webhook],
+        ['Batch', <code>{batchId}</code>],
+      ]}
+    />
+  );
+}
+
+function Actions({ batch: { batchId, counts, finishedAt, state } }: { batch: BatchView }): VNode {
+  const isOpen = finishedAt === null;
+  return (
+    <div class="buttons">
+      {counts.failed > 0 && !isOpen && state !== 'cancelled' && (
+        <PostButton action={`${LIST}/${batchId}/retry`}>Retry the failures</PostButton>
+      )}
+      {isOpen && (
+        <PostButton
+          action={`${LIST}/${batchId}/cancel`}
+          confirm="Cancel this batch? What is done stays, and stays paid for."
+          class="danger"
+        >
+          Cancel
+        </PostButton>
+      )}
+    </div>
+  );
+}
+
+function Results({ batch: { batchId, operation, resultsUntil } }: { batch: BatchView }): VNode {
+  const hasTable = queuedOperation(operation)?.table !== undefined;
   return (
     <>
       <h2>Results</h2>
       <p class="buttons">
-        <a class="button" href={`${page}/results.ndjson`} download>
+        <a class="button" href={`${LIST}/${batchId}/results.ndjson`} download>
           Download NDJSON
         </a>
         {hasTable && (
-          <a class="button" href={`${page}/results.csv`}>
+          <a class="button" href={`${LIST}/${batchId}/results.csv`}>
             Download CSV
           </a>
         )}
       </p>
       <p class="hint">
-        {batch.resultsUntil ? (
+        {resultsUntil ? (
           <>
-            Kept until <Time at={batch.resultsUntil} />.
+            Kept until <Time at={resultsUntil} />.
           </>
         ) : (
           'So far: up to the first item that is not done. The whole of them when the batch has ended.'

@@ -2,7 +2,8 @@ import type { VNode } from 'preact';
 import { z } from 'zod';
 import { LEDGER_KINDS, type LedgerFilter, type LedgerKind } from '../../../billing/ledger-lines.ts';
 import { QUEUED } from '../../../operations/index.ts';
-import { Choice, Field, type FormFaults, type FormValues } from '../../kit/form.tsx';
+import { Choice, Field, FilterForm } from '../../kit/form.tsx';
+import type { FormState, FormValues } from '../../kit/form-request.ts';
 import { addressOf, optional } from '../../kit/paging.tsx';
 import { WALLET_NAMES } from '../../kit/words.tsx';
 import { OperationChoice } from '../operation-choice.tsx';
@@ -50,33 +51,15 @@ export const ledgerFilter = z
 
 export type AskedLedger = LedgerFilter & { cursor?: number | undefined };
 
-/** What of an address narrows the ledger down. */
+/** The part of an address that narrows the ledger down. */
 export function filterValues({ kind, wallet, operation, from, to }: FormValues): FormValues {
   return { kind, wallet, operation, from, to };
 }
 
-export function LedgerFilterForm({ values, faults }: { values: FormValues; faults: FormFaults }): VNode {
+export function LedgerFilterForm({ values, faults }: FormState): VNode {
   const isNarrowed = Object.values(filterValues(values)).some(Boolean);
-  return (
-    <form class="filters" method="get" action="/account/ledger">
-      <Choice
-        name="kind"
-        label="Kind"
-        value={values.kind}
-        fault={faults.kind}
-        options={[['', 'All'], ...Object.entries(KIND_NAMES)]}
-      />
-      <Choice
-        name="wallet"
-        label="Wallet"
-        value={values.wallet}
-        fault={faults.wallet}
-        options={[['', 'Both'], ...Object.entries(WALLET_NAMES)]}
-      />
-      <OperationChoice operations={QUEUED} value={values.operation} none="All" fault={faults.operation} />
-      <Field name="from" label="From day" type="date" value={values.from} fault={faults.from} />
-      <Field name="to" label="To day" type="date" value={values.to} fault={faults.to} />
-      <button type="submit">Filter</button>
+  const links = (
+    <>
       {isNarrowed && (
         <a class="button" href="/account/ledger">
           All lines
@@ -85,6 +68,15 @@ export function LedgerFilterForm({ values, faults }: { values: FormValues; fault
       <a class="button push" href={addressOf('/account/ledger.csv', filterValues(values))}>
         Export CSV
       </a>
-    </form>
+    </>
+  );
+  return (
+    <FilterForm path="/account/ledger" values={values} faults={faults} links={links}>
+      <Choice name="kind" label="Kind" options={[['', 'All'], ...Object.entries(KIND_NAMES)]} />
+      <Choice name="wallet" label="Wallet" options={[['', 'Both'], ...Object.entries(WALLET_NAMES)]} />
+      <OperationChoice operations={QUEUED} none="All" />
+      <Field name="from" label="From day" type="date" />
+      <Field name="to" label="To day" type="date" />
+    </FilterForm>
   );
 }

@@ -1,16 +1,16 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { type LedgerLine, ledgerLines, packUnitsAfter } from '../../../billing/ledger-lines.ts';
 import { type WalletBalances, walletBalances } from '../../../billing/statement.ts';
 import { SoukError } from '../../../platform/errors.ts';
-import { readForm } from '../../kit/form.tsx';
-import { Page } from '../../kit/layout.tsx';
-import { MorePages } from '../../kit/paging.tsx';
-import { sendPage } from '../../kit/render.ts';
+import { readForm } from '../../kit/form-request.ts';
+import { ListPage } from '../../kit/list-page.tsx';
+import { pageOf } from '../../kit/paging.tsx';
+import { sendPage } from '../../kit/render.tsx';
 import { Table } from '../../kit/table.tsx';
-import { count, Time, WALLET_NAMES } from '../../kit/words.tsx';
+import { count, Dash, Time, WALLET_NAMES } from '../../kit/words.tsx';
 import type { Pages } from '../../pages.ts';
-import { customerOf, viewerOf } from '../../session.ts';
+import { customerOf } from '../../session.ts';
 import { ledgerCsv } from './ledger-csv.ts';
 import {
   type AskedLedger,
@@ -24,11 +24,12 @@ const PATH = '/account/ledger';
 
 const LINES_A_PAGE = 50;
 
-/** Where every unit came from and went, line by line. */
-export function registerLedger(scope: FastifyInstance, { gateway }: Pages): void {
-  const { database, clock } = gateway;
+/** The account's ledger, as a page and as CSV. */
+export function registerLedger(scope: FastifyInstance, { database, clock }: Pages): void {
+  scope.get(PATH, showLedger);
+  scope.get('/account/ledger.csv', sendCsv);
 
-  scope.get(PATH, async (request, reply) => {
+  async function showLedger(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { accountId } = customerOf(request);
     const form = readForm<AskedLedger>(ledgerFilter, request.query);
     const { cursor, ...filter } = form.ok ? form.input : {};
@@ -36,32 +37,30 @@ export function registerLedger(scope: FastifyInstance, { gateway }: Pages): void
       form.ok ? ledgerLines(database, accountId, { limit: LINES_A_PAGE + 1, before: cursor, filter }) : [],
       walletBalances(database, accountId, clock.now()),
     ]);
-    const lines = found.slice(0, LINES_A_PAGE);
-    const packUnits = await packUnitsAfter(database, accountId, lines);
-    const next = found.length > LINES_A_PAGE ? String(lines.at(-1)?.id) : null;
+    const query = { ...filterValues(form.values), cursor: form.values.cursor };
+    const list = pageOf(found, LINES_A_PAGE, query, ({ id }) => id);
+    const packUnits = await packUnitsAfter(database, accountId, list.items);
     return sendPage(
       reply,
-      <Page title="Ledger" viewer={viewerOf(request, reply)} path={PATH} styles={['account.css']} wide>
-        <h1>Ledger</h1>
-        <p class="lead">Where every unit came from, and where it went.</p>
-        <Balance balances={balances} />
-        <LedgerFilterForm values={form.values} faults={form.ok ? {} : form.faults} />
-        {lines.length === 0 ? (
-          <p class="card empty">{form.ok ? 'There are no such lines.' : 'The filter cannot be.'}</p>
-        ) : (
-          <LineTable lines={lines} packUnits={packUnits} />
-        )}
-        <MorePages
-          path={PATH}
-          query={{ ...filterValues(form.values), cursor: form.values.cursor }}
-          next={next}
+      <ListPage
+        title="Ledger"
+        lead="Where every unit came from, and where it went."
+        intro={<Balance balances={balances} />}
+        filter={<LedgerFilterForm values={form.values} faults={form.faults} />}
+        path={PATH}
+        list={list}
+      >
+        <LineTable
+          lines={list.items}
+          packUnits={packUnits}
+          empty={form.ok ? 'There are no such lines.' : 'The filter cannot be.'}
         />
-      </Page>,
+      </ListPage>,
       form.ok ? 200 : 400,
     );
-  });
+  }
 
-  scope.get('/account/ledger.csv', async (request, reply) => {
+  async function sendCsv(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const form = readForm<AskedLedger>(ledgerFilter, request.query);
     if (!form.ok) {
       const problems = Object.entries(form.faults).map(([name, problem]) => `${name} ${problem}`);
@@ -74,7 +73,7 @@ export function registerLedger(scope: FastifyInstance, { gateway }: Pages): void
       .header('cache-control', 'no-store')
       .header('content-disposition', `attachment; filename="souk-ledger-${day}.csv"`)
       .send(ledgerCsv(database, customerOf(request).accountId, filter));
-  });
+  }
 }
 
 /** What the lines add up to. */
@@ -108,35 +107,33 @@ function Balance({ balances: { packs, subscriptions } }: { balances: WalletBalan
 
 const SOURCE_NAMES = { pack: 'Pack', subscription: 'Subscription' } as const;
 
-const COLUMNS = ['#Line', 'When', 'Kind', 'Wallet', 'Of', 'Call', '#Units', '#Change', '#Left in packs'];
-
-function LineTable(props: { lines: readonly LedgerLine[]; packUnits: ReadonlyMap<number, number> }): VNode {
+function LineTable(props: {
+  lines: readonly LedgerLine[];
+  packUnits: ReadonlyMap<number, number>;
+  empty: string;
+}): VNode {
+  const { lines, packUnits, empty } = props;
   return (
-    <Table name="Lines" columns={COLUMNS}>
-      {props.lines.map((line) => (
-        <tr key={line.id}>
-          <td class="number muted">{line.id}</td>
-          <td>
-            <Time at={line.at} />
-          </td>
-          <td>{KIND_NAMES[line.kind]}</td>
-          <td>{WALLET_NAMES[line.wallet]}</td>
-          <td>
-            {SOURCE_NAMES[line.source]} {line.sourceId}
-          </td>
-          <td>
-            {line.callId ? (
-              <a href={`/account/jobs/${line.callId}`}>{line.operation ?? 'call'}</a>
-            ) : (
-              <span class="muted">-</span>
-            )}
-          </td>
-          <td class="number">{count(line.units)}</td>
-          <td class="number">{signed(line.change)}</td>
-          <td class="number">{count(props.packUnits.get(line.id) ?? 0)}</td>
-        </tr>
-      ))}
-    </Table>
+    <Table
+      name="Lines"
+      empty={empty}
+      rows={lines}
+      columns={[
+        ['Line', ({ id }) => <span class="muted">{id}</span>, 'number'],
+        ['When', ({ at }) => <Time at={at} />],
+        ['Kind', ({ kind }) => KIND_NAMES[kind]],
+        ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
+        ['Of', ({ source, sourceId }) => `${SOURCE_NAMES[source]} ${sourceId}`],
+        [
+          'Call',
+          ({ callId, operation }) =>
+            callId ? <a href={`/account/jobs/${callId}`}>{operation ?? 'call'}</a> : <Dash />,
+        ],
+        ['Units', ({ units }) => count(units), 'number'],
+        ['Change', ({ change }) => signed(change), 'number'],
+        ['Left in packs', ({ id }) => count(packUnits.get(id) ?? 0), 'number'],
+      ]}
+    />
   );
 }
 

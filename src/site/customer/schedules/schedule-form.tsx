@@ -1,144 +1,40 @@
 import type { VNode } from 'preact';
-import { z } from 'zod';
-import { Choice, Field, FormFault, type FormFaults, type FormValues, PostForm } from '../../kit/form.tsx';
-import { optional } from '../../kit/paging.tsx';
+import { Choice, Field, PostForm } from '../../kit/form.tsx';
+import type { FormState } from '../../kit/form-request.ts';
 import { counted, Time } from '../../kit/words.tsx';
-import { WINDOWS } from '../batches/batch-form.tsx';
 import { WorkFields } from '../work/work-fields.tsx';
+import { WINDOWS } from '../work/work-form.ts';
 
-const wholeNumber = optional(
-  z
-    .string()
-    .trim()
-    .regex(/^\d{1,15}$/, 'must be a whole number')
-    .transform(Number),
-);
+/** The most that each run costs. */
+export interface SchedulePrice {
+  items: number;
+  units: number;
+}
 
-/** What a schedule is told besides its work. What it may be is for the service to judge. */
-export const scheduleForm = z.object({
-  name: z.string().trim().default(''),
-  cron: z.string().trim().default(''),
-  timezone: z.string().trim().default('UTC'),
-  window: optional(z.string()),
-  onlyChanges: z.string().default('false'),
-  runHours: wholeNumber,
-  maxUnits: wholeNumber,
-  webhook: z.string().trim().default(''),
-});
-
-export const SCHEDULE_FIELDS = [
-  'name',
-  'cron',
-  'timezone',
-  'window',
-  'onlyChanges',
-  'runHours',
-  'maxUnits',
-  'webhook',
-] as const;
-
-/** What a check has found, as far as it is known. */
+/** What a check has found. */
 export interface ScheduleCheck {
-  /** Unix milliseconds; of a pattern that can be. */
+  /** Unix milliseconds. */
   nextRuns: readonly number[];
-  /** Of a schedule that is right altogether. */
-  price: { items: number; units: number } | null;
+  /** null: something else in the form is wrong. */
+  price: SchedulePrice | null;
 }
 
 const ZONES = Intl.supportedValuesOf('timeZone');
 
 export function ScheduleForm(props: {
   action: string;
-  csrf: string;
-  values: FormValues;
-  faults: FormFaults;
+  form: FormState;
   check: ScheduleCheck | null;
   /** Said of a schedule that has items already. */
-  keeps?: string;
+  keeps?: string | undefined;
 }): VNode {
-  const { action, csrf, values, faults, check, keeps } = props;
+  const { action, form, check, keeps } = props;
   return (
-    <PostForm action={action} csrf={csrf}>
-      <FormFault faults={faults} />
-      {check && <Check check={check} timezone={values.timezone || 'UTC'} />}
-      <fieldset>
-        <legend>When</legend>
-        <div class="fields">
-          <Field name="name" label="Name" value={values.name} fault={faults.name} maxLength={200} />
-          <Field
-            name="cron"
-            label="Cron pattern"
-            value={values.cron}
-            fault={faults.cron}
-            placeholder="0 6 * * 1"
-            hint="Minute, hour, day of the month, month, day of the week: 0 6 * * 1 is Mondays at 6."
-          />
-          <div class="field">
-            <label for="field-timezone">Time zone</label>
-            <input
-              id="field-timezone"
-              name="timezone"
-              list="zones"
-              value={values.timezone ?? 'UTC'}
-              aria-invalid={faults.timezone ? 'true' : undefined}
-              aria-describedby={faults.timezone ? 'field-timezone-fault' : undefined}
-            />
-            <datalist id="zones">
-              {ZONES.map((zone) => (
-                <option key={zone} value={zone} />
-              ))}
-            </datalist>
-            {faults.timezone && (
-              <p class="fault" id="field-timezone-fault">
-                {faults.timezone}
-              </p>
-            )}
-          </div>
-          <Choice name="window" label="Work" value={values.window} options={WINDOWS} fault={faults.window} />
-        </div>
-      </fieldset>
-      <WorkFields values={values} faults={faults} {...(keeps ? { keeps } : {})} />
-      <fieldset>
-        <legend>How</legend>
-        <div class="fields">
-          <Choice
-            name="onlyChanges"
-            label="Results"
-            value={values.onlyChanges}
-            options={[
-              ['false', 'Everything'],
-              ['true', 'Only what has changed since the run before'],
-            ]}
-            fault={faults.onlyChanges}
-          />
-          <Field
-            name="runHours"
-            label="Hours each run has"
-            type="number"
-            min={1}
-            value={values.runHours}
-            fault={faults.runHours}
-            placeholder="24"
-          />
-          <Field
-            name="maxUnits"
-            label="Units a run at most"
-            type="number"
-            min={0}
-            value={values.maxUnits}
-            fault={faults.maxUnits}
-            hint="A run that can cost more is refused."
-          />
-          <Field
-            name="webhook"
-            label="Webhook"
-            type="url"
-            value={values.webhook}
-            fault={faults.webhook}
-            hint="Is told the end of each run."
-          />
-        </div>
-      </fieldset>
+    <PostForm action={action} form={form}>
+      {check && <Check check={check} timezone={form.values.timezone || 'UTC'} />}
+      <When />
+      <WorkFields keeps={keeps} />
+      <How />
       <div class="buttons">
         <button type="submit" name="intent" value="check">
           Check
@@ -151,7 +47,51 @@ export function ScheduleForm(props: {
   );
 }
 
-/** What would come of it: nothing has been saved. */
+function When(): VNode {
+  return (
+    <fieldset>
+      <legend>When</legend>
+      <div class="fields">
+        <Field name="name" label="Name" maxLength={200} />
+        <Field
+          name="cron"
+          label="Cron pattern"
+          placeholder="0 6 * * 1"
+          hint="Minute, hour, day of the month, month, day of the week: 0 6 * * 1 is Mondays at 6."
+        />
+        <Field name="timezone" label="Time zone" preset="UTC" suggestions={ZONES} />
+        <Choice name="window" label="Work" options={WINDOWS} />
+      </div>
+    </fieldset>
+  );
+}
+
+const RESULTS = [
+  ['false', 'Everything'],
+  ['true', 'Only what has changed since the run before'],
+] as const;
+
+function How(): VNode {
+  return (
+    <fieldset>
+      <legend>How</legend>
+      <div class="fields">
+        <Choice name="onlyChanges" label="Results" options={RESULTS} />
+        <Field name="runHours" label="Hours each run has" type="number" min={1} placeholder="24" />
+        <Field
+          name="maxUnits"
+          label="Units a run at most"
+          type="number"
+          min={0}
+          hint="A run that can cost more is refused."
+        />
+        <Field name="webhook" label="Webhook" type="url" hint="Is told the end of each run." />
+      </div>
+    </fieldset>
+  );
+}
+
+/** The next runs and the price of a schedule that was not saved. */
 function Check({ check: { nextRuns, price }, timezone }: { check: ScheduleCheck; timezone: string }): VNode {
   return (
     <section class={`notice ${price ? 'good' : 'warn'}`} aria-labelledby="check">

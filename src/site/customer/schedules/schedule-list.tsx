@@ -1,70 +1,58 @@
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
+import type { VNode } from 'preact';
 import type { ScheduleView } from '../../../batches/schedules/view.ts';
-import { readForm } from '../../kit/form.tsx';
-import { Page } from '../../kit/layout.tsx';
-import { addressOf, MorePages, optional } from '../../kit/paging.tsx';
-import { sendPage } from '../../kit/render.ts';
+import { ListPage } from '../../kit/list-page.tsx';
+import { sendPage } from '../../kit/render.tsx';
 import { Table } from '../../kit/table.tsx';
+import { Tag } from '../../kit/tag.tsx';
 import { count, Time } from '../../kit/words.tsx';
-import { callApi, dataOf } from '../../own-api.ts';
-import type { Pages } from '../../pages.ts';
-import { customerOf, viewerOf } from '../../session.ts';
+import { apiList } from '../customer-api.ts';
 
 const PATH = '/account/schedules';
 
-/** Batches that come again and again. */
-export function registerScheduleList(scope: FastifyInstance, { app }: Pages): void {
+/** The account's schedules. */
+export function registerScheduleList(scope: FastifyInstance): void {
   scope.get(PATH, async (request, reply) => {
-    const { cursor } = readForm(z.object({ cursor: optional(z.string()) }), request.query).values;
-    const path = addressOf('/api/schedules', { cursor, limit: '25' });
-    const answer = await callApi({ app, apiKey: customerOf(request).apiKey }, 'GET', path);
-    const { schedules, nextCursor } = dataOf<{ schedules: ScheduleView[]; nextCursor: string | null }>(
-      answer,
-    );
+    const list = await apiList<ScheduleView>(request, { url: '/api/schedules', name: 'schedules' });
     return sendPage(
       reply,
-      <Page title="Schedules" viewer={viewerOf(request, reply)} path={PATH} styles={['account.css']} wide>
-        <div class="row">
-          <h1>Schedules</h1>
-          <a class="button primary push" href={`${PATH}/new`}>
-            New schedule
-          </a>
-        </div>
-        <p class="lead">
-          Batches that come again and again, in your time zone, all of it or only what has changed.
-        </p>
-        {schedules.length === 0 ? (
-          <p class="card empty">There are no schedules.</p>
-        ) : (
-          <Table
-            name="Schedules"
-            columns={['Schedule', 'Operation', 'Pattern', 'Next run', '#Items', '#Units a run']}
-          >
-            {schedules.map((schedule) => (
-              <tr key={schedule.scheduleId}>
-                <td>
-                  <a href={`${PATH}/${schedule.scheduleId}`}>{schedule.name}</a>
-                </td>
-                <td>{schedule.operation}</td>
-                <td>
-                  <code>{schedule.cron}</code> {schedule.timezone}
-                </td>
-                <td>
-                  {schedule.paused ? (
-                    <span class="tag warn">paused</span>
-                  ) : (
-                    <Time at={schedule.nextRuns[0]} />
-                  )}
-                </td>
-                <td class="number">{count(schedule.items)}</td>
-                <td class="number">{count(schedule.units)}</td>
-              </tr>
-            ))}
-          </Table>
-        )}
-        <MorePages path={PATH} query={{ cursor }} next={nextCursor} />
-      </Page>,
+      <ListPage
+        title="Schedules"
+        create={[`${PATH}/new`, 'New schedule']}
+        lead="Batches that come again and again, in your time zone, all of it or only what has changed."
+        path={PATH}
+        list={list}
+      >
+        <ScheduleTable schedules={list.items} />
+      </ListPage>,
     );
   });
+}
+
+function ScheduleTable({ schedules }: { schedules: readonly ScheduleView[] }): VNode {
+  return (
+    <Table
+      name="Schedules"
+      empty="There are no schedules."
+      rows={schedules}
+      columns={[
+        ['Schedule', ({ scheduleId, name }) => <a href={`${PATH}/${scheduleId}`}>{name}</a>],
+        ['Operation', ({ operation }) => operation],
+        [
+          'Pattern',
+          ({ cron, timezone }) => (
+            <>
+              <code>{cron}</code> {timezone}
+            </>
+          ),
+        ],
+        [
+          'Next run',
+          ({ paused, nextRuns }) => (paused ? <Tag tone="warn">paused</Tag> : <Time at={nextRuns[0]} />),
+        ],
+        ['Items', ({ items }) => count(items), 'number'],
+        ['Units a run', ({ units }) => count(units), 'number'],
+      ]}
+    />
+  );
 }

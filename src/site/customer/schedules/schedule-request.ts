@@ -1,52 +1,67 @@
+import { z } from 'zod';
 import { cronProblem, nextRuns } from '../../../batches/schedules/cron.ts';
+import type { ScheduleView } from '../../../batches/schedules/view.ts';
 import { isTimeZone } from '../../../platform/time-zone.ts';
-import { type FormFaults, type FormValues, readForm } from '../../kit/form.tsx';
-import { readWork, type Work } from '../work/work.ts';
-import { type ScheduleCheck, scheduleForm } from './schedule-form.tsx';
+import type { Form, FormValues } from '../../kit/form-request.ts';
+import { optional } from '../../kit/paging.tsx';
+import type { Work } from '../work/work.ts';
+import { optionalNumber, readWorkForm } from '../work/work-form.ts';
 
-/** How many runs to come are shown. */
 const RUNS_SHOWN = 5;
 
-/** A schedule as the interface takes it, or what keeps it from being one. */
-export type ScheduleRead =
-  | { ok: true; values: FormValues; body: Record<string, unknown> }
-  | { ok: false; values: FormValues; faults: FormFaults };
+/** The fields of a schedule besides its work. The API judges their values. */
+export const scheduleForm = z.object({
+  name: z.string().trim().default(''),
+  cron: z.string().trim().default(''),
+  timezone: z.string().trim().default('UTC'),
+  window: optional(z.string()),
+  onlyChanges: z.string().default('false'),
+  runHours: optionalNumber,
+  maxUnits: optionalNumber,
+  webhook: z.string().trim().default(''),
+});
+
+type ScheduleInput = z.output<typeof scheduleForm> & { work: Work | null };
 
 /** Reads a form. @param changing items that are left empty stay as they are. */
-export function readScheduleForm(body: unknown, changing: boolean): ScheduleRead {
-  const form = readForm(scheduleForm, body);
-  const { values } = form;
-  const keepsWork = changing && !values.items?.trim();
-  const read = keepsWork ? null : readWork(values);
-  const faults = { ...(form.ok ? {} : form.faults), ...(read?.ok === false ? read.faults : {}) };
-  if (!form.ok || read?.ok === false) return { ok: false, values, faults };
-  const { maxUnits, webhook, onlyChanges, runHours, window, ...rest } = form.input;
+export function readScheduleForm(body: unknown, changing: boolean): Form<ScheduleInput> {
+  return readWorkForm(scheduleForm, body, ({ items }) => changing && !items?.trim());
+}
+
+/** A schedule as the API takes it. */
+export function scheduleBody({
+  work,
+  maxUnits,
+  webhook,
+  onlyChanges,
+  runHours,
+  window,
+  ...rest
+}: ScheduleInput) {
+  const limit = maxUnits === undefined ? {} : { maxUnits };
   return {
-    ok: true,
-    values,
-    body: {
-      ...rest,
-      onlyChanges: onlyChanges === 'true',
-      ...(window ? { window } : {}),
-      ...(runHours === undefined ? {} : { runHours }),
-      ...(read?.ok ? { batch: batchOf(read.work, maxUnits, webhook) } : {}),
-    },
+    ...rest,
+    onlyChanges: onlyChanges === 'true',
+    ...(window ? { window } : {}),
+    ...(runHours === undefined ? {} : { runHours }),
+    ...(work ? { batch: { ...work, ...limit, ...(webhook === '' ? {} : { webhook }) } } : {}),
   };
 }
 
-function batchOf(work: Work, maxUnits: number | undefined, webhook: string): Record<string, unknown> {
+/** What the form of a present schedule holds; its items are not shown. */
+export function valuesOf(schedule: ScheduleView): FormValues {
+  const { name, cron, timezone, window, onlyChanges, runHours, maxUnits, webhook, operation } = schedule;
   return {
-    ...work,
-    ...(maxUnits === undefined ? {} : { maxUnits }),
-    ...(webhook === '' ? {} : { webhook }),
+    ...{ name, cron, timezone, window, operation },
+    onlyChanges: String(onlyChanges),
+    runHours: String(runHours),
+    maxUnits: maxUnits === null ? '' : String(maxUnits),
+    webhook: webhook ?? '',
   };
 }
 
-/** The runs to come of what was filled in, whatever else is wrong with it; null where its times cannot be. */
-export function runsToCome(
-  { cron = '', timezone }: FormValues,
-  now: number,
-): ScheduleCheck['nextRuns'] | null {
+/** The next runs of a form, in Unix milliseconds, even if its other fields are wrong; null without a valid pattern. */
+export function nextRunsOf({ cron = '', timezone }: FormValues, now: number): readonly number[] | null {
   const timing = { cron: cron.trim(), timezone: timezone?.trim() || 'UTC' };
   if (!isTimeZone(timing.timezone) || cronProblem(timing, now) !== null) return null;
   return nextRuns(timing, now, RUNS_SHOWN);

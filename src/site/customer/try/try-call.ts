@@ -1,54 +1,51 @@
-import type { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { type GatewayAnswer, type GatewayRequest, readAtMost } from '../../../api/self-client.ts';
 import { indentJson } from '../../../platform/json.ts';
-import { type ApiCaller, type ApiEnvelope, type ApiHeaders, streamApi } from '../../own-api.ts';
 import { SHOWN_BYTES } from '../answer-viewer.tsx';
-import { envelopeOf } from '../passed-on.ts';
-import type { TryRequest } from './try-request.ts';
+import { type ApiEnvelope, envelopeOf, streamApi } from '../customer-api.ts';
 
-/** What came of a call. */
-export type TryOutcome =
-  /** The answer is there: its text where it is small, its job where it has one. */
-  | {
-      kind: 'answered';
-      status: number;
-      headers: ApiHeaders;
-      text: string | null;
-      jobId: string | null;
-      isPicture: boolean;
-    }
-  /** It takes longer; its job brings the answer. */
-  | { kind: 'accepted'; jobId: string }
-  | { kind: 'refused'; status: number; headers: ApiHeaders; envelope: ApiEnvelope };
+export interface Answered extends Pick<GatewayAnswer, 'status' | 'header'> {
+  kind: 'answered';
+  /** JSON, a field a line, where it is small. */
+  text: string | null;
+  jobId: string | null;
+  isPicture: boolean;
+}
 
-/** How long a page is waited for; what takes longer is shown as the job it is. */
+export interface Refused extends Pick<GatewayAnswer, 'status' | 'header'> {
+  kind: 'refused';
+  envelope: ApiEnvelope;
+}
+
+/** Its job brings the answer later. */
+export interface Accepted {
+  kind: 'accepted';
+  jobId: string;
+}
+
+/** How long a page is waited for. A call that takes longer is shown as its job. */
 const PATIENCE_SECONDS = 20;
 
 /** Makes a call. An answer that is too large to be shown is neither held nor read here. */
-export async function tryCall(caller: ApiCaller, { method, path, body }: TryRequest): Promise<TryOutcome> {
-  const headers = { prefer: `wait=${PATIENCE_SECONDS}` };
-  const answer = await streamApi(caller, { method, path, headers, body });
-  const { status } = answer;
-  if (status >= 400)
-    return { kind: 'refused', status, headers: answer.headers, envelope: await envelopeOf(answer.body) };
-  const jobId = answer.headers['x-job-id'] === undefined ? null : String(answer.headers['x-job-id']);
+export async function tryCall(
+  request: FastifyRequest,
+  call: GatewayRequest,
+): Promise<Answered | Accepted | Refused> {
+  const answer = await streamApi(request, call, { prefer: `wait=${PATIENCE_SECONDS}` });
+  const { status, header } = answer;
+  if (status >= 400) return { kind: 'refused', status, header, envelope: await envelopeOf(answer) };
+  const jobId = header('x-job-id') ?? null;
   if (status === 202 && jobId !== null) {
     answer.body.destroy();
     return { kind: 'accepted', jobId };
   }
-  const isPicture = String(answer.headers['content-type']).startsWith('image/');
-  const text = isPicture ? null : await textOf(answer.body);
+  const isPicture = header('content-type')?.startsWith('image/') ?? false;
+  const text = isPicture ? null : await textOf(answer);
   answer.body.destroy();
-  return { kind: 'answered', status, headers: answer.headers, text, jobId, isPicture };
+  return { kind: 'answered', status, header, text, jobId, isPicture };
 }
 
-/** The text of a small body, a field a line; null of any other. */
-async function textOf(body: Readable): Promise<string | null> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > SHOWN_BYTES) return null;
-    chunks.push(chunk);
-  }
-  return indentJson(Buffer.concat(chunks).toString());
+async function textOf(answer: GatewayAnswer): Promise<string | null> {
+  const { bytes, isWhole } = await readAtMost(answer, SHOWN_BYTES);
+  return isWhole ? indentJson(bytes.toString()) : null;
 }

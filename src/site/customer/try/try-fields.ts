@@ -6,7 +6,7 @@ import {
 import { exampleOf } from '../../../api/openapi/requests.ts';
 import type { Operation, Route } from '../../../operations/define.ts';
 import type { JsonSchema } from '../../../operations/params/documentation.ts';
-import type { FormFaults, FormValues } from '../../kit/form.tsx';
+import type { FormFaults, FormValues } from '../../kit/form-request.ts';
 
 /** One thing to fill in, and how what is filled in becomes a value. */
 export interface TryField {

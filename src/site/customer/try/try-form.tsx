@@ -2,50 +2,41 @@ import type { VNode } from 'preact';
 import type { Operation } from '../../../operations/define.ts';
 import { OPERATIONS } from '../../../operations/index.ts';
 import { DOMAIN_NAMES, SITES } from '../../../operations/params/domain.ts';
-import {
-  Choice,
-  Field,
-  FormFault,
-  type FormFaults,
-  type FormValues,
-  PostForm,
-  TextArea,
-} from '../../kit/form.tsx';
+import { Choice, Field, FilterForm, HiddenFields, PostForm, TextArea } from '../../kit/form.tsx';
+import type { FormState } from '../../kit/form-request.ts';
 import { OperationChoice } from '../operation-choice.tsx';
 import { FIELD_PREFIX, type TryField } from './try-fields.ts';
 
-/** Which operation is tried. */
+/** Chooses the operation that is tried. */
 export function ChooseOperation({ operation }: { operation: Operation }): VNode {
   return (
-    <form class="filters" method="get" action="/account/try">
-      <OperationChoice operations={OPERATIONS} value={operation.name} />
-      <button type="submit">Choose</button>
-    </form>
+    <FilterForm path="/account/try" values={{ operation: operation.name }} button="Choose">
+      <OperationChoice operations={OPERATIONS} />
+    </FilterForm>
   );
 }
 
-/** A form that is made of an operation's contract: what it needs first, the rest folded away. */
+/** A form that is made of an operation's contract: required parameters first, the others folded away. */
 export function TryForm(props: {
   operation: Operation;
   fields: readonly TryField[];
-  csrf: string;
-  values: FormValues;
-  faults: FormFaults;
+  form: FormState;
 }): VNode {
-  const { operation, fields, csrf, values, faults } = props;
+  const { operation, fields, form } = props;
   const optional = fields.filter(({ required }) => !required);
-  const isUsed = optional.some(({ name }) => values[FIELD_PREFIX + name] || faults[FIELD_PREFIX + name]);
+  const isUsed = optional.some(
+    ({ name }) => form.values[FIELD_PREFIX + name] || form.faults[FIELD_PREFIX + name],
+  );
   return (
-    <PostForm action="/account/try" csrf={csrf}>
-      <FormFault faults={faults} />
-      <input type="hidden" name="operation" value={operation.name} />
-      <Fields fields={fields.filter(({ required }) => required)} values={values} faults={faults} />
+    <PostForm action="/account/try" form={form}>
+      <HiddenFields fields={{ operation: operation.name }} />
+      <Fields fields={fields.filter(({ required }) => required)} />
       {optional.length > 0 && (
         <details open={isUsed}>
           <summary>
             {optional.length} more {optional.length === 1 ? 'parameter' : 'parameters'}
           </summary>
-          <Fields fields={optional} values={values} faults={faults} />
+          <Fields fields={optional} />
         </details>
       )}
       <div class="buttons">
@@ -60,37 +51,31 @@ export function TryForm(props: {
   );
 }
 
-function Fields(props: { fields: readonly TryField[]; values: FormValues; faults: FormFaults }): VNode {
+function Fields({ fields }: { fields: readonly TryField[] }): VNode {
   return (
     <div class="fields">
-      {props.fields.map((field) => {
-        const name = FIELD_PREFIX + field.name;
-        const shared = { name, label: field.name, value: props.values[name], fault: props.faults[name] };
-        return <TryInput key={name} field={field} shared={shared} />;
-      })}
+      {fields.map((field) => (
+        <TryInput key={field.name} field={field} />
+      ))}
     </div>
   );
 }
 
-function TryInput(props: {
-  field: TryField;
-  shared: { name: string; label: string; value: string | undefined; fault: string | undefined };
-}): VNode {
-  const { field, shared } = props;
-  const hint = hintOf(field);
+function TryInput({ field }: { field: TryField }): VNode {
+  const shared = { name: FIELD_PREFIX + field.name, label: field.name, hint: hintOf(field) };
   switch (field.kind) {
     case 'choice':
     case 'boolean':
-      return <Choice {...shared} hint={hint} options={optionsOf(field)} />;
+      return <Choice {...shared} options={optionsOf(field)} />;
     case 'json':
       return (
         <div class="whole">
-          <TextArea {...shared} hint={hint} rows={4} placeholder={exampleText(field)} />
+          <TextArea {...shared} rows={4} placeholder={exampleText(field)} />
         </div>
       );
     default:
       // Bounds are told, not enforced here: what the service says of a wrong value is worth seeing.
-      return <Field {...shared} hint={hint} placeholder={exampleText(field)} />;
+      return <Field {...shared} placeholder={exampleText(field)} />;
   }
 }
 

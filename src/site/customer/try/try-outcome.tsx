@@ -1,9 +1,9 @@
 import type { VNode } from 'preact';
 import type { QuoteView } from '../../../api/quote-view.ts';
+import { Facts } from '../../kit/facts.tsx';
 import { counted } from '../../kit/words.tsx';
-import type { ApiHeaders } from '../../own-api.ts';
 import { AnswerViewer } from '../answer-viewer.tsx';
-import type { TryOutcome } from './try-call.ts';
+import type { Answered, Refused } from './try-call.ts';
 
 /** What a call would cost, and whether it would be let in. */
 export function Price({ quote }: { quote: QuoteView }): VNode {
@@ -23,9 +23,9 @@ export function Price({ quote }: { quote: QuoteView }): VNode {
 }
 
 /** What came of a call. */
-export function Outcome({ outcome }: { outcome: Exclude<TryOutcome, { kind: 'accepted' }> }): VNode {
+export function Outcome({ outcome }: { outcome: Answered | Refused }): VNode {
   if (outcome.kind === 'refused') {
-    const { status, headers, envelope } = outcome;
+    const { status, header, envelope } = outcome;
     return (
       <section class="card" aria-labelledby="answer">
         <h2 id="answer">Answer</h2>
@@ -34,28 +34,28 @@ export function Outcome({ outcome }: { outcome: Exclude<TryOutcome, { kind: 'acc
             <strong>{status}</strong> <code>{envelope.code}</code> {envelope.msg}
           </p>
         </div>
-        <Headers headers={headers} />
+        <Headers header={header} />
         <Written text={JSON.stringify(envelope, null, 2)} />
       </section>
     );
   }
-  const { status, headers, text, jobId, isPicture } = outcome;
+  const { status, header, text, jobId, isPicture } = outcome;
   return (
     <section class="card" aria-labelledby="answer">
       <h2 id="answer">Answer</h2>
       <p>
-        <span class="tag good">{status}</span> {charged(headers)}
+        <span class="tag good">{status}</span> {charged(header)}
       </p>
-      <Headers headers={headers} />
+      <Headers header={header} />
       {text !== null && <Written text={text} />}
       {text === null && jobId !== null && <AnswerViewer jobId={jobId} isPicture={isPicture} />}
     </section>
   );
 }
 
-function charged(headers: ApiHeaders): string {
-  const units = Number(headers['x-units-consumed'] ?? 0);
-  if (headers['x-deduplicated'] === 'true') return 'Nothing was charged: the same call was made just before.';
+function charged(header: Answered['header']): string {
+  const units = Number(header('x-units-consumed') ?? 0);
+  if (header('x-deduplicated') === 'true') return 'Nothing was charged: the same call was made just before.';
   if (units === 0) return 'Nothing was charged.';
   return `${counted(units, 'unit')} ${units === 1 ? 'was' : 'were'} charged.`;
 }
@@ -73,19 +73,12 @@ const WORTH_READING = [
   'retry-after',
 ];
 
-function Headers({ headers }: { headers: ApiHeaders }): VNode {
-  const shown = WORTH_READING.filter((name) => headers[name] !== undefined);
+function Headers({ header }: Pick<Answered, 'header'>): VNode {
+  const shown = WORTH_READING.map((name) => [<code>{name}</code>, header(name)] as const);
   return (
     <details>
       <summary>Headers</summary>
-      <dl class="facts">
-        {shown.flatMap((name) => [
-          <dt key={name}>
-            <code>{name}</code>
-          </dt>,
-          <dd key={`${name}-value`}>{String(headers[name])}</dd>,
-        ])}
-      </dl>
+      <Facts facts={shown.filter(([, value]) => value !== undefined)} />
     </details>
   );
 }

@@ -1,23 +1,20 @@
+import type { GatewayRequest } from '../../../api/self-client.ts';
 import type { Operation } from '../../../operations/define.ts';
-import type { ApiMethod } from '../../own-api.ts';
 import { routeOf } from './try-fields.ts';
 
-/** A call as it goes over the wire. */
-export interface TryRequest {
-  method: ApiMethod;
-  /** With its query. */
-  path: string;
+/** A call as it is sent. */
+export interface TryRequest extends GatewayRequest {
   body?: Record<string, unknown>;
 }
 
 /** Carries parameters the way the operation's route wants them. */
 export function tryRequest(operation: Operation, parameters: Readonly<Record<string, unknown>>): TryRequest {
   const { method, path, jsonParameter } = routeOf(operation);
-  if (method === 'POST') return { method, path, body: parameters };
+  if (method === 'POST') return { method, url: path, body: parameters };
   if (jsonParameter)
     return {
       method,
-      path: `${path}?${new URLSearchParams({ [jsonParameter]: JSON.stringify(parameters) })}`,
+      url: `${path}?${new URLSearchParams({ [jsonParameter]: JSON.stringify(parameters) })}`,
     };
   const rest = { ...parameters };
   const filled = path.replace(/:(\w+)/g, (_, name: string) => {
@@ -27,13 +24,13 @@ export function tryRequest(operation: Operation, parameters: Readonly<Record<str
     return encodeURIComponent(value || '-');
   });
   const query = new URLSearchParams(Object.entries(rest).map(([name, value]) => [name, sent(value)]));
-  return { method, path: query.size > 0 ? `${filled}?${query}` : filled };
+  return { method, url: query.size > 0 ? `${filled}?${query}` : filled };
 }
 
 /** The same call asking for something besides, such as a dry run. */
 export function withOption(request: TryRequest, option: string): TryRequest {
-  const separator = request.path.includes('?') ? '&' : '?';
-  return { ...request, path: `${request.path}${separator}${option}` };
+  const separator = request.url.includes('?') ? '&' : '?';
+  return { ...request, url: `${request.url}${separator}${option}` };
 }
 
 function sent(value: unknown): string {
@@ -46,11 +43,11 @@ function isScalar(value: unknown): value is string | number | boolean {
 }
 
 /** The call for a shell, to be copied; the key is left for the reader to put in. */
-export function curlLine({ method, path, body }: TryRequest, baseUrl: string): string {
+export function curlLine({ method, url, body }: TryRequest, baseUrl: string): string {
   const parts = ['curl', '-H', quoted('X-API-Key: YOUR_KEY')];
   if (method !== 'GET') parts.push('-X', method);
   if (body) parts.push('-H', quoted('Content-Type: application/json'), '-d', quoted(JSON.stringify(body)));
-  return [...parts, quoted(`${baseUrl}${path}`)].join(' ');
+  return [...parts, quoted(`${baseUrl}${url}`)].join(' ');
 }
 
 /** In single quotes a shell leaves everything alone but the quote itself. */

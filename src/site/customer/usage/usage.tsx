@@ -1,24 +1,24 @@
-import { sum } from 'd3-array';
+import { group, sum } from 'd3-array';
 import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
-import { dailyUse } from '../../../billing/statement.ts';
-import { readForm } from '../../kit/form.tsx';
+import { type DailyUse, dailyUse } from '../../../billing/statement.ts';
+import { readValues } from '../../kit/form-request.ts';
 import { Page } from '../../kit/layout.tsx';
 import { addressOf } from '../../kit/paging.tsx';
-import { sendPage } from '../../kit/render.ts';
-import { Table } from '../../kit/table.tsx';
+import { sendPage } from '../../kit/render.tsx';
+import { type Column, Table } from '../../kit/table.tsx';
 import { count } from '../../kit/words.tsx';
 import type { Pages } from '../../pages.ts';
-import { customerOf, viewerOf } from '../../session.ts';
+import { customerOf } from '../../session.ts';
 import { UsageChart } from './usage-chart.tsx';
-import { firstDayAt, type Measure, type UsageSeries, usageSeries } from './usage-series.ts';
+import { firstDayAt, type Measure, type UsageDay, type UsageSeries, usageSeries } from './usage-series.ts';
 
 const PATH = '/account/usage';
 
 const PERIODS = ['7', '30', '90'] as const;
 
-/** Whatever else stands in the address shows what most want to see. */
+/** Any other value in the address stands for the default. */
 const choices = z.object({
   days: z.enum(PERIODS).catch('30'),
   measure: z.enum(['units', 'calls']).catch('units'),
@@ -26,34 +26,27 @@ const choices = z.object({
 
 type Choices = z.output<typeof choices>;
 
-/** What the account has used, by day and operation. */
-export function registerUsage(scope: FastifyInstance, { gateway }: Pages): void {
-  const { database, clock } = gateway;
+const MEASURES = [
+  ['units', 'Units'],
+  ['calls', 'Calls'],
+] as const;
 
+/** The account's use by day and operation. */
+export function registerUsage(scope: FastifyInstance, { database, clock }: Pages): void {
   scope.get(PATH, async (request, reply) => {
-    const form = readForm(choices, request.query);
-    const chosen: Choices = form.ok ? form.input : { days: '30', measure: 'units' };
+    const chosen = choices.parse(readValues(request.query));
     const now = clock.now();
     const days = Number(chosen.days);
     // A call that was accepted in this very moment counts.
     const period = { from: firstDayAt(now, days), to: now + 1 };
     const rows = await dailyUse(database, customerOf(request).accountId, period);
-    const series = usageSeries(rows, { days, now, measure: chosen.measure });
     return sendPage(
       reply,
-      <Page title="Usage" viewer={viewerOf(request, reply)} path={PATH} styles={['account.css']}>
+      <Page title="Usage" styles={['account.css']}>
         <div class="row">
           <h1>Usage</h1>
           <div class="row push">
-            <Choose
-              name="What is counted"
-              chosen={chosen}
-              field="measure"
-              options={[
-                ['units', 'Units'],
-                ['calls', 'Calls'],
-              ]}
-            />
+            <Choose name="What is counted" chosen={chosen} field="measure" options={MEASURES} />
             <Choose
               name="Period"
               chosen={chosen}
@@ -63,21 +56,13 @@ export function registerUsage(scope: FastifyInstance, { gateway }: Pages): void 
           </div>
         </div>
         {rows.length === 0 ? (
-          <div class="card empty">
-            <p>Nothing was called in these {days} days.</p>
-            <a class="button primary" href="/account/try">
-              Try a call
-            </a>
-          </div>
+          <NoUse days={days} />
         ) : (
-          <>
-            <Totals series={series} />
-            <section class="card" aria-label="By day and operation">
-              <UsageChart series={series} measure={chosen.measure} />
-            </section>
-            <Operations rows={rows} />
-            <Days series={series} measure={chosen.measure} />
-          </>
+          <Use
+            rows={rows}
+            series={usageSeries(rows, { days, now, measure: chosen.measure })}
+            chosen={chosen}
+          />
         )}
         <p class="hint">
           Days are those of UTC. A call counts on the day it was accepted; what is still under way has not
@@ -86,6 +71,31 @@ export function registerUsage(scope: FastifyInstance, { gateway }: Pages): void 
       </Page>,
     );
   });
+}
+
+function NoUse({ days }: { days: number }): VNode {
+  return (
+    <div class="card empty">
+      <p>Nothing was called in these {days} days.</p>
+      <a class="button primary" href="/account/try">
+        Try a call
+      </a>
+    </div>
+  );
+}
+
+function Use(props: { rows: readonly DailyUse[]; series: UsageSeries; chosen: Choices }): VNode {
+  const { rows, series, chosen } = props;
+  return (
+    <>
+      <Totals series={series} />
+      <section class="card" aria-label="By day and operation">
+        <UsageChart series={series} measure={chosen.measure} />
+      </section>
+      <Operations rows={rows} />
+      <Days series={series} measure={chosen.measure} />
+    </>
+  );
 }
 
 function Choose(props: {
@@ -132,29 +142,26 @@ function Total({ name, value }: { name: string; value: string }): VNode {
   );
 }
 
-function Operations({
-  rows,
-}: {
-  rows: readonly { operation: string; calls: number; units: number }[];
-}): VNode {
-  const byOperation = new Map<string, { calls: number; units: number }>();
-  for (const { operation, calls, units } of rows) {
-    const total = byOperation.get(operation) ?? { calls: 0, units: 0 };
-    byOperation.set(operation, { calls: total.calls + calls, units: total.units + units });
-  }
-  const sorted = [...byOperation].sort(([, a], [, b]) => b.units - a.units || b.calls - a.calls);
+function Operations({ rows }: { rows: readonly DailyUse[] }): VNode {
+  const totals = [...group(rows, ({ operation }) => operation)].map(([operation, some]) => ({
+    operation,
+    calls: sum(some, ({ calls }) => calls),
+    units: sum(some, ({ units }) => units),
+  }));
   return (
-    <Table name="By operation" columns={['Operation', '#Calls', '#Units']}>
-      {sorted.map(([operation, { calls, units }]) => (
-        <tr key={operation}>
-          <th scope="row">
-            <a href={addressOf('/account/ledger', { operation })}>{operation}</a>
-          </th>
-          <td class="number">{count(calls)}</td>
-          <td class="number">{count(units)}</td>
-        </tr>
-      ))}
-    </Table>
+    <Table
+      name="By operation"
+      rows={totals.sort((a, b) => b.units - a.units || b.calls - a.calls)}
+      columns={[
+        [
+          'Operation',
+          ({ operation }) => <a href={addressOf('/account/ledger', { operation })}>{operation}</a>,
+          'row',
+        ],
+        ['Calls', ({ calls }) => count(calls), 'number'],
+        ['Units', ({ units }) => count(units), 'number'],
+      ]}
+    />
   );
 }
 
@@ -165,22 +172,16 @@ function Days({ series: { names, days }, measure }: { series: UsageSeries; measu
       <summary>The chart as a table</summary>
       <Table
         name={`${measure} by day and operation`}
-        columns={['Day', ...names.map((name) => `#${name}`), '#Together']}
-      >
-        {days
-          .filter(({ calls }) => calls > 0)
-          .map((day) => (
-            <tr key={day.day}>
-              <th scope="row">{day.day}</th>
-              {names.map((name) => (
-                <td key={name} class="number">
-                  {count(day.bySeries[name] ?? 0)}
-                </td>
-              ))}
-              <td class="number">{count(day[measure])}</td>
-            </tr>
-          ))}
-      </Table>
+        rows={days.filter(({ calls }) => calls > 0)}
+        columns={[
+          ['Day', ({ day }) => day, 'row'],
+          ...names.map(
+            (name) =>
+              [name, ({ bySeries }) => count(bySeries[name] ?? 0), 'number'] satisfies Column<UsageDay>,
+          ),
+          ['Together', (day) => count(day[measure]), 'number'],
+        ]}
+      />
     </details>
   );
 }

@@ -1,20 +1,20 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import type { z } from 'zod';
 import { indentJson } from '../../../platform/json.ts';
 import type { attemptSchema } from '../../../webhooks/view.ts';
-import { PostForm } from '../../kit/form.tsx';
+import { Facts } from '../../kit/facts.tsx';
+import { PostButton } from '../../kit/form.tsx';
 import { Page } from '../../kit/layout.tsx';
-import { sendPage } from '../../kit/render.ts';
-import { StateTag } from '../../kit/state-tag.tsx';
+import { sendPage } from '../../kit/render.tsx';
 import { Table } from '../../kit/table.tsx';
+import { StateTag } from '../../kit/tag.tsx';
 import { count, Time } from '../../kit/words.tsx';
-import { callApi, dataOf } from '../../own-api.ts';
-import type { Pages } from '../../pages.ts';
-import { customerOf, viewerOf } from '../../session.ts';
+import { apiData, idIn } from '../customer-api.ts';
 import type { DeliveryView } from './webhooks.tsx';
 
-const PATH = '/account/webhooks/deliveries/:id';
+const LIST = '/account/webhooks';
+const PATH = `${LIST}/deliveries/:id`;
 
 type AttemptView = z.output<typeof attemptSchema>;
 
@@ -24,100 +24,76 @@ interface Delivery extends DeliveryView {
   log: AttemptView[];
 }
 
-/** One delivery: what is told, every attempt at it, and sending it once more. */
-export function registerDeliveryPage(scope: FastifyInstance, { app }: Pages): void {
-  scope.get(PATH, async (request, reply) => {
-    const delivery = dataOf<Delivery>(await callApi(callerOf(request), 'GET', apiPathOf(request)));
-    const page = `/account/webhooks/deliveries/${delivery.deliveryId}`;
-    return sendPage(
-      reply,
-      <Page
-        title="Delivery"
-        viewer={viewerOf(request, reply)}
-        path="/account/webhooks"
-        styles={['account.css']}
+/** One delivery: its payload, every attempt at it, and how it is sent again. */
+export function registerDeliveryPage(scope: FastifyInstance): void {
+  scope.get(PATH, showDelivery);
+  scope.post(`${PATH}/replay`, replay);
+}
+
+async function replay(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { deliveryId } = await apiData<DeliveryView>(request, 'POST', `${apiUrlOf(request)}/replay`);
+  return reply.redirect(`${LIST}/deliveries/${deliveryId}`, 303);
+}
+
+async function showDelivery(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const delivery = await apiData<Delivery>(request, 'GET', apiUrlOf(request));
+  const { deliveryId, type, state, log, payload } = delivery;
+  return sendPage(
+    reply,
+    <Page title="Delivery" styles={['account.css']}>
+      <p>
+        <a href={LIST}>All deliveries</a>
+      </p>
+      <h1>{type}</h1>
+      <section
+        class="card"
+        id="delivery"
+        data-refresh={state === 'pending' ? '3' : undefined}
+        aria-label="State"
       >
-        <p>
-          <a href="/account/webhooks">All deliveries</a>
-        </p>
-        <h1>{delivery.type}</h1>
-        <section
-          class="card"
-          id="delivery"
-          data-refresh={delivery.state === 'pending' ? '3' : undefined}
-          aria-label="State"
-        >
-          <Facts delivery={delivery} />
-          <PostForm action={`${page}/replay`} csrf={reply.generateCsrf()}>
-            <button type="submit">Send it again</button>
-          </PostForm>
-          {delivery.log.length > 0 && <Attempts log={delivery.log} />}
-        </section>
-        <h2>What is told</h2>
-        <pre class="answer wrap">
-          <code>{indentJson(delivery.payload)}</code>
-        </pre>
-      </Page>,
-    );
-  });
-
-  scope.post(`${PATH}/replay`, async (request, reply) => {
-    const answer = await callApi(callerOf(request), 'POST', `${apiPathOf(request)}/replay`);
-    return reply.redirect(`/account/webhooks/deliveries/${dataOf<DeliveryView>(answer).deliveryId}`, 303);
-  });
-
-  function callerOf(request: FastifyRequest) {
-    return { app, apiKey: customerOf(request).apiKey };
-  }
+        <DeliveryFacts delivery={delivery} />
+        <PostButton action={`${LIST}/deliveries/${deliveryId}/replay`}>Send it again</PostButton>
+        {log.length > 0 && <Attempts log={log} />}
+      </section>
+      <h2>What is told</h2>
+      <pre class="answer wrap">
+        <code>{indentJson(payload)}</code>
+      </pre>
+    </Page>,
+  );
 }
 
-function apiPathOf(request: FastifyRequest): string {
-  return `/api/webhooks/deliveries/${encodeURIComponent((request.params as { id: string }).id)}`;
+function apiUrlOf(request: FastifyRequest): string {
+  return `/api/webhooks/deliveries/${idIn(request)}`;
 }
 
-function Facts({ delivery }: { delivery: Delivery }): VNode {
+function DeliveryFacts({ delivery }: { delivery: Delivery }): VNode {
+  const { state, url, createdAt, nextAttemptAt, deliveryId } = delivery;
   return (
-    <dl class="facts">
-      <dt>State</dt>
-      <dd>
-        <StateTag state={delivery.state} />
-      </dd>
-      <dt>To</dt>
-      <dd>{delivery.url}</dd>
-      <dt>Made</dt>
-      <dd>
-        <Time at={delivery.createdAt} />
-      </dd>
-      {delivery.nextAttemptAt && (
-        <>
-          <dt>Next attempt</dt>
-          <dd>
-            <Time at={delivery.nextAttemptAt} />
-          </dd>
-        </>
-      )}
-      <dt>Delivery</dt>
-      <dd>
-        <code>{delivery.deliveryId}</code>
-      </dd>
-    </dl>
+    <Facts
+      facts={[
+        ['State', <StateTag state={state} />],
+        ['To', url],
+        ['Made', <Time at={createdAt} />],
+        nextAttemptAt && ['Next attempt', <Time at={nextAttemptAt} />],
+        ['Delivery', <code>{deliveryId}</code>],
+      ]}
+    />
   );
 }
 
 function Attempts({ log }: { log: readonly AttemptView[] }): VNode {
   return (
-    <Table name="Attempts" columns={['#Attempt', 'When', 'Answer', '#Took', 'What it said']}>
-      {log.map((attempt) => (
-        <tr key={attempt.attempt}>
-          <td class="number">{attempt.attempt}</td>
-          <td>
-            <Time at={attempt.at} />
-          </td>
-          <td>{attempt.status ?? attempt.error}</td>
-          <td class="number">{count(Math.round(attempt.durationMs))} ms</td>
-          <td class="long">{attempt.response}</td>
-        </tr>
-      ))}
-    </Table>
+    <Table
+      name="Attempts"
+      rows={log}
+      columns={[
+        ['Attempt', ({ attempt }) => attempt, 'number'],
+        ['When', ({ at }) => <Time at={at} />],
+        ['Answer', ({ status, error }) => status ?? error],
+        ['Took', ({ durationMs }) => `${count(Math.round(durationMs))} ms`, 'number'],
+        ['What it said', ({ response }) => response, 'long'],
+      ]}
+    />
   );
 }

@@ -1,17 +1,11 @@
 import type { VNode } from 'preact';
-import { PostForm } from '../../kit/form.tsx';
+import { PostButton } from '../../kit/form.tsx';
 import { Secret } from '../../kit/secret.tsx';
 import { Time } from '../../kit/words.tsx';
 import type { SecretView } from './webhooks.tsx';
 
-/** The signing secret: shown when it is made, and never again. */
-export function WebhookSecret(props: {
-  secret: SecretView | null;
-  /** A new one. */
-  shown: string | null;
-  csrf: string;
-}): VNode {
-  const { secret, shown, csrf } = props;
+/** The signing secret: shown when it is made, and never again. @param shown a new one. */
+export function WebhookSecret({ secret, shown }: { secret: SecretView | null; shown: string | null }): VNode {
   return (
     <section class="card" aria-labelledby="secret">
       <h2 id="secret">Signing secret</h2>
@@ -37,15 +31,13 @@ export function WebhookSecret(props: {
       ) : (
         <p class="muted">There is none yet; without one no webhook is taken.</p>
       )}
-      <PostForm
+      <PostButton
         action="/account/webhooks/secret"
-        csrf={csrf}
-        {...(secret ? { confirm: 'Make a new secret? The present one goes on signing for a while.' } : {})}
+        confirm={secret ? 'Make a new secret? The present one goes on signing for a while.' : undefined}
+        class={secret ? '' : 'primary'}
       >
-        <button type="submit" class={secret ? '' : 'primary'}>
-          {secret ? 'Make a new secret' : 'Make a secret'}
-        </button>
-      </PostForm>
+        {secret ? 'Make a new secret' : 'Make a secret'}
+      </PostButton>
     </section>
   );
 }

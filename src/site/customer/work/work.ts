@@ -3,9 +3,8 @@ import { parametersOf } from '../../../api/openapi/parameters.ts';
 import type { QueuedOperation } from '../../../operations/define.ts';
 import { queuedOperation } from '../../../operations/index.ts';
 import { DOMAIN_NAMES } from '../../../operations/params/domain.ts';
-import type { ParameterFault } from '../../../platform/errors.ts';
 import { parseJson } from '../../../platform/json.ts';
-import type { FormFaults, FormValues } from '../../kit/form.tsx';
+import type { FormFaults, FormValues } from '../../kit/form-request.ts';
 
 /** What a batch does, as the interface takes it. */
 export interface Work {
@@ -46,26 +45,6 @@ export function readWork(values: FormValues): { ok: true; work: Work } | { ok: f
     throw error;
   }
 }
-
-/** What of a refused batch can be told beside its field; everything else is told above the form. */
-export function faultsByField(
-  faults: readonly (ParameterFault & { index?: number })[],
-  fields: readonly string[],
-): FormFaults {
-  const found: FormFaults = {};
-  const others: string[] = [];
-  for (const { parameter, problem, index } of faults) {
-    const field = parameter.replace(/^batch\./, '');
-    if (index === undefined && fields.includes(field)) found[field] ??= problem;
-    else others.push(`${index === undefined ? '' : `Item ${index + 1}: `}${parameter} ${problem}`);
-  }
-  const shown = others.slice(0, MOST_TOLD);
-  const more = others.length - shown.length;
-  if (shown.length > 0) found[''] = shown.join('; ') + (more > 0 ? `; and ${more} more` : '');
-  return found;
-}
-
-const MOST_TOLD = 5;
 
 /** The parameter that a list is of unless it is said: what the operation needs besides its site. */
 export function listParameterOf(operation: QueuedOperation): string | undefined {

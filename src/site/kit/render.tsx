@@ -3,6 +3,8 @@ import type { FastifyReply } from 'fastify';
 import Negotiator from 'negotiator';
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
+import { viewerOf } from '../session.ts';
+import { CurrentPage, type PageContext } from './page-context.ts';
 
 /** What fits into one packet gains nothing. */
 const WORTH_COMPRESSING_CHARACTERS = 1_400;
@@ -17,7 +19,7 @@ export function renderHtml(page: VNode): string {
  * Tokens of forms are written anew for each page, so the length of a compressed one says nothing about them.
  */
 export function sendPage(reply: FastifyReply, page: VNode, status = 200): FastifyReply {
-  const html = renderHtml(page);
+  const html = renderHtml(<CurrentPage.Provider value={contextOf(reply)}>{page}</CurrentPage.Provider>);
   reply
     .code(status)
     .type('text/html; charset=utf-8')
@@ -28,6 +30,21 @@ export function sendPage(reply: FastifyReply, page: VNode, status = 200): Fastif
   const compressed = createGzip();
   compressed.end(html);
   return reply.header('content-encoding', 'gzip').send(compressed);
+}
+
+function contextOf(reply: FastifyReply): PageContext {
+  const { request } = reply;
+  const [path = '/'] = request.url.split('?', 1);
+  let token: string | undefined;
+  return {
+    viewer: viewerOf(request),
+    path,
+    formToken() {
+      // Without the cookie, each token would be made with a secret of its own, of which the browser keeps the last.
+      token ??= reply.generateCsrf();
+      return token;
+    },
+  };
 }
 
 function encodings({ request }: FastifyReply): string[] {

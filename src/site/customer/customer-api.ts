@@ -1,0 +1,118 @@
+import type { FastifyRequest } from 'fastify';
+import { type GatewayAnswer, type GatewayRequest, readAtMost, requestsTo } from '../../api/self-client.ts';
+import { ERRORS, type ErrorKind, type ParameterFault, SoukError } from '../../platform/errors.ts';
+import { FormRefused, readValues } from '../kit/form-request.ts';
+import { addressOf, type Listed } from '../kit/paging.tsx';
+import { customerOf } from '../session.ts';
+
+type Method = GatewayRequest['method'];
+
+/** An answer of the API that was read as a whole. */
+export interface ApiAnswer {
+  status: number;
+  envelope: ApiEnvelope;
+}
+
+export interface ApiEnvelope {
+  code: string;
+  msg: string;
+  data: unknown;
+  metadata?: Record<string, unknown>;
+}
+
+/**
+ * Sends a request to the API with the customer's own key, so that a page can do nothing that the API does not allow, and
+ * reads nothing of another account.
+ */
+export function streamApi(
+  request: FastifyRequest,
+  sent: GatewayRequest,
+  headers?: Record<string, string>,
+): Promise<GatewayAnswer> {
+  return requestsTo(request.server)({ key: customerOf(request).apiKey }, sent, headers);
+}
+
+/** The same for answers that are small. */
+export async function callApi(
+  request: FastifyRequest,
+  method: Method,
+  url: string,
+  body?: GatewayRequest['body'],
+): Promise<ApiAnswer> {
+  const answer = await streamApi(request, { method, url, body });
+  return { status: answer.status, envelope: await envelopeOf(answer) };
+}
+
+/** The data of an answer. @throws SoukError the error of the API. */
+export async function apiData<Data>(
+  request: FastifyRequest,
+  method: Method,
+  url: string,
+  body?: object,
+): Promise<Data> {
+  return dataOf<Data>(await callApi(request, method, url, body));
+}
+
+/** @throws SoukError the error of the API. */
+export function dataOf<Data>(answer: ApiAnswer): Data {
+  if (answer.status < 400) return answer.envelope.data as Data;
+  throw errorOf(answer);
+}
+
+export async function envelopeOf(answer: GatewayAnswer): Promise<ApiEnvelope> {
+  const { bytes } = await readAtMost(answer, Number.POSITIVE_INFINITY);
+  return JSON.parse(bytes.toString()) as ApiEnvelope;
+}
+
+export function errorOf({ status, envelope }: ApiAnswer): SoukError {
+  const found = Object.entries(ERRORS).find(
+    ([, error]) => error.status === status && error.code === envelope.code,
+  );
+  const kind = (found?.[0] ?? 'INTERNAL') as ErrorKind;
+  const { msg: message, metadata } = envelope;
+  return new SoukError(kind, { message, ...(metadata ? { metadata } : {}) });
+}
+
+const MOST_FAULTS_SHOWN = 5;
+
+/**
+ * The form that the API has refused. A fault stands beside the field of its parameter, all others above the form.
+ * @param fieldOf the field of a parameter, where the form has one.
+ */
+export function refusedForm(
+  { status, envelope }: ApiAnswer,
+  fieldOf: (parameter: string) => string | undefined,
+): FormRefused {
+  const faults: Record<string, string> = {};
+  const others: string[] = [];
+  for (const { parameter, problem, index } of faultsIn(envelope)) {
+    const field = index === undefined ? fieldOf(parameter) : undefined;
+    if (field !== undefined) faults[field] ??= problem;
+    else others.push(`${index === undefined ? '' : `Item ${index + 1}: `}${parameter} ${problem}`);
+  }
+  const more = others.length - MOST_FAULTS_SHOWN;
+  if (others.length > 0)
+    faults[''] = others.slice(0, MOST_FAULTS_SHOWN).join('; ') + (more > 0 ? `; and ${more} more` : '');
+  return new FormRefused(status, Object.keys(faults).length > 0 ? faults : { '': envelope.msg });
+}
+
+function faultsIn({ metadata }: ApiEnvelope): readonly (ParameterFault & { index?: number })[] {
+  return Array.isArray(metadata?.errors) ? metadata.errors : [];
+}
+
+/** Reads a page of one of the API's lists. The address of our page narrows it down by the same names. */
+export async function apiList<Item>(
+  request: FastifyRequest,
+  { url, name, filters = [], limit = 25 }: { url: string; name: string; filters?: string[]; limit?: number },
+): Promise<Listed<Item>> {
+  const asked = readValues(request.query);
+  const query = Object.fromEntries([...filters, 'cursor'].map((filter) => [filter, asked[filter]]));
+  const address = addressOf(url, { ...query, limit: String(limit) });
+  const { nextCursor, ...data } = await apiData<{ nextCursor: string | null }>(request, 'GET', address);
+  return { items: (data as Record<string, Item[]>)[name] ?? [], query, next: nextCursor };
+}
+
+/** The id in the address of a page, as a part of an address of the API. */
+export function idIn({ params }: FastifyRequest): string {
+  return encodeURIComponent((params as { id: string }).id);
+}

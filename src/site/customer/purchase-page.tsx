@@ -1,0 +1,107 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { createFirstKey, isKeyDue } from '../../accounts/first-key.ts';
+import {
+  cancelOrder,
+  findOrder,
+  grantOrder,
+  noteProviderRef,
+  type Order,
+} from '../../billing/payments/orders.ts';
+import { SoukError } from '../../platform/errors.ts';
+import { Page } from '../kit/layout.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { baseUrlOf, type Pages } from '../pages.ts';
+import { customerOf } from '../session.ts';
+import { FirstKey, ShowFirstKey } from './key-shown.tsx';
+import { PurchaseFacts } from './purchase-facts.tsx';
+
+const params = z.object({ orderId: z.uuid() });
+
+/** One purchase of the account. */
+export function registerPurchasePage(scope: FastifyInstance, pages: Pages): void {
+  const { database, clock } = pages;
+
+  scope.get('/account/orders/:orderId', async (request, reply) =>
+    sendPurchase(pages, reply, await ownPurchase(request)),
+  );
+
+  scope.post('/account/orders/:orderId/cancel', async (request, reply) => {
+    const { id, accountId } = await ownPurchase(request);
+    await cancelOrder(database, id, clock.now(), accountId);
+    return reply.redirect(addressOfPurchase(id), 303);
+  });
+
+  async function ownPurchase(request: FastifyRequest): Promise<Order> {
+    const parsed = params.safeParse(request.params);
+    const purchase = parsed.success ? await findOrder(database, parsed.data.orderId) : null;
+    if (purchase?.accountId !== customerOf(request).accountId || !purchase)
+      throw new SoukError('NOT_FOUND', { message: 'This account has no such order.' });
+    return purchase;
+  }
+}
+
+/**
+ * Begins the payment of a purchase. One that was granted at once is shown, with the account's first key.
+ * @returns the address to go on at, or the page that was sent. @throws PaymentUnavailable.
+ */
+export async function payPurchase(
+  pages: Pages,
+  reply: FastifyReply,
+  purchase: Order,
+): Promise<string | FastifyReply> {
+  const { database, clock, payments } = pages;
+  const { id, accountId } = purchase;
+  const page = addressOfPurchase(id);
+  // The form was sent again, as by reloading the page.
+  if (purchase.state !== 'pending') return page;
+  const absolute = `${baseUrlOf(pages, reply.request)}${page}`;
+  const step = await payments.begin(purchase, { paid: absolute, cancelled: absolute });
+  if (step.kind === 'redirect') {
+    await noteProviderRef(database, id, step.ref);
+    return step.url;
+  }
+  if (step.kind === 'waiting') return page;
+  const granted = (await grantOrder(database, id, clock.now())) ?? purchase;
+  return sendPurchase(pages, reply, granted, await createFirstKey(database, accountId, clock.now()));
+}
+
+function addressOfPurchase(id: string): string {
+  return `/account/orders/${id}`;
+}
+
+async function sendPurchase(
+  pages: Pages,
+  reply: FastifyReply,
+  purchase: Order,
+  firstKey: string | null = null,
+): Promise<FastifyReply> {
+  const { state, accountId } = purchase;
+  const isDue = firstKey === null && state === 'granted' && (await isKeyDue(pages.database, accountId));
+  return sendPage(
+    reply,
+    <Page title="Order" path="/account/plans">
+      {/* Providers report payments within seconds, people confirm them within hours. */}
+      <div id="order" data-refresh={state === 'pending' ? '5' : undefined}>
+        <h1>{state === 'granted' ? 'It is yours' : 'Your order'}</h1>
+        {firstKey && <FirstKey apiKey={firstKey} baseUrl={baseUrlOf(pages, reply.request)} />}
+        {isDue && (
+          <section class="card">
+            <h2>Your API key</h2>
+            <p>It is made with the first purchase, and shown once.</p>
+            <ShowFirstKey />
+          </section>
+        )}
+        <PurchaseFacts purchase={purchase} />
+      </div>
+      <p class="row">
+        <a class="button" href="/account">
+          To the overview
+        </a>
+        <a class="button" href="/account/try">
+          Try a call
+        </a>
+      </p>
+    </Page>,
+  );
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { type Form, type FormValues, readForm } from '../../kit/form-request.ts';
+import { optional } from '../../kit/paging.tsx';
+import { readWork, WORK_FIELDS, type Work } from './work.ts';
+
+/** What the forms of batches and schedules may hold: some ten thousand ASINs. */
+export const WORK_FORM_BYTES = 512 * 1024;
+
+export const optionalNumber = optional(
+  z
+    .string()
+    .trim()
+    .regex(/^\d{1,15}$/, 'must be a whole number')
+    .transform(Number),
+);
+
+export const WINDOWS = [
+  ['any', 'At any time'],
+  ['off_peak', 'Off-peak hours only'],
+] as const;
+
+export function windowText(window: string): string | undefined {
+  return WINDOWS.find(([name]) => name === window)?.[1];
+}
+
+/**
+ * Reads a form that has work among its fields. Faults of all fields are told together.
+ * @param keepsWork whether the form leaves the work of a schedule as it is: then there is none.
+ */
+export function readWorkForm<Input>(
+  schema: z.ZodType<Input>,
+  body: unknown,
+  keepsWork: (values: FormValues) => boolean = () => false,
+): Form<Input & { work: Work | null }> {
+  const form = readForm(schema, body);
+  const { values } = form;
+  const read = keepsWork(values) ? null : readWork(values);
+  if (form.ok && read?.ok !== false) return { ...form, input: { ...form.input, work: read?.work ?? null } };
+  return { ok: false, values, faults: { ...form.faults, ...(read?.ok === false ? read.faults : {}) } };
+}
+
+/** Finds the field of such a form that a parameter of the API comes from. */
+export function fieldsOf(schema: z.ZodObject): (parameter: string) => string | undefined {
+  const names: readonly string[] = [...WORK_FIELDS, ...Object.keys(schema.shape)];
+  return (parameter) => names.find((name) => name === parameter.replace(/^batch\./, ''));
+}

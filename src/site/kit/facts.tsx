@@ -1,0 +1,20 @@
+import { type ComponentChildren, Fragment, type VNode } from 'preact';
+
+type Fact = readonly [name: ComponentChildren, value: ComponentChildren];
+
+/** Names with their values. A fact that is false is left out. */
+export function Facts({ facts }: { facts: readonly (Fact | false | null | '' | undefined)[] }): VNode {
+  return (
+    <dl class="facts">
+      {facts.map(
+        (fact, i) =>
+          fact && (
+            <Fragment key={i}>
+              <dt>{fact[0]}</dt>
+              <dd>{fact[1]}</dd>
+            </Fragment>
+          ),
+      )}
+    </dl>
+  );
+}

@@ -1,0 +1,66 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { Choice } from './form.tsx';
+import { Page } from './layout.tsx';
+import { type Listed, MorePages } from './paging.tsx';
+
+/** A list: how it is narrowed down, a page of it, and the way to the next. */
+export function ListPage(props: {
+  title: string;
+  lead?: ComponentChildren;
+  /** Leads to where another item is made. */
+  create?: readonly [href: string, text: string];
+  styles?: readonly string[];
+  /** Shown before the filter. */
+  intro?: ComponentChildren;
+  filter?: ComponentChildren;
+  /** The region that scripts renew, and how often; null: not at all. */
+  refresh?: { id: string; seconds: number | null };
+  /** Usually a table. */
+  children: ComponentChildren;
+  list: Pick<Listed<unknown>, 'query' | 'next'>;
+  path: string;
+  /** Name of the cursor in the address. */
+  cursor?: string;
+  /** Shown after the list. */
+  note?: ComponentChildren;
+}): VNode {
+  const { title, lead, create, styles = ['account.css'], intro, filter, refresh, children } = props;
+  const { list, path, cursor = 'cursor', note } = props;
+  return (
+    <Page title={title} styles={styles} wide>
+      {create ? (
+        <div class="row">
+          <h1>{title}</h1>
+          <a class="button primary push" href={create[0]}>
+            {create[1]}
+          </a>
+        </div>
+      ) : (
+        <h1>{title}</h1>
+      )}
+      {lead && <p class="lead">{lead}</p>}
+      {intro}
+      {filter}
+      {refresh ? (
+        <div id={refresh.id} data-refresh={refresh.seconds ?? undefined}>
+          {children}
+        </div>
+      ) : (
+        children
+      )}
+      <MorePages list={list} path={path} cursor={cursor} />
+      {note}
+    </Page>
+  );
+}
+
+/** A field of a filter: one of the states, or all. */
+export function StateChoice({ states }: { states: readonly string[] }): VNode {
+  return (
+    <Choice
+      name="state"
+      label="State"
+      options={[['', 'All'], ...states.map((state) => [state, state] as const)]}
+    />
+  );
+}

@@ -1,0 +1,30 @@
+import type { ComponentChildren, VNode } from 'preact';
+
+export type Tone = 'good' | 'bad' | 'warn' | 'busy' | '';
+
+export function Tag({ tone = '', children }: { tone?: Tone; children: ComponentChildren }): VNode {
+  return <span class={tone ? `tag ${tone}` : 'tag'}>{children}</span>;
+}
+
+/** A state by its tone and name. */
+export function ToneTag({ of: [tone, text] }: { of: readonly [Tone, string] }): VNode {
+  return <Tag tone={tone}>{text}</Tag>;
+}
+
+/** How the states of jobs, batches, runs and deliveries look. */
+const TONES: Record<string, Tone> = {
+  done: 'good',
+  delivered: 'good',
+  started: 'good',
+  failed: 'bad',
+  expired: 'warn',
+  skipped: 'warn',
+  waiting: 'warn',
+  queued: 'busy',
+  running: 'busy',
+  pending: 'busy',
+};
+
+export function StateTag({ state }: { state: string }): VNode {
+  return <Tag tone={TONES[state] ?? ''}>{state}</Tag>;
+}

@@ -1,0 +1,168 @@
+import type { FastifyInstance } from 'fastify';
+import type { ComponentChildren, VNode } from 'preact';
+import type { PoolReading, QueueReading } from '../../../jobs/queue-gauges.ts';
+import { failedCalls } from '../../operator/failure-search.ts';
+import {
+  type OperationFigures,
+  OUR_FAILURES,
+  openMatters,
+  operationFigures,
+  totalOf,
+} from '../../operator/figures.ts';
+import { Page } from '../kit/layout.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { Table } from '../kit/table.tsx';
+import { Tag } from '../kit/tag.tsx';
+import { amount, count, share } from '../kit/words.tsx';
+import type { Pages } from '../pages.ts';
+import { FailedCallTable } from './failed-calls.tsx';
+import { TokenGauge } from './token-gauge.tsx';
+
+const DAY_MS = 86_400_000;
+
+/** The front page of the operator console. */
+export function registerConsole(scope: FastifyInstance, pages: Pages): void {
+  const { database, clock } = pages;
+
+  scope.get('/admin', async (_request, reply) => {
+    const now = clock.now();
+    const [reading, matters, figures, failed] = await Promise.all([
+      readQueues(pages),
+      openMatters(database, now),
+      operationFigures(database, { from: now - DAY_MS, to: now }),
+      failedCalls(database, { kinds: OUR_FAILURES, limit: 8 }),
+    ]);
+    return sendPage(
+      reply,
+      <Page title="Desk" wide>
+        <h1>Desk</h1>
+        <div id="desk" data-refresh="10">
+          <PendingPurchases pending={matters.pendingOrders} />
+          <div class="grid tiles">
+            <section class="card">
+              <h2>Upstream tokens</h2>
+              <TokenGauge tokens={reading?.tokens ?? null} />
+              <a href="/admin/upstream">Course and spend</a>
+            </section>
+            <UnitsAndTokens figures={figures} />
+            <Matters matters={matters} />
+          </div>
+          <h2>Queues and workers</h2>
+          {reading ? (
+            <Pools pools={reading.pools} />
+          ) : (
+            <p class="notice bad">The queues cannot be read just now.</p>
+          )}
+          <h2>Recent failures</h2>
+          <FailedCallTable calls={failed} />
+        </div>
+      </Page>,
+    );
+  });
+}
+
+/** @returns null while Redis is away. */
+async function readQueues({ queueGauges, log }: Pages): Promise<QueueReading | null> {
+  return queueGauges.read().catch((error: unknown) => {
+    log.warn({ err: error }, 'failed to read the queues for the operator console');
+    return null;
+  });
+}
+
+function PendingPurchases({ pending }: { pending: number }): VNode | null {
+  if (pending === 0) return null;
+  return (
+    <div class="notice warn">
+      <p>
+        <a href="/admin/orders">
+          {pending === 1 ? 'One order waits for payment' : `${count(pending)} orders wait for payment`}
+        </a>
+        .
+      </p>
+    </div>
+  );
+}
+
+function Matters({ matters }: { matters: Awaited<ReturnType<typeof openMatters>> }): VNode {
+  const { openCalls, openBatchCalls, failedCalls, pendingOrders } = matters;
+  return (
+    <>
+      <Tile
+        title="Open calls"
+        figure={count(openCalls)}
+        note={`under way, ${count(openBatchCalls)} of them of batches`}
+      >
+        <a href="/admin/queues">Queues</a>
+      </Tile>
+      <Tile
+        title="Failures"
+        figure={count(failedCalls)}
+        note="calls of the last day that failed through us or the provider"
+      >
+        <a href="/admin/errors">Errors</a>
+      </Tile>
+      <Tile title="Orders" figure={count(pendingOrders)} note="that wait for payment">
+        <a href="/admin/orders">Orders</a>
+      </Tile>
+    </>
+  );
+}
+
+function UnitsAndTokens({ figures }: { figures: readonly OperationFigures[] }): VNode {
+  const { calls, unitsSold, tokensSpent, tokensSaved } = totalOf(figures);
+  return (
+    <>
+      <Tile title="Units sold" figure={count(unitsSold)} note={`in 24 hours, by ${count(calls)} calls`}>
+        <span class="muted">
+          {tokensSpent > 0
+            ? `${amount(unitsSold / tokensSpent)} for each of ${amount(tokensSpent)} tokens spent`
+            : 'No tokens were spent.'}
+        </span>
+      </Tile>
+      <Tile title="Saved by the cache" figure={amount(tokensSaved)} note="tokens in 24 hours">
+        <span class="muted">{`${share(tokensSaved, tokensSaved + tokensSpent)} of what was needed`}</span>
+      </Tile>
+    </>
+  );
+}
+
+function Tile(props: { title: string; figure: string; note: string; children: ComponentChildren }): VNode {
+  return (
+    <section class="card">
+      <h2>{props.title}</h2>
+      <p>
+        <span class="figure">{props.figure}</span> <small>{props.note}</small>
+      </p>
+      {props.children}
+    </section>
+  );
+}
+
+function Pools({ pools }: { pools: readonly PoolReading[] }): VNode {
+  return (
+    <Table
+      name="Queues by pool"
+      empty="There are no pools."
+      rows={pools}
+      columns={[
+        ['Pool', ({ pool }) => <code>{pool}</code>],
+        ['Waiting', ({ jobs }) => count(jobs.waiting), 'number'],
+        ['Running', ({ jobs }) => count(jobs.running), 'number'],
+        ['Delayed', ({ jobs }) => count(jobs.delayed), 'number'],
+        ['A new call waits', ({ expectedWaitMs }) => waitOf(expectedWaitMs), 'number'],
+        ['Workers', ({ workers }) => <WorkersTag workers={workers} />],
+      ]}
+    />
+  );
+}
+
+function WorkersTag({ workers }: { workers: number | null }): VNode {
+  if (workers === null) return <span class="muted">not counted</span>;
+  return workers > 0 ? <Tag tone="good">{count(workers)} alive</Tag> : <Tag tone="bad">none</Tag>;
+}
+
+function waitOf(ms: number | null): string {
+  if (ms === null) return '-';
+  if (!Number.isFinite(ms)) return 'for a worker';
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${count(Math.round(ms / 1_000))} s`;
+}

@@ -1,0 +1,140 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
+import { z } from 'zod';
+import { GrantRefused } from '../../billing/grants.ts';
+import { type OrderWithAccount, ordersWithAccounts } from '../../billing/payments/order-list.ts';
+import { cancelOrder, grantOrder } from '../../billing/payments/orders.ts';
+import { SoukError } from '../../platform/errors.ts';
+import { PurchaseTag, purchaseText } from '../customer/purchase-facts.tsx';
+import { PostButton } from '../kit/form.tsx';
+import { ListPage } from '../kit/list-page.tsx';
+import { pageOf } from '../kit/paging.tsx';
+import { sendPage } from '../kit/render.tsx';
+import { type Column, Table } from '../kit/table.tsx';
+import { Tag } from '../kit/tag.tsx';
+import { money, Time, WALLET_NAMES } from '../kit/words.tsx';
+import type { Pages } from '../pages.ts';
+
+const PATH = '/admin/orders';
+
+const PURCHASES_A_PAGE = 50;
+
+const params = z.object({ orderId: z.uuid() });
+const paging = z.object({ before: z.uuid().nullable().catch(null) });
+
+/** Purchases that wait for the operator's confirmation, and those that have ended. */
+export function registerPurchases(scope: FastifyInstance, { database, clock }: Pages): void {
+  scope.get(PATH, showPurchases);
+  scope.post(`${PATH}/:orderId/confirm`, confirm);
+  scope.post(`${PATH}/:orderId/cancel`, cancel);
+
+  async function showPurchases(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { before } = paging.parse(request.query);
+    const isFirstPage = before === null;
+    const [pending, ended] = await Promise.all([
+      isFirstPage ? ordersWithAccounts(database, { pending: true, before: null, limit: 500 }) : [],
+      ordersWithAccounts(database, { pending: false, before, limit: PURCHASES_A_PAGE + 1 }),
+    ]);
+    const list = pageOf(ended, PURCHASES_A_PAGE, { before: before ?? undefined }, ({ id }) => id);
+    const intro = isFirstPage && (
+      <>
+        <h2>Waiting for payment</h2>
+        <PendingTable purchases={pending} />
+      </>
+    );
+    return sendPage(
+      reply,
+      <ListPage title="Orders" styles={[]} intro={intro} path={PATH} list={list} cursor="before">
+        <h2>History</h2>
+        <EndedTable purchases={list.items} />
+      </ListPage>,
+    );
+  }
+
+  /** A purchase that is confirmed twice is granted once. */
+  async function confirm(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    try {
+      if (!(await grantOrder(database, idIn(request), clock.now()))) throw noSuchPurchase();
+    } catch (error) {
+      if (error instanceof GrantRefused) throw new SoukError('BATCH_STATE', { message: error.message });
+      throw error;
+    }
+    return reply.redirect(PATH, 303);
+  }
+
+  async function cancel(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    await cancelOrder(database, idIn(request), clock.now());
+    return reply.redirect(PATH, 303);
+  }
+}
+
+function idIn(request: FastifyRequest): string {
+  const parsed = params.safeParse(request.params);
+  if (!parsed.success) throw noSuchPurchase();
+  return parsed.data.orderId;
+}
+
+const noSuchPurchase = () => new SoukError('NOT_FOUND', { message: 'There is no such order.' });
+
+const FACTS: readonly Column<OrderWithAccount>[] = [
+  ['Ordered', ({ createdAt }) => <Time at={createdAt} />],
+  ['Account', ({ accountId, email }) => <a href={`/admin/accounts/${accountId}`}>{email}</a>],
+  [
+    'What',
+    (purchase) => (
+      <>
+        {purchaseText(purchase)} {purchase.wallet === 'off_peak' && <Tag>{WALLET_NAMES.off_peak}</Tag>}
+      </>
+    ),
+  ],
+  ['Amount', ({ amountCents, currency }) => money(amountCents, currency), 'number'],
+  ['Number', ({ id }) => <code class="id">{id}</code>],
+];
+
+function EndedTable({ purchases }: { purchases: readonly OrderWithAccount[] }): VNode {
+  return (
+    <Table
+      name="Orders that ended"
+      empty="No order has ended yet."
+      rows={purchases}
+      columns={[
+        ...FACTS,
+        ['Paid by', ({ provider }) => provider],
+        ['State', (purchase) => <PurchaseTag purchase={purchase} />],
+        ['Ended', ({ endedAt }) => <Time at={endedAt} />],
+      ]}
+    />
+  );
+}
+
+function PendingTable({ purchases }: { purchases: readonly OrderWithAccount[] }): VNode {
+  return (
+    <Table
+      name="Orders that wait for payment"
+      empty="No order waits."
+      rows={purchases}
+      columns={[...FACTS, ['Decide', (purchase) => <Decision purchase={purchase} />]]}
+    />
+  );
+}
+
+function Decision({ purchase: { id, amountCents, currency, email } }: { purchase: OrderWithAccount }): VNode {
+  return (
+    <div class="row">
+      <PostButton
+        action={`${PATH}/${id}/confirm`}
+        confirm={`Was ${money(amountCents, currency)} paid by ${email}? It is granted at once.`}
+        class="small primary"
+      >
+        Paid: grant it
+      </PostButton>
+      <PostButton
+        action={`${PATH}/${id}/cancel`}
+        confirm={`Cancel the order of ${email}?`}
+        class="small danger"
+      >
+        Cancel
+      </PostButton>
+    </div>
+  );
+}

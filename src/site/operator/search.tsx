@@ -1,0 +1,38 @@
+import type { VNode } from 'preact';
+import { z } from 'zod';
+import { Field, FilterForm } from '../kit/form.tsx';
+import type { FormValues } from '../kit/form-request.ts';
+
+/** Reads what is looked for, and the item after which the page begins. */
+export function readSearch(
+  asked: unknown,
+  maxLength: number,
+): { q: string; before: number | null; query: FormValues } {
+  const search = z.object({
+    q: z.string().trim().max(maxLength).catch(''),
+    before: z.coerce.number().int().positive().safe().nullable().catch(null),
+  });
+  const { q, before } = search.parse(asked);
+  return { q, before, query: { q, before: before === null ? undefined : String(before) } };
+}
+
+/** Looks for `q` on the page it stands on; `All` leads back to everything. */
+export function SearchForm(props: {
+  path: string;
+  label: string;
+  q: string;
+  maxLength: number;
+  placeholder: string;
+}): VNode {
+  const { path, q, ...field } = props;
+  const all = q && (
+    <a class="button" href={path}>
+      All
+    </a>
+  );
+  return (
+    <FilterForm path={path} values={{ q }} button="Search" links={all}>
+      <Field name="q" {...field} />
+    </FilterForm>
+  );
+}
