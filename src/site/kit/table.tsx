@@ -4,7 +4,7 @@ import type { ComponentChildren, VNode } from 'preact';
 export type Column<Row> = readonly [
   heading: string,
   cell: (row: Row) => ComponentChildren,
-  set?: 'number' | 'long' | 'row',
+  set?: 'number' | 'number muted' | 'long' | 'row',
 ];
 
 /** A table with its name. On a narrow screen it scrolls sideways, so the keyboard gets to it too. */
@@ -30,7 +30,7 @@ export function Table<Row>(props: {
         <thead>
           <tr>
             {columns.map(([heading, , set]) => (
-              <th key={heading} scope="col" class={set === 'number' ? set : undefined}>
+              <th key={heading} scope="col" class={set?.startsWith('number') ? 'number' : undefined}>
                 {heading}
               </th>
             ))}

@@ -119,7 +119,7 @@ function LineTable(props: {
       empty={empty}
       rows={lines}
       columns={[
-        ['Line', ({ id }) => <span class="muted">{id}</span>, 'number'],
+        ['Line', ({ id }) => id, 'number muted'],
         ['When', ({ at }) => <Time at={at} />],
         ['Kind', ({ kind }) => KIND_NAMES[kind]],
         ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
