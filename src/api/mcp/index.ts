@@ -5,8 +5,8 @@ import { readToolsets, TOOLSET_NAMES, type Toolset } from '../../operations/tool
 import { invalidParameters } from '../../platform/errors.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { type AuthenticationDeps, accountOf, keyOf, requireAccount } from '../plugins/authentication.ts';
-import { callTool, PATIENCE_SECONDS, type ToolCallDeps, type ToolCaller } from './call-tool.ts';
 import { requestsTo, type SendRequest } from '../self-client.ts';
+import { callTool, PATIENCE_SECONDS, type ToolCallDeps, type ToolCaller } from './call-tool.ts';
 import { mountProtocol } from './mount.ts';
 import type { Served } from './protocol.ts';
 import { listResources, RESOURCE_TEMPLATES, readResource } from './resources.ts';
