@@ -1,9 +1,9 @@
 import { v7 as uuid } from 'uuid';
 import {
   type Admission,
+  type AdmissionRequest,
   type Admissions,
   type Caller,
-  type CallRequest,
   DEDUPLICATION_SECONDS,
   type MinuteRate,
 } from '../src/billing/admission.ts';
@@ -30,21 +30,21 @@ import { identifyCall } from './identity.ts';
 import { type Payload, payloadOf } from './payload.ts';
 import { addJob, type Queues } from './queues.ts';
 
-/** A valid request, ready to be admitted. */
-export interface Order {
+/** A valid request for a call, ready to be admitted. */
+export interface CallRequest {
   operation: QueuedOperation;
   /** Canonical input. */
   input: unknown;
   caller: Caller;
-  /** The most units the caller will pay; null: whatever it costs. */
+  /** The most units the caller will pay; null: any number. */
   maxUnits: number | null;
   waiting: Waiting;
 }
 
-/** Who waits for the answer: somebody on the line, somebody who comes back for the job, or a batch, which has time until then. */
+/** Who waits for the answer: a request, a caller who polls the job, or a batch, which has time until `batchUntil`. */
 export type Waiting = 'caller' | 'poller' | { batchUntil: number; callId: string };
 
-/** What became of an order. Units were reserved or charged unless it was joined. */
+/** The outcome of a call request. Units were reserved or charged unless it was joined. */
 export type Submission =
   | { kind: 'cached'; accountId: number; callId: string; answer: Answer; rate: MinuteRate }
   | {
@@ -80,19 +80,19 @@ export interface SubmitDeps {
 }
 
 /**
- * Lets an order in: answers it from the shared answers, joins it to the same call of the account, or reserves its
- * units so that it can be enqueued.
+ * Admits a call: answers it from the shared answers, joins it to the same call of the account, or reserves its units so that
+ * it can be enqueued.
  * @throws SoukError KEY_*, QUOTA_*, BUSY, or VALIDATION_FAILED when a report is not loaded; then nothing is charged.
  */
-export function submit(deps: SubmitDeps, order: Order): Promise<Submission> {
-  const { operation, input, caller, waiting } = order;
+export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submission> {
+  const { operation, input, caller, waiting } = request;
   const { answers, clock, events } = deps;
   return traced(deps.tracing, { name: `submit ${operation.name}`, kind: 'producer' }, async (span) => {
     const pool = operation.queue(input);
     const { presentationId, chargeId, cached } = await identifyCall(deps, operation, input);
     const unitsReserved = cached?.meta.units ?? operation.price.quote(input);
-    refuseWhenTooDear(unitsReserved, order.maxUnits);
-    if (!cached) await refuseWhenBusy(deps, order, pool, chargeId);
+    refuseWhenTooDear(unitsReserved, request.maxUnits);
+    if (!cached) await refuseWhenBusy(deps, request, pool, chargeId);
 
     const background = typeof waiting === 'object';
     const deadlineAt = deadlineOf(waiting, pool, clock.now());
@@ -146,7 +146,7 @@ export function submit(deps: SubmitDeps, order: Order): Promise<Submission> {
       callId,
       pool,
       rate,
-      enqueue: () => enqueue(deps, order, pool, payload),
+      enqueue: () => enqueue(deps, request, pool, payload),
     };
   });
 }
@@ -160,10 +160,10 @@ export function refuseWhenTooDear(needed: number, maxUnits: number | null): void
   });
 }
 
-/** @throws SoukError BUSY. A call of a batch is never too much: whoever feeds it sees to that. */
+/** @throws SoukError BUSY. Calls of batches are never refused: they are fed only as there is room. */
 export async function refuseWhenBusy(
   { backlog, clock, database, fairness }: SubmitDeps,
-  { caller, waiting }: Order,
+  { caller, waiting }: CallRequest,
   pool: PoolName,
   chargeId: string,
 ): Promise<void> {
@@ -171,7 +171,7 @@ export async function refuseWhenBusy(
   const allowedMs = waiting === 'poller' ? ASYNC_QUEUE_ALLOWANCE_MS : QUEUE_ALLOWANCE_MS;
   const priority = fairness.peek({ pool, waiting, key: nameOf(caller) });
   const busy = busyError(await backlog.estimateWaitMs(pool, priority), allowedMs);
-  // However busy the pool is, a call that is under way, or was answered just now, can be joined.
+  // A call that is under way, or was answered just now, can be joined however busy the pool is.
   const acceptedAfter = clock.now() - DEDUPLICATION_SECONDS * 1000;
   if (busy && !(await hasJoinableCall(database, caller.keyHash, chargeId, acceptedAfter))) throw busy;
 }
@@ -186,7 +186,10 @@ function deadlineOf(waiting: Waiting, pool: PoolName, now: number): number {
  * Admits a call although the database may be going away. An admission whose reply was lost may have counted, so the call
  * is offered again under its own id: what it then joins is itself.
  */
-async function admit({ admissions, clock, events }: SubmitDeps, request: CallRequest): Promise<Admission> {
+async function admit(
+  { admissions, clock, events }: SubmitDeps,
+  request: AdmissionRequest,
+): Promise<Admission> {
   const { operation, caller, units } = request;
   let admission: Admission;
   try {
@@ -204,7 +207,7 @@ async function admit({ admissions, clock, events }: SubmitDeps, request: CallReq
   return admission;
 }
 
-/** Settles a call whose answer is at hand. @returns false when that did not work; then it is to be a job. */
+/** Settles a call with a cached answer. @returns false when the answer could not be stored; then the call becomes a job. */
 async function settleAtOnce(
   deps: SubmitDeps,
   call: { accountId: number; callId: string; operation: string },
@@ -223,7 +226,7 @@ async function settleAtOnce(
 
 async function enqueue(
   deps: SubmitDeps,
-  { caller, waiting }: Order,
+  { caller, waiting }: CallRequest,
   pool: PoolName,
   payload: Payload,
 ): Promise<void> {

@@ -11,8 +11,8 @@ export const DEDUPLICATION_SECONDS = 300;
 /** Who asks: whoever shows a key, or an account's own batch. */
 export type Caller = { keyHash: Buffer } | { accountId: number };
 
-/** A call that asks to be let in. */
-export interface CallRequest {
+/** A call to be admitted. */
+export interface AdmissionRequest {
   caller: Caller;
   /** UUID, proposed by the caller; a joined call answers with the id of the call it joined. */
   callId: string;
@@ -79,13 +79,13 @@ const ADMIT = `select idx, outcome, account_id as "accountId", call_id as "callI
 
 export interface Admissions {
   /** @throws SoukError KEY_INVALID, KEY_FORBIDDEN or one of QUOTA_*; then nothing was charged. */
-  admit(request: CallRequest): Promise<Admission>;
+  admit(request: AdmissionRequest): Promise<Admission>;
   /** What `admit` would say to a new call of so many units, changing nothing. */
   predict(caller: Caller, units: number): Promise<Prediction>;
 }
 
 /** A request, or the question of what would become of it. */
-type Asked = CallRequest & { dry?: boolean };
+type Asked = AdmissionRequest & { dry?: boolean };
 
 export function createAdmissions(database: Database, now: () => number, offPeak: OffPeakWindow): Admissions {
   const batcher = new MicroBatcher<Asked, AdmissionRow>(async (batch) => {
@@ -178,7 +178,7 @@ function nameOf(caller: Caller): string {
 }
 
 /** What the call after an admitted one gets when both are the same: it joins. Other outcomes hold for both. */
-function asRepetition(first: AdmissionRow, { answer, background }: CallRequest): AdmissionRow {
+function asRepetition(first: AdmissionRow, { answer, background }: AdmissionRequest): AdmissionRow {
   if (first.outcome !== 'admitted') return first;
   return {
     ...first,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Admissions, CallRequest } from '../../src/billing/admission.ts';
+import type { AdmissionRequest, Admissions } from '../../src/billing/admission.ts';
 import { SoukError } from '../../src/platform/errors.ts';
 import { type Billing, openBilling } from '../support/billing.ts';
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => billing.close());
 
 /** All at once, over three gateways. @returns how many were let in, and why the others were not. */
-async function admitAll(requests: readonly CallRequest[]) {
+async function admitAll(requests: readonly AdmissionRequest[]) {
   const outcomes = await Promise.all(
     requests.map((request, i) =>
       (gateways[i % gateways.length] as Admissions).admit(request).then(

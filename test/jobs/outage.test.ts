@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createFairness } from '../../jobs/fairness.ts';
-import { type Order, type SubmitDeps, submit } from '../../jobs/submit.ts';
+import { type CallRequest, type SubmitDeps, submit } from '../../jobs/submit.ts';
 import type { Admissions } from '../../src/billing/admission.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { retryDuringOutage } from '../../src/platform/retry-during-outage.ts';
@@ -31,7 +31,7 @@ function depsWith(admit: Admissions['admit']): SubmitDeps {
   };
 }
 
-function orderOf({ keyHash }: BilledAccount): Order {
+function requestOf({ keyHash }: BilledAccount): CallRequest {
   const operation = queuedOperation('market.product');
   if (!operation) throw new Error('there is no such operation');
   const input = operation.params.parse({ domain: '1', asins: 'B0AWAY0001,B0AWAY0002' });
@@ -58,7 +58,7 @@ test.each([
     if (counted) await billing.admissions.admit(request);
     throw BROKEN;
   });
-  const submission = submit(deps, orderOf(account));
+  const submission = submit(deps, requestOf(account));
   await advanceUntil(billing.clock, () => attempts > 1, 50);
   const { kind, callId } = await submission;
   expect(kind).toBe('started');

@@ -4,8 +4,8 @@ import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { createKey, hashKey } from '../../src/accounts/keys.ts';
 import {
   type Admission,
+  type AdmissionRequest,
   type Admissions,
-  type CallRequest,
   createAdmissions,
 } from '../../src/billing/admission.ts';
 import { grantPack, grantSubscription, type Plan, upsertPlan } from '../../src/billing/grants.ts';
@@ -55,8 +55,8 @@ export interface Billing {
   account(sources?: { subscriptions?: SubscriptionGrant[]; packs?: PackGrant[] }): Promise<BilledAccount>;
   pack(account: BilledAccount, pack: PackGrant): Promise<number>;
   /** A call that no other call is the same as, unless it says so. */
-  request(account: BilledAccount, units: number, details?: Partial<CallRequest>): CallRequest;
-  admit(account: BilledAccount, units: number, details?: Partial<CallRequest>): Promise<Admission>;
+  request(account: BilledAccount, units: number, details?: Partial<AdmissionRequest>): AdmissionRequest;
+  admit(account: BilledAccount, units: number, details?: Partial<AdmissionRequest>): Promise<Admission>;
   settle(account: BilledAccount, callId: string, units: number): Promise<Ended | null>;
   release(account: BilledAccount, callId: string): Promise<Ended | null>;
   close(): Promise<void>;

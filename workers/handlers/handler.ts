@@ -1,5 +1,5 @@
 import type { Preliminary, Source } from '../../src/operations/define.ts';
-import type { InputOf, RawOf } from '../../src/operations/index.ts';
+import type { InputOf, QueuedByName, QueuedName, RawOf } from '../../src/operations/index.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import type { KeepaTransport } from '../../src/upstream/keepa/transport.ts';
@@ -55,6 +55,11 @@ export type Handler<Operation> = (
   input: InputOf<Operation>,
   context: HandlerContext,
 ) => Promise<ReadonlyMap<string, RawOf<Operation>>>;
+
+/** The handlers of all operations of a group, by name. */
+export type HandlersOf<Group extends string> = {
+  [Name in Extract<QueuedName, `${Group}.${string}`>]: Handler<QueuedByName<Name>>;
+};
 
 /** The handler of an operation that needs what its contract names, and fetches several of them at once. */
 export function fetching<Operation>(

@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Redis } from 'ioredis';
 import { noteJoined, promote } from '../../../jobs/joined.ts';
 import { enqueueAgain } from '../../../jobs/lost-answer.ts';
-import { quoteOrder } from '../../../jobs/quote.ts';
-import { type Order, type Submission, type SubmitDeps, submit } from '../../../jobs/submit.ts';
+import { quoteCall } from '../../../jobs/quote.ts';
+import { type CallRequest, type Submission, type SubmitDeps, submit } from '../../../jobs/submit.ts';
 import type { CompletionMap } from '../../../jobs/wait.ts';
 import type { Authentication } from '../../accounts/authentication.ts';
 import type { QueuedOperation, Route } from '../../operations/define.ts';
@@ -54,11 +54,11 @@ export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route:
       await requireSecret(database, accountId, 'webhook');
     }
     const waiting = preference.async ? 'poller' : 'caller';
-    const order: Order = { operation, input, caller: { keyHash }, maxUnits, waiting };
-    if (dryRun) return sendEnvelope(reply, 200, quoteView(operation, await quoteOrder(deps, order)));
+    const call: CallRequest = { operation, input, caller: { keyHash }, maxUnits, waiting };
+    if (dryRun) return sendEnvelope(reply, 200, quoteView(operation, await quoteCall(deps, call)));
     if (preference.applied) reply.header('preference-applied', preference.applied);
 
-    const submission = await submit(deps, order);
+    const submission = await submit(deps, call);
     request.account = { accountId: submission.accountId, keyHash };
     if (webhook !== null) await watchCall(deps, submission, webhook);
     return replyTo({ deps, reply, operation, input, preference }, submission);

@@ -1,11 +1,11 @@
-import type { Source } from '../../../src/operations/define.ts';
-import { productSources } from '../../../src/operations/market/product.ts';
-import { memberOptions, type variations } from '../../../src/operations/market/variations.ts';
-import { familyOf, isKnown, parentToAsk } from '../../../src/operations/products/family.ts';
-import type { Product } from '../../../src/operations/products/product.ts';
-import { SoukError } from '../../../src/platform/errors.ts';
-import { asinsPerCall, fetchProducts } from '../../../src/upstream/keepa/products.ts';
-import type { Handler } from '../handler.ts';
+import type { Source } from '../../src/operations/define.ts';
+import { productSources } from '../../src/operations/market/product.ts';
+import { memberOptions, type variations } from '../../src/operations/market/variations.ts';
+import { familyOf, isKnown, parentToAsk } from '../../src/operations/products/family.ts';
+import type { Product } from '../../src/operations/products/product.ts';
+import { SoukError } from '../../src/platform/errors.ts';
+import { asinsPerCall, fetchProducts } from '../../src/upstream/keepa/products.ts';
+import type { Handler } from './handler.ts';
 
 /**
  * Finds the family through the product that was asked for, or its parent, then fetches the members on the page. Every

@@ -1,0 +1,63 @@
+import { upstreamOptions } from '../../src/operations/market/product.ts';
+import { searchOptions } from '../../src/operations/market/product-search.ts';
+import { fetchBestSellers } from '../../src/upstream/keepa/best-sellers.ts';
+import { fetchCategory, searchCategories } from '../../src/upstream/keepa/categories.ts';
+import { fetchDeals } from '../../src/upstream/keepa/deals.ts';
+import { findProducts } from '../../src/upstream/keepa/finder.ts';
+import { fetchGraphImage } from '../../src/upstream/keepa/graph-image.ts';
+import { fetchLightningDeals } from '../../src/upstream/keepa/lightning-deals.ts';
+import { asinsPerCall, fetchProducts } from '../../src/upstream/keepa/products.ts';
+import { searchProducts } from '../../src/upstream/keepa/search.ts';
+import { fetchSellers, fetchTopSellers } from '../../src/upstream/keepa/sellers.ts';
+import { checkedPng } from '../pictures/png.ts';
+import { fetching, type HandlersOf, single } from './handler.ts';
+import { handleVariations } from './variations.ts';
+
+export const MARKET_HANDLERS: HandlersOf<'market'> = {
+  'market.product': fetching(
+    (input, missing, context) => {
+      const asins = missing.map(({ key }) => key);
+      const options = { ...upstreamOptions(input), update: input.update };
+      return fetchProducts(context.upstream.keepa, asins, options, context);
+    },
+    (input) => asinsPerCall(upstreamOptions(input)),
+  ),
+
+  'market.variations': handleVariations,
+
+  'market.productfinder': single((input, context) => findProducts(context.upstream.keepa, input, context)),
+
+  'market.productsearch': single((input, context) =>
+    searchProducts(context.upstream.keepa, { ...searchOptions(input), update: input.update }, context),
+  ),
+
+  'market.categorysearch': single((input, context) =>
+    searchCategories(context.upstream.keepa, input, context),
+  ),
+
+  'market.category': single((input, context) => fetchCategory(context.upstream.keepa, input, context)),
+
+  'market.bestseller': fetching(async (input, missing, context) => {
+    const list = await fetchBestSellers(context.upstream.keepa, input, context);
+    return new Map(list ? missing.map(({ key }) => [key, list]) : []);
+  }),
+
+  'market.seller': fetching(({ domain, storefront }, missing, context) => {
+    const ids = missing.map(({ key }) => key);
+    return fetchSellers(context.upstream.keepa, domain, ids, storefront, context);
+  }),
+
+  'market.topseller': single(({ domain }, context) =>
+    fetchTopSellers(context.upstream.keepa, domain, context),
+  ),
+
+  'market.deal': single((input, context) => fetchDeals(context.upstream.keepa, input, context)),
+
+  'market.lightningdeal': single(({ domain, asin }, context) =>
+    fetchLightningDeals(context.upstream.keepa, domain, asin, context),
+  ),
+
+  'market.graphimage': single(async (input, context) =>
+    checkedPng(await fetchGraphImage(context.upstream.keepa, input, context), input, context.log),
+  ),
+};
