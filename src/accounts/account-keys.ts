@@ -1,5 +1,6 @@
 import type { Database } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
+import { lockAccount } from './accounts.ts';
 import { hashKey, isWellFormed, keyPrefix, newKey } from './keys.ts';
 
 /** How long the keys of before still work once an account's key is reset. */
@@ -43,7 +44,7 @@ export async function resetKey(
   const olderKeysUntil = new Date(now + ROTATION_MS);
   await inTransaction(database, async (client) => {
     // Of two resets at once the second must see the first one's key, or both new keys would stay for good.
-    await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
+    await lockAccount(client, accountId);
     await client.query(
       `update api_keys set expires_at = least(coalesce(expires_at, $2), $2)
        where account_id = $1 and revoked_at is null and purpose = 'customer'`,

@@ -1,3 +1,4 @@
+import type { ClientBase } from 'pg';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 
 /** `unavailable` is for whoever closes an account for good; the operator's command disables and enables. */
@@ -63,6 +64,11 @@ export async function setAccountState(
     [id, state],
   );
   return rows[0] ?? null;
+}
+
+/** Locks an account until the caller's transaction ends: of two changes of its grants, keys or secrets one sees the other. */
+export async function lockAccount(client: ClientBase, id: number): Promise<void> {
+  await client.query('select 1 from accounts where id = $1 for no key update', [id]);
 }
 
 const COLUMNS = 'id, email, name, state, created_at as "createdAt"';

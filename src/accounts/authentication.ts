@@ -11,7 +11,7 @@ export interface Authentication {
 
 interface KeyRow {
   idx: number;
-  account_id: number | null;
+  accountId: number | null;
   revoked: boolean;
   active: boolean;
 }
@@ -24,7 +24,7 @@ export function createAuthentication(
   const batcher = new MicroBatcher<Buffer, KeyRow>(async (hashes) => {
     const { rows } = await database.query<KeyRow>({
       name: 'authenticate',
-      text: `select q.idx::integer, k.account_id, a.state = 'active' as active,
+      text: `select q.idx::integer, k.account_id as "accountId", a.state = 'active' as active,
           k.revoked_at is not null or coalesce(k.expires_at <= $2, false) as revoked
         from unnest($1::bytea[]) with ordinality as q (hash, idx)
         left join api_keys k on k.hash = q.hash
@@ -37,11 +37,11 @@ export function createAuthentication(
   return {
     async accountOf(keyHash) {
       const key = await batcher.submit(keyHash);
-      if (key.account_id === null) throw unknownKey();
+      if (key.accountId === null) throw unknownKey();
       if (key.revoked) throw revokedKey();
       if (!key.active) throw unavailableAccount();
       events.emit({ type: 'key.accepted', keyHash });
-      return key.account_id;
+      return key.accountId;
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Database } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
+import { lockAccount } from './accounts.ts';
 import { createKey } from './keys.ts';
 
 /** Whether an account was granted something and was never given a key. */
@@ -15,7 +16,7 @@ export async function isKeyDue(database: Database, accountId: number): Promise<b
 export function createFirstKey(database: Database, accountId: number, now: number): Promise<string | null> {
   return inTransaction(database, async (client) => {
     // Of two that ask at once one gets it.
-    await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
+    await lockAccount(client, accountId);
     const { rows } = await client.query<{ due: boolean }>(`select ${IS_DUE} as due`, [accountId]);
     return rows[0]?.due ? createKey(client, accountId, now) : null;
   });

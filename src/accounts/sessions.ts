@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { unixMs } from '../platform/db/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { hashKey, keyFromDigest } from './keys.ts';
@@ -70,32 +71,33 @@ export async function findSession(database: Database, token: string, now: number
   const tokenHash = digestOf(token);
   const { rows } = await database.query<SessionRow>({
     name: 'session',
-    text: `select s.account_id, s.is_operator, s.credential, s.created_at, s.seen_at, a.email, a.name, a.state
+    text: `select s.account_id as "accountId", s.is_operator as "isOperator", s.credential,
+        ${unixMs('s.created_at')} as "createdAt", ${unixMs('s.seen_at')} as "seenAt", a.email, a.name, a.state
       from web_sessions s left join accounts a on a.id = s.account_id
       where s.token_hash = $1 and s.expires_at > $2`,
     values: [tokenHash, new Date(now)],
   });
   const row = rows[0];
-  if (!row || (row.account_id !== null && row.state !== 'active' && !row.is_operator)) return null;
-  if (now - row.seen_at.getTime() > SEEN_EVERY_MS) {
-    const idleMs = row.is_operator ? IDLE_MS.operator : IDLE_MS.customer;
-    const expiresAt = Math.min(now + idleMs, row.created_at.getTime() + LONGEST_MS);
+  if (!row || (row.accountId !== null && row.state !== 'active' && !row.isOperator)) return null;
+  if (now - row.seenAt > SEEN_EVERY_MS) {
+    const idleMs = row.isOperator ? IDLE_MS.operator : IDLE_MS.customer;
+    const expiresAt = Math.min(now + idleMs, row.createdAt + LONGEST_MS);
     await database.query(
       `with seen as (update web_sessions set seen_at = $2, expires_at = $3 where token_hash = $1 returning key_hash)
        update api_keys set expires_at = $3 where hash in (select key_hash from seen)`,
       [tokenHash, new Date(now), new Date(expiresAt)],
     );
   }
-  if (row.account_id === null)
+  if (row.accountId === null)
     return { kind: 'operator', tokenHash, credential: row.credential ?? Buffer.alloc(0) };
   return {
     kind: 'customer',
     tokenHash,
-    accountId: row.account_id,
+    accountId: row.accountId,
     email: row.email ?? '',
     name: row.name ?? '',
     apiKey: apiKeyOf(token),
-    isOperator: row.is_operator,
+    isOperator: row.isOperator,
   };
 }
 
@@ -127,11 +129,11 @@ async function remove(database: Queryable, condition: string, values: unknown[])
 }
 
 interface SessionRow {
-  account_id: number | null;
-  is_operator: boolean;
+  accountId: number | null;
+  isOperator: boolean;
   credential: Buffer | null;
-  created_at: Date;
-  seen_at: Date;
+  createdAt: number;
+  seenAt: number;
   email: string | null;
   name: string | null;
   state: string | null;

@@ -1,4 +1,5 @@
-import type { Database } from '../platform/db/pool.ts';
+import { unixMs } from '../platform/db/columns.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
 import type { FeedWindow } from './request-schemas.ts';
 
 export const BATCH_STATES = ['running', 'done', 'expired', 'cancelled'] as const;
@@ -43,20 +44,17 @@ export async function findBatch(
   accountId: number,
   batchId: string,
 ): Promise<Batch | null> {
-  const { rows } = await database.query<BatchRow>(`${SELECT_BATCHES} where b.account_id = $1 and b.id = $2`, [
+  const { rows } = await database.query<Batch>(`${SELECT_BATCHES} where b.account_id = $1 and b.id = $2`, [
     accountId,
     batchId,
   ]);
-  return rows[0] ? toBatch(rows[0]) : null;
+  return rows[0] ?? null;
 }
 
 /** A batch, whoever's it is. */
-export async function findBatchById(
-  connection: Pick<Database, 'query'>,
-  batchId: string,
-): Promise<Batch | null> {
-  const { rows } = await connection.query<BatchRow>(`${SELECT_BATCHES} where b.id = $1`, [batchId]);
-  return rows[0] ? toBatch(rows[0]) : null;
+export async function findBatchById(database: Queryable, batchId: string): Promise<Batch | null> {
+  const { rows } = await database.query<Batch>(`${SELECT_BATCHES} where b.id = $1`, [batchId]);
+  return rows[0] ?? null;
 }
 
 /** An account's batches, the newest first. */
@@ -65,7 +63,7 @@ export async function listBatches(
   accountId: number,
   filter: { state: BatchState | null; scheduleId: string | null; before: string | null; limit: number },
 ): Promise<Batch[]> {
-  const { rows } = await database.query<BatchRow>(
+  const { rows } = await database.query<Batch>(
     // Ids are of version 7: their order is that of time.
     `${SELECT_BATCHES}
      where b.account_id = $1 and ($2::uuid is null or b.id < $2) and ($3::text is null or b.state = $3)
@@ -73,69 +71,21 @@ export async function listBatches(
      order by b.id desc limit $5`,
     [accountId, filter.before, filter.state, filter.scheduleId, filter.limit],
   );
-  return rows.map(toBatch);
+  return rows;
 }
 
 const SELECT_BATCHES = `
-  select b.*, coalesce(f.items, 0)::integer as running_items, coalesce(f.units, 0)::bigint as units_reserved
+  select b.id as "batchId", b.account_id as "accountId", b.name, b.operation, b.state, b.feed_window as window,
+    b.schedule_id as "scheduleId", b.webhook, b.only_changes as "onlyChanges",
+    case when b.waiting_reason is not null and b.waiting_until is not null and b.state = 'running' then
+      json_build_object('reason', b.waiting_reason, 'until', ${unixMs('b.waiting_until')}) end as waiting,
+    json_build_object('total', b.item_count, 'done', b.done_items, 'failed', b.failed_items,
+      'cancelled', b.cancelled_items, 'unchanged', b.unchanged_items, 'running', coalesce(f.items, 0)) as items,
+    json_build_object('quoted', b.units_quoted, 'reserved', coalesce(f.units, 0), 'charged', b.units_charged) as units,
+    ${unixMs('b.created_at')} as "createdAt", ${unixMs('b.deadline_at')} as "deadlineAt",
+    ${unixMs('b.finished_at')} as "finishedAt"
   from batches b
   left join lateral (
     select sum(c.item_count) as items, sum(c.units) filter (where not c.joined) as units
     from batch_calls c where c.batch_id = b.id and c.state = 'fed'
   ) as f on true`;
-
-export interface BatchRow {
-  id: string;
-  account_id: number;
-  name: string | null;
-  operation: string;
-  state: BatchState;
-  feed_window: FeedWindow;
-  schedule_id: string | null;
-  webhook: string | null;
-  only_changes: boolean;
-  waiting_reason: string | null;
-  waiting_until: Date | null;
-  item_count: number;
-  done_items: number;
-  failed_items: number;
-  cancelled_items: number;
-  unchanged_items: number;
-  running_items: number;
-  units_quoted: number;
-  units_reserved: number;
-  units_charged: number;
-  created_at: Date;
-  deadline_at: Date;
-  finished_at: Date | null;
-}
-
-function toBatch(row: BatchRow): Batch {
-  return {
-    batchId: row.id,
-    accountId: row.account_id,
-    name: row.name,
-    operation: row.operation,
-    state: row.state,
-    window: row.feed_window,
-    scheduleId: row.schedule_id,
-    webhook: row.webhook,
-    onlyChanges: row.only_changes,
-    waiting:
-      row.waiting_reason !== null && row.waiting_until !== null && row.state === 'running'
-        ? { reason: row.waiting_reason, until: row.waiting_until.getTime() }
-        : null,
-    items: {
-      total: row.item_count,
-      done: row.done_items,
-      failed: row.failed_items,
-      cancelled: row.cancelled_items,
-      unchanged: row.unchanged_items,
-      running: row.running_items,
-    },
-    units: { quoted: row.units_quoted, reserved: row.units_reserved, charged: row.units_charged },
-    createdAt: row.created_at.getTime(),
-    deadlineAt: row.deadline_at.getTime(),
-    finishedAt: row.finished_at?.getTime() ?? null,
-  };
-}

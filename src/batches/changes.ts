@@ -16,15 +16,15 @@ export async function keepChanged(
   // It was deleted while this run goes on, and there is no next one.
   if (rowCount === 0) return [...results];
   const hashes = results.map(({ raw, data }) => ({ item: itemHash(raw), content: contentHash(data) }));
-  const { rows } = await client.query<{ item_hash: Buffer }>(
+  const { rows } = await client.query<{ hash: Buffer }>(
     `insert into schedule_contents as s (schedule_id, item_hash, content_hash)
      select distinct on (i.item) $1, i.item, i.content from unnest($2::bytea[], $3::bytea[]) as i (item, content)
      on conflict (schedule_id, item_hash) do update set content_hash = excluded.content_hash
        where s.content_hash <> excluded.content_hash
-     returning item_hash`,
+     returning item_hash as hash`,
     [scheduleId, hashes.map(({ item }) => item), hashes.map(({ content }) => content)],
   );
-  const changed = new Set(rows.map(({ item_hash: hash }) => hash.toString('hex')));
+  const changed = new Set(rows.map(({ hash }) => hash.toString('hex')));
   return results.filter((_, i) => changed.has(hashes[i]?.item.toString('hex') ?? ''));
 }
 

@@ -171,14 +171,14 @@ export async function endLeftovers(database: Database, now: number, onFinished: 
 
 /** Lets the failed calls of a finished batch be fed again. @returns how many there are. */
 export async function retryFailed(client: ClientBase, batchId: string, deadlineAt: number): Promise<number> {
-  const { rows } = await client.query<{ item_count: number }>(
+  const { rows } = await client.query<{ items: number }>(
     `update batch_calls set state = 'pending', call_id = null, attempts = 0, not_before = '-infinity',
        ended_at = null, end_no = null, error = null
-     where batch_id = $1 and state = 'failed' returning item_count`,
+     where batch_id = $1 and state = 'failed' returning item_count as items`,
     [batchId],
   );
   if (rows.length === 0) return 0;
-  const items = rows.reduce((sum, row) => sum + row.item_count, 0);
+  const items = rows.reduce((sum, row) => sum + row.items, 0);
   await client.query(
     `update batches set state = 'running', finished_at = null, deadline_at = $2, failed_items = failed_items - $3,
        waiting_reason = null, waiting_until = null
@@ -209,20 +209,20 @@ async function endPending(
   error: ErrorRecord,
   now: number,
 ): Promise<void> {
-  const { rows } = await client.query<{ item_count: number; end_no: number }>(
+  const { rows } = await client.query<{ items: number; endNo: number }>(
     `update batch_calls c set state = $2, error = $3, ended_at = $4, end_no = b.ends + n.nth
      from batches b, (
        select first_item, row_number() over (order by first_item) as nth
        from batch_calls where batch_id = $1 and state = 'pending'
      ) as n
      where b.id = $1 and c.batch_id = $1 and c.first_item = n.first_item and c.state = 'pending'
-     returning c.item_count, c.end_no`,
+     returning c.item_count as items, c.end_no as "endNo"`,
     [batchId, state, JSON.stringify(error), new Date(now)],
   );
-  const items = rows.reduce((sum, row) => sum + row.item_count, 0);
+  const items = rows.reduce((sum, row) => sum + row.items, 0);
   const column = state === 'failed' ? 'failed_items' : 'cancelled_items';
   // One that was taken at the same moment has left a gap, so the numbers may go further than the rows.
-  const ends = rows.reduce((last, row) => Math.max(last, row.end_no), 0);
+  const ends = rows.reduce((last, row) => Math.max(last, row.endNo), 0);
   await client.query(
     `update batches set ends = greatest(ends, $2), ${column} = ${column} + $3 where id = $1`,
     [batchId, ends, items],

@@ -1,11 +1,12 @@
 import type { PoolName } from '../operations/pools.ts';
+import { unixMs } from '../platform/db/columns.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { parseJson } from '../platform/json.ts';
 import type { BatchState } from './batch.ts';
 import type { FeedWindow } from './request-schemas.ts';
 
-/** A batch that has calls which may be fed now. */
-export interface HungryBatch {
+/** A batch that has calls to feed now. */
+export interface PendingBatch {
   batchId: string;
   accountId: number;
   operation: string;
@@ -38,15 +39,16 @@ export async function countFed(database: Database): Promise<Map<PoolName, number
   return new Map(rows.map(({ pool, calls }) => [pool, calls]));
 }
 
-/** Batches that could go on, and wait for no reset and no window. */
-export async function hungryBatches(database: Database, now: number): Promise<HungryBatch[]> {
-  const { rows } = await database.query<HungryRow>({
-    name: 'hungry-batches',
-    text: `select b.id, b.account_id, b.operation, b.feed_window, b.deadline_at, b.waiting_reason,
+/** Batches that have calls to feed, and wait for no reset and no window; the one fed longest ago first. */
+export async function pendingBatches(database: Database, now: number): Promise<PendingBatch[]> {
+  const { rows } = await database.query<PendingBatch>({
+    name: 'pending-batches',
+    text: `select b.id as "batchId", b.account_id as "accountId", b.operation, b.feed_window as window,
+        ${unixMs('b.deadline_at')} as "deadlineAt", b.waiting_reason is not null as "isWaiting",
         (select count(*) from batch_calls f where f.batch_id = b.id and f.state = 'fed') as fed,
-        (select max(w.waiting_until) from batches w
+        (select ${unixMs('max(w.waiting_until)')} from batches w
          where w.account_id = b.account_id and w.finished_at is null and w.waiting_reason = 'MINUTE_RESERVED'
-           and w.waiting_until > $1) as minute_reserved_until
+           and w.waiting_until > $1) as "minuteReservedUntil"
       from batches b
       where b.finished_at is null and b.state = 'running' and b.deadline_at > $1
         and (b.waiting_until is null or b.waiting_until <= $1)
@@ -55,31 +57,11 @@ export async function hungryBatches(database: Database, now: number): Promise<Hu
       order by b.fed_at, b.id`,
     values: [new Date(now)],
   });
-  return rows.map((row) => ({
-    batchId: row.id,
-    accountId: row.account_id,
-    operation: row.operation,
-    window: row.feed_window,
-    deadlineAt: row.deadline_at.getTime(),
-    fed: row.fed,
-    isWaiting: row.waiting_reason !== null,
-    minuteReservedUntil: row.minute_reserved_until?.getTime() ?? null,
-  }));
+  return rows;
 }
 
-interface HungryRow {
-  id: string;
-  account_id: number;
-  operation: string;
-  feed_window: FeedWindow;
-  deadline_at: Date;
-  waiting_reason: string | null;
-  fed: number;
-  minute_reserved_until: Date | null;
-}
-
-/** The batch has its turn. In a statement of its own: locks of a batch come before those of its calls. */
-export async function noteTurn(database: Database, batchId: string, now: number): Promise<void> {
+/** Puts a batch behind the others. In a statement of its own: locks of a batch come before those of its calls. */
+export async function noteFed(database: Database, batchId: string, now: number): Promise<void> {
   await database.query('update batches set fed_at = $2 where id = $1', [batchId, new Date(now)]);
 }
 
@@ -94,7 +76,7 @@ export async function takeCalls(
   callIds: readonly string[],
   now: number,
 ): Promise<FedCall[]> {
-  const { rows } = await database.query<FedRow>({
+  const { rows } = await database.query<FedCall>({
     name: 'take-batch-calls',
     text: `with chosen as (
         select first_item from batch_calls
@@ -110,34 +92,20 @@ export async function takeCalls(
       update batch_calls b
       set state = 'fed', call_id = named.id, fed_at = $2, joined = false, attempts = attempts + 1
       from named where b.batch_id = $1 and b.first_item = named.first_item
-      returning b.batch_id, b.first_item, b.items, b.input, b.units, b.pool, b.call_id, b.attempts`,
+      returning ${fedColumns('b')}`,
     values: [batchId, new Date(now), pools, callIds],
   });
-  return rows.map(toFedCall);
+  return rows.map(parsed);
 }
 
-export interface FedRow {
-  batch_id: string;
-  first_item: number;
-  items: string;
-  input: string;
-  units: number;
-  pool: PoolName;
-  call_id: string;
-  attempts: number;
-}
+const fedColumns = (
+  table: string,
+) => `${table}.batch_id as "batchId", ${table}.first_item as "firstItem", ${table}.items,
+  ${table}.input, ${table}.units, ${table}.pool, ${table}.call_id as "callId", ${table}.attempts`;
 
-export function toFedCall(row: FedRow): FedCall {
-  return {
-    batchId: row.batch_id,
-    firstItem: row.first_item,
-    items: parseJson(row.items) as unknown[],
-    input: parseJson(row.input),
-    units: row.units,
-    pool: row.pool,
-    callId: row.call_id,
-    attempts: row.attempts,
-  };
+/** Items and input are kept as text, since JSON of PostgreSQL would change their numbers. */
+function parsed<Row extends FedCall>(row: Row): Row {
+  return { ...row, items: parseJson(row.items as unknown as string), input: parseJson(row.input as string) };
 }
 
 /** Gives a call back, to be taken again: it was not admitted. */
@@ -204,9 +172,10 @@ export async function endedCalls(
   now: number,
   limit: number,
 ): Promise<{ ended: ToCollect[]; unknown: ToCollect[] }> {
-  const { rows } = await database.query<ToCollectRow>({
+  const { rows } = await database.query<ToCollect & { known: boolean }>({
     name: 'ended-batch-calls',
-    text: `select f.*, b.account_id, b.operation, b.state as batch_state, b.deadline_at, b.only_changes, b.schedule_id,
+    text: `select ${fedColumns('f')}, f.joined, b.account_id as "accountId", b.operation, b.state as "batchState",
+        ${unixMs('b.deadline_at')} as "deadlineAt", b.only_changes as "onlyChanges", b.schedule_id as "scheduleId",
         c.id is not null as known
       from batch_calls f
       join batches b on b.id = f.batch_id
@@ -216,41 +185,18 @@ export async function endedCalls(
       order by f.fed_at limit $3`,
     values: [new Date(takenBefore), new Date(now), limit],
   });
-  const toCollect = (row: ToCollectRow): ToCollect => ({
-    ...toFedCall(row),
-    accountId: row.account_id,
-    operation: row.operation,
-    batchState: row.batch_state,
-    deadlineAt: row.deadline_at.getTime(),
-    onlyChanges: row.only_changes,
-    scheduleId: row.schedule_id,
-    joined: row.joined,
-  });
-  return {
-    ended: rows.filter(({ known }) => known).map(toCollect),
-    unknown: rows.filter(({ known }) => !known).map(toCollect),
-  };
-}
-
-interface ToCollectRow extends FedRow {
-  account_id: number;
-  operation: string;
-  batch_state: BatchState;
-  deadline_at: Date;
-  only_changes: boolean;
-  schedule_id: string | null;
-  joined: boolean;
-  known: boolean;
+  const calls = rows.map(parsed);
+  return { ended: calls.filter(({ known }) => known), unknown: calls.filter(({ known }) => !known) };
 }
 
 /** Fed calls of batches that were cancelled, to be cancelled as well. */
 export async function callsToCancel(
   database: Database,
 ): Promise<(FedCall & { accountId: number; joined: boolean })[]> {
-  const { rows } = await database.query<FedRow & { account_id: number; joined: boolean }>(
-    `select f.*, b.account_id
+  const { rows } = await database.query<FedCall & { accountId: number; joined: boolean }>(
+    `select ${fedColumns('f')}, f.joined, b.account_id as "accountId"
      from batches b join batch_calls f on f.batch_id = b.id and f.state = 'fed'
      where b.finished_at is null and b.state = 'cancelled'`,
   );
-  return rows.map((row) => ({ ...toFedCall(row), accountId: row.account_id, joined: row.joined }));
+  return rows.map(parsed);
 }

@@ -32,16 +32,10 @@ export async function* resultsOf(
   let place = await startOf(database, batchId, order, afterItem);
   for (;;) {
     const row = await nextResult(database, batchId, order, place);
-    if (!row || row.end_no === null) return;
-    yield {
-      firstItem: row.first_item,
-      itemCount: row.item_count,
-      items: row.items === null ? [] : (parseJson(row.items) as unknown[]),
-      lines: row.lines,
-      tableRows: row.table_rows,
-      error: row.error,
-    };
-    place = order === 'item' ? row.first_item : row.end_no;
+    if (!row || row.endNo === null) return;
+    const { endNo, ...results } = row;
+    yield { ...results, items: row.items === null ? [] : (parseJson(row.items) as unknown[]) };
+    place = order === 'item' ? row.firstItem : endNo;
   }
 }
 
@@ -54,18 +48,10 @@ export async function sampleInput(database: Database, batchId: string): Promise<
   return rows[0] ? parseJson(rows[0].input) : null;
 }
 
-interface ResultRow {
-  first_item: number;
-  item_count: number;
-  end_no: number | null;
-  items: string | null;
-  lines: Buffer | null;
-  table_rows: Buffer | null;
-  error: ErrorRecord | null;
-}
+type ResultRow = Omit<CallResults, 'items'> & { items: string | null; endNo: number | null };
 
-const COLUMNS =
-  'first_item, item_count, end_no, case when lines is null then items end as items, lines, table_rows, error';
+const COLUMNS = `first_item as "firstItem", item_count as "itemCount", end_no as "endNo",
+  case when lines is null then items end as items, lines, table_rows as "tableRows", error`;
 
 /** The place before the first call to be read. */
 async function startOf(
@@ -75,14 +61,14 @@ async function startOf(
   afterItem: number | null,
 ): Promise<number> {
   if (afterItem === null) return -1;
-  const { rows } = await database.query<{ first_item: number; end_no: number | null }>(
-    `select first_item, end_no from batch_calls where batch_id = $1 and first_item <= $2
+  const { rows } = await database.query<{ firstItem: number; endNo: number | null }>(
+    `select first_item as "firstItem", end_no as "endNo" from batch_calls where batch_id = $1 and first_item <= $2
      order by first_item desc limit 1`,
     [batchId, afterItem],
   );
   const [row] = rows;
   if (!row) return -1;
-  return order === 'item' ? row.first_item - 1 : (row.end_no ?? 0) - 1;
+  return order === 'item' ? row.firstItem - 1 : (row.endNo ?? 0) - 1;
 }
 
 async function nextResult(

@@ -1,4 +1,5 @@
 import type { PoolName } from '../operations/pools.ts';
+import { unixMs } from '../platform/db/columns.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { ErrorRecord } from '../platform/errors.ts';
 
@@ -26,12 +27,12 @@ export interface Call {
 }
 
 export async function findCall(database: Database, accountId: number, callId: string): Promise<Call | null> {
-  const { rows } = await database.query<CallRow>({
+  const { rows } = await database.query<Call>({
     name: 'find-call',
-    text: 'select * from calls where account_id = $1 and id = $2',
+    text: `select ${CALL} from calls c where c.account_id = $1 and c.id = $2`,
     values: [accountId, callId],
   });
-  return rows[0] ? toCall(rows[0]) : null;
+  return rows[0] ?? null;
 }
 
 /** An account's calls, the newest first; those of batches left out. */
@@ -50,10 +51,10 @@ export async function listCalls(
   },
 ): Promise<Call[]> {
   const { states, cancelled, operation, acceptedAfter, before, limit } = filter;
-  const { rows } = await database.query<CallRow>({
+  const { rows } = await database.query<Call>({
     name: 'list-calls',
     // Ids are of version 7: their order is that of time, and what is too old need not be looked through.
-    text: `select * from calls
+    text: `select ${CALL} from calls c
       where account_id = $1 and ($2::uuid is null or id < $2) and id >= $3 and not background
         and accepted_at >= $4 and state = any($5::call_state[])
         and ($6::boolean is null or coalesce(error ->> 'kind' = 'CANCELLED', false) = $6)
@@ -64,7 +65,7 @@ export async function listCalls(
       ...[states, cancelled, operation, limit],
     ],
   });
-  return rows.map(toCall);
+  return rows;
 }
 
 /** Ids are given by the clocks of gateways, and those may differ a little. */
@@ -99,23 +100,23 @@ export async function findCalls(
   database: Database,
   ids: readonly { accountId: number; callId: string }[],
 ): Promise<Call[]> {
-  const { rows } = await database.query<CallRow>({
+  const { rows } = await database.query<Call>({
     name: 'find-calls',
-    text: `select c.* from unnest($1::bigint[], $2::uuid[]) as w (account_id, id)
+    text: `select ${CALL} from unnest($1::bigint[], $2::uuid[]) as w (account_id, id)
       join calls c on c.account_id = w.account_id and c.id = w.id`,
     values: [ids.map(({ accountId }) => accountId), ids.map(({ callId }) => callId)],
   });
-  return rows.map(toCall);
+  return rows;
 }
 
 /** Reserved calls whose deadline passed before `before`, oldest first. */
 export async function findOverdueCalls(database: Database, before: number, limit: number): Promise<Call[]> {
-  const { rows } = await database.query<CallRow>({
+  const { rows } = await database.query<Call>({
     name: 'overdue-calls',
-    text: `select * from calls where state = 'reserved' and deadline_at < $1 order by deadline_at limit $2`,
+    text: `select ${CALL} from calls c where state = 'reserved' and deadline_at < $1 order by deadline_at limit $2`,
     values: [new Date(before), limit],
   });
-  return rows.map(toCall);
+  return rows;
 }
 
 /** Reserved calls accepted before `acceptedBefore` that still have time left at `now`. */
@@ -125,51 +126,16 @@ export async function findWaitingCalls(
   now: number,
   limit: number,
 ): Promise<Call[]> {
-  const { rows } = await database.query<CallRow>({
+  const { rows } = await database.query<Call>({
     name: 'waiting-calls',
-    text: `select * from calls where state = 'reserved' and deadline_at > $1 and accepted_at < $2
+    text: `select ${CALL} from calls c where state = 'reserved' and deadline_at > $1 and accepted_at < $2
       order by deadline_at limit $3`,
     values: [new Date(now), new Date(acceptedBefore), limit],
   });
-  return rows.map(toCall);
+  return rows;
 }
 
-interface CallRow {
-  account_id: number;
-  id: string;
-  operation: string;
-  state: Call['state'];
-  pool: PoolName;
-  units_reserved: number;
-  units_charged: number;
-  accepted_at: Date;
-  deadline_at: Date;
-  started_at: Date | null;
-  finished_at: Date | null;
-  attempts: number;
-  answer: string | null;
-  error: ErrorRecord | null;
-  input: unknown;
-  background: boolean;
-}
-
-function toCall(row: CallRow): Call {
-  return {
-    accountId: row.account_id,
-    callId: row.id,
-    operation: row.operation,
-    state: row.state,
-    pool: row.pool,
-    unitsReserved: row.units_reserved,
-    unitsCharged: row.units_charged,
-    acceptedAt: row.accepted_at.getTime(),
-    deadlineAt: row.deadline_at.getTime(),
-    startedAt: row.started_at?.getTime() ?? null,
-    finishedAt: row.finished_at?.getTime() ?? null,
-    attempts: row.attempts,
-    answer: row.answer,
-    error: row.error,
-    input: row.input,
-    background: row.background,
-  };
-}
+const CALL = `c.account_id as "accountId", c.id as "callId", c.operation, c.state, c.pool,
+  c.units_reserved as "unitsReserved", c.units_charged as "unitsCharged", ${unixMs('c.accepted_at')} as "acceptedAt",
+  ${unixMs('c.deadline_at')} as "deadlineAt", ${unixMs('c.started_at')} as "startedAt",
+  ${unixMs('c.finished_at')} as "finishedAt", c.attempts, c.answer, c.error, c.input, c.background`;

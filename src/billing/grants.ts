@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import { lockAccount } from '../accounts/accounts.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import type { OffPeakWindow, Wallet } from './wallets.ts';
@@ -81,17 +82,17 @@ export async function grantSubscriptionIn(client: ClientBase, grant: Subscriptio
   const { accountId, wallet, planId, quantity, startsAt, endsAt } = grant;
   if (endsAt <= startsAt) throw new GrantRefused('A subscription must end after it starts.');
   // Two grants at once must see each other, so they take turns under the account's lock.
-  await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
-  const { rows: overlapping } = await client.query<{ id: number; starts_at: Date; ends_at: Date }>(
-    `select id, starts_at, ends_at from subscriptions
+  await lockAccount(client, accountId);
+  const { rows: overlapping } = await client.query<{ id: number; startsAt: Date; endsAt: Date }>(
+    `select id, starts_at as "startsAt", ends_at as "endsAt" from subscriptions
      where account_id = $1 and wallet = $2 and starts_at < $4 and ends_at > $3 order by starts_at limit 1`,
     [accountId, wallet, startsAt, endsAt],
   );
   if (overlapping[0]) {
-    const { id, starts_at, ends_at } = overlapping[0];
+    const { id, startsAt: from, endsAt: to } = overlapping[0];
     throw new GrantRefused(
-      `The account has a subscription in the wallet ${wallet} from ${starts_at.toISOString()} to ` +
-        `${ends_at.toISOString()} (number ${id}); the new one would overlap it.`,
+      `The account has a subscription in the wallet ${wallet} from ${from.toISOString()} to ` +
+        `${to.toISOString()} (number ${id}); the new one would overlap it.`,
     );
   }
   const { rows } = await client.query<{ id: number }>(
@@ -109,11 +110,11 @@ export async function nextSubscriptionStart(
   wallet: Wallet,
   now: number,
 ): Promise<Date> {
-  const { rows } = await client.query<{ ends_at: Date | null }>(
-    'select max(ends_at) as ends_at from subscriptions where account_id = $1 and wallet = $2 and ends_at > $3',
+  const { rows } = await client.query<{ endsAt: Date | null }>(
+    'select max(ends_at) as "endsAt" from subscriptions where account_id = $1 and wallet = $2 and ends_at > $3',
     [accountId, wallet, new Date(now)],
   );
-  return rows[0]?.ends_at ?? new Date(now);
+  return rows[0]?.endsAt ?? new Date(now);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { unixMs } from '../platform/db/columns.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { QuotaSnapshot } from './quota.ts';
 import type { Wallet } from './wallets.ts';
@@ -44,18 +45,14 @@ export async function findEndings(
   caller: { keyHash: Buffer; accountId: number },
   now: number,
 ): Promise<Endings> {
-  const { rows } = await database.query<{
-    key_stops_at: Date | null;
-    last_pack_ends_at: Date | null;
-    wallet: Wallet | null;
-    ends_at: Date | null;
-  }>({
+  const { rows } = await database.query<Endings>({
     name: 'quota-endings',
     text: `select
-        (select expires_at from api_keys where hash = $1 and purpose = 'customer') as key_stops_at,
-        (select max(valid_until) from packs
-         where account_id = $2 and remaining_units > 0 and valid_until > $3) as last_pack_ends_at,
-        s.wallet, s.ends_at
+        (select ${unixMs('expires_at')} from api_keys where hash = $1 and purpose = 'customer') as "keyStopsAt",
+        (select ${unixMs('max(valid_until)')} from packs
+         where account_id = $2 and remaining_units > 0 and valid_until > $3) as "lastPackEndsAt",
+        case when s.wallet is not null then
+          json_build_object('wallet', s.wallet, 'endsAt', ${unixMs('s.ends_at')}) end as subscription
       from (select 1) as always
       left join lateral (
         select s.wallet, s.ends_at from subscriptions s
@@ -67,12 +64,7 @@ export async function findEndings(
       ) as s on true`,
     values: [caller.keyHash, caller.accountId, new Date(now), new Date(warnUntil(now))],
   });
-  const row = rows[0];
-  return {
-    keyStopsAt: row?.key_stops_at?.getTime() ?? null,
-    lastPackEndsAt: row?.last_pack_ends_at?.getTime() ?? null,
-    subscription: row?.wallet && row.ends_at ? { wallet: row.wallet, endsAt: row.ends_at.getTime() } : null,
-  };
+  return rows[0] as Endings;
 }
 
 function lowBalance({ general, off_peak, packs }: Pick<QuotaSnapshot, 'general' | 'off_peak' | 'packs'>) {

@@ -1,3 +1,4 @@
+import { unixMs } from '../platform/db/columns.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { GrantKind, Wallet } from './wallets.ts';
 
@@ -35,7 +36,7 @@ export interface LedgerFilter {
 }
 
 /** Lines with their source, wallet and call; whoever uses it says which and in what order. */
-const LINES = `select l.id, l.at, l.kind, coalesce(s.wallet, k.wallet) as wallet, l.source, l.source_id as "sourceId",
+const LINES = `select l.id, ${unixMs('l.at')} as at, l.kind, coalesce(s.wallet, k.wallet) as wallet, l.source, l.source_id as "sourceId",
     l.call_id as "callId", c.operation, l.units,
     coalesce((select e.units from ledger_entries e
       where e.account_id = l.account_id and e.id = l.id and e.place = 'available'), 0) as change
@@ -51,7 +52,7 @@ export async function ledgerLines(
   { limit, before, filter = {} }: { limit: number; before?: number | undefined; filter?: LedgerFilter },
 ): Promise<LedgerLine[]> {
   const { kind = null, wallet = null, operation = null, from, to } = filter;
-  const { rows } = await database.query<Omit<LedgerLine, 'at'> & { at: Date }>(
+  const { rows } = await database.query<LedgerLine>(
     `${LINES}
      where l.account_id = $1 and ($3::bigint is null or l.id < $3)
        and ($4::ledger_kind is null or l.kind = $4)
@@ -61,7 +62,7 @@ export async function ledgerLines(
      order by l.id desc limit $2`,
     [accountId, limit, before ?? null, kind, wallet, operation, dateOf(from), dateOf(to)],
   );
-  return rows.map((row) => ({ ...row, at: row.at.getTime() }));
+  return rows;
 }
 
 /**

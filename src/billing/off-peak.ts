@@ -1,3 +1,4 @@
+import { unixMs } from '../platform/db/columns.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { OffPeakWindow } from './wallets.ts';
 
@@ -7,11 +8,11 @@ export async function offPeakOpening(
   { start, end, timezone }: OffPeakWindow,
   now: number,
 ): Promise<{ isOpen: boolean; opensAt: number }> {
-  const { rows } = await database.query<{ is_open: boolean; opens_at: Date }>({
+  const { rows } = await database.query<{ isOpen: boolean; opensAt: number | null }>({
     name: 'off-peak-opening',
-    text: `select souk_in_window($1, $2, $3, $4) as is_open, souk_next_window_start($1, $2, $3, $4) as opens_at`,
+    text: `select souk_in_window($1, $2, $3, $4) as "isOpen",
+      ${unixMs('souk_next_window_start($1, $2, $3, $4)')} as "opensAt"`,
     values: [new Date(now), start, end, timezone],
   });
-  const [row] = rows;
-  return { isOpen: row?.is_open ?? false, opensAt: row?.opens_at?.getTime() ?? now };
+  return { isOpen: rows[0]?.isOpen ?? false, opensAt: rows[0]?.opensAt ?? now };
 }

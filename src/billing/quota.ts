@@ -77,13 +77,21 @@ export async function quotaSnapshot(
   const [subscriptions, packRows, endings] = await Promise.all([
     database.query<SubscriptionRow>({
       name: 'quota-subscriptions',
-      text: 'select * from souk_subscription_meters($1, $2)',
+      text: `select wallet, plan_id as "planId", plan_name as "planName", ends_at as "endsAt", quantity,
+          minute_limit as "minuteLimit", minute_used as "minuteUsed", minute_end as "minuteEnd",
+          daily_limit as "dailyLimit", day_used as "dayUsed", day_end as "dayEnd",
+          monthly_limit as "monthlyLimit", month_used as "monthUsed", month_end as "monthEnd"
+        from souk_subscription_meters($1, $2)`,
       values: [caller.accountId, at],
     }),
     database.query<PackRow>({
       name: 'quota-packs',
-      text: `select k.*, souk_in_window($2, coalesce(k.window_start, $3), coalesce(k.window_end, $4),
-          coalesce(k.window_timezone, $5)) as in_window, souk_in_window($2, $3, $4, $5) as off_peak_active
+      text: `select k.id, k.wallet, k.total_units as "totalUnits", k.remaining_units as "remainingUnits",
+          k.rate_limit_per_minute as "rateLimitPerMinute", k.valid_until as "validUntil",
+          k.window_start as "windowStart", k.window_end as "windowEnd", k.window_timezone as "windowTimezone",
+          souk_in_window($2, coalesce(k.window_start, $3), coalesce(k.window_end, $4),
+            coalesce(k.window_timezone, $5)) as "inWindow",
+          souk_in_window($2, $3, $4, $5) as "offPeakActive"
         from (select 1) as always
         left join packs k on k.account_id = $1 and k.valid_from <= $2 and k.valid_until > $2
         order by k.valid_until, k.id`,
@@ -104,7 +112,7 @@ export async function quotaSnapshot(
   return {
     serverTime: at.toISOString(),
     offPeakWindow: offPeak,
-    offPeakActive: packRows.rows[0]?.off_peak_active ?? false,
+    offPeakActive: packRows.rows[0]?.offPeakActive ?? false,
     activeBilling: prediction.admitted ? prediction.wallet : null,
     activeBillingTrack: prediction.admitted ? TRACKS[prediction.source] : null,
     nextCallRejectReason: prediction.admitted ? null : ERRORS[prediction.error.kind].code,
@@ -118,34 +126,34 @@ export async function quotaSnapshot(
 
 interface SubscriptionRow {
   wallet: Wallet;
-  plan_id: number;
-  plan_name: string;
-  ends_at: Date;
+  planId: number;
+  planName: string;
+  endsAt: Date;
   quantity: number;
-  minute_limit: number | null;
-  minute_used: number;
-  minute_end: Date;
-  daily_limit: number | null;
-  day_used: number;
-  day_end: Date;
-  monthly_limit: number | null;
-  month_used: number;
-  month_end: Date;
+  minuteLimit: number | null;
+  minuteUsed: number;
+  minuteEnd: Date;
+  dailyLimit: number | null;
+  dayUsed: number;
+  dayEnd: Date;
+  monthlyLimit: number | null;
+  monthUsed: number;
+  monthEnd: Date;
 }
 
 function subscriptionSnapshot(row: SubscriptionRow, window: OffPeakWindow | null): SubscriptionSnapshot {
   return {
     subscribed: true,
-    plan: { id: row.plan_id, name: row.plan_name },
-    subscriptionEnd: row.ends_at.toISOString(),
+    plan: { id: row.planId, name: row.planName },
+    subscriptionEnd: row.endsAt.toISOString(),
     quantity: row.quantity,
-    minute: bucket(row.minute_limit, row.minute_used),
-    daily: bucket(row.daily_limit, row.day_used),
-    monthly: bucket(row.monthly_limit, row.month_used),
+    minute: bucket(row.minuteLimit, row.minuteUsed),
+    daily: bucket(row.dailyLimit, row.dayUsed),
+    monthly: bucket(row.monthlyLimit, row.monthUsed),
     resetAt: {
-      minute: row.minute_end.toISOString(),
-      daily: row.day_end.toISOString(),
-      monthly: row.month_end.toISOString(),
+      minute: row.minuteEnd.toISOString(),
+      daily: row.dayEnd.toISOString(),
+      monthly: row.monthEnd.toISOString(),
     },
     ...(window ? { window } : {}),
   };
@@ -158,42 +166,42 @@ function bucket(limit: number | null, used: number): Bucket {
 interface PackRow {
   id: number | null;
   wallet: Wallet;
-  total_units: number;
-  remaining_units: number;
-  rate_limit_per_minute: number;
-  valid_until: Date;
-  window_start: string | null;
-  window_end: string | null;
-  window_timezone: string | null;
-  in_window: boolean;
-  off_peak_active: boolean;
+  totalUnits: number;
+  remainingUnits: number;
+  rateLimitPerMinute: number;
+  validUntil: Date;
+  windowStart: string | null;
+  windowEnd: string | null;
+  windowTimezone: string | null;
+  inWindow: boolean;
+  offPeakActive: boolean;
 }
 
 function packsSnapshot(rows: readonly PackRow[], offPeak: OffPeakWindow): PacksSnapshot {
-  const usable = rows.filter((row) => row.remaining_units > 0);
+  const usable = rows.filter((row) => row.remainingUnits > 0);
   return {
     subscribed: usable.length > 0,
-    totalRemainingUnits: usable.reduce((sum, row) => sum + row.remaining_units, 0),
-    rateLimitPerMinute: Math.max(0, ...usable.map((row) => row.rate_limit_per_minute)),
-    earliestValidUntil: usable[0]?.valid_until.toISOString() ?? null,
+    totalRemainingUnits: usable.reduce((sum, row) => sum + row.remainingUnits, 0),
+    rateLimitPerMinute: Math.max(0, ...usable.map((row) => row.rateLimitPerMinute)),
+    earliestValidUntil: usable[0]?.validUntil.toISOString() ?? null,
     items: rows.map((row) => packSnapshot(row, offPeak)),
   };
 }
 
 function packSnapshot(row: PackRow, offPeak: OffPeakWindow): PackSnapshot {
   const window = {
-    start: row.window_start?.slice(0, 5) ?? offPeak.start,
-    end: row.window_end?.slice(0, 5) ?? offPeak.end,
-    timezone: row.window_timezone ?? offPeak.timezone,
+    start: row.windowStart?.slice(0, 5) ?? offPeak.start,
+    end: row.windowEnd?.slice(0, 5) ?? offPeak.end,
+    timezone: row.windowTimezone ?? offPeak.timezone,
   };
   return {
     id: row.id ?? 0,
     planType: row.wallet,
-    totalUnits: row.total_units,
-    remainingUnits: row.remaining_units,
-    remainingRatio: row.remaining_units / row.total_units,
-    rateLimitPerMinute: row.rate_limit_per_minute,
-    validUntil: row.valid_until.toISOString(),
-    ...(row.wallet === 'off_peak' ? { window, inWindow: row.in_window } : {}),
+    totalUnits: row.totalUnits,
+    remainingUnits: row.remainingUnits,
+    remainingRatio: row.remainingUnits / row.totalUnits,
+    rateLimitPerMinute: row.rateLimitPerMinute,
+    validUntil: row.validUntil.toISOString(),
+    ...(row.wallet === 'off_peak' ? { window, inWindow: row.inWindow } : {}),
   };
 }

@@ -27,18 +27,12 @@ export interface Settlements {
   end(ending: Ending): Promise<Ended | null>;
 }
 
-interface EndedRow {
-  idx: number;
-  ended_now: boolean;
-  state: 'settled' | 'released';
-  units_charged: number;
-}
-
 export function createSettlements(database: Database, now: () => number): Settlements {
   const batcher = new MicroBatcher<Ending, Ended | null>(async (batch) => {
-    const { rows } = await database.query<EndedRow>({
+    const { rows } = await database.query<Ended & { idx: number }>({
       name: 'finish',
-      text: 'select * from souk_finish($1, $2, $3, $4, $5, $6, $7, $8)',
+      text: `select idx, ended_now as "endedNow", state, units_charged as "unitsCharged"
+        from souk_finish($1, $2, $3, $4, $5, $6, $7, $8)`,
       values: [
         new Date(now()),
         batch.map((ending) => ending.accountId),
@@ -51,9 +45,7 @@ export function createSettlements(database: Database, now: () => number): Settle
       ],
     });
     const results: (Ended | null)[] = batch.map(() => null);
-    for (const row of rows) {
-      results[row.idx - 1] = { endedNow: row.ended_now, state: row.state, unitsCharged: row.units_charged };
-    }
+    for (const { idx, ...ended } of rows) results[idx - 1] = ended;
     return results;
   });
   return { end: (ending) => batcher.submit(ending) };

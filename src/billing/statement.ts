@@ -1,3 +1,4 @@
+import { unixMs } from '../platform/db/columns.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Wallet } from './wallets.ts';
 
@@ -92,31 +93,19 @@ export async function walletBalances(
 ): Promise<WalletBalances> {
   const at = new Date(now);
   const [subscriptions, packs] = await Promise.all([
-    database.query<Omit<WalletBalances['subscriptions'][number], 'endsAt'> & { endsAt: Date }>(
-      `select subscription_id as id, wallet, plan_name as "planName", quantity, ends_at as "endsAt",
+    database.query<WalletBalances['subscriptions'][number]>(
+      `select subscription_id as id, wallet, plan_name as "planName", quantity, ${unixMs('ends_at')} as "endsAt",
          daily_limit as "dailyLimit", day_used as "dayUsed", monthly_limit as "monthlyLimit", month_used as "monthUsed"
        from souk_subscription_meters($1, $2) order by wallet, subscription_id`,
       [accountId, at],
     ),
-    database.query<
-      Omit<WalletBalances['packs'][number], 'validFrom' | 'validUntil'> & {
-        validFrom: Date;
-        validUntil: Date;
-      }
-    >(
+    database.query<WalletBalances['packs'][number]>(
       `select id, wallet, total_units as "totalUnits", remaining_units as "remainingUnits",
-         rate_limit_per_minute as "rateLimitPerMinute", valid_from as "validFrom", valid_until as "validUntil",
-         valid_from <= $2 and valid_until > $2 as valid
+         rate_limit_per_minute as "rateLimitPerMinute", ${unixMs('valid_from')} as "validFrom",
+         ${unixMs('valid_until')} as "validUntil", valid_from <= $2 and valid_until > $2 as valid
        from packs where account_id = $1 order by valid_until, id`,
       [accountId, at],
     ),
   ]);
-  return {
-    subscriptions: subscriptions.rows.map((row) => ({ ...row, endsAt: row.endsAt.getTime() })),
-    packs: packs.rows.map((row) => ({
-      ...row,
-      validFrom: row.validFrom.getTime(),
-      validUntil: row.validUntil.getTime(),
-    })),
-  };
+  return { subscriptions: subscriptions.rows, packs: packs.rows };
 }

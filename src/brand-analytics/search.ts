@@ -22,7 +22,7 @@ export interface FoundTerm {
 interface Term {
   id: number;
   term: string;
-  first_seen: string;
+  firstSeen: string;
 }
 
 interface RankedTerm extends Term {
@@ -88,7 +88,7 @@ async function lastSeen(
     for (const { id, rank, fluctuation } of await findInWeek(database, week, missing))
       seen.set(id, { rank, fluctuation, week: week.week });
   }
-  return terms.map(({ id, term, first_seen: firstSeen }) => {
+  return terms.map(({ id, term, firstSeen }) => {
     const last = seen.get(id);
     return {
       wordId: id,
@@ -102,7 +102,7 @@ async function lastSeen(
   });
 }
 
-const TERM = 'id, term, first_seen::text';
+const TERM = 'id, term, first_seen::text as "firstSeen"';
 
 /** The one that is just the prefix, then by rank. */
 async function termsWithPrefix(

@@ -17,23 +17,15 @@ export interface LoadedWeek {
 
 /** Loaded weeks of a site, or of all, the newest first. */
 export async function loadedWeeks(database: Database, site: ReportSite | null): Promise<LoadedWeek[]> {
-  const { rows } = await database.query<{
-    site: number;
-    week: string;
-    import_id: number;
-    terms: number;
-    last_rank: number;
-  }>({
+  const { rows } = await database.query<Omit<LoadedWeek, 'site' | 'table'> & { domain: number }>({
     name: 'aba-weeks',
-    text: `select site, week::text, import_id, terms, last_rank from aba_weeks
+    text: `select site as domain, week::text, import_id as "importId", terms, last_rank as "lastRank" from aba_weeks
       where $1::smallint is null or site = $1 order by week desc, site`,
     values: [site && REPORT_SITES[site].domain],
   });
-  return rows.flatMap((row) => {
-    const code = siteOfDomain(row.site);
-    if (!code) return [];
-    const { week, import_id: importId, terms, last_rank: lastRank } = row;
-    return { site: code, week, importId, terms, lastRank, table: `aba_ranks_${code}_${importId}` };
+  return rows.flatMap(({ domain, ...week }) => {
+    const code = siteOfDomain(domain);
+    return code ? [{ ...week, site: code, table: `aba_ranks_${code}_${week.importId}` }] : [];
   });
 }
 

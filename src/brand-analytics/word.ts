@@ -27,13 +27,13 @@ interface InWeek extends Shares {
 }
 
 export async function findWord(database: Database, site: ReportSite, wordId: number): Promise<Word | null> {
-  const { rows } = await database.query<{ term: string; first_seen: string }>({
+  const { rows } = await database.query<Word>({
     name: `aba-word-${site}`,
-    text: `select term, first_seen::text from aba_terms_${site} where site = ${REPORT_SITES[site].domain} and id = $1`,
+    text: `select id as "wordId", term as keyword, first_seen::text as "firstSeen"
+      from aba_terms_${site} where site = ${REPORT_SITES[site].domain} and id = $1`,
     values: [wordId],
   });
-  const [found] = rows;
-  return found ? { wordId, keyword: found.term, firstSeen: found.first_seen } : null;
+  return rows[0] ?? null;
 }
 
 /** A term in each of some weeks, the oldest first: one look into the index of each week. */

@@ -1,4 +1,5 @@
 import type { Database } from '../platform/db/pool.ts';
+import { inTransaction } from '../platform/db/transaction.ts';
 import { ERRORS, type ErrorRecord } from '../platform/errors.ts';
 import { enqueueAll } from './deliveries.ts';
 
@@ -45,10 +46,8 @@ export async function enqueueEndedJobs(database: Database, now: number): Promise
   }
 }
 
-async function enqueueSome(database: Database, now: number): Promise<number> {
-  const client = await database.connect();
-  try {
-    await client.query('begin');
+function enqueueSome(database: Database, now: number): Promise<number> {
+  return inTransaction(database, async (client) => {
     const { rows } = await client.query<EndedCall>({
       name: 'ended-watched-calls',
       text: `with ended as (
@@ -70,14 +69,8 @@ async function enqueueSome(database: Database, now: number): Promise<number> {
       data: jobData(call),
     }));
     await enqueueAll(client, events, now);
-    await client.query('commit');
     return rows.length;
-  } catch (error) {
-    await client.query('rollback').catch(() => {});
-    throw error;
-  } finally {
-    client.release();
-  }
+  });
 }
 
 /** What a receiver is told: a part of what `GET /api/jobs/{id}` says. */

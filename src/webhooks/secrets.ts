@@ -1,4 +1,6 @@
+import { lockAccount } from '../accounts/accounts.ts';
 import type { Database } from '../platform/db/pool.ts';
+import { inTransaction } from '../platform/db/transaction.ts';
 import { invalidParameters } from '../platform/errors.ts';
 import { newSecret } from './signing.ts';
 
@@ -34,19 +36,16 @@ export async function findSecretState(
  * Gives an account a secret, its first or a new one; those of before sign for a day more at most.
  * @returns the secret, the only time it is shown.
  */
-export async function rotateSecret(
+export function rotateSecret(
   database: Database,
   accountId: number,
   now: number,
 ): Promise<SecretState & { secret: string }> {
   const secret = newSecret();
   const createdAt = new Date(now);
-  const until = new Date(now + SECRET_OVERLAP_MS);
-  const client = await database.connect();
-  try {
-    await client.query('begin');
-    // Two rotations at once take turns; otherwise both would make their secret the present one.
-    await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
+  return inTransaction(database, async (client) => {
+    // Two rotations at once would both make their secret the present one.
+    await lockAccount(client, accountId);
     await client.query(
       `delete from webhook_secrets where account_id = $1 and (expires_at <= $2 or id in (
          select id from webhook_secrets where account_id = $1 order by id desc offset $3))`,
@@ -54,7 +53,7 @@ export async function rotateSecret(
     );
     await client.query(
       'update webhook_secrets set expires_at = $2 where account_id = $1 and expires_at is null',
-      [accountId, until],
+      [accountId, new Date(now + SECRET_OVERLAP_MS)],
     );
     const { rows } = await client.query<{ until: Date | null }>(
       'select max(expires_at) as until from webhook_secrets where account_id = $1',
@@ -65,14 +64,8 @@ export async function rotateSecret(
       secret,
       createdAt,
     ]);
-    await client.query('commit');
     return { secret, createdAt, previousSignsUntil: rows[0]?.until ?? null };
-  } catch (error) {
-    await client.query('rollback').catch(() => {});
-    throw error;
-  } finally {
-    client.release();
-  }
+  });
 }
 
 /** The secrets that sign for each of these accounts, the newest first. */

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type FetchRequest, fetchWeek } from '../../src/brand-analytics/fetch/fetch-week.ts';
-import { orderedReport } from '../../src/brand-analytics/fetch/orders.ts';
+import { requestedReport } from '../../src/brand-analytics/fetch/report-requests.ts';
 import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
 import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
@@ -84,7 +84,7 @@ test('a report is ordered, waited for, downloaded and loaded', async () => {
   expect(new Set(seen)).toEqual(new Set(['waiting', 'reading', 'saving', 'indexing']));
   // One token is good for all of it.
   expect(server.count(/token/)).toBe(1);
-  expect(await orderedReport(database, 'us', WEEK)).toBeNull();
+  expect(await requestedReport(database, 'us', WEEK)).toBeNull();
 });
 
 test.each(['POST .*reports$', 'GET .*reports/R1', 'GET .*documents/'])(
@@ -153,7 +153,7 @@ test('a download that keeps breaking off leaves everything as it was, and its re
   const before = await weeksOf();
   await expect(fetching()).rejects.toThrow('The download of the report broke off after 0 bytes');
   expect(await weeksOf()).toEqual(before);
-  expect(await orderedReport(database, 'us', WEEK)).toBe('R1');
+  expect(await requestedReport(database, 'us', WEEK)).toBe('R1');
 });
 
 test('a document that is cut leaves everything as it was, and the next attempt orders another report', async () => {
@@ -161,7 +161,7 @@ test('a document that is cut leaves everything as it was, and the next attempt o
   const before = await weeksOf();
   await expect(fetching()).rejects.toThrow('The file breaks off');
   expect(await weeksOf()).toEqual(before);
-  expect(await orderedReport(database, 'us', WEEK)).toBeNull();
+  expect(await requestedReport(database, 'us', WEEK)).toBeNull();
 });
 
 test('an attempt that is interrupted is continued with the same report', async () => {

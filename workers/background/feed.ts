@@ -6,11 +6,11 @@ import {
   endWaiting,
   type FedCall,
   giveBack,
-  type HungryBatch,
-  hungryBatches,
   letWait,
+  noteFed,
   noteJoinedCall,
-  noteTurn,
+  type PendingBatch,
+  pendingBatches,
   takeCalls,
 } from '../../src/batches/feeding.ts';
 import { offPeakOpening } from '../../src/billing/off-peak.ts';
@@ -39,19 +39,19 @@ const MOST_ENDED = 32;
  */
 export async function feedBatches(deps: FeedDeps): Promise<boolean> {
   const { database, clock } = deps;
-  let hungry = await hungryBatches(database, clock.now());
-  if (hungry.length === 0) return false;
-  hungry = await letReservedOnesWait(deps, await letOffPeakOnesWait(deps, hungry));
+  let pending = await pendingBatches(database, clock.now());
+  if (pending.length === 0) return false;
+  pending = await letReservedOnesWait(deps, await letOffPeakOnesWait(deps, pending));
   const room = await roomByPool(deps);
   const fedByAccount = new Map<number, number>();
-  for (const { accountId, fed } of hungry)
+  for (const { accountId, fed } of pending)
     fedByAccount.set(accountId, (fedByAccount.get(accountId) ?? 0) + fed);
   /** How many more calls of its minute each account's batches may take; absent where its first call is yet to tell. */
   const minuteCalls = new Map<number, number>();
   let ended = 0;
 
-  while (hungry.length > 0 && ended < MOST_ENDED) {
-    const next = nextInTurn(hungry, fedByAccount);
+  while (pending.length > 0 && ended < MOST_ENDED) {
+    const next = leastFed(pending, fedByAccount);
     const { accountId, batchId } = next;
     const pools = poolsOf(next).filter((pool) => (room.get(pool) ?? 0) > 0);
     const size = Math.min(
@@ -61,9 +61,9 @@ export async function feedBatches(deps: FeedDeps): Promise<boolean> {
     );
     const callIds = Array.from({ length: size }, () => uuid());
     const calls = pools.length > 0 ? await takeCalls(database, batchId, pools, callIds, clock.now()) : [];
-    hungry = hungry.filter((batch) => batch !== next);
+    pending = pending.filter((batch) => batch !== next);
     if (calls.length === 0) continue;
-    await noteTurn(database, batchId, clock.now());
+    await noteFed(database, batchId, clock.now());
     const outcomes = await Promise.all(calls.map((call) => feedCall(deps, next, call)));
     for (const [i, { pool }] of calls.entries()) {
       const kind = outcomes[i]?.kind;
@@ -72,12 +72,12 @@ export async function feedBatches(deps: FeedDeps): Promise<boolean> {
     }
     fedByAccount.set(accountId, (fedByAccount.get(accountId) ?? 0) + calls.length);
     // Whoever has had a turn comes last.
-    hungry.push(next);
+    pending.push(next);
     const left = minuteCallsLeft(outcomes);
     if (left) {
       minuteCalls.set(accountId, left.calls);
       if (left.calls <= 0) {
-        const ofAccount = hungry.filter((batch) => batch.accountId === accountId);
+        const ofAccount = pending.filter((batch) => batch.accountId === accountId);
         await letWait(
           database,
           ofAccount.map((batch) => batch.batchId),
@@ -87,13 +87,13 @@ export async function feedBatches(deps: FeedDeps): Promise<boolean> {
       }
     }
     if ((left && left.calls <= 0) || outcomes.some(({ kind }) => kind === 'refused'))
-      hungry = hungry.filter((batch) => batch.accountId !== accountId);
+      pending = pending.filter((batch) => batch.accountId !== accountId);
   }
   return ended > 0;
 }
 
 /** The pools a batch's calls may use. */
-function poolsOf({ operation }: HungryBatch): readonly PoolName[] {
+function poolsOf({ operation }: PendingBatch): readonly PoolName[] {
   return queuedOperation(operation)?.pools ?? POOL_NAMES;
 }
 
@@ -112,41 +112,41 @@ function minuteCallsLeft(outcomes: readonly Outcome[]): { calls: number; resetAt
 }
 
 /** Feeds a call that was taken by a process which then died: it may have been admitted, or not. */
-export async function feedAgain(deps: FeedDeps, batch: HungryBatch, call: FedCall): Promise<void> {
+export async function feedAgain(deps: FeedDeps, batch: PendingBatch, call: FedCall): Promise<void> {
   await feedCall(deps, batch, call);
 }
 
 /** The batch of the account with the fewest calls under way; of several the one whose turn was longest ago. */
-function nextInTurn(hungry: readonly HungryBatch[], fedByAccount: ReadonlyMap<number, number>): HungryBatch {
-  const fedOf = ({ accountId }: HungryBatch) => fedByAccount.get(accountId) ?? 0;
-  return hungry.reduce((best, batch) => (fedOf(batch) < fedOf(best) ? batch : best));
+function leastFed(pending: readonly PendingBatch[], fedByAccount: ReadonlyMap<number, number>): PendingBatch {
+  const fedOf = ({ accountId }: PendingBatch) => fedByAccount.get(accountId) ?? 0;
+  return pending.reduce((best, batch) => (fedOf(batch) < fedOf(best) ? batch : best));
 }
 
 async function letOffPeakOnesWait(
   { database, clock, offPeak }: FeedDeps,
-  hungry: readonly HungryBatch[],
-): Promise<HungryBatch[]> {
-  const forOffPeak = hungry.filter(({ window }) => window === 'off_peak');
-  if (forOffPeak.length === 0) return [...hungry];
+  pending: readonly PendingBatch[],
+): Promise<PendingBatch[]> {
+  const forOffPeak = pending.filter(({ window }) => window === 'off_peak');
+  if (forOffPeak.length === 0) return [...pending];
   const { isOpen, opensAt } = await offPeakOpening(database, offPeak, clock.now());
-  if (isOpen) return [...hungry];
+  if (isOpen) return [...pending];
   await letWait(
     database,
     forOffPeak.map(({ batchId }) => batchId),
     'OFF_PEAK_WINDOW',
     opensAt,
   );
-  return hungry.filter(({ window }) => window !== 'off_peak');
+  return pending.filter(({ window }) => window !== 'off_peak');
 }
 
 async function letReservedOnesWait(
   { database }: FeedDeps,
-  hungry: readonly HungryBatch[],
-): Promise<HungryBatch[]> {
-  for (const { batchId, minuteReservedUntil } of hungry)
+  pending: readonly PendingBatch[],
+): Promise<PendingBatch[]> {
+  for (const { batchId, minuteReservedUntil } of pending)
     if (minuteReservedUntil !== null)
       await letWait(database, [batchId], 'MINUTE_RESERVED', minuteReservedUntil);
-  return hungry.filter(({ minuteReservedUntil }) => minuteReservedUntil === null);
+  return pending.filter(({ minuteReservedUntil }) => minuteReservedUntil === null);
 }
 
 /** How many more calls of batches each pool takes. */
@@ -163,7 +163,7 @@ async function roomByPool({ database, redis, keys, clock }: FeedDeps): Promise<M
   return room;
 }
 
-async function feedCall(deps: FeedDeps, batch: HungryBatch, call: FedCall): Promise<Outcome> {
+async function feedCall(deps: FeedDeps, batch: PendingBatch, call: FedCall): Promise<Outcome> {
   const { database, log } = deps;
   const operation = queuedOperation(batch.operation);
   if (!operation) throw new Error(`no operation ${batch.operation}`);

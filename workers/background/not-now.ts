@@ -1,6 +1,6 @@
 import { insertCalls } from '../../src/batches/create.ts';
 import { endCall, lockCall } from '../../src/batches/ending.ts';
-import { type FedCall, giveBack, type HungryBatch, letWait } from '../../src/batches/feeding.ts';
+import { type FedCall, giveBack, letWait, type PendingBatch } from '../../src/batches/feeding.ts';
 import { type Item, packItems } from '../../src/batches/pack.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
@@ -14,7 +14,7 @@ const UNKNOWN_WAIT_MS = 600_000;
 /** The account cannot pay for the call now. It never fails for that: it waits, or is made smaller. */
 export async function notNow(
   deps: FeedDeps,
-  batch: HungryBatch,
+  batch: PendingBatch,
   call: FedCall,
   error: SoukError,
 ): Promise<Outcome> {
@@ -52,7 +52,7 @@ async function refusedForGood(
 /** Makes two calls of one that costs more than the account has left, so that what is left is used. */
 async function split(
   { database }: FeedDeps,
-  { operation: name }: HungryBatch,
+  { operation: name }: PendingBatch,
   call: FedCall,
   maxUnits: number,
 ): Promise<boolean> {

@@ -228,13 +228,13 @@ async function findRepeated(
   idempotencyKey: string,
   requestHash: Buffer,
 ): Promise<string | null> {
-  const { rows } = await database.query<{ id: string; request_hash: Buffer }>(
-    'select id, request_hash from batches where account_id = $1 and idempotency_key = $2',
+  const { rows } = await database.query<{ id: string; hash: Buffer }>(
+    'select id, request_hash as hash from batches where account_id = $1 and idempotency_key = $2',
     [accountId, idempotencyKey],
   );
   const [earlier] = rows;
   if (!earlier) return null;
-  if (earlier.request_hash.equals(requestHash)) return earlier.id;
+  if (earlier.hash.equals(requestHash)) return earlier.id;
   throw new SoukError('IDEMPOTENCY_CONFLICT');
 }
 

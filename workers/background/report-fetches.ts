@@ -4,7 +4,7 @@ import {
   dueWeeks,
   type MissingWeek,
   noteFailure,
-} from '../../src/brand-analytics/fetch/orders.ts';
+} from '../../src/brand-analytics/fetch/report-requests.ts';
 import { pauseAfter, wantedWeeks } from '../../src/brand-analytics/fetch/schedule.ts';
 import { ReportError } from '../../src/brand-analytics/import/report-error.ts';
 import { addDays, lastEndedWeek } from '../../src/operations/brand-analytics/keywords/report-week.ts';

@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import { unixMs } from '../../platform/db/columns.ts';
 import type { Database } from '../../platform/db/pool.ts';
 
 export const RUN_TRIGGERS = ['tick', 'missed', 'manual'] as const;
@@ -25,44 +26,22 @@ export async function listRuns(
   scheduleId: string,
   { before, limit }: { before: string | null; limit: number },
 ): Promise<Run[]> {
-  const { rows } = await database.query<RunRow>(
-    `select id, due_at, started_at, trigger, state, reason, batch_id from schedule_runs
+  const { rows } = await database.query<Run>(
+    `select ${RUN} from schedule_runs
      where schedule_id = $1 and ($2::uuid is null or id < $2) order by id desc limit $3`,
     [scheduleId, before, limit],
   );
-  return rows.map(toRun);
+  return rows;
 }
 
 /** null: there is no run of this id. */
 export async function findRun(client: ClientBase, runId: string): Promise<Run | null> {
-  const { rows } = await client.query<RunRow>(
-    'select id, due_at, started_at, trigger, state, reason, batch_id from schedule_runs where id = $1',
-    [runId],
-  );
-  return rows[0] ? toRun(rows[0]) : null;
+  const { rows } = await client.query<Run>(`select ${RUN} from schedule_runs where id = $1`, [runId]);
+  return rows[0] ?? null;
 }
 
-function toRun(row: RunRow): Run {
-  return {
-    runId: row.id,
-    dueAt: row.due_at.getTime(),
-    startedAt: row.started_at.getTime(),
-    trigger: row.trigger,
-    state: row.state,
-    reason: row.reason,
-    batchId: row.batch_id,
-  };
-}
-
-interface RunRow {
-  id: string;
-  due_at: Date;
-  started_at: Date;
-  trigger: RunTrigger;
-  state: RunState;
-  reason: string | null;
-  batch_id: string | null;
-}
+const RUN = `id as "runId", ${unixMs('due_at')} as "dueAt", ${unixMs('started_at')} as "startedAt", trigger, state, reason,
+  batch_id as "batchId"`;
 
 /** @returns false when this tick has had its run. */
 export async function insertRun(client: ClientBase, scheduleId: string, run: Run): Promise<boolean> {

@@ -1,7 +1,8 @@
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { ClientBase } from 'pg';
-import type { Database } from '../../platform/db/pool.ts';
+import { unixMs } from '../../platform/db/columns.ts';
+import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { parseJson, stringifyJson } from '../../platform/json.ts';
 import type { FeedWindow } from '../request-schemas.ts';
 import { nextRuns, type Timing } from './cron.ts';
@@ -30,15 +31,15 @@ export interface Schedule extends Timing {
 
 /** An account's schedule; null: it has none of this id. */
 export async function findSchedule(
-  database: Database | ClientBase,
+  database: Queryable,
   accountId: number,
   scheduleId: string,
 ): Promise<Schedule | null> {
-  const { rows } = await database.query<ScheduleRow>(
-    `select ${COLUMNS} from schedules where account_id = $1 and id = $2`,
+  const { rows } = await database.query<Schedule>(
+    `select ${SCHEDULE} from schedules where account_id = $1 and id = $2`,
     [accountId, scheduleId],
   );
-  return rows[0] ? toSchedule(rows[0]) : null;
+  return rows[0] ?? null;
 }
 
 /** An account's schedules, the newest first. */
@@ -47,12 +48,12 @@ export async function listSchedules(
   accountId: number,
   { before, limit }: { before: string | null; limit: number },
 ): Promise<Schedule[]> {
-  const { rows } = await database.query<ScheduleRow>(
-    `select ${COLUMNS} from schedules where account_id = $1 and ($2::uuid is null or id < $2)
+  const { rows } = await database.query<Schedule>(
+    `select ${SCHEDULE} from schedules where account_id = $1 and ($2::uuid is null or id < $2)
      order by id desc limit $3`,
     [accountId, before, limit],
   );
-  return rows.map(toSchedule);
+  return rows;
 }
 
 /** Ids of schedules that are due by now, the longest due first. */
@@ -73,12 +74,12 @@ export async function lockSchedule(
   scheduleId: string,
   whenLocked: 'wait' | 'skip',
 ): Promise<Schedule | null> {
-  const { rows } = await client.query<ScheduleRow>(
+  const { rows } = await client.query<Schedule>(
     // Rows that refer to it may come and go: what its runs bring is collected meanwhile.
-    `select ${COLUMNS} from schedules where id = $1 for no key update ${whenLocked === 'skip' ? 'skip locked' : ''}`,
+    `select ${SCHEDULE} from schedules where id = $1 for no key update ${whenLocked === 'skip' ? 'skip locked' : ''}`,
     [scheduleId],
   );
-  return rows[0] ? toSchedule(rows[0]) : null;
+  return rows[0] ?? null;
 }
 
 /** Writes a schedule that is new. One that is there already, because this is done a second time, stays as it is. */
@@ -162,47 +163,7 @@ function valuesOf(schedule: Schedule): unknown[] {
   ];
 }
 
-const COLUMNS = `id, account_id, name, cron, timezone, paused, feed_window, only_changes, webhook, max_units, run_hours,
-  operation, item_count, units_quoted, created_at, updated_at, next_due_at`;
-
-interface ScheduleRow {
-  id: string;
-  account_id: number;
-  name: string;
-  cron: string;
-  timezone: string;
-  paused: boolean;
-  feed_window: FeedWindow;
-  only_changes: boolean;
-  webhook: string | null;
-  max_units: number | null;
-  run_hours: number;
-  operation: string;
-  item_count: number;
-  units_quoted: number;
-  created_at: Date;
-  updated_at: Date;
-  next_due_at: Date | null;
-}
-
-function toSchedule(row: ScheduleRow): Schedule {
-  return {
-    scheduleId: row.id,
-    accountId: row.account_id,
-    name: row.name,
-    cron: row.cron,
-    timezone: row.timezone,
-    paused: row.paused,
-    window: row.feed_window,
-    onlyChanges: row.only_changes,
-    webhook: row.webhook,
-    maxUnits: row.max_units,
-    runHours: row.run_hours,
-    operation: row.operation,
-    itemCount: row.item_count,
-    unitsQuoted: row.units_quoted,
-    createdAt: row.created_at.getTime(),
-    updatedAt: row.updated_at.getTime(),
-    nextDueAt: row.next_due_at?.getTime() ?? null,
-  };
-}
+const SCHEDULE = `id as "scheduleId", account_id as "accountId", name, cron, timezone, paused, feed_window as window,
+  only_changes as "onlyChanges", webhook, max_units as "maxUnits", run_hours as "runHours", operation,
+  item_count as "itemCount", units_quoted as "unitsQuoted", ${unixMs('created_at')} as "createdAt",
+  ${unixMs('updated_at')} as "updatedAt", ${unixMs('next_due_at')} as "nextDueAt"`;

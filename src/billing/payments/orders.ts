@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import { lockAccount } from '../../accounts/accounts.ts';
 import { monthsAfter } from '../../platform/calendar.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
@@ -64,7 +65,7 @@ export function createOrder(database: Database, purchase: Purchase, now: number)
     const wallet = offer.kind === 'pack' ? offer.wallet : purchase.wallet;
     const months = offer.kind === 'pack' ? null : purchase.months;
     const amountCents = amountOf(offer, { wallet, quantity, months: months ?? 1 });
-    await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
+    await lockAccount(client, accountId);
     const earlier = await findOrder(client, orderId);
     if (earlier?.accountId === accountId) return earlier;
     if (earlier) throw new PurchaseRefused('This order is not of this account.');
@@ -181,7 +182,7 @@ async function grantPlan(client: ClientBase, order: Order, now: number): Promise
     'select plan_id as "planId" from orders where id = $1',
     [order.id],
   );
-  await client.query('select 1 from accounts where id = $1 for no key update', [accountId]);
+  await lockAccount(client, accountId);
   // A wallet has one subscription at a time, so what is bought before its end begins then.
   const startsAt = await nextSubscriptionStart(client, accountId, wallet, now);
   const endsAt = monthsAfter(startsAt, months ?? 1);

@@ -5,7 +5,7 @@ import { downloadDocument, readFault } from '../../upstream/selling-partner/down
 import { ProviderRefusal } from '../../upstream/selling-partner/provider-refusal.ts';
 import type { ReportProvider, ReportState } from '../../upstream/selling-partner/report-provider.ts';
 import { type ImportResult, type ImportStage, importWeek } from '../import/import-week.ts';
-import { forgetOrder, noteOrder, orderedReport } from './orders.ts';
+import { forgetReportRequest, noteReportRequest, requestedReport } from './report-requests.ts';
 
 /** What an attempt to fetch a week has come to. A report that is not there has a reason, a sentence's end. */
 export type FetchOutcome =
@@ -40,17 +40,17 @@ const LONGEST_LOOK_MS = 60_000;
 const GIVE_UP_MS = 3 * 3_600_000;
 
 /**
- * Orders the report of a week, waits for it, and loads it as it comes. A report that was ordered before and not loaded is
+ * Requests the report of a week, waits for it, and loads it as it comes. A report that was requested before and not loaded is
  * taken up again. Whatever breaks leaves everything as it was.
  * @throws ProviderRefusal when the provider cannot be used, ReportError when what it has sent is no good report.
  */
 export async function fetchWeek(deps: FetchDeps, request: FetchRequest): Promise<FetchOutcome> {
   const { database, provider } = deps;
   const { site, week, signal } = request;
-  let reportId = await orderedReport(database, site, week);
+  let reportId = await requestedReport(database, site, week);
   if (reportId === null) {
     reportId = await provider.order(site, week, signal);
-    await noteOrder(database, { site, week, reportId, now: deps.clock.now() });
+    await noteReportRequest(database, { site, week, reportId, now: deps.clock.now() });
   }
   let isWorthKeeping = false;
   try {
@@ -59,7 +59,7 @@ export async function fetchWeek(deps: FetchDeps, request: FetchRequest): Promise
     isWorthKeeping = signal.aborted || (error instanceof ProviderRefusal && error.mayPass);
     throw error;
   } finally {
-    if (!isWorthKeeping) await forgetOrder(database, site, week);
+    if (!isWorthKeeping) await forgetReportRequest(database, site, week);
   }
 }
 

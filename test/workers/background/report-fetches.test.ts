@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { orderedReport } from '../../../src/brand-analytics/fetch/orders.ts';
+import { requestedReport } from '../../../src/brand-analytics/fetch/report-requests.ts';
 import { pauseAfter, wantedWeeks } from '../../../src/brand-analytics/fetch/schedule.ts';
 import { loadedWeeks } from '../../../src/brand-analytics/weeks.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/pool.ts';
@@ -124,7 +124,7 @@ test('a process that ends leaves its report to the next one', async () => {
   await start();
   await expect.poll(() => server.count(/GET .*reports\/R1/)).toBe(1);
   await opened.pop()?.close();
-  expect(await orderedReport(database, 'us', NEWEST)).toBe('R1');
+  expect(await requestedReport(database, 'us', NEWEST)).toBe('R1');
   await start();
   await advanceUntil(clock, () => said(FETCHED) === 1, 5_000);
   expect(server.orders).toHaveLength(1);

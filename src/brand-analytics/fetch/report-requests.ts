@@ -11,20 +11,20 @@ export interface MissingWeek {
 
 const numberOf = (site: ReportSite) => REPORT_SITES[site].domain;
 
-/** The report that was ordered for a week and is not loaded yet. */
-export async function orderedReport(
+/** The report that was requested for a week and is not loaded yet. */
+export async function requestedReport(
   database: Database,
   site: ReportSite,
   week: string,
 ): Promise<string | null> {
-  const { rows } = await database.query<{ report_id: string | null }>(
-    'select report_id from aba_fetches where site = $1 and week = $2',
+  const { rows } = await database.query<{ reportId: string | null }>(
+    'select report_id as "reportId" from aba_fetches where site = $1 and week = $2',
     [numberOf(site), week],
   );
-  return rows[0]?.report_id ?? null;
+  return rows[0]?.reportId ?? null;
 }
 
-export async function noteOrder(
+export async function noteReportRequest(
   database: Database,
   { site, week, reportId, now }: { site: ReportSite; week: string; reportId: string; now: number },
 ): Promise<void> {
@@ -35,7 +35,7 @@ export async function noteOrder(
   );
 }
 
-export async function forgetOrder(database: Database, site: ReportSite, week: string): Promise<void> {
+export async function forgetReportRequest(database: Database, site: ReportSite, week: string): Promise<void> {
   await database.query('update aba_fetches set report_id = null where site = $1 and week = $2', [
     numberOf(site),
     week,
