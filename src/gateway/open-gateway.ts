@@ -79,8 +79,6 @@ export async function openGateway(
   const { way, currency } = pages.payments;
   const stripe =
     typeof way === 'object' ? createStripePayments(way, { database, now: clock.now, log }) : null;
-  const payments = stripe ?? (way === 'demo' ? demoPayments : manualPayments);
-  const { publicUrl } = pages;
   const app = buildApp({
     trustProxy,
     errors: { log, events },
@@ -91,7 +89,8 @@ export async function openGateway(
     stripe,
     site: {
       ...{ database, redis, keys, clock, log, events, queueGauges },
-      ...{ offPeak, payments, currency, publicUrl, adminToken },
+      ...{ offPeak, currency, publicUrl: pages.publicUrl, adminToken },
+      payments: stripe ?? (way === 'demo' ? demoPayments : manualPayments),
     },
   });
   return {

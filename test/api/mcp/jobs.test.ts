@@ -84,6 +84,12 @@ test('a job is cancelled, after a dry run that cancels nothing', async () => {
   expect(result).toMatchObject({ isError: true, data: { error: { code: 'CANCELLED', status: 409 } } });
 });
 
+test('cancels a job at once for a caller who asks for progress', async () => {
+  const { data } = await callTooLong();
+  const cancelled = await agent.call('jobs_cancel', { id: data.jobId }, { onprogress: () => {} });
+  expect(cancelled.data.state).toBe('cancelled');
+});
+
 test("a job of another account's does not exist", async () => {
   const { data } = await callTooLong();
   const other = await connectAgent(await souk.client());

@@ -202,7 +202,7 @@ function timeoutMsOf(name: string, sample: Record<string, unknown>): number {
 test('every answer that an operation promises has been seen here', () => {
   const missing = ADDRESSES.flatMap(({ id, names, method, charged, operation }) =>
     Object.keys(operation.responses)
-      // What nobody has thought of, and a call whose job another request cancels (test/api/jobs.test.ts).
+      // What nobody has thought of, and a call whose job another request cancels (test/api/jobs/cancel-job.test.ts).
       .filter((status) => status !== '500' && status !== '409')
       // Headers beyond the limit come to no route (test/api/malformed-input.test.ts).
       .filter((status) => !(status === '413' && method === 'get'))

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hashKey, newKey } from '../../src/accounts/keys.ts';
-import { OPERATIONS } from '../../src/operations/index.ts';
-import { knowsEveryProduct } from '../support/answers.ts';
-import type { RequestOptions } from '../support/client.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import { hashKey, newKey } from '../../../src/accounts/keys.ts';
+import { ENDPOINTS } from '../../../src/api/endpoints/index.ts';
+import { OPERATIONS } from '../../../src/operations/index.ts';
+import { knowsEveryProduct } from '../../support/answers.ts';
+import type { RequestOptions } from '../../support/client.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
 
 const PRODUCT = '/api/market/product?domain=1&asins=B00AUTHKEY';
 
@@ -147,4 +148,43 @@ test.each([
 ])('$method $path needs a key', async ({ method, path }) => {
   const reply = await send(path, { method, ...(method === 'POST' ? { body: {} } : {}) });
   expect([reply.status, reply.json.code]).toEqual([401, '4001']);
+});
+
+describe('a request is authenticated once', () => {
+  const NO_ID = '00000000-0000-7000-8000-000000000000';
+
+  /** How often the service has looked up the key of a new account, while the account sent one request. */
+  async function lookUps(path: string, options: RequestOptions = {}): Promise<number> {
+    const { key } = await souk.account();
+    await souk.clientOf(key).get(path, options);
+    const keyHash = hashKey(key);
+    return souk.events.seen('key.accepted').filter((event) => event.keyHash.equals(keyHash)).length;
+  }
+
+  test.each(ENDPOINTS.filter(({ isPublic }) => !isPublic).map(({ method, path }) => [method, path]))(
+    '%s %s',
+    async (method, path) => {
+      const options = { method: method.toUpperCase(), ...(method === 'get' ? {} : { body: {} }) };
+      expect(await lookUps(path.replace('{id}', NO_ID), options)).toBe(1);
+    },
+  );
+
+  test('by its admission only, for a call that is charged', async () => {
+    expect(await lookUps(PRODUCT)).toBe(1);
+    expect(await lookUps(PRODUCT, { headers: { prefer: 'respond-async' } })).toBe(1);
+  });
+
+  test('for a call that is refused before its admission', async () => {
+    expect(await lookUps('/api/market/product?domain=99')).toBe(1);
+    expect(await lookUps(`${PRODUCT}&maxUnits=0`)).toBe(1);
+  });
+
+  test('while it waits for a job', async () => {
+    const client = await souk.client();
+    const { headers } = await client.get(`${PRODUCT}&async=1`);
+    const before = souk.events.seen('key.accepted').length;
+    const { json } = await client.get(`${headers.location}?wait=30`);
+    expect(json.data.state).toBe('done');
+    expect(souk.events.seen('key.accepted')).toHaveLength(before + 1);
+  });
 });

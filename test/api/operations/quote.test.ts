@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { QUEUED } from '../../src/operations/index.ts';
-import { drawsPictures } from '../support/answers.ts';
-import type { Client } from '../support/client.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
-import { unitsUsed } from '../support/units.ts';
+import { QUEUED } from '../../../src/operations/index.ts';
+import { drawsPictures } from '../../support/answers.ts';
+import type { Client } from '../../support/client.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { unitsUsed } from '../../support/units.ts';
 
 let souk: Souk;
 let client: Client;

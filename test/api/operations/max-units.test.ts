@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { knowsEveryProduct, newAsin } from '../support/answers.ts';
-import type { Client } from '../support/client.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
-import { unitsUsed } from '../support/units.ts';
-import { openCalls, stopWorkers } from '../support/workers.ts';
+import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import type { Client } from '../../support/client.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { unitsUsed } from '../../support/units.ts';
+import { openCalls, stopWorkers } from '../../support/workers.ts';
 
 let souk: Souk;
 let client: Client;

@@ -1,13 +1,13 @@
 import { EventSource } from 'undici';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { knowsEveryProduct, newAsin } from '../support/answers.ts';
-import type { Client } from '../support/client.ts';
-import { type Listener, listen } from '../support/events.ts';
-import { gate } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
-import { advanceUntil } from '../support/time.ts';
-import { unitsUsed } from '../support/units.ts';
-import { stopWorkers } from '../support/workers.ts';
+import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import type { Client } from '../../support/client.ts';
+import { type Listener, listen } from '../../support/events.ts';
+import { gate } from '../../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { advanceUntil } from '../../support/time.ts';
+import { unitsUsed } from '../../support/units.ts';
+import { stopWorkers } from '../../support/workers.ts';
 
 let souk: Souk;
 let client: Client;

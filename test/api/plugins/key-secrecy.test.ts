@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { drawsPictures, hasDeals, knowsEveryProduct } from '../support/answers.ts';
-import type { Client, Reply } from '../support/client.ts';
-import { gate } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk, UPSTREAM_KEY } from '../support/souk.ts';
-import { advanceUntil } from '../support/time.ts';
+import { drawsPictures, hasDeals, knowsEveryProduct } from '../../support/answers.ts';
+import type { Client, Reply } from '../../support/client.ts';
+import { gate } from '../../support/scripted-upstream.ts';
+import { openSouk, type Souk, UPSTREAM_KEY } from '../../support/souk.ts';
+import { advanceUntil } from '../../support/time.ts';
 
 let souk: Souk;
 let redis: Redis;

@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { knowsEveryProduct } from '../support/answers.ts';
-import { asinsFrom, batchNow, finished, resultsOf, startBatch } from '../support/batches.ts';
-import type { Client } from '../support/client.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
-import { advanceUntil } from '../support/time.ts';
-import { unitsUsed } from '../support/units.ts';
-import { loseRedis, stopWorkers } from '../support/workers.ts';
+import { knowsEveryProduct } from '../../support/answers.ts';
+import { asinsFrom, batchNow, finished, resultsOf, startBatch } from '../../support/batches.ts';
+import type { Client } from '../../support/client.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { advanceUntil } from '../../support/time.ts';
+import { unitsUsed } from '../../support/units.ts';
+import { loseRedis, stopWorkers } from '../../support/workers.ts';
 
 let souk: Souk;
 let client: Client;

@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { redisKeys } from '../../src/platform/redis-keys.ts';
-import { drawsPictures, hasDeals, knowsEveryProduct, newAsin } from '../support/answers.ts';
-import type { Reply } from '../support/client.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
-import { stopWorkers } from '../support/workers.ts';
+import { redisKeys } from '../../../src/platform/redis-keys.ts';
+import { drawsPictures, hasDeals, knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import type { Reply } from '../../support/client.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { stopWorkers } from '../../support/workers.ts';
 
 const DAY_MS = 24 * 3_600_000;
 

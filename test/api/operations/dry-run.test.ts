@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { grantPack } from '../../src/billing/grants.ts';
-import { LOCAL, OPERATIONS, QUEUED } from '../../src/operations/index.ts';
-import { knowsEveryProduct, newAsin } from '../support/answers.ts';
-import type { Client } from '../support/client.ts';
-import { type Demo, openDemo } from '../support/demo-provider.ts';
-import { EXAMPLES, loadExampleReport, send } from '../support/examples.ts';
-import { gate } from '../support/scripted-upstream.ts';
-import { type AccountOptions, openSouk, type Souk } from '../support/souk.ts';
-import { advanceUntil } from '../support/time.ts';
-import { stopWorkers } from '../support/workers.ts';
+import { grantPack } from '../../../src/billing/grants.ts';
+import { LOCAL, OPERATIONS, QUEUED } from '../../../src/operations/index.ts';
+import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import type { Client } from '../../support/client.ts';
+import { type Demo, openDemo } from '../../support/demo-provider.ts';
+import { EXAMPLES, loadExampleReport, send } from '../../support/examples.ts';
+import { gate } from '../../support/scripted-upstream.ts';
+import { type AccountOptions, openSouk, type Souk } from '../../support/souk.ts';
+import { advanceUntil } from '../../support/time.ts';
+import { stopWorkers } from '../../support/workers.ts';
 
 let demo: Demo;
 let demoSouk: Souk;

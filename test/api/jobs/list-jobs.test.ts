@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createKey } from '../../src/accounts/keys.ts';
-import { knowsEveryProduct, newAsin } from '../support/answers.ts';
-import { openBackground } from '../support/background.ts';
-import type { Client } from '../support/client.ts';
-import { gate } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
-import { unitsUsed } from '../support/units.ts';
+import { createKey } from '../../../src/accounts/keys.ts';
+import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { openBackground } from '../../support/background.ts';
+import type { Client } from '../../support/client.ts';
+import { gate } from '../../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { unitsUsed } from '../../support/units.ts';
 
 let souk: Souk;
 let client: Client;

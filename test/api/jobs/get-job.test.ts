@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { knowsEveryProduct } from '../support/answers.ts';
-import type { Client } from '../support/client.ts';
-import { gate } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
-import { unitsUsed } from '../support/units.ts';
-import { stopWorkers } from '../support/workers.ts';
+import { knowsEveryProduct } from '../../support/answers.ts';
+import type { Client } from '../../support/client.ts';
+import { gate } from '../../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { unitsUsed } from '../../support/units.ts';
+import { stopWorkers } from '../../support/workers.ts';
 
 let souk: Souk;
 let client: Client;

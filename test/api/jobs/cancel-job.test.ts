@@ -1,16 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { closeQueues, openQueues } from '../../jobs/queues.ts';
-import { ledgerLines } from '../../src/billing/ledger-lines.ts';
-import { createLogger } from '../../src/platform/log.ts';
-import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
-import { redisKeys } from '../../src/platform/redis-keys.ts';
-import { knowsEveryProduct, newAsin } from '../support/answers.ts';
-import { openBackground } from '../support/background.ts';
-import type { Client } from '../support/client.ts';
-import { gate } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk, type TestAccount } from '../support/souk.ts';
-import { unitsUsed } from '../support/units.ts';
-import { openCalls, stopWorkers } from '../support/workers.ts';
+import { closeQueues, openQueues } from '../../../jobs/queues.ts';
+import { ledgerLines } from '../../../src/billing/ledger-lines.ts';
+import { createLogger } from '../../../src/platform/log.ts';
+import { closeRedis, connectRedis } from '../../../src/platform/redis.ts';
+import { redisKeys } from '../../../src/platform/redis-keys.ts';
+import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { openBackground } from '../../support/background.ts';
+import type { Client } from '../../support/client.ts';
+import { gate } from '../../support/scripted-upstream.ts';
+import { openSouk, type Souk, type TestAccount } from '../../support/souk.ts';
+import { unitsUsed } from '../../support/units.ts';
+import { openCalls, stopWorkers } from '../../support/workers.ts';
 
 let souk: Souk;
 let account: TestAccount;

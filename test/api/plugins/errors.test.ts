@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { knowsEveryProduct } from '../support/answers.ts';
-import type { Client, Reply, RequestOptions } from '../support/client.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
-import { unitsUsed } from '../support/units.ts';
+import { knowsEveryProduct } from '../../support/answers.ts';
+import type { Client, Reply, RequestOptions } from '../../support/client.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { unitsUsed } from '../../support/units.ts';
 
 let souk: Souk;
 let client: Client;

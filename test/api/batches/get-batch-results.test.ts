@@ -1,9 +1,9 @@
 import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { drawsPictures, knowsEveryProduct, newAsin } from '../support/answers.ts';
-import { asinsFrom, batchOnce, finished, linesOf, resultsOf, startBatch } from '../support/batches.ts';
-import type { Client } from '../support/client.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { asinsFrom, batchOnce, finished, linesOf, resultsOf, startBatch } from '../../support/batches.ts';
+import type { Client } from '../../support/client.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
 
 let souk: Souk;
 let client: Client;

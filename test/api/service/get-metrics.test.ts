@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { drawsPictures, hasDeals, knowsEveryProduct, newAsin } from '../support/answers.ts';
-import type { Client } from '../support/client.ts';
-import { parseExposition, type Scrape } from '../support/exposition.ts';
-import { gate } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import { drawsPictures, hasDeals, knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import type { Client } from '../../support/client.ts';
+import { parseExposition, type Scrape } from '../../support/exposition.ts';
+import { gate } from '../../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
 
 let souk: Souk;
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { knowsEveryProduct } from '../support/answers.ts';
-import { openReceiver, type Receiver, verified } from '../support/receiver.ts';
-import { gate } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
-import { unitsUsed } from '../support/units.ts';
-import { sendDue, type WebhookCustomer, webhookCustomer } from '../support/webhooks.ts';
+import { knowsEveryProduct } from '../../support/answers.ts';
+import { openReceiver, type Receiver, verified } from '../../support/receiver.ts';
+import { gate } from '../../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { unitsUsed } from '../../support/units.ts';
+import { sendDue, type WebhookCustomer, webhookCustomer } from '../../support/webhooks.ts';
 
 let souk: Souk;
 let customer: WebhookCustomer;

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { knowsEveryProduct } from '../support/answers.ts';
-import type { Client, Reply } from '../support/client.ts';
-import { gate } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
-import { advanceUntil } from '../support/time.ts';
-import { unitsUsed } from '../support/units.ts';
-import { openCalls, stopWorkers } from '../support/workers.ts';
+import { knowsEveryProduct } from '../../support/answers.ts';
+import type { Client, Reply } from '../../support/client.ts';
+import { gate } from '../../support/scripted-upstream.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { advanceUntil } from '../../support/time.ts';
+import { unitsUsed } from '../../support/units.ts';
+import { openCalls, stopWorkers } from '../../support/workers.ts';
 
 let souk: Souk;
 let client: Client;

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
-import { mcpSettings, readConfig } from '../../src/config/config.ts';
-import { openGateway, type RunningGateway } from '../../src/gateway/open-gateway.ts';
-import { createLogger } from '../../src/platform/log.ts';
-import { TestClock } from '../support/clock.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { parseExposition } from '../support/exposition.ts';
-import { openProxy, type StoreProxy } from '../support/proxy.ts';
+import { mcpSettings, readConfig } from '../../../src/config/config.ts';
+import { openGateway, type RunningGateway } from '../../../src/gateway/open-gateway.ts';
+import { createLogger } from '../../../src/platform/log.ts';
+import { TestClock } from '../../support/clock.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { parseExposition } from '../../support/exposition.ts';
+import { openProxy, type StoreProxy } from '../../support/proxy.ts';
 
 const clock = new TestClock();
 let database: Awaited<ReturnType<typeof createTestDatabase>>;

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { newKey } from '../../src/accounts/keys.ts';
-import { openReceiver, type Receiver, verified } from '../support/receiver.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
-import { unitsUsed } from '../support/units.ts';
-import { enqueueEvent, sendDue, type WebhookCustomer, webhookCustomer } from '../support/webhooks.ts';
+import { newKey } from '../../../src/accounts/keys.ts';
+import { openReceiver, type Receiver, verified } from '../../support/receiver.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { unitsUsed } from '../../support/units.ts';
+import { enqueueEvent, sendDue, type WebhookCustomer, webhookCustomer } from '../../support/webhooks.ts';
 
 let souk: Souk;
 let customer: WebhookCustomer;
