@@ -5,7 +5,14 @@ import { findOffer, type Offer } from '../../billing/payments/offers.ts';
 import { createOrder, PurchaseRefused } from '../../billing/payments/orders.ts';
 import { PaymentUnavailable } from '../../billing/payments/payment-port.ts';
 import { SoukError } from '../../platform/errors.ts';
-import { FormRefused, type FormState, onSubmit, readValues } from '../kit/form-request.ts';
+import {
+  FormRefused,
+  type FormState,
+  type FormValues,
+  NO_INPUT,
+  onSubmit,
+  readValues,
+} from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Time } from '../kit/words.tsx';
@@ -16,26 +23,24 @@ import { payPurchase } from './purchase-page.tsx';
 
 /** Buying a plan or a pack: its price, and the payment. */
 export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
-  const { database, clock, payments, currency } = pages;
-
   scope.get('/account/checkout', async (request, reply) => {
-    const offer = await offerIn(request.query);
+    const offer = await offerIn(pages, request.query);
     if (!offer) return reply.redirect('/account/plans', 303);
-    return sendForm(reply, offer, { values: {}, faults: {} });
+    return sendForm(pages, reply, offer, NO_INPUT);
   });
-
   scope.post('/account/checkout', onSubmit(checkoutSchema, showForm, buy));
 
   async function showForm(reply: FastifyReply, form: FormState, status?: number): Promise<FastifyReply> {
-    return sendForm(reply, await offerOnSale(form.values), form, status);
+    return sendForm(pages, reply, await offerOnSale(pages, form.values), form, status);
   }
 
   async function buy(
-    { priceCents, kind: _kind, code: _code, ...chosen }: z.output<typeof checkoutSchema>,
+    { priceCents, kind, code, ...chosen }: z.output<typeof checkoutSchema>,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<string | FastifyReply> {
-    const offer = await offerOnSale(readValues(request.body));
+    const { database, clock, payments, currency, log } = pages;
+    const offer = await offerOnSale(pages, { kind, code });
     if (priceCents !== undefined && priceCents !== String(offer.priceCents))
       throw new FormRefused(409, {
         '': 'The price has changed since this page was shown. Look at it again.',
@@ -47,53 +52,48 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
     } catch (error) {
       if (error instanceof PurchaseRefused) throw new FormRefused(409, { '': error.message });
       if (!(error instanceof PaymentUnavailable)) throw error;
-      pages.log.warn({ err: error }, 'failed to begin a payment');
+      log.warn({ err: error }, 'failed to begin a payment');
       throw new FormRefused(502, { '': `${error.message} Nothing was bought.` });
     }
   }
+}
 
-  async function offerIn(asked: unknown): Promise<Offer | null> {
-    const { kind, code = '' } = readValues(asked);
-    if ((kind !== 'plan' && kind !== 'pack') || !/^[\x20-\x7e]{1,100}$/.test(code)) return null;
-    return findOffer(database, kind, code);
-  }
+async function offerIn({ database }: Pages, asked: unknown): Promise<Offer | null> {
+  const { kind, code = '' } = readValues(asked);
+  if ((kind !== 'plan' && kind !== 'pack') || !/^[\x20-\x7e]{1,100}$/.test(code)) return null;
+  return findOffer(database, kind, code);
+}
 
-  async function offerOnSale(asked: unknown): Promise<Offer> {
-    const offer = await offerIn(asked);
-    if (!offer) throw new SoukError('NOT_FOUND', { message: 'This is not for sale any more.' });
-    return offer;
-  }
+async function offerOnSale(pages: Pages, asked: FormValues): Promise<Offer> {
+  const offer = await offerIn(pages, asked);
+  if (!offer) throw new SoukError('NOT_FOUND', { message: 'This is not for sale any more.' });
+  return offer;
+}
 
-  async function sendForm(
-    reply: FastifyReply,
-    offer: Offer,
-    form: FormState,
-    status?: number,
-  ): Promise<FastifyReply> {
-    const { accountId } = customerOf(reply.request);
-    const wallet = form.values.wallet === 'off_peak' ? 'off_peak' : 'general';
-    const startsAt = await nextSubscriptionStart(database, accountId, wallet, clock.now());
-    return sendPage(
-      reply,
-      <Page title={`Buy ${offer.name}`} path="/account/plans" scripts={['checkout.js']}>
-        <h1>Buy {offer.name}</h1>
-        <Checkout
-          offer={offer}
-          form={form}
-          currency={currency}
-          provider={payments.name}
-          offPeak={pages.offPeak}
-        />
-        {offer.kind === 'plan' && startsAt.getTime() > clock.now() && (
-          <div class="notice warn">
-            <p>
-              You have a plan until <Time at={startsAt} />. A wallet has one plan at a time, so this one
-              begins then. For more units before that, buy a pack.
-            </p>
-          </div>
-        )}
-      </Page>,
-      status,
-    );
-  }
+async function sendForm(
+  { database, clock, payments, currency, offPeak }: Pages,
+  reply: FastifyReply,
+  offer: Offer,
+  form: FormState,
+  status?: number,
+): Promise<FastifyReply> {
+  const { accountId } = customerOf(reply.request);
+  const wallet = form.values.wallet === 'off_peak' ? 'off_peak' : 'general';
+  const startsAt = await nextSubscriptionStart(database, accountId, wallet, clock.now());
+  return sendPage(
+    reply,
+    <Page title={`Buy ${offer.name}`} path="/account/plans" scripts={['checkout.js']}>
+      <h1>Buy {offer.name}</h1>
+      <Checkout {...{ offer, form, currency, offPeak }} provider={payments.name} />
+      {offer.kind === 'plan' && startsAt.getTime() > clock.now() && (
+        <div class="notice warn">
+          <p>
+            You have a plan until <Time at={startsAt} />. A wallet has one plan at a time, so this one begins
+            then. For more units before that, buy a pack.
+          </p>
+        </div>
+      )}
+    </Page>,
+    status,
+  );
 }

@@ -4,7 +4,7 @@ import { assetUrl } from './assets.ts';
 import { PostButton } from './form.tsx';
 import { CurrentPage } from './page-context.ts';
 
-/** Who looks at the page: it decides what the navigation offers. */
+/** The reader of a page, who decides what the navigation offers. */
 export type Viewer =
   | { kind: 'visitor' }
   | { kind: 'customer'; email: string; isOperator: boolean }
@@ -158,7 +158,7 @@ function isOperator(viewer: Viewer): boolean {
   return viewer.kind === 'operator' || (viewer.kind === 'customer' && viewer.isOperator);
 }
 
-/** So that nobody mistakes a customer's pages for their own. */
+/** Reminds the operator that these are the pages of a customer. */
 function OperatorBanner({ viewer }: { viewer: Extract<Viewer, { kind: 'customer' }> }): VNode {
   return (
     <aside class="banner" aria-label="You are the operator">

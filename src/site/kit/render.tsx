@@ -15,7 +15,7 @@ export function renderHtml(page: VNode): string {
 }
 
 /**
- * Sends a page, compressed where the browser takes that. Pages are of one person and one moment, so nobody keeps them.
+ * Sends a page, compressed where the browser takes that. A page is for one person and one moment, so no cache keeps it.
  * Tokens of forms are written anew for each page, so the length of a compressed one says nothing about them.
  */
 export function sendPage(reply: FastifyReply, page: VNode, status = 200): FastifyReply {

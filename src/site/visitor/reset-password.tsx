@@ -29,7 +29,7 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
     reply: FastifyReply,
   ): Promise<string> {
     // Looked at first: a link that is spent costs no hash.
-    await emailOf(token);
+    await emailOf(pages, token);
     if (!(await resetPassword(database, token, password, clock.now()))) throw spent();
     forgetToken(reply, pages, 'customer');
     return '/sign-in';
@@ -37,7 +37,7 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
 
   async function showForm(reply: FastifyReply, form: FormState, status?: number): Promise<FastifyReply> {
     const { token } = form.values;
-    const email = await emailOf(token);
+    const email = await emailOf(pages, token);
     return sendPage(
       reply,
       <Page title="New password" viewer={VISITOR}>
@@ -58,13 +58,13 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
       status,
     );
   }
+}
 
-  async function emailOf(token: unknown): Promise<string> {
-    const parsed = tokenField.safeParse(token);
-    const email = parsed.success ? await accountOfReset(database, parsed.data, clock.now()) : null;
-    if (email === null) throw spent();
-    return email;
-  }
+async function emailOf({ database, clock }: Pages, token: unknown): Promise<string> {
+  const parsed = tokenField.safeParse(token);
+  const email = parsed.success ? await accountOfReset(database, parsed.data, clock.now()) : null;
+  if (email === null) throw spent();
+  return email;
 }
 
 function spent(): SoukError {

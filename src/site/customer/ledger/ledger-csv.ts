@@ -34,6 +34,6 @@ export function ledgerCsv(database: Database, accountId: number, filter: LedgerF
         yield { line, at: new Date(at).toISOString(), ...fields };
     }
   }
-  // Whatever ends one side early, an error or the reader's leaving, ends the other.
+  // An error on one side, or a reader that leaves, ends the other side.
   return pipeline(Readable.from(records()), csv, () => {});
 }

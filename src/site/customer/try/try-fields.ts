@@ -15,7 +15,7 @@ export interface TryField {
   description: string;
   required: boolean;
   schema: JsonSchema;
-  /** list: of texts or numbers, with commas between; json: whatever else. */
+  /** list: of texts or numbers, with commas between; json: any other. */
   kind: 'text' | 'integer' | 'boolean' | 'choice' | 'list' | 'json';
   /** Sent beside the others, not within an object of this name. */
   spread: boolean;
