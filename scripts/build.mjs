@@ -17,7 +17,8 @@ const keepImports = {
   },
 };
 
-async function build(target) {
+/** Compiles into the folder `target`, whose content it replaces. */
+export async function build(target) {
   const { build: compile } = await import('esbuild');
   const startedAt = new Date();
   rmSync(target, { recursive: true, force: true });
@@ -54,5 +55,7 @@ function isCopied(path) {
   return statSync(path).isDirectory() || !/\.(tsx?|mjs)$/.test(path);
 }
 
-ensureInstalled();
-await build(resolve(process.argv[2] ?? join(root, 'dist')));
+if (process.argv[1]?.endsWith('build.mjs')) {
+  ensureInstalled();
+  await build(resolve(process.argv[2] ?? join(root, 'dist')));
+}

@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto';
+import { resolve } from 'node:path';
 import { soak } from '../test/support/soak/soak.ts';
+import { build } from './build.mjs';
 
 /**
  * `npm run soak [SEED] [SECONDS]`: sends calls, batches and schedules to a whole service while its processes are killed and
@@ -14,7 +16,10 @@ if (!Number.isSafeInteger(seed) || !(seconds > 0)) {
 }
 
 console.log(`Seed ${seed}; again with: npm run soak -- ${seed} ${seconds}`);
+const programs = resolve('dist');
+await build(programs);
 const report = await soak({
+  programs,
   seed,
   seconds,
   // Long enough, mostly, for everything to be back and busy again.

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { OPERATIONS } from '../../src/operations/index.ts';
 import type { Client, Reply, RequestOptions } from '../support/client.ts';
 import { type Demo, openDemo } from '../support/demo-provider.ts';
+import { repetitions } from '../support/repetitions.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
 import { unitsUsed } from '../support/units.ts';
 
@@ -167,7 +168,7 @@ describe('a random query', () => {
   test.each([...PATHS, ...JOB_PATHS])('of %s gets a sound answer', async (path) => {
     await fc.assert(
       fc.asyncProperty(query, (random) => expectSoundAnswer(`${path}?${random}`)),
-      { numRuns: 40 },
+      { numRuns: repetitions(10) },
     );
   });
 });
@@ -206,7 +207,7 @@ describe('a random body', () => {
       fc.asyncProperty(body, type, (random, contentType) =>
         expectSoundAnswer(path, { method: 'POST', body: random, headers: { 'content-type': contentType } }),
       ),
-      { numRuns: 40 },
+      { numRuns: repetitions(10) },
     );
   });
 
@@ -303,7 +304,7 @@ test('random methods, paths and headers get sound answers', async () => {
         headers: { 'x-api-key': client.key, ...extra } as Record<string, string>,
       }),
     ),
-    { numRuns: 200 },
+    { numRuns: repetitions(60) },
   );
 });
 

@@ -4,6 +4,7 @@ import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DEDUPLICATION_SECONDS } from '../../src/billing/admission.ts';
 import { type BilledAccount, type Billing, OFF_PEAK, openBilling } from '../support/billing.ts';
+import { repetitions } from '../support/repetitions.ts';
 
 let billing: Billing;
 beforeAll(async () => {
@@ -210,6 +211,6 @@ test('the quick path and the general path of admission give the same outcome for
         }
       },
     ),
-    { numRuns: 50 },
+    { numRuns: repetitions(15) },
   );
 });

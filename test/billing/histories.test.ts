@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
 import { billingModel } from '../support/billing-model.ts';
+import { repetitions } from '../support/repetitions.ts';
 
 let billing: Billing;
 beforeAll(async () => {
@@ -138,6 +139,6 @@ test('after any history of calls, outcomes and meters equal the model, and the l
       expect(await metersOf(account)).toEqual(model.meters(billing.clock.now()));
       await expectBooksToBalance(account);
     }),
-    { numRuns: 80 },
+    { numRuns: repetitions(30) },
   );
 });

@@ -5,6 +5,7 @@ import { expirePacks } from '../../src/billing/reconciler.ts';
 import { usage, walletBalances } from '../../src/billing/statement.ts';
 import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
 import { balancesFromLedger, keptBalances } from '../support/books.ts';
+import { repetitions } from '../support/repetitions.ts';
 
 let billing: Billing;
 beforeAll(async () => {
@@ -199,6 +200,6 @@ test('every balance equals the sum of its ledger lines after any history of call
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: repetitions(20) },
   );
 });

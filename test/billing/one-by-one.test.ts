@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
+import { repetitions } from '../support/repetitions.ts';
 
 let billing: Billing;
 beforeAll(async () => {
@@ -77,6 +78,6 @@ test('calls admitted in one batch have the same outcomes as one by one', async (
         expect(await leftIn(batched)).toEqual(await leftIn(single));
       },
     ),
-    { numRuns: 60 },
+    { numRuns: repetitions(20) },
   );
 });

@@ -8,6 +8,7 @@ import { SoukError } from '../../src/platform/errors.ts';
 import { type BilledAccount, type Billing, openBilling } from '../support/billing.ts';
 import { type BillingModel, billingModel, type Verdict } from '../support/billing-model.ts';
 import { type Grants, openManyAccounts } from '../support/many-accounts.ts';
+import { repetitions } from '../support/repetitions.ts';
 
 let billing: Billing;
 beforeAll(async () => {
@@ -15,8 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => billing.close());
 
-/** Times the scenes below: 6,300 states. */
-const ACCOUNTS = 140;
+/** Times the scenes below: 1,800 states. */
+const ACCOUNTS = repetitions(40);
 const INSTANTS = 5;
 
 const MINUTE_MS = 60_000;

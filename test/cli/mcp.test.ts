@@ -1,13 +1,16 @@
 import { spawn } from 'node:child_process';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import { type Agent, agentOf, ERAS, type McpOptions, newClient } from '../support/mcp-client.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
 import { soukCommand } from '../support/souk-command.ts';
 import { unitsUsed } from '../support/units.ts';
+
+const COMMAND = join(inject('programs'), 'src/cli.js');
 
 let souk: Souk;
 beforeAll(async () => {
@@ -25,7 +28,7 @@ async function agentOver(
   const client = newClient(era);
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: ['scripts/run.mjs', 'src/cli.ts', 'mcp', ...(toolsets ? ['--toolsets', toolsets] : [])],
+    args: [COMMAND, 'mcp', ...(toolsets ? ['--toolsets', toolsets] : [])],
     env: { PATH, HOME, SOUK_URL: baseUrl, SOUK_API_KEY: key },
     stderr: 'pipe',
   });
@@ -95,7 +98,7 @@ async function streamingGateway() {
 /** The command, with what it says and when it ends. */
 function startBridge(url: string) {
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, ['scripts/run.mjs', 'src/cli.ts', 'mcp'], {
+  const child = spawn(process.execPath, [COMMAND, 'mcp'], {
     env: { PATH, HOME, SOUK_URL: url, SOUK_API_KEY: `km_${'0'.repeat(32)}` },
   });
   onTestFinished(() => void child.kill());

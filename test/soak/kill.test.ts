@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { soak } from '../support/soak/soak.ts';
 
 // The short form of `npm run soak`. SOAK_SEED repeats a run, as far as chance goes.
@@ -10,6 +10,7 @@ test(`whatever is killed under load, every unit is where it belongs, and every b
 }, async () => {
   const said: string[] = [];
   const report = await soak({
+    programs: inject('programs'),
     seed,
     seconds: 6,
     pauseMs: 1_200,

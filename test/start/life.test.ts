@@ -38,7 +38,7 @@ afterAll(async () => {
 const unitsUsed = async () => (await client.get('/api/quota')).json.data.general.daily.used;
 
 test('a first start says where it is, the key, and a call to try', { timeout: 120_000 }, async () => {
-  current = start(env);
+  current = start(env, 'checkout');
   const [, curl = ''] = await current.line(/^Try: (curl .+)$/m);
   expect(current.said()).toContain(`Souk ready: ${address}\n`);
   [, key = ''] = await current.line(/^Demo key: (km_[A-Za-z0-9]{32})$/m);

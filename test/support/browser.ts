@@ -14,6 +14,13 @@ if ('missing' in found) process.stderr.write(`Skipping what needs a browser: ${f
 /** `describe` for tests that need a browser; where there is none they are skipped, with a note that says why. */
 export const describeInBrowser = describe.skipIf('missing' in found);
 
+/** The appearances in which a page is checked. */
+export const LOOKS = [
+  { look: 'light', width: 1280, colorScheme: 'light' },
+  { look: 'dark', width: 1280, colorScheme: 'dark' },
+  { look: 'narrow', width: 390, colorScheme: 'light' },
+] as const;
+
 export interface PageOptions {
   /** Address of the service, for `page.goto('/docs')`. */
   baseURL?: string;
@@ -95,8 +102,9 @@ export function outsideRequests(page: Page): string[] {
   return faultsOf(page).requests.filter((url) => new URL(url).origin !== origin);
 }
 
-/** The whole page as test/screenshots/NAME.png, for people to look at. */
+/** With SOUK_SCREENSHOTS=1: the whole page as test/screenshots/NAME.png, for people to look at. */
 export async function screenshot(page: Page, name: string): Promise<void> {
+  if (process.env.SOUK_SCREENSHOTS !== '1') return;
   await mkdir(SCREENSHOTS, { recursive: true });
   await page.screenshot({
     path: resolve(SCREENSHOTS, `${name}.png`),

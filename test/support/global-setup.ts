@@ -1,7 +1,8 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { build } from '../../scripts/build.mjs';
 import { startPostgres } from '../../src/platform/embedded/postgres.ts';
 import { startRedis } from '../../src/platform/embedded/redis.ts';
 import { copyMigratedPostgres } from './postgres-template.ts';
@@ -11,10 +12,12 @@ declare module 'vitest' {
     /** A migrated database that every test file copies. */
     templateDatabaseUrl: string;
     redisUrl: string;
+    /** Folder of the compiled programs, as production runs them: they start much faster than TypeScript. */
+    programs: string;
   }
 }
 
-/** One PostgreSQL and one Redis for the whole run, thrown away afterwards. */
+/** One PostgreSQL, one Redis and one build for the whole run, thrown away afterwards. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-test-'));
   await chmod(folder, 0o755);
@@ -23,9 +26,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
       startPostgres(join(folder, 'postgres'), { durable: false }),
     ),
     startRedis(join(folder, 'redis'), resolve('.souk/tools'), { durable: false }),
+    build(join(folder, 'programs')),
+    // The programs find their packages beside them.
+    symlink(resolve('node_modules'), join(folder, 'node_modules')),
   ]);
   project.provide('templateDatabaseUrl', postgres.url);
   project.provide('redisUrl', redis.url);
+  project.provide('programs', join(folder, 'programs'));
   return async () => {
     await redis.stop();
     await postgres.stop();

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { inject } from 'vitest';
 import { runCommand } from '../../src/cli/run-command.ts';
 
 /** How a run of the operator's command has ended. */
@@ -16,7 +17,7 @@ export function soukCommand(settings: Record<string, string>) {
   return commandThat(inThisProcess, settings);
 }
 
-/** The same as a process of its own, as operators run it. Starting it takes seconds. */
+/** The same as a process of its own, as operators run it. */
 export function soukProcess(settings: Record<string, string>) {
   return commandThat(asProcess, settings);
 }
@@ -37,7 +38,7 @@ async function inThisProcess(words: readonly string[], env: Record<string, strin
 
 async function asProcess(words: readonly string[], settings: Record<string, string>): Promise<CommandResult> {
   const { PATH = '', HOME = '', LANG = '' } = process.env;
-  const child = spawn(process.execPath, ['scripts/run.mjs', 'src/cli.ts', ...words], {
+  const child = spawn(process.execPath, [join(inject('programs'), 'src/cli.js'), ...words], {
     cwd: resolve('.'),
     env: { PATH, HOME, LANG, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { chmod, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { expect } from 'vitest';
+import { expect, inject } from 'vitest';
 import { isAlive, processesWith } from './processes.ts';
 
 /** A folder for SOUK_DATA_DIR, with the tools of this checkout so that nothing is fetched. */
@@ -29,6 +29,11 @@ export interface Start {
   kill(): void;
 }
 
+const PROGRAM = {
+  compiled: () => [join(inject('programs'), 'src/start.js')],
+  checkout: () => ['scripts/run.mjs', 'src/start.ts'],
+};
+
 const PROGRAMS: Record<string, RegExp> = {
   postgres: /bin\/postgres\b.* -D /,
   redis: /redis-server/,
@@ -37,11 +42,14 @@ const PROGRAMS: Record<string, RegExp> = {
   gateway: /src\/main\.[jt]s/,
 };
 
-/** @param env settings; those of this test run's own environment do not count. */
-export function start(env: Record<string, string>): Start {
+/**
+ * @param env settings; those of this test run's own environment do not count.
+ * @param program the compiled one, or that of a fresh checkout.
+ */
+export function start(env: Record<string, string>, program: 'compiled' | 'checkout' = 'compiled'): Start {
   const { PATH = '', HOME = '', LANG = '', LD_LIBRARY_PATH } = process.env;
   const base = { PATH, HOME, LANG, ...(LD_LIBRARY_PATH ? { LD_LIBRARY_PATH } : {}) };
-  const child: ChildProcess = spawn(process.execPath, ['scripts/run.mjs', 'src/start.ts'], {
+  const child: ChildProcess = spawn(process.execPath, PROGRAM[program](), {
     cwd: resolve('.'),
     env: { ...base, ...env },
     detached: true,

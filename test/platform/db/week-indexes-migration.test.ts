@@ -39,7 +39,7 @@ test('weeks that were loaded long ago get the indexes that imports make now', as
       await database.query(`create index on ${table} using gin (${what}) with (fastupdate = off)`);
   }
   for (const migration of MIGRATIONS)
-    await database.query(readFileSync(`src/db/migrations/${migration}.sql`, 'utf8'));
+    await database.query(readFileSync(`src/platform/db/migrations/${migration}.sql`, 'utf8'));
   expect(made).toHaveLength(2);
   expect(await Promise.all(tables.map(definitionsOf))).toEqual(made);
 });

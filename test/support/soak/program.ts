@@ -19,6 +19,7 @@ const RESTARTS = 20;
 /** @param onSurprise hears of every end that nobody asked for, with the last words of the process. */
 export async function startProgram(options: {
   name: string;
+  /** The compiled program. */
   file: string;
   env: Record<string, string>;
   logFile: string;
@@ -82,7 +83,7 @@ function spawnProgram({
   const { PATH = '', HOME = '', LANG = '', LD_LIBRARY_PATH } = process.env;
   const base = { PATH, HOME, LANG, ...(LD_LIBRARY_PATH ? { LD_LIBRARY_PATH } : {}) };
   const log = openSync(logFile, 'a', 0o600);
-  const child = spawn(process.execPath, ['--import', 'tsx', file], {
+  const child = spawn(process.execPath, ['--enable-source-maps', file], {
     env: { ...base, NODE_ENV: 'production', ...env },
     stdio: ['ignore', log, log, 'ipc'],
   });

@@ -53,7 +53,7 @@ const PROVIDER = {
   DEMO_MALFORMED_RATE: '0.02',
 };
 
-export async function openSoakServices(): Promise<SoakServices> {
+export async function openSoakServices(programs: string): Promise<SoakServices> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-soak-'));
   await chmod(folder, 0o755);
   const surprises: string[] = [];
@@ -82,11 +82,11 @@ export async function openSoakServices(): Promise<SoakServices> {
     const start = async (name: string, file: string, env: Record<string, string>) => {
       const logFile = join(folder, `${name.replace(' ', '-')}.log`);
       const onSurprise = (sentence: string) => surprises.push(sentence);
-      const program = await startProgram({ name, file, env, logFile, onSurprise });
+      const program = await startProgram({ name, file: join(programs, file), env, logFile, onSurprise });
       undo.push(program.stop);
       return program;
     };
-    const provider = await start('provider', 'demo/main.ts', PROVIDER);
+    const provider = await start('provider', 'demo/main.js', PROVIDER);
     const env = {
       DATABASE_URL: stores.postgres.url,
       REDIS_URL: stores.redis.url,
@@ -102,14 +102,14 @@ export async function openSoakServices(): Promise<SoakServices> {
     const [port1, port2] = [await freePort(), await freePort()];
     // The workers first: a gateway refuses calls while it knows of none.
     const [worker1, worker2] = await Promise.all([
-      start('worker 1', 'workers/main.ts', env),
-      start('worker 2', 'workers/main.ts', env),
+      start('worker 1', 'workers/main.js', env),
+      start('worker 2', 'workers/main.js', env),
     ]);
     const [gateway1, gateway2] = await Promise.all([
-      start('gateway 1', 'src/main.ts', { ...env, PORT: String(port1) }),
-      start('gateway 2', 'src/main.ts', { ...env, PORT: String(port2) }),
+      start('gateway 1', 'src/main.js', { ...env, PORT: String(port1) }),
+      start('gateway 2', 'src/main.js', { ...env, PORT: String(port2) }),
     ]);
-    const programs: Record<string, Program> = {
+    const running: Record<string, Program> = {
       'worker 1': worker1,
       'worker 2': worker2,
       'gateway 1': gateway1,
@@ -123,7 +123,7 @@ export async function openSoakServices(): Promise<SoakServices> {
       folder,
       async kill(victim) {
         const store = victim === 'postgres' ? stores.postgres : /redis/.test(victim) ? stores.redis : null;
-        if (!store) return programs[victim]?.kill();
+        if (!store) return running[victim]?.kill();
         process.kill(store.pid, 'SIGKILL');
         await store.ended;
       },
@@ -135,7 +135,7 @@ export async function openSoakServices(): Promise<SoakServices> {
           if (victim === 'forgetful redis') await rm(dataDir, { recursive: true, force: true });
           stores.redis = await patiently(() => startRedisAt(stores.redis.url));
         } else {
-          await programs[victim]?.restart();
+          await running[victim]?.restart();
         }
       },
       close,

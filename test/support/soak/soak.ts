@@ -13,6 +13,8 @@ export interface SoakOptions {
   seed: number;
   /** How long calls are sent, at least; every victim has died once by then. */
   seconds: number;
+  /** Folder of the compiled programs. */
+  programs: string;
   /** The longest time between a killed process that is coming back and the next kill. */
   pauseMs: number;
   clients: number;
@@ -43,7 +45,7 @@ export interface SoakReport {
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const { seed, rounds, clients: count, say } = options;
   const dice = createDice(seed);
-  const services = await openSoakServices();
+  const services = await openSoakServices(options.programs);
   const undo: (() => Promise<void>)[] = [() => services.close()];
   try {
     const { database, gateways } = services;
