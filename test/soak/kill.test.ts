@@ -6,7 +6,7 @@ import { soak } from '../support/soak/soak.ts';
 const seed = Number(process.env.SOAK_SEED ?? randomInt(2 ** 31));
 
 test(`whatever is killed under load, every unit is where it belongs, and every batch, run and delivery is done (seed ${seed})`, {
-  timeout: 150_000,
+  timeout: 600_000,
 }, async () => {
   const said: string[] = [];
   const report = await soak({
@@ -16,7 +16,7 @@ test(`whatever is killed under load, every unit is where it belongs, and every b
     pauseMs: 1_200,
     clients: 12,
     rounds: 1,
-    drainSeconds: 60,
+    drainSeconds: 300,
     say: (line) => said.push(line),
   });
   // A run that did nothing would prove nothing.

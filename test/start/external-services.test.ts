@@ -27,9 +27,9 @@ afterAll(async () => {
   await upstream.close();
   await database.drop();
   await dataDir.remove();
-}, 60_000);
+});
 
-test('services that are set are used instead, and outlive it', { timeout: 120_000 }, async () => {
+test('services that are set are used instead, and outlive it', { timeout: 300_000 }, async () => {
   upstream.on('token', () => ({ json: {} }));
   upstream.on('product', ({ params }) => ({
     json: { products: [{ asin: params.asin, domainId: 1, productType: 0, title: 'From outside', csv: [] }] },

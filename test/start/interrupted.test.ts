@@ -17,16 +17,16 @@ afterAll(async () => {
 /** The log of each service appears when it is started. */
 test.each(['postgres/postgres.log', 'redis/redis.log', 'demo.log', 'worker.log', 'gateway.log'])(
   'Ctrl-C when %s has just appeared ends the start quietly and leaves nothing running',
-  { timeout: 90_000 },
+  { timeout: 300_000 },
   async (file) => {
     await rm(join(dataDir.path, file), { force: true });
     const attempt = start({ SOUK_DATA_DIR: dataDir.path, PORT: '0' });
     await expect
-      .poll(() => existsSync(join(dataDir.path, file)), { interval: 5, timeout: 60_000 })
+      .poll(() => existsSync(join(dataDir.path, file)), { interval: 5, timeout: 120_000 })
       .toBe(true);
     attempt.interrupt();
     expect(await attempt.ended).toBe(0);
     expect(attempt.said()).toBe('');
-    await expect.poll(() => processesWith(dataDir.path), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => processesWith(dataDir.path), { timeout: 120_000 }).toEqual([]);
   },
 );

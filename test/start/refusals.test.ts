@@ -34,7 +34,7 @@ afterAll(async () => {
 async function refusal(wrong: Record<string, string>): Promise<string> {
   const attempt = start({ ...services, ...wrong });
   expect(await attempt.ended).toBe(1);
-  await expect.poll(() => processesWith(dataDir.path), { timeout: 20_000 }).toEqual([]);
+  await expect.poll(() => processesWith(dataDir.path), { timeout: 120_000 }).toEqual([]);
   const said = attempt.said();
   expect(said).not.toContain('Souk ready');
   expect(said.trim().split('\n')).toHaveLength(1);
@@ -138,7 +138,7 @@ test.each(['too-short', 'unpaid-key-unpaid-key'])('KEEPA_API_KEY %s', async (key
   expect(said).not.toContain(key);
 });
 
-test('a wrong REDIS_URL ends the PostgreSQL that was started before it', { timeout: 90_000 }, async () => {
+test('a wrong REDIS_URL ends the PostgreSQL that was started before it', { timeout: 300_000 }, async () => {
   const { DATABASE_URL: _, ...rest } = services;
   const attempt = start({ ...rest, REDIS_URL: `redis://${await nobodyListens()}` });
   expect(await attempt.ended).toBe(1);
@@ -146,7 +146,7 @@ test('a wrong REDIS_URL ends the PostgreSQL that was started before it', { timeo
   expect(await processesWith(dataDir.path)).toEqual([]);
 });
 
-test('a PORT that is taken', { timeout: 90_000 }, async () => {
+test('a PORT that is taken', { timeout: 300_000 }, async () => {
   const squatter = createServer();
   await new Promise<void>((done) => squatter.listen(0, '127.0.0.1', done));
   const { port } = squatter.address() as { port: number };

@@ -80,7 +80,7 @@ export function start(env: Record<string, string>, program: 'compiled' | 'checko
             found = pattern.exec(said);
             return found !== null || hasEnded;
           },
-          { timeout: 90_000 },
+          { timeout: 240_000 },
         )
         .toBe(true);
       if (found === null) throw new Error(`It ended without saying ${pattern}:\n${said}`);
