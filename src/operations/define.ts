@@ -4,24 +4,24 @@ import type { ReportsNeeded } from './brand-analytics/keywords/reports-needed.ts
 import type { PoolName } from './pools.ts';
 import type { Toolset } from './toolsets.ts';
 
-/** Where a request to a route carries its parameters. */
+/** The parts of a request that can carry parameters. */
 export interface RawRequest {
   query: Record<string, unknown>;
   body: unknown;
-  /** What stands in the address for `:name`. */
+  /** The path parameters, such as `:name`. */
   params: Record<string, unknown>;
 }
 
 export interface Route {
   method: 'GET' | 'POST';
   path: string;
-  /** Takes the parameters out of the request; without it a GET's are its query and a POST's its body. */
+  /** Extracts the parameters from the request. Default: the query of a GET, the body of a POST. */
   decode?: (request: RawRequest) => unknown;
-  /** The query parameter that holds all parameters of a GET as JSON, where one does. */
+  /** The query parameter that holds all parameters of a GET as JSON, if the route has one. */
   jsonParameter?: string;
-  /** Several operations share a path; the query parameter `type` tells which is meant, the first where it is absent. */
+  /** Selects the operation by the query parameter `type` when several share a path. Default: the first of them. */
   type?: string;
-  /** The error a body that is not JSON gets; VALIDATION_FAILED unless the specification says otherwise. */
+  /** The error for a body that is not JSON. Default: VALIDATION_FAILED. */
   invalidJsonKind?: 'SELECTION_INVALID';
 }
 
@@ -29,39 +29,38 @@ interface Described<Name extends string, Input> {
   name: Name;
   /** One sentence for the documentation. */
   summary: string;
-  /** The first is canonical; the others are aliases and share everything with it. */
+  /** The first is canonical; the others are aliases. */
   routes: readonly [Route, ...Route[]];
-  /** Turns what a caller sends into the canonical input. */
+  /** Parses the parameters of a request into the canonical input. */
   params: z.ZodType<Input>;
   /**
-   * Fills in what depends on the present day, and refuses days that are out of reach. Given its own result it gives the
-   * same, unless the day is over.
+   * Adds the defaults that depend on the current day, and rejects days out of range. Idempotent within the same day.
    * @param today YYYY-MM-DD in UTC.
    * @throws SoukError VALIDATION_FAILED
    */
   onDay?(input: Input, today: string): Input;
-  /** Name of the equivalent tool for agents: group, verb, noun. */
+  /** Name of the MCP tool: group, verb, noun. */
   tool: string;
   toolset: Toolset;
-  /** What the tool has for parameters that are not sent, where that differs from the other faces. */
+  /** Defaults of the tool that differ from those of the HTTP interface. */
   toolDefaults?: Partial<Input>;
-  /** The error a bad request gets; VALIDATION_FAILED unless the specification says otherwise. */
+  /** The error for invalid parameters. Default: VALIDATION_FAILED. */
   invalidKind?: 'SELECTION_INVALID';
-  /** Errors that only operations of its kind have, for the documentation. */
+  /** Additional errors of this operation, for the documentation. */
   errors?: readonly ErrorKind[];
 }
 
-/** One thing an operation needs from upstream. */
+/** One piece of upstream data that an operation needs. */
 export interface Source {
-  /** Its name within the call: the ASIN of a product, '' where there is only one. */
+  /** Its name within the call: the ASIN of a product, or '' for a single source. */
   key: string;
-  /** Everything upstream is asked, and nothing else: calls with the same identity share one fetch for an hour. */
+  /** Identifies the upstream request completely: calls with the same identity share one fetch for an hour. */
   identity: string;
-  /** Where upstream refuses, what was fetched within this time will do, and the answer says how old it is. */
+  /** When upstream refuses, data up to this age is returned as stale, with its age. */
   staleForMs?: number;
 }
 
-/** What upstream wants to be asked before it gives data, such as a token: its age says nothing about the data's. */
+/** A request that must precede the data request, for a token for example. Its age does not count as the data's age. */
 export interface Preliminary {
   identity: string;
   freshForMs: number;
@@ -77,65 +76,65 @@ export interface PresentContext {
   now: number;
 }
 
-/** An operation that is done by a worker and costs units. */
+/** An operation that a worker executes and that costs units. */
 export interface QueuedOperation<Name extends string = string, Input = unknown, Raw = unknown>
   extends Described<Name, Input> {
   kind: 'queued';
   price: {
-    /** Units reserved before, and charged unless `settle` says less. */
+    /** Units to reserve. They are charged in full unless `settle` returns fewer. */
     quote(input: Input): number;
     /** The price in words, for the documentation. */
     text: string;
-    /** Units charged in the end; never more than the quote. */
+    /** Units to charge; never more than the quote. */
     settle?(input: Input, presented: Presented): number;
   };
-  /** The pools it may use, for the documentation; `queue` chooses. */
+  /** The pools it may use, for the documentation; `queue` selects one. */
   pools: readonly [PoolName, ...PoolName[]];
   queue(input: Input): PoolName;
-  /** What its handler asks for first, and for most operations all it asks for. */
+  /** The sources that its handler fetches first; for most operations these are all. */
   source(input: Input): readonly Source[];
   /**
-   * The input field that says, in hours, how old an answer may be. It decides whether a cached answer will do and is
-   * no part of what the answer shows. 0 always asks upstream.
+   * The input field with the maximum age of an answer in hours. It decides whether a cached answer can be used, and does
+   * not affect the answer otherwise. 0 always fetches from upstream.
    */
   freshness?: 'update';
-  /** How long a cached answer will do, where that is less than an hour. */
+  /** How long a cached answer stays fresh, if less than an hour. */
   freshForMs?: number;
   /**
-   * The reports we keep that the answer is made from. A week that is needed and not loaded refuses the call before anything
-   * is charged; and an answer is shared only for as long as none of these reports is imported anew.
+   * The imported reports that the answer uses. The call is refused before units are reserved when a needed week is not
+   * loaded. An answer is shared until one of these reports is imported again.
    */
   reports?(input: Input): ReportsNeeded;
   respond: Responder<Input, Raw>;
-  /** Items of a batch that differ in this list alone are done by one call. */
+  /** Batch items that differ only in this list are combined into one call. */
   pack?: Pack<Input>;
-  /** The answer as a table, where it is a list of flat records. */
+  /** The answer as a table, if it is a list of flat records. */
   table?: Table<Input>;
 }
 
 /**
- * The envelope's `data` as documentation and tools show it, with units and without `fromCache`, which the others have
- * anyway. Data is not checked against it when it is sent; objects with fields of the provider are loose.
+ * Schema of the envelope's `data` for documentation and tools. `fromCache` is omitted because all answers have it.
+ * Answers are not validated against it; objects with fields of the provider are loose.
  */
 export type AnswerData = z.ZodObject;
 
-/** How calls are put together, and their answer taken apart. */
+/** Combines several calls into one, and splits its answer. */
 export interface Pack<Input> {
-  /** Of the canonical input: a list of texts. */
+  /** The field of the canonical input that holds the list of texts. */
   field: keyof Input & string;
-  /** The longest list of one call; 1 where calls with this input cannot be put together. */
+  /** The longest list of one call; 1 when calls with this input cannot be combined. */
   max(input: Input): number;
-  /** What a call for `part` would have answered, taken out of the data of a larger one. */
+  /** Returns the answer to a call for `part` from the data of the combined call. */
   pick(data: Record<string, unknown>, part: Input): Record<string, unknown>;
 }
 
 export interface Table<Input> {
-  /** Names of the columns, or what has to be asked for so that there are any. */
+  /** Returns the column names, or the parameters that a table requires. */
   columns(input: Input): { columns: readonly string[] } | { needs: string };
   rows(data: Record<string, unknown>): readonly Record<string, unknown>[];
 }
 
-/** How the raw data becomes the answer. A source that upstream has nothing for is absent from `found`. */
+/** Turns raw data into the answer. `found` lacks the sources for which upstream has no data. */
 export type Responder<Input, Raw> =
   | {
       type: 'json';
@@ -144,7 +143,7 @@ export type Responder<Input, Raw> =
     }
   | { type: 'png' };
 
-/** An operation that is answered on the spot, without upstream and without units. */
+/** A free operation that the gateway answers itself, without upstream. */
 export interface LocalOperation<Name extends string = string, Input = unknown>
   extends Described<Name, Input> {
   kind: 'local';
@@ -165,7 +164,7 @@ export function defineLocal<const Name extends string, Input>(
   return { kind: 'local', ...operation };
 }
 
-/** The single source of an operation that asks upstream one thing. */
+/** The source list of an operation with one source. */
 export function oneSource(identity: string): readonly Source[] {
   return [{ key: '', identity }];
 }
@@ -173,14 +172,14 @@ export function oneSource(identity: string): readonly Source[] {
 /** How long a cached answer lives. */
 export const CACHE_LIFETIME_MS = 3_600_000;
 
-/** The age in milliseconds below which a cached answer will do for this input. */
+/** Returns the maximum age in milliseconds of a cached answer for this input. */
 export function maxAgeMs(operation: QueuedOperation, input: unknown): number {
   const { freshness, freshForMs = CACHE_LIFETIME_MS } = operation;
   const hours = freshness && (input as Record<string, unknown>)[freshness];
   return typeof hours === 'number' ? Math.min(freshForMs, hours * 3_600_000) : freshForMs;
 }
 
-/** The input with what the present day adds to it. @throws SoukError VALIDATION_FAILED */
+/** Returns the input with the defaults of the current day. @throws SoukError VALIDATION_FAILED */
 export function inputOn<Input>(
   { onDay }: Pick<Described<string, Input>, 'onDay'>,
   input: Input,
@@ -189,7 +188,7 @@ export function inputOn<Input>(
   return onDay ? onDay(input, new Date(now).toISOString().slice(0, 10)) : input;
 }
 
-/** The part of an input that shows in the answer: all but its freshness. */
+/** Returns the input without its freshness, which does not affect the answer. */
 export function shownInput(operation: QueuedOperation, input: unknown): unknown {
   if (!operation.freshness) return input;
   const { [operation.freshness]: _, ...shown } = input as Record<string, unknown>;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ParameterFault } from '../platform/errors.ts';
 
-/** What an issue of a contract says of each parameter it is about. */
+/** Converts a zod issue into one fault for each parameter it concerns. */
 export function toFaults(issue: z.core.$ZodIssue): ParameterFault[] {
   const { path, message } = issue;
   if (issue.code === 'unrecognized_keys') {

@@ -33,7 +33,7 @@ const QUEUED_CONTRACTS = [
   product,
   variations,
   productFinder,
-  // Of two that share a path, the first is meant where `type` is absent.
+  // When two share a path, a request without `type` gets the first.
   productSearch,
   categorySearch,
   category,
@@ -76,12 +76,12 @@ export type InputOf<Op> =
 export type RawOf<Op> = Op extends QueuedOperation<string, infer _, infer Raw> ? Raw : never;
 
 /**
- * Every queued operation. Routes, prices, queues and documentation come from this list. The types of input and data are
- * left out, for code that treats all operations alike; `QueuedByName` has them.
+ * All queued operations; routes, prices, queues and documentation derive from this list. It omits the types of input
+ * and data for code that treats all operations alike; `QueuedByName` has them.
  */
 export const QUEUED = QUEUED_CONTRACTS.map((contract) => contract as QueuedOperation<QueuedName>);
 
-/** The same for operations that the gateway answers itself. */
+/** All operations that the gateway answers itself. */
 export const LOCAL = LOCAL_CONTRACTS.map((contract) => contract as LocalOperation<LocalName>);
 
 export const OPERATIONS: readonly Operation[] = [...QUEUED, ...LOCAL];
@@ -90,7 +90,7 @@ export const QUEUED_NAMES = QUEUED.map(({ name }) => name) as [QueuedName, ...Qu
 
 const byName = new Map<string, QueuedOperation>(QUEUED.map((operation) => [operation.name, operation]));
 
-/** The queued operation of this name, if there is one. */
+/** Returns the queued operation with this name, if it exists. */
 export function queuedOperation(name: string): QueuedOperation | undefined {
   return byName.get(name);
 }

@@ -1,8 +1,8 @@
-/** A class of work with its own queue, so that a slow kind never holds up a fast one. */
+/** A class of work with its own queue, so that slow calls do not delay fast ones. */
 export interface Pool {
-  /** Jobs one worker process runs at a time. */
+  /** Jobs that one worker process runs concurrently. */
   concurrency: number;
-  /** How long one job may run. */
+  /** The longest time one job may run. */
   timeoutMs: number;
 }
 
@@ -17,21 +17,21 @@ export const POOLS = {
 
 export type PoolName = keyof typeof POOLS;
 
-/** Feeds batches, runs schedules, delivers webhooks. What it feeds are calls of the pools above. */
+/** Feeds batches, runs schedules, delivers webhooks. The calls that it submits run in the pools above. */
 export const BATCH_POOL = 'batch';
 
 export const POOL_NAMES = Object.keys(POOLS) as [PoolName, ...PoolName[]];
 
-/** What a worker process can be told to do. */
+/** The pools that a worker process can be configured to serve. */
 export const WORKER_POOL_NAMES = [...POOL_NAMES, BATCH_POOL] as const;
 
 export type WorkerPoolName = (typeof WORKER_POOL_NAMES)[number];
 
-/** How long a job may wait in its queue before it can no longer be done in time. */
+/** The longest time a job may wait in its queue. Later it could not finish before its deadline. */
 export const QUEUE_ALLOWANCE_MS = 30_000;
 
-/** The same for a caller who asked to be answered later. */
+/** The same for an asynchronous call. */
 export const ASYNC_QUEUE_ALLOWANCE_MS = 600_000;
 
-/** How much longer than the pool's timeout a synchronous caller is kept waiting before it gets a 202. */
+/** A synchronous request waits for the pool's timeout plus this time, then gets a 202. */
 export const SYNC_PATIENCE_MS = 5_000;

@@ -1,4 +1,4 @@
-/** Groups of tools for agents, who pay for each tool that they are shown in every conversation. */
+/** Groups of MCP tools. Each listed tool costs an agent tokens in every conversation, so agents select groups. */
 export const TOOLSETS = [
   'account',
   'products',
@@ -15,12 +15,12 @@ export const TOOLSETS = [
 
 export type Toolset = (typeof TOOLSETS)[number];
 
-/** Always shown: answers of all tools refer to these. */
+/** Always listed, because answers of all tools refer to these. */
 export const CONSTANT_TOOLSETS: readonly Toolset[] = ['account', 'jobs'];
 
 export const DEFAULT_TOOLSETS: readonly Toolset[] = ['products', 'categories', 'sellers', 'aba', 'trends'];
 
-/** Names for several. */
+/** Names for several toolsets. */
 const FAMILIES: Readonly<Record<string, readonly Toolset[]>> = {
   default: DEFAULT_TOOLSETS,
   market: ['products', 'categories', 'sellers', 'deals', 'visuals'],
@@ -29,7 +29,7 @@ const FAMILIES: Readonly<Record<string, readonly Toolset[]>> = {
 
 export const TOOLSET_NAMES: readonly string[] = [...TOOLSETS, ...Object.keys(FAMILIES)];
 
-/** The toolsets of a list such as `market,aba`; null where a name is none of `TOOLSET_NAMES`. */
+/** Returns the toolsets of a list such as `market,aba`; null when a name is not in `TOOLSET_NAMES`. */
 export function readToolsets(text: string): readonly Toolset[] | null {
   const names = text
     .split(',')

@@ -11,31 +11,31 @@ export interface HttpRequest {
   /** Sent as a form, instead of `body`. */
   form?: Record<string, string>;
   headers?: Record<string, string>;
-  /** Aborts down to the socket. */
+  /** Aborts the request and closes its socket. */
   signal: AbortSignal;
-  /** Of the body as it is after decompression. */
+  /** Maximum size of the decompressed body. */
   maxBytes: number;
-  /** Only the head is wanted: the body of the answer stays empty, and its connection is given up. */
+  /** Reads only the head: the body of the answer stays empty, and the connection is closed. */
   headOnly?: boolean;
 }
 
 export interface HttpResponse {
   status: number;
   contentType: string;
-  /** Of the `Set-Cookie` headers. */
+  /** Values of the `Set-Cookie` headers. */
   setCookies: readonly string[];
-  /** Where a redirect leads. */
+  /** The `Location` header of a redirect. */
   location: string | null;
-  /** The `Retry-After` header as it came. */
+  /** The `Retry-After` header, unparsed. */
   retryAfter: string | null;
   body: Buffer;
 }
 
-/** A pool of connections to upstream servers that are kept open. */
+/** An HTTP client with a pool of persistent connections to upstream servers. */
 export interface HttpClient {
   /**
-   * Sends a request and reads the whole answer, decompressed. Redirects are not followed: the address may hold a key.
-   * @throws BodyTooLargeError, or whatever the network or the signal throws.
+   * Sends a request and reads the full decompressed answer. Redirects are not followed, because the address may hold a key.
+   * @throws BodyTooLargeError, network errors, and the reason of the signal.
    */
   send(request: HttpRequest): Promise<HttpResponse>;
   close(): Promise<void>;
@@ -50,7 +50,7 @@ export function createHttpClient(options: { connections: number } = { connection
     connections: options.connections,
     connect: { timeout: CONNECT_TIMEOUT_MS },
     keepAliveTimeout: 30_000,
-    // How long an answer may take is for the caller's signal to say.
+    // The caller's signal limits the time of an answer.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -90,7 +90,7 @@ function contentOf(body: unknown, form: Record<string, string> | undefined) {
   return { type: 'application/json; charset=UTF-8', text: stringifyJson(body) };
 }
 
-/** Decompresses while reading, so that a small body that inflates without end is stopped at the limit. */
+/** Decompresses while reading, so that a decompression bomb is stopped at the limit. */
 async function read(response: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -102,14 +102,14 @@ async function read(response: Dispatcher.ResponseData, maxBytes: number): Promis
       chunks.push(chunk as Buffer);
     }
   } catch (error) {
-    // Of what cannot be unpacked nobody reads the rest, and its connection would wait for that for ever.
+    // After a decompression error the rest stays unread, which would keep the connection busy for ever.
     discard(response);
     throw error;
   }
   return Buffer.concat(chunks);
 }
 
-/** Hangs up. */
+/** Closes the connection without reading the body. */
 function discard({ body }: Dispatcher.ResponseData): Buffer {
   body.on('error', () => {});
   body.destroy();

@@ -3,36 +3,36 @@ import type { Redis } from 'ioredis';
 import { type Clock, sleep } from '../platform/clock.ts';
 import { SoukError } from '../platform/errors.ts';
 
-/** What an answer of the provider tells about the operator's tokens. */
+/** The state of the operator's tokens, from an answer of the provider. */
 export interface TokenReading {
   tokensLeft: number;
   /** Tokens a minute. */
   refillRate: number;
   /** Milliseconds until the next refill. */
   refillIn: number;
-  /** The provider's clock, Unix milliseconds: of two readings the later one holds. null: a guess, which any reading replaces. */
+  /** Time on the provider's clock, Unix milliseconds; the latest reading wins. null: an estimate, which any reading replaces. */
   timestamp: number | null;
-  /** What the call itself has cost, where the answer says so. */
+  /** Tokens that the call cost, if the answer contains them. */
   consumed?: number | undefined;
 }
 
-/** Tokens taken for a call that is under way. */
+/** Tokens taken for a call in progress. */
 export interface TokenLease {
-  /** Ends the call: with what the answer said of the bucket, or with what the call has cost where it said nothing. */
+  /** Ends the call with the reading of its answer, or with the tokens spent if the answer had none. */
   settle(outcome: TokenReading | { spent: number }): Promise<void>;
 }
 
 /**
- * The operator's tokens at one provider, shared by all workers through Redis. A call takes what it will probably cost
- * before it is sent; every answer corrects the balance. While it is empty calls wait instead of failing.
+ * The operator's tokens at one provider, shared by all workers through Redis. A call takes its expected cost before it
+ * is sent; every answer corrects the balance. While the bucket is empty, calls wait.
  */
 export interface TokenBucket {
   /**
    * Waits until the call may be sent.
-   * @param background true leaves a reserve for calls that somebody waits for, whatever this one costs, and does not wait
-   *   here: what the caller holds must be free for them meanwhile.
-   * @throws SoukError BUSY when that will not be before `deadlineAt`; TokensAwaited for a call in the background that
-   *   has to wait; the signal's reason when it aborts.
+   * @param background true leaves a reserve for interactive calls at any cost of this call, and throws instead of waiting,
+   *   so that the caller's worker slot becomes free.
+   * @throws SoukError BUSY if no tokens are expected before `deadlineAt`; TokensAwaited if a background call would have to
+   *   wait; the signal's reason when it aborts.
    */
   take(
     cost: number,
@@ -40,7 +40,7 @@ export interface TokenBucket {
   ): Promise<TokenLease>;
 }
 
-/** A call in the background has to wait for tokens. */
+/** A background call has to wait for tokens. */
 export class TokensAwaited extends Error {
   readonly waitMs: number;
 
@@ -50,23 +50,23 @@ export class TokensAwaited extends Error {
   }
 }
 
-/** Of the bucket's capacity, what only interactive calls may use. */
+/** The share of the bucket's capacity that only interactive calls may use. */
 const RESERVED_SHARE = 0.1;
 
-/** A call that never ended is forgotten after this time. */
+/** A lease that was not settled expires after this time. */
 const LEASE_MS = 180_000;
 
-/** How many calls may be under way while nothing is known of the bucket. */
+/** Concurrent calls allowed before the first reading. */
 const LEARNERS = 8;
 
-/** Unused tokens are kept for an hour. */
+/** The provider keeps unused tokens for an hour. */
 const CAPACITY_MINUTES = 60;
 
 /**
  * The bucket is a hash: left, rate, refillAt (Unix milliseconds of the next refill) and stamp (the provider's time of
- * the reading). Calls under way are a second key, a sorted set of "id:cost" by expiry, so that a worker that dies gives
- * its tokens back; a third is the sum of their costs. Without any reading a few calls are let through, to learn: with one
- * alone a slow call would hold up all others, and pictures, whose answers have no reading, would be drawn one by one.
+ * the reading). A sorted set holds the leases as "id:cost" by expiry, so that the tokens of a dead worker return; a third
+ * key holds the sum of their costs. Before the first reading a few concurrent calls are allowed: with only one, a slow
+ * call would block all others, and pictures, whose answers have no reading, would be fetched one at a time.
  */
 const COMMON = `
   local now = tonumber(ARGV[1])
@@ -120,7 +120,7 @@ const SETTLE = `${COMMON}
   redis.call('HSET', KEYS[1], 'left', ARGV[3], 'rate', ARGV[4], 'refillAt', now + tonumber(ARGV[5]), 'stamp', read)
   redis.call('PEXPIRE', KEYS[1], 7200000)`;
 
-/** @param key of the bucket, with a hash tag; what is under way is kept beside it. */
+/** @param key of the bucket, with a hash tag; the leases are stored beside it. */
 export function createTokenBucket(redis: Redis, key: string, clock: Clock): TokenBucket {
   redis.defineCommand('soukTakeTokens', { numberOfKeys: 3, lua: TAKE });
   redis.defineCommand('soukSettleTokens', { numberOfKeys: 3, lua: SETTLE });
@@ -161,7 +161,7 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
   };
 }
 
-/** The tokens there are now, as far as anything is known of them. */
+/** Returns the current tokens, if known. */
 export async function readTokens(
   redis: Redis,
   key: string,

@@ -1,7 +1,7 @@
 import { type Tracing, traced } from '../platform/telemetry/tracing.ts';
 import type { HttpClient } from './http-client.ts';
 
-/** Shows each request to an upstream server as a span, without its query, which holds the operator's key. */
+/** Records each upstream request as a span, without its query, which holds the operator's key. */
 export function tracedHttpClient(http: HttpClient, tracing: Tracing): HttpClient {
   return {
     send: (request) => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { largeId, words } from './measures.ts';
 import { SCHEMA_NAMES } from './schema-names.ts';
 
-/** A category. Fields that are not described are passed on as the provider sends them. */
+/** A category. Fields without a description are passed on as the provider sends them. */
 export const category = z
   .looseObject({
     catId: largeId('Category node id'),

@@ -3,7 +3,7 @@ import { FLUCTUATIONS } from '../brand-analytics/keywords/fluctuation.ts';
 import { REPORT_SITE_CODES } from '../brand-analytics/keywords/sites.ts';
 import { SCHEMA_NAMES } from './schema-names.ts';
 
-/** What brand analytics says of search terms. Dates are Saturdays, YYYY-MM-DD; shares are percent. */
+/** Schemas of brand-analytics answers about search terms. Dates are Saturdays, YYYY-MM-DD; shares are percent. */
 
 export const reportSiteCode = z.enum(REPORT_SITE_CODES);
 
@@ -18,7 +18,7 @@ export const fluctuation = z
 
 const share = z.number().nullable().describe('Percent; null where the report leaves it blank');
 
-/** One of the three products clicked most after a search. */
+/** One of the three most-clicked products of a search term. */
 export const goods = z
   .object({
     position: z.int().min(1).max(3),
@@ -31,7 +31,7 @@ export const goods = z
   })
   .register(SCHEMA_NAMES, { id: 'KeywordGoods' });
 
-/** A term in a week. */
+/** The rank of a search term in one week. */
 export const rankRow = z
   .object({
     wordId,
@@ -54,7 +54,7 @@ export const rankRow = z
   })
   .register(SCHEMA_NAMES, { id: 'KeywordRank' });
 
-/** A loaded week in the history of a term. */
+/** The rank history of a search term, one entry a loaded week. */
 export const rankHistory = z
   .array(
     z

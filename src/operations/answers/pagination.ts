@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SCHEMA_NAMES } from './schema-names.ts';
 
-/** Where a page lies in the whole list. */
+/** The position of a page in the full list. */
 export const pagination = z
   .object({
     page: z.int().min(0).describe('Page, from 0'),

@@ -3,7 +3,7 @@ import { DETAIL_LEVELS } from '../products/detail-level.ts';
 import { amount, indexTime, price, series, stars, words } from './measures.ts';
 import { SCHEMA_NAMES } from './schema-names.ts';
 
-/** Present values by name, at the detail level summary. */
+/** Current values by name, for the detail level `summary`. */
 const named = {
   price: price('Lowest new price'),
   amazonPrice: price("The retailer's own price"),
@@ -15,7 +15,7 @@ const named = {
   countNew: amount('Number of new offers'),
 };
 
-/** What products of all detail levels and sources have in common; each level shows a part of it. */
+/** Fields that products and variations share. Each detail level returns some of them. */
 const shown = {
   asin: words('ASIN'),
   parentAsin: words('ASIN of the family; null for a product without variations').nullish(),
@@ -24,7 +24,7 @@ const shown = {
   lastUpdate: indexTime('When the product was looked at last').nullish(),
 };
 
-/** A product. Fields that are not described are passed on as the provider sends them. */
+/** A product. Fields without a description are passed on as the provider sends them. */
 export const product = z
   .looseObject({
     ...shown,
@@ -45,7 +45,7 @@ export const product = z
   .describe('A product; which fields it has depends on detailLevel')
   .register(SCHEMA_NAMES, { id: 'Product' });
 
-/** A member of a family. */
+/** A member of a variation family. */
 export const variation = z
   .looseObject({
     ...shown,
@@ -64,7 +64,7 @@ export const variation = z
   .describe('A member of a family of variations')
   .register(SCHEMA_NAMES, { id: 'Variation' });
 
-/** How products were cut down. */
+/** Describes which fields of the products were left out. */
 export const responseShape = z.object({
   detailLevel: z.enum(DETAIL_LEVELS),
   hint: words('What the level leaves out, and how to get it'),

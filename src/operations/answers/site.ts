@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SITES } from '../params/domain.ts';
 
-/** The site of an answer, by code and by number. */
+/** Answer fields that name the site, by code and by number. */
 export function site() {
   return {
     country: z.enum(Object.values(SITES)).describe('Site code'),

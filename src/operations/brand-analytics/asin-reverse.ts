@@ -11,12 +11,12 @@ import { integer } from '../params/scalars.ts';
 import type { ReportSite } from './keywords/sites.ts';
 
 export interface AsinReverseInput {
-  /** In capitals, unique, in the order given. */
+  /** Upper case, unique, in the order of the request. */
   asins: string[];
   country?: ReportSite | undefined;
   startDate?: string | undefined;
   endDate?: string | undefined;
-  /** Rows an ASIN. */
+  /** Maximum rows for each ASIN. */
   limit: number;
 }
 

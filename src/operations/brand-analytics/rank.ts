@@ -8,7 +8,7 @@ import { request } from '../params/request.ts';
 import { integer, oneOf, text } from '../params/scalars.ts';
 import { CHANGE_LIMITS, FLUCTUATIONS } from './keywords/fluctuation.ts';
 
-/** Deeper pages are reached by afterRank, whose price does not grow with depth. */
+/** Deeper pages need `afterRank`, whose cost does not grow with depth. */
 const LARGEST_OFFSET = 10_000;
 
 const params = request(

@@ -14,21 +14,21 @@ export const RANK_DAYS = [0, 30, 90, 180] as const;
 export interface BestSellersInput extends Paging {
   domain: Domain;
   category: number;
-  /** 0: the current rank; otherwise the mean of so many days. */
+  /** 0: the current rank; otherwise the mean rank over this number of days. */
   range: (typeof RANK_DAYS)[number];
-  /** Only the best-selling variation of each parent. */
+  /** Keeps only the best-selling variation of each parent. */
   variations: boolean;
-  /** Rank within the sub-category instead of the main rank. */
+  /** Uses the rank in the sub-category instead of the main rank. */
   sublist: boolean;
 }
 
-/** The list as upstream sends it, best first; null where there is none. */
+/** The list as upstream sends it, best seller first; null if upstream has no list. */
 export interface BestSellersList {
   asinList: string[];
   [field: string]: unknown;
 }
 
-/** Upstream's lists of root categories are longer than our interface promises. */
+/** Upstream's lists of root categories are longer than the documented maximum. */
 const LONGEST_LIST = 10_000;
 
 const list = z

@@ -13,7 +13,7 @@ export interface CategoryInput {
   parents: boolean;
 }
 
-/** A category as upstream sends it. Its id may lie beyond 2^53. */
+/** A category as upstream sends it. Its id may exceed 2^53. */
 export interface Category {
   catId: number | bigint;
   name: string;

@@ -7,7 +7,7 @@ import { request } from '../params/request.ts';
 
 export interface ChartUrlInput {
   domain: Domain;
-  /** In capitals, unique, in the order given. */
+  /** Upper case, unique, in the order of the request. */
   asins: string[];
 }
 

@@ -9,7 +9,7 @@ import { request } from '../params/request.ts';
 import { boolean, integer, text } from '../params/scalars.ts';
 import { selectionRoutes } from '../params/selection.ts';
 
-/** The fields of our interface; upstream knows more, which are refused here. */
+/** The supported fields. Upstream has more, which are rejected here. */
 const fields = {
   domainId: domain(),
   priceTypes: z

@@ -14,8 +14,8 @@ import {
 import { FILTERS_SCHEMA, SORT_FIELD_PATTERN } from './finder-schema.ts';
 
 /**
- * The fields a selection may filter by, as the provider's finder takes them. A filter of the canonical input is
- * what is sent upstream: numbers as numbers, lists unique and sorted.
+ * The filter fields of a selection, which are those of the provider's finder. The canonical input holds the values that
+ * are sent upstream: numbers as numbers, lists unique and sorted.
  */
 export function filters() {
   const description = 'Filter fields; ranges end in _gte or _lte';
@@ -54,7 +54,7 @@ export type FilterValue = number | boolean | string | (number | string)[];
 
 const SORT_FIELDS_MOST = 3;
 
-/** Up to three pairs of a field and a direction; the best rank first unless given. */
+/** Up to three pairs of field and direction. Default: best sales rank first. */
 export function sortOrder() {
   const wanted = `must be a list of at most ${SORT_FIELDS_MOST} pairs [field, "asc" or "desc"]`;
   const field = z
@@ -70,7 +70,7 @@ export function sortOrder() {
 
 const BEYOND_NUMBERS = /^\d{16,19}$/;
 
-/** The filters as upstream takes them. */
+/** Converts filters to upstream's form. */
 export function toUpstream(selection: Readonly<Record<string, FilterValue>>): Record<string, unknown> {
   const entries = Object.entries(selection).map(([name, value]): [string, unknown] => {
     if (NUMBERS.has(name)) return [name, asNumber(value)];
@@ -96,7 +96,7 @@ const KINDS: Record<Kind, { wanted: string; parse(value: unknown): FilterValue |
   texts: { wanted: `a text or a list of at most ${LIST_MOST}`, parse: (value) => listOf(value, shortText) },
 };
 
-/** An id of a category may lie beyond 2^53: it is kept in digits, and `toUpstream` makes it a number again. */
+/** Category ids may exceed 2^53, so they are kept as digits; `toUpstream` converts them back to numbers. */
 function wholeNumber(value: unknown): number | string | undefined {
   if (typeof value === 'bigint') return value.toString();
   if (typeof value === 'string' && BEYOND_NUMBERS.test(value)) return value;

@@ -1,4 +1,4 @@
-/** What a field takes. */
+/** The type of value that a field accepts. */
 export type Kind = 'range' | 'unitRange' | 'switch' | 'number' | 'numbers' | 'text' | 'texts';
 
 export function kindOf(name: string): Kind | undefined {
@@ -87,6 +87,6 @@ export const TEXT_LISTS: ReadonlySet<string> = words(`
   buyBoxStatsTopSellerId30 buyBoxStatsTopSellerId90 buyBoxStatsTopSellerId180 buyBoxStatsTopSellerId365
   frequentlyBoughtTogether`);
 
-/** Items of a list, and characters of a text. */
+/** Maximum items in a list, and characters in a text. */
 export const LIST_MOST = 50;
 export const TEXT_MOST = 1000;

@@ -16,7 +16,7 @@ import {
   TEXTS,
 } from './finder-names.ts';
 
-/** What documentation says of the filters of a selection: all of them by patterns of their names, and the usual ones by name. */
+/** Schema of a selection's filters for the documentation: the usual ones by name, the others by name patterns. */
 
 const WHOLE: JsonSchema = {
   type: 'integer',
@@ -59,7 +59,7 @@ export const SORT_FIELD_PATTERN = `^(?:${anyOf(['unitValue', RANGE_NAME, ...NUMB
 const CENTS = 'in cents';
 const TIMES_TEN = 'stars x 10';
 
-/** Fields of our own interface, and what they mean. */
+/** Descriptions of the most used fields. */
 const USUAL: Record<string, string> = {
   ...bounds('current_AMAZON', `The retailer's own price, ${CENTS}`),
   ...bounds('current_BUY_BOX_SHIPPING', `Buy Box price with shipping, ${CENTS}`),
@@ -82,7 +82,7 @@ const USUAL: Record<string, string> = {
   title: 'Words of the title',
 };
 
-/** The filters of a selection as an object. */
+/** Schema of a selection's filters. */
 export const FILTERS_SCHEMA: JsonSchema = {
   type: 'object',
   properties: Object.fromEntries(

@@ -6,11 +6,11 @@ import { DOMAIN_NAMES, type Domain, domain } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { boolean, integer, problem } from '../params/scalars.ts';
 
-/** The sizes upstream draws, in pixels; what is asked beyond them is brought to the nearest. */
+/** The sizes that upstream draws, in pixels. Other values are clamped to this range. */
 const WIDTH = { min: 300, max: 1000 };
 const HEIGHT = { min: 150, max: 1000 };
 
-/** Which curves are drawn. The defaults are upstream's own. */
+/** The curves to draw. The defaults are upstream's. */
 const curves = {
   retailer: curve("the retailer's own price", true),
   new: curve('the lowest new price', true),
@@ -67,10 +67,10 @@ export const graphImage = defineQueued<'market.graphimage', GraphImageInput, Buf
   respond: { type: 'png' },
 });
 
-/** Our own spelling of names that have capitals. */
+/** The canonical spelling of parameter names that have upper-case letters. */
 const SPELLING = new Map(DOMAIN_NAMES.map((name) => [name.toLowerCase(), name]));
 
-/** Parameters by their names in whatever case. One sent in two spellings was sent twice. */
+/** Reads parameters by name, ignoring case. A parameter in two spellings counts as given twice. */
 function inAnyCase({ query }: RawRequest): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const [sent, value] of Object.entries(query)) {
@@ -91,7 +91,7 @@ function curve(of: string, fallback: boolean) {
   return boolean().default(fallback).describe(`Draw ${of}`);
 }
 
-/** Six hex digits; a leading # is dropped. */
+/** Six hex digits; a leading # is removed. */
 function colour(of: string) {
   const message = 'must be 6 hex digits such as ff8800';
   return z

@@ -37,7 +37,7 @@ export interface LightningDeal {
   [field: string]: unknown;
 }
 
-/** The fields that the interface shows. */
+/** The documented fields of a deal. */
 const DEAL_COLUMNS = [
   ...['asin', 'dealId', 'dealState', 'title', 'dealPrice', 'currentPrice', 'percentOff', 'percentClaimed'],
   ...['startTime', 'endTime', 'isPrimeEligible', 'isFulfilledByAmazon'],
@@ -81,7 +81,7 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
   price: { text: '1 with asin, 500 without', quote: ({ asin }) => (asin ? 1 : 500) },
   pools: ['market', 'lightning'],
   queue: ({ asin }) => (asin ? 'market' : 'lightning'),
-  // The list is fetched whole and filtered here: a list of one state would cost as much again.
+  // The full list is fetched and filtered here, because fetching each state separately would cost tokens each time.
   source: ({ domain, asin }) => oneSource(`lightningdeal/${domain}/${asin ?? 'all'}`),
   table: {
     columns: () => ({ columns: DEAL_COLUMNS }),
@@ -105,12 +105,12 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
   },
 });
 
-/** Upstream's states that have another name in our interface. */
+/** Documented names of states that upstream names differently. */
 const OUR_NAMES: Record<string, DealState> = { SUPPRESSED: 'SUSPENDED', CANCELLED: 'CANCELED' };
 
 /**
- * The deal with its state as our interface calls it, so that what a filter finds also says so. Upstream seldom says
- * UPCOMING; a deal that has not begun and was not called off is that. WAITLISTFULL has no name of ours and stays.
+ * Returns the deal with the documented name of its state, so that results agree with the filter. Upstream rarely sends
+ * UPCOMING, so a deal that has not started and is not cancelled gets it. WAITLISTFULL is passed on.
  */
 function inOurWords(deal: LightningDeal, nowMinutes: number): LightningDeal {
   const said = deal.dealState && (OUR_NAMES[deal.dealState] ?? deal.dealState);
@@ -120,7 +120,7 @@ function inOurWords(deal: LightningDeal, nowMinutes: number): LightningDeal {
   return dealState === undefined || dealState === deal.dealState ? deal : { ...deal, dealState };
 }
 
-/** Deals name no type in the present interface; older and newer lists do, under one of these names. */
+/** Upstream's current lists have no type; older and newer ones have it under one of these names. */
 function isOfType(deal: LightningDeal, type: string): boolean {
   return [deal.type, deal.dealType].some(
     (value) => typeof value === 'string' && value.toUpperCase() === type.toUpperCase(),

@@ -13,7 +13,7 @@ const FEWEST_PER_PAGE = 50;
 
 const PAGE_NAMES = ['page', 'perPage', 'sort', 'stats'];
 
-/** A filter is whatever is no other part of what is sent; all of them are gathered under one name. */
+/** Every field that is not a named parameter is a filter; `gatherFilters` collects them under one name. */
 const params = z.preprocess(
   gatherFilters,
   request(
@@ -89,7 +89,7 @@ export const productFinder = defineQueued<'market.productfinder', ProductFinderI
   },
 });
 
-/** Canonical input has its filters gathered already, so that parsing it again gives the same. */
+/** Canonical input already has its filters collected, so parsing it again returns the same. */
 function gatherFilters(raw: unknown): unknown {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw;
   const known = new Set<string>([...DOMAIN_NAMES, ...PAGE_NAMES]);

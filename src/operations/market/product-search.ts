@@ -18,7 +18,7 @@ export interface ProductSearchInput {
   term: string;
   page: number;
   asinsOnly: boolean;
-  /** Days, or two moments separated by a comma. */
+  /** Days, or two times separated by a comma. */
   stats?: string | undefined;
   history: boolean;
   update?: number | undefined;
@@ -27,7 +27,7 @@ export interface ProductSearchInput {
   detailLevel: DetailLevel;
 }
 
-/** What upstream found for one page: products, or only their ASINs. */
+/** One page of upstream's results: products, or only their ASINs. */
 export type SearchPage = { products: Product[] } | { asinList: string[] };
 
 export const productSearch = defineQueued<'market.productsearch', ProductSearchInput, SearchPage>({
@@ -87,7 +87,7 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
   },
 });
 
-/** What upstream is asked. Statistics cost nothing and hold the current prices, so they always come. */
+/** Returns the upstream options. Statistics are free and hold the current prices, so they are always requested. */
 export function searchOptions({ domain, term, page, asinsOnly, stats, history, rating }: ProductSearchInput) {
   if (asinsOnly) return { domain, term, page, asinsOnly };
   return { domain, term, page, asinsOnly, stats: stats ?? String(DEFAULT_STATS_DAYS), history, rating };

@@ -22,7 +22,7 @@ import { hasData, type Product } from '../products/product.ts';
 
 export interface ProductInput {
   domain: Domain;
-  /** In capitals, unique, sorted. */
+  /** Upper case, unique, sorted. */
   asins: string[];
   stats?: number | undefined;
   history: boolean;
@@ -36,13 +36,13 @@ export interface ProductInput {
   detailLevel: DetailLevel;
 }
 
-/** Statistics cost nothing upstream and hold the current prices, so they are always fetched; over this many days unless asked otherwise. */
+/** Default period of statistics. They are free upstream and hold the current prices, so they are always fetched. */
 export const DEFAULT_STATS_DAYS = 90;
 
-/** ASINs a call. */
+/** Maximum ASINs in a call. */
 const LARGEST_CALL = 100;
 
-/** The fewest offers upstream collects. */
+/** The minimum number of offers that upstream collects. */
 const FEWEST_OFFERS = 20;
 
 export const product = defineQueued<'market.product', ProductInput, Product>({
@@ -79,7 +79,7 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
     },
   ).transform(({ days, ...input }) => ({
     ...input,
-    // Stock is collected with the offers, so there is none without them.
+    // Upstream collects stock with the offers only.
     offers: input.stock && input.offers === 0 ? FEWEST_OFFERS : input.offers,
     days: input.dateRange ? undefined : days,
   })),
@@ -136,7 +136,7 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
   },
 });
 
-/** Products as a table: flat at the level summary only. */
+/** Returns the products as a table; only the level `summary` is flat. */
 export function summaryTable(): Table<{ detailLevel: DetailLevel }> {
   return {
     columns: ({ detailLevel }) =>
@@ -145,7 +145,7 @@ export function summaryTable(): Table<{ detailLevel: DetailLevel }> {
   };
 }
 
-/** What upstream is asked for each ASIN. Cutting, trimming and paging happen here, so that calls share a fetch. */
+/** Returns the upstream options for each ASIN. Details, history and pages are cut later, so that calls share a fetch. */
 export function upstreamOptions(input: ProductInput) {
   return {
     domain: input.domain,
@@ -153,7 +153,7 @@ export function upstreamOptions(input: ProductInput) {
     history: input.history,
     offers: input.offers === 0 ? 0 : Math.max(FEWEST_OFFERS, input.offers),
     rating: input.rating,
-    // With offers the buy box comes for nothing, and stock comes only then.
+    // With offers the Buy Box is free, and stock requires offers.
     buybox: input.buybox && input.offers === 0,
     stock: input.stock && input.offers > 0,
   };
@@ -161,7 +161,7 @@ export function upstreamOptions(input: ProductInput) {
 
 export type ProductOptions = ReturnType<typeof upstreamOptions>;
 
-/** One source an ASIN, keyed by it: whatever operation asks for a product with the same options shares its fetch. */
+/** Returns one source for each ASIN. All operations that need a product with the same options share its fetch. */
 export function productSources(
   asins: readonly string[],
   { domain, ...options }: ProductOptions,
@@ -181,7 +181,7 @@ function shown(product: Product, input: ProductInput, window: HistoryWindow | nu
     limitOffers(cut, input.offers || Number.POSITIVE_INFINITY),
     input.detailLevel,
   );
-  // Much of what is known of the Buy Box stands in the statistics.
+  // The statistics hold most of the Buy Box data.
   if (input.stats !== undefined || input.buybox) return trimmed;
   const { stats: _, ...withoutStats } = trimmed;
   return withoutStats;

@@ -14,11 +14,11 @@ import { cutSeries, lastDays } from '../products/history-window.ts';
 
 export interface SellerInput extends Paging {
   domain: Domain;
-  /** In capitals, unique, sorted; one only with a storefront. */
+  /** Upper case, unique, sorted; only one with a storefront. */
   seller: string[];
   storefront: boolean;
   update?: number | undefined;
-  /** -1: the whole csv; 0: none; otherwise its last days. */
+  /** -1: the full history; 0: none; otherwise the last days. */
   csvDays: number;
 }
 
@@ -39,7 +39,7 @@ const SELLER_SCHEMA: JsonSchema = {
   examples: ['A2L77EE7U53NWQ'],
 };
 
-/** Seller ids a call. */
+/** Maximum seller ids in a call. */
 const LARGEST_CALL = 100;
 
 const sellerRecord = z
@@ -125,7 +125,7 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
   },
 });
 
-/** A seller id: 10 to 20 letters or digits, in capitals. */
+/** Parses a seller id: 10 to 20 letters or digits, in upper case. */
 export function parseSellerId(item: string): string | Fault {
   const id = item.toUpperCase();
   return /^[A-Z0-9]{10,20}$/.test(id) ? id : new Fault('must be 10 to 20 letters or digits');

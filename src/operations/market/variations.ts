@@ -91,8 +91,8 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
 });
 
 /**
- * What upstream is asked for each member: enough for every detail level, so that all pages and levels of a family
- * share one fetch an hour. The buy box and ratings cost extra tokens; the summary promises both.
+ * Returns the upstream options for each member. They suffice for every detail level, so that all pages and levels of a
+ * family share one fetch an hour. Buy Box and ratings cost extra tokens, but the level `summary` contains both.
  */
 export function memberOptions(domain: Domain): ProductOptions {
   const options = {

@@ -3,7 +3,7 @@ import { Fault, grouped, quoted } from './request.ts';
 
 const WANTED = 'must be one ASIN, 10 letters or digits';
 
-/** One ASIN that must be sent. Needs `asin: ['asin']` among the groups of the request. */
+/** A required ASIN. Needs `asin: ['asin']` among the groups of the request. */
 export function requiredAsin() {
   return grouped<string>(
     ({ asin }) => (asin === undefined ? new Fault(`is required: it ${WANTED}`) : resolve(asin)),
@@ -11,7 +11,7 @@ export function requiredAsin() {
   );
 }
 
-/** One ASIN that may be left out. An empty one is a mistake, never taken for "all". */
+/** An optional ASIN. An empty value is an error and never means "all". */
 export function optionalAsin(description: string) {
   return grouped<string | undefined>(({ asin }) => (asin === undefined ? undefined : resolve(asin)), {
     description,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isDate } from '../brand-analytics/keywords/report-week.ts';
 import { problem } from './scalars.ts';
 
-/** A day of the calendar, as YYYY-MM-DD. */
+/** A calendar date, YYYY-MM-DD. */
 export function date() {
   const message = 'must be a date such as 2026-04-11';
   return z

@@ -1,22 +1,22 @@
 import { z } from 'zod';
 
-/** A JSON Schema of the draft 2020-12, the dialect of OpenAPI 3.1. */
+/** A JSON Schema, draft 2020-12, which is the dialect of OpenAPI 3.1. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** How a parameter is documented whose schema does not say it: one that is read from a group of names. */
+/** Documentation of a parameter that is read from a group of names, since its zod schema does not contain it. */
 export interface GroupDocumentation {
   description: string;
   required: boolean;
-  /** Of the canonical value. It is sent as such under every name that is not among `forms`. */
+  /** Schema of the canonical value. It applies to every name that `forms` does not list. */
   schema: JsonSchema;
-  /** Names whose value looks otherwise, or that are for a query or a body only. */
+  /** Names whose value has another form, or that only a query or a body accepts. */
   forms?: Readonly<Record<string, { schema: JsonSchema; description: string; only?: 'query' | 'body' }>>;
-  /** What the parameter holds is sent beside the other parameters, not within an object of this name. */
+  /** The fields of the parameter are sent beside the other parameters, not in an object of this name. */
   spread?: boolean;
 }
 
-/** What a field of `request` says of itself. Not zod's own registry: there, ids would change what others generate. */
+/** Documentation of the fields of `request`. Separate from zod's global registry, whose ids affect other generators. */
 export const GROUP_DOCUMENTATION = z.registry<GroupDocumentation>();
 
-/** The groups of an object that `request` made. */
+/** The groups of each object that `request` created. */
 export const REQUEST_GROUPS = z.registry<Record<string, readonly string[]>>();

@@ -2,7 +2,7 @@ import type { GroupDocumentation } from './documentation.ts';
 import { Fault, type Group, grouped } from './request.ts';
 import { fromDigits } from './scalars.ts';
 
-/** Site codes by the provider's domain number. There is no 7. */
+/** Site codes by the provider's domain number, which skips 7. */
 export const SITES = {
   1: 'us',
   2: 'uk',
@@ -19,18 +19,18 @@ export const SITES = {
 
 export type Domain = keyof typeof SITES;
 
-/** Names under which a request may say the site; all that are sent must agree. */
+/** Parameter names for the site. All that a request contains must agree. */
 export const DOMAIN_NAMES = ['domain', 'domainId', 'country'] as const;
 
 const NUMBERS = Object.keys(SITES).join(', ');
 const CODES = Object.values(SITES).join(', ');
 
-/** The site of a request, from `domain`, `domainId` or `country`. */
+/** Reads the site from `domain`, `domainId` or `country`. */
 export function domain() {
   return grouped<Domain>(resolve, documentation([]));
 }
 
-/** The same for an operation that the provider does not offer for some sites. */
+/** The same for an operation that the provider does not offer on some sites. */
 export function domainExcept(missing: readonly Domain[], reason: string) {
   return grouped<Domain>((given) => {
     const found = resolve(given);

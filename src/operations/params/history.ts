@@ -43,7 +43,7 @@ function moment(description: string, example: number): JsonSchema {
   return { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description, examples: [example] };
 }
 
-/** The window of a resolved date range. */
+/** Returns the history window of a parsed date range. */
 export function windowOf({ start, end }: { start: number; end: number }): HistoryWindow {
   return { startMs: start, endMs: end };
 }

@@ -3,16 +3,16 @@ import { problem } from './scalars.ts';
 
 const WANTED = 'must be a language such as en-US, zh-CN or ja';
 
-/** A language, perhaps with its script and region; es-419 is that of Latin America. */
+/** A language with optional script and region; es-419 is Latin American Spanish. */
 const SHAPE = /^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|\d{3}))?$/;
 
-/** Tags for what is no language, or for many. */
+/** Tags that mean no language, or several. */
 const NO_LANGUAGES = new Set(['und', 'mul', 'mis', 'zxx']);
 
 const LANGUAGES = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' });
 const REGIONS = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
 
-/** The language of names and words in an answer, in its canonical spelling. */
+/** The language of names and words in an answer, in canonical spelling. */
 export function language() {
   return z
     .string(problem(WANTED))

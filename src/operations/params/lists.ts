@@ -2,20 +2,20 @@ import type { JsonSchema } from './documentation.ts';
 import { Fault, type Group, grouped, quoted } from './request.ts';
 
 export interface ListRule {
-  /** What one item is called in messages. */
+  /** The name of one item in messages. */
   item: string;
   max: number;
-  /** Of one item, for the documentation; whatever fits it, `parse` takes. */
+  /** Schema of one item for the documentation; `parse` accepts every value that matches it. */
   schema: JsonSchema;
-  /** Cleans an item, or says what it must be. */
+  /** Normalises an item, or returns a fault. */
   parse(item: string): string | Fault;
-  /** Sorted where the order means nothing, so that the same items in another order are the same request. */
+  /** Sorts items whose order does not matter, so that the same items in another order are the same request. */
   sorted: boolean;
 }
 
 /**
- * Several values under one or more names: a list in JSON, repeated in a query, or separated by commas. All names are
- * read together; duplicates count once.
+ * Several values under one or more names, as a JSON list, a repeated query parameter, or separated by commas. The values
+ * of all names are combined; duplicates count once.
  */
 export function list(rule: ListRule, description: string) {
   const { schema: items, max: maxItems } = rule;
@@ -33,13 +33,13 @@ export const ASIN_SCHEMA: JsonSchema = {
   examples: ['B08N5WRWNX'],
 };
 
-/** An ASIN: 10 letters or digits, in capitals. */
+/** Parses an ASIN: 10 letters or digits, in upper case. */
 export function parseAsin(item: string): string | Fault {
   const asin = item.toUpperCase();
   return /^[A-Z0-9]{10}$/.test(asin) ? asin : new Fault('must be 10 letters or digits');
 }
 
-/** No list is longer, however many duplicates it holds: what a body may make us do is bounded. */
+/** Limits the length of a list with duplicates, to bound the work that one request can cause. */
 const LONGEST_RAW_LIST = 20_000;
 
 function resolve(given: Group, rule: ListRule): string[] | Fault {

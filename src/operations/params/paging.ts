@@ -1,6 +1,6 @@
 import { integer } from './scalars.ts';
 
-/** Which part of a long list is asked for; neither field: all of it. */
+/** The requested page of a long list; without either field the full list. */
 export interface Paging {
   page?: number | undefined;
   perPage?: number | undefined;
@@ -16,7 +16,7 @@ export interface Pagination {
 const DEFAULT_PER_PAGE = 1000;
 const LARGEST_PER_PAGE = 10_000;
 
-/** The paging parameters of lists that are whole unless a page is asked for. */
+/** The paging parameters of lists that are returned in full by default. */
 export function paging() {
   return {
     page: integer({ min: 0 }).optional().describe('Page, from 0; turns paging on'),
@@ -26,13 +26,13 @@ export function paging() {
   };
 }
 
-/** Pages are the same call however they are asked for: the default of a field that paging leaves open is filled in. */
+/** Fills in the missing one of the two fields, so that equal pages are the same call. */
 export function completePaging<Input extends Paging>(input: Input): Input {
   if (input.page === undefined && input.perPage === undefined) return input;
   return { ...input, page: input.page ?? 0, perPage: input.perPage ?? DEFAULT_PER_PAGE };
 }
 
-/** Cuts the page that is asked for out of lists of the same length; null where all of them is. */
+/** Returns the requested page's range in lists of this length; null when the full list was requested. */
 export function pageOf(total: number, { page, perPage }: Paging) {
   if (page === undefined || perPage === undefined) return null;
   const pagination: Pagination = { page, perPage, total, totalPages: Math.ceil(total / perPage) };

@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { GROUP_DOCUMENTATION, type GroupDocumentation, REQUEST_GROUPS } from './documentation.ts';
 
 /**
- * The parameters of an operation. `groups` names, for a canonical parameter, every name a caller may use for it
- * (domain: domain, domainId, country). The field's schema then receives an object of those that were sent, so that
- * one schema sees them together and all faults of a request are reported at once. The output is the canonical input,
- * and parsing a canonical input again gives the same.
+ * The schema of an operation's parameters. `groups` lists, for a canonical parameter, every name a caller may use for it
+ * (domain: domain, domainId, country). The field's schema receives an object of the names that were sent, so that all
+ * faults of a request are reported at once. The output is the canonical input; parsing it again returns the same.
  * @param strict refuses fields that are neither in the shape nor in a group; otherwise they are ignored.
  */
 export function request<Shape extends z.ZodRawShape>(
@@ -19,10 +18,10 @@ export function request<Shape extends z.ZodRawShape>(
   return z.preprocess((raw) => (isRecord(raw) ? group(raw) : raw), object);
 }
 
-/** What was sent under the names of a group. */
+/** The values that a request has under the names of a group. */
 export type Group = Readonly<Record<string, unknown>>;
 
-/** A schema over a group that reports one fault under the canonical name, or gives the value. */
+/** A schema over a group that returns the value, or reports one fault under the canonical name. */
 export function grouped<T>(
   resolve: (given: Group) => T | Fault,
   documentation: GroupDocumentation,
@@ -51,7 +50,7 @@ export class Fault {
   }
 }
 
-/** A customer's value, short enough to be repeated in a message. */
+/** Quotes a customer's value in a message, shortened. */
 export function quoted(value: unknown): string {
   const text = typeof value === 'string' ? value : written(value);
   return `"${text.length > 40 ? `${text.slice(0, 40)}...` : text}"`;
@@ -61,7 +60,7 @@ function written(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value);
   } catch {
-    // Lists within lists, thousands deep: they fit into a body, but not onto the stack.
+    // Thousands of nested lists fit into a body, but overflow the stack.
     return Array.isArray(value) ? '[...]' : '{...}';
   }
 }
@@ -70,11 +69,11 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Gathers what was sent under the names of each group. What is built once is built here, not for every request. */
+/** Returns a function that collects the values of each group. The look-up tables are built once, not for each request. */
 function grouper(groups: Record<string, readonly string[]>) {
   const entries = Object.entries(groups);
   const gathered = new Set([...Object.keys(groups), ...Object.values(groups).flat()]);
-  // A parameter of this name would not become a property, but the prototype.
+  // Assigning this name would set the prototype instead of a property.
   gathered.add('__proto__');
   return (raw: Record<string, unknown>): Record<string, unknown> => {
     const result: Record<string, unknown> = {};

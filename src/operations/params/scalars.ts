@@ -1,20 +1,20 @@
 import { z } from 'zod';
 
-/** Text that a database takes: without control characters and halves of characters. */
+/** Text that PostgreSQL accepts: without control characters and unpaired surrogates. */
 export const PRINTABLE = /^[^\p{Cc}\p{Cs}]*$/u;
 
 /**
- * Nearly the same for documentation, in words every kind of regular expression knows, and with something left when the
- * spaces around it are taken off.
+ * Nearly the same for documentation, in the syntax that all regular expression dialects share, with at least one
+ * character that is not a space.
  */
 export const VISIBLE =
   '^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$';
 
-/** A whole number, as a JSON number or in digits. The message says what is allowed. */
+/** An integer, as a JSON number or in digits. The message states the allowed range. */
 export function integer(bounds: { min?: number; max?: number } = {}) {
   const message = `must be an integer${range(bounds)}`;
   const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds;
-  // One fault is enough: a number beyond all integers would fail its bounds as well.
+  // Aborts after the first fault: a number that is not a safe integer would also fail its bounds.
   const whole = z.int({ ...problem(message), abort: true });
   return z.preprocess(fromDigits, whole.min(min, message).max(max, message));
 }
@@ -24,12 +24,12 @@ export function boolean() {
   return z.preprocess(fromSwitch, z.boolean(problem('must be 0, 1, true or false')));
 }
 
-/** One of a few words. */
+/** One of the given words. */
 export function oneOf<const Words extends readonly [string, ...string[]]>(words: Words) {
   return z.preprocess(trimmed, z.enum(words, problem(`must be one of ${words.join(', ')}`)));
 }
 
-/** One of a few numbers. */
+/** One of the given numbers. */
 export function oneOfNumbers<const Numbers extends readonly [number, ...number[]]>(numbers: Numbers) {
   return z.preprocess(
     fromDigits,
@@ -37,7 +37,7 @@ export function oneOfNumbers<const Numbers extends readonly [number, ...number[]
   );
 }
 
-/** A text of at least one character, of which none is a control character or half of one: a database takes no such text. */
+/** A text of at least one character, without control characters and unpaired surrogates, which PostgreSQL rejects. */
 export function text(options: { maxLength: number }) {
   const message = `must be a text of 1 to ${options.maxLength} characters`;
   return z
@@ -52,7 +52,7 @@ export function text(options: { maxLength: number }) {
     .meta({ pattern: VISIBLE });
 }
 
-/** The message of a fault; a value that was not sent is "required", one that was sent twice says so. */
+/** Returns the error message function: a missing value "is required", a repeated one "was given more than once". */
 export function problem(message: string) {
   return {
     error: ({ input }: { input?: unknown }) => {

@@ -6,7 +6,7 @@ const WANTED =
 /** A Unix time, or an ISO 8601 date or time. */
 const MOMENT = '(?:\\d{9,15}|\\d{4}-\\d{2}-\\d{2}(?:[T ][\\d:.]+(?:Z|[+-]\\d{2}:?\\d{2})?)?)';
 
-/** The period of statistics: days, or an interval as two ISO 8601 times or two Unix times in milliseconds. */
+/** The period of statistics: a number of days, or two ISO 8601 times or Unix times in milliseconds. */
 export function statsPeriod() {
   return z
     .preprocess(
@@ -28,7 +28,7 @@ function isPeriod(value: string): boolean {
   return ends.length === 2 && from !== undefined && to !== undefined && from <= to;
 }
 
-/** Without the spaces a caller may have put around the comma. */
+/** Removes spaces around the comma. */
 function canonical(value: string): string {
   return value
     .split(',')
@@ -36,7 +36,7 @@ function canonical(value: string): string {
     .join(',');
 }
 
-/** Unix milliseconds, or undefined for what is no moment. */
+/** Returns Unix milliseconds, or undefined when the text is not a time. */
 function momentOf(text: string): number | undefined {
   const trimmed = text.trim();
   if (/^\d{9,15}$/.test(trimmed)) return Number(trimmed);

@@ -3,7 +3,7 @@ import { keepOffers } from './offers.ts';
 import type { Offer, Product } from './product.ts';
 import { pointWidth } from './series.ts';
 
-/** Entries a point has in each history outside csv. Some are written as texts. */
+/** Entries of one point in each history outside csv. Some entries are texts. */
 const PRODUCT_HISTORIES = {
   monthlySoldHistory: 2,
   salesRankReferenceHistory: 2,
@@ -17,7 +17,7 @@ const OFFER_HISTORIES = { offerCSV: 3, stockCSV: 2, primeExclCSV: 2, couponHisto
 
 const REVIEW_HISTORIES = { ratingCount: 2, reviewCount: 2 } as const;
 
-/** A copy of the product with every history cut to the window, and without offers that had ended before it. */
+/** Returns a copy of the product with its histories cut to the window, and without offers that ended before it. */
 export function cutHistory(product: Product, window: HistoryWindow): Product {
   const cut: Product = { ...product, ...cutFields(product, PRODUCT_HISTORIES, window) };
   if (product.csv) {

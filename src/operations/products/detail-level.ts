@@ -5,16 +5,16 @@ export const DETAIL_LEVELS = ['summary', 'lite', 'full'] as const;
 
 export type DetailLevel = (typeof DETAIL_LEVELS)[number];
 
-/** What a product shows at the level summary, in this order. */
+/** The fields of a product at the level `summary`, in order. */
 export const SUMMARY_FIELDS = [
   ...['asin', 'parentAsin', 'title', 'brand', 'domainId', 'price', 'amazonPrice', 'listPrice', 'buyboxPrice'],
   ...['bsr', 'rating', 'reviewCount', 'countNew', 'monthlySold', 'image', 'lastUpdate'],
 ] as const;
 
-/** The fields that make most of a product's size. */
+/** The fields that account for most of a product's size. */
 const LARGE_FIELDS = ['csv', 'salesRanks', 'variationCSV'] as const;
 
-/** Tells the caller what a level leaves out, and how to get it. */
+/** Explains to the caller which fields a level omits, and how to get them. */
 export const DETAIL_HINTS: Record<DetailLevel, string> = {
   summary:
     'Core fields only. detailLevel=lite adds everything but csv, salesRanks and variationCSV; full adds those.',
@@ -22,7 +22,7 @@ export const DETAIL_HINTS: Record<DetailLevel, string> = {
   full: 'The complete product. detailLevel=lite leaves out csv, salesRanks and variationCSV and is much smaller.',
 };
 
-/** The product as a detail level shows it. */
+/** Returns the product at a detail level. */
 export function atDetailLevel(product: Product, level: DetailLevel): Record<string, unknown> {
   if (level === 'full') return product;
   if (level === 'summary') return summary(product);
@@ -31,7 +31,7 @@ export function atDetailLevel(product: Product, level: DetailLevel): Record<stri
   return lite;
 }
 
-/** Prices are in the units of the product itself; -1 where there is no data. Needs a product with stats. */
+/** Prices keep the product's units; -1 means no data. Requires a product with stats. */
 function summary(product: Product): Record<string, unknown> {
   return {
     asin: product.asin,
@@ -46,7 +46,7 @@ function summary(product: Product): Record<string, unknown> {
   };
 }
 
-/** The present values of a product by name; prices in its own units, -1 where there is no data. Needs its stats. */
+/** Returns the current values of a product by name. Prices keep its units; -1 means no data. Requires its stats. */
 export function namedStats(product: Product): Record<string, number> {
   return {
     price: currentOf(product, SERIES.NEW),
@@ -60,7 +60,7 @@ export function namedStats(product: Product): Record<string, number> {
   };
 }
 
-/** The present value of a series, or -1 where there is no data. */
+/** Returns the current value of a series, or -1 without data. */
 function currentOf(product: Product, index: number): number {
   const values = product.stats?.current;
   const value: unknown = Array.isArray(values) ? values[index] : undefined;

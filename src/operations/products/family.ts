@@ -1,6 +1,6 @@
 import { hasData, type Product } from './product.ts';
 
-/** One member of a variation family, as the list of the family names it. */
+/** One member of a variation family, as listed in the family's product. */
 export interface Member {
   asin: string;
   image?: string | undefined;
@@ -8,19 +8,19 @@ export interface Member {
 }
 
 export interface Family {
-  /** Null where the product stands alone. */
+  /** null for a product without variations. */
   parentAsin: string | null;
   members: readonly Member[];
 }
 
-/** The ASIN of the parent that must be asked for the family of this product, or null where it says all itself. */
+/** Returns the ASIN of the parent to fetch for the product's family, or null when the product itself contains it. */
 export function parentToAsk(product: Product): string | null {
   return membersOf(product) === null && product.parentAsin ? product.parentAsin : null;
 }
 
 /**
- * The family of a product, from itself or from its parent: children usually carry the list of the whole family too.
- * @param parent the product that `parentToAsk` named, where it named one.
+ * Returns the family of a product, from the product or its parent. Children usually list the full family as well.
+ * @param parent the product that `parentToAsk` returned, if any.
  */
 export function familyOf(product: Product, parent: Product | undefined): Family {
   const members = membersOf(product) ?? (parent && membersOf(parent));
@@ -28,7 +28,7 @@ export function familyOf(product: Product, parent: Product | undefined): Family 
   return { parentAsin: product.parentAsin ?? product.asin, members };
 }
 
-/** Whether upstream knows the product at all. */
+/** Returns whether upstream knows the product. */
 export function isKnown(product: Product | undefined): product is Product {
   return product !== undefined && hasData(product);
 }
@@ -41,7 +41,7 @@ function membersOf({ variations, variationCSV }: Product): Member[] | null {
         : [],
     );
   }
-  // Recordings from before 2026 have the ASINs only.
+  // Data stored before 2026 has only the ASINs.
   if (typeof variationCSV !== 'string' || variationCSV === '') return null;
   return variationCSV.split(',').map((asin) => ({ asin, attributes: [] }));
 }

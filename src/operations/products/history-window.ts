@@ -1,21 +1,21 @@
 import { fromKeepaMinutes, toKeepaMinutes } from './keepa-time.ts';
 
-/** A stretch of time in Unix milliseconds, both ends included; without `endMs` it is open. */
+/** A period in Unix milliseconds, both ends included; open without `endMs`. */
 export interface HistoryWindow {
   startMs: number;
   endMs?: number;
 }
 
-/** The window of the last `days` times 24 hours. */
+/** Returns the window of the last `days` times 24 hours. */
 export function lastDays(days: number, nowMs: number): HistoryWindow {
   return { startMs: nowMs - days * 86_400_000 };
 }
 
 /**
- * The part of a series that a window shows. A series holds changes only, so the point in force when the window opens
- * is kept, with its own, earlier time; points after the end are dropped.
- * @param series points of `width` entries each, oldest first; the first entry of a point is its index time, which
- *   some series write as a text.
+ * Cuts a series to a window. A series holds changes only, so the last point before the window is kept, with its own
+ * time, because its value still applies when the window starts.
+ * @param series points of `width` entries each, oldest first. The first entry of a point is its index time, in some
+ *   series as a text.
  */
 export function cutSeries<Entry extends number | string>(
   series: readonly Entry[],
@@ -29,7 +29,7 @@ export function cutSeries<Entry extends number | string>(
   return series.slice(Math.max(0, from - 1) * width, to * width);
 }
 
-/** The first point for which `holds`; points are in order, so once true it stays true. */
+/** Returns the first point for which `holds` is true, by binary search: it stays true for all later points. */
 function firstPoint(count: number, holds: (point: number) => boolean): number {
   let low = 0;
   let high = count;
@@ -41,7 +41,7 @@ function firstPoint(count: number, holds: (point: number) => boolean): number {
   return low;
 }
 
-/** Whether something last seen at an index time was still there when the window opened. */
+/** Returns whether an object last seen at an index time still existed when the window started. */
 export function seenWithin(lastSeen: number, { startMs }: HistoryWindow): boolean {
   return lastSeen >= toKeepaMinutes(startMs);
 }

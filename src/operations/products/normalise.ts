@@ -1,7 +1,7 @@
 import type { Product } from './product.ts';
 import { SERIES_COUNT } from './series.ts';
 
-/** Arrays of the stats with one entry for each series, and what an entry without data holds. */
+/** Arrays of the stats with one entry for each series, and the value of an entry without data. */
 const STATS_ARRAYS = {
   current: -1,
   avg: -1,
@@ -23,7 +23,7 @@ const STATS_ARRAYS = {
   outOfStockPercentage365: -1,
 } as const;
 
-/** What the fields that are worked with here must be. */
+/** The types of the fields that this code reads. */
 const KINDS: Record<string, (value: unknown) => boolean> = {
   title: isText,
   imagesCSV: isText,
@@ -37,8 +37,8 @@ const KINDS: Record<string, (value: unknown) => boolean> = {
 };
 
 /**
- * The product with csv and stats brought to the number of series our interface promises. A field that is not of the
- * kind its name says becomes null, so that one odd field of upstream does not cost the caller the whole answer.
+ * Returns the product with csv and stats of the documented number of series. A field of an unexpected type becomes null,
+ * so that one malformed field does not fail the whole answer.
  */
 export function normaliseProduct(product: Product): Product {
   const result = { ...product };

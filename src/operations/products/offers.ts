@@ -1,8 +1,8 @@
 import type { Product } from './product.ts';
 
 /**
- * A copy with at most `count` offers: the live ones first, in page order, then the most recently seen. Upstream
- * collects no fewer than 20 and mixes live and past ones.
+ * Returns a copy with at most `count` offers: live ones first, in page order, then the most recently seen. Upstream
+ * returns at least 20 and mixes live and past offers.
  */
 export function limitOffers(product: Product, count: number): Product {
   const { offers, liveOffersOrder } = product;
@@ -16,7 +16,7 @@ export function limitOffers(product: Product, count: number): Product {
   return keepOffers(product, [...live, ...past].slice(0, count));
 }
 
-/** A copy with only the offers at these indices, in that order; `liveOffersOrder` follows. */
+/** Returns a copy with only the offers at these indices, in that order, and a matching `liveOffersOrder`. */
 export function keepOffers(product: Product, indices: readonly number[]): Product {
   const { offers, liveOffersOrder } = product;
   if (!offers) return product;

@@ -1,6 +1,6 @@
 /**
- * A product as upstream sends it. Upstream adds, renames and drops fields without notice, so everything but the ASIN
- * may be missing, and what is not named here is passed on untouched.
+ * A product as upstream sends it. Upstream adds, renames and removes fields without notice, so every field but the ASIN
+ * may be missing, and unknown fields are passed on unchanged.
  */
 export interface Product {
   asin: string;
@@ -28,7 +28,7 @@ export interface Offer {
   [field: string]: unknown;
 }
 
-/** Whether upstream has anything to say about the product beyond that it is gone or out of reach. */
+/** Returns whether upstream has data about the product, and not only that it is gone or inaccessible. */
 export function hasData(product: Product): boolean {
   const gone = product.productType === 3 || product.productType === 4;
   return !gone || typeof product.title === 'string';

@@ -1,10 +1,10 @@
 /**
- * How many entries the csv and every array of the stats have. Upstream had 34 before February 2026, and old stored
- * data still does.
+ * The number of entries in csv and in each array of the stats. Upstream had 34 before February 2026, and data stored
+ * before then still has.
  */
 export const SERIES_COUNT = 36;
 
-/** What stands at which index of csv, of the stats and of deals. */
+/** The indices of series in csv, in the stats and in deals. */
 export const SERIES = {
   AMAZON: 0,
   NEW: 1,
@@ -19,7 +19,7 @@ export const SERIES = {
 /** The csv series whose points are [time, price, shipping]; all others are [time, value]. */
 const WITH_SHIPPING = new Set([7, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 32]);
 
-/** How many numbers make one point of a csv series. */
+/** Returns the number of entries in one point of a csv series. */
 export function pointWidth(seriesIndex: number): 2 | 3 {
   return WITH_SHIPPING.has(seriesIndex) ? 3 : 2;
 }

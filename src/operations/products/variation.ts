@@ -3,9 +3,9 @@ import type { Member } from './family.ts';
 import type { Product } from './product.ts';
 
 /**
- * A member of a family as a detail level shows it: `summary` has chosen fields with named statistics, `lite` leaves out
- * the price history and keeps the latest review counts only, `full` is the product as upstream sends it.
- * @param product undefined where upstream has nothing for the member; then only what the family says of it is shown.
+ * Returns a family member at a detail level: `summary` has selected fields with named statistics, `lite` omits the price
+ * history and keeps only the latest review counts, `full` is the product as upstream sends it.
+ * @param product undefined when upstream has no data for the member; then only the family's fields are returned.
  */
 export function variationRecord(
   member: Member,
@@ -30,7 +30,7 @@ export function variationRecord(
   return { ...described, stats: namedStats(source), ...codes(source) };
 }
 
-/** Trade codes, on members that have them only. */
+/** Returns the product codes of members that have any. */
 function codes(product: Product): Record<string, unknown> {
   const { upcList, eanList, gtinList } = product;
   return Object.fromEntries(
@@ -40,7 +40,7 @@ function codes(product: Product): Record<string, unknown> {
   );
 }
 
-/** The product without its price history, and with the last point only of its two review series. */
+/** Returns the product without its price history, and with only the last point of its two review series. */
 function latestReviews(product: Product): Record<string, unknown> {
   const { csv: _, ...rest } = product;
   if (!rest.reviews) return rest;

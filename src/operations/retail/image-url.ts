@@ -8,7 +8,7 @@ import { Fault, request } from '../params/request.ts';
 
 export interface ImageUrlInput {
   domain: Domain;
-  /** File names, unique, in the order given. */
+  /** File names, unique, in the order of the request. */
   images: string[];
 }
 
@@ -44,7 +44,7 @@ export const imageUrl = defineLocal<'retail.imageurl', ImageUrlInput>({
   ),
 });
 
-/** A bare file name with an image extension: the parts of a path would lead elsewhere on the image host. */
+/** Accepts only a file name with an image extension: a path would lead elsewhere on the image host. */
 function parseFileName(name: string): string | Fault {
   if (/[/\\]|\.\./.test(name)) return new Fault('must be a file name without a path');
   if (!/\.(jpe?g|png|gif|webp|avif|bmp|tiff?|svg)$/i.test(name)) {

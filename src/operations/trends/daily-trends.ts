@@ -11,11 +11,11 @@ import { listSource, shownTrend, type Trend, type TrendList, trendRecord } from 
 export interface DailyTrendsInput {
   geo: string;
   hl: string;
-  /** YYYY-MM-DD in UTC; left out until the day of the call is known. */
+  /** YYYY-MM-DD in UTC; `onDay` fills in the default. */
   trendDate?: string | undefined;
 }
 
-/** How far back upstream's lists reach. */
+/** How many days upstream's lists go back. */
 const OLDEST_DAYS = 7;
 
 export const dailyTrends = defineQueued<'trends.daily-trends', DailyTrendsInput, TrendList>({
@@ -66,7 +66,7 @@ export const dailyTrends = defineQueued<'trends.daily-trends', DailyTrendsInput,
   },
 });
 
-/** By volume, then growth, then start, the latest first. */
+/** Sorts by volume, then growth, then latest start. */
 function byVolume(a: Trend, b: Trend): number {
   return (
     b.searchVolume - a.searchVolume ||

@@ -23,7 +23,7 @@ export interface InterestByRegionInput extends KeywordInput {
 }
 
 export interface RegionalInterest {
-  /** What the regions are. */
+  /** The type of the regions. */
   resolution: string;
   regions: Region[];
 }
@@ -33,10 +33,10 @@ export interface Region {
   geoCode: string | null;
   geoName: string;
   coordinates: { lat: number; lng: number } | null;
-  /** One for each keyword. */
+  /** One value for each keyword. */
   values: number[];
   hasData: boolean[];
-  /** Which keyword wins. */
+  /** Index of the keyword with the highest value. */
   maxValueIndex: number;
 }
 
@@ -108,7 +108,7 @@ export const interestByRegion = defineQueued<
   },
 });
 
-/** COUNTRY, the default, stands for upstream's own choice: countries of the world, regions of a country, cities of a region. */
+/** COUNTRY, the default, means upstream's default: countries of the world, regions of a country, cities of a region. */
 function allowedResolutions(geo: string): Resolution[] {
   if (geo === '') return ['COUNTRY', 'REGION', 'CITY'];
   const [country, region, metro] = geo.split('-');
@@ -117,7 +117,7 @@ function allowedResolutions(geo: string): Resolution[] {
   return country === 'US' && metro === undefined ? ['COUNTRY', 'CITY', 'DMA'] : ['COUNTRY', 'CITY'];
 }
 
-/** What upstream is to be asked for instead of its own choice; null where that is what is wanted. */
+/** Returns the resolution to request from upstream; null for upstream's default. */
 export function resolutionToAskFor({
   geo,
   resolution,
@@ -125,7 +125,7 @@ export function resolutionToAskFor({
   return resolution === 'COUNTRY' || resolution === ownResolution(geo) ? null : resolution;
 }
 
-/** What upstream chooses by itself. */
+/** Returns upstream's default resolution. */
 function ownResolution(geo: string): Resolution {
   if (geo === '') return 'COUNTRY';
   const [country, region, metro] = geo.split('-');

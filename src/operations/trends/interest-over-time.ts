@@ -13,7 +13,7 @@ import {
   withWindow,
 } from './keyword-question.ts';
 
-/** A series for each keyword, in the order of the question. */
+/** One series for each keyword, in the order of the request. */
 export interface Timeline {
   /** Width of a point: MINUTE, ..., DAY, WEEK, MONTH. */
   resolution: string;
@@ -21,10 +21,10 @@ export interface Timeline {
 }
 
 export interface TimelinePoint {
-  /** Unix seconds of its beginning. */
+  /** Unix seconds of its start. */
   timestamp: number;
   formattedTime: string;
-  /** The last point may not be over yet. */
+  /** The period of the last point may not have ended. */
   isPartial: boolean;
   /** 0-100 for each keyword; 100 is the highest of all. */
   values: number[];
@@ -91,13 +91,13 @@ export const interestOverTime = defineQueued<'trends.interest-over-time', Keywor
 
 const BY_DAY = new Set(['DAY', 'WEEK', 'MONTH']);
 
-/** In UTC: the day, or the whole time where points are shorter. */
+/** Returns the day in UTC, or date and time when points are shorter than a day. */
 function dateOf(timestamp: number, resolution: string | null): string {
   const time = new Date(timestamp * 1000).toISOString();
   return BY_DAY.has(resolution ?? '') ? time.slice(0, 10) : time.replace('.000Z', 'Z');
 }
 
-/** Rounded, as upstream does for several keywords: a point without data counts as 0. */
+/** Returns the rounded mean, as upstream calculates it for several keywords: a point without data counts as 0. */
 function mean(points: readonly TimelinePoint[], keyword: number): number {
   const sum = points.reduce((total, { values }) => total + (values[keyword] ?? 0), 0);
   return Math.round(sum / points.length);

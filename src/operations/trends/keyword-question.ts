@@ -12,14 +12,14 @@ export const PROPERTIES = ['web', 'news', 'images', 'youtube', 'froogle'] as con
 
 export type Property = (typeof PROPERTIES)[number];
 
-/** What the four endpoints about keywords are asked. */
+/** The input of the four keyword endpoints. */
 export interface KeywordInput {
   /** In the order of the request. */
   keyword: string[];
-  /** YYYY-MM-DD; left out until the day of the call is known. */
+  /** YYYY-MM-DD; `withWindow` fills in the default. */
   startDate?: string | undefined;
   endDate?: string | undefined;
-  /** '' for the whole world. */
+  /** '' means worldwide. */
   geo: string;
   hl: string;
   property: Property;
@@ -33,9 +33,9 @@ export const KEYWORD_NAMES = { keyword: ['keyword'] } as const;
 const EARLIEST = '2004-01-01';
 const MAX_KEYWORDS = 5;
 const LONGEST_KEYWORD = 100;
-/** In characters of Unicode, not in the halves of them that a text's length counts. */
+/** Counts Unicode characters, not UTF-16 units. */
 const NOT_TOO_LONG = new RegExp(`^.{1,${LONGEST_KEYWORD}}$`, 'su');
-/** At least one character that is not among those that only join, turn or separate others. */
+/** Requires at least one visible character: not white space, joiners or direction marks only. */
 const VISIBLE = /[^\p{Default_Ignorable_Code_Point}\p{White_Space}]/u;
 const LARGEST_CATEGORY = 2_147_483_647;
 
@@ -47,7 +47,7 @@ const KEYWORD_SCHEMA: JsonSchema = {
   examples: ['kettle'],
 };
 
-/** The parameters that the four share. */
+/** The parameters that the four endpoints share. */
 export function keywordParams() {
   return {
     keyword: list(
@@ -66,7 +66,7 @@ export function keywordParams() {
   };
 }
 
-/** Our sign: minutes to add to UTC. Upstream counts the other way. */
+/** Minutes to add to UTC. Upstream uses the opposite sign. */
 export function timezone() {
   return integer({ min: -1439, max: 1439 })
     .default(0)
@@ -80,8 +80,8 @@ function parseKeyword(item: string): string | Fault {
 }
 
 /**
- * The window completed and checked. Days are those of UTC, as upstream counts; since a caller's day may be one ahead of
- * that, a window may end a day later.
+ * Fills in the defaults of the window and validates it. Days are UTC, as upstream's are. Because the caller's date may be
+ * one day ahead of UTC, a window may end one day later.
  */
 export function withWindow<Input extends KeywordInput>(input: Input, today: string): Input {
   const { endDate = today, startDate = defaultStart(endDate, today) } = input;
@@ -98,33 +98,33 @@ export function withWindow<Input extends KeywordInput>(input: Input, today: stri
   return { ...input, startDate, endDate };
 }
 
-/** 12 months ago; where the window would end before that, 12 months before its end. */
+/** Returns the date 12 months ago, or 12 months before the end of the window if the window ends earlier. */
 function defaultStart(endDate: string, today: string): string {
-  // An end before all data is refused by itself; the start is not to be blamed for it.
+  // An end before the first data has its own error, so the start must not cause a second one.
   if (endDate <= EARLIEST) return EARLIEST;
   const yearAgo = yearBefore(today);
   const start = yearAgo < endDate ? yearAgo : yearBefore(endDate);
   return start < EARLIEST ? EARLIEST : start;
 }
 
-/** What of a question tells upstream what to look at, without the keywords. */
+/** Returns the part of a source's identity that all keywords of a request share. */
 export function scopeOf(input: KeywordInput): string {
   const { geo, startDate, endDate, property, category, hl } = input;
   return [geo, startDate, endDate, property, category, hl].join('/');
 }
 
-/** Keywords as a part of an identity. */
+/** Returns the keywords as part of a source's identity. */
 export function keywordsId(keywords: readonly string[]): string {
   return keywords.map(encodeURIComponent).join(',');
 }
 
-/** What every answer repeats of its question. */
+/** Returns the parameters that every answer repeats. */
 export function echoOf(input: KeywordInput) {
   const { keyword: keywords, geo, hl, property, category, startDate, endDate } = input;
   return { keywords, geo, hl, property, category, startDate, endDate };
 }
 
-/** The same, in documentation. */
+/** Schema of `echoOf`. */
 export function echoed() {
   return {
     keywords: z.array(z.string()).describe('In the order of the request'),
@@ -137,5 +137,5 @@ export function echoed() {
   };
 }
 
-/** How long what was fetched will do while upstream refuses. */
+/** The maximum age of stale data, which is returned while upstream refuses. */
 export const STALE_FOR_MS = 24 * 3_600_000;

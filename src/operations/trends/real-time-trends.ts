@@ -7,7 +7,7 @@ import { oneOf } from '../params/scalars.ts';
 import { PROPERTIES, type Property, STALE_FOR_MS, timezone } from './keyword-question.ts';
 import { listSource, shownTrend, type Trend, type TrendList, trendRecord } from './trend.ts';
 
-/** Our letters, and the topics they let through; null for all. */
+/** The category letters with upstream's topics; null for all topics. */
 const CATEGORIES = {
   all: null,
   b: [3],
@@ -30,7 +30,7 @@ export interface RealTimeTrendsInput {
   timezone: number;
 }
 
-/** A list of the moment, with the time of its making. */
+/** The current list with its time. */
 export interface TrendsNow extends TrendList {
   /** Unix milliseconds. */
   updatedAt: number;
@@ -57,7 +57,7 @@ export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTr
   price: { text: '1', quote: () => 1 },
   pools: ['trends'],
   queue: () => 'trends',
-  // The list changes every few minutes, and being of the moment is what it is for.
+  // The list changes every few minutes, so answers expire early.
   freshForMs: 60_000,
   source: ({ geo, hl, category }) => [
     {
@@ -96,12 +96,12 @@ export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTr
   },
 });
 
-/** Whether only trends of some topics are wanted; then a list without topics is of no use. */
+/** Returns whether the category selects topics; then a list without topics cannot be used. */
 export function needsTopics(category: TrendCategory): boolean {
   return CATEGORIES[category] !== null;
 }
 
-/** The newest first. */
+/** Sorts by start, newest first. */
 function byStart(a: Trend, b: Trend): number {
   return b.startedAt - a.startedAt || b.searchVolume - a.searchVolume;
 }

@@ -35,7 +35,7 @@ export const relatedTopics = defineQueued<'trends.related-topics', KeywordInput,
         }),
       ),
     }),
-    // Upstream withholds topics from most visitors. That is an answer, not a failure.
+    // Upstream withholds topics from most clients, so an answer without topics is not a failure.
     present(found, input) {
       const results = input.keyword.map((keyword) => ({
         ...shownRelated(keyword, found.get(keyword)),

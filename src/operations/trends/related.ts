@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Source } from '../define.ts';
 import { type KeywordInput, keywordsId, STALE_FOR_MS, scopeOf } from './keyword-question.ts';
 
-/** What is searched for together with one keyword: Term is a query, or a topic. */
+/** The related searches of one keyword. Term is a query or a topic. */
 export interface Related<Term> {
-  /** False where upstream gave no lists at all, not even empty ones. */
+  /** false if upstream returned no lists, not even empty ones. */
   available: boolean;
   top: (Term & RelatedFacts)[];
   rising: (Term & RelatedFacts)[];
@@ -13,9 +13,9 @@ export interface Related<Term> {
 export interface RelatedFacts {
   /** 0-100 in `top`; growth in percent in `rising`. */
   value: number;
-  /** Upstream's words for it, in the language of the question. */
+  /** The value as upstream formats it, in the language of the request. */
   formattedValue: string;
-  /** A page of upstream about it. */
+  /** Address of upstream's page about the term. */
   link: string | null;
 }
 
@@ -27,7 +27,7 @@ export interface RelatedTopic {
   topic: { mid: string; title: string; type: string };
 }
 
-/** A source for each keyword, so that questions about overlapping keywords share what they can. */
+/** Returns one source for each keyword, so that calls with overlapping keywords share fetches. */
 export function relatedSources(kind: 'queries' | 'topics', input: KeywordInput): Source[] {
   return input.keyword.map((keyword) => ({
     key: keyword,
@@ -36,13 +36,13 @@ export function relatedSources(kind: 'queries' | 'topics', input: KeywordInput):
   }));
 }
 
-/** The related terms of one keyword as an answer shows them. */
+/** Returns the related terms of one keyword in the form of an answer. */
 export function shownRelated<Term>(keyword: string, related: Related<Term> | undefined) {
   const rising = (related?.rising ?? []).map((term) => ({ ...term, isBreakout: isBreakout(term) }));
   return { keyword, top: related?.top ?? [], rising };
 }
 
-/** The same, in documentation. @param term a query, or a topic. */
+/** Schema of `shownRelated`. @param term a query or a topic. */
 export function relatedShape(term: z.ZodRawShape) {
   const facts = {
     value: z.number().describe('0-100 in top; growth in percent in rising'),
@@ -64,7 +64,7 @@ export function relatedShape(term: z.ZodRawShape) {
   };
 }
 
-/** A growth beyond upstream's scale is told in a word, in any language; any other has digits. */
+/** Upstream writes growth beyond its scale as a word in the request's language; all other values contain digits. */
 function isBreakout({ formattedValue }: RelatedFacts): boolean {
   return !/\p{Nd}/u.test(formattedValue);
 }

@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import { SCHEMA_NAMES } from '../answers/schema-names.ts';
 
-/** What is being searched for much more than usual. */
+/** A term that is searched for much more often than usual. */
 export interface Trend {
   title: string;
   /** Unix seconds. */
   startedAt: number;
-  /** Unix seconds; null while it lasts, or where the feed does not say. */
+  /** Unix seconds; null while the trend is active, or if the list comes from the feed. */
   endedAt: number | null;
-  /** Whether it lasts; null where the feed does not say. */
+  /** null if the list comes from the feed. */
   active: boolean | null;
-  /** At least so many searches. */
+  /** Minimum number of searches. */
   searchVolume: number;
-  /** null where the feed does not say, as for the two that follow. */
+  /** This field and the next two are null if the list comes from the feed. */
   increasePercentage: number | null;
   topicIds: number[] | null;
-  /** Searches that belong to it, its own title first. */
+  /** Search terms of the trend, its title first. */
   queries: string[] | null;
   articles: TrendArticle[];
 }
@@ -29,14 +29,14 @@ export interface TrendArticle {
   imageUrl: string | null;
 }
 
-/** All trends of a region in a window of time, in no order. */
+/** All trends of a region in a period, unordered. */
 export interface TrendList {
-  /** `rss`: the feed with ten of them, where the whole list could not be had. */
+  /** `rss`: the feed with ten trends, which is used when the full list is unavailable. */
   source: 'trending_now' | 'rss';
   trends: Trend[];
 }
 
-/** Upstream's topics of trends. They have nothing to do with the categories of keywords. */
+/** Upstream's topics of trends. They differ from the categories of keywords. */
 const TOPICS: Record<number, string> = {
   1: 'Autos and Vehicles',
   2: 'Beauty and Fashion',
@@ -59,7 +59,7 @@ const TOPICS: Record<number, string> = {
   20: 'Climate',
 };
 
-/** A trend as an answer shows it. */
+/** Returns a trend in the form of an answer. */
 export function shownTrend(trend: Trend, index: number) {
   const { title, searchVolume, increasePercentage, startedAt, endedAt, active, topicIds, queries } = trend;
   return {
@@ -82,7 +82,7 @@ export function shownTrend(trend: Trend, index: number) {
 
 const time = z.iso.datetime();
 
-/** The same, in documentation. */
+/** Schema of `shownTrend`. */
 export const trendRecord = z
   .object({
     rank: z.int().min(1),
@@ -107,7 +107,7 @@ export const trendRecord = z
   })
   .register(SCHEMA_NAMES, { id: 'Trend' });
 
-/** What says where a list is from. */
+/** Schema of the field that names the origin of a list. */
 export function listSource() {
   return z
     .enum(['trending_now', 'rss'])
@@ -115,7 +115,7 @@ export function listSource() {
     .describe('rss: the feed with ten trends, where the whole list could not be had');
 }
 
-/** 2000 as 2K, 1500000 as 1.5M. */
+/** Abbreviates a number: 2000 becomes 2K, 1500000 becomes 1.5M. */
 function shortened(count: number): string {
   if (count >= 1_000_000) return `${count / 1_000_000}M`;
   return count >= 1000 ? `${count / 1000}K` : String(count);

@@ -3,20 +3,20 @@ import type { HttpResponse } from '../http-client.ts';
 import type { TokenReading } from '../token-bucket.ts';
 import { type Envelope, isRecord, readEnvelope, tokenReading } from './envelope.ts';
 
-/** The result of an answer, and what the answer says about our tokens. */
+/** The result of an answer, with its reading of the token balance. */
 export interface Answer<T> {
   result: T;
   reading: TokenReading | null;
 }
 
-/** The field of an answer that was asked for. Without it the answer is malformed, unless it may be absent. */
+/** The field of an answer that holds the requested data. An answer without it is malformed, unless it may be absent. */
 export interface Payload {
   field: string;
   kind: 'list' | 'object';
   mayBeAbsent: boolean;
 }
 
-/** The provider answered, but not with the data that was asked for. */
+/** The provider answered without the requested data. */
 export class Refusal extends Error {
   readonly mayPass: boolean;
   readonly operatorMustAct: boolean;
@@ -33,7 +33,7 @@ export class Refusal extends Error {
   }
 }
 
-/** An error may come with any status, 200 included, and a body that is not JSON with any but 200. */
+/** Parses an answer. Errors come with any status, including 200; a body that is not JSON with any status but 200. */
 export function readJson({ status, body }: HttpResponse): Answer<Envelope> {
   const envelope = parsed(body);
   const reading = envelope && tokenReading(envelope);
@@ -42,13 +42,13 @@ export function readJson({ status, body }: HttpResponse): Answer<Envelope> {
   const said = envelope?.error ? `${type ?? 'error'}: ${message ?? ''}` : 'no readable answer';
   throw new Refusal(`HTTP ${status}, ${said}`, {
     mayPass: status >= 500 || (status === 200 && envelope === null),
-    // A wrong key is answered with 400 and a bucket of zeros, a key without access with 402.
+    // The provider answers an incorrect key with 400 and a bucket of zeros, and a key without access with 402.
     operatorMustAct: status === 402 || (status === 400 && envelope?.refillRate === 0),
     reading,
   });
 }
 
-/** A missing list is not an empty one: customers would pay for nothing, and the answer would be cached for an hour. */
+/** Rejects a missing list: treated as empty, it would be charged and cached for an hour. */
 export function requirePayload(
   { result, reading }: Answer<Envelope>,
   { field, kind, mayBeAbsent }: Payload,
@@ -66,7 +66,7 @@ export function readPicture(response: HttpResponse): Answer<Buffer> {
   throw new Refusal(`HTTP ${status} without a picture`, { mayPass: false });
 }
 
-/** Some answers carry an error beside good data (sellers of whom some are unknown); those are answers. */
+/** Returns whether an error makes the answer useless. Some errors accompany good data, such as one unknown seller. */
 function isRejected(envelope: Envelope): boolean {
   return Boolean(envelope.error) && !Object.keys(envelope).some((field) => PAYLOAD_FIELDS.has(field));
 }
@@ -84,7 +84,7 @@ function parsed(body: Buffer): Envelope | null {
   }
 }
 
-/** The reading of a 429; where it has none, the bucket counts as empty until the next full minute. */
+/** Returns the reading of a 429; without a reading the bucket counts as empty until the next full minute. */
 export function exhausted({ body }: HttpResponse): TokenReading {
   const envelope = parsed(body);
   const reading = envelope && tokenReading(envelope);

@@ -4,10 +4,10 @@ import type { CallContext, KeepaTransport } from './transport.ts';
 
 const LIST_COST = 50;
 
-/** Absent where a category has none. */
+/** The field is absent if a category has no list. */
 const LIST = { field: 'bestSellersList', kind: 'object', mayBeAbsent: true } as const;
 
-/** The list of a category, or null where there is none. */
+/** Fetches the list of a category; null if it has none. */
 export async function fetchBestSellers(
   keepa: KeepaTransport,
   { domain, category, range, variations, sublist }: BestSellersInput,
@@ -16,9 +16,9 @@ export async function fetchBestSellers(
   const params = {
     domain,
     category,
-    // Upstream's switch says the opposite of ours: 1 is all variations.
+    // Upstream's switch is the inverse of ours: 1 means all variations.
     variations: variations ? 0 : 1,
-    // It has no means of the rank in a sub-category.
+    // `range` averages are unavailable for the rank in a sub-category.
     ...(sublist ? { sublist: 1 } : { range }),
   };
   const answer = await keepa.json({ path: 'bestsellers', params, cost: LIST_COST, payload: LIST }, context);

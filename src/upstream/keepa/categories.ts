@@ -5,7 +5,7 @@ import type { CallContext, KeepaTransport } from './transport.ts';
 
 const CATEGORIES = { field: 'categories', kind: 'object', mayBeAbsent: false } as const;
 
-/** Categories by id; with `parents` the whole chain to the root too. Unknown ids are absent. */
+/** Fetches categories by id; `parents` adds all categories up to the root. Unknown ids are absent. */
 export async function fetchCategory(
   keepa: KeepaTransport,
   { domain, category, parents }: { domain: Domain; category: number; parents: boolean },
@@ -19,7 +19,7 @@ export async function fetchCategory(
   return { ...categoriesIn(categoryParents), ...categoriesIn(categories) };
 }
 
-/** Categories whose names have all words of the term. */
+/** Fetches the categories whose names contain all words of the term. */
 export async function searchCategories(
   keepa: KeepaTransport,
   { domain, term }: { domain: Domain; term: string },

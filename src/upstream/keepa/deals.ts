@@ -4,7 +4,7 @@ import type { CallContext, KeepaTransport } from './transport.ts';
 
 const PAGE_COST = 5;
 
-/** One page of deals. */
+/** Fetches one page of deals. */
 export async function fetchDeals(
   keepa: KeepaTransport,
   selection: DealInput,

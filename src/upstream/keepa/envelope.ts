@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TokenReading } from '../token-bucket.ts';
 
-/** The part of an answer that is not its payload. Fields that upstream leaves out at times are optional. */
+/** The fields around the payload of an answer. Fields that upstream sometimes omits are optional. */
 const schema = z.looseObject({
   timestamp: z.number().optional(),
   tokensLeft: z.number().optional(),
@@ -16,14 +16,14 @@ const schema = z.looseObject({
 
 export type Envelope = z.output<typeof schema>;
 
-/** @returns null when the value is not an answer of the provider at all. */
+/** @returns null if the value is not an answer of the provider. */
 export function readEnvelope(value: unknown): Envelope | null {
   const result = schema.safeParse(value);
   return result.success ? result.data : null;
 }
 
 /**
- * What an answer says about the bucket, or null. The answer to a wrong key has zeros everywhere and says nothing.
+ * Returns the token reading of an answer, or null. The answer to an incorrect key has only zeros and is no reading.
  */
 export function tokenReading(envelope: Envelope): TokenReading | null {
   const { tokensLeft, refillRate, refillIn, timestamp, tokenFlowReduction = 0, tokensConsumed } = envelope;
@@ -39,7 +39,7 @@ export function tokenReading(envelope: Envelope): TokenReading | null {
   };
 }
 
-/** Whether a part of an answer is an object. */
+/** Returns whether a part of an answer is an object. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,7 @@ import { toUpstream } from '../../operations/market/finder-fields.ts';
 import type { FinderPage, ProductFinderInput } from '../../operations/market/product-finder.ts';
 import type { CallContext, KeepaTransport } from './transport.ts';
 
-/** One page of products that fit. */
+/** Fetches one page of matching products. */
 export async function findProducts(
   keepa: KeepaTransport,
   { domain, page, perPage, sort, stats, selection }: ProductFinderInput,

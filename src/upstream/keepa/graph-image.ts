@@ -1,7 +1,7 @@
 import type { GraphImageInput } from '../../operations/market/graph-image.ts';
 import type { CallContext, KeepaTransport } from './transport.ts';
 
-/** Our parameter names, all in lower case, by upstream's, which are case-sensitive. */
+/** Maps upstream's case-sensitive parameter names to ours, which are in lower case. */
 const COLOURS = {
   cBackground: 'cbackground',
   cFont: 'cfont',
@@ -16,7 +16,7 @@ const COLOURS = {
   cWD: 'cwd',
 } as const satisfies Record<string, keyof GraphImageInput>;
 
-/** The picture upstream draws, as it comes. */
+/** Fetches upstream's picture, unchanged. */
 export function fetchGraphImage(
   keepa: KeepaTransport,
   input: GraphImageInput,

@@ -4,7 +4,7 @@ import type { CallContext, KeepaTransport } from './transport.ts';
 
 const LIST_COST = 500;
 
-/** The lightning deals of one ASIN, or, without one, of the whole site (10 to 20 MB). */
+/** Fetches the lightning deal of one ASIN, or, without one, all of the site (10 to 20 MB). */
 export async function fetchLightningDeals(
   keepa: KeepaTransport,
   domain: Domain,

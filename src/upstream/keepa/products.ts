@@ -3,7 +3,7 @@ import { normaliseProduct } from '../../operations/products/normalise.ts';
 import type { Product } from '../../operations/products/product.ts';
 import type { CallContext, KeepaCall, KeepaTransport } from './transport.ts';
 
-/** ASINs a call; fewer with offers, which upstream collects live, so that a call's time stays bounded. */
+/** Maximum ASINs in an upstream request; fewer with offers, which upstream collects live and slowly. */
 const ASINS_PER_CALL = 100;
 const ASINS_PER_OFFERS_CALL = 20;
 
@@ -12,8 +12,8 @@ export function asinsPerCall({ offers }: ProductOptions): number {
 }
 
 /**
- * Products by ASIN, at most `asinsPerCall` of them, with csv and stats brought to their full number of series. Those
- * upstream has nothing for are absent.
+ * Fetches products by ASIN, at most `asinsPerCall`, with csv and stats padded to the full number of series. Products
+ * without upstream data are absent.
  */
 export async function fetchProducts(
   keepa: KeepaTransport,
@@ -45,7 +45,7 @@ function productCall(
       ...(rating ? { rating: 1 } : {}),
       ...(buybox ? { buybox: 1 } : {}),
       ...(stock ? { stock: 1 } : {}),
-      // Anything but a forced refresh is upstream's default policy: one hour, as fresh as our own cache.
+      // Without a forced refresh upstream's default of one hour applies, which equals our cache lifetime.
       ...(update === 0 ? { update } : {}),
     },
     cost: asins.length * costOf(options),
@@ -53,7 +53,7 @@ function productCall(
   };
 }
 
-/** What one product will probably cost: offers 6 for each page of ten, the rest as listed by the provider. */
+/** Returns the expected tokens for one product: 6 for each page of ten offers, the rest as listed by the provider. */
 function costOf({
   offers,
   rating,
@@ -66,7 +66,7 @@ function costOf({
   return 1 + (buybox ? 2 : 0) + extras;
 }
 
-/** Whether an element of an answer is a product at all. */
+/** Returns whether an element of an answer is a product. */
 export function isProduct(value: unknown): value is Product {
   return typeof value === 'object' && value !== null && typeof (value as Product).asin === 'string';
 }

@@ -5,7 +5,7 @@ import type { CallContext, KeepaTransport } from './transport.ts';
 
 const PAGE_COST = 10;
 
-/** One page of results in the site's order. How many a page has is for upstream to say: ten at present. */
+/** Fetches one page of results in the site's order. Upstream sets the page size, currently ten. */
 export async function searchProducts(
   keepa: KeepaTransport,
   options: SearchOptions & { update?: number | undefined },

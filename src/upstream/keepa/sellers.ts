@@ -9,7 +9,7 @@ const IDS = { field: 'sellerIdList', kind: 'list', mayBeAbsent: false } as const
 const STOREFRONT_COST = 10;
 const TOP_SELLERS_COST = 50;
 
-/** Sellers by id; unknown ones are absent. With a storefront only one may be asked for. */
+/** Fetches sellers by id; unknown ones are absent. With a storefront upstream accepts only one id. */
 export async function fetchSellers(
   keepa: KeepaTransport,
   domain: Domain,
@@ -24,7 +24,7 @@ export async function fetchSellers(
   return new Map(known.filter((entry): entry is [string, Seller] => isRecord(entry[1])));
 }
 
-/** Ids of the most rated sellers of a site. */
+/** Fetches the ids of a site's most rated sellers. */
 export async function fetchTopSellers(
   keepa: KeepaTransport,
   domain: Domain,

@@ -16,43 +16,43 @@ import {
 } from './answer.ts';
 import type { Envelope } from './envelope.ts';
 
-/** What a call carries besides its parameters. */
+/** The context of an upstream request. */
 export interface CallContext {
   signal: AbortSignal;
-  /** Unix milliseconds by which the answer is wanted. */
+  /** Deadline of the answer, Unix milliseconds. */
   deadlineAt: number;
-  /** Nobody waits for it: it leaves a reserve of tokens, and gives up at once while there are none. */
+  /** No request waits for the answer: the call leaves a reserve of tokens, and fails at once without tokens. */
   readonly background: boolean;
-  /** Told what each attempt has cost, in tokens. */
+  /** Called with the tokens that each attempt cost. */
   onSpent?(tokens: number): void;
 }
 
 export interface KeepaCall {
   path: string;
-  /** Query parameters; the key is added here and nowhere else. */
+  /** Query parameters. Only the transport adds the key. */
   params: Record<string, string | number>;
-  /** Makes it a POST. */
+  /** Body of a POST; without it the request is a GET. */
   body?: unknown;
-  /** Tokens it will probably cost. */
+  /** Expected tokens. */
   cost: number;
   payload?: Payload;
 }
 
 export interface KeepaTransport {
-  /** The parsed answer of a JSON call. @throws SoukError UPSTREAM_ERROR, UPSTREAM_TIMEOUT or BUSY; TokensAwaited in the background. */
+  /** Returns the parsed answer. @throws SoukError UPSTREAM_ERROR, UPSTREAM_TIMEOUT or BUSY; TokensAwaited in the background. */
   json(call: KeepaCall, context: CallContext): Promise<Envelope>;
-  /** The bytes of a picture, unchecked. @throws like `json`. */
+  /** Returns the bytes of a picture, unchecked. @throws like `json`. */
   picture(call: KeepaCall, context: CallContext): Promise<Buffer>;
 }
 
-/** Full-site lists take 20 MB; what is far beyond that is a fault. */
+/** Full-site lists take 20 MB; a much larger answer is an upstream error. */
 const MAX_JSON_BYTES = 128 * 1024 * 1024;
 const MAX_PICTURE_BYTES = 10 * 1024 * 1024;
 
-/** An answer that is spoiled on the way has cost its tokens all the same, so a call that costs many is tried once more only. */
+/** A corrupted answer costs its tokens too, so a call that costs this many or more is retried only once. */
 const MANY_TOKENS = 50;
 
-/** Waits before the second, third, ... attempt after a failure that may pass. */
+/** Delays before the second, third, ... attempt after a temporary failure. */
 const RETRY_DELAYS_MS = [100, 300, 700];
 
 export function createKeepaTransport(deps: {
@@ -65,7 +65,7 @@ export function createKeepaTransport(deps: {
 }): KeepaTransport {
   const { baseUrl, key, http, tokens, clock, log } = deps;
 
-  /** Sends a call when there are tokens for it, again when the provider answers that there were not enough. */
+  /** Sends a call when tokens are available, and again when the provider rejects it for lack of tokens. */
   async function attempt<T>(
     call: KeepaCall,
     context: CallContext,
@@ -81,7 +81,7 @@ export function createKeepaTransport(deps: {
         const response = await http.send({ ...request, signal: context.signal, maxBytes });
         if (response.status === 429) {
           outcome = exhausted(response);
-          // The next turn of the loop must find the bucket empty.
+          // The next iteration must find the bucket empty.
           await lease.settle(outcome);
           continue;
         }
@@ -97,7 +97,7 @@ export function createKeepaTransport(deps: {
         throw error;
       } finally {
         if (spent > 0) context.onSpent?.(spent);
-        // Not awaited: a lease that is not settled runs out.
+        // Not awaited: an unsettled lease expires.
         void lease.settle(outcome).catch((error) => log.warn({ err: error }, 'settling tokens failed'));
       }
     }
@@ -117,7 +117,7 @@ export function createKeepaTransport(deps: {
     try {
       return await pRetry(once, {
         retries: call.cost >= MANY_TOKENS ? 1 : RETRY_DELAYS_MS.length,
-        // The delays go by our clock, so that tests do not wait for them.
+        // Delays use the injected clock, so that tests do not wait.
         minTimeout: 0,
         maxTimeout: 0,
         onFailedAttempt: async ({ attemptNumber, retriesLeft }) => {
@@ -135,7 +135,7 @@ export function createKeepaTransport(deps: {
     if (error instanceof SoukError) return error;
     const errorId = randomUUID();
     const { message, operatorMustAct } = describe(error);
-    // Upstream may repeat what it was sent, our key by itself included.
+    // Upstream's message may repeat the request, including our key.
     const facts = { errorId, path, reason: maskSecrets(message).replaceAll(key, '***') };
     if (operatorMustAct) log.error(facts, 'the data provider does not accept our key');
     else log.warn(facts, 'the data provider failed');
@@ -164,7 +164,7 @@ function requestOf(
   return body === undefined ? { method: 'GET', url } : { method: 'POST', url, body };
 }
 
-/** Whether another attempt may succeed: not after a clear answer, a missing token or an answer beyond all bounds. */
+/** Returns whether a retry may succeed: not after a definite refusal, without tokens, or after an oversized answer. */
 function mayPass(error: unknown): boolean {
   if (error instanceof Refusal) return error.mayPass;
   return !(

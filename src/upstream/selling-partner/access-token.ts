@@ -9,13 +9,13 @@ const TOKEN_SERVER = 'https://api.amazon.com';
 const ANSWER_TIMEOUT_MS = 30_000;
 const MOST_BYTES = 65_536;
 
-/** A token is not used for the last of its time: the call it goes with takes some. */
+/** A token is not used shortly before it expires, because the call that uses it takes time. */
 const MARGIN_MS = 60_000;
 
 const answerSchema = z.object({ access_token: z.string().min(1), expires_in: z.number().positive() });
 const faultSchema = z.object({ error: z.string() });
 
-/** Exchanges a region's refresh token for access tokens; like the library's own, but at an address that can be set. */
+/** Exchanges a region's refresh token for access tokens. The library's own class has a fixed address. */
 export class AccessTokens extends SellingPartnerApiAuth {
   readonly #exchange: () => Promise<{ token: string; goodUntil: number }>;
   readonly #clock: Clock;

@@ -17,16 +17,16 @@ interface DownloadDeps {
   clock: Clock;
 }
 
-/** Waits before a download is taken up again; after this many attempts in a row that brought nothing it has failed. */
+/** Delays before a download is resumed. It fails after this many consecutive attempts without data. */
 const RESUME_DELAYS_MS = [1_000, 5_000, 30_000, 60_000];
 
-/** A server that sends nothing for so long has gone. */
+/** The connection is closed when the server sends no data for this time. */
 const SILENCE_MS = 60_000;
 
 /**
- * The bytes of a document, as they are stored. A download that breaks off is taken up again where it was, at a new
- * address: one can be used for five minutes only. The stream fails with ProviderRefusal when that does not help.
- * @param onBytes hears how many bytes have come, and how many there will be: 0 where the server does not say it.
+ * Streams the stored bytes of a document. An interrupted download is resumed at its offset with a new address, because
+ * an address expires after five minutes. The stream fails with ProviderRefusal when resuming does not help.
+ * @param onBytes receives the bytes so far and the total, which is 0 if the server does not send it.
  */
 export function downloadDocument(
   { provider, clock }: DownloadDeps,
@@ -34,7 +34,7 @@ export function downloadDocument(
   signal: AbortSignal,
   onBytes: (received: number, size: number) => void = () => {},
 ): Readable {
-  // A generator that waits for something cannot be told to end otherwise.
+  // A generator that awaits a promise can only be ended by aborting.
   const closed = new AbortController();
   const ending = AbortSignal.any([signal, closed.signal]);
 
@@ -56,7 +56,7 @@ export function downloadDocument(
           await body.dump();
           throw new Error(`status ${status}`);
         }
-        // A server that knows no ranges sends everything again.
+        // A server without range support sends everything again.
         let known = status === 200 ? received : 0;
         const length = headers['content-length'];
         const size = length === undefined ? 0 : Number(length) + received - known;
@@ -89,12 +89,12 @@ export function downloadDocument(
   return stream;
 }
 
-/** A document that tells why there is no report is short. */
+/** The document of a failed report is short. */
 const MOST_FAULT_BYTES = 65_536;
 
 const faultSchema = z.object({ errorDetails: z.string().min(1) });
 
-/** The reason in the document of a report that has failed. */
+/** Returns the reason from the document of a failed report. */
 export async function readFault(
   deps: DownloadDeps,
   document: Document,

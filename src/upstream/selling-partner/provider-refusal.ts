@@ -1,8 +1,8 @@
-/** The provider of reports has not given one. The message is a sentence for the operator, and holds no secret. */
+/** The report provider refused or failed. The message is a sentence for the operator, without secrets. */
 export class ProviderRefusal extends Error {
-  /** The same call may succeed in a while. */
+  /** The same call may succeed later. */
   readonly mayPass: boolean;
-  /** How long it takes until the quota has room for another call; 0 where the quota is not what is wrong. */
+  /** Time until the quota allows another call; 0 if the quota is not the cause. */
   readonly quotaMs: number;
 
   constructor(message: string, { mayPass = false, quotaMs = 0 } = {}) {

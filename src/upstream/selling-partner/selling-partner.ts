@@ -17,10 +17,10 @@ import type { ReportProvider } from './report-provider.ts';
 const REPORT_TYPE = 'GET_BRAND_ANALYTICS_SEARCH_TERMS_REPORT';
 const ANSWER_TIMEOUT_MS = 30_000;
 
-/** Waits before a call that was throttled or failed is sent again; a throttled one waits for its quota at least. */
+/** Delays before a retry; a throttled call waits at least for its quota. */
 const RETRY_DELAYS_MS = [2_000, 10_000, 30_000, 60_000, 120_000];
 
-/** The client at another address. */
+/** The client with a configurable address. */
 class AddressedClient extends ReportsApiClient {
   constructor(configuration: ConstructorParameters<typeof ReportsApiClient>[0], baseUrl: string | undefined) {
     super(configuration);
@@ -28,7 +28,7 @@ class AddressedClient extends ReportsApiClient {
   }
 }
 
-/** Reports from the Selling Partner API. */
+/** Creates a report provider for the Selling Partner API. */
 export function openSellingPartner(credentials: Credentials, clock: Clock): ReportProvider {
   const http = createHttpClient({ connections: 2 });
   const clients = new Map<Region, ReportsApiClient>();
@@ -44,7 +44,7 @@ export function openSellingPartner(credentials: Credentials, clock: Clock): Repo
     return client;
   }
 
-  /** Sends a call, again and again where that may help. */
+  /** Sends a call with retries. */
   async function call<T>(
     name: 'createReport' | 'getReport' | 'getReportDocument',
     signal: AbortSignal,
@@ -62,7 +62,7 @@ export function openSellingPartner(credentials: Credentials, clock: Clock): Repo
     };
     return pRetry(once, {
       retries: RETRY_DELAYS_MS.length,
-      // Time is the clock's.
+      // Time comes from the injected clock.
       minTimeout: 0,
       maxTimeout: 0,
       signal,
@@ -113,7 +113,7 @@ const PATHS = {
   getReportDocument: '/reports/2021-06-30/documents/x',
 } as const;
 
-/** What of an error of the client may be told: the rest of it holds tokens. */
+/** The fields of a client error that may be shown; the others hold tokens. */
 const clientError = z.object({
   code: z.string().optional(),
   response: z

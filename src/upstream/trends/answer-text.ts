@@ -1,9 +1,9 @@
 import { Refusal } from './refusal.ts';
 
-/** Bytes in another coding would become other words without anybody noticing. */
+/** Fatal, because wrongly decoded bytes would silently become other words. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The text of an answer, which upstream always writes in UTF-8. @throws Refusal `malformed` */
+/** Decodes the text of an answer, which is always UTF-8. @throws Refusal `malformed` */
 export function textOf(body: Buffer): string {
   try {
     return utf8.decode(body);

@@ -7,7 +7,7 @@ import { Refusal } from './refusal.ts';
 /** The remote procedure that lists trends. */
 export const TRENDING_RPC = 'i0OFE';
 
-/** The form field that calls it. */
+/** Returns the form field that calls it. */
 export function trendingCall(question: {
   geo: string;
   language: string;
@@ -21,7 +21,7 @@ export function trendingCall(question: {
 
 const END_OF_9999 = 253_402_300_799;
 
-/** Unix seconds that can be written as a date. */
+/** Unix seconds within the range of dates. */
 const moment = z.tuple([z.int().min(0).max(END_OF_9999)], z.unknown());
 const article = z
   .tuple([z.string(), z.string()], z.unknown())
@@ -72,9 +72,9 @@ const facts = z.object({
 const payload = z.tuple([z.unknown(), z.array(item).nullish()], z.unknown());
 
 /**
- * The trends of an answer: one JSON array, or a stream of them with a line before each that gives its length. The lengths
- * are not needed, since every part is a line of its own.
- * @throws Refusal `badArgument` when the answer says with HTTP 200 that it cannot take the arguments.
+ * Reads the trends of an answer, which is one JSON array or a stream of arrays, each preceded by a line with its length.
+ * The lengths are ignored, since every part is one line.
+ * @throws Refusal `badArgument` when the answer rejects the arguments with HTTP 200.
  */
 export function readTrending(body: Buffer): Trend[] {
   const row = rowsOf(guardedText(body)).find(([kind, rpc]) => kind === 'wrb.fr' && rpc === TRENDING_RPC);

@@ -21,7 +21,7 @@ export interface ExploreClient {
   fetchWidgets(question: KeywordQuestion, context: TrendsContext): Promise<Widget[]>;
 }
 
-/** The endpoint `explore` of the Trends site, which answers only calls with a cookie. */
+/** The endpoint `explore` of the Trends site, which requires a cookie. */
 export function createExploreClient(deps: {
   baseUrl: string;
   cookies: Cookies;
@@ -62,13 +62,13 @@ function exploreRequest({ keywords, geo, startDate, endDate, category, property 
   };
 }
 
-/** All other parameters were checked before, so upstream can reject only the region of a country. */
+/** All other parameters are validated before, so upstream can only reject the region. */
 function unknownRegion(error: unknown, geo: string): SoukError | null {
   const isRefused = error instanceof Refusal && error.kind === 'badRequest';
   return isRefused && geo.includes('-') ? unknownGeo(geo) : null;
 }
 
-/** For a region of the right form that upstream does not know. */
+/** The error for a well-formed region that upstream does not know. */
 export function unknownGeo(geo: string): SoukError {
   return invalidParameters([
     { parameter: 'geo', problem: `${geo} is not a region that search trends are known for` },

@@ -3,12 +3,12 @@ import { z } from 'zod';
 import type { Trend } from '../../operations/trends/trend.ts';
 import { Refusal } from './refusal.ts';
 
-/** Elements go by their names without prefixes: the address behind the prefix has changed before. */
+/** Ignores namespace prefixes, because the namespace address has changed before. */
 const parser = new XMLParser({
   removeNSPrefix: true,
   parseTagValue: false,
   ignoreDeclaration: true,
-  // Characters by number, which are part of XML, come with the names of HTML only.
+  // The parser decodes numeric character references, which XML has, only with the HTML entities.
   htmlEntities: true,
   isArray: (name) => name === 'item' || name === 'news_item',
 });
@@ -37,7 +37,7 @@ const feed = z.object({
   }),
 });
 
-/** The ten trends of the feed. It tells neither their growth nor their end, topics and searches. */
+/** Reads the ten trends of the feed, which lacks their growth, end, topics and searches. */
 export function readFeed(xml: string): Trend[] {
   const result = feed.safeParse(parsed(xml));
   if (!result.success) throw new Refusal('malformed', 'the feed is not as expected');
@@ -60,7 +60,7 @@ export function readFeed(xml: string): Trend[] {
   }));
 }
 
-/** `10000+`, or `200,000+` in older feeds; 0 for words, and for what is no number of searches. */
+/** Parses `10000+`, or `200,000+` of older feeds; returns 0 for anything else. */
 function volumeOf(traffic: string): number {
   const volume = Number(traffic.replaceAll(/\D/g, ''));
   return Number.isSafeInteger(volume) ? volume : 0;

@@ -3,17 +3,17 @@ import type { HttpResponse } from '../http-client.ts';
 import { textOf } from './answer-text.ts';
 import { Refusal } from './refusal.ts';
 
-/** What comes before all JSON, so that it is no script: with or without a comma, and up to two line feeds. */
+/** The prefix that keeps JSON from running as a script: with or without a comma, and one or two line feeds. */
 const GUARD = /^\)\]\}',?\n{1,2}/;
 
-/** The JSON of an answer, without its guard. @throws Refusal `malformed` when it is anything else, such as a web page. */
+/** Parses the JSON behind the guard. @throws Refusal `malformed` for anything else, such as a web page. */
 export function readGuarded({ contentType, body }: Pick<HttpResponse, 'contentType' | 'body'>): unknown {
   if (!/^application\/json\b/i.test(contentType))
     throw new Refusal('malformed', `HTTP 200 with ${contentType}`);
   return parse(guardedText(body));
 }
 
-/** The text behind the guard. */
+/** Returns the text behind the guard. */
 export function guardedText(body: Buffer): string {
   const text = textOf(body);
   const [guard] = GUARD.exec(text) ?? [];

@@ -9,10 +9,10 @@ import { trendsUrl } from './trends-url.ts';
 import { readRegions, readRelatedQueries, readRelatedTopics, readTimeline } from './widget-data.ts';
 import { type Widget, widgetOf } from './widgets.ts';
 
-/** Calls to explore are the scarce ones: its answers are kept for as long as the tokens in them are valid. */
+/** Calls to explore have the strictest limit, so its answers are kept for as long as their tokens are valid. */
 const TOKEN_LIFETIME_MS = 24 * 3_600_000;
 
-/** The endpoint that has the data of a type of widget. */
+/** The endpoint with the data of each widget type. */
 const DATA_PATHS: Record<string, string> = {
   fe_line_chart: 'multiline',
   fe_multi_heat_map: 'comparedgeo',
@@ -20,13 +20,13 @@ const DATA_PATHS: Record<string, string> = {
   fe_related_searches: 'relatedsearches',
 };
 
-/** Which widget has the data, and how they are read. */
+/** Selects the widget with the data, and reads the data. */
 interface WidgetData<T> {
   choose(widgets: readonly Widget[]): Widget | undefined;
   read(answer: unknown, request: Record<string, unknown>): T;
 }
 
-/** The keyword side of the Trends site: explore names the widgets, and each widget's token gives its data for a day. */
+/** The keyword API of the Trends site: explore returns widgets, whose tokens give access to their data for a day. */
 export function createKeywordClient(deps: {
   baseUrl: string;
   explore: ExploreClient;
@@ -54,8 +54,8 @@ export function createKeywordClient(deps: {
   }
 
   /**
-   * The data of one widget. A kept explore answer is replaced once: when upstream refuses its token, and when it lacks the
-   * widget, because upstream may have left it out only that time.
+   * Fetches the data of one widget. A stored explore answer is replaced once, when upstream refuses its token or when it
+   * lacks the widget, because upstream omits widgets at times.
    */
   async function dataOf<T>(
     question: KeywordQuestion,
@@ -111,12 +111,12 @@ export function createKeywordClient(deps: {
   };
 }
 
-/** The time zone affects only how times are displayed, so questions that differ in it share an explore answer. */
+/** Returns the identity of an explore answer. It omits the time zone, which affects only the display of times. */
 function exploreId({ timezone: _, ...asked }: KeywordQuestion): string {
   return `trends/explore/${fingerprint(asked)}`;
 }
 
-/** The resolution is one of the two fields of a request that may be changed under its token. */
+/** Sets the resolution, one of the two fields that may differ from the request of the token. */
 function withResolution(widget: Widget | undefined, resolution: string | null): Widget | undefined {
   return widget && resolution !== null ? { ...widget, request: { ...widget.request, resolution } } : widget;
 }

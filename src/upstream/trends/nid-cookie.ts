@@ -3,15 +3,15 @@ import type { HttpResponse } from '../http-client.ts';
 import type { Cookies } from './rate-limited-endpoint.ts';
 
 /**
- * Of all cookies upstream sets, only this one counts. Its form varies, so it is kept as it comes, if only it can be sent
- * back: one that cannot would fail all calls until it is forgotten.
+ * Upstream requires only this cookie. Its form varies, so it is stored unchanged if it is a valid header value; an
+ * invalid one would fail all calls until it expires.
  */
 const NID = /^NID=[\x21-\x3a\x3c-\x7e]{1,4096}(?=\s*(;|$))/;
 
-/** It lives for months; an early end only costs a call. */
+/** Upstream's cookie is valid for months; fetching a new one early costs one call. */
 const LIFETIME_MS = 7 * 86_400_000;
 
-/** The NID cookie, shared by all workers. Any answer may renew it. */
+/** Stores the NID cookie for all workers. Any answer may renew it. */
 export function createNidCookie(redis: Redis, key: string): Cookies {
   return {
     current: () => redis.get(key),

@@ -11,8 +11,8 @@ import { createTrendingClient } from './trending-client.ts';
 import type { Trends } from './trends.ts';
 
 /**
- * The site limits each of its three endpoints separately. Explore was measured to take about 90 calls at once and
- * 60 a minute for long; we stay below that, because all workers may share one address. The limits of the others are unknown.
+ * The site limits each of its three endpoints separately. Explore accepts about 90 calls at once and 60 a minute
+ * (measured); these limits are lower, because all workers may share one address. The limits of the others are unknown.
  */
 const PACES = {
   explore: { intervalMs: 1_000, burst: 30 },
@@ -20,7 +20,7 @@ const PACES = {
   trending: { intervalMs: 500, burst: 60 },
 } as const satisfies Record<string, Pace>;
 
-/** Search trends from the Trends site. */
+/** Creates the client of the Trends site. */
 export function openTrends(deps: {
   baseUrl: string;
   http: HttpClient;

@@ -4,19 +4,19 @@ import { TokensAwaited } from '../token-bucket.ts';
 import { Refusal } from './refusal.ts';
 
 /**
- * When calls may be sent to one rate-limited endpoint of a provider, agreed on by all workers through Redis: a burst at
- * once, then one an interval, and none for a while after the provider has refused.
+ * Paces the calls of all workers to one rate-limited endpoint, through Redis: a burst at once, then one call in each
+ * interval, and none for a while after the provider refuses.
  */
 export interface Pacer {
   /**
-   * Waits for a turn; not so in the background, where what the caller holds must be free for others meanwhile.
-   * @throws Refusal `paused` when that would take too long; TokensAwaited in the background; the signal's reason when it
+   * Waits until a call may be sent. In the background it throws instead, so that the caller's worker slot becomes free.
+   * @throws Refusal `paused` if the wait would be too long; TokensAwaited in the background; the signal's reason when it
    *   aborts.
    */
   turn(context: TurnContext): Promise<void>;
   /**
-   * Lets nobody through for a while: `firstMs`, and twice as long each time it happens again soon, up to `longestMs`;
-   * never less than `leastMs`, 0 unless given.
+   * Blocks all calls for `firstMs`, and twice as long for each further pause soon after, up to `longestMs`; at least for
+   * `leastMs`, default 0.
    */
   pause(pause: { firstMs: number; longestMs: number; leastMs?: number }): Promise<void>;
 }
@@ -25,27 +25,27 @@ export interface TurnContext {
   signal: AbortSignal;
   /** Unix milliseconds. */
   deadlineAt: number;
-  /** Nobody waits for the answer. */
+  /** No request waits for the answer. */
   readonly background: boolean;
 }
 
 export interface Pace {
   /** Milliseconds from one call to the next. */
   intervalMs: number;
-  /** How many calls may go at once after a rest. */
+  /** Calls that may be sent at once after an idle period. */
   burst: number;
 }
 
-/** Nobody is kept waiting longer: the caller would rather hear that it does not work. */
+/** The longest wait for a call. After it an error is more useful to the caller. */
 export const LONGEST_WAIT_MS = 20_000;
 
-/** After so long without a refusal the next one counts as the first. */
+/** A refusal counts as the first again after this time without one. */
 const FORGIVE_MS = 3_600_000;
 
 /**
- * A hash: `next` is when the calls let through so far will have used up their intervals, `openAt` the end of a pause,
- * `refusals` how many pauses have followed each other. Times are Unix milliseconds.
- * Answers how long to wait for the turn that was taken; or, below zero, how long one would have had to.
+ * A hash: `next` is the time when the intervals of all calls so far end, `openAt` the end of a pause, `refusals` the
+ * number of consecutive pauses. Times are Unix milliseconds. Returns the wait for the turn that was taken; a negative
+ * number is the wait that would have been needed, and no turn was taken.
  */
 const TURN = `
   local now, interval, burst, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -58,7 +58,7 @@ const TURN = `
   redis.call('PEXPIRE', KEYS[1], ${FORGIVE_MS} * 2)
   return wait`;
 
-/** Calls that are refused together are one refusal. No turns accumulate while the endpoint is paused. */
+/** Refusals during a pause count once. No burst accumulates while the endpoint is paused. */
 const PAUSE = `
   local now, interval, burst = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
   local state = redis.call('HMGET', KEYS[1], 'openAt', 'refusals')
@@ -92,7 +92,7 @@ export function createPacer(redis: Redis, key: string, { intervalMs, burst }: Pa
         }
         if (waitMs === 0) return;
         await sleep(clock, waitMs, signal);
-        // The provider may have refused somebody else meanwhile.
+        // The provider may have refused a call of another worker meanwhile.
         if (Number(await redis.hget(key, 'openAt')) <= clock.now()) return;
       }
     },

@@ -6,11 +6,11 @@ import { Refusal, type RefusalKind } from './refusal.ts';
 
 export type EndpointRequest = Pick<HttpRequest, 'method' | 'url' | 'form'>;
 
-/** One of the Trends site's APIs, each with a rate limit of its own: calls are paced, refusals told apart, and some tried again. */
+/** One of the Trends site's APIs, each with its own rate limit. Paces calls, classifies refusals, and retries some. */
 export interface RateLimitedEndpoint {
   /**
    * Sends a call and reads its answer, which has status 200.
-   * @throws Refusal after what may pass has been tried again.
+   * @throws Refusal when retries do not help.
    */
   ask<T>(request: EndpointRequest, read: (response: HttpResponse) => T, context: TurnContext): Promise<T>;
   /**
@@ -22,21 +22,21 @@ export interface RateLimitedEndpoint {
 
 /** The cookie that some endpoints require. */
 export interface Cookies {
-  /** The cookie to send; null while there is none. */
+  /** Returns the cookie to send; null if none is stored. */
   current(): Promise<string | null>;
-  /** Keeps what an answer sets. @returns whether it sets one. */
+  /** Stores the cookie of an answer. @returns whether the answer sets one. */
   learn(response: HttpResponse): Promise<boolean>;
 }
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** How often a call is tried again after each kind of refusal. */
+/** Retries after each kind of refusal. */
 const SECOND_CHANCES: Partial<Record<RefusalKind, number>> = { cookieGate: 1, rateLimited: 1, failed: 2 };
 const MOST_ATTEMPTS = 1 + Object.values(SECOND_CHANCES).reduce((sum, chances) => sum + chances, 0);
 
 const FAULT_DELAY_MS = 300;
 
-/** A bucket that is empty fills within minutes; an address that is suspect stays so for hours. */
+/** An exhausted limit recovers within minutes; a blocked address stays blocked for hours. */
 const PAUSES: Partial<Record<RefusalKind, { firstMs: number; longestMs: number }>> = {
   rateLimited: { firstMs: 10_000, longestMs: 600_000 },
   captcha: { firstMs: 600_000, longestMs: 4 * 3_600_000 },
@@ -64,7 +64,7 @@ export function createRateLimitedEndpoint(deps: {
     const response = await http
       .send({ ...request, headers, signal, maxBytes: MAX_BYTES })
       .catch((cause: unknown) => {
-        // What is beyond all bounds will be so again.
+        // An oversized answer would be oversized again.
         const kind = cause instanceof BodyTooLargeError ? 'malformed' : 'failed';
         throw new Refusal(kind, describe(cause), { cause });
       });
@@ -89,18 +89,18 @@ export function createRateLimitedEndpoint(deps: {
       const chances = { ...SECOND_CHANCES };
       let isPaced = false;
       const attempt = async () => {
-        // With the cookie of a gate the same call goes on, at once.
+        // The call is repeated at once with the cookie that the refusal set.
         if (!isPaced) await pacer.turn(context);
         isPaced = false;
         const { response, isCookieNew } = await send(request, signal);
-        // What asks for a new cookie again and again is no gate.
+        // A second request for a new cookie is a rate limit.
         const isGate = isCookieNew && (chances.cookieGate ?? 0) > 0;
         if (response.status !== 200) throw refusalOf(response, isGate, clock.now());
         return read(response);
       };
       return pRetry(attempt, {
         retries: MOST_ATTEMPTS - 1,
-        // The delays go by our clock, so that tests do not wait for them.
+        // Delays use the injected clock, so that tests do not wait.
         minTimeout: 0,
         maxTimeout: 0,
         onFailedAttempt: async ({ error }) => {
@@ -119,7 +119,7 @@ export function createRateLimitedEndpoint(deps: {
   };
 }
 
-/** Redirects are never followed: the page behind them is for humans and answers 200. */
+/** Redirects are not followed, because their target is a web page with status 200. */
 function refusalOf(response: HttpResponse, isGate: boolean, now: number): Refusal {
   const { status } = response;
   const facts = `HTTP ${status}`;
@@ -140,14 +140,14 @@ function refusalOf(response: HttpResponse, isGate: boolean, now: number): Refusa
 
 function isCaptcha({ status, location }: HttpResponse): boolean {
   const isRedirect = status >= 300 && status < 400 && location !== null;
-  // The base is for locations that are paths; where others name such a path in their query they lead elsewhere.
+  // The base resolves relative locations. Only the path is compared, since a query may contain such a path as well.
   const base = 'https://www.google.com';
   return (
     isRedirect && URL.canParse(location, base) && /^\/sorry(\/|$)/.test(new URL(location, base).pathname)
   );
 }
 
-/** Seconds or a date; 0 where it is neither. Upstream was never seen to say it, but what is between us may. */
+/** Parses `Retry-After`, seconds or a date; 0 otherwise. Upstream has not been seen to send it, but proxies may. */
 function retryAfterMs({ retryAfter }: HttpResponse, now: number): number {
   const text = retryAfter?.trim() ?? '';
   const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;

@@ -3,32 +3,32 @@ import { SoukError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { TokensAwaited } from '../token-bucket.ts';
 
-/** Why upstream gave no data. The kinds differ in what can be done about them. */
+/** Why upstream returned no data. Each kind needs a different reaction. */
 export type RefusalKind =
-  /** 429 with a cookie: the same call with that cookie is answered. */
+  /** 429 with a cookie: upstream answers the same call with that cookie. */
   | 'cookieGate'
   /** 429 without a cookie: too many calls. */
   | 'rateLimited'
-  /** A redirect to a page for humans: our address is suspect for a long while. */
+  /** A redirect to a captcha: upstream blocks our address for hours. */
   | 'captcha'
-  /** 401: the token is too old, or for another request. */
+  /** 401: the token has expired, or belongs to another request. */
   | 'staleToken'
-  /** 400: upstream does not understand what it was asked. */
+  /** 400: upstream does not understand the request. */
   | 'badRequest'
-  /** Said with 200: it understands, but knows no such region. */
+  /** An error with status 200: upstream does not know the region. */
   | 'badArgument'
-  /** 404: the interface is not there any more. */
+  /** 404: the API no longer exists. */
   | 'gone'
-  /** An answer of no use. */
+  /** An answer that cannot be read. */
   | 'malformed'
   /** No answer, or one with 5xx. */
   | 'failed'
-  /** Not asked at all: upstream refuses at present. */
+  /** The call was not sent, because the endpoint is paused. */
   | 'paused';
 
 export class Refusal extends Error {
   readonly kind: RefusalKind;
-  /** When it may be worth asking again. */
+  /** Time until a retry may succeed. */
   readonly retryAfterMs: number | undefined;
 
   constructor(kind: RefusalKind, message: string, details: { retryAfterMs?: number; cause?: unknown } = {}) {
@@ -38,10 +38,10 @@ export class Refusal extends Error {
   }
 }
 
-/** Kinds that an operator should hear of: they do not pass by themselves. */
+/** Kinds that need the operator, because they do not end by themselves. */
 const ALARMING = new Set<RefusalKind>(['captcha', 'gone', 'badRequest']);
 
-/** What a customer is told of a failure; the reason goes into the log. */
+/** Returns the public error of a failure, and logs the reason. */
 export function publicError(
   error: unknown,
   { signal, log }: { signal: AbortSignal; log: Logger },

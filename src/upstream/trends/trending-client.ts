@@ -8,15 +8,15 @@ import { publicError, Refusal } from './refusal.ts';
 import type { TrendingNow, TrendingQuestion, TrendsContext } from './trends.ts';
 import { trendsUrl } from './trends-url.ts';
 
-/** News articles with each trend. */
+/** News articles for each trend. */
 const ARTICLES = 3;
 
-/** The windows that the site itself offers, and the longest that is answered. */
+/** The windows that the site offers, and the longest that it answers. */
 const WINDOWS_HOURS = [4, 24, 48, 168, 191];
 
 /**
- * The trending side of the Trends site: a remote procedure that lists everything, and a feed with ten trends for the time
- * when that does not work.
+ * The trending API of the Trends site: a remote procedure with the full list, and a feed with ten trends as the
+ * fallback.
  */
 export function createTrendingClient(deps: { baseUrl: string; endpoint: RateLimitedEndpoint }): TrendingNow {
   const { baseUrl, endpoint } = deps;
@@ -61,12 +61,12 @@ export function createTrendingClient(deps: { baseUrl: string; endpoint: RateLimi
   };
 }
 
-/** The shortest window that reaches so far back. */
+/** Returns the shortest window that covers this number of hours. */
 function windowReaching(hours: number): number {
   return WINDOWS_HOURS.find((window) => window >= hours) ?? Math.max(...WINDOWS_HOURS);
 }
 
-/** Upstream names languages without regions here, but for Chinese, where the region tells the script. */
+/** Upstream uses language codes without region here, except for Chinese, where the region determines the script. */
 function languageOf(hl: string): string {
   const { language } = new Intl.Locale(hl);
   return language === 'zh' ? hl : language;

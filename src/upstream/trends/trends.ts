@@ -6,11 +6,11 @@ import type { Related, RelatedQuery, RelatedTopic } from '../../operations/trend
 import type { TrendList } from '../../operations/trends/trend.ts';
 import type { Logger } from '../../platform/log.ts';
 
-/** What search interest is asked about. */
+/** A request for search interest. */
 export interface KeywordQuestion {
   /** 1 to 5. */
   keywords: readonly string[];
-  /** '' for the whole world. */
+  /** '' means worldwide. */
   geo: string;
   /** YYYY-MM-DD, both included. */
   startDate: string;
@@ -25,11 +25,11 @@ export interface KeywordQuestion {
 
 export interface TrendsContext {
   signal: AbortSignal;
-  /** Unix milliseconds by which the answer is wanted. */
+  /** Deadline of the answer, Unix milliseconds. */
   deadlineAt: number;
-  /** Nobody waits for the answer; that may change while it is under way. */
+  /** No request waits for the answer. May change during the call. */
   readonly background: boolean;
-  /** Keeps what has to be asked before the data, for other calls as well. */
+  /** Fetches a preliminary answer, or returns the stored one that other calls share. */
   prepare<Raw extends object>(
     preliminary: Preliminary,
     fetch: () => Promise<Raw>,
@@ -39,26 +39,25 @@ export interface TrendsContext {
 }
 
 /**
- * Search trends, whoever tells them: at present two clients of the Trends site, which is two services with different
- * habits. Its published interface has time series and regions only, so it could take the place of some of these.
- * Each of them throws SoukError UPSTREAM_ERROR, UPSTREAM_TIMEOUT, or VALIDATION_FAILED for a region nobody knows; in the
- * background also TokensAwaited, when it is not its turn.
+ * Search trends of keywords. Implemented by clients of the Trends site; its official API, which has only time series and
+ * regions, could replace some of them. All methods throw SoukError UPSTREAM_ERROR, UPSTREAM_TIMEOUT, or VALIDATION_FAILED
+ * for an unknown region; in the background also TokensAwaited when the pacer makes the call wait.
  */
 export interface KeywordTrends {
   interestOverTime(question: KeywordQuestion, context: TrendsContext): Promise<Timeline>;
-  /** @param resolution null for what upstream chooses by itself. */
+  /** @param resolution null for upstream's default. */
   interestByRegion(
     question: KeywordQuestion,
     resolution: Resolution | null,
     context: TrendsContext,
   ): Promise<RegionalInterest>;
-  /** Of one keyword of the question. */
+  /** Fetches the related queries of one keyword of the request. */
   relatedQueries(
     question: KeywordQuestion,
     keyword: string,
     context: TrendsContext,
   ): Promise<Related<RelatedQuery>>;
-  /** Of a question with one keyword. */
+  /** Fetches the related topics of a request with one keyword. */
   relatedTopics(question: KeywordQuestion, context: TrendsContext): Promise<Related<RelatedTopic>>;
 }
 
@@ -67,7 +66,7 @@ export interface TrendingQuestion {
   hl: string;
   /** Length of the window that ends now. */
   hours: number;
-  /** Whether the feed with ten trends will do where the whole list cannot be had. */
+  /** Whether to use the feed with ten trends when the full list is unavailable. */
   feedWillDo: boolean;
 }
 

@@ -20,12 +20,12 @@ const timeline = z.object({
   }),
 });
 
-/** @param keywords how many series there must be. */
+/** @param keywords the expected number of series. */
 export function readTimeline(answer: unknown, resolution: unknown, keywords: number): Timeline {
   const { timelineData } = checked(timeline, answer).default;
   const points = timelineData.map(({ time, formattedTime, value, hasData, isPartial }) => {
     requireOneEach(value, keywords);
-    // Old answers have no such list: whatever they tell is data.
+    // Old answers lack this list; all their values count as data.
     return {
       timestamp: Number(time),
       formattedTime,
@@ -52,7 +52,7 @@ const regions = z.object({
   }),
 });
 
-/** Regions without any data, most of a list of the world, are left out. */
+/** Reads the regions. Regions without data are omitted; worldwide these are the majority. */
 export function readRegions(answer: unknown, resolution: unknown, keywords: number): RegionalInterest {
   const { geoMapData } = checked(regions, answer).default;
   const known = geoMapData.filter(({ hasData }) => hasData.some(Boolean));
@@ -70,7 +70,7 @@ export function readRegions(answer: unknown, resolution: unknown, keywords: numb
   return { resolution: word(resolution), regions: read };
 }
 
-/** Links are for people, wherever our calls go. */
+/** Links lead to the public site, even if calls go to another address. */
 const PUBLIC_SITE = 'https://trends.google.com';
 
 const facts = {
@@ -92,7 +92,7 @@ export function readRelatedTopics(answer: unknown): Related<RelatedTopic> {
   return readRelated(topic, answer);
 }
 
-/** The first list is the most frequent, the second the fastest growing. Topics that are withheld come without lists. */
+/** Reads two lists: the most frequent terms, and the fastest growing. Withheld topics come without lists. */
 function readRelated<Term>(
   term: z.ZodType<Term & { value: number; formattedValue: string; link?: string | null | undefined }>,
   answer: unknown,
@@ -107,7 +107,7 @@ function readRelated<Term>(
   return { available: rankedList.length > 0, top: top ?? [], rising: rising ?? [] };
 }
 
-/** Upstream gives paths. Anything else, put behind the site's name, could become another site's. */
+/** Accepts only paths, as upstream sends: anything else after the site's name could lead to another site. */
 function publicLink(path: string | null | undefined): string | null {
   return path?.startsWith('/') ? `${PUBLIC_SITE}${path}` : null;
 }

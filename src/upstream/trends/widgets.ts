@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { Refusal } from './refusal.ts';
 
-/** A part of the page about some keywords, and what it takes to get its data. */
+/** A part of the page about some keywords, with the token for its data. */
 export interface Widget {
   id: string;
   type: string;
-  /** To be sent back as it is: the token is good for nothing else. */
+  /** Must be sent unchanged: the token is valid only for this request. */
   request: Record<string, unknown>;
   token: string;
 }
 
-/** A request has about six levels of objects. What has thousands can be parsed, but not written again. */
+/** A request has about six levels of objects. Thousands of levels can be parsed, but not serialised. */
 const MOST_LEVELS = 30;
 
 const schema = z.looseObject({
@@ -27,7 +27,7 @@ const schema = z.looseObject({
   ),
 });
 
-/** The widgets that have data. @throws Refusal `malformed` when none has. */
+/** Reads the widgets that have data. @throws Refusal `malformed` if none has. */
 export function readWidgets(answer: unknown): Widget[] {
   const result = schema.safeParse(answer);
   if (!result.success) throw new Refusal('malformed', 'the explore answer has no list of widgets');
@@ -38,7 +38,7 @@ export function readWidgets(answer: unknown): Widget[] {
   return widgets;
 }
 
-/** The widget of a kind, of several the one of a keyword. Their order says nothing. */
+/** Returns the widget with this id; of several, the one of the keyword. Their order has no meaning. */
 export function widgetOf(widgets: readonly Widget[], id: string, keyword?: string): Widget | undefined {
   return widgets.find(
     (widget) =>
@@ -58,7 +58,7 @@ const restricted = z.looseObject({
   }),
 });
 
-/** The keyword of a widget about related searches. */
+/** Returns the keyword of a widget about related searches. */
 function keywordOf({ request }: Widget): string | null {
   const result = restricted.safeParse(request);
   return result.success ? result.data.restriction.complexKeywordsRestriction.keyword[0].value : null;

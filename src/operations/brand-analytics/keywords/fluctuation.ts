@@ -1,22 +1,22 @@
-/** How a term has moved since the week before. Their order is their number in the database, from 1. */
+/** How the rank of a term changed since the previous week. The database stores the position in this list, from 1. */
 export const FLUCTUATIONS = ['new', 'rising', 'falling', 'stable'] as const;
 
 export type Fluctuation = (typeof FLUCTUATIONS)[number];
 
 /**
- * A term rises or falls when its rank moves by at least this share of what it was and by at least so many places: a
- * hundred places are an event at rank 300 and nothing at rank 900,000, and from 3 to 4 is not falling.
+ * A term rises or falls when its rank changes by at least `minRate` of the earlier rank and by at least `minPlaces`.
+ * A hundred places matter at rank 300 and not at rank 900,000, and a change from 3 to 4 is not a fall.
  */
 export const CHANGE_LIMITS = { minRate: 0.05, minPlaces: 5 } as const;
 
-/** In the database 0 where the week before is not loaded. */
+/** Returns the fluctuation with this database number; null for 0, which means that the previous week is not loaded. */
 export function fluctuationOf(number: number): Fluctuation | null {
   return FLUCTUATIONS[number - 1] ?? null;
 }
 
 /**
- * The change from an earlier rank; positive is better. Null where there is none: the term was not ranked (0), or that
- * week is not loaded (-1).
+ * Returns the change from an earlier rank; positive is better. Returns null when the term was not ranked then (0) or
+ * that week is not loaded (-1).
  */
 export function changeOf(
   earlier: number,
@@ -27,10 +27,10 @@ export function changeOf(
   return { rank: earlier, change, rate: Math.round((change / earlier) * 10_000) / 10_000 };
 }
 
-/** The number of a term's fluctuation as SQL, from expressions for the earlier and the present rank. */
+/** Returns an SQL expression for the fluctuation's number, from expressions for the earlier and the current rank. */
 export function fluctuationSql(earlier: string, rank: string): string {
   const { minRate, minPlaces } = CHANGE_LIMITS;
-  // Whole numbers: a fraction makes PostgreSQL calculate in decimals, a million times a week.
+  // Integers only: a fraction would make PostgreSQL use slow decimal arithmetic for a million rows a week.
   const perTenThousand = Math.round(minRate * 10_000);
   const moved = (change: string) =>
     `${change} >= ${minPlaces} and ${change}::bigint * 10000 >= ${perTenThousand} * ${earlier}::bigint`;

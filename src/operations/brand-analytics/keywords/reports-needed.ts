@@ -1,11 +1,11 @@
 import type { ReportSite } from './sites.ts';
 
-/** What a call needs of the loaded reports. */
+/** The loaded reports that a call needs. */
 export interface ReportsNeeded {
-  /** null: those of all sites. */
+  /** null: all sites. */
   country: ReportSite | null;
   /** A week that must be loaded. */
   reportDate?: string | undefined;
-  /** One week at least must be loaded. */
+  /** At least one week must be loaded. */
   needsWeek?: boolean;
 }

@@ -15,7 +15,7 @@ export type ReportSite = keyof typeof REPORT_SITES;
 
 export const REPORT_SITE_CODES = Object.keys(REPORT_SITES) as [ReportSite, ...ReportSite[]];
 
-/** The site with this domain number, which is how the database names it. */
+/** Returns the site with this domain number. The database stores sites by domain number. */
 export function siteOfDomain(domain: number): ReportSite | undefined {
   return REPORT_SITE_CODES.find((code) => REPORT_SITES[code].domain === domain);
 }

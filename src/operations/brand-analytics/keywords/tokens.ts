@@ -4,12 +4,12 @@ import type { ReportSite } from './sites.ts';
 /** Sites whose words are reduced to their English stem, so that "shoes" finds "shoe". */
 const ENGLISH_SITES: ReadonlySet<ReportSite> = new Set(['us', 'uk', 'ca']);
 
-/** Scripts that put no blanks between words: every part of their text can be searched, down to one character. */
+/** Scripts without blanks between words. Search finds any part of such text, down to one character. */
 const UNBROKEN = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}ー々〆';
 const PIECES = new RegExp(`[${UNBROKEN}]+|(?:(?![${UNBROKEN}])[\\p{L}\\p{N}\\p{M}])+`, 'gu');
 const IS_UNBROKEN = new RegExp(`^[${UNBROKEN}]`, 'u');
 
-/** What a term is found by: its words, and the characters and pairs of characters of unbroken text; as numbers. */
+/** Returns the search tokens of a term, as hashes: its words, and the characters and character pairs of unbroken text. */
 export function tokensOf(term: string, site: ReportSite): number[] {
   const tokens = new Set<number>();
   for (const piece of piecesOf(term)) {
@@ -25,13 +25,13 @@ export function tokensOf(term: string, site: ReportSite): number[] {
 }
 
 export interface KeywordQuery {
-  /** A term that matches has all of these. Empty where the keyword has no letter and no digit: then nothing matches. */
+  /** Matching terms have all these tokens. Empty when the keyword has no letter or digit, which matches no term. */
   tokens: number[];
-  /** Tokens are hashes, and pairs may come from different places, so what has them all is looked at again. */
+  /** Confirms a candidate: tokens are hashes and may collide, and pairs may come from different parts of the text. */
   matches(term: string): boolean;
 }
 
-/** Terms with all words of a keyword, in any order, and with all its unbroken text as it stands. */
+/** Matches terms that have all words of the keyword, in any order, and all its unbroken text unchanged. */
 export function keywordQuery(keyword: string, site: ReportSite): KeywordQuery {
   const tokens = new Set<number>();
   const words: string[] = [];
@@ -59,7 +59,7 @@ export function keywordQuery(keyword: string, site: ReportSite): KeywordQuery {
 }
 
 function piecesOf(text: string): readonly string[] {
-  // Classes of scripts are slow, and most terms need none.
+  // Unicode script classes are slow, and most terms are ASCII.
   return text.match(ASCII.test(text) ? ASCII_WORDS : PIECES) ?? [];
 }
 
@@ -74,7 +74,7 @@ function stemOf(word: string, site: ReportSite): string {
   return ENGLISH_SITES.has(site) ? stemmer(word) : word;
 }
 
-/** Most words of a report are the same few thousand; their tokens are remembered, but not without limit. */
+/** Caches the tokens of words: most words of a report are the same few thousand. The size is limited. */
 const remembered = { english: new Map<string, number>(), other: new Map<string, number>() };
 const MOST_REMEMBERED = 50_000;
 
@@ -90,11 +90,11 @@ function wordToken(word: string, site: ReportSite): number {
 
 const SEEDS = { word: 1, character: 2, pair: 3 } as const;
 
-/** FNV-1a with the sign bit set: positive numbers are labels and other tags. */
+/** FNV-1a with the sign bit set, because positive numbers are labels and other tags. */
 function token(kind: keyof typeof SEEDS, text: string): number {
   let hash = 0x811c9dc5 ^ SEEDS[kind];
   for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  // FNV leaves the high bits of short texts alike.
+  // FNV mixes the high bits of short texts badly.
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash ^= hash >>> 13;
   return hash | 0x80000000;
