@@ -25,7 +25,7 @@ const batchJobSchema = z.discriminatedUnion('kind', [
     dryRun: z.boolean(),
   }),
   z.object({
-    /** Somebody wants a schedule to run now, and waits to be told of the batch. */
+    /** Runs a schedule on demand; the request waits for the batch. */
     kind: z.literal('run'),
     uploadId: z.uuid(),
     accountId: z.int().positive(),
@@ -57,7 +57,7 @@ export function openBatchQueue(redis: Redis, keys: RedisKeys, log: Logger): Batc
       sizeLimit: 64 * 1024,
     },
   });
-  queue.on('error', (error) => log.warn({ err: error, pool: BATCH_POOL }, 'queue connection'));
+  queue.on('error', (error) => log.warn({ err: error, pool: BATCH_POOL }, 'queue connection error'));
   return queue;
 }
 

@@ -21,9 +21,9 @@ export interface CancelDeps {
 }
 
 /**
- * Cancels a job: a queued one never runs, one that runs is told to stop, and all its units go back. A job that has ended
+ * Cancels a job: a queued job never runs, a running job stops, and all units of the call are released. A job that has ended
  * stays as it ended.
- * @returns whether it was cancelled by this.
+ * @returns whether this cancelled it.
  * @throws SoukError JOB_SHARED when other requests of the account have joined it.
  */
 export async function cancelJob(deps: CancelDeps, call: Call): Promise<boolean> {
@@ -31,13 +31,13 @@ export async function cancelJob(deps: CancelDeps, call: Call): Promise<boolean> 
   const { callId, pool } = call;
   if (await redis.exists(keys.joined(callId))) throw new SoukError('JOB_SHARED');
   const error = toRecord(new SoukError('CANCELLED'));
-  // Of a call that has not ended, the queue alone knows whether it was begun.
+  // Of a call that has not ended, only the queue knows whether its job has started.
   const job = await queues[pool].getJob(callId);
   const begun = { startedAt: job?.processedOn ?? null, attempts: job?.attemptsStarted ?? 0 };
-  // The refund comes first. Whatever is still done for the job afterwards cannot be charged any more.
+  // The release comes first: work that is done for the job afterwards cannot be charged.
   const ended = await retryDuringOutage(clock, () => endCall(deps, call, { error }, begun));
   if (!ended?.endedNow) return false;
-  // A job that runs is held by its worker and stays; then the worker hears of it.
+  // A running job is locked by its worker and stays in the queue; the control message stops it.
   await queues[pool].remove(callId);
   await publishControl(redis, keys, { action: 'cancel', callId });
   await publishCompletion(redis, keys, completionMessage({ callId, pool, unitsCharged: 0, error }));

@@ -6,11 +6,11 @@ import { fingerprint } from '../src/platform/fingerprint.ts';
 import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
 import type { Answer, AnswerStore } from '../src/results/answer-store.ts';
 
-/** A call as it is told apart from others. */
+/** The identities of a call. */
 export interface IdentifiedCall {
-  /** Same for calls of all accounts whose answers look the same. */
+  /** The same for calls of all accounts that have the same answer. */
   presentationId: string;
-  /** Same for calls of one account that are one charge. */
+  /** The same for calls of an account that are charged once. */
   chargeId: string;
   /** A shared answer that is fresh enough for it. */
   cached: Answer | null;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * What travels in a queue: everything a worker needs to do a call and end it, and nothing secret. The BullMQ job id is
- * the call id.
+ * A job in its queue: everything a worker needs to run and end a call, and nothing secret. The BullMQ job id is the call
+ * id.
  */
 export const payloadSchema = z.object({
   version: z.literal(1),
@@ -12,9 +12,9 @@ export const payloadSchema = z.object({
   /** Canonical input; the worker parses it again. */
   input: z.unknown(),
   unitsReserved: z.int().nonnegative(),
-  /** Unix milliseconds after which nobody wants the answer any more. */
+  /** Unix milliseconds. The call is released by then. */
   deadlineAt: z.number(),
-  /** A call of a batch: nobody waits for it, so it leaves tokens to those somebody waits for. */
+  /** A call of a batch: no request waits for it, so it leaves tokens to calls that requests wait for. */
   background: z.boolean().default(false),
   /** The span that submitted it, as W3C Trace Context writes it, so that one trace shows request and job. */
   traceparent: z.string().optional(),

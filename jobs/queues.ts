@@ -9,15 +9,15 @@ import type { Payload } from './payload.ts';
 export type Queues = Record<PoolName, Queue<Payload>>;
 
 /**
- * The queues of all pools, for submitting. A job leaves no trace when it has ended: what became of a call is in
- * PostgreSQL and its answer in the result store.
+ * The queues of all pools, for submitting. A job is removed when it has ended: the state of its call is in PostgreSQL and
+ * the answer in the result store.
  */
 export function openQueues(redis: Redis, keys: RedisKeys, log: Logger): Queues {
   const entries = POOL_NAMES.map((pool) => {
     const queue = new Queue<Payload>(pool, {
       connection: redis,
       prefix: keys.queuePrefix(pool),
-      // Nobody reads the event stream: the end of a job is published on a channel of our own.
+      // The event stream has no readers: the end of a job is published on a channel of our own.
       streams: { events: { maxLen: 100 } },
       defaultJobOptions: {
         // Only infrastructure faults throw out of a job; upstream's faults are handled, and end the call, inside it.
@@ -28,7 +28,7 @@ export function openQueues(redis: Redis, keys: RedisKeys, log: Logger): Queues {
         sizeLimit: 64 * 1024,
       },
     });
-    queue.on('error', (error) => log.warn({ err: error, pool }, 'queue connection'));
+    queue.on('error', (error) => log.warn({ err: error, pool }, 'queue connection error'));
     return [pool, queue] as const;
   });
   return Object.fromEntries(entries) as Queues;

@@ -23,13 +23,13 @@ export interface ReconcileDeps {
   log: Logger;
 }
 
-/** Finishes what dead processes left: puts lost jobs back, releases calls whose deadline is over, and expires packs. */
+/** Repairs the work of dead processes: puts lost jobs back, releases overdue calls, and expires packs. */
 export async function reconcile(deps: ReconcileDeps): Promise<void> {
   const { database, redis, keys, queues, settlements, events, clock, log } = deps;
   await requeueLostJobs(database, queues, clock.now());
   for (const call of await releaseOverdue(database, settlements, clock.now())) {
     const { callId, accountId, operation, error } = call;
-    log.warn({ callId, accountId }, 'released a call that nobody finished');
+    log.warn({ callId, accountId }, 'released an overdue call');
     if (error) events.emit({ type: 'call.released', operation, accountId, callId, error: error.kind });
     await publishCompletion(redis, keys, completionMessage(call));
   }
@@ -41,6 +41,6 @@ export async function reconcile(deps: ReconcileDeps): Promise<void> {
 /** Reconciles for as long as the process lives. Every process may: each step is harmless when done twice. */
 export function startReconciling(deps: ReconcileDeps): () => Promise<void> {
   return every(deps.clock, RECONCILE_EVERY_MS, () =>
-    reconcile(deps).catch((error) => deps.log.warn({ err: error }, 'reconciling failed')),
+    reconcile(deps).catch((error) => deps.log.warn({ err: error }, 'failed to reconcile')),
   );
 }

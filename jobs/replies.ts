@@ -2,14 +2,14 @@ import type { Redis } from 'ioredis';
 import type { Clock } from '../src/platform/clock.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 
-/** What a worker answers to an upload: the body as it is to be sent. */
+/** A worker's reply to an upload; the gateway sends the body as it is. */
 export interface Reply {
   status: number;
   location: string | null;
   body: string;
 }
 
-/** How long uploads and replies are kept for whoever is late. */
+/** How long uploads and replies are kept for a process that is late. */
 const LIFETIME_MS = 600_000;
 
 /** A piece of an upload; several travel one after the other, so that none of them blocks Redis. */
@@ -33,7 +33,7 @@ export async function putUpload(
   }
 }
 
-/** null: whoever sent it has given up. */
+/** @returns null when the request has given up. */
 export async function getUpload(redis: Redis, keys: RedisKeys, uploadId: string): Promise<string | null> {
   const pieces = await redis.lrangeBuffer(keys.upload(uploadId), 0, -1);
   return pieces.length === 0 ? null : Buffer.concat(pieces).toString('utf8');
@@ -54,7 +54,7 @@ export async function sendReply(
   await redis.publish(keys.repliesChannel, uploadId);
 }
 
-/** The place of a gateway process where requests wait for what workers say to their uploads. */
+/** Where the requests of a gateway process wait for replies to their uploads. */
 export interface Replies {
   /** null: none came in time, or before this process stops. */
   wait(uploadId: string, timeoutMs: number): Promise<Reply | null>;
@@ -91,7 +91,7 @@ export async function openReplies(deps: {
         });
       });
       waiting.delete(uploadId);
-      // The news may have been lost; the reply is there all the same. It may be large, and nobody reads it twice.
+      // The message may have been lost while the reply is stored. It may be large, and is read only once.
       const stored = await redis.getdel(keys.reply(uploadId));
       if (stored === null) return null;
       const end = stored.indexOf('\n');

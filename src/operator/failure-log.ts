@@ -13,7 +13,7 @@ const LONGEST_REASON = 4_000;
 /** A failure as it is stored: the cause as a text, for the operator only. */
 type StoredFailure = Omit<Failure, 'cause'> & { at: string; reason: string };
 
-/** Stores failures where the operator finds them by the ids that customers were told. */
+/** Stores failures where the operator finds them by the ids that customers received. */
 export function createFailureLog(database: Database, clock: Clock, log: Logger): StoringSink {
   let pending: StoredFailure[] = [];
 

@@ -1,7 +1,7 @@
 import type { Queryable } from '../platform/db/pool.ts';
 import type { ErrorRecord } from '../platform/errors.ts';
 
-/** Something that went wrong, as it was noted where it happened. */
+/** A failure of the failure log. */
 export interface NotedFailure {
   id: number;
   at: Date;
@@ -15,7 +15,7 @@ export interface NotedFailure {
   reason: string;
 }
 
-/** A call that ended with an error, and what its customer was told. */
+/** A call that ended with an error, as its customer received it. */
 export interface FailedCall {
   accountId: number;
   callId: string;
@@ -25,7 +25,7 @@ export interface FailedCall {
   error: ErrorRecord;
 }
 
-/** The newest first. @param id what a customer was told: of an error, a request or a job; null: any. */
+/** The newest first. @param id an id that a customer received: of an error, a request or a job; null: any. */
 export async function notedFailures(
   database: Queryable,
   { id, before, limit }: { id: string | null; before: number | null; limit: number },

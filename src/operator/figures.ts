@@ -1,6 +1,6 @@
 import type { Queryable } from '../platform/db/pool.ts';
 
-/** What an operation has brought and cost in a period. */
+/** The usage statistics of an operation in a period. */
 export interface OperationFigures {
   operation: string;
   calls: number;
@@ -35,7 +35,7 @@ export function totalOf(figures: readonly OperationFigures[]): Omit<OperationFig
   };
 }
 
-/** What waits for the operator, and what is under way. */
+/** Matters that wait for the operator, and calls under way. */
 export interface OpenMatters {
   openCalls: number;
   /** Of these, calls of batches. */
@@ -60,7 +60,7 @@ export async function openMatters(database: Queryable, now: number): Promise<Ope
   return matters;
 }
 
-/** Kinds of errors that no customer can do anything about. */
+/** Kinds of errors that a customer cannot cause. */
 export const OUR_FAILURES = ['INTERNAL', 'UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'BUSY', 'DEADLINE_PASSED'];
 
 export interface TokenReadingAt {

@@ -60,7 +60,7 @@ export type CallEvent =
   | ({ type: 'tokens.spent'; tokens: number } & OfSource)
   /** A request was answered with an error. */
   | { type: 'request.refused'; error: ErrorKind }
-  /** Something failed on our side or upstream; the customer is told an id and not the cause. */
+  /** Something failed on our side or upstream; the customer receives an id and not the cause. */
   | ({ type: 'failure' } & Failure);
 
 export interface Failure {

@@ -1,7 +1,4 @@
-/**
- * Traces: what one request set off, in all processes, with times. Nothing that a customer sent becomes part of a span: no
- * key, no query, no body.
- */
+/** Traces a request through all processes. A span has nothing that a customer sent: no key, no query, no body. */
 export interface Tracing {
   /** Begins a span: a child of `parent`, or of the span it runs in, or a trace of its own. */
   start(options: SpanOptions): Span;
@@ -25,12 +22,12 @@ export interface Span {
   /** Runs something as part of the span: spans begun in there are its children. */
   within<T>(work: () => T): T;
   set(attributes: Attributes): void;
-  /** Marks it as failed. The message of an error may hold what a customer sent, so only its kind is told. */
+  /** Marks it as failed. The message of an error may hold a customer's input, so only its kind is recorded. */
   fail(errorType: string): void;
   end(): void;
 }
 
-/** Does something as a span; without tracing just does it. */
+/** Runs `work` as a span; without tracing it just runs. */
 export async function traced<T>(
   tracing: Tracing | null | undefined,
   options: SpanOptions,
