@@ -48,7 +48,7 @@ export async function keptPacks(database: Queryable): Promise<KeptPack[]> {
 }
 
 /**
- * Creates a plan, or changes what is sold from now on: who has bought or ordered it keeps the limits it was sold with.
+ * Creates a plan, or changes what is sold from now on: who has bought it keeps the limits it was sold with.
  * @returns false where it should be new, and there is one of this code.
  */
 export function savePlan(
@@ -86,7 +86,7 @@ export function savePlan(
 }
 
 /**
- * Creates a pack for sale, or changes it; packs and orders that there are keep what they were sold with.
+ * Creates a pack for sale, or changes it; packs and purchases that there are keep what they were sold with.
  * @returns false where it should be new, and there is one of this code.
  */
 export async function savePack(database: Queryable, pack: KeptPack, isNew: boolean): Promise<boolean> {

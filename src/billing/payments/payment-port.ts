@@ -1,4 +1,4 @@
-import type { Order, ProviderName } from './orders.ts';
+import type { ProviderName, Purchase } from './purchases.ts';
 
 export interface PaymentSettings {
   /** ISO 4217, lower case. */
@@ -13,13 +13,13 @@ export interface StripeSettings {
   baseUrl: string;
 }
 
-/** Takes money for orders, or does as if. */
+/** Takes money for purchases, or does as if. */
 export interface PaymentProvider {
   name: ProviderName;
   /** Sites that customers are sent to. */
   checkoutOrigins: readonly string[];
-  /** Begins the payment of an order. @throws PaymentUnavailable when the provider cannot be reached. */
-  begin(order: Order, addresses: ReturnAddresses): Promise<PaymentStep>;
+  /** Begins the payment of a purchase. @throws PaymentUnavailable when the provider cannot be reached. */
+  begin(purchase: Purchase, addresses: ReturnAddresses): Promise<PaymentStep>;
 }
 
 /** Where the customer comes back to. */
@@ -51,5 +51,5 @@ export const demoPayments: PaymentProvider = {
 export const manualPayments: PaymentProvider = {
   name: 'manual',
   checkoutOrigins: [],
-  begin: (order) => Promise.resolve({ kind: order.amountCents === 0 ? 'granted' : 'waiting' }),
+  begin: (purchase) => Promise.resolve({ kind: purchase.amountCents === 0 ? 'granted' : 'waiting' }),
 };

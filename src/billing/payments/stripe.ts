@@ -2,8 +2,8 @@ import type Stripe from 'stripe';
 import { validate as isUuid } from 'uuid';
 import type { Database } from '../../platform/db/pool.ts';
 import type { Logger } from '../../platform/log.ts';
-import { cancelOrder, findOrder, grantOrder } from './orders.ts';
 import { type PaymentProvider, PaymentUnavailable, type StripeSettings } from './payment-port.ts';
+import { cancelPurchase, findPurchase, grantPurchase } from './purchases.ts';
 
 export interface StripePayments extends PaymentProvider {
   /**
@@ -16,7 +16,7 @@ export interface StripePayments extends PaymentProvider {
 /** Not signed with our secret, or too long ago. */
 export class BadSignature extends Error {}
 
-/** Stripe Checkout: one payment for each order. */
+/** Stripe Checkout: one payment for each purchase. */
 export function createStripePayments(
   { secretKey, webhookSecret, baseUrl }: StripeSettings,
   deps: { database: Database; now: () => number; log: Logger },
@@ -39,21 +39,21 @@ export function createStripePayments(
     name: 'stripe',
     // A stand-in sends customers to itself.
     checkoutOrigins: ['https://checkout.stripe.com', new URL(baseUrl).origin],
-    async begin(order, addresses) {
-      if (order.amountCents === 0) return { kind: 'granted' };
+    async begin(purchase, addresses) {
+      if (purchase.amountCents === 0) return { kind: 'granted' };
       try {
         const stripe = await api();
         const session = await stripe.checkout.sessions.create(
           {
             mode: 'payment',
-            client_reference_id: order.id,
+            client_reference_id: purchase.id,
             line_items: [
               {
                 quantity: 1,
                 price_data: {
-                  currency: order.currency,
-                  unit_amount: order.amountCents,
-                  product_data: { name: describe(order) },
+                  currency: purchase.currency,
+                  unit_amount: purchase.amountCents,
+                  product_data: { name: describe(purchase) },
                 },
               },
             ],
@@ -61,7 +61,7 @@ export function createStripePayments(
             cancel_url: addresses.cancelled,
           },
           // Whatever is sent again makes no second session.
-          { idempotencyKey: order.id },
+          { idempotencyKey: purchase.id },
         );
         if (!session.url) throw new Error('a checkout session without an address');
         return { kind: 'redirect', url: session.url, ref: session.id };
@@ -91,29 +91,29 @@ async function paid(
 ): Promise<void> {
   // Some ways of paying take days: then this is told again when the money has come.
   if (session.payment_status === 'unpaid') return;
-  const orderId = orderIdOf(session);
-  const order = orderId && (await findOrder(database, orderId));
-  if (!order) {
-    log.warn({ session: session.id }, 'a payment for no order of ours');
+  const purchaseId = purchaseIdOf(session);
+  const purchase = purchaseId && (await findPurchase(database, purchaseId));
+  if (!purchase) {
+    log.warn({ session: session.id }, 'a payment for no purchase of ours');
     return;
   }
-  if (session.amount_total !== order.amountCents || session.currency !== order.currency) {
-    log.error({ session: session.id, orderId }, 'a payment of another amount than the order');
+  if (session.amount_total !== purchase.amountCents || session.currency !== purchase.currency) {
+    log.error({ session: session.id, purchaseId }, 'a payment of another amount than the purchase');
     return;
   }
-  await grantOrder(database, orderId, now());
+  await grantPurchase(database, purchaseId, now());
 }
 
 async function expired(
   { database, now }: { database: Database; now: () => number },
   session: Stripe.Checkout.Session,
 ): Promise<void> {
-  const orderId = orderIdOf(session);
-  if (orderId) await cancelOrder(database, orderId, now());
+  const purchaseId = purchaseIdOf(session);
+  if (purchaseId) await cancelPurchase(database, purchaseId, now());
 }
 
 /** Others may use the same account of Stripe for something else. */
-function orderIdOf({ client_reference_id: id }: Stripe.Checkout.Session): string | null {
+function purchaseIdOf({ client_reference_id: id }: Stripe.Checkout.Session): string | null {
   return id && isUuid(id) ? id : null;
 }
 

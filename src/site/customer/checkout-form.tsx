@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import { amountOf, OFF_PEAK_PRICE_SHARE, type Offer } from '../../billing/payments/offers.ts';
-import type { ProviderName } from '../../billing/payments/orders.ts';
+import type { ProviderName } from '../../billing/payments/purchases.ts';
 import type { OffPeakWindow } from '../../billing/wallets.ts';
 import { Facts } from '../kit/facts.tsx';
 import { Choice, Field, HiddenFields, PostForm } from '../kit/form.tsx';

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { nextSubscriptionStart } from '../../billing/grants.ts';
 import { findOffer, type Offer } from '../../billing/payments/offers.ts';
-import { createOrder, PurchaseRefused } from '../../billing/payments/orders.ts';
 import { PaymentUnavailable } from '../../billing/payments/payment-port.ts';
+import { createPurchase, PurchaseRefused } from '../../billing/payments/purchases.ts';
 import { SoukError } from '../../platform/errors.ts';
 import {
   FormRefused,
@@ -35,7 +35,7 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
   }
 
   async function buy(
-    { priceCents, kind, code, ...chosen }: z.output<typeof checkoutSchema>,
+    { priceCents, kind, code, orderId, ...chosen }: z.output<typeof checkoutSchema>,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<string | FastifyReply> {
@@ -47,8 +47,15 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
       });
     const { accountId } = customerOf(request);
     try {
-      const purchase = { ...chosen, accountId, offer, currency, provider: payments.name };
-      return await payPurchase(pages, reply, await createOrder(database, purchase, clock.now()));
+      const purchase = {
+        purchaseId: orderId,
+        ...chosen,
+        accountId,
+        offer,
+        currency,
+        provider: payments.name,
+      };
+      return await payPurchase(pages, reply, await createPurchase(database, purchase, clock.now()));
     } catch (error) {
       if (error instanceof PurchaseRefused) throw new FormRefused(409, { '': error.message });
       if (!(error instanceof PaymentUnavailable)) throw error;

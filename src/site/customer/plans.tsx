@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { OFF_PEAK_PRICE_SHARE, offeredPacks, offeredPlans } from '../../billing/payments/offers.ts';
-import { listOrders, type Order } from '../../billing/payments/orders.ts';
+import { listPurchases, type Purchase } from '../../billing/payments/purchases.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
@@ -19,7 +19,7 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
     const [plans, packs, purchases] = await Promise.all([
       offeredPlans(database),
       offeredPacks(database),
-      listOrders(database, { accountId, limit: 50 }),
+      listPurchases(database, { accountId, limit: 50 }),
     ]);
     return sendPage(
       reply,
@@ -54,7 +54,7 @@ export function DemoNotice(): VNode {
   );
 }
 
-function PurchaseTable({ purchases }: { purchases: readonly Order[] }): VNode {
+function PurchaseTable({ purchases }: { purchases: readonly Purchase[] }): VNode {
   return (
     <Table
       name="Your orders"

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { Order } from '../../billing/payments/orders.ts';
+import type { Purchase } from '../../billing/payments/purchases.ts';
 import { Facts } from '../kit/facts.tsx';
 import { PostButton } from '../kit/form.tsx';
 import { ToneTag } from '../kit/tag.tsx';
@@ -11,18 +11,18 @@ const STATES = {
   cancelled: ['', 'Cancelled'],
 } as const;
 
-export function PurchaseTag({ purchase: { state } }: { purchase: Order }): VNode {
+export function PurchaseTag({ purchase: { state } }: { purchase: Purchase }): VNode {
   return <ToneTag of={STATES[state]} />;
 }
 
 /** "Pro × 2, 3 months". */
-export function purchaseText({ offerName, quantity, months }: Order): string {
+export function purchaseText({ offerName, quantity, months }: Purchase): string {
   const times = quantity > 1 ? ` × ${quantity}` : '';
   return `${offerName}${times}${months === null ? '' : `, ${months} ${months === 1 ? 'month' : 'months'}`}`;
 }
 
 /** A purchase, what it waits for, and how it is cancelled. */
-export function PurchaseFacts({ purchase }: { purchase: Order }): VNode {
+export function PurchaseFacts({ purchase }: { purchase: Purchase }): VNode {
   const { id, amountCents, currency, wallet, createdAt, state, provider } = purchase;
   return (
     <section class="card">

@@ -2,12 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { createFirstKey, isKeyDue } from '../../accounts/first-key.ts';
 import {
-  cancelOrder,
-  findOrder,
-  grantOrder,
+  cancelPurchase,
+  findPurchase,
+  grantPurchase,
   noteProviderRef,
-  type Order,
-} from '../../billing/payments/orders.ts';
+  type Purchase,
+} from '../../billing/payments/purchases.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
@@ -28,13 +28,13 @@ export function registerPurchasePage(scope: FastifyInstance, pages: Pages): void
 
   scope.post('/account/orders/:orderId/cancel', async (request, reply) => {
     const { id, accountId } = await ownPurchase(request);
-    await cancelOrder(database, id, clock.now(), accountId);
+    await cancelPurchase(database, id, clock.now(), accountId);
     return reply.redirect(addressOfPurchase(id), 303);
   });
 
-  async function ownPurchase(request: FastifyRequest): Promise<Order> {
+  async function ownPurchase(request: FastifyRequest): Promise<Purchase> {
     const parsed = params.safeParse(request.params);
-    const purchase = parsed.success ? await findOrder(database, parsed.data.orderId) : null;
+    const purchase = parsed.success ? await findPurchase(database, parsed.data.orderId) : null;
     if (purchase?.accountId !== customerOf(request).accountId || !purchase)
       throw new SoukError('NOT_FOUND', { message: 'This account has no such order.' });
     return purchase;
@@ -48,7 +48,7 @@ export function registerPurchasePage(scope: FastifyInstance, pages: Pages): void
 export async function payPurchase(
   pages: Pages,
   reply: FastifyReply,
-  purchase: Order,
+  purchase: Purchase,
 ): Promise<string | FastifyReply> {
   const { database, clock, payments } = pages;
   const { id, accountId } = purchase;
@@ -62,7 +62,7 @@ export async function payPurchase(
     return step.url;
   }
   if (step.kind === 'waiting') return page;
-  const granted = (await grantOrder(database, id, clock.now())) ?? purchase;
+  const granted = (await grantPurchase(database, id, clock.now())) ?? purchase;
   return sendPurchase(pages, reply, granted, await createFirstKey(database, accountId, clock.now()));
 }
 
@@ -73,7 +73,7 @@ function addressOfPurchase(id: string): string {
 async function sendPurchase(
   pages: Pages,
   reply: FastifyReply,
-  purchase: Order,
+  purchase: Purchase,
   firstKey: string | null = null,
 ): Promise<FastifyReply> {
   const { state, accountId } = purchase;

@@ -5,7 +5,7 @@ import { listKeys } from '../../accounts/account-keys.ts';
 import { type Account, findAccount } from '../../accounts/accounts.ts';
 import { listPlans } from '../../billing/grants.ts';
 import { ledgerLines } from '../../billing/ledger-lines.ts';
-import { listOrders } from '../../billing/payments/orders.ts';
+import { listPurchases } from '../../billing/payments/purchases.ts';
 import { walletBalances } from '../../billing/statement.ts';
 import { recentCalls, subscriptionsOf } from '../../operator/account-facts.ts';
 import type { Database } from '../../platform/db/pool.ts';
@@ -99,7 +99,7 @@ async function recordsOf(database: Database, id: number, now: number) {
     listKeys(database, id, now),
     walletBalances(database, id, now),
     subscriptionsOf(database, id),
-    listOrders(database, { accountId: id, limit: LINES }),
+    listPurchases(database, { accountId: id, limit: LINES }),
     recentCalls(database, id, LINES),
     ledgerLines(database, id, { limit: LINES }),
   ]);

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import type { AccountKey } from '../../accounts/account-keys.ts';
 import type { AccountState } from '../../accounts/accounts.ts';
 import type { LedgerLine } from '../../billing/ledger-lines.ts';
-import type { Order } from '../../billing/payments/orders.ts';
+import type { Purchase } from '../../billing/payments/purchases.ts';
 import type { WalletBalances } from '../../billing/statement.ts';
 import type { RecentCall, SubscriptionFacts } from '../../operator/account-facts.ts';
 import { ERRORS } from '../../platform/errors.ts';
@@ -92,7 +92,7 @@ export function KeyTable({ keys }: { keys: readonly AccountKey[] }): VNode {
   );
 }
 
-export function PurchaseTable({ purchases }: { purchases: readonly Order[] }): VNode {
+export function PurchaseTable({ purchases }: { purchases: readonly Purchase[] }): VNode {
   return (
     <Table
       name="Orders"

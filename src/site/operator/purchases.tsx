@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { GrantRefused } from '../../billing/grants.ts';
-import { type OrderWithAccount, ordersWithAccounts } from '../../billing/payments/order-list.ts';
-import { cancelOrder, grantOrder } from '../../billing/payments/orders.ts';
+import { type PurchaseWithAccount, purchasesWithAccounts } from '../../billing/payments/purchase-list.ts';
+import { cancelPurchase, grantPurchase } from '../../billing/payments/purchases.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { PurchaseTag, purchaseText } from '../customer/purchase-facts.tsx';
 import { PostButton } from '../kit/form.tsx';
@@ -32,8 +32,8 @@ export function registerPurchases(scope: FastifyInstance, { database, clock }: P
     const { before } = paging.parse(request.query);
     const isFirstPage = before === null;
     const [pending, ended] = await Promise.all([
-      isFirstPage ? ordersWithAccounts(database, { pending: true, before: null, limit: 500 }) : [],
-      ordersWithAccounts(database, { pending: false, before, limit: PURCHASES_A_PAGE + 1 }),
+      isFirstPage ? purchasesWithAccounts(database, { pending: true, before: null, limit: 500 }) : [],
+      purchasesWithAccounts(database, { pending: false, before, limit: PURCHASES_A_PAGE + 1 }),
     ]);
     const list = pageOf(ended, PURCHASES_A_PAGE, { before: before ?? undefined }, ({ id }) => id);
     const intro = isFirstPage && (
@@ -54,7 +54,7 @@ export function registerPurchases(scope: FastifyInstance, { database, clock }: P
   /** A purchase that is confirmed twice is granted once. */
   async function confirm(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     try {
-      if (!(await grantOrder(database, idIn(request), clock.now()))) throw noSuchPurchase();
+      if (!(await grantPurchase(database, idIn(request), clock.now()))) throw noSuchPurchase();
     } catch (error) {
       if (error instanceof GrantRefused) throw new SoukError('BATCH_STATE', { message: error.message });
       throw error;
@@ -63,7 +63,7 @@ export function registerPurchases(scope: FastifyInstance, { database, clock }: P
   }
 
   async function cancel(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    await cancelOrder(database, idIn(request), clock.now());
+    await cancelPurchase(database, idIn(request), clock.now());
     return reply.redirect(PATH, 303);
   }
 }
@@ -76,7 +76,7 @@ function idIn(request: FastifyRequest): string {
 
 const noSuchPurchase = () => new SoukError('NOT_FOUND', { message: 'There is no such order.' });
 
-const FACTS: readonly Column<OrderWithAccount>[] = [
+const FACTS: readonly Column<PurchaseWithAccount>[] = [
   ['Ordered', ({ createdAt }) => <Time at={createdAt} />],
   ['Account', ({ accountId, email }) => <a href={`/admin/accounts/${accountId}`}>{email}</a>],
   [
@@ -91,7 +91,7 @@ const FACTS: readonly Column<OrderWithAccount>[] = [
   ['Number', ({ id }) => <code class="id">{id}</code>],
 ];
 
-function EndedTable({ purchases }: { purchases: readonly OrderWithAccount[] }): VNode {
+function EndedTable({ purchases }: { purchases: readonly PurchaseWithAccount[] }): VNode {
   return (
     <Table
       name="Orders that ended"
@@ -107,7 +107,7 @@ function EndedTable({ purchases }: { purchases: readonly OrderWithAccount[] }): 
   );
 }
 
-function PendingTable({ purchases }: { purchases: readonly OrderWithAccount[] }): VNode {
+function PendingTable({ purchases }: { purchases: readonly PurchaseWithAccount[] }): VNode {
   return (
     <Table
       name="Orders that wait for payment"
@@ -118,7 +118,11 @@ function PendingTable({ purchases }: { purchases: readonly OrderWithAccount[] })
   );
 }
 
-function Decision({ purchase: { id, amountCents, currency, email } }: { purchase: OrderWithAccount }): VNode {
+function Decision({
+  purchase: { id, amountCents, currency, email },
+}: {
+  purchase: PurchaseWithAccount;
+}): VNode {
   return (
     <div class="row">
       <PostButton

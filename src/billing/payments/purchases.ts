@@ -10,10 +10,10 @@ import { amountOf, type Offer } from './offers.ts';
 export type ProviderName = 'demo' | 'manual' | 'stripe';
 
 /** pending: not paid yet, or not confirmed. */
-export type OrderState = 'pending' | 'granted' | 'cancelled';
+export type PurchaseState = 'pending' | 'granted' | 'cancelled';
 
 /** One purchase. Amounts are in cents. */
-export interface Order {
+export interface Purchase {
   id: string;
   accountId: number;
   kind: Offer['kind'];
@@ -27,16 +27,16 @@ export interface Order {
   currency: string;
   provider: ProviderName;
   providerRef: string | null;
-  state: OrderState;
+  state: PurchaseState;
   createdAt: Date;
   endedAt: Date | null;
   subscriptionId: number | null;
   packId: number | null;
 }
 
-export interface Purchase {
-  /** Chosen by whoever buys: the same one again is the same order. */
-  orderId: string;
+export interface NewPurchase {
+  /** Chosen by whoever buys: the same one again is the same purchase. */
+  purchaseId: string;
   accountId: number;
   offer: Offer;
   wallet: Wallet;
@@ -56,28 +56,28 @@ const LARGEST_AMOUNT_CENTS = 99_999_999;
 
 /**
  * Writes down that something is bought; nothing is granted yet.
- * @returns the order; the one of before where it was written down already.
+ * @returns the purchase; the one of before where it was written down already.
  * @throws PurchaseRefused.
  */
-export function createOrder(database: Database, purchase: Purchase, now: number): Promise<Order> {
+export function createPurchase(database: Database, purchase: NewPurchase, now: number): Promise<Purchase> {
   return inTransaction(database, async (client) => {
-    const { orderId, accountId, offer, quantity, currency, provider } = purchase;
+    const { purchaseId, accountId, offer, quantity, currency, provider } = purchase;
     const wallet = offer.kind === 'pack' ? offer.wallet : purchase.wallet;
     const months = offer.kind === 'pack' ? null : purchase.months;
     const amountCents = amountOf(offer, { wallet, quantity, months: months ?? 1 });
     await lockAccount(client, accountId);
-    const earlier = await findOrder(client, orderId);
+    const earlier = await findPurchase(client, purchaseId);
     if (earlier?.accountId === accountId) return earlier;
     if (earlier) throw new PurchaseRefused('This order is not of this account.');
     if (amountCents > LARGEST_AMOUNT_CENTS)
       throw new PurchaseRefused('This is more than can be paid at once. Make several orders of it.');
     if (amountCents === 0) await refuseSecondFreeOne(client, accountId, offer, purchase);
-    const { rows } = await client.query<Order>(
+    const { rows } = await client.query<Purchase>(
       `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents,
          currency, provider, created_at, plan_id, pack_units, pack_rate_limit_per_minute, pack_valid_days)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning ${ORDER_COLUMNS}`,
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning ${PURCHASE_COLUMNS}`,
       [
-        ...[orderId, accountId, offer.kind, offer.code, offer.name, wallet, quantity, months, amountCents],
+        ...[purchaseId, accountId, offer.kind, offer.code, offer.name, wallet, quantity, months, amountCents],
         ...[currency, provider, new Date(now)],
         ...(offer.kind === 'plan'
           ? [offer.id, null, null, null]
@@ -93,7 +93,7 @@ async function refuseSecondFreeOne(
   client: ClientBase,
   accountId: number,
   offer: Offer,
-  { quantity, months }: Purchase,
+  { quantity, months }: NewPurchase,
 ): Promise<void> {
   if (quantity > 1 || months > 1) throw new PurchaseRefused(`${offer.name} is there once, for one month.`);
   const { rowCount } = await client.query(
@@ -105,70 +105,70 @@ async function refuseSecondFreeOne(
 
 /**
  * Grants what was bought, once, however often it is told that it was paid for.
- * @returns the order as it is now, or null where there is none.
+ * @returns the purchase as it is now, or null where there is none.
  */
-export function grantOrder(database: Database, orderId: string, now: number): Promise<Order | null> {
+export function grantPurchase(database: Database, purchaseId: string, now: number): Promise<Purchase | null> {
   return inTransaction(database, async (client) => {
-    const { rows } = await client.query<Order>(
-      `select ${ORDER_COLUMNS} from orders where id = $1 for update`,
-      [orderId],
+    const { rows } = await client.query<Purchase>(
+      `select ${PURCHASE_COLUMNS} from orders where id = $1 for update`,
+      [purchaseId],
     );
-    const order = rows[0];
-    // A payment that arrives after the order was cancelled is granted all the same: the money is there.
-    if (!order || order.state === 'granted') return order ?? null;
+    const purchase = rows[0];
+    // A payment that arrives after the purchase was cancelled is granted all the same: the money is there.
+    if (!purchase || purchase.state === 'granted') return purchase ?? null;
     // What costs nothing brings no money that would have to be honoured.
-    if (order.state === 'cancelled' && order.amountCents === 0) return order;
+    if (purchase.state === 'cancelled' && purchase.amountCents === 0) return purchase;
     const [subscriptionId, packId] =
-      order.kind === 'plan'
-        ? [await grantPlan(client, order, now), null]
-        : [null, await grantPackOf(client, order, now)];
-    const { rows: granted } = await client.query<Order>(
+      purchase.kind === 'plan'
+        ? [await grantPlan(client, purchase, now), null]
+        : [null, await grantPackOf(client, purchase, now)];
+    const { rows: granted } = await client.query<Purchase>(
       `update orders set state = 'granted', ended_at = $2, subscription_id = $3, pack_id = $4 where id = $1
-       returning ${ORDER_COLUMNS}`,
-      [order.id, new Date(now), subscriptionId, packId],
+       returning ${PURCHASE_COLUMNS}`,
+      [purchase.id, new Date(now), subscriptionId, packId],
     );
     return only(granted);
   });
 }
 
-/** @returns the order, or null where none was pending. */
-export async function cancelOrder(
+/** @returns the purchase, or null where none was pending. */
+export async function cancelPurchase(
   database: Queryable,
-  orderId: string,
+  purchaseId: string,
   now: number,
   accountId: number | null = null,
-): Promise<Order | null> {
-  const { rows } = await database.query<Order>(
+): Promise<Purchase | null> {
+  const { rows } = await database.query<Purchase>(
     `update orders set state = 'cancelled', ended_at = $2
-     where id = $1 and state = 'pending' and ($3::bigint is null or account_id = $3) returning ${ORDER_COLUMNS}`,
-    [orderId, new Date(now), accountId],
+     where id = $1 and state = 'pending' and ($3::bigint is null or account_id = $3) returning ${PURCHASE_COLUMNS}`,
+    [purchaseId, new Date(now), accountId],
   );
   return rows[0] ?? null;
 }
 
-/** Remembers what the provider calls an order. */
-export async function noteProviderRef(database: Queryable, orderId: string, ref: string): Promise<void> {
-  await database.query('update orders set provider_ref = $2 where id = $1', [orderId, ref]);
+/** Remembers what the provider calls a purchase. */
+export async function noteProviderRef(database: Queryable, purchaseId: string, ref: string): Promise<void> {
+  await database.query('update orders set provider_ref = $2 where id = $1', [purchaseId, ref]);
 }
 
-export async function findOrder(database: Queryable, orderId: string): Promise<Order | null> {
-  const { rows } = await database.query<Order>(`select ${ORDER_COLUMNS} from orders where id = $1`, [
-    orderId,
+export async function findPurchase(database: Queryable, purchaseId: string): Promise<Purchase | null> {
+  const { rows } = await database.query<Purchase>(`select ${PURCHASE_COLUMNS} from orders where id = $1`, [
+    purchaseId,
   ]);
   return rows[0] ?? null;
 }
 
 /** The newest first. Each condition that is left out is not looked at. */
-export async function listOrders(
+export async function listPurchases(
   database: Queryable,
   {
     accountId = null,
     state = null,
     limit = 100,
-  }: { accountId?: number | null; state?: OrderState | null; limit?: number },
-): Promise<Order[]> {
-  const { rows } = await database.query<Order>(
-    `select ${ORDER_COLUMNS} from orders
+  }: { accountId?: number | null; state?: PurchaseState | null; limit?: number },
+): Promise<Purchase[]> {
+  const { rows } = await database.query<Purchase>(
+    `select ${PURCHASE_COLUMNS} from orders
      where ($1::bigint is null or account_id = $1) and ($2::text is null or state = $2)
      order by created_at desc, id desc limit $3`,
     [accountId, state, limit],
@@ -176,11 +176,11 @@ export async function listOrders(
   return rows;
 }
 
-async function grantPlan(client: ClientBase, order: Order, now: number): Promise<number> {
-  const { accountId, wallet, quantity, months } = order;
+async function grantPlan(client: ClientBase, purchase: Purchase, now: number): Promise<number> {
+  const { accountId, wallet, quantity, months } = purchase;
   const { rows } = await client.query<{ planId: number }>(
     'select plan_id as "planId" from orders where id = $1',
-    [order.id],
+    [purchase.id],
   );
   await lockAccount(client, accountId);
   // A wallet has one subscription at a time, so what is bought before its end begins then.
@@ -190,12 +190,12 @@ async function grantPlan(client: ClientBase, order: Order, now: number): Promise
   return grantSubscriptionIn(client, { accountId, wallet, planId, quantity, startsAt, endsAt });
 }
 
-async function grantPackOf(client: ClientBase, order: Order, now: number): Promise<number> {
-  const { accountId, wallet, quantity } = order;
+async function grantPackOf(client: ClientBase, purchase: Purchase, now: number): Promise<number> {
+  const { accountId, wallet, quantity } = purchase;
   const { rows } = await client.query<{ units: number; rate: number; days: number }>(
     `select pack_units as units, pack_rate_limit_per_minute as rate, pack_valid_days as days
      from orders where id = $1`,
-    [order.id],
+    [purchase.id],
   );
   const { units, rate, days } = only(rows);
   const [validFrom, validUntil] = [new Date(now), new Date(now + days * DAY_MS)];
@@ -216,6 +216,6 @@ function only<Row>(rows: readonly Row[]): Row {
   return row;
 }
 
-export const ORDER_COLUMNS = `id, account_id as "accountId", kind, offer_code as "offerCode", offer_name as "offerName", wallet,
+export const PURCHASE_COLUMNS = `id, account_id as "accountId", kind, offer_code as "offerCode", offer_name as "offerName", wallet,
   quantity, months, amount_cents as "amountCents", currency, provider, provider_ref as "providerRef", state,
   created_at as "createdAt", ended_at as "endedAt", subscription_id as "subscriptionId", pack_id as "packId"`;

@@ -4,13 +4,13 @@ import { ensureAccount } from '../../../src/accounts/accounts.ts';
 import { createFirstKey, isKeyDue } from '../../../src/accounts/first-key.ts';
 import { amountOf, findOffer, type Offer, type PlanOffer } from '../../../src/billing/payments/offers.ts';
 import {
-  cancelOrder,
-  createOrder,
-  findOrder,
-  grantOrder,
-  listOrders,
-  type Purchase,
-} from '../../../src/billing/payments/orders.ts';
+  cancelPurchase,
+  createPurchase,
+  findPurchase,
+  grantPurchase,
+  listPurchases,
+  type NewPurchase,
+} from '../../../src/billing/payments/purchases.ts';
 import { ensureStandardPlans } from '../../../src/billing/standard-plans.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/pool.ts';
 import { createLogger } from '../../../src/platform/log.ts';
@@ -42,7 +42,7 @@ describe('orders', () => {
     return found;
   }
 
-  async function buy(offered: Offer, more: Partial<Purchase> = {}, now = NOW) {
+  async function buy(offered: Offer, more: Partial<NewPurchase> = {}, now = NOW) {
     const purchase = {
       wallet: 'general',
       quantity: 1,
@@ -50,9 +50,9 @@ describe('orders', () => {
       currency: 'usd',
       provider: 'manual',
     } as const;
-    return createOrder(
+    return createPurchase(
       database,
-      { orderId: randomUUID(), accountId, offer: offered, ...purchase, ...more },
+      { purchaseId: randomUUID(), accountId, offer: offered, ...purchase, ...more },
       now,
     );
   }
@@ -80,7 +80,7 @@ describe('orders', () => {
 
   test('are granted once, however often and from wherever it is told that they were paid', async () => {
     const order = await buy(await offer('pack', 'units-10k'), { quantity: 3 });
-    const told = await Promise.all(Array.from({ length: 8 }, () => grantOrder(database, order.id, NOW)));
+    const told = await Promise.all(Array.from({ length: 8 }, () => grantPurchase(database, order.id, NOW)));
     expect(new Set(told.map((one) => one?.packId)).size).toBe(1);
     const { rows } = await database.query<{ remaining_units: number; valid_until: Date }>(
       'select remaining_units, valid_until from packs where account_id = $1',
@@ -94,20 +94,20 @@ describe('orders', () => {
   });
 
   test('that are the same one are one order, and nobody else gets to it', async () => {
-    const orderId = randomUUID();
+    const purchaseId = randomUUID();
     const pro = await offer('plan', 'pro');
-    const [first, second] = [await buy(pro, { orderId }), await buy(pro, { orderId, months: 12 })];
+    const [first, second] = [await buy(pro, { purchaseId }), await buy(pro, { purchaseId, months: 12 })];
     expect(second).toEqual(first);
     const other = await ensureAccount(database, `${randomUUID()}@test.example`, 'Other', NOW);
-    await expect(buy(pro, { orderId, accountId: other })).rejects.toThrow('not of this account');
-    expect(await listOrders(database, { accountId: other })).toEqual([]);
+    await expect(buy(pro, { purchaseId, accountId: other })).rejects.toThrow('not of this account');
+    expect(await listPurchases(database, { accountId: other })).toEqual([]);
   });
 
   test('of a plan begin when the one of the same wallet ends, and at once in another', async () => {
     const basic = await offer('plan', 'basic');
     for (const wallet of ['general', 'general', 'off_peak'] as const) {
       const order = await buy(basic, { wallet });
-      await grantOrder(database, order.id, NOW);
+      await grantPurchase(database, order.id, NOW);
     }
     const [first, , later] = await subscriptions();
     expect(first?.ends_at).toEqual(new Date(Date.UTC(2026, 1, 28, 12)));
@@ -120,7 +120,7 @@ describe('orders', () => {
   test('of two plans paid at the same moment follow each other', async () => {
     const basic = await offer('plan', 'basic');
     const orders = [await buy(basic), await buy(basic), await buy(basic)];
-    await Promise.all(orders.map(({ id }) => grantOrder(database, id, NOW)));
+    await Promise.all(orders.map(({ id }) => grantPurchase(database, id, NOW)));
     const [a, b, c] = await subscriptions();
     expect([b?.starts_at, c?.starts_at]).toEqual([a?.ends_at, b?.ends_at]);
   });
@@ -130,33 +130,33 @@ describe('orders', () => {
     const once = await buy(trial);
     await expect(buy(trial)).rejects.toThrow('it is there once');
     await expect(buy(trial, { months: 2 })).rejects.toThrow('for one month');
-    await cancelOrder(database, once.id, NOW);
+    await cancelPurchase(database, once.id, NOW);
     expect((await buy(trial)).amountCents).toBe(0);
   });
 
   test('that were cancelled stay so, but a payment that comes all the same is honoured', async () => {
     const order = await buy(await offer('pack', 'night-100k'));
-    expect(await cancelOrder(database, order.id, NOW, accountId + 1)).toBeNull();
-    expect((await cancelOrder(database, order.id, NOW, accountId))?.state).toBe('cancelled');
-    expect(await cancelOrder(database, order.id, NOW, accountId)).toBeNull();
-    expect((await grantOrder(database, order.id, NOW))?.state).toBe('granted');
-    expect((await findOrder(database, order.id))?.packId).not.toBeNull();
-    expect(await cancelOrder(database, order.id, NOW)).toBeNull();
+    expect(await cancelPurchase(database, order.id, NOW, accountId + 1)).toBeNull();
+    expect((await cancelPurchase(database, order.id, NOW, accountId))?.state).toBe('cancelled');
+    expect(await cancelPurchase(database, order.id, NOW, accountId)).toBeNull();
+    expect((await grantPurchase(database, order.id, NOW))?.state).toBe('granted');
+    expect((await findPurchase(database, order.id))?.packId).not.toBeNull();
+    expect(await cancelPurchase(database, order.id, NOW)).toBeNull();
   });
 
   test('of what costs nothing come back by nothing once they were cancelled', async () => {
     const trial = await offer('plan', 'trial');
     const first = await buy(trial);
-    await cancelOrder(database, first.id, NOW);
-    await grantOrder(database, (await buy(trial)).id, NOW);
-    expect((await grantOrder(database, first.id, NOW))?.state).toBe('cancelled');
+    await cancelPurchase(database, first.id, NOW);
+    await grantPurchase(database, (await buy(trial)).id, NOW);
+    expect((await grantPurchase(database, first.id, NOW))?.state).toBe('cancelled');
     expect(await subscriptions()).toHaveLength(1);
   });
 
   test('bring what was offered when they were made', async () => {
     const order = await buy(await offer('pack', 'units-100k'));
     await database.query("update pack_offers set units = 5 where code = 'units-100k'");
-    await grantOrder(database, order.id, NOW);
+    await grantPurchase(database, order.id, NOW);
     const { rows } = await database.query('select total_units from packs where account_id = $1', [accountId]);
     expect(rows).toEqual([{ total_units: 100_000 }]);
   });
@@ -167,7 +167,7 @@ describe('orders', () => {
   });
 
   test('bring a key with the first of them, once, also to two who ask at once', async () => {
-    await grantOrder(database, (await buy(await offer('plan', 'trial'))).id, NOW);
+    await grantPurchase(database, (await buy(await offer('plan', 'trial'))).id, NOW);
     const keys = await Promise.all([1, 2, 3].map(() => createFirstKey(database, accountId, NOW)));
     expect(keys.filter((key) => key !== null)).toHaveLength(1);
     await database.query('update api_keys set revoked_at = now() where account_id = $1', [accountId]);
