@@ -1,5 +1,3 @@
-import { promisify } from 'node:util';
-import zlib from 'node:zlib';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { toKeepaMinutes } from '../src/operations/products/keepa-time.ts';
 import { type Clock, sleep } from '../src/platform/clock.ts';
@@ -12,20 +10,13 @@ import { product } from './endpoints/product.ts';
 import { query } from './endpoints/query.ts';
 import { search } from './endpoints/search.ts';
 import { seller, topseller } from './endpoints/seller.ts';
-import {
-  type Endpoint,
-  type EndpointAnswer,
-  invalidParameter,
-  type Params,
-  ProviderError,
-} from './protocol.ts';
+import { type Endpoint, invalidParameter, type Params, ProviderError } from './protocol.ts';
+import { createReplies } from './replies.ts';
 import type { DemoSettings } from './settings.ts';
 import { DemoTokens } from './tokens.ts';
 import { trendsRoutes } from './trends/routes.ts';
 
-const gzip = promisify(zlib.gzip);
-
-/** The keys the demo takes: any that is long enough, but for this one, which has not paid. */
+/** Every key of the shortest length or more is accepted, except this one, which has not paid. */
 const UNPAID_KEY = 'unpaid-key-unpaid-key';
 const SHORTEST_KEY = 16;
 
@@ -35,29 +26,17 @@ const SHORTEST_KEY = 16;
  */
 export function buildDemoProvider(settings: DemoSettings, clock: Clock): FastifyInstance {
   const tokens = new DemoTokens(clock, settings.DEMO_TOKENS_PER_MINUTE);
-  const endpoints: Record<string, Endpoint> = {
-    token: () => ({ payload: {}, tokens: 0 }),
-    product,
-    search,
-    category,
-    bestsellers,
-    seller,
-    topseller,
-    deal,
-    query,
-    lightningdeal: lightningdeal(settings.DEMO_LIGHTNING_DEALS),
-    graphimage: graphimage(),
-  };
+  const { sendAnswer, sendError } = createReplies({ settings, tokens, clock });
   const app = fastify({
     logger: false,
     bodyLimit: 1_000_000,
-    // Of a parameter that is sent twice the last one counts.
+    // The last value of a repeated parameter counts.
     routerOptions: {
       ignoreTrailingSlash: true,
       querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)),
     },
   });
-  for (const [name, endpoint] of Object.entries(endpoints)) {
+  for (const [name, endpoint] of Object.entries(endpointsOf(settings))) {
     app.route({
       method: ['GET', 'POST'],
       url: `/${name}`,
@@ -68,7 +47,7 @@ export function buildDemoProvider(settings: DemoSettings, clock: Clock): Fastify
   app.setNotFoundHandler((request, reply) =>
     sendError(request, reply, new ProviderError(404, 'unknownPath', 'There is nothing at this path.')),
   );
-  // Only a body that cannot be read ends here.
+  // The handlers catch their own errors, so only a body that cannot be parsed ends here.
   app.setErrorHandler((_error, request, reply) => sendError(request, reply, invalidParameter()));
 
   async function serve(endpoint: Endpoint, isFree: boolean, request: FastifyRequest, reply: FastifyReply) {
@@ -95,60 +74,23 @@ export function buildDemoProvider(settings: DemoSettings, clock: Clock): Fastify
     }
   }
 
-  function sendError(request: FastifyRequest, reply: FastifyReply, error: ProviderError) {
-    // The answer to a wrong key has an empty bucket: there is none to speak of.
-    const state =
-      error.type === 'badKey'
-        ? { tokensLeft: 0, refillIn: 0, refillRate: 0, tokenFlowReduction: 0 }
-        : tokens.state();
-    const type = error.type === 'badKey' ? 'invalidParameter' : error.type;
-    const body = {
-      timestamp: clock.now(),
-      ...state,
-      tokensConsumed: 0,
-      processingTimeInMs: 0,
-      error: { type, message: error.message, details: '' },
-    };
-    return sendText(request, reply.code(error.status), JSON.stringify(body));
-  }
-
-  async function sendAnswer(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    answer: EndpointAnswer,
-    startedAt: number,
-  ) {
-    if ('picture' in answer) return sendBytes(reply.header('content-type', 'image/png'), answer.picture);
-    const envelope = {
-      timestamp: clock.now(),
-      ...tokens.state(),
-      tokensConsumed: answer.tokens,
-      processingTimeInMs: clock.now() - startedAt,
-    };
-    const head = JSON.stringify(envelope).slice(0, -1);
-    const payload =
-      'payloadText' in answer ? answer.payloadText : JSON.stringify(answer.payload).slice(1, -1);
-    return sendText(request, reply, payload === '' ? `${head}}` : `${head},${payload}}`);
-  }
-
-  async function sendText(request: FastifyRequest, reply: FastifyReply, text: string) {
-    reply.header('content-type', 'application/json;charset=UTF-8');
-    const body = Buffer.from(text);
-    const compressed = /\bgzip\b/.test(String(request.headers['accept-encoding'])) && body.length > 1000;
-    if (!compressed) return sendBytes(reply, body);
-    return sendBytes(reply.header('content-encoding', 'gzip'), await gzip(body, { level: 1 }));
-  }
-
-  /** Sends a body as it should be, unless this one is to be spoiled. */
-  function sendBytes(reply: FastifyReply, bytes: Buffer) {
-    if (Math.random() < settings.DEMO_MALFORMED_RATE) {
-      return reply.removeHeader('content-encoding').send(Buffer.from('<html><body>Bad gateway</body>'));
-    }
-    const truncated = Math.random() < settings.DEMO_TRUNCATE_RATE;
-    return reply.send(truncated ? bytes.subarray(0, bytes.length >> 1) : bytes);
-  }
-
   return app;
+}
+
+function endpointsOf(settings: DemoSettings): Record<string, Endpoint> {
+  return {
+    token: () => ({ payload: {}, tokens: 0 }),
+    product,
+    search,
+    category,
+    bestsellers,
+    seller,
+    topseller,
+    deal,
+    query,
+    lightningdeal: lightningdeal(settings.DEMO_LIGHTNING_DEALS),
+    graphimage: graphimage(),
+  };
 }
 
 function checkKey(key: string | undefined): void {

@@ -31,7 +31,10 @@ export async function onControl(
   listener: (control: Control) => void,
 ): Promise<void> {
   subscriber.on('message', (channel, message) => {
-    if (channel === keys.controlChannel) listener(schema.parse(JSON.parse(message)));
+    if (channel !== keys.controlChannel) return;
+    // An action that only later versions know is ignored.
+    const { data: control } = schema.safeParse(JSON.parse(message));
+    if (control) listener(control);
   });
   await subscriber.subscribe(keys.controlChannel);
 }

@@ -18,24 +18,23 @@ import { type DemoReports, openDemoReports } from './start/demo-reports.ts';
 import { noteOwnServices } from './start/own-services.ts';
 
 /**
- * `npm start`: starts whatever is not configured (PostgreSQL, Redis, a demo of the data provider), then a gateway and a
- * worker, and stops in the reverse order exactly what it has started.
+ * `npm start`: starts what is not configured (PostgreSQL, Redis, a demo of the data provider), then a worker and a gateway.
+ * On a signal it stops what it has started, in the reverse order.
  */
 const undo: (() => Promise<void>)[] = [];
 let stopping = false;
 
+process.on('SIGINT', () => void stop(0));
+process.on('SIGTERM', () => void stop(0));
+start().catch(fail);
+
 async function start(): Promise<void> {
   const config = readConfig(process.env);
-  const isDemo = config.KEEPA_API_KEY === undefined;
-  if (isDemo && process.env.KEEPA_BASE_URL?.trim()) {
-    throw new ConfigError(
-      'KEEPA_BASE_URL is set, but KEEPA_API_KEY is not: set both, or neither for the demo provider.',
-    );
-  }
+  const isDemo = usesDemoProvider(config);
   const dataDir = resolve(config.SOUK_DATA_DIR);
   undo.push(await claimDataDir(dataDir));
 
-  // Only into a database of our own: generated reports have no place beside real ones.
+  // Generated reports are loaded only into a database of our own: they must not mix with real ones.
   const reports = isDemo && !config.DATABASE_URL ? await demoReports(dataDir) : null;
   const databaseUrl = config.DATABASE_URL ?? (await embeddedPostgres(dataDir));
   const redisUrl = config.REDIS_URL ?? (await embeddedRedis(dataDir));
@@ -49,20 +48,16 @@ async function start(): Promise<void> {
     : { url: config.KEEPA_BASE_URL, key: config.KEEPA_API_KEY ?? '' };
   await checkKeepa(keepa.url, keepa.key);
 
-  // Whoever tries Souk shall find the desk as well; an operator with a provider decides about it.
+  // The demo shows the operator's pages as well; with a real provider the operator decides about them.
   const adminToken = isDemo && !config.ADMIN_TOKEN ? await keepAdminToken(dataDir) : null;
   const env = {
     ...process.env,
+    ...(isDemo ? demoSettings(keepa.url) : {}),
     ...(adminToken === null ? {} : { ADMIN_TOKEN: adminToken }),
     DATABASE_URL: databaseUrl,
     REDIS_URL: redisUrl,
     KEEPA_BASE_URL: keepa.url,
     KEEPA_API_KEY: keepa.key,
-    // The demo tells search trends as well.
-    ...(isDemo && !process.env.PAYMENTS?.trim() && !process.env.STRIPE_SECRET_KEY?.trim()
-      ? { PAYMENTS: 'demo' }
-      : {}),
-    ...(isDemo && !process.env.TRENDS_BASE_URL?.trim() ? { TRENDS_BASE_URL: keepa.url } : {}),
   };
   // The worker first: a gateway refuses calls while it knows of no worker.
   await child('worker', '../workers/main.ts', env, dataDir);
@@ -77,15 +72,19 @@ async function start(): Promise<void> {
       ...(isDemo ? { keepa } : {}),
     }),
   );
+  announce(`http://${publicHost(config)}:${config.PORT}`, key, adminToken);
+}
 
-  const address = `http://${publicHost(config)}:${config.PORT}`;
-  say(`Souk ready: ${address}`);
-  if (key === null) return;
-  say(`Demo key: ${key}`);
-  if (adminToken !== null) say(`Operator's desk: ${address}/admin  token: ${adminToken}`);
-  say(
-    `Try: curl -H "X-API-Key: ${key}" "${address}/api/market/product?country=us&asins=B08N5WRWNX&detailLevel=summary"`,
+function usesDemoProvider({ KEEPA_API_KEY }: Config): boolean {
+  if (KEEPA_API_KEY !== undefined) return false;
+  if (!isSet('KEEPA_BASE_URL')) return true;
+  throw new ConfigError(
+    'KEEPA_BASE_URL is set, but KEEPA_API_KEY is not: set both, or neither for the demo provider.',
   );
+}
+
+function isSet(name: string): boolean {
+  return Boolean(process.env[name]?.trim());
 }
 
 async function embeddedPostgres(dataDir: string): Promise<string> {
@@ -107,6 +106,14 @@ async function demoProvider(dataDir: string): Promise<{ url: string; key: string
   return { url, key: 'demo-demo-demo-demo' };
 }
 
+/** What is tried out with the demo provider, as far as it is not configured: search trends and payments. */
+function demoSettings(providerUrl: string): NodeJS.ProcessEnv {
+  return {
+    ...(isSet('TRENDS_BASE_URL') ? {} : { TRENDS_BASE_URL: providerUrl }),
+    ...(isSet('PAYMENTS') || isSet('STRIPE_SECRET_KEY') ? {} : { PAYMENTS: 'demo' }),
+  };
+}
+
 async function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir: string): Promise<string> {
   const program = new URL(file, import.meta.url);
   const started = await startChild({ name, program, env, logFile: join(dataDir, `${name}.log`), say });
@@ -114,7 +121,7 @@ async function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir
   return started.ready;
 }
 
-/** Search-term reports of the newest weeks, so that there is something to ask for. */
+/** Generates search-term reports of the newest weeks. */
 async function demoReports(dataDir: string): Promise<DemoReports> {
   const ahead = !existsSync(join(dataDir, 'postgres'));
   const reports = await openDemoReports({ dataDir, now: systemClock.now(), ahead });
@@ -122,10 +129,10 @@ async function demoReports(dataDir: string): Promise<DemoReports> {
   return reports;
 }
 
-/** What fails is told, and no more. @returns when the first site has its weeks. */
+/** Loads the generated reports; a failure is only reported. @returns when the first site has its weeks. */
 async function loadReports(reports: DemoReports, databaseUrl: string): Promise<void> {
   const { first, all } = reports.load(databaseUrl);
-  // Before the database, which was there first, is stopped.
+  // Must stop before the database does.
   undo.push(reports.stop);
   all.catch((error: unknown) => {
     if (!stopping)
@@ -134,7 +141,7 @@ async function loadReports(reports: DemoReports, databaseUrl: string): Promise<v
   await first.catch(() => {});
 }
 
-/** Plans to sell, and with the demo provider an account to try. @returns the key of that. */
+/** Creates the standard plans, and with the demo provider an account. @returns the key of that account. */
 async function prepareAccounts(
   databaseUrl: string,
   dataDir: string,
@@ -155,6 +162,16 @@ function publicHost({ HOST }: Config): string {
   return HOST.includes(':') ? `[${HOST}]` : HOST;
 }
 
+function announce(address: string, key: string | null, adminToken: string | null): void {
+  say(`Souk ready: ${address}`);
+  if (key === null) return;
+  say(`Demo key: ${key}`);
+  if (adminToken !== null) say(`Operator's desk: ${address}/admin  token: ${adminToken}`);
+  say(
+    `Try: curl -H "X-API-Key: ${key}" "${address}/api/market/product?country=us&asins=B08N5WRWNX&detailLevel=summary"`,
+  );
+}
+
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
@@ -171,7 +188,3 @@ async function fail(error: unknown): Promise<void> {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   await stop(1);
 }
-
-process.on('SIGINT', () => void stop(0));
-process.on('SIGTERM', () => void stop(0));
-start().catch(fail);

@@ -13,8 +13,8 @@ import { traced } from '../src/platform/telemetry/tracing.ts';
 import { OWN_ANSWER } from '../src/results/answer-store.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import { deadlineSignal } from './deadline.ts';
-import { type ProduceDeps, produceAnswer, type Work } from './produce.ts';
-import { createRun, type Run } from './run.ts';
+import { type ProduceDeps, produceAnswer } from './produce.ts';
+import { createRun, type Run, type RunningJob } from './run.ts';
 import type { SingleFlight } from './single-flight.ts';
 
 export interface ExecutorDeps extends ProduceDeps {
@@ -83,6 +83,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     const { pool, number, waitedMs, signal, onProgress } = attempt;
     const { callId, accountId, operation } = payload;
     const job = { pool, callId, accountId, operation };
+    const jobLog = log.child({ callId, operation });
     const startedAt = clock.now();
     events.emit({ type: 'job.started', ...job, attempt: number, waitedMs });
     const run = createRun(clock, signal, payload.background);
@@ -92,12 +93,12 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       if (cancelled.has(callId)) throw new SoukError('CANCELLED');
       // A request may have joined it since it was queued.
       if (run.background && (await redis.exists(keys.joined(callId)))) run.promote();
-      const work = { pool, payload, run, startedAt, onProgress, log: log.child({ callId, operation }) };
-      result = await produceInTurn(deps, work, (awaited) => pause(job, run, awaited));
+      const running = { pool, payload, run, startedAt, onProgress, log: jobLog };
+      result = await produceInTurn(deps, running, (awaited) => pause(job, run, awaited));
     } catch (error) {
       // This process gives the job up; another attempt may well succeed.
       if (signal.aborted || error instanceof TokensAwaited) throw error;
-      result = publicError(error, log.child({ callId, operation }));
+      result = publicError(error, jobLog);
       emitFailure(deps, result, payload);
     } finally {
       runs.delete(callId);
@@ -151,17 +152,17 @@ interface JobIds {
 /** Lets a job in the background begin again whenever it had to wait for tokens; meanwhile it holds nothing others want. */
 async function produceInTurn(
   deps: ExecutorDeps,
-  work: Work,
+  job: RunningJob,
   pause: (awaited: TokensAwaited) => Promise<void>,
 ): Promise<{ units: number }> {
   const { clock } = deps;
-  const { pool, payload, run } = work;
+  const { pool, payload, run } = job;
   for (let again = false; ; again = true) {
     const endsAt = Math.min(clock.now() + POOLS[pool].timeoutMs, payload.deadlineAt);
     const deadline = deadlineSignal(clock, endsAt, run.signal);
     let awaited: TokensAwaited;
     try {
-      return await produceAnswer(deps, work, deadline, again);
+      return await produceAnswer(deps, job, deadline, again);
     } catch (error) {
       if (!(error instanceof TokensAwaited)) throw error;
       awaited = error;

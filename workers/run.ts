@@ -1,7 +1,21 @@
+import type { Payload } from '../jobs/payload.ts';
+import type { PoolName } from '../src/operations/pools.ts';
 import { type Clock, sleep } from '../src/platform/clock.ts';
+import type { Logger } from '../src/platform/log.ts';
 import type { Flight, SingleFlight } from './single-flight.ts';
 
-/** A job that runs in this process, as far as others can reach it. */
+/** A job that this process runs. */
+export interface RunningJob {
+  pool: PoolName;
+  payload: Payload;
+  run: Run;
+  /** Unix milliseconds. */
+  startedAt: number;
+  onProgress(percent: number): void;
+  log: Logger;
+}
+
+/** How a running job is stopped, paused and promoted. */
 export interface Run {
   /** Aborts when the job is given up: cancelled, or handed back because the process stops. */
   signal: AbortSignal;

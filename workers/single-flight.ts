@@ -48,7 +48,7 @@ const LEASE_MS = 15_000;
 
 const RENEW_EVERY_MS = 5_000;
 
-/** An end whose news were lost is noticed by looking again after this time. */
+/** A follower looks again after this time, in case the message of the end was lost. */
 const LOOK_AGAIN_MS = 2_000;
 
 /** How long it is remembered that a flight is followed; followers look again before. */
@@ -82,12 +82,11 @@ export async function openSingleFlight(deps: {
   const leaderId = randomUUID();
   /** Keys of the flights that this process leads. */
   const leading = new Set<string>();
-  const followers = new Map<string, Set<(error: ErrorRecord | null) => void>>();
-
+  const followers = createFollowers(clock);
   subscriber.on('message', (channel, message) => {
     if (channel !== keys.flightsChannel) return;
     const { flight, error } = JSON.parse(message) as { flight: string; error: ErrorRecord | null };
-    for (const tell of [...(followers.get(flight) ?? [])]) tell(error);
+    followers.notify(flight, error);
   });
   await subscriber.subscribe(keys.flightsChannel);
 
@@ -128,48 +127,19 @@ export async function openSingleFlight(deps: {
           ? [await encodeSource(outcome.fetched), outcome.lifetimeMs]
           : [Buffer.alloc(0), 0];
       const error = 'error' in outcome && outcome.error ? toRecord(outcome.error) : null;
-      const news = JSON.stringify({ flight, error });
+      const message = JSON.stringify({ flight, error });
       await scripts.finish(
         keys.source(identity),
         flight,
         leaderId,
         keys.flightsChannel,
-        news,
+        message,
         stored,
         lifetimeMs,
       );
     },
 
-    follow({ identity, forced }, signal) {
-      const flight = keys.flight(identity, forced);
-      const set = followers.get(flight) ?? new Set();
-      followers.set(flight, set);
-      let stop = () => {};
-      const ended = new Promise<void>((resolve, reject) => {
-        const tell = (error: ErrorRecord | null) => {
-          stop();
-          if (error) reject(fromRecord(error));
-          else resolve();
-        };
-        const onAbort = () => {
-          stop();
-          reject(signal.reason);
-        };
-        const cancel = clock.after(LOOK_AGAIN_MS, () => tell(null));
-        stop = () => {
-          cancel();
-          signal.removeEventListener('abort', onAbort);
-          set.delete(tell);
-          if (set.size === 0) followers.delete(flight);
-        };
-        set.add(tell);
-        if (signal.aborted) onAbort();
-        else signal.addEventListener('abort', onAbort, { once: true });
-      });
-      // It may fail before anybody waits.
-      ended.catch(() => {});
-      return { ended: () => ended, stop };
-    },
+    follow: ({ identity, forced }, signal) => followers.follow(keys.flight(identity, forced), signal),
 
     async anyFollowed(flights) {
       const found = await Promise.all(
@@ -179,6 +149,47 @@ export async function openSingleFlight(deps: {
     },
 
     close: stopRenewing,
+  };
+}
+
+/** The calls of this process that wait for the ends of flights. */
+function createFollowers(clock: Clock) {
+  const followers = new Map<string, Set<(error: ErrorRecord | null) => void>>();
+  return {
+    /** The leader of a flight has ended; `error` is what it shares. */
+    notify(flight: string, error: ErrorRecord | null): void {
+      for (const end of [...(followers.get(flight) ?? [])]) end(error);
+    },
+
+    follow(flight: string, signal: AbortSignal): Following {
+      const set = followers.get(flight) ?? new Set();
+      followers.set(flight, set);
+      let stop = () => {};
+      const ended = new Promise<void>((resolve, reject) => {
+        const end = (error: ErrorRecord | null) => {
+          stop();
+          if (error) reject(fromRecord(error));
+          else resolve();
+        };
+        const onAbort = () => {
+          stop();
+          reject(signal.reason);
+        };
+        const cancel = clock.after(LOOK_AGAIN_MS, () => end(null));
+        stop = () => {
+          cancel();
+          signal.removeEventListener('abort', onAbort);
+          set.delete(end);
+          if (set.size === 0) followers.delete(flight);
+        };
+        set.add(end);
+        if (signal.aborted) onAbort();
+        else signal.addEventListener('abort', onAbort, { once: true });
+      });
+      // It may fail before anything awaits it.
+      ended.catch(() => {});
+      return { ended: () => ended, stop };
+    },
   };
 }
 

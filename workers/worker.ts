@@ -1,12 +1,8 @@
 import { Registry } from 'prom-client';
 import { onControl } from '../jobs/control.ts';
-import { createFairness } from '../jobs/fairness.ts';
 import { closeQueues, openQueues } from '../jobs/queues.ts';
 import { reconcile, startReconciling } from '../jobs/reconcile.ts';
-import { createBatchNews } from '../src/batches/news.ts';
-import { createAdmissions } from '../src/billing/admission.ts';
 import { createSettlements } from '../src/billing/settlement.ts';
-import type { OffPeakWindow } from '../src/billing/wallets.ts';
 import { BATCH_POOL, type WorkerPoolName } from '../src/operations/pools.ts';
 import { createFailureLog } from '../src/operator/failure-log.ts';
 import { startMaintenance } from '../src/operator/maintenance.ts';
@@ -22,30 +18,23 @@ import { createJobMetrics } from '../src/platform/telemetry/job-metrics.ts';
 import type { Tracing } from '../src/platform/telemetry/tracing.ts';
 import { createAnswerStore } from '../src/results/answer-store.ts';
 import { createHttpClient } from '../src/upstream/http-client.ts';
-import { createKeepaTransport } from '../src/upstream/keepa/transport.ts';
+import { createKeepaTransport, type KeepaTransport } from '../src/upstream/keepa/transport.ts';
 import { createTokenBucket } from '../src/upstream/token-bucket.ts';
 import { openTrends } from '../src/upstream/trends/open-trends.ts';
 import { tracedHttpClient } from '../src/upstream/upstream-spans.ts';
-import { openBatchWorker } from './background/batch-worker.ts';
-import { startDeliveries } from './background/deliveries.ts';
-import { openReportFetches, type ReportFetchSettings } from './background/report-fetches.ts';
+import { type BackgroundSettings, openBackground } from './background/open-background.ts';
 import { createExecutor } from './executor.ts';
 import { openPoolWorker } from './pool.ts';
 import { openSingleFlight } from './single-flight.ts';
 import { createSources } from './sources.ts';
 
-export interface WorkerSettings {
-  databaseUrl: string;
+export interface WorkerSettings extends BackgroundSettings {
   redisUrl: string;
   redisNamespace: string;
   keepaBaseUrl: string;
   keepaKey: string;
   trendsBaseUrl: string;
   pools: readonly WorkerPoolName[];
-  offPeak: OffPeakWindow;
-  webhooks: { allowPrivate: boolean };
-  /** Weekly reports that the pool `batch` fetches; none without. */
-  reportFetches?: ReportFetchSettings | undefined;
 }
 
 /** A worker: everything a process needs to do the jobs of some pools. */
@@ -73,13 +62,14 @@ export async function openWorker(
   tracing: Tracing | null = null,
   onEvent: CallEventSink = () => {},
 ): Promise<SoukWorker> {
+  const { databaseUrl, redisUrl, redisNamespace } = settings;
+  const keys = redisKeys(redisNamespace);
+  const database = openDatabase(databaseUrl, log);
+  const redis = await connectRedis(redisUrl, 'working', log);
+  const subscriber = await connectRedis(redisUrl, 'listening', log);
+  const pulling = await connectRedis(redisUrl, 'pulling', log);
+  const queues = openQueues(pulling, keys, log);
   const registry = new Registry();
-  const keys = redisKeys(settings.redisNamespace);
-  const database = openDatabase(settings.databaseUrl, log);
-  const redis = await connectRedis(settings.redisUrl, 'working', log);
-  const subscriber = await connectRedis(settings.redisUrl, 'listening', log);
-  const http = tracing ? tracedHttpClient(createHttpClient(), tracing) : createHttpClient();
-
   const records = [createUsageStatistics, createFailureLog].map((create) => create(database, clock, log));
   const events = createCallEvents(log, [
     createCallMetrics(registry),
@@ -87,76 +77,44 @@ export async function openWorker(
     ...records.map((record) => record.onEvent),
     onEvent,
   ]);
-  const pulling = await connectRedis(settings.redisUrl, 'pulling', log);
-  const queues = openQueues(pulling, keys, log);
+
   const settlements = createSettlements(database, clock.now);
-  const flights = await openSingleFlight({ redis, subscriber, keys, clock, log });
-  const tokens = createTokenBucket(redis, keys.tokens('keepa'), clock);
-  const { keepaBaseUrl: baseUrl, keepaKey: key } = settings;
-  const keepa = createKeepaTransport({ baseUrl, key, http, tokens, clock, log });
-  const trends = openTrends({ baseUrl: settings.trendsBaseUrl, http, redis, keys, clock });
   const answers = createAnswerStore(redis, keys);
-  const stopMaintenance = startMaintenance({ database, redis, keys, clock, log });
-  const executor = createExecutor({
-    redis,
-    keys,
-    sources: createSources(flights, clock, events),
-    flights,
-    answers,
-    settlements,
-    upstream: { keepa, trends, reports: database },
-    events,
-    tracing,
-    clock,
-    log,
+  const flights = await openSingleFlight({ redis, subscriber, keys, clock, log });
+  const sources = createSources(flights, clock, events);
+  const http = tracing ? tracedHttpClient(createHttpClient(), tracing) : createHttpClient();
+  const tokens = createTokenBucket(redis, keys.tokens('keepa'), clock);
+  const { keepaBaseUrl: baseUrl, keepaKey: key, trendsBaseUrl } = settings;
+  const keepa = createKeepaTransport({ baseUrl, key, http, tokens, clock, log });
+  const trends = openTrends({ baseUrl: trendsBaseUrl, http, redis, keys, clock });
+  const upstream = { keepa, trends, reports: database };
+  const { execute, control } = createExecutor({
+    ...{ redis, keys, sources, flights, answers, settlements, upstream, events, tracing, clock, log },
   });
-  await onControl(subscriber, keys, executor.control);
-  const { execute } = executor;
+  await onControl(subscriber, keys, control);
+
   const pools = await Promise.all(
     settings.pools
       .filter((pool) => pool !== BATCH_POOL)
       .map((pool) => openPoolWorker({ pool, redis, pulling, keys, execute, clock, log })),
   );
-  const batches = settings.pools.includes(BATCH_POOL)
-    ? await openBatchWorker({
-        ...{ database, redis, subscriber, pulling, keys, queues, settlements, answers, events, clock, log },
-        offPeak: settings.offPeak,
-        admissions: createAdmissions(database, clock.now, settings.offPeak),
-        tracing,
-        // Calls of batches are fed as there is room, and never refused because others wait.
-        backlog: { estimateWaitMs: async () => 0 },
-        fairness: createFairness(clock.now),
-        onFinished: createBatchNews(clock),
-        webhooks: settings.webhooks,
+  const background = settings.pools.includes(BATCH_POOL)
+    ? await openBackground(settings, {
+        ...{ database, redis, subscriber, pulling, keys, queues, settlements, answers },
+        ...{ events, tracing, clock, log },
       })
     : null;
-  const { allowPrivate } = settings.webhooks;
-  const deliveries = settings.pools.includes(BATCH_POOL)
-    ? startDeliveries({ database, clock, log, allowPrivate })
-    : null;
-  const { databaseUrl, reportFetches } = settings;
-  const fetches =
-    reportFetches && settings.pools.includes(BATCH_POOL)
-      ? await openReportFetches(reportFetches, { databaseUrl, clock, log })
-      : null;
+  const stopMaintenance = startMaintenance({ database, redis, keys, clock, log });
   const reconciling = { database, redis, keys, queues, settlements, events, clock, log };
   const stopReconciling = startReconciling(reconciling);
 
   return {
     registry,
-    async learnTokens() {
-      const signal = AbortSignal.timeout(TOKEN_QUESTION_MS);
-      const context = { signal, deadlineAt: clock.now() + TOKEN_QUESTION_MS, background: false };
-      await keepa
-        .json({ path: 'token', params: {}, cost: 0 }, context)
-        .catch((error: unknown) => log.warn({ err: error }, 'asking for the tokens failed'));
-    },
+    learnTokens: () => learnTokens(keepa, clock, log),
     reconcile: () => reconcile(reconciling),
     async close() {
       await stopReconciling();
-      await batches?.close();
-      await deliveries?.close();
-      await fetches?.close();
+      await background?.close();
       await Promise.all(pools.map((pool) => pool.close()));
       await stopMaintenance();
       await Promise.all(records.map((record) => record.close()));
@@ -167,4 +125,12 @@ export async function openWorker(
       await http.close();
     },
   };
+}
+
+async function learnTokens(keepa: KeepaTransport, clock: Clock, log: Logger): Promise<void> {
+  const signal = AbortSignal.timeout(TOKEN_QUESTION_MS);
+  const context = { signal, deadlineAt: clock.now() + TOKEN_QUESTION_MS, background: false };
+  await keepa
+    .json({ path: 'token', params: {}, cost: 0 }, context)
+    .catch((error: unknown) => log.warn({ err: error }, 'failed to ask the provider for its tokens'));
 }

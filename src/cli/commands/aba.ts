@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { fetchWeek } from '../../brand-analytics/fetch/fetch-week.ts';
+import { type FetchOutcome, fetchWeek } from '../../brand-analytics/fetch/fetch-week.ts';
 import { type AwaitedWeek, awaitedWeeks } from '../../brand-analytics/import/import-notes.ts';
 import { type ImportResult, importWeek } from '../../brand-analytics/import/import-week.ts';
 import { ReportError } from '../../brand-analytics/import/report-error.ts';
@@ -117,22 +117,7 @@ async function fetchReport({ database, env, now }: Context, given: Given): Promi
         },
       },
     );
-    if (outcome.kind === 'loaded') {
-      const { result } = outcome;
-      return {
-        data: { country: site, outcome: outcome.kind, ...result },
-        text: told(site, result, bar.elapsedSeconds()),
-      };
-    }
-    const reason = outcome.kind === 'failed' ? outcome.reason : null;
-    return {
-      data: { country: site, outcome: outcome.kind, week, reason },
-      text:
-        reason === null
-          ? `${site}, week to ${week}: the provider has no data.`
-          : `${site}, week to ${week}: the provider made no report: ${reason.replace(/\.$/, '')}. A week may not be ready yet: try again later.`,
-      failed: true,
-    };
+    return fetchedReport(site, week, outcome, bar.elapsedSeconds());
   } catch (error) {
     if (error instanceof ReportError || error instanceof ProviderRefusal)
       throw new OperatorError(error.message, { cause: error });
@@ -142,6 +127,25 @@ async function fetchReport({ database, env, now }: Context, given: Given): Promi
     process.off('SIGINT', interrupt);
     await provider.close();
   }
+}
+
+function fetchedReport(site: string, week: string, outcome: FetchOutcome, seconds: number): Report {
+  if (outcome.kind === 'loaded') {
+    const { result } = outcome;
+    return {
+      data: { country: site, outcome: outcome.kind, ...result },
+      text: told(site, result, seconds),
+    };
+  }
+  const reason = outcome.kind === 'failed' ? outcome.reason : null;
+  return {
+    data: { country: site, outcome: outcome.kind, week, reason },
+    text:
+      reason === null
+        ? `${site}, week to ${week}: the provider has no data.`
+        : `${site}, week to ${week}: the provider made no report: ${reason.replace(/\.$/, '')}. A week may not be ready yet: try again later.`,
+    failed: true,
+  };
 }
 
 function told(site: string, result: ImportResult, seconds: number): string {

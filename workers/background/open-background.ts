@@ -1,0 +1,42 @@
+import { createFairness } from '../../jobs/fairness.ts';
+import { createBatchNews } from '../../src/batches/news.ts';
+import { createAdmissions } from '../../src/billing/admission.ts';
+import type { OffPeakWindow } from '../../src/billing/wallets.ts';
+import { type BatchWorkerDeps, openBatchWorker } from './batch-worker.ts';
+import { startDeliveries } from './deliveries.ts';
+import { openReportFetches, type ReportFetchSettings } from './report-fetches.ts';
+
+export interface BackgroundSettings {
+  databaseUrl: string;
+  offPeak: OffPeakWindow;
+  webhooks: { allowPrivate: boolean };
+  /** Weekly reports that are fetched; none without. */
+  reportFetches?: ReportFetchSettings | undefined;
+}
+
+/** Opens the pool `batch`: batches and schedules, webhook deliveries, and fetching weekly reports. */
+export async function openBackground(
+  { databaseUrl, offPeak, webhooks, reportFetches }: BackgroundSettings,
+  deps: Omit<BatchWorkerDeps, 'offPeak' | 'webhooks' | 'admissions' | 'backlog' | 'fairness' | 'onFinished'>,
+): Promise<{ close(): Promise<void> }> {
+  const { database, clock, log } = deps;
+  const batches = await openBatchWorker({
+    ...deps,
+    offPeak,
+    webhooks,
+    admissions: createAdmissions(database, clock.now, offPeak),
+    // Calls of batches are fed as there is room, and never refused because others wait.
+    backlog: { estimateWaitMs: async () => 0 },
+    fairness: createFairness(clock.now),
+    onFinished: createBatchNews(clock),
+  });
+  const deliveries = startDeliveries({ database, clock, log, allowPrivate: webhooks.allowPrivate });
+  const fetches = reportFetches && (await openReportFetches(reportFetches, { databaseUrl, clock, log }));
+  return {
+    async close() {
+      await batches.close();
+      await deliveries.close();
+      await fetches?.close();
+    },
+  };
+}

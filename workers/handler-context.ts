@@ -1,0 +1,133 @@
+import { maxAgeMs, type Preliminary, type QueuedOperation, type Source } from '../src/operations/define.ts';
+import type { Clock } from '../src/platform/clock.ts';
+import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
+import type { Deadline } from './deadline.ts';
+import type { HandlerContext, Upstreams } from './handlers/handler.ts';
+import type { RunningJob } from './run.ts';
+import type { Obtained, Sources } from './sources.ts';
+
+export interface HandlerContextDeps {
+  sources: Sources;
+  upstream: Upstreams;
+  events: CallEvents;
+  clock: Clock;
+}
+
+/** A job with its operation, ready for its handler. */
+export interface HandledJob extends RunningJob {
+  operation: QueuedOperation;
+  input: unknown;
+  deadline: Deadline;
+  /** It was begun before, and had to stop for lack of tokens. */
+  again: boolean;
+}
+
+/** What a handler has gathered so far. */
+export interface Gathered {
+  obtained: Obtained[];
+  /** Whether upstream had something for each source. */
+  complete: boolean;
+  /** The edition of the reports it has read. */
+  edition: string | null;
+  tokensSpent: number;
+}
+
+/** Creates everything a handler works with; `gathered` is what the answer is made from. */
+export function createHandlerContext(
+  deps: HandlerContextDeps,
+  job: HandledJob,
+): { context: HandlerContext; gathered: Gathered } {
+  const { operation, input, payload, run, deadline, log } = job;
+  const gathered: Gathered = { obtained: [], complete: true, edition: null, tokensSpent: 0 };
+  const context: HandlerContext = {
+    sources: operation.source(input),
+    obtain: (sources, fetch, atOnce) => obtain(deps, job, gathered, { sources, fetch, atOnce }),
+    prepare: createPrepare(deps, job),
+    now: deps.clock.now,
+    useEdition(edition) {
+      gathered.edition = edition;
+    },
+    signal: deadline.signal,
+    deadlineAt: deadline.deadlineAt,
+    get background() {
+      return run.background;
+    },
+    onSpent(tokens) {
+      gathered.tokensSpent += tokens;
+      const { callId } = payload;
+      deps.events.emit({ type: 'tokens.spent', operation: operation.name, callId, tokens });
+    },
+    upstream: deps.upstream,
+    log,
+  };
+  return { context, gathered };
+}
+
+type Fetch<Raw> = (missing: readonly Source[]) => Promise<ReadonlyMap<string, Raw>>;
+
+/** Obtains sources of the answer; see `HandlerContext.obtain`. */
+async function obtain<Raw>(
+  { sources }: HandlerContextDeps,
+  { operation, input, payload, run, startedAt, again, deadline, onProgress }: HandledJob,
+  gathered: Gathered,
+  wanted: { sources: readonly Source[]; fetch: Fetch<Raw>; atOnce: number | undefined },
+): Promise<ReadonlyMap<string, Raw>> {
+  const count = wanted.sources.length;
+  const spentBefore = gathered.tokensSpent;
+  let fetched = 0;
+  const got = await sources.obtain({
+    operation: operation.name,
+    callId: payload.callId,
+    sources: wanted.sources,
+    maxAgeMs: maxAgeMs(operation, input),
+    startedAt,
+    again,
+    signal: deadline.signal,
+    leading: run.leading,
+    atOnce: wanted.atOnce ?? Math.max(1, count),
+    async fetch(missing) {
+      const values = await wanted.fetch(missing);
+      fetched += missing.length;
+      // A job that fetches everything in one go has no progress to report.
+      if (fetched < count && missing.length < count) onProgress(Math.floor((100 * fetched) / count));
+      return values;
+    },
+    tokensEach: () => (gathered.tokensSpent - spentBefore) / Math.max(1, fetched),
+  });
+  gathered.complete &&= got.size === count;
+  gathered.obtained.push(...got.values());
+  return new Map([...got].map(([key, { value }]) => [key, value as Raw]));
+}
+
+/** Creates `HandlerContext.prepare`, which remembers the age of each value it returned. */
+function createPrepare(
+  { sources, clock }: HandlerContextDeps,
+  { operation, payload, run, deadline }: HandledJob,
+): HandlerContext['prepare'] {
+  const preparedAt = new WeakMap<object, number>();
+  return async <Raw extends object>(
+    { identity, freshForMs }: Preliminary,
+    fetch: () => Promise<Raw>,
+    { insteadOf }: { insteadOf?: Raw } = {},
+  ) => {
+    // Other calls may have found out before that it is of no use, and have replaced it already.
+    const ageMs = insteadOf && clock.now() - (preparedAt.get(insteadOf) ?? clock.now());
+    const got = await sources.obtain({
+      operation: operation.name,
+      callId: payload.callId,
+      sources: [{ key: '', identity }],
+      maxAgeMs: ageMs ?? freshForMs,
+      lifetimeMs: freshForMs,
+      startedAt: clock.now(),
+      again: false,
+      signal: deadline.signal,
+      leading: run.leading,
+      atOnce: 1,
+      fetch: async () => new Map([['', await fetch()]]),
+      tokensEach: () => 0,
+    });
+    const { value, fetchedAt } = got.get('') ?? {};
+    if (fetchedAt !== undefined) preparedAt.set(value as Raw, fetchedAt);
+    return value as Raw;
+  };
+}
