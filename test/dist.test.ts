@@ -61,7 +61,7 @@ async function runProgram(file: string, ...args: string[]): Promise<string> {
   return stdout;
 }
 
-test('the compiled programs answer a call', { timeout: 60_000 }, async () => {
+test('the compiled programs answer a call', { timeout: 120_000 }, async () => {
   expect(await runProgram('src/migrate.js')).toBe('The database is up to date.\n');
   env.KEEPA_BASE_URL = await startProgram('demo/main.js');
   const [gateway] = await Promise.all([startProgram('src/main.js'), startProgram('workers/main.js')]);
@@ -78,7 +78,7 @@ test('the compiled programs answer a call', { timeout: 60_000 }, async () => {
     expect((await fetch(`${gateway}${path}`)).status).toBe(200);
 });
 
-test('the compiled command reads a report in threads', { timeout: 60_000 }, async () => {
+test('the compiled command reads a report in threads', { timeout: 120_000 }, async () => {
   await runProgram('demo/reports/main.js', folder, '200', 'us:2026-03-07');
   const report = join(folder, 'us-2026-03-07.csv');
   const result = await runProgram('src/cli.js', 'aba', 'import', report, '--country', 'us', '--json');
