@@ -8,11 +8,13 @@ export interface Control {
   callId: string;
 }
 
-/** Workers of earlier versions know the second as `hurry`. */
-const ON_THE_WIRE = { cancel: 'cancel', promote: 'hurry' } as const;
+// Workers of earlier versions know only this name. plain-english: allow
+const PROMOTE_ON_THE_WIRE = 'hurry';
 
 const schema = z.object({
-  action: z.enum(['cancel', 'hurry', 'promote']).transform((name) => (name === 'hurry' ? 'promote' : name)),
+  action: z
+    .enum(['cancel', 'promote', PROMOTE_ON_THE_WIRE])
+    .transform((name) => (name === PROMOTE_ON_THE_WIRE ? 'promote' : name)),
   callId: z.string(),
 });
 
@@ -21,7 +23,10 @@ export async function publishControl(
   keys: RedisKeys,
   { action, callId }: Control,
 ): Promise<void> {
-  await redis.publish(keys.controlChannel, JSON.stringify({ action: ON_THE_WIRE[action], callId }));
+  await redis.publish(
+    keys.controlChannel,
+    JSON.stringify({ action: action === 'promote' ? PROMOTE_ON_THE_WIRE : action, callId }),
+  );
 }
 
 /** @param subscriber a Redis connection that is switched to subscription. */

@@ -67,7 +67,7 @@ export async function packed({
     const begin = beginning(facts.fromCache);
     const { encoding, bytes } = pack(begin);
     const size = begin.length + rest.length;
-    // Who is to be spared the whole of it is told this much, and gateways do not parse what is so large.
+    // For callers that want no large answer: gateways do not parse one, so the worker writes its outline.
     const summary = outline && size > INLINE_LIMIT_BYTES ? { outline: outline() } : {};
     return { meta: { ...facts, contentType, encoding, size, ...summary }, body: bytes };
   };

@@ -8,7 +8,7 @@ export interface Deadline {
   deadlineAt: number;
   /** Aborts it now. */
   abort(reason: Error): void;
-  /** Stops the clock, and whatever of the call is still under way. */
+  /** Stops the clock and aborts requests of the call that are still under way. */
   end(): void;
 }
 

@@ -9,7 +9,7 @@ import { openTracing } from '../src/platform/telemetry/tracing.ts';
 import { openMetricsServer } from './metrics-server.ts';
 import { openWorker } from './worker.ts';
 
-/** The worker process: does the jobs of the pools in WORKER_POOLS until it is told to stop. */
+/** The worker process: does the jobs of the pools in WORKER_POOLS until it receives a signal to stop. */
 await runProcess('worker', async (env) => {
   const config = requireSettings(readConfig(env), 'DATABASE_URL', 'REDIS_URL', 'KEEPA_API_KEY');
   const log = createLogger(config.LOG_LEVEL);

@@ -19,7 +19,7 @@ export interface RunningJob {
 export interface Run {
   /** Aborts when the job is given up: cancelled, or handed back because the process stops. */
   signal: AbortSignal;
-  /** Nobody waits for it. */
+  /** No request waits for it. */
   readonly background: boolean;
   /** The fetches that it leads at the moment. */
   leading: Set<Flight>;
@@ -62,7 +62,7 @@ export function createRun(clock: Clock, stopped: AbortSignal, isBackground: bool
       const enough = new AbortController();
       const signal = AbortSignal.any([controller.signal, enough.signal]);
       const rested = sleep(clock, durationMs, signal);
-      // Whichever comes second has nobody who listens.
+      // The race may be over before it rejects.
       rested.catch(() => {});
       try {
         await Promise.race([rested, promoted]);

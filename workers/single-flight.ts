@@ -19,7 +19,7 @@ export interface Flight {
 export interface SingleFlight {
   /**
    * Takes what is stored of the source, when it was fetched after `newerThan` (Unix milliseconds); or the lead, when
-   * nobody has it; then the caller must `finish`.
+   * no other call has it; then the caller must `finish`.
    */
   take(flight: Flight, newerThan: number): Promise<StoredSource | 'leads' | 'follows'>;
   /** What is stored of a source, however old. */
@@ -39,7 +39,7 @@ export interface SingleFlight {
 export interface Following {
   /** Resolves when the leader may have ended. @throws SoukError the leader's error, or the signal's reason. */
   ended(): Promise<void>;
-  /** Stops listening; needed when nobody waits for the end. */
+  /** Stops listening; needed when the caller does not wait for the end. */
   stop(): void;
 }
 

@@ -30,13 +30,13 @@ export interface ObtainRequest {
   lifetimeMs?: number;
   /** When the call began, Unix milliseconds. */
   startedAt: number;
-  /** It has been asked before, and had to stop: whatever came in since the call began will do. */
+  /** The job was begun before, and had to stop: any source fetched since the call began is fresh enough. */
   again: boolean;
   /** Asks upstream for several sources at once; those it has nothing for are absent from the result, by key. */
   fetch(missing: readonly Source[]): Promise<ReadonlyMap<string, unknown>>;
   /** What it has cost, on average, to fetch one of those that were fetched so far. */
   tokensEach(): number;
-  /** How many sources one `fetch` may be asked for. What one has brought is kept, also when another fails. */
+  /** How many sources one `fetch` may be asked for. The sources of one are kept, also when another fails. */
   atOnce: number;
   signal: AbortSignal;
   /** The flights that this call leads at the moment; kept up to date here. */

@@ -75,7 +75,7 @@ export async function collectCalls(deps: FeedDeps): Promise<boolean> {
   return ended.length > 0;
 }
 
-/** Everything about one call happens in one transaction, so whoever is interrupted has done nothing. */
+/** Collects a call in one transaction, so that an interruption leaves nothing half done. */
 async function collect(deps: FeedDeps, call: ToCollect): Promise<void> {
   const { database, clock, onFinished } = deps;
   await inTransaction(database, async (client) => {

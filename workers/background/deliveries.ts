@@ -84,8 +84,8 @@ export function startDeliveries(deps: DeliveryDeps): Deliveries {
       );
       await retryDuringOutage(clock, () => recordAttempt(database, delivery, outcome, verdict, now));
     } catch (error) {
-      // What is not written down is sent again when the claim has run out.
-      log.warn({ err: error, deliveryId: id, accountId }, 'the outcome of a webhook is lost');
+      // The webhook is sent again when the claim has expired.
+      log.warn({ err: error, deliveryId: id, accountId }, 'failed to record a webhook attempt');
     }
   }
 

@@ -21,7 +21,7 @@ import { isStoreAway } from '../../src/platform/outage.ts';
 import { type FeedDeps, type Outcome, QUEUE_AWAY_MS } from './feed-deps.ts';
 import { notNow } from './not-now.ts';
 
-/** What of a pool's capacity batches may take: the rest is free for whoever waits for an answer. */
+/** The share of a pool's capacity that batches may take: the rest is free for calls that requests wait for. */
 const SHARE = 0.5;
 
 /** Calls a batch is given at a turn, before other accounts have theirs. */
@@ -71,7 +71,7 @@ export async function feedBatches(deps: FeedDeps): Promise<boolean> {
       if (kind === 'ended') ended += 1;
     }
     fedByAccount.set(accountId, (fedByAccount.get(accountId) ?? 0) + calls.length);
-    // Whoever has had a turn comes last.
+    // A batch that has had its turn comes last.
     pending.push(next);
     const left = minuteCallsLeft(outcomes);
     if (left) {

@@ -49,7 +49,7 @@ async function refusedForGood(
   return { kind: 'again' };
 }
 
-/** Makes two calls of one that costs more than the account has left, so that what is left is used. */
+/** Splits a call that costs more units than the account has left, so that these are used. */
 async function split(
   { database }: FeedDeps,
   { operation: name }: PendingBatch,

@@ -56,7 +56,7 @@ async function createSchedule(deps: PrepareDeps, order: ScheduleOrder, body: str
   const now = deps.clock.now();
   const { work, ...asked } = readSchedule(body);
   const { fields } = await quoted(work, now);
-  // Of what is nested deeper than can be told apart later, no run could deliver changes only.
+  // Items nested too deep to be compared later are refused: no run could deliver changes only.
   await hashesOf(work.raws);
   const webhook = await checkedWebhook(deps, order.accountId, asked.webhook, 'batch.webhook');
   // The upload's id, so that an upload which is read twice makes one schedule.

@@ -39,10 +39,10 @@ export interface PrepareDeps {
   log: Logger;
 }
 
-type Order = Extract<BatchJob, { kind: 'batch' }>;
+type BatchUpload = Extract<BatchJob, { kind: 'batch' }>;
 
-/** Makes a batch of an upload, and tells whoever waits for it what became of that. */
-export async function prepareBatch(deps: PrepareDeps, order: Order): Promise<void> {
+/** Creates a batch from an upload and replies to the request that sent it. */
+export async function prepareBatch(deps: PrepareDeps, order: BatchUpload): Promise<void> {
   await answerUpload(deps, order.uploadId, async (body) => {
     const upload: Upload =
       order.upload === 'json' ? { type: 'json', body } : { type: 'ndjson', body, query: order.query };
@@ -75,7 +75,7 @@ export async function answerUpload(
   make: (body: string) => Promise<Reply>,
 ): Promise<void> {
   const body = await getUpload(redis, keys, uploadId);
-  // Whoever sent it has given up, or has been answered.
+  // The request has given up, or has had its reply.
   if (body === null) return;
   let reply: Reply;
   try {
@@ -92,7 +92,7 @@ export async function answerUpload(
   await dropUpload(redis, keys, uploadId);
 }
 
-/** Tells whoever waits that their upload cannot be read, however often it is tried. */
+/** Replies that an upload cannot be read: every attempt at it has failed. */
 export async function answerFailure({ redis, keys }: PrepareDeps, uploadId: string): Promise<void> {
   const error = new SoukError('INTERNAL');
   const reply = { status: ERRORS.INTERNAL.status, location: null, body: errorBody(error) };
@@ -180,7 +180,7 @@ function dryRunReply({ operation, items }: BatchRequest, calls: readonly PackedC
 
 async function create(
   { database, redis, keys, clock }: PrepareDeps,
-  { uploadId, accountId }: Order,
+  { uploadId, accountId }: BatchUpload,
   { operation, settings }: BatchRequest,
   calls: readonly PackedCall[],
   deadlineAt: number,

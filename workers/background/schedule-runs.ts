@@ -24,7 +24,7 @@ const SCHEDULES_AT_ONCE = 50;
 
 const HOUR_MS = 3_600_000;
 
-/** Runs every schedule that is due, once for each tick, whichever process comes first. */
+/** Runs every schedule that is due, once for each tick in all processes. */
 export async function runDueSchedules(deps: PrepareDeps): Promise<void> {
   const { database, clock, log } = deps;
   for (;;) {

@@ -42,9 +42,9 @@ export interface HandlerContext {
   signal: AbortSignal;
   /** Unix milliseconds. */
   deadlineAt: number;
-  /** Nobody waits for the answer; that may change while it is under way, so it is read here and never copied. */
+  /** No request waits for the answer. That may change while the job runs, so it is read here and never copied. */
   readonly background: boolean;
-  /** To be told what each call upstream has cost, in tokens. */
+  /** Counts the tokens that a call upstream has cost. */
   onSpent(tokens: number): void;
   upstream: Upstreams;
   log: Logger;

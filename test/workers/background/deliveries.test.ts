@@ -218,7 +218,7 @@ test('a process that dies between sending and writing down: the same message is 
   await arrived.reached;
   await connections.end();
   answer.open();
-  await expect.poll(() => lines.join('')).toContain('the outcome of a webhook is lost');
+  await expect.poll(() => lines.join('')).toContain('failed to record a webhook attempt');
   await dying.close();
   expect(await storedDelivery(souk, id)).toMatchObject({ state: 'pending', attempts: 0 });
 

@@ -14,9 +14,9 @@ export interface Reports {
 }
 
 /**
- * The handler of an operation on our reports. Tables of weeks never change, so that what is read is one edition
- * throughout; when one of them was replaced meanwhile, everything is read again. Nothing is kept but the answer: reading
- * it from our own tables takes no longer than taking it from a cache.
+ * The handler of an operation on our reports. Tables of weeks never change, so that all rows are of one edition;
+ * when a table was replaced meanwhile, everything is read again. Only the answer is cached: reading our own tables takes no
+ * longer than reading a source cache.
  */
 export function fromReports<Operation extends { reports?: unknown }>(
   operation: Operation,
