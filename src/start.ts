@@ -59,7 +59,7 @@ async function start(): Promise<void> {
     KEEPA_BASE_URL: keepa.url,
     KEEPA_API_KEY: keepa.key,
   };
-  // The worker first: a gateway refuses calls while it knows of no worker.
+  // The worker starts first, because a gateway refuses calls while no worker is registered.
   await child('worker', '../workers/main.ts', env, dataDir);
   await child('gateway', './main.ts', env, dataDir);
 

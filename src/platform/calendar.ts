@@ -1,8 +1,8 @@
-/** The same day and time some months later in UTC, or the last day of a month that has no such day. */
+/** Returns the same day and time some months later in UTC, or the last day of a month without that day. */
 export function monthsAfter(start: Date, months: number): Date {
   const end = new Date(start);
   end.setUTCMonth(start.getUTCMonth() + months);
-  // 31 January and one month is 3 March for Date; the day before that month began is meant.
+  // For Date, 31 January plus one month is 3 March; the last day of February is wanted.
   if (end.getUTCDate() !== start.getUTCDate()) end.setUTCDate(0);
   return end;
 }

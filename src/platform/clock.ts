@@ -1,11 +1,10 @@
 /**
- * Time as a dependency. Whatever needs the present moment or wants to wait takes a `Clock`, so that tests move
- * time by hand and nothing in them sleeps.
+ * The source of time. Code that reads the time or waits takes a `Clock`, so that tests control time and never sleep.
  */
 export interface Clock {
   /** Unix time in milliseconds. */
   now(): number;
-  /** Runs `callback` once, `delayMs` from now; the returned function takes it back. */
+  /** Runs `callback` once, `delayMs` from now. The returned function cancels it. */
   after(delayMs: number, callback: () => void): () => void;
 }
 
@@ -36,7 +35,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** Runs `task` every `intervalMs`, never twice at once, until the returned function is called. */
+/** Runs `task` every `intervalMs`, never concurrently, until the returned function is called. */
 export function every(clock: Clock, intervalMs: number, task: () => Promise<void>): () => Promise<void> {
   let stopped = false;
   let running = Promise.resolve();

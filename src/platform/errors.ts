@@ -1,6 +1,6 @@
 /**
- * The closed list of everything that can go wrong for a customer. `units` says what becomes of the units of the call:
- * `none` (it was refused before any were reserved) or `refunded`. Nothing else ever leaves the service.
+ * The closed list of public errors. `units` tells what happens to the units of the call: `none` if no units were reserved
+ * yet, or `refunded`.
  */
 export const ERRORS = {
   VALIDATION_FAILED: {
@@ -191,16 +191,16 @@ interface ErrorDefinition {
 export type ErrorKind = keyof typeof ERRORS;
 
 export interface ErrorDetails {
-  /** Public text; the list's own text where it is absent. */
+  /** Public text. Default: the text in the list. */
   message?: string;
-  /** Public, goes into the envelope. */
+  /** Public; part of the envelope. */
   metadata?: Record<string, unknown>;
   retryAfterSeconds?: number;
   /** For the log only. */
   cause?: unknown;
 }
 
-/** An error of the list. Its message is public; what is not public belongs into `cause`. */
+/** An error of the list. Its message is public; internal details belong in `cause`. */
 export class SoukError extends Error {
   readonly kind: ErrorKind;
   readonly metadata: Record<string, unknown> | undefined;
@@ -214,7 +214,7 @@ export class SoukError extends Error {
   }
 }
 
-/** How an error travels from a worker to whoever waits, and how it is kept with the call. */
+/** The form in which a worker sends an error to waiting requests, and in which it is stored with the call. */
 export interface ErrorRecord {
   kind: ErrorKind;
   message: string;
@@ -235,13 +235,13 @@ export function fromRecord({ kind, ...details }: ErrorRecord): SoukError {
   return new SoukError(kind, details);
 }
 
-/** What is wrong with one parameter, in the words a customer reads. */
+/** A problem with one parameter, as a public text. */
 export interface ParameterFault {
   parameter: string;
   problem: string;
 }
 
-/** A 400 that names every bad parameter. */
+/** Creates a 400 that lists every invalid parameter. */
 export function invalidParameters(
   faults: readonly ParameterFault[],
   kind: 'VALIDATION_FAILED' | 'SELECTION_INVALID' = 'VALIDATION_FAILED',

@@ -1,9 +1,8 @@
 import { isSafeNumber, parse as parseLossless, stringify as stringifyLossless } from 'lossless-json';
 
 /**
- * JSON whose integers survive beyond 2^53. Upstream sends such ids in ordinary answers (the blank category is
- * 2^63-1); they become bigint here and digits again on the way out. Texts without a number of 16 digits, nearly all of
- * them, take the native parser.
+ * Parses JSON and keeps integers beyond 2^53 as bigint, which `stringifyJson` writes as digits again. Upstream sends such
+ * ids in normal answers (the blank category is 2^63-1). Texts without a number of 16 digits use the native parser.
  * @throws SyntaxError
  */
 export function parseJson(text: string): unknown {
@@ -13,7 +12,7 @@ export function parseJson(text: string): unknown {
   );
 }
 
-/** Whether a JSON text may hold an integer that a number cannot. */
+/** Returns whether a JSON text may contain an integer that a number cannot represent. */
 export function hasLargeInteger(text: string): boolean {
   return /(?:^|[:,[])\s*-?\d{16}/.test(text);
 }
@@ -23,13 +22,13 @@ export function stringifyJson(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    // The native serialiser refuses bigint; anything else it refuses is a fault of ours and will fail again.
+    // The native serialiser rejects bigint. Anything else that it rejects is a bug and fails again below.
     if (!(error instanceof TypeError)) throw error;
     return stringifyLossless(value) ?? 'null';
   }
 }
 
-/** A JSON text with a field a line. Integers keep their digits. @throws SyntaxError */
+/** Formats a JSON text with one field on each line. Integers keep their digits. @throws SyntaxError */
 export function indentJson(text: string): string {
   return stringifyLossless(parseJson(text), null, 2) ?? text;
 }

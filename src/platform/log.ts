@@ -2,7 +2,7 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type { Logger };
 
-/** Anything that looks like a customer's key or signing secret, ours or the provider's in a URL or a text. */
+/** Patterns of secrets in texts and addresses: customers' keys, signing secrets, and the provider's key. */
 const SECRETS = [
   [/km_[A-Za-z0-9]{4,}/g, 'km_***'],
   [/whsec_[A-Za-z0-9+/=]{4,}/g, 'whsec_***'],
@@ -12,12 +12,12 @@ const SECRETS = [
   [/([?&]key=)[^&\s"']+/gi, '$1***'],
 ] as const;
 
-/** Hides keys in a text: `km_...`, `whsec_...`, and the value of a `key` query parameter. */
+/** Masks secrets in a text: `km_...`, `whsec_...`, and the value of a `key` query parameter. */
 export function maskSecrets(text: string): string {
   return SECRETS.reduce((masked, [secret, mask]) => masked.replace(secret, mask), text);
 }
 
-/** A logger that writes JSON lines to standard output, with keys masked whatever they are part of. */
+/** Creates a logger that writes JSON lines to standard output, with secrets masked in all fields. */
 export function createLogger(level: string, destination?: DestinationStream): Logger {
   const options = {
     level,

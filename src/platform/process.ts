@@ -1,21 +1,21 @@
 export interface RunningProcess {
   close(): Promise<void>;
-  /** A line for whoever reads standard output. */
+  /** A line for standard output. */
   ready: string;
 }
 
-/** What a parent process is told over the IPC channel, where there is one. */
+/** A message to the parent process over the IPC channel, if there is one. */
 export type ProcessMessage = { ready: string } | { failed: string };
 
-/** A process that does not stop by itself within this time is ended. */
+/** A process that does not stop within this time exits. */
 const STOP_LIMIT_MS = 25_000;
 
-/** The same when the parent was killed: the stores it had started are gone as well, and closing may wait for them. */
+/** The same after the parent was killed: the stores that it had started are gone, and closing may wait for them. */
 const ORPHAN_STOP_LIMIT_MS = 5_000;
 
 /**
- * Runs one of our processes: starts it, tells the parent (or the terminal) when it is ready, stops it on SIGINT,
- * SIGTERM or when the parent has gone. A start that fails ends the process with a sentence that says why.
+ * Runs one of Souk's processes: starts it, reports to the parent or the terminal when it is ready, and stops it on SIGINT,
+ * SIGTERM or the end of the parent. A failed start ends the process with a sentence that gives the reason.
  */
 export async function runProcess(
   name: string,
@@ -46,7 +46,7 @@ export async function runProcess(
   };
   process.on('SIGINT', () => stop(STOP_LIMIT_MS));
   process.on('SIGTERM', () => stop(STOP_LIMIT_MS));
-  // A parent that was killed cannot send a signal; its channel closes.
+  // A killed parent sends no signal, but its channel closes.
   process.on('disconnect', () => stop(ORPHAN_STOP_LIMIT_MS));
 }
 

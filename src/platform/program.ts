@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 
-/** Whether this is JavaScript of dist/, made by `npm run build`, and not a checkout's TypeScript. */
+/** Whether this code runs as JavaScript from dist/, which `npm run build` creates, and not as TypeScript. */
 export const isCompiled = import.meta.url.endsWith('.js');
 
-/** Arguments of Node that run a program of the project in a process of its own. @param file its TypeScript file. */
+/** Returns the arguments for Node to run a program of the project in a separate process. @param file its TypeScript file. */
 export function programArguments(file: URL): string[] {
   const path = fileURLToPath(file);
   return isCompiled

@@ -1,49 +1,49 @@
 /**
- * Every Redis key of the service but BullMQ's own. What must be touched together carries the same hash tag {...}, so
- * that it lies on one node of a Redis Cluster.
+ * All Redis keys of the service except BullMQ's. Keys that one script uses have the same hash tag {...}, so that they are
+ * on one node of a Redis Cluster.
  */
 export interface RedisKeys {
-  /** The answer to one call, as its caller got it. */
+  /** The answer of one call. */
   callAnswer(callId: string): string;
-  /** The newest answer that any account may be given. */
+  /** The newest answer of a presentation, shared by all accounts. */
   sharedAnswer(presentationId: string): string;
-  /** A shared answer that a newer one has replaced, for callers who join a call that was given it. */
+  /** A shared answer that a newer one replaced, for requests that join a call with the old answer. */
   replacedAnswer(presentationId: string, version: string): string;
-  /** The body of an answer that is too large to be kept in it; `owner` is the answer's key. */
+  /** The body of a large answer, stored separately; `owner` is the answer's key. */
   body(owner: string, version: string): string;
-  /** Present while a caller may come back for the answer to a call. */
+  /** Present while a caller may poll for the answer of a call. */
   keepAnswer(callId: string): string;
   /** Raw data of one source. */
   source(identity: string): string;
-  /** Held by the process that is fetching a source; a forced fetch is another flight. */
+  /** Held by the leader that fetches a source. A forced fetch is a separate flight. */
   flight(identity: string, forced: boolean): string;
-  /** Present while somebody follows that fetch. */
+  /** Present while the flight has followers. */
   followed(identity: string, forced: boolean): string;
-  /** Channel on which the end of a flight is told. */
+  /** Channel of flight completions. */
   flightsChannel: string;
-  /** Channel on which the end of a job is told. */
+  /** Channel of completion messages of jobs. */
   jobsChannel: string;
-  /** Channel on which workers are told what to do with a job they run. */
+  /** Channel of commands to workers about the jobs they run. */
   controlChannel: string;
-  /** Present while others than its first caller wait for a job. */
+  /** Present while further requests wait for a job, besides the first. */
   joined(callId: string): string;
-  /** A request body on its way to the worker that reads it, in pieces. */
+  /** The pieces of an upload, for the worker that reads it. */
   upload(uploadId: string): string;
-  /** What that worker says to it. */
+  /** The reply of that worker. */
   reply(uploadId: string): string;
-  /** Channel on which such replies are told. */
+  /** Channel of replies. */
   repliesChannel: string;
-  /** Channel on which it is told that batches have changed. */
+  /** Channel of batch changes. */
   batchesChannel: string;
-  /** The upstream token bucket of one provider. */
+  /** The token bucket of one provider. */
   tokens(provider: string): string;
-  /** When calls may be sent to one rate-limited endpoint of a provider, for all workers. */
+  /** The pacing state of one rate-limited endpoint, shared by all workers. */
   pacing(endpoint: string): string;
-  /** The cookie that a provider wants to see again. */
+  /** The cookie that a provider requires. */
   cookie(provider: string): string;
-  /** Workers alive in a pool. */
+  /** The live workers of a pool. */
   workers(pool: string): string;
-  /** Prefix of the counters of attempts to sign in, by account or by address. */
+  /** Prefix of the counters of sign-in attempts, by account or by address. */
   attempts(kind: string): string;
   /** Prefix of a pool's queue. */
   queuePrefix(pool: string): string;

@@ -1,28 +1,28 @@
 import { Redis } from 'ioredis';
 import type { Logger } from './log.ts';
 
-/** What a connection is for decides what happens while Redis is away, and how commands are sent. */
+/** The purpose of a connection. It determines the behaviour while Redis is away, and how commands are sent. */
 export type RedisPurpose =
-  /** A request waits: fail at once, so that it can be refused. */
+  /** For requests: commands fail at once, so that the request can be refused. */
   | 'serving'
-  /** The same, for the queues of a gateway. */
+  /** The same for the queues of a gateway. */
   | 'submitting'
-  /** Work waits: hold commands back until Redis returns. */
+  /** For background work: commands wait until Redis returns. */
   | 'working'
-  /** The same, for the queues of a worker. */
+  /** The same for the queues of a worker. */
   | 'pulling'
-  /** Subscribed to channels; subscribes again by itself. */
+  /** For subscriptions, which are renewed after an outage. */
   | 'listening';
 
 /**
- * Commands of the same moment share one write, which is most of what a command costs us. Not on connections of the
- * queues: a pipeline defines every script of its connection anew, and BullMQ has fifty.
+ * Connections that pipeline commands: commands of one event-loop turn share a write, which is most of a command's cost.
+ * Queues are excluded, because a pipeline sends every script of its connection again, and BullMQ has fifty.
  */
 const PIPELINED: ReadonlySet<RedisPurpose> = new Set(['serving', 'working']);
 
 const FAILING_AT_ONCE: ReadonlySet<RedisPurpose> = new Set(['serving', 'submitting']);
 
-/** A connection that logs its troubles and comes back by itself. Rejects when Redis cannot be reached now. */
+/** Connects to Redis, logs connection errors and reconnects. Rejects when Redis is unreachable at the start. */
 export async function connectRedis(
   url: string,
   purpose: RedisPurpose,
@@ -52,7 +52,7 @@ export async function connectRedis(
   return redis;
 }
 
-/** Closes connections, sending what is still queued where that is possible. */
+/** Closes connections, after sending queued commands if Redis is reachable. */
 export async function closeRedis(...connections: readonly Redis[]): Promise<void> {
   await Promise.all(
     connections.map(async (redis) => {

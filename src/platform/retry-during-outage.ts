@@ -1,15 +1,15 @@
 import { type Clock, sleep } from './clock.ts';
 import { isStoreAway } from './outage.ts';
 
-/** How long a request waits for a database that is away, which a restart or a failover takes. */
+/** The longest wait for a database that is away: enough for a restart or a failover. */
 const PATIENCE_MS = 10_000;
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
 /**
- * Retries a task while the database is away. The connection may break after the database has done it, so the task must be
- * safe to repeat.
+ * Retries a task while the database is away. The connection may break after the database committed, so the task must be
+ * idempotent.
  */
 export async function retryDuringOutage<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
   const giveUpAt = clock.now() + PATIENCE_MS;

@@ -1,4 +1,4 @@
-/** Whether it is the name of a time zone. */
+/** Returns whether a name is an IANA time zone. */
 export function isTimeZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });

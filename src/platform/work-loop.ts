@@ -1,14 +1,14 @@
 import type { Clock } from './clock.ts';
 
-/** Work that is looked for again and again. */
+/** A loop that polls for work. */
 export interface WorkLoop {
-  /** There is something to do now. */
+  /** Takes a step now. */
   wake(): void;
-  /** Waits for the step under way; no other begins. */
+  /** Stops the loop, and waits for the step in progress. */
   close(): Promise<void>;
 }
 
-/** Takes a step every `intervalMs`, and as soon as it is woken; never two at once. */
+/** Takes a step every `intervalMs` and after each `wake`, never concurrently. */
 export function startWorkLoop(clock: Clock, intervalMs: number, step: () => Promise<void>): WorkLoop {
   let closed = false;
   let running: Promise<void> | null = null;

@@ -10,13 +10,13 @@ import {
   VERSION_LENGTH,
 } from './answer.ts';
 
-/** An answer whose body is in hand. */
+/** An answer with its body. */
 export interface Answer {
   meta: AnswerMeta;
   body: Buffer;
 }
 
-/** Where an answer is kept, as recorded with the call that was given it: its own, or a version of a shared one. */
+/** The place of a call's answer, recorded with the call: its own answer, or a version of a shared one. */
 export type AnswerRef = string;
 
 export const OWN_ANSWER: AnswerRef = 'own';
@@ -26,32 +26,32 @@ export function sharedAnswerRef(presentationId: string, version: string): Answer
 }
 
 export interface AnswerStore {
-  /** The newest shared answer, its body only where that is small. */
+  /** Returns the newest shared answer; the body only if it is small. */
   findShared(presentationId: string): Promise<StoredAnswer | null>;
-  /** The answer that a call was given, or null when it is no longer kept. */
+  /** Returns the answer of a call, or null if it has expired. */
   load(callId: string, ref: AnswerRef): Promise<Answer | null>;
-  /** The body of a shared answer that `findShared` left out. */
+  /** Returns the large body of a shared answer, which `findShared` omits. */
   loadSharedBody(presentationId: string, meta: AnswerMeta): Promise<Buffer | null>;
-  /** Keeps the answer of one call. */
+  /** Stores the answer of one call. */
   putOwn(callId: string, answer: Answer): Promise<void>;
-  /** Makes an answer the one that everybody is given, unless a fresher one already is. */
+  /** Stores an answer as the shared one, unless a fresher one is stored. */
   putShared(presentationId: string, answer: Answer, freshForMs: number): Promise<void>;
-  /** Keeps the answer of a call, which may not exist yet, long enough for a caller who polls. */
+  /** Extends the lifetime of a call's answer for a caller that polls. The answer need not exist yet. */
   keep(callId: string): Promise<void>;
-  /** The same of a call that was given a shared answer, perhaps: those do not live as long, so it is copied. */
+  /** The same for a call that may have a shared answer, which is copied because it expires earlier. */
   keepGiven(callId: string, ref: AnswerRef | null): Promise<void>;
 }
 
-/** How long a caller who was given a job may fetch its result. */
+/** How long a caller may fetch the result of a job. */
 export const POLL_LIFETIME_MS = 24 * 3_600_000;
 
-/** How long the answer of a call whose caller waited is kept: callers may join for five minutes from acceptance. */
+/** Lifetime of the answer of a synchronous call. Requests may join the call for five minutes after its acceptance. */
 const OWN_LIFETIME_MS = 15 * 60_000;
 
-/** How long an answer outlives its freshness, for those who join a call that was given it. */
+/** How long an answer is kept after it is no longer fresh, for requests that join a call with that answer. */
 const JOIN_MARGIN_MS = 6 * 60_000;
 
-/** Large bodies that several clients read at once are held here, so that Redis sends each once. */
+/** Size of the cache for large bodies, so that Redis sends a body once when several clients read it. */
 const BODY_CACHE_BYTES = 128 * 1024 * 1024;
 
 export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
@@ -59,7 +59,7 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
   const bodies = new LRUCache<string, Buffer>({
     maxSize: BODY_CACHE_BYTES,
     sizeCalculation: (body) => body.length,
-    // A body never changes under its key, so callers at the same time share one fetch.
+    // A body never changes under its key, so concurrent requests share one fetch.
     fetchMethod: async (key) => (await redis.getBuffer(key)) ?? undefined,
   });
 
@@ -95,7 +95,7 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
           ? newest
           : await findAt(keys.replacedAnswer(presentationId, version));
       const answer = await complete(shared, found);
-      // A shared answer that was lost may have been made again, or copied, for this call alone.
+      // A lost shared answer may have been recreated, or copied, for this call.
       return answer ?? complete(keys.callAnswer(callId), await findAt(keys.callAnswer(callId)));
     },
 

@@ -1,45 +1,45 @@
 import { randomBytes } from 'node:crypto';
 
-/** What is known of an answer without its body. Times are Unix milliseconds. */
+/** The metadata of an answer. Times are Unix milliseconds. */
 export interface AnswerMeta {
-  /** Orders the answers of one presentation by the age of their data, and tells them apart. */
+  /** Identifies an answer within its presentation. Versions sort by the age of the data. */
   version: string;
   contentType: string;
-  /** How the body is stored; clients that cannot take it so get it inflated. */
+  /** Encoding of the stored body. Clients without gzip get it decompressed. */
   encoding: 'identity' | 'gzip';
-  /** Bytes of the body as a client without gzip gets it. */
+  /** Bytes of the decompressed body. */
   size: number;
-  /** When the oldest piece of its data was fetched from upstream. */
+  /** Fetch time of the oldest part of the data. */
   fetchedAt: number;
-  /** What the answer itself says: whether its data came from the result cache. */
+  /** The answer's field `fromCache`: whether its data came from the result cache. */
   fromCache: boolean;
-  /** What a call that is given this answer costs. */
+  /** Units charged for a call with this answer. */
   units: number;
-  /** What fetching its data has cost upstream, whoever did. */
+  /** Tokens that fetching its data cost, for this call or others. */
   tokens: number;
-  /** Of a JSON body that is larger than `INLINE_LIMIT_BYTES`: what its data hold, as JSON. */
+  /** Outline of the data as JSON, for JSON bodies larger than `INLINE_LIMIT_BYTES`. */
   outline?: string;
 }
 
-/** An answer as it is kept. `body` is null where it is kept apart because it is large. */
+/** An answer as stored. `body` is null if it is large and stored separately. */
 export interface StoredAnswer {
   meta: AnswerMeta;
   body: Buffer | null;
 }
 
-/** Bodies up to this size (as stored) travel with their meta data; larger ones are never parsed by a gateway. */
+/** Bodies up to this stored size are kept with their metadata. Gateways never parse larger ones. */
 export const INLINE_LIMIT_BYTES = 65_536;
 
 const TIME_DIGITS = 12;
 export const VERSION_LENGTH = 20;
 
-/** A version: the age of the data in hex, so that the order of versions is the order of ages, and something random. */
+/** Creates a version: the fetch time in hex, so that versions sort by age, and a random part. */
 export function newVersion(fetchedAt: number): string {
   const random = randomBytes((VERSION_LENGTH - TIME_DIGITS) / 2).toString('hex');
   return fetchedAt.toString(16).padStart(TIME_DIGITS, '0') + random;
 }
 
-/** Layout: version (20 ASCII characters, read by a script in Redis), length of the meta data, meta data, body. */
+/** Layout: version (20 ASCII characters, which a Redis script reads), length of the metadata, metadata, body. */
 export function encodeAnswer({ meta, body }: StoredAnswer): Buffer {
   const { version, ...rest } = meta;
   const json = Buffer.from(JSON.stringify({ ...rest, inline: body !== null }));

@@ -5,7 +5,7 @@ export const gzip = promisify(zlib.gzip);
 export const gunzip = promisify(zlib.gunzip);
 const deflateRaw = promisify(zlib.deflateRaw);
 
-/** Below this size compressing costs more than it saves. */
+/** Compressing smaller bodies costs more than it saves. */
 const SMALLEST_BYTES = 4096;
 
 export interface Packed {
@@ -13,16 +13,16 @@ export interface Packed {
   bytes: Buffer;
 }
 
-/** Compresses what only we read, off the event loop, where that helps. */
+/** Compresses an internal body off the event loop, if that makes it smaller. */
 export async function pack(body: Buffer): Promise<Packed> {
   if (body.length < SMALLEST_BYTES) return { encoding: 'identity', bytes: body };
   return { encoding: 'gzip', bytes: await gzip(body, { level: 1 }) };
 }
 
 /**
- * Compresses what clients read, off the event loop, where that helps. Bodies that differ only in how they begin share the
- * rest, which takes nearly all the time there is to save: it is compressed once.
- * @returns what makes a body of a beginning of less than 64 KiB.
+ * Compresses the common rest of bodies for clients, off the event loop, if that makes them smaller. Bodies that differ
+ * only in their beginning share the compressed rest, which takes nearly all of the time.
+ * @returns a function that creates the body with a beginning of less than 64 KiB.
  */
 export async function packAfter(rest: Buffer): Promise<(beginning: Buffer) => Packed> {
   if (rest.length < SMALLEST_BYTES)
@@ -31,12 +31,12 @@ export async function packAfter(rest: Buffer): Promise<(beginning: Buffer) => Pa
   return (beginning) => ({ encoding: 'gzip', bytes: gzipOf(beginning, rest, deflated) });
 }
 
-/** Magic, method (deflate), no flags, no time, no extra flags, made by Unix: RFC 1952. */
+/** RFC 1952: magic number, method deflate, no flags, no time, no extra flags, system Unix. */
 const GZIP_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
 const CHECKSUMS_BYTES = 8;
 const STORED_BLOCK_HEAD_BYTES = 5;
 
-/** One gzip stream: the beginning as a stored block (RFC 1951, 3.2.4), then what was compressed without knowing it. */
+/** Builds one gzip stream: the beginning as a stored block (RFC 1951, 3.2.4), then the compressed rest. */
 function gzipOf(beginning: Buffer, rest: Buffer, deflatedRest: Buffer): Buffer {
   const block = Buffer.alloc(STORED_BLOCK_HEAD_BYTES);
   block.writeUInt16LE(beginning.length, 1);

@@ -2,12 +2,12 @@ import { ERRORS, type SoukError } from '../platform/errors.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** The body of an answer. */
+/** Returns the body of a successful answer. */
 export function okBody(data: unknown, message = 'success'): string {
   return JSON.stringify({ code: '0000', msg: message, data });
 }
 
-/** The body of a refusal. */
+/** Returns the body of an error. */
 export function errorBody({ kind, message, metadata }: SoukError): string {
   return JSON.stringify({ code: ERRORS[kind].code, msg: message, data: null, metadata });
 }

@@ -1,6 +1,6 @@
 import { stringifyJson } from '../platform/json.ts';
 
-/** How much of each piece an outline keeps. */
+/** The limits of an outline. */
 interface Measure {
   /** First items of a list. */
   items: number;
@@ -11,7 +11,7 @@ interface Measure {
   depth: number;
 }
 
-/** Tried in turn until the outline is small enough. */
+/** Limits to try in order until the outline is small enough. */
 const MEASURES: readonly Measure[] = [
   { items: 3, fields: 30, text: 120, depth: 6 },
   { items: 2, fields: 20, text: 60, depth: 5 },
@@ -20,12 +20,12 @@ const MEASURES: readonly Measure[] = [
   { items: 0, fields: 12, text: 20, depth: 2 },
 ];
 
-/** The largest outline, in characters. */
+/** The maximum length of an outline, in characters. */
 const LONGEST = 4_000;
 
 /**
- * What a large answer holds, as a JSON text of a few kilobytes: the same structure with lists cut to their first items,
- * and the number of those that were left out in their place.
+ * Returns the outline of a large answer, a JSON text of a few kilobytes: the same structure, with lists cut to their first
+ * items and the number of omitted items.
  */
 export function outlineOf(data: unknown): string {
   for (const measure of MEASURES) {
@@ -35,7 +35,7 @@ export function outlineOf(data: unknown): string {
   return '{}';
 }
 
-/** A text, or its first characters with three dots, never with half of one that takes two UTF-16 units. */
+/** Shortens a text to its first characters and three dots, without splitting a surrogate pair. */
 export function shortened(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')}...` : text;
 }

@@ -1,13 +1,13 @@
 import { parseJson, stringifyJson } from '../platform/json.ts';
 import { pack, unpack } from './compression.ts';
 
-/** Raw data of one source, as upstream gave it. */
+/** Raw data of one source, as upstream returned it. */
 export interface StoredSource {
-  /** Parsed JSON, or the bytes of a picture; null where upstream had nothing. */
+  /** Parsed JSON, or the bytes of a picture; null if upstream had no data. */
   value: unknown;
   /** Unix milliseconds. */
   fetchedAt: number;
-  /** What fetching it has cost upstream. */
+  /** Tokens that fetching it cost. */
   tokens: number;
 }
 
@@ -18,7 +18,7 @@ const JSON_GZIP = 1;
 const BYTES = 2;
 
 /**
- * Layout: time of fetching (8 bytes, a big-endian double, read by a script in Redis), kind (1 byte), tokens (4 bytes, a
+ * Layout: fetch time (8 bytes, a big-endian double, which a Redis script reads), kind (1 byte), tokens (4 bytes, a
  * big-endian float), content.
  */
 export async function encodeSource({ value, fetchedAt, tokens }: StoredSource): Promise<Buffer> {

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 
 const FORM = /^[\w-]{16,100}$/;
 
-/** The operator's token of this folder: made on the first start, the same ever after. Only its user can read it. */
+/** Returns the folder's operator token, which the first start generates. Only the file's owner can read it. */
 export async function keepAdminToken(dataDir: string): Promise<string> {
   const file = join(dataDir, 'admin-token');
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
   if (FORM.test(kept)) return kept;
   const token = randomBytes(18).toString('base64url');
-  // The mode of a file that is there already would stay as it is.
+  // Writing to an existing file would keep its mode.
   await rm(file, { force: true });
   await writeFile(file, `${token}\n`, { mode: 0o600 });
   return token;

@@ -7,10 +7,10 @@ const OLDEST_POSTGRES = 14;
 const OLDEST_REDIS = [6, 2] as const;
 const PROVIDER_TIMEOUT_MS = 15_000;
 
-/** @throws a sentence that names DATABASE_URL when it leads to no usable PostgreSQL. */
+/** @throws a sentence that names DATABASE_URL if it does not lead to a usable PostgreSQL. */
 export async function checkPostgres(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
-  // The query under way rejects as well; unheard, the event would end the process when the server stops first.
+  // The pending query rejects as well; without a listener the event would end the process when the server stops first.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -25,7 +25,7 @@ export async function checkPostgres(url: string): Promise<void> {
   }
 }
 
-/** @throws a sentence that names REDIS_URL when it leads to no usable Redis. */
+/** @throws a sentence that names REDIS_URL if it does not lead to a usable Redis. */
 export async function checkRedis(url: string): Promise<void> {
   const lastError = { reason: '' };
   const log = createLogger('silent');
@@ -44,7 +44,7 @@ export async function checkRedis(url: string): Promise<void> {
   }
 }
 
-/** @throws a sentence that names KEEPA_API_KEY or KEEPA_BASE_URL when the provider does not answer to the key. */
+/** @throws a sentence that names KEEPA_API_KEY or KEEPA_BASE_URL if the provider does not accept the key. */
 export async function checkKeepa(baseUrl: string, key: string): Promise<void> {
   const http = createHttpClient({ connections: 1 });
   try {

@@ -4,7 +4,7 @@ import type { ProcessMessage } from '../platform/process.ts';
 import { programArguments } from '../platform/program.ts';
 
 export interface Child {
-  /** What it said when it was ready. */
+  /** The line that it reported when it was ready. */
   ready: string;
   stop(): Promise<void>;
 }
@@ -12,9 +12,9 @@ export interface Child {
 const RESTART_DELAY_MS = 1_000;
 
 /**
- * Runs one of our processes (see runProcess) in a session of its own, so that Ctrl-C reaches only us. It stops when we
- * are gone, because its channel closes; when it dies by itself it is started again.
- * @throws what the process says when it cannot start.
+ * Runs one of Souk's processes (see runProcess) in its own session, so that Ctrl-C reaches only this process. It stops
+ * when this process ends, because its channel closes. If it ends by itself, it is started again.
+ * @throws the message of a process that fails to start.
  */
 export async function startChild(options: {
   name: string;

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { run } from '../platform/embedded/commands.ts';
 
 /**
- * Makes the folder ours for as long as this process lives: two Souks on one folder would fight over its databases.
- * @returns what gives it back.
+ * Claims the folder for the life of this process, because two processes must not use the same databases.
+ * @returns a function that releases the folder.
  */
 export async function claimDataDir(dataDir: string): Promise<() => Promise<void>> {
   await mkdir(dataDir, { recursive: true, mode: 0o755 });
@@ -19,7 +19,7 @@ export async function claimDataDir(dataDir: string): Promise<() => Promise<void>
   return () => rm(pidFile, { force: true });
 }
 
-/** The operating system reuses process ids; only a process that looks like `npm start` counts. */
+/** Returns whether a process is an `npm start`. The operating system reuses process ids, so the id alone is not enough. */
 async function isSouk(pid: number): Promise<boolean> {
   const { stdout } = await run('ps', ['-o', 'args=', '-p', String(pid)]).catch(() => ({ stdout: '' }));
   return stdout.includes('run.mjs src/start.ts');

@@ -7,9 +7,9 @@ import type { Database } from '../platform/db/pool.ts';
 const YEAR_MS = 365 * 86_400_000;
 
 /**
- * Sees to it that there is a demo account with a subscription and a key that works.
- * @param keyFile where the key is kept, since the database has only its digest.
- * @returns the key: the same one every time, for as long as file and database agree.
+ * Ensures that the demo account has a subscription and a valid key.
+ * @param keyFile the file with the key, since the database stores only its digest.
+ * @returns the key, which stays the same while file and database agree.
  */
 export async function ensureDemoAccount(database: Database, keyFile: string, now: number): Promise<string> {
   const accountId = await ensureAccount(database, 'demo@souk.example', 'Demo', now);

@@ -11,32 +11,32 @@ import { type ReportGenerator, type SiteWeek, startReportGenerator } from './rep
 
 const TERMS = 10_000;
 
-/** Weeks a site has on a first start; the first site has enough for every change column. */
+/** Weeks of each site on a first start. The first site has enough weeks for all change columns. */
 const WEEKS = { first: 5, others: 2 };
 
 /**
- * What loading them is quicker with. The statistics of so few terms need no large sample, and a week that is lost with
- * the power is generated anew by the next start.
+ * Settings that make loading faster. Statistics of so few terms need no large sample, and the next start generates a
+ * week again that is lost in a power failure.
  */
 const QUICK = '-c default_statistics_target=10 -c synchronous_commit=off';
 
-/** Generated weeks of all sites, on their way into the database. */
+/** Loads generated weeks of all sites into the database. */
 export interface DemoReports {
   /**
-   * Loads those that are missing: site after site, the oldest week first. A week is loaded while the next is being
-   * generated. Neither promise fails before both are looked at.
+   * Loads the missing weeks, one site after the other, oldest week first. A week is loaded while the next is generated.
+   * Both promises have a rejection handler until the caller attaches its own.
    */
   load(databaseUrl: string): {
-    /** The first site has all its weeks. */
+    /** Resolves when the first site has all its weeks. */
     first: Promise<void>;
     all: Promise<void>;
   };
-  /** Ends the loading between two weeks, and the generating at once. */
+  /** Stops loading between two weeks, and generating at once. */
   stop(): Promise<void>;
 }
 
 /**
- * @param options.ahead whether none is loaded yet: then all are generated while the database is still being made.
+ * @param options.ahead whether no week is loaded yet: then all are generated while the database is created.
  * @param options.now Unix milliseconds.
  */
 export async function openDemoReports(options: {
@@ -50,7 +50,7 @@ export async function openDemoReports(options: {
   let generator: ReportGenerator | null = null;
   let loading: Promise<unknown> = Promise.resolve();
   const generate = async (weeks: readonly SiteWeek[]) => {
-    // An earlier start that was killed may have left some.
+    // A killed start may have left files.
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder);
     generator = startReportGenerator(folder, weeks, TERMS);
@@ -58,7 +58,7 @@ export async function openDemoReports(options: {
   };
   const ahead = options.ahead ? await generate(wanted) : null;
 
-  /** @param onSite hears of each site whose turn it is. */
+  /** @param onSite called with each site before its weeks are loaded. */
   async function load(database: Database, onSite: (site: ReportSite) => void): Promise<void> {
     try {
       const missing = await missingOf(wanted, database);

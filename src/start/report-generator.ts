@@ -10,11 +10,11 @@ export interface SiteWeek {
   week: string;
 }
 
-/** Reports being written into a folder. The generator is part of the demo provider, and a process of its own. */
+/** A generator of reports, which writes to a folder. It is part of the demo provider and a separate process. */
 export interface ReportGenerator {
-  /** Each week as soon as its file is there, in the order they were asked for; to be read once. */
+  /** Yields each week when its file is complete, in the requested order. Can be read once. */
   weeks(): AsyncGenerator<SiteWeek>;
-  /** Ends it, wherever it is. */
+  /** Stops the generator at any time. */
   stop(): Promise<void>;
 }
 
@@ -27,11 +27,11 @@ export function startReportGenerator(
   const names = wanted.map(({ site, week }) => `${site}:${week}`);
   const child = spawn(process.execPath, [...program, folder, String(terms), ...names], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    // Ctrl-C in a terminal reaches only us.
+    // Its own session, so that Ctrl-C in a terminal reaches only this process.
     detached: true,
   });
   const ended = endOf(child);
-  // Heard from the beginning: what is unread when the process ends would be thrown away.
+  // Attached at once, because Node discards unread lines when the process ends.
   const lines = on(createInterface({ input: child.stdout }), 'line', { close: ['close'] });
   return {
     async *weeks() {
@@ -51,7 +51,7 @@ export function startReportGenerator(
   };
 }
 
-/** Its exit code, its signal, or why there was no process. */
+/** Returns its exit code, its signal, or the error that prevented its start. */
 function endOf(child: ChildProcess): Promise<number | string | Error | null> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve(code ?? signal));

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 export const run = promisify(execFile);
 
-/** The full path of a command on PATH, or null. */
+/** Returns the full path of a command on PATH, or null. */
 export async function findCommand(name: string): Promise<string | null> {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     if (folder && (await isExecutable(join(folder, name)))) return join(folder, name);
@@ -26,8 +26,8 @@ export async function isExecutable(path: string): Promise<boolean> {
 }
 
 /**
- * Databases installed on the machine hide a missing install step of ours. `SOUK_IGNORE_SYSTEM=1` makes the
- * look-ups below behave as on a machine that has neither PostgreSQL nor Redis.
+ * Returns whether to ignore PostgreSQL and Redis of the machine. `SOUK_IGNORE_SYSTEM=1` tests that Souk installs all it
+ * needs, which servers of the machine would hide.
  */
 export function systemIsIgnored(): boolean {
   return process.env.SOUK_IGNORE_SYSTEM === '1';

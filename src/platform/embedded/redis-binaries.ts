@@ -10,9 +10,9 @@ export interface RedisBinary {
 const OLDEST = [6, 2] as const;
 
 /**
- * A Redis (or Valkey) server of version 6.2 or later: the one named by REDIS_SERVER_BIN, one on PATH, our own copy
- * under `toolsDir`, or Debian's package unpacked there without installing anything. Throws a sentence for the person
- * at the terminal when there is none.
+ * Returns a Redis or Valkey server of version 6.2 or later: the one in REDIS_SERVER_BIN, one on PATH, our own copy
+ * in `toolsDir`, or Debian's package, which is unpacked there and not installed.
+ * @throws a sentence for the user of the terminal if all are missing.
  */
 export async function redisBinary(toolsDir: string): Promise<RedisBinary> {
   const named = process.env.REDIS_SERVER_BIN;
@@ -47,7 +47,7 @@ async function ownCopy(root: string): Promise<RedisBinary | null> {
   return { command, env: { ...process.env, LD_LIBRARY_PATH: folders.join(':') } };
 }
 
-/** Debian's packages, fetched with apt's state in a private folder: no root, no change to the machine. */
+/** Downloads Debian's packages with apt's state in a private folder, which needs no root and does not change the machine. */
 async function download(root: string): Promise<RedisBinary> {
   if (!(await hasCommand('apt-get')) || !(await hasCommand('dpkg')))
     throw none('this is not a Debian system');
@@ -68,7 +68,7 @@ async function download(root: string): Promise<RedisBinary> {
   const inDebs = { cwd: join(work, 'debs') };
   try {
     await run('apt-get', [...apt, 'update', '-qq'], inDebs);
-    // The server itself is in redis-tools; redis-server brings the link with its name.
+    // redis-tools contains the server; redis-server contains the link with its name.
     await run(
       'apt-get',
       [...apt, 'download', '-qq', 'redis-server', 'redis-tools', 'libjemalloc2', 'liblzf1'],

@@ -10,7 +10,7 @@ export interface EmbeddedRedis {
   /** redis:// address on 127.0.0.1 and a random port, password included. */
   url: string;
   readonly pid: number;
-  /** Settles when the server has ended, whoever ended it. */
+  /** Settles when the server has ended for any reason. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
@@ -18,7 +18,7 @@ export interface EmbeddedRedis {
 /**
  * Starts a private Redis with its data in `folder`.
  * @param options.durable true keeps an append-only file, so that queued jobs and cached answers survive a restart.
- * @param options.url of an earlier start, to come back where others still look for it.
+ * @param options.url of an earlier start, to listen on the same address again.
  */
 export async function startRedis(
   folder: string,

@@ -3,12 +3,12 @@ import { chown, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { run } from './commands.ts';
 
-/** How a server is started so that it does not run as root. */
+/** Starts a server without root rights. */
 export interface RunAs {
-  /** Turns a command line into the one to spawn. */
+  /** Returns the command line to spawn. */
   wrap(commandLine: readonly string[]): string[];
   spawnOptions: Pick<SpawnOptions, 'uid' | 'gid'>;
-  /** Hands a file or folder to the user the server runs as. */
+  /** Makes the server's user the owner of a file or folder. */
   own(path: string): Promise<void>;
 }
 
@@ -19,9 +19,8 @@ const asOurselves: RunAs = {
 };
 
 /**
- * PostgreSQL refuses to run as root. As an ordinary user we just run it; as root we run it as `nobody`. Where a
- * folder on the way is closed to `nobody` (a checkout below /root), a user namespace makes the server believe
- * that it is `nobody` while the kernel still sees root.
+ * PostgreSQL refuses to run as root, so root runs it as the user `nobody` (plain-english: allow). If that user cannot
+ * access a folder in the path, such as /root, a user namespace shows the server that user while the kernel still sees root.
  */
 export async function unprivileged(paths: readonly string[]): Promise<RunAs> {
   if (process.getuid?.() !== 0) return asOurselves;
@@ -47,7 +46,7 @@ async function idOf(flag: '-u' | '-g', user: string): Promise<number> {
   return Number(stdout.trim());
 }
 
-/** Whether every folder above `path` lets any user pass. */
+/** Returns whether any user may enter every folder above `path`. */
 async function openToAll(path: string): Promise<boolean> {
   for (let folder = dirname(resolve(path)); ; folder = dirname(folder)) {
     if (((await stat(folder)).mode & 0o001) === 0) return false;

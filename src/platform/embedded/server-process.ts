@@ -4,12 +4,12 @@ import { createServer } from 'node:net';
 import { hasCommand } from './commands.ts';
 import type { RunAs } from './run-as.ts';
 
-/** A server this process started and alone may stop. */
+/** A server that this process started, and that only this process may stop. */
 export interface ServerProcess {
   readonly pid: number;
-  /** Settles when the server has ended, whoever ended it. */
+  /** Settles when the server has ended for any reason. */
   readonly ended: Promise<void>;
-  /** Asks with `signal`, insists with SIGKILL after ten seconds, and waits for the end. */
+  /** Sends `signal`, after ten seconds SIGKILL, and waits for the end. */
   stop(signal: NodeJS.Signals): Promise<void>;
 }
 
@@ -19,14 +19,14 @@ export interface SpawnOptions {
   runAs: RunAs;
   /** Both output streams are appended here. */
   logFile: string;
-  /** Written to standard input and closed; keeps secrets out of the process list. */
+  /** Text for standard input, which is then closed. Keeps secrets out of the process list. */
   stdin?: string;
   env?: NodeJS.ProcessEnv;
 }
 
 /**
- * Starts a server in a session of its own, so that a Ctrl-C in the terminal reaches only us and we decide the
- * order of stopping. Where `setpriv` exists the kernel also stops the server when we are killed outright.
+ * Starts a server in its own session, so that Ctrl-C in the terminal reaches only this process, which stops its servers
+ * in order. With `setpriv` the kernel also stops the server when this process is killed.
  */
 export async function spawnServer(options: SpawnOptions): Promise<ServerProcess> {
   const dieWithParent = (await hasCommand('setpriv')) ? ['setpriv', '--pdeathsig', 'INT'] : [];
@@ -43,7 +43,7 @@ export async function spawnServer(options: SpawnOptions): Promise<ServerProcess>
     ...(options.env ? { env: options.env } : {}),
   });
   closeSync(log);
-  // A Ctrl-C in the instant before the new process has its own session ends it; that is noticed by its end, not here.
+  // Ctrl-C before the new process has its own session ends it; callers notice this through `ended`.
   child.stdin?.on('error', () => {});
   child.stdin?.end(options.stdin);
   await spawned(child, command);

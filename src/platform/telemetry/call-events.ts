@@ -17,32 +17,32 @@ interface OfSource {
 }
 
 /**
- * What happens to calls, emitted once, where it happens. Metrics, usage statistics, the failure log and the use of keys are
- * sinks of these events, and so is the spy of a test, which waits for an event instead of a time. Spans are not: they have
- * a beginning and an end, see `traced`.
+ * The events of calls, each emitted once. Metrics, usage statistics, the failure log and the use of keys are sinks of
+ * these events, and so is the spy of tests, which wait for events. Spans are separate, because they have a duration; see
+ * `traced`.
  */
 export type CallEvent =
   /** A key was accepted, for a call or for a free request. */
   | { type: 'key.accepted'; keyHash: Buffer }
-  /** Admission refused a call: key or quota. */
+  /** Admission refused a call because of its key or a quota. */
   | { type: 'call.refused'; operation: string; error: ErrorKind }
-  /** Units are reserved. */
+  /** A call was started: its units are reserved. */
   | ({ type: 'call.started' } & OfCall)
-  /** Units are charged: a cached answer is there. */
+  /** A call was answered from the cache: its units are charged. */
   | ({ type: 'call.cached'; units: number } & OfCall)
-  /** The same call of the account is under way or was answered a moment ago; `callId` is that call's. */
+  /** A call joined an identical call of the account, which is in progress or recent; `callId` is that call's. */
   | ({ type: 'call.joined' } & OfCall)
   | ({ type: 'call.queued' } & OfJob)
-  /** A request waits for the end of a call. */
+  /** A request started to wait for the end of a call. */
   | { type: 'call.awaited'; accountId: number; callId: string }
   | ({ type: 'call.settled'; units: number } & OfCall)
   | ({ type: 'call.released'; error: ErrorKind } & OfCall)
-  /** @property tokens what the answer had cost upstream. */
+  /** @property tokens cost of the answer upstream. */
   | { type: 'answer.hit'; operation: string; tokens: number }
   | { type: 'answer.miss'; operation: string }
-  /** @property waitedMs how long it was queued, at its first attempt; null at later ones. */
+  /** @property waitedMs time in the queue for the first attempt; null for later ones. */
   | ({ type: 'job.started'; attempt: number; waitedMs: number | null } & OfJob)
-  /** A background job waits for tokens. */
+  /** A background job was paused until tokens are available. */
   | ({ type: 'job.paused' } & OfJob)
   | ({
       type: 'job.ended';
@@ -50,13 +50,13 @@ export type CallEvent =
       error: ErrorKind | null;
       durationMs: number;
     } & OfJob)
-  /** A source was in the cache, or came with the flight of another call. @property tokens what it had cost upstream. */
+  /** A source was in the cache, or came from the flight of another call. @property tokens its cost upstream. */
   | ({ type: 'source.hit'; tokens: number } & OfSource)
   /** A source was fetched. */
   | ({ type: 'source.miss' } & OfSource)
-  /** The call waits for another one that fetches the source. */
+  /** The call became a follower: another call fetches the source. */
   | ({ type: 'source.followed'; identity: string } & OfSource)
-  /** Upstream took tokens. */
+  /** Upstream charged tokens. */
   | ({ type: 'tokens.spent'; tokens: number } & OfSource)
   /** A request was answered with an error. */
   | { type: 'request.refused'; error: ErrorKind }
@@ -78,10 +78,10 @@ export interface CallEvents {
   emit(event: CallEvent): void;
 }
 
-/** Takes note of the events it wants. It must return at once. */
+/** Receives all events. It must return at once. */
 export type CallEventSink = (event: CallEvent) => void;
 
-/** Passes each event to each sink. A sink that throws is logged, and neither the call nor other sinks notice. */
+/** Passes each event to each sink. Errors of a sink are logged and do not affect the call or other sinks. */
 export function createCallEvents(log: Logger, sinks: readonly CallEventSink[]): CallEvents {
   return {
     emit(event) {
@@ -96,9 +96,9 @@ export function createCallEvents(log: Logger, sinks: readonly CallEventSink[]): 
   };
 }
 
-/** A sink that writes what it has seen to the database every few seconds. */
+/** A sink that writes its data to the database every few seconds. */
 export interface StoringSink {
   onEvent: CallEventSink;
-  /** Writes the rest. */
+  /** Writes the remaining data. */
   close(): Promise<void>;
 }

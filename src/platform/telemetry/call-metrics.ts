@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import type { CallEventSink } from './call-events.ts';
 import { createTally } from './tally.ts';
 
-/** Counts what both gateways and workers do: admissions, charges, and the use of the two caches, `answers` and `sources`. */
+/** Metrics of gateways and workers: admissions, charges, and the use of the two caches, `answers` and `sources`. */
 export function createCallMetrics(registry: Registry): CallEventSink {
   const admissionsBy = createTally(registry, {
     name: 'souk_admissions_total',

@@ -5,7 +5,7 @@ import { createTally } from './tally.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
-/** Counts what workers alone do. */
+/** Metrics of workers. */
 export function createJobMetrics(registry: Registry): CallEventSink {
   const spent = createTally(registry, {
     name: 'souk_upstream_tokens_spent_total',

@@ -28,9 +28,9 @@ const KINDS = {
 } as const;
 
 /**
- * Sends spans to an OTLP collector, as JSON over HTTP. The standard variables (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES,
- * OTEL_TRACES_SAMPLER, OTEL_EXPORTER_OTLP_HEADERS, ...) are read by the SDK. Nothing is registered globally: two tracings in
- * one process, as in tests, do not meet.
+ * Sends spans to an OTLP collector, as JSON over HTTP. The SDK reads the standard variables (OTEL_SERVICE_NAME,
+ * OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER, OTEL_EXPORTER_OTLP_HEADERS, ...). It registers nothing globally, so tests
+ * can use several tracings in one process.
  */
 export function createOtlpTracing({
   endpoint,

@@ -1,14 +1,14 @@
 import { Counter, type Registry } from 'prom-client';
 
-/** One number of a tally. Raising it is an addition, nothing else. */
+/** One number of a tally. */
 export interface Cell {
   value: number;
 }
 
 /**
- * A counter that is read only when somebody asks for the metrics. Raising a counter of prom-client takes about a microsecond,
- * and a call raises several; a cell is looked up once and then costs nothing.
- * @returns the cell of some values of the labels.
+ * Creates a counter that is copied to prom-client only when metrics are read. A call increments several counters; an
+ * increment in prom-client takes about a microsecond, while one of a cell is an addition.
+ * @returns a function that returns the cell of some label values.
  */
 export function createTally<const Labels extends readonly string[]>(
   registry: Registry,

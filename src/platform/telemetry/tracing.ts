@@ -1,15 +1,15 @@
 /** Traces a request through all processes. A span has nothing that a customer sent: no key, no query, no body. */
 export interface Tracing {
-  /** Begins a span: a child of `parent`, or of the span it runs in, or a trace of its own. */
+  /** Starts a span: a child of `parent`, or of the current span, or the root of a new trace. */
   start(options: SpanOptions): Span;
-  /** Sends what is still to be sent. */
+  /** Sends the remaining spans. */
   close(): Promise<void>;
 }
 
 export interface SpanOptions {
   name: string;
   kind: 'server' | 'client' | 'producer' | 'consumer' | 'internal';
-  /** As W3C Trace Context writes it; what is not well formed counts as absent. */
+  /** A W3C `traceparent`; a malformed one counts as absent. */
   parent?: string | undefined;
   attributes?: Attributes;
 }
@@ -17,9 +17,9 @@ export interface SpanOptions {
 export type Attributes = Record<string, string | number | boolean>;
 
 export interface Span {
-  /** The span as the parent of others in other processes, as W3C Trace Context writes it. */
+  /** The W3C `traceparent` of this span, for child spans in other processes. */
   readonly traceparent: string;
-  /** Runs something as part of the span: spans begun in there are its children. */
+  /** Runs work within the span: spans started there are its children. */
   within<T>(work: () => T): T;
   set(attributes: Attributes): void;
   /** Marks it as failed. The message of an error may hold a customer's input, so only its kind is recorded. */
@@ -45,7 +45,7 @@ export async function traced<T>(
   }
 }
 
-/** @param endpoint address of an OTLP collector; undefined: no tracing, and nothing of it is loaded. */
+/** @param endpoint address of an OTLP collector; undefined disables tracing, and the SDK is not loaded. */
 export async function openTracing(
   endpoint: string | undefined,
   serviceName: string,
