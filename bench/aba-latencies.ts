@@ -20,21 +20,21 @@ const BRANDS = ['Acme', 'Globex', 'Umbra', 'Kestrel', 'Lumio', 'Nobody'];
 interface Call {
   what: string;
   operation: QueuedName;
-  /** Of the n-th call; no two are alike. */
+  /** Parameters of the n-th call; all calls differ. */
   input(n: number): Record<string, unknown>;
 }
 
-/** Limits of a whole call, at its 95th percentile. */
+/** Limits of a full call, 95th percentile. */
 const LIMIT_MS = 50;
 const REVERSE_LIMIT_MS = 200;
 
-/** Each endpoint, one call after the other: its reading alone, and all of it over HTTP through queue and worker. */
+/** Measures sequential calls of each endpoint: reading alone, and full calls over HTTP through queue and worker. */
 export async function abaLatencyRows(services: Services, weeks: CalledWeeks): Promise<Row[]> {
   const { url } = await services.startSouk('http://127.0.0.1:9');
   const [key = ''] = await services.keys(1);
   const rows: Row[] = [];
   const calls = await callsOf(services.database, weeks.newest);
-  // Processes that have just started compile on their way.
+  // A warm-up, because new processes still compile code.
   for (let n = 0; n < WARM_UP_CALLS; n += 1)
     await askOnce(url, key, 'aba.rank', { country: 'us', limit: 199, afterRank: n * 1_009 });
   for (const call of calls) {
@@ -145,7 +145,7 @@ async function percentiles(
   return { p50: at(0.5), p95: at(0.95), failures };
 }
 
-/** What a worker does to get the data of a call. */
+/** Reads the data of a call, as a worker does. */
 async function readOnce(
   database: Database,
   name: QueuedName,
@@ -183,7 +183,7 @@ async function askOnce(
   return response.ok;
 }
 
-/** Milliseconds a question takes while so many weeks are loaded, medians of many. */
+/** Median milliseconds of queries with a number of loaded weeks. */
 export interface WeekTimings {
   weeks: number;
   rank: number;
@@ -191,7 +191,7 @@ export interface WeekTimings {
   history: number;
 }
 
-/** Asks PostgreSQL about the newest week, and for a history of all weeks there are. */
+/** Queries PostgreSQL for the newest week, and for a history of all loaded weeks. */
 export async function timeWithWeeks({ database }: Services): Promise<WeekTimings> {
   const loaded = await loadedWeeks(database, 'us');
   const [newest] = loaded;
@@ -219,7 +219,7 @@ export async function timeWithWeeks({ database }: Services): Promise<WeekTimings
   };
 }
 
-/** How times have grown with the number of weeks. */
+/** Returns rows with the growth of query times by number of weeks. */
 export function weekRows(timings: readonly WeekTimings[]): Row[] {
   const [few, many] = [timings[0], timings.at(-1)];
   if (!few || !many) return [];

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import type { Row } from './row.ts';
 
-/** What the endpoints are called for. */
+/** The parameters of the measured calls. */
 export interface CalledWeeks {
   newest: string;
   terms: number;
 }
 
-/** Writes reports of `us` into a folder. */
+/** Writes reports of `us` to a folder. */
 export async function generateReports(
   folder: string,
   terms: number,
@@ -21,7 +21,7 @@ export async function generateReports(
   await new Promise((resolve) => child.once('exit', resolve));
 }
 
-/** The highest memory of a process that reads a stream of each size, as the import reads it, to its end. */
+/** Returns the highest memory of a process that reads a full stream of each size, as the import does. */
 export async function importMemory(format: 'csv' | 'json', sizesMb: readonly number[]): Promise<Row[]> {
   const found: { sizeMb: number; rows: number; peakMb: number }[] = [];
   for (const sizeMb of sizesMb) {

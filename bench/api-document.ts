@@ -6,10 +6,10 @@ import { csvPieces } from '../src/brand-analytics/import/csv-pieces.ts';
 import { addDays } from '../src/operations/brand-analytics/keywords/report-week.ts';
 import { REPORT_SITES } from '../src/operations/brand-analytics/keywords/sites.ts';
 
-/** Where the three products of a record begin: ASIN, title, click share, conversion share. */
+/** First columns of the three products of a record: ASIN, title, click share, conversion share. */
 const PRODUCTS_AT = [8, 12, 16];
 
-/** Writes what a download says as the API's document: an entry a term and product. */
+/** Converts a downloaded report to the API's document, with one entry for each term and product. */
 export async function writeApiDocument(csv: string, week: string, file: string): Promise<void> {
   await pipeline(Readable.from(documentOf(csv, week)), createWriteStream(file));
 }

@@ -9,8 +9,8 @@ import type { Database } from '../src/platform/db/pool.ts';
 const CHUNK_BYTES = 2 ** 20;
 
 /**
- * Milliseconds for a report's file as it is, into a new table of text columns without an index, in one transaction, as the
- * import is one.
+ * Returns the milliseconds of a COPY of a report's file into a new table of text columns without index, in one
+ * transaction, like the import.
  */
 export async function bareCopyMs(database: Database, file: string): Promise<number> {
   const columns = Array.from({ length: 21 }, (_, i) => `c${i} text`).join(', ');
@@ -21,8 +21,8 @@ export async function bareCopyMs(database: Database, file: string): Promise<numb
 }
 
 /**
- * Milliseconds for the finished rows of the newest week, as COPY itself has written them, into a new table with all indexes of
- * a week there already: what a loader would pay that is given everything and thinks of nothing.
+ * Returns the milliseconds of a COPY of the newest week's finished rows into a new table with all indexes of a week: the
+ * cost of a loader without any processing.
  */
 export async function finishedCopyMs(database: Database, folder: string): Promise<number> {
   const [week] = await loadedWeeks(database, 'us');

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Queue, QueueEvents } from 'bullmq';
 import { Redis } from 'ioredis';
 
-/** Bare BullMQ: adds a job and waits for its event, with nothing of ours between. */
+/** The BullMQ baseline: adds a job and waits for its event, without Souk. */
 export interface BareQueue {
   runJob(): Promise<void>;
   close(): Promise<void>;
@@ -12,7 +12,7 @@ export async function openBareQueue(redisUrl: string): Promise<BareQueue> {
   const connections = [1, 2].map(() => new Redis(redisUrl, { maxRetriesPerRequest: null }));
   const [connection, eventsConnection] = connections as [Redis, Redis];
   const queue = new Queue('bare', { connection });
-  // From the beginning of the stream, so that no event falls between opening and listening.
+  // Reads the stream from its start, so that no event is lost before the first read.
   const events = new QueueEvents('bare', { connection: eventsConnection, lastEventId: '0-0' });
   const waiting = new Map<string, () => void>();
   events.on('completed', ({ jobId }) => {

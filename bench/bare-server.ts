@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { runProcess } from '../src/platform/process.ts';
 import { openBareQueue } from './bare-queue.ts';
 
-/** The baselines: what the same frameworks do with nothing of ours between them. */
+/** The HTTP baselines: the same frameworks without Souk. */
 await runProcess('bare server', async (env) => {
   const url = env.REDIS_URL ?? '';
   const redis = new Redis(url);

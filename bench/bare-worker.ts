@@ -2,7 +2,7 @@ import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { runProcess } from '../src/platform/process.ts';
 
-/** The worker of the bare BullMQ baseline: a job is done as soon as it is taken. */
+/** The worker of the BullMQ baseline, which completes each job at once. */
 await runProcess('bare worker', async (env) => {
   const connection = new Redis(env.REDIS_URL ?? '', { maxRetriesPerRequest: null });
   const worker = new Worker('bare', async () => ({ done: true }), { connection, concurrency: 32 });

@@ -4,12 +4,12 @@ import type { AskNames } from '../src/brand-analytics/import/names.ts';
 import { openReport } from '../src/brand-analytics/import/open-report.ts';
 
 /**
- * `import-memory.ts MB csv|json`: reads a generated report of that size as the import does, up to the bytes that COPY would be
- * given, and prints how many terms that were and the most memory the process had.
+ * `import-memory.ts MB csv|json`: reads a generated report of that size as the import does, up to the bytes for COPY, and
+ * prints the number of terms and the highest memory of the process.
  */
 const wantedBytes = Number(process.argv[2]) * 1e6;
 
-/** Different terms and products all the way, so that whatever is kept would grow. */
+/** All terms and products differ, so that any retained data would grow. */
 const keyword = (n: number) => `${termAt('us', n).term} ${n}`;
 const asin = (n: number, place: number) =>
   `B0${((n * 3 + place) % 36 ** 5).toString(36).toUpperCase().padStart(8, '0')}`;
@@ -35,7 +35,7 @@ function* json(): Generator<string> {
   }
 }
 
-/** What the document of the API ends with. */
+/** The end of the API document. */
 const JSON_END = `],"reportSpecification":{"reportType":"GET_BRAND_ANALYTICS_SEARCH_TERMS_REPORT","reportOptions":{"reportPeriod":"WEEK"},"dataEndTime":"2026-10-31","marketplaceIds":["ATVPDKIKX0DER"]}}`;
 
 const CHUNK_BYTES = 1_048_576;
@@ -54,7 +54,7 @@ async function* bytes(parts: Iterable<string>, end: string): AsyncGenerator<Buff
   yield Buffer.from(end);
 }
 
-/** In place of the database: any id will do. */
+/** Replaces the database: any id is valid. */
 const ask: AskNames = async ({ brand, category, department }) => ({
   brand: brand.map((name) => [name, 1000 + name.length]),
   category: category.map((name) => [name, 1000 + name.length]),

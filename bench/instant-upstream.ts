@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { runProcess } from '../src/platform/process.ts';
 
 /**
- * A product data provider that answers at once, or after LATENCY_MS, and never runs out of tokens, so that only our own time
- * is measured.
+ * A product data provider that answers at once, or after LATENCY_MS, with unlimited tokens, so that only Souk's own time is
+ * measured.
  */
 await runProcess('instant upstream', async (env) => {
   const latencyMs = Number(env.LATENCY_MS ?? 0);

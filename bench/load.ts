@@ -5,11 +5,11 @@ export interface LoadResult {
   bytesPerSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** Answers other than 2xx, and connection errors. */
+  /** Answers with a status other than 2xx, and connection errors. */
   failures: number;
 }
 
-/** Keeps `connections` requests under way for a while; `next` makes each. A warm-up comes first, for the compiler. */
+/** Sends requests from `next` over `connections` connections for a while, after a warm-up. */
 export async function load(
   url: string,
   next: () => { path: string; headers?: Record<string, string> },

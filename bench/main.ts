@@ -18,7 +18,7 @@ const GROUPS: Record<string, (services: Services) => Promise<Row[]>> = {
   aba: brandAnalyticsRows,
 };
 
-/** `npm run bench [GROUP ...]`: measures each row against its bare baseline in this run, and prints a table. */
+/** `npm run bench [GROUP ...]`: measures each row and its baseline in the same run, and prints a table. */
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !GROUPS[name]);
 if (unknown.length > 0) {
@@ -28,7 +28,7 @@ if (unknown.length > 0) {
 const rows: Row[] = [];
 for (const [name, measure] of Object.entries(GROUPS)) {
   if (asked.length > 0 && !asked.includes(name)) continue;
-  // Each group has services of its own, so that none starts with what another left behind.
+  // Each group has its own services, so that groups do not affect each other.
   const services = await openServices();
   try {
     rows.push(...(await measure(services)));

@@ -2,11 +2,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { runProcess } from '../src/platform/process.ts';
 
-/** What calls have used of the refill. */
+/** The use of the refill by calls. */
 export interface MeterReport {
-  /** Tokens spent between one refill and the next, for each refill that another has followed. */
+  /** Tokens spent between two refills, for each refill that another one followed. */
   spentByMinute: number[];
-  /** Calls that came while the bucket was empty. */
+  /** Calls received while the bucket was empty. */
   refused: number;
 }
 
@@ -14,15 +14,15 @@ const { TOKENS_PER_MINUTE = '60000' } = process.env;
 const RATE = Number(TOKENS_PER_MINUTE);
 const TICK_MS = 60_000;
 
-/** What background work leaves to others, of an hour's tokens: there is nothing for it but the refill. */
+/** The reserve that background work leaves, in tokens. With only this many it can use nothing but the refill. */
 const RESERVE = 0.1 * 60 * RATE;
 
-/** So that a bench need not wait a minute for the first. */
+/** Time to the first refill, shorter than a minute so that the benchmark starts early. */
 const FIRST_TICK_MS = 5_000;
 
 /**
- * A product data provider that answers at once, whose tokens are refilled once a minute as Keepa's are. It begins when
- * the message `reset` comes, with as many tokens as background work leaves alone.
+ * A product data provider that answers at once, whose tokens are refilled once a minute, like Keepa's. The message `reset`
+ * starts it with the reserve that background work leaves.
  */
 await runProcess('metered upstream', async () => {
   let timestamp = 0;

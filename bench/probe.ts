@@ -1,10 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** Loaded before a process of ours: measures its event loop and memory between the messages `reset` and `report`. */
+/** Loaded into Souk's processes: measures event loop and memory between the messages `reset` and `report`. */
 export interface ProbeReport {
   loopDelayP99Ms: number;
   loopDelayMaxMs: number;
-  /** Growth of resident memory since `reset`, at its highest. */
+  /** The highest growth of resident memory since `reset`. */
   memoryGrowthMb: number;
 }
 

@@ -1,11 +1,11 @@
-/** One line of the table. */
+/** One row of the table. */
 export interface Row {
   what: string;
   ours: string;
   baseline: string;
   ratio: number;
   aim: string;
-  /** Answers that were not what they should be, on either side. */
+  /** Unexpected answers, on either side. */
   failures: number;
 }
 

@@ -12,26 +12,26 @@ import { startRedis } from '../src/platform/embedded/redis.ts';
 import { createLogger } from '../src/platform/log.ts';
 import type { ProcessMessage } from '../src/platform/process.ts';
 
-/** Everything a bench row measures against, in processes of their own. */
+/** The services of a benchmark, in separate processes. */
 export interface Services {
   databaseUrl: string;
   redisUrl: string;
   database: Database;
-  /** Starts a process; its ready line comes back. It ends with the bench. */
+  /** Starts a process that ends with the benchmark. @returns its ready line. */
   start(
     file: string,
     env?: NodeJS.ProcessEnv,
     preload?: string,
   ): Promise<{ ready: string; child: ChildProcess }>;
-  /** Starts Souk: a gateway and a worker, both with the probe, in front of an upstream. */
+  /** Starts a gateway and a worker, both with the probe, for an upstream. */
   startSouk(upstreamUrl: string): Promise<{ url: string; gateway: ChildProcess; worker: ChildProcess }>;
   stop(child: ChildProcess): Promise<void>;
-  /** Keys of new accounts whose subscription is not limited. */
+  /** Creates accounts with unlimited subscriptions. @returns their keys. */
   keys(count: number): Promise<string[]>;
   close(): Promise<void>;
 }
 
-/** A durable PostgreSQL and Redis as `npm start` has them, in a folder that is thrown away. */
+/** Starts a durable PostgreSQL and Redis, as `npm start` does, in a temporary folder. */
 export async function openServices(): Promise<Services> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-bench-'));
   await chmod(folder, 0o755);
@@ -53,7 +53,7 @@ export async function openServices(): Promise<Services> {
   const start: Services['start'] = (file, env = {}, preload) =>
     new Promise((resolve, reject) => {
       const preloads = preload ? ['--import', preload] : [];
-      // BENCH_PROFILE=DIR leaves a CPU profile of each process there.
+      // BENCH_PROFILE=DIR writes a CPU profile of each process to that folder.
       const { BENCH_PROFILE: profileDir } = process.env;
       const profile = profileDir ? ['--cpu-prof', `--cpu-prof-dir=${profileDir}`] : [];
       const child = spawn(process.execPath, [...profile, '--import', 'tsx', ...preloads, file], {
@@ -117,7 +117,7 @@ export async function openServices(): Promise<Services> {
       return keys;
     },
     async close() {
-      // Last started, first stopped: nothing loses what it stands on.
+      // Stops in reverse order, because later services depend on earlier ones.
       for (const child of [...children].reverse()) await stop(child);
       await database.end();
       await redis.stop();

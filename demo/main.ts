@@ -3,7 +3,7 @@ import { runProcess } from '../src/platform/process.ts';
 import { buildDemoProvider } from './server.ts';
 import { readDemoSettings } from './settings.ts';
 
-/** The demo provider process. Its ready line is its address. */
+/** The demo provider process. Its ready line is its base address. */
 await runProcess('demo provider', async (env) => {
   const settings = readDemoSettings(env);
   const app = buildDemoProvider(settings, systemClock);

@@ -13,13 +13,13 @@ export interface EndpointRequest {
 
 export type EndpointAnswer =
   | { payload: Record<string, unknown>; tokens: number }
-  /** A JSON payload that is already serialised, without its braces: for very large ones. */
+  /** A very large JSON payload, already serialised, without its braces. */
   | { payloadText: string; tokens: number }
   | { picture: Buffer; tokens: number };
 
 export type Endpoint = (request: EndpointRequest) => EndpointAnswer | Promise<EndpointAnswer>;
 
-/** An answer of the provider that is not what was asked. */
+/** An error answer of the provider. */
 export class ProviderError extends Error {
   readonly status: number;
   readonly type: string;
@@ -31,12 +31,12 @@ export class ProviderError extends Error {
   }
 }
 
-/** The provider does not say which parameter it dislikes. */
+/** The provider does not name the invalid parameter. */
 export function invalidParameter(): ProviderError {
   return new ProviderError(400, 'invalidParameter', 'You used an invalid parameter for this API call.');
 }
 
-/** A parameter outside its range is answered with 405. */
+/** The provider answers a parameter outside its range with 405. */
 export function outOfRange(): ProviderError {
   return new ProviderError(405, 'parameterOutOfRange', 'A parameter is out of its allowed range.');
 }
@@ -49,7 +49,7 @@ export function domainOf(params: Params): number {
   return Number(domain);
 }
 
-/** A whole number, or null when it is absent. */
+/** Parses an integer; null if absent. */
 export function integerOf(value: string | undefined, bounds: { min: number; max: number }): number | null {
   if (value === undefined) return null;
   if (!/^-?\d+$/.test(value)) throw invalidParameter();
@@ -62,13 +62,13 @@ export function isOn(value: string | undefined): boolean {
   return value === '1' || value === 'true';
 }
 
-/** A parameter that must be there. */
+/** Returns a required parameter. */
 export function required(value: string | undefined): string {
   if (value === undefined || value === '') throw invalidParameter();
   return value;
 }
 
-/** The selection of a finder or deals call: the body of a POST, or the `selection` parameter. */
+/** Returns the selection of a finder or deals call: the body of a POST, or the `selection` parameter. */
 export function selectionOf({ params, body }: EndpointRequest): Record<string, unknown> {
   const selection: unknown = params.selection === undefined ? body : parse(params.selection);
   if (typeof selection !== 'object' || selection === null || Array.isArray(selection))

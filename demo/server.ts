@@ -21,8 +21,8 @@ const UNPAID_KEY = 'unpaid-key-unpaid-key';
 const SHORTEST_KEY = 16;
 
 /**
- * A product data provider that speaks Keepa's protocol over invented data: every ASIN is a product, always the same one,
- * and all lists agree with it. It keeps a token bucket, and on settings is slow or faulty.
+ * A product data provider with Keepa's protocol and generated data: every ASIN always means the same product, and all
+ * lists are consistent with it. It has a token bucket; settings add latency and faults.
  */
 export function buildDemoProvider(settings: DemoSettings, clock: Clock): FastifyInstance {
   const tokens = new DemoTokens(clock, settings.DEMO_TOKENS_PER_MINUTE);

@@ -3,19 +3,19 @@ import { parseSettings } from '../src/platform/settings.ts';
 
 const rate = z.coerce.number().min(0).max(1).default(0);
 
-/** How the demo provider behaves; all from the environment. */
+/** Settings of the demo provider, from environment variables. */
 const schema = z.object({
-  DEMO_PORT: z.coerce.number().int().min(0).max(65_535).default(0).describe('Port; 0 takes a free one'),
+  DEMO_PORT: z.coerce.number().int().min(0).max(65_535).default(0).describe('Port; 0 selects a free one'),
   DEMO_TOKENS_PER_MINUTE: z.coerce
     .number()
     .int()
     .min(1)
     .default(600)
     .describe('Refill rate of the token bucket, which holds 60 times as many'),
-  DEMO_LATENCY_MS: z.coerce.number().int().min(0).default(0).describe('Every answer comes this much later'),
+  DEMO_LATENCY_MS: z.coerce.number().int().min(0).default(0).describe('Delay of every answer, in milliseconds'),
   DEMO_FAIL_RATE: rate.describe('Share of calls answered with HTTP 500'),
   DEMO_ERROR_BODY_RATE: rate.describe('Share of calls answered with HTTP 200 and an error in the body'),
-  DEMO_TRUNCATE_RATE: rate.describe('Share of calls whose answer breaks off'),
+  DEMO_TRUNCATE_RATE: rate.describe('Share of calls whose answer is truncated'),
   DEMO_MALFORMED_RATE: rate.describe('Share of calls answered with a web page instead of JSON or a picture'),
   DEMO_LIGHTNING_DEALS: z.coerce
     .number()

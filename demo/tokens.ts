@@ -12,8 +12,8 @@ export interface BucketState {
 }
 
 /**
- * The bucket of one key as the provider keeps it: it fills by ticks of a minute up to an hour's worth, lets a call run
- * whenever there is anything left, and may go below zero by what the call turns out to cost.
+ * The token bucket of one key, as the provider keeps it. It is refilled every minute up to an hour's tokens, accepts a
+ * call while any tokens remain, and may become negative by the call's actual cost.
  */
 export class DemoTokens {
   readonly #clock: Clock;

@@ -166,7 +166,7 @@ function announce(address: string, key: string | null, adminToken: string | null
   say(`Souk ready: ${address}`);
   if (key === null) return;
   say(`Demo key: ${key}`);
-  if (adminToken !== null) say(`Operator's desk: ${address}/admin  token: ${adminToken}`);
+  if (adminToken !== null) say(`Operator console: ${address}/admin  token: ${adminToken}`);
   say(
     `Try: curl -H "X-API-Key: ${key}" "${address}/api/market/product?country=us&asins=B08N5WRWNX&detailLevel=summary"`,
   );

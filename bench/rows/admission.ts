@@ -6,13 +6,13 @@ import { fingerprint } from '../../src/platform/fingerprint.ts';
 import type { Row } from '../row.ts';
 import type { Services } from '../services.ts';
 
-/** Calls under way at the same time, on either side. */
+/** Concurrent calls, on either side. */
 const CONCURRENCY = 200;
 const ACCOUNTS = 1000;
 const WARM_UP_MS = 3_000;
 const MEASURED_MS = 8_000;
 
-/** Admissions of charged calls, as a gateway process does them, against one bare update of a row for each. */
+/** Compares admissions of charged calls, as in a gateway process, with one plain row update for each. */
 export async function admissionRows(services: Services): Promise<Row[]> {
   const { database } = services;
   const keyHashes = (await services.keys(ACCOUNTS)).map(hashKey);
@@ -54,7 +54,7 @@ async function updateBare(database: Database, id: number): Promise<boolean> {
   return rowCount === 1;
 }
 
-/** A call that no other is the same as, and that is charged at once, since its answer is at hand. */
+/** Admits a unique call, which is charged at once as a cache hit. */
 async function admitOne(
   admissions: Admissions,
   keyHash: Buffer,
@@ -76,7 +76,7 @@ async function admitOne(
   return kind === 'cached';
 }
 
-/** Keeps as many tasks under way as there may be, for a while. @param task says whether it went well. */
+/** Runs tasks at full concurrency for a while. @param task resolves to whether it succeeded. */
 async function measure(
   task: (i: number) => Promise<boolean>,
 ): Promise<{ perSecond: number; failures: number }> {

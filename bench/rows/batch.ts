@@ -8,11 +8,11 @@ import type { Row } from '../row.ts';
 import type { Services } from '../services.ts';
 
 const ITEMS = 100_000;
-/** Three refills for all items, of which two are followed by another and so can be judged. */
+/** All items need three refills. Only the first two, which another one follows, can be measured. */
 const TOKENS_PER_MINUTE = 40_000;
 const LOOK_EVERY_MS = 1_000;
 
-/** A batch of 100,000 ASINs, against a refill that is all it may use. */
+/** Compares the tokens that a batch of 100,000 ASINs uses with the refill, which is all that it may use. */
 export async function batchRows(services: Services): Promise<Row[]> {
   const env = { TOKENS_PER_MINUTE: String(TOKENS_PER_MINUTE) };
   const upstream = await services.start('bench/metered-upstream.ts', env);
@@ -28,7 +28,7 @@ export async function batchRows(services: Services): Promise<Row[]> {
     const { data } = (await reply.body.json()) as { data: BatchView };
     return { ms: Math.round(performance.now() - startedAt), status: reply.statusCode, data };
   };
-  // Compiled first, as in a process that has been running.
+  // A warm-up, so that the code is compiled as in a running process.
   await send('/api/batches?dryRun=1');
   for (const process of [gateway, worker]) process.send('reset');
   const quoted = await send('/api/batches?dryRun=1');
@@ -58,7 +58,7 @@ export async function batchRows(services: Services): Promise<Row[]> {
       failures,
     },
     {
-      what: 'reading and pricing its items / all of creating it',
+      what: 'batch creation: reading and pricing the items / total',
       ours: `${quoted.ms} ms; ${described(reading)}`,
       baseline: `${created.ms} ms`,
       ratio: quoted.ms / created.ms,
@@ -66,7 +66,7 @@ export async function batchRows(services: Services): Promise<Row[]> {
       failures: created.status === 202 ? 0 : 1,
     },
     {
-      what: 'reading its results',
+      what: 'batch: reading the results',
       ours: `${read.lines} lines, ${(read.bytes / 1e6).toFixed(0)} MB in ${read.ms} ms; ${described(sending)}`,
       baseline: '',
       ratio: 1,

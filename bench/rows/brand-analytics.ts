@@ -13,19 +13,19 @@ import type { Services } from '../services.ts';
 
 const WEEK = '2026-10-31';
 const TERMS = 1_000_000;
-/** Older weeks, smaller ones, so that histories have their length. */
+/** Smaller, older weeks, so that histories have their full length. */
 const SAMPLE_WEEKS = 52;
 const SAMPLE_TERMS = 2_000;
 
-/** So many weeks are there when reading is timed. */
+/** Numbers of loaded weeks at which reading is timed. */
 const TIMED_AT = [4, 26, 52];
 
-/** Streams that are generated as they are read, and thrown away. */
+/** Sizes of streams that are generated while they are read, and discarded. */
 const MEMORY_STREAMS_MB = [200, 2_000];
 
 /**
- * Two weeks of a million terms: what importing costs against a bare COPY, and on disk; what each endpoint takes; what it
- * takes with few weeks and with many; and the memory of importing what is large.
+ * Measures two weeks of a million terms: the import compared with a plain COPY, the disk space, the latency of each
+ * endpoint with few and with many weeks, and the memory for large imports.
  */
 export async function brandAnalyticsRows(services: Services): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-bench-aba-'));
@@ -40,7 +40,7 @@ export async function brandAnalyticsRows(services: Services): Promise<Row[]> {
     console.log('generated');
     const rows: Row[] = [];
     const timings: WeekTimings[] = [];
-    // Weeks come in the order of time, so that none is compared anew.
+    // Weeks are loaded in order of time, so that no later week has to be compared again.
     for (const [i, week] of samples.entries()) {
       await load(services, fileOf(week));
       if (TIMED_AT.includes(i + 1)) timings.push(await timeWithWeeks(services));
@@ -48,9 +48,9 @@ export async function brandAnalyticsRows(services: Services): Promise<Row[]> {
     console.log('sample weeks loaded');
     rows.push(...weekRows(timings));
     const withoutAMillion = await sizes(services);
-    rows.push(...(await importRows(services, fileOf(weekBefore), 'all of them new')));
+    rows.push(...(await importRows(services, fileOf(weekBefore), 'all new')));
     const withOne = await sizes(services);
-    rows.push(...(await importRows(services, fileOf(WEEK), 'most of them known')));
+    rows.push(...(await importRows(services, fileOf(WEEK), 'most known')));
     const withTwo = await sizes(services);
     rows.push(await documentRow(services, fileOf(WEEK), join(folder, 'document.json')));
     console.table(
@@ -88,15 +88,15 @@ async function load(
 }
 
 /**
- * All in this run, on the same rows, one after the other: the file bare, the import with all that makes a week of it, and what
- * the import has made, bare again.
+ * Measures, one after the other on the same rows: a plain COPY of the file, the full import, and a plain COPY of the
+ * imported rows.
  */
 async function importRows(services: Services, file: string, terms: string): Promise<Row[]> {
   const { size } = await stat(file);
   const { database } = services;
   const bareMs = await bareCopyMs(database, file);
   const startedAt = performance.now();
-  /** When each stage was heard of last. */
+  /** The last progress time of each stage. */
   const at = { reading: 0, saving: 0, indexing: 0 };
   await load(services, file, (stage) => {
     at[stage] = performance.now() - startedAt;
@@ -116,7 +116,7 @@ async function importRows(services: Services, file: string, terms: string): Prom
       failures: 0,
     },
     {
-      what: `${what} / bare COPY of the rows it makes, into a table with all their indexes`,
+      what: `${what} / bare COPY of the imported rows, into a table with all their indexes`,
       ours: `${rate(importMs)}, ${seconds(importMs)}`,
       baseline: `${rate(finishedMs)}, ${seconds(finishedMs)}`,
       ratio: finishedMs / importMs,
@@ -126,7 +126,7 @@ async function importRows(services: Services, file: string, terms: string): Prom
   ];
 }
 
-/** The same rows once more, as the API tells them: without brands and categories, so the download is loaded again behind them. */
+/** Imports the same rows in the API's form, which lacks brands and categories; afterwards loads the CSV file again. */
 async function documentRow(services: Services, csv: string, file: string): Promise<Row> {
   await writeApiDocument(csv, WEEK, file);
   const { size } = await stat(file);

@@ -6,7 +6,7 @@ import type { Services } from '../services.ts';
 const OPTIONS = { connections: 200, seconds: 8 };
 const ACCOUNTS = 1000;
 
-/** A cached, charged call against a bare route that does one Redis GET of the same bytes. */
+/** Compares a cached, charged call with a plain route that gets the same bytes from Redis. */
 export async function cachedRows(services: Services): Promise<Row[]> {
   const upstream = await services.start('bench/instant-upstream.ts');
   const { url: gatewayUrl } = await services.startSouk(upstream.ready);
@@ -22,7 +22,7 @@ export async function cachedRows(services: Services): Promise<Row[]> {
   const baseline = await load(bare.ready, () => ({ path: '/bytes' }), OPTIONS);
   await services.stop(bare.child);
 
-  // Another freshness threshold makes it another call, charged anew, that the same cached answer will do for.
+  // Another freshness threshold makes another call, which is charged again and uses the same cached answer.
   let update = 1;
   const call = (key: string) => () => {
     update += 1;
@@ -46,7 +46,7 @@ export async function cachedRows(services: Services): Promise<Row[]> {
       failures,
     },
     {
-      what: 'the same, one hot account / many accounts',
+      what: 'cached, charged call: one hot account / many accounts',
       ours: `${hot.requestsPerSecond.toFixed(0)}/s, p50 ${hot.p50Ms} ms, p99 ${hot.p99Ms} ms`,
       baseline: `${many.requestsPerSecond.toFixed(0)}/s`,
       ratio: hot.requestsPerSecond / many.requestsPerSecond,

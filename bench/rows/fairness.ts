@@ -2,17 +2,17 @@ import { Agent, request } from 'undici';
 import type { Row } from '../row.ts';
 import type { Services } from '../services.ts';
 
-/** Calls of the account that floods. */
+/** Calls of the flooding account. */
 const FLOOD = 10_000;
-/** Of these, how many are being sent at a time. */
+/** Concurrent requests of the flooding account. */
 const SENDERS = 50;
-/** How long the provider takes for each call. */
+/** The provider's latency. */
 const LATENCY_MS = 250;
-/** Calls of the other account, one after the other. */
+/** Sequential calls of the other account. */
 const MEASURED = 60;
 const WARM_UP = 10;
 
-/** One account has ten thousand asynchronous calls waiting; how long another waits for its synchronous ones. */
+/** Measures synchronous calls of one account while another has ten thousand asynchronous calls waiting. */
 export async function fairnessRows(services: Services): Promise<Row[]> {
   const upstream = await services.start('bench/instant-upstream.ts', { LATENCY_MS: String(LATENCY_MS) });
   const { url } = await services.startSouk(upstream.ready);
@@ -56,7 +56,7 @@ export async function fairnessRows(services: Services): Promise<Row[]> {
   const waitingBefore = await openCalls(services);
   const flooded = await latencies(MEASURED);
   const waitingAfter = await openCalls(services);
-  // Without a flood to the end nothing was measured.
+  // The measurement is valid only if the flood lasts to the end.
   if (waitingAfter < FLOOD / 10) failures += 1;
   await dispatcher.close();
 

@@ -10,7 +10,7 @@ const CLIENTS = 50;
 const OPTIONS = { connections: CLIENTS, seconds: 10 };
 const PATH = '/api/market/lightningdeal?domain=1';
 
-/** Fifty clients that read the cached list of a whole site, against the same gzip bytes from memory. */
+/** Compares fifty clients that read the cached list of a site with the same gzip bytes from memory. */
 export async function largeListRows(services: Services): Promise<Row[]> {
   const upstream = await services.start('demo/main.ts');
   const { url, gateway } = await services.startSouk(upstream.ready);

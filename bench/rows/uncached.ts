@@ -5,7 +5,7 @@ import type { Services } from '../services.ts';
 
 const OPTIONS = { connections: 50, seconds: 8 };
 
-/** An uncached call through queue and worker, in front of an upstream that answers at once. */
+/** Measures an uncached call through queue and worker, with an upstream that answers at once. */
 export async function uncachedRows(services: Services): Promise<Row[]> {
   const bareWorker = await services.start('bench/bare-worker.ts');
   const bareServer = await services.start('bench/bare-server.ts');
@@ -46,7 +46,7 @@ function against(what: string, ours: LoadResult, baseline: LoadResult): Row {
   };
 }
 
-/** Adds jobs to the bare queue and waits for their events, as many at once as the load has connections. */
+/** Adds jobs to the bare queue and waits for their events, with the concurrency of the load. */
 async function loadQueue(
   redisUrl: string,
   { connections, seconds }: { connections: number; seconds: number },

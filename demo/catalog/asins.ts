@@ -3,29 +3,28 @@ import { hash } from './random.ts';
 import { SELLER_COUNT } from './sellers.ts';
 
 /**
- * An ASIN says by itself what it stands for, so that every ASIN is a product, always the same one, and lists can be
- * made that agree with it:
+ * An ASIN encodes its product, so that every ASIN always means the same product and lists can be generated consistently:
  *
  *     B0 cc ss xx nn      cc: category (leaf), ss: seller, xx: anything, nn: position in the family
  *
- * each pair being a number in base 36. Families are runs of positions under the same first eight characters; their
- * parents are called BP instead of B0, with the number of the run at the end. ASINs that begin otherwise stand alone.
- * Two prefixes are nobody's: ZZ is known to be gone, ZX has never been heard of.
+ * Each pair is a number in base 36. Families are ranges of positions with the same first eight characters; parents begin
+ * with BP instead of B0 and end with the number of the range. ASINs with other beginnings have no family. Two prefixes
+ * have no product: ZZ is a removed product, ZX an unknown one.
  */
 export interface AsinFacts {
   asin: string;
   kind: 'product' | 'parent' | 'gone' | 'unknown';
   leaf: number;
   seller: number;
-  /** The ASIN of the family's parent, and of its members; null for those who stand alone. */
+  /** The ASINs of the family's parent and members; null for products without a family. */
   family: { parent: string; readonly members: string[] } | null;
-  /** What members of a family have in common is drawn from this. */
+  /** Seed of the values that all members of a family share. */
   familySeed: string;
 }
 
 const PAIR = 36 * 36;
 
-/** Sizes of families, each as often as it stands here. */
+/** Sizes of families, repeated by frequency. */
 const FAMILY_SIZES = [1, 1, 1, 1, 1, 1, 1, 1, 1, 4, 4, 4, 4, 4, 9, 9, 9, 9, 36, 400] as const;
 
 export function factsOf(asin: string): AsinFacts {
@@ -46,7 +45,7 @@ export function factsOf(asin: string): AsinFacts {
     kind: isParent ? 'parent' : 'product',
     family: {
       parent: `BP${key.slice(2)}${base36(run)}`,
-      // Families may be large, and are rarely looked at.
+      // Created on demand, because families may be large and are rarely needed.
       get members() {
         return Array.from({ length: Math.min(size, PAIR - first) }, (_, i) => key + base36(first + i));
       },
@@ -55,17 +54,17 @@ export function factsOf(asin: string): AsinFacts {
   };
 }
 
-/** The `n`th ASIN of a category: thousands of different ones, often with a sibling next to it. */
+/** Returns the `n`th ASIN of a category. There are thousands, often with a sibling beside them. */
 export function asinOfLeaf(leaf: number, n: number): string {
   return composeAsin(leaf, hash('leaf', leaf, coupleOf(n)) % SELLER_COUNT, n);
 }
 
-/** The `n`th ASIN of a seller. */
+/** Returns the `n`th ASIN of a seller. */
 export function asinOfSeller(seller: number, n: number): string {
   return composeAsin(hash('seller', seller, coupleOf(n)) % LEAF_COUNT, seller, n);
 }
 
-/** Numbers come in couples whose ASINs differ in the last character only: siblings, where there is a family. */
+/** Numbers form pairs whose ASINs differ only in the last character, and which are siblings if there is a family. */
 function coupleOf(n: number): number {
   return Math.floor(n / 2);
 }

@@ -1,4 +1,4 @@
-/** A node of the category tree. Every root has three children, each of which has four leaves. */
+/** A node of the category tree. Every root has three children with four leaves each. */
 export interface CategoryNode {
   catId: number;
   name: string;
@@ -7,7 +7,7 @@ export interface CategoryNode {
   children: number[];
 }
 
-/** Root, its three children, and what the products of each of its leaves are called. */
+/** Root, its three children, and the product noun of each leaf. */
 const TREE: readonly [string, readonly [string, readonly string[]][]][] = [
   [
     'Electronics',
@@ -96,7 +96,7 @@ const LEAVES = 4;
 
 export const LEAF_COUNT = TREE.length * CHILDREN * LEAVES;
 
-/** Where a leaf lies: positions of root, child and leaf. */
+/** Returns the positions of root, child and leaf. */
 function position(leaf: number): [number, number, number] {
   return [Math.floor(leaf / (CHILDREN * LEAVES)), Math.floor(leaf / LEAVES) % CHILDREN, leaf % LEAVES];
 }
@@ -105,7 +105,7 @@ const rootId = (root: number) => (root + 1) * 100_000;
 const childId = (root: number, child: number) => rootId(root) + (child + 1) * 1_000;
 const leafId = (root: number, child: number, leaf: number) => childId(root, child) + (leaf + 1) * 10;
 
-/** The path from the root to a leaf, root first. */
+/** Returns the path from the root to a leaf, root first. */
 export function pathOfLeaf(leaf: number): CategoryNode[] {
   const [root, child, last] = position(leaf);
   return [rootId(root), childId(root, child), leafId(root, child, last)].map(
@@ -113,7 +113,7 @@ export function pathOfLeaf(leaf: number): CategoryNode[] {
   );
 }
 
-/** What products of a leaf are called. */
+/** Returns the product noun of a leaf. */
 export function nounOfLeaf(leaf: number): string {
   return pathOfLeaf(leaf)[2]?.name ?? '';
 }
@@ -155,7 +155,7 @@ export function rootCategories(): CategoryNode[] {
   return allCategories().filter(({ parent }) => parent === 0);
 }
 
-/** The leaves at or below a category, by index. */
+/** Returns the indices of the leaves at or below a category. */
 export function leavesBelow(catId: number): number[] {
   return LEAVES_BELOW.get(catId) ?? [];
 }

@@ -5,7 +5,7 @@ import type { ProductSketch } from './sketch.ts';
 
 const DAY = 1440;
 
-/** The fields an offers call adds: offers of live and past sellers, and which of them are live, in page order. */
+/** Returns the fields that an offers call adds: live and past offers, and the order of the live ones on the page. */
 export function offersOf(product: ProductSketch, request: ProductRequest): Record<string, unknown> {
   const { asin, facts } = product;
   const { nowMinutes } = request;
@@ -14,7 +14,7 @@ export function offersOf(product: ProductSketch, request: ProductRequest): Recor
   const price = product.current(18, nowMinutes);
   const offers = Array.from({ length: liveCount + pastCount }, (_, i) => {
     const isLive = i < liveCount;
-    // The seller the ASIN belongs to always sells it.
+    // The seller that the ASIN encodes always sells it.
     const seller = sellerAt(i === 0 ? facts.seller : hash('offer', asin, i) % SELLER_COUNT);
     const lastSeen = isLive ? nowMinutes : nowMinutes - DAY * (10 + (hash('gone', asin, i) % 400));
     const offerPrice = Math.round(price * (1 + 0.3 * fraction('offer', asin, i)));

@@ -15,7 +15,7 @@ export interface ProductRequest {
   nowMinutes: number;
   statsDays: number | null;
   history: boolean;
-  /** Keep only the last N days of history. */
+  /** Keeps only the last N days of history. */
   days: number | null;
   offers: number;
   onlyLiveOffers: boolean;
@@ -26,12 +26,12 @@ export interface ProductRequest {
   aplus: boolean;
 }
 
-/** Series that upstream fills only on demand: with buybox or offers, with rating. */
+/** Series that upstream fills only with buybox or offers, or with rating. */
 const BUY_BOX_SERIES = new Set([18]);
 const OFFER_SERIES = new Set([7, 10]);
 const RATING_SERIES = new Set([16, 17]);
 
-/** One element of an answer's `products`, or null for an ASIN nobody has heard of. */
+/** Returns one element of an answer's `products`, or null for an unknown ASIN. */
 export function productOf(asin: string, request: ProductRequest): Record<string, unknown> | null {
   const product = sketch(asin, request.domain);
   const { facts } = product;
@@ -110,7 +110,7 @@ export function productOf(asin: string, request: ProductRequest): Record<string,
       : {}),
     ...(request.videos ? { videos: [] } : {}),
     ...(request.aplus ? { aPlus: [] } : {}),
-    // The parent of a family is not for sale.
+    // The parent of a family cannot be bought.
     ...(request.offers > 0 && facts.kind === 'product' ? offersOf(product, request) : {}),
     ...withStats,
   };
@@ -164,7 +164,7 @@ function ranksByCategory(
   );
 }
 
-/** Every member of a family lists all of it. */
+/** Caches the variation lists, since every member of a family contains the full list. */
 const variationLists = new LRUCache<string, ReturnType<typeof variationOf>[]>({ max: 200 });
 
 function variationsOf({ parent, members }: { parent: string; members: string[] }, domain: number) {
@@ -185,7 +185,7 @@ function variationOf(asin: string, domain: number) {
   return { asin, image: imageName, attributes };
 }
 
-/** "Bought in the past month" comes in bands, and only for what sells. */
+/** Returns "bought in the past month", which has bands and exists only for products that sell. */
 export function monthlySold(rank: number): number | null {
   if (rank < 0 || rank > 100_000) return null;
   const estimate = 200_000 / rank ** 0.8;
@@ -204,7 +204,7 @@ function monthlySoldHistory(facts: AsinFacts, rootRank: readonly number[]): numb
   return points;
 }
 
-/** Entries are texts, as upstream has them. */
+/** The entries are texts, as upstream's are. */
 function buyBoxSellers(facts: AsinFacts, buyBox: readonly number[] | null | undefined): string[] {
   const winners: string[] = [];
   for (let i = 0; i < (buyBox?.length ?? 0); i += 12) {

@@ -1,23 +1,23 @@
 const SEPARATOR = '|'.charCodeAt(0);
 const DIGIT_0 = '0'.charCodeAt(0);
 
-/** A number from 0 to 2^32-1 that looks random and is always the same for the same parts. */
+/** Returns a pseudo-random number from 0 to 2^32-1, always the same for the same parts. */
 export function hash(...parts: readonly (string | number)[]): number {
   return hashOf(stateAfter(...parts));
 }
 
-/** A number in [0, 1), always the same for the same parts. */
+/** Returns a number in [0, 1), always the same for the same parts. */
 export function fraction(...parts: readonly (string | number)[]): number {
   return hash(...parts) / 2 ** 32;
 }
 
-/** One of the items, always the same for the same parts. */
+/** Returns one of the items, always the same for the same parts. */
 export function pick<T>(items: readonly [T, ...T[]], ...parts: readonly (string | number)[]): T {
   return items[hash(...parts) % items.length] ?? items[0];
 }
 
 /**
- * Hashing in steps, for millions of numbers that begin with the same parts:
+ * Hashes in steps, for millions of numbers with the same first parts:
  * `hashOf(plus(stateAfter('noise'), 7))` is `hash('noise', 7)`.
  */
 export function stateAfter(...parts: readonly (string | number)[]): number {
@@ -30,7 +30,7 @@ export function stateAfter(...parts: readonly (string | number)[]): number {
   return state;
 }
 
-/** @param n a whole number from 0 to 2^31-1; its digits are read without making a text of it. */
+/** @param n an integer from 0 to 2^31-1, which is hashed without creating a text. */
 export function plus(state: number, n: number): number {
   let unit = 1;
   while (n / unit >= 10) unit *= 10;

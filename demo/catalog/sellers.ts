@@ -6,7 +6,7 @@ export interface DemoSeller {
   index: number;
   sellerId: string;
   sellerName: string;
-  /** How many products its storefront has. */
+  /** Number of products in its storefront. */
   productCount: number;
   ratingCount: number;
   /** Percent. */
@@ -38,7 +38,7 @@ const SECOND = [
   'Corner',
 ] as const;
 
-/** The marketplace's own seller id; every site has it. */
+/** The marketplace's own seller id, which exists on every site. */
 const MARKETPLACE = 'ATVPDKIKX0DER';
 
 export function sellerAt(index: number): DemoSeller {
@@ -55,13 +55,13 @@ export function sellerAt(index: number): DemoSeller {
   };
 }
 
-/** The seller of this id, or null: not every well-formed id is a seller's. */
+/** Returns the seller with this id, or null: some well-formed ids have no seller. */
 export function sellerById(sellerId: string): DemoSeller | null {
   const index = INDEX_BY_ID.get(sellerId);
   return index === undefined ? null : sellerAt(index);
 }
 
-/** Sellers with the most ratings first. */
+/** Returns sellers, most ratings first. */
 export function sellersByRatings(): DemoSeller[] {
   return Array.from({ length: SELLER_COUNT }, (_, index) => sellerAt(index)).sort(
     (a, b) => b.ratingCount - a.ratingCount,

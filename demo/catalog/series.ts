@@ -3,19 +3,19 @@ import { fraction, hash } from './random.ts';
 
 const DAY = 1440;
 
-/** A quantity that holds a value for a while and then takes another, by whole steps of time. */
+/** A series of values that change only at time steps. */
 export interface DemoSeries {
   stepMinutes: number;
-  /** [value] or [price, shipping] in the given step; -1 for none. */
+  /** Returns [value] or [price, shipping] in the given step; -1 means no value. */
   valueAt(step: number): readonly [number] | readonly [number, number];
 }
 
-/** Index time at which the product was first seen: some time between 2021 and 2025. */
+/** Returns the index time at which the product was first seen, between 2021 and 2025. */
 export function trackingSince({ asin }: AsinFacts): number {
   return 5_400_000 + (hash('tracking', asin) % 2_100_000);
 }
 
-/** The series of a product by csv index, as upstream would have them after an offers call. */
+/** Returns the series of a product by csv index, as upstream has them after an offers call. */
 export function seriesOf(facts: AsinFacts, domain: number): Map<number, DemoSeries> {
   const { asin, familySeed } = facts;
   const seed = `${domain}/${asin}`;
@@ -74,12 +74,12 @@ export function seriesOf(facts: AsinFacts, domain: number): Map<number, DemoSeri
   return new Map(facts.kind === 'parent' ? series.filter(([index]) => index === 3) : series);
 }
 
-/** The rank of a product in a category of its path; the deeper the category, the better. */
+/** Returns the rank of a product in a category of its path; deeper categories have better ranks. */
 export function categoryRank(rootRank: number, depth: number): number {
   return Math.max(1, Math.round(rootRank / 12 ** depth));
 }
 
-/** Points [time, value, ...] where the value changes, from the first sight of the product until now. */
+/** Returns the points [time, value, ...] at which the value changed, from the product's first time until now. */
 export function pointsOf(series: DemoSeries, facts: AsinFacts, index: number, nowMinutes: number): number[] {
   const begin = trackingSince(facts);
   const points: number[] = [];
@@ -93,12 +93,12 @@ export function pointsOf(series: DemoSeries, facts: AsinFacts, index: number, no
   }
 }
 
-/** The value at a moment; price and shipping in one. */
+/** Returns the value at a time; the sum for price and shipping. */
 export function valueAt(series: DemoSeries, facts: AsinFacts, index: number, minutes: number): number {
   return worthAt(series, stepAt(series, facts, index, minutes));
 }
 
-/** The value before the one in force at a moment: -1 for none. */
+/** Returns the value before the current one at a time; -1 means no value. */
 export function valueBefore(series: DemoSeries, facts: AsinFacts, index: number, minutes: number): number {
   const present = stepAt(series, facts, index, minutes);
   for (let step = present - 1; step >= stepAt(series, facts, index, trackingSince(facts)); step -= 1) {
@@ -107,7 +107,7 @@ export function valueBefore(series: DemoSeries, facts: AsinFacts, index: number,
   return -1;
 }
 
-/** The mean over a span weighted by time; stretches without a value do not count. -1 where there is none. */
+/** Returns the time-weighted mean over a period, ignoring times without a value; -1 means no value. */
 export function meanOver(
   series: DemoSeries,
   facts: AsinFacts,
@@ -128,7 +128,7 @@ export function meanOver(
   }
 }
 
-/** Whether the value at a moment has never been undercut. */
+/** Returns whether the value at a time is the lowest so far. */
 export function isLowestEver(series: DemoSeries, facts: AsinFacts, index: number, minutes: number): boolean {
   const last = stepAt(series, facts, index, minutes);
   const present = worthAt(series, last);
@@ -145,13 +145,13 @@ function worthAt(series: DemoSeries, step: number): number {
   return price < 0 ? -1 : price + shipping;
 }
 
-/** The step in force at a moment. */
+/** Returns the step at a time. */
 function stepAt(series: DemoSeries, facts: AsinFacts, index: number, minutes: number): number {
   const step = Math.floor(minutes / series.stepMinutes);
   return timeOf(series, facts, index, step) <= minutes ? step : step - 1;
 }
 
-/** When a step begins: each series at a moment of its own, so that something changes every minute. */
+/** Returns the start of a step. Each series has its own offset, so that values change every minute. */
 function timeOf({ stepMinutes }: DemoSeries, { asin }: AsinFacts, index: number, step: number): number {
   return step * stepMinutes + (hash('minute', asin, index) % stepMinutes);
 }

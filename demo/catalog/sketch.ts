@@ -5,7 +5,7 @@ import { type DemoSeries, isLowestEver, meanOver, seriesOf, valueAt, valueBefore
 
 const DAY = 1440;
 
-/** What everybody who lists a product needs to know of it. */
+/** The product values that all lists need. */
 export interface ProductSketch {
   asin: string;
   facts: AsinFacts;
@@ -16,13 +16,13 @@ export interface ProductSketch {
   size: string;
   /** Root first. */
   categoryIds: number[];
-  /** The value of a csv series at a moment, -1 for none. */
+  /** Returns the value of a csv series at a time; -1 means no value. */
   current(index: number, atMinutes: number): number;
-  /** The value it had before. */
+  /** Returns the previous value. */
   previous(index: number, atMinutes: number): number;
-  /** Its mean over the days before. */
+  /** Returns the mean over the preceding days. */
   average(index: number, days: number, atMinutes: number): number;
-  /** Whether it has never been lower. */
+  /** Returns whether the value is the lowest so far. */
   isLowest(index: number, atMinutes: number): boolean;
 }
 
@@ -55,7 +55,7 @@ const ADJECTIVES = [
 const COLORS = ['Black', 'White', 'Blue', 'Red', 'Green', 'Grey', 'Beige', 'Pink', 'Silver'] as const;
 const SIZES = ['Small', 'Medium', 'Large', 'X-Large', '2 Pack', '3 Pack', '6 Pack'] as const;
 
-/** What is written on a product: the same in all sites. */
+/** Returns the texts of a product, which are the same on all sites. */
 export function labelOf(facts: AsinFacts): { title: string; brand: string; color: string; size: string } {
   const { asin, familySeed, leaf, kind } = facts;
   const brand = pick(BRANDS, 'brand', familySeed);
@@ -67,7 +67,7 @@ export function labelOf(facts: AsinFacts): { title: string; brand: string; color
 
 export function sketch(asin: string, domain: number): ProductSketch {
   const facts = factsOf(asin);
-  // Most lists need no series of most products.
+  // Created on demand, because lists do not need the series of most products.
   let all: Map<number, DemoSeries> | undefined;
   const seriesAt = (index: number) => {
     all ??= seriesOf(facts, domain);

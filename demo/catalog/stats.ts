@@ -1,12 +1,12 @@
 const DAY = 1440;
 const COUNT = 36;
 
-/** Series with [time, price, shipping]; in statistics price and shipping are one number. */
+/** Series with [time, price, shipping]; statistics contain the sum of price and shipping. */
 const WITH_SHIPPING = new Set([7, 18]);
 
 type Point = [time: number, value: number];
 
-/** The statistics of a product as upstream computes them from the stored series. */
+/** Returns the statistics of a product, as upstream calculates them from its series. */
 export function statsOf(
   csv: readonly (readonly number[] | null)[],
   nowMinutes: number,
@@ -77,7 +77,7 @@ function valueAtTime(points: readonly Point[], time: number): number {
   return points.findLast(([from]) => from <= time)?.[1] ?? -1;
 }
 
-/** Mean over a span weighted by time; stretches without a value do not count. */
+/** Returns the time-weighted mean over a period, ignoring times without a value. */
 function mean(points: readonly Point[], from: number, to: number): number {
   let sum = 0;
   let minutes = 0;
@@ -91,7 +91,7 @@ function mean(points: readonly Point[], from: number, to: number): number {
   return minutes === 0 ? -1 : Math.round(sum / minutes);
 }
 
-/** Percent of a span without a value. */
+/** Returns the percentage of a period without a value. */
 function missingShare(points: readonly Point[], from: number, to: number): number {
   let missing = 0;
   points.forEach(([time, value], i) => {

@@ -23,12 +23,12 @@ export const bestsellers: Endpoint = ({ params, nowMinutes }) => {
   const range = integerOf(params.range, { min: 0, max: 180 }) ?? 0;
   if (!RANGES.has(range) || domain === 12) throw outOfRange();
   if (isOn(params.sublist) && params.range !== undefined) throw invalidParameter();
-  // A product group is asked for by its name; here each root category has one.
+  // Requests name product groups; here each root category has one.
   const group = rootCategories().find(({ name }) => name === category);
   const categoryId = group ? 0 : (integerOf(category, { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0);
   const leaves = leavesBelow(group?.catId ?? categoryId);
   if (leaves.length === 0) return { payload: {}, tokens: 0 };
-  // Lists are rebuilt about every hour.
+  // Upstream rebuilds lists about every hour.
   const builtAt = nowMinutes - (nowMinutes % HOUR);
   const each = Math.min(ASINS_A_LEAF, Math.ceil(LONGEST_LIST / leaves.length));
   const asins = new Set(

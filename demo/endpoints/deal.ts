@@ -13,7 +13,7 @@ const SPANS = [1, 7, 31, 90] as const;
 
 const PRICE_TYPES = new Set([0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 18, 19, 20, 21, 22, 32, 33]);
 
-/** The category of products without one; its id does not fit into a double. */
+/** The category of products without a category; its id exceeds 2^53. */
 const BLANK_CATEGORY = '9223372036854775807';
 
 export const deal: Endpoint = (request) => {
@@ -47,7 +47,7 @@ export const deal: Endpoint = (request) => {
     counts.set(root, (counts.get(root) ?? 0) + 1);
   }
   const names = [...counts.keys()].map((root) => pathOfLeaf(leavesBelow(root)[0] ?? 0)[0]?.name);
-  // As upstream does, the blank category goes along; its id is written as digits, not as a number of ours.
+  // Like upstream's, the answer contains the blank category; its id is written as digits to keep its value.
   const payloadText = [
     `"dealsCached":false,"deals":{"dr":${JSON.stringify(shown.map((found) => dealRecord(found.product, nowMinutes)))}`,
     `"drDateIndex":[]`,
@@ -95,7 +95,7 @@ function candidate(
   };
 }
 
-/** Earlier minus present value: positive means cheaper, or a better rank. 0 where one of them is unknown. */
+/** Returns the earlier minus the current value: positive means cheaper, or a better rank. 0 if one is unknown. */
 function difference(before: number, now: number): number {
   return before > 0 && now > 0 ? before - now : 0;
 }
@@ -129,7 +129,7 @@ function passesFilters(
     (typeof minRating !== 'number' || product.current(16, nowMinutes) >= minRating) &&
     (isLowest !== true || product.isLowest(priceType, nowMinutes)) &&
     (isLowestOffer !== true || now <= product.current(1, nowMinutes)) &&
-    // What has a price is in stock.
+    // A product with a price is in stock.
     isOutOfStock !== true
   );
 }

@@ -50,9 +50,9 @@ const CURVES: Record<string, Curve> = {
   bb: { name: 'Buy Box', series: 18, colour: 'ff00b4', colourParameter: 'cBB', isShownByDefault: false },
 };
 
-/** A price-history chart of the same data that /product gives. */
+/** Draws a price-history chart of the data that /product returns. */
 export function graphimage(): Endpoint {
-  // The same picture again is free for a while.
+  // Repeated requests for the same picture are free for a while.
   const paid = new Map<string, number>();
   return async (request) => {
     const { key: _, ...asked } = request.params;
@@ -135,7 +135,7 @@ function chart(
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%" fill="#${params.cBackground ?? 'ffffff'}"/>${grid.join('')}${facts.kind === 'product' ? lines.join('') : ''}${dates.join('')}${label(title, { x: margin.left, y: 15 }, 'start')}</svg>`;
 }
 
-/** The corners of a stepped curve within a span. */
+/** Returns the corners of a stepped curve within a period. */
 function steps(asin: string, domain: number, index: number, from: number, to: number): [number, number][] {
   const facts = factsOf(asin);
   const series = seriesOf(facts, domain).get(index);
@@ -159,7 +159,7 @@ function escapeXml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
 
-/** sharp finds no font on a machine without any, so it is given one; it must be told before it is loaded. */
+/** Configures a bundled font for machines without fonts; sharp reads this setting when it is loaded. */
 async function loadSharp() {
   if (!process.env.FONTCONFIG_FILE) {
     const fonts = join(

@@ -10,10 +10,10 @@ const HOUR = 60;
 
 const STATES = new Set(['AVAILABLE', 'WAITLIST', 'SOLDOUT', 'WAITLISTFULL', 'EXPIRED', 'SUPPRESSED']);
 
-/** The list of a site is made once in ten minutes, as upstream collects it, and kept as text: it has over 10 MB. */
+/** The lists by site, created every ten minutes as upstream's are, and cached as text: a list has over 10 MB. */
 const lists = new Map<string, string>();
 
-/** @param listLength how many deals a site has. */
+/** @param listLength number of deals of each site. */
 export function lightningdeal(listLength: number): Endpoint {
   return ({ params, nowMinutes }) => {
     const domain = domainOf(params);
@@ -44,7 +44,7 @@ export function lightningdeal(listLength: number): Endpoint {
 
 function dealOf(asin: string, domain: number, now: number) {
   const product = sketch(asin, domain);
-  // A deal of some hours somewhere in the four days around the present.
+  // A deal starts between three days ago and tomorrow, and lasts 4 to 12 hours.
   const startTime = now - 3 * 24 * HOUR + HOUR * (hash('start', domain, asin) % 96);
   const endTime = startTime + HOUR * (4 + (hash('length', asin) % 9));
   const price = Math.max(product.current(1, now), 100);

@@ -27,7 +27,7 @@ export const product: Endpoint = ({ params, nowMinutes }) => {
   return { payload: { products }, tokens };
 };
 
-/** The options of a product call that other endpoints share. */
+/** Reads the options of a product call that other endpoints share. */
 export function productRequest(params: Params, nowMinutes: number): ProductRequest {
   return {
     domain: domainOf(params),
@@ -45,7 +45,7 @@ export function productRequest(params: Params, nowMinutes: number): ProductReque
   };
 }
 
-/** Days, or an interval of two dates or times, of which the demo takes the length. */
+/** Parses days, or an interval of two dates or times, of which the demo uses only the length. */
 function statsDays(stats: string | undefined): number | null {
   if (stats === undefined) return null;
   if (/^\d+$/.test(stats)) return integerOf(stats, DAYS);
@@ -60,7 +60,7 @@ function splitAsins(asin: string): string[] {
   return asins;
 }
 
-/** Every product code belongs to some product. */
+/** Returns the ASINs of a product code. Every code belongs to some product. */
 function codes(code: string): string[] {
   return code
     .split(',')
@@ -68,7 +68,7 @@ function codes(code: string): string[] {
     .map((entry) => asinOfLeaf(hash('code', entry) % LEAF_COUNT, hash(entry) % 10_000));
 }
 
-/** An offers call costs by the pages of ten offers found. */
+/** Returns the tokens of a call. An offers call costs tokens for each page of ten offers found. */
 function tokensOf(found: unknown, { buybox, rating, stock }: ProductRequest, update: number | null): number {
   const offerCount = Array.isArray(found) ? found.length : 0;
   const extras = Number(rating) + (stock && offerCount > 0 ? 2 : 0) + Number(update === 0);

@@ -7,7 +7,7 @@ import { domainOf, type Endpoint, invalidParameter, isOn, outOfRange, selectionO
 
 const ASINS_A_LEAF = 40;
 
-/** Metrics and series by the names the finder has for them. */
+/** Series indices by the finder's names. */
 const SERIES: Record<string, number> = {
   ...{
     AMAZON: 0,
@@ -72,13 +72,13 @@ function isSort(value: unknown): value is [string, string][] {
   );
 }
 
-/** Filters the demo does not know let everything pass. */
+/** Returns whether a product matches a filter. Unknown filters match all products. */
 function passes(product: ProductSketch, field: string, wanted: unknown, now: number): boolean {
   const bound = /^(.*)_(gte|lte)$/.exec(field);
   if (bound) {
     const value = fieldValue(product, bound[1] ?? '', now);
     if (typeof value !== 'number') return true;
-    // No data is -1, but differences may well be negative.
+    // -1 means no data, except for differences, which may be negative.
     if (value === -1 && !bound[1]?.startsWith('delta')) return false;
     return bound[2] === 'gte' ? value >= Number(wanted) : value <= Number(wanted);
   }
@@ -114,7 +114,7 @@ function passes(product: ProductSketch, field: string, wanted: unknown, now: num
   }
 }
 
-/** The value of a sortable or comparable field, or undefined for one the demo does not know. */
+/** Returns the value of a field to sort or filter by, or undefined for an unknown field. */
 function fieldValue(product: ProductSketch, field: string, now: number): number | string | undefined {
   const metric = /^(current|avg\d+|delta\d+|deltaPercent\d+)_(.+)$/.exec(field);
   if (metric) {
@@ -125,7 +125,7 @@ function fieldValue(product: ProductSketch, field: string, now: number): number 
     if (kind === 'current') return current;
     const mean = product.average(index, Number(/\d+/.exec(kind)?.[0] ?? 30), now);
     if (kind.startsWith('avg')) return mean;
-    // Without data there is no difference, which compares with nothing.
+    // Without data the difference is undefined and matches no filter.
     if (current < 0 || mean < 0) return Number.NaN;
     return kind.startsWith('deltaPercent')
       ? Math.round((100 * (mean - current)) / Math.max(1, mean))

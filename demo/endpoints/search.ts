@@ -18,7 +18,7 @@ import { productRequest } from './product.ts';
 const PAGE = 10;
 const LIMIT = 100;
 
-/** Titles looked at in each leaf. */
+/** Number of titles to search in each leaf. */
 const TITLES_A_LEAF = 60;
 
 export const search: Endpoint = (request) => {
@@ -35,7 +35,7 @@ function products({ params, nowMinutes }: EndpointRequest): EndpointAnswer {
   const shown = page === null ? asins.slice(0, 4 * PAGE) : asins.slice(page * PAGE, (page + 1) * PAGE);
   const tokens = 10 * (page === null ? 4 : 1);
   if (isOn(params['asins-only'])) return { payload: { asinList: shown }, tokens };
-  // These have no meaning in a search.
+  // Ignored in a search.
   const { days: _days, offers: _offers, buybox: _buybox, stock: _stock, ...options } = params;
   const request = productRequest(options, nowMinutes);
   return { payload: { products: shown.map((asin) => productOf(asin, request)) }, tokens };
@@ -63,7 +63,7 @@ function matchingAsins(words: readonly string[], domain: number): string[] {
   return found;
 }
 
-/** The leaves whose category names hold a word of the term; all where it names none, as a brand alone does. */
+/** Returns the leaves whose category names contain a word of the term; all leaves if none does, as for a brand. */
 function leavesAbout(words: readonly string[]): number[] {
   const all = Array.from({ length: LEAF_COUNT }, (_, leaf) => leaf);
   const named = all.filter((leaf) => {

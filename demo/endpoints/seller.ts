@@ -59,7 +59,7 @@ function sellerRecord(
   };
 }
 
-/** ASINs of the shop, freshest first, and what it is about. Every one of them says by itself that this seller sells it. */
+/** Returns the storefront's ASINs, latest first, and its categories. Each ASIN encodes this seller. */
 function storefrontOf({ index, productCount }: DemoSeller, nowMinutes: number): Record<string, unknown> {
   const asinList = [...new Set(Array.from({ length: productCount }, (_, n) => asinOfSeller(index, n)))];
   const counts = new Map<number, number>();

@@ -3,7 +3,7 @@ import type { RankedTerm } from './ranking.ts';
 
 const ROWS_A_CHUNK = 2_000;
 
-/** A ranking as the file one downloads from the seller site, in English. */
+/** Writes a ranking as the English CSV file that the seller site offers for download. */
 export function* csvOf(ranking: Iterable<RankedTerm>, firstDay: string, lastDay: string): Generator<string> {
   yield `\uFEFFReporting Range=["Weekly"],Select week=["Week | ${firstDay} - ${lastDay} ${lastDay.slice(0, 4)}"]\n`;
   yield `${Papa.unparse([COLUMNS], { newline: '\n' })}\n`;
@@ -19,7 +19,7 @@ export function* csvOf(ranking: Iterable<RankedTerm>, firstDay: string, lastDay:
   if (text !== '') yield text;
 }
 
-/** A million rows a week: a library that looks at every field takes longer than all the rest. */
+/** Written by hand: with a million rows a week, a CSV library would take longer than everything else. */
 function rowOf({ rank, term, brands, categories, products }: RankedTerm, lastDay: string): string {
   let row = `${rank},${field(term)}`;
   for (let place = 0; place < 3; place += 1) row += `,${brands[place] ?? ''}`;

@@ -7,8 +7,8 @@ import { csvOf } from './formats.ts';
 import { rankingOf } from './ranking.ts';
 
 /**
- * Writes generated reports as CSV: main.ts FOLDER TERMS us:2026-04-11 ... Each becomes FOLDER/us-2026-04-11.csv, and
- * is printed when it is there. Their products are those of the demo provider.
+ * Writes generated reports as CSV: main.ts FOLDER TERMS us:2026-04-11 ... Each becomes FOLDER/us-2026-04-11.csv, whose
+ * name is printed when the file is complete. The products are those of the demo provider.
  */
 const WEEK_MS = 7 * 86_400_000;
 const PRODUCTS_PER_LEAF = 60;

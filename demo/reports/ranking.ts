@@ -19,16 +19,16 @@ export interface RankingRequest {
   /** Number of the week since 1970. */
   week: number;
   terms: number;
-  /** How many products of each leaf are clicked at all. */
+  /** Number of products of each leaf that get clicks. */
   productsPerLeaf: number;
 }
 
-/** Of so many terms there are, one in `terms + terms / SPARE` is away this week. */
+/** The vocabulary has `terms / SPARE` more terms than a week's ranking, so that some are missing each week. */
 const SPARE = 8;
-/** Terms that come and go are away for some weeks in every so many. */
+/** Seasonal terms are missing for some weeks in every period of this many weeks. */
 const SEASON_WEEKS = 13;
 
-/** A week may have a million terms, each with twenty of these: see `plus`. */
+/** Precomputed hash states: a week may need twenty hashes for each of a million terms, see `plus`. */
 const SEASON = stateAfter('season');
 const PHASE = stateAfter('phase');
 const NOISE = stateAfter('noise');
@@ -41,8 +41,8 @@ const BLANK = stateAfter('blank');
 const BRANDLESS = stateAfter('brandless');
 
 /**
- * The ranking of a week, always the same: most terms move little from week to week, some rise and fall in waves, some
- * come and go.
+ * Generates the ranking of a week, always the same: most terms move little from week to week, some rise and fall in
+ * waves, and some appear and disappear.
  */
 export function* rankingOf({ site, week, terms, productsPerLeaf }: RankingRequest): Generator<RankedTerm> {
   const total = terms + Math.ceil(terms / SPARE) + 20;
@@ -93,7 +93,7 @@ function describe(site: string, productsPerLeaf: number, n: number, rank: number
   return { rank, term, brands, categories: CATEGORIES[leaf] ?? [], products };
 }
 
-/** What reports say of the category of a leaf. */
+/** The category name in reports, by leaf. */
 const CATEGORIES = Array.from({ length: LEAF_COUNT }, (_, leaf) =>
   pathOfLeaf(leaf)
     .slice(0, 2)
@@ -106,7 +106,7 @@ interface Product {
   brand: string;
 }
 
-/** The products that came by, by leaf and number: a week has the same few thousand again and again. */
+/** Caches products by leaf and number, since a week repeats the same few thousand. */
 const products: Product[][] = Array.from({ length: LEAF_COUNT }, () => []);
 
 function productOf(leaf: number, n: number): Product {

@@ -1,11 +1,11 @@
 import { LEAF_COUNT, nounOfLeaf } from '../catalog/categories.ts';
 
-/** What the search terms of a site are made of. */
+/** The parts of a site's search terms. */
 interface Vocabulary {
   nouns: readonly { text: string; leaf: number }[];
   before: readonly string[];
   after: readonly string[];
-  /** Between the parts of a term. */
+  /** Separator between the parts of a term. */
   gap: string;
 }
 
@@ -74,10 +74,10 @@ const VOCABULARIES: Record<string, Vocabulary> = {
   },
 };
 
-/** The `n`th search term of a site, always the same, and the leaf its products are in. */
+/** Returns the `n`th search term of a site, always the same, and the leaf of its products. */
 export function termAt(site: string, n: number): { term: string; leaf: number } {
   const { nouns, before, after, gap } = VOCABULARIES[site] ?? english;
-  // Neighbours are about different things; after all combinations the terms get a number.
+  // Consecutive terms have different subjects. After all combinations, terms get a number.
   const all = nouns.length * before.length * after.length;
   const mixed = (n * STEP) % all;
   const noun = nouns[mixed % nouns.length];
@@ -90,7 +90,7 @@ export function termAt(site: string, n: number): { term: string; leaf: number } 
   return { term, leaf: noun?.leaf ?? 0 };
 }
 
-/** A prime, so that its multiples come by every combination. */
+/** A prime, so that its multiples reach every combination. */
 const STEP = 1_000_003;
 
 function european(qualities: string, tails: string): Vocabulary {
@@ -98,7 +98,7 @@ function european(qualities: string, tails: string): Vocabulary {
   return { nouns: englishNouns, before, after: ['', ...tails.split(',')], gap: ' ' };
 }
 
-/** A few nouns in place of others. */
+/** Replaces some nouns of a vocabulary. */
 function withSome(vocabulary: Vocabulary, nouns: string): Vocabulary {
   const more = nouns.split(',').map((text, i) => ({ text, leaf: i }));
   return { ...vocabulary, nouns: [...vocabulary.nouns, ...more] };

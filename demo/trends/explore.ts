@@ -16,8 +16,8 @@ type Asked = z.output<typeof request>;
 type Item = Asked['comparisonItem'][number];
 
 /**
- * The widgets for some keywords: those of one, or the common ones and some for each of several.
- * @returns null for what upstream does not understand.
+ * Returns the widgets for one keyword, or the common ones and some for each of several keywords.
+ * @returns null for a request that upstream does not understand.
  */
 export function explore(req: unknown, hl: string, nowMs: number): Record<string, unknown> | null {
   const result = request.safeParse(req);
@@ -70,7 +70,7 @@ const optionsOf = ({ property, category }: Asked) => ({ property, backend: 'IZG'
 
 const USER = { userType: 'USER_TYPE_SCRAPER' };
 
-/** `{}`, or the geo under the word for its kind. */
+/** Returns `{}`, or the geo under the name of its type. */
 export function geoObject(geo: string): Record<string, string> {
   if (geo === '') return {};
   return { [['country', 'region', 'dma'][geo.split('-').length - 1] ?? 'dma']: geo };

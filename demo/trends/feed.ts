@@ -6,7 +6,7 @@ const PACIFIC_OFFSET_SECONDS = 8 * 3600;
 
 const builder = new XMLBuilder({ ignoreAttributes: false, format: true });
 
-/** The feed of the newest trends. */
+/** Writes the feed of the newest trends. */
 export function feedOf(trends: readonly DemoTrend[], address: string): string {
   const newest = [...trends].sort((a, b) => b.start - a.start).slice(0, LENGTH);
   return builder.build({
@@ -40,7 +40,7 @@ export function feedOf(trends: readonly DemoTrend[], address: string): string {
   });
 }
 
-/** RFC 822, in Pacific time. */
+/** Formats a time by RFC 822, in Pacific time. */
 function pacificDate(unixSeconds: number): string {
   const local = new Date((unixSeconds - PACIFIC_OFFSET_SECONDS) * 1000).toUTCString();
   return local.replace('GMT', '-0800');

@@ -3,7 +3,7 @@ import { fraction, hash } from '../catalog/random.ts';
 const YEAR_SECONDS = 31_557_600;
 const WEEK_SECONDS = 604_800;
 
-/** How often a keyword is searched for at a moment, on one scale for all keywords: never below 0. */
+/** Returns the search interest in a keyword at a time, 0 or more, on one scale for all keywords. */
 export function interestAt(keyword: string, geo: string, unixSeconds: number): number {
   const word = keyword.toLowerCase();
   const level = 5 * 40 ** fraction('level', word) * (0.7 + 0.6 * fraction('level', word, geo));
@@ -17,7 +17,7 @@ export function interestAt(keyword: string, geo: string, unixSeconds: number): n
   return level * season * growth * surge * noise;
 }
 
-/** How a keyword does in a region, compared with other regions. */
+/** Returns the search interest in a keyword in a region, relative to other regions. */
 export function regionalInterest(keyword: string, region: string): number {
   return 10 + 90 * fraction('regional', keyword.toLowerCase(), region);
 }

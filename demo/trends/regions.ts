@@ -27,7 +27,7 @@ const COUNTRIES = LETTERS.flatMap((a) => LETTERS.map((b) => a + b)).filter(
   (code) => NAMES.of(code) !== undefined && !['EU', 'EZ', 'UK', 'UN', 'XA', 'XB', 'ZZ'].includes(code),
 );
 
-/** Whether a geo, which is not empty, is one the demo knows. */
+/** Returns whether the demo knows a geo, which must not be empty. */
 export function isKnownGeo(geo: string): boolean {
   const [country = '', region, metro] = geo.split('-');
   if (!COUNTRIES.includes(country)) return false;
@@ -36,7 +36,7 @@ export function isKnownGeo(geo: string): boolean {
   return /^[A-Z0-9]{1,3}$/.test(region) && (metro === undefined || /^\d{3}$/.test(metro));
 }
 
-/** The resolution a map has unless another is asked for. */
+/** Returns the default resolution of a map. */
 export function ownResolution(geo: string): string {
   if (geo === '') return 'COUNTRY';
   const [country, region, metro] = geo.split('-');
@@ -44,7 +44,7 @@ export function ownResolution(geo: string): string {
   return country === 'US' && metro === undefined ? 'DMA' : 'CITY';
 }
 
-/** The regions of a map; null when a geo has none of this resolution. */
+/** Returns the regions of a map; null if the geo has none of this resolution. */
 export function regionsOf(geo: string, resolution: string, hl: string): DemoRegion[] | null {
   const country = geo.slice(0, 2);
   if (resolution === 'CITY') return cities(geo === '' ? 'world' : geo);
@@ -98,7 +98,7 @@ function cities(place: string): DemoRegion[] {
 const BEGINNINGS = ['Ash', 'Brook', 'Clear', 'Dun', 'East', 'Fair', 'Glen', 'Hart', 'King', 'Mill'];
 const ENDINGS = ['ford', 'ton', 'field', 'bridge', 'port', 'wood', 'bury', 'haven'];
 
-/** Another name for each city of a place. */
+/** Returns a different name for each city of a place. */
 function cityName(place: string, i: number): string {
   const n = hash('city', place) + i;
   return `${BEGINNINGS[n % BEGINNINGS.length]}${ENDINGS[Math.floor(n / BEGINNINGS.length) % ENDINGS.length]}`;

@@ -18,7 +18,7 @@ const NEWS = [
 ];
 const KINDS = ['Topic', 'Product', 'Company', 'Dish', 'Film', 'Website', 'Service'];
 
-/** A growth beyond this is told in a word. */
+/** Growth above this is written as a word. */
 const BREAKOUT_PERCENT = 5000;
 
 interface Scope {
@@ -27,7 +27,7 @@ interface Scope {
   time: string;
 }
 
-/** The two lists of queries or topics; no list at all for the topics of every fourth keyword, as visitors get them. */
+/** Returns the two lists of queries or topics; no lists for the topics of every fourth keyword, like upstream. */
 export function related(scope: Scope, keywordType: 'QUERY' | 'ENTITY'): object[] {
   const { keyword } = scope;
   const isTopics = keywordType === 'ENTITY';

@@ -16,7 +16,7 @@ const RPC = 'i0OFE';
 const LONGEST_WINDOW_HOURS = 191;
 const FEED_HOURS = 24;
 
-/** The Trends site over invented data: the same keyword has the same history every time. */
+/** The Trends site with generated data: a keyword always has the same history. */
 export async function trendsRoutes(
   app: FastifyInstance,
   { settings, clock }: { settings: DemoSettings; clock: Clock },
@@ -31,7 +31,7 @@ export async function trendsRoutes(
     (_request, body, done) => done(null, Object.fromEntries(new URLSearchParams(String(body)))),
   );
 
-  // The page is of no use to programs but for its cookie.
+  // Clients need the page only for its cookie.
   app.get('/trends/explore', (_request, reply) => sendPage(withCookie(reply), 429));
 
   app.route({
@@ -82,7 +82,7 @@ export async function trendsRoutes(
 
 const rpcSchema = z.tuple([z.tuple([z.tuple([z.literal(RPC), z.string()], z.unknown())])]);
 
-/** @returns null for arguments that are not understood. */
+/** @returns null for invalid arguments. */
 function trending(call: string | undefined, nowMs: number): unknown[] | null {
   const rpcCall = rpcSchema.safeParse(parsed(call)).data?.[0][0];
   const args = parsed(rpcCall?.[1]);
@@ -130,7 +130,7 @@ function sendPage(reply: FastifyReply, status: number): FastifyReply {
   return reply.code(status).header('content-type', 'text/html; charset=utf-8').send(html);
 }
 
-/** As upstream writes it: no letters but ASCII, and no characters that mean something in a web page. */
+/** Sends JSON as upstream does: ASCII only, with HTML characters escaped. */
 function sendJson(reply: FastifyReply, guard: string, value: unknown): FastifyReply {
   const text = JSON.stringify(value).replaceAll(
     /[=&<>'\u007f-\uffff]/g,

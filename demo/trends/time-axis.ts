@@ -9,13 +9,13 @@ const STEP_SECONDS: Record<Exclude<Step, 'MONTH'>, number> = {
   WEEK: 7 * DAY_SECONDS,
 };
 
-/** A window as it is asked for, `2026-01-01 2026-02-28`; in Unix seconds, the end excluded. */
+/** A window, requested as `2026-01-01 2026-02-28`; in Unix seconds, end exclusive. */
 export interface TimeWindow {
   from: number;
   to: number;
 }
 
-/** @returns null for what is no window, begins after its end or lies in the future. */
+/** @returns null for a text that is not a window, starts after its end or is in the future. */
 export function readWindow(time: unknown, nowMs: number): TimeWindow | null {
   const [, start, end] = /^(\d{4}-\d{2}-\d{2}) (\d{4}-\d{2}-\d{2})$/.exec(String(time)) ?? [];
   if (start === undefined || end === undefined) return null;
@@ -23,10 +23,10 @@ export function readWindow(time: unknown, nowMs: number): TimeWindow | null {
   return Number.isNaN(from) || Number.isNaN(to) || from >= to || from * 1000 > nowMs ? null : { from, to };
 }
 
-/** Of what is older upstream knows whole days only. */
+/** Upstream has only whole days for older data. */
 const FINE_FOR_SECONDS = 8 * DAY_SECONDS;
 
-/** The width of a point follows from the length of the window; it is less than a day only for the last days. */
+/** Returns the width of a point, from the length of the window. It is below a day only for the last days. */
 export function stepOf({ from, to }: TimeWindow, nowMs: number): Step {
   const days = (to - from) / DAY_SECONDS;
   if (from >= nowMs / 1000 - FINE_FOR_SECONDS) {
@@ -38,7 +38,7 @@ export function stepOf({ from, to }: TimeWindow, nowMs: number): Step {
   return days <= 5.2 * 365.25 ? 'WEEK' : 'MONTH';
 }
 
-/** The points of a window up to now; the last may not be over. */
+/** Returns the points of a window up to now; the period of the last may not have ended. */
 export function pointsOf(
   window: TimeWindow,
   step: Step,
@@ -54,7 +54,7 @@ export function pointsOf(
   return points;
 }
 
-/** What a point is called, by a clock `tz` minutes behind UTC; whole days are those of UTC everywhere. */
+/** Formats the time of a point for a clock `tz` minutes behind UTC; whole days are UTC days. */
 export function formattedTime(at: number, step: Step, hl: string, tz: number): string {
   const ms = at * 1000;
   const day = { year: 'numeric', month: 'short', day: 'numeric', timeZone: 'UTC' } as const;
@@ -71,7 +71,7 @@ export function formattedTime(at: number, step: Step, hl: string, tz: number): s
   return new Intl.DateTimeFormat([hl, 'en'], { ...day, ...clock }).format(ms - tz * 60_000);
 }
 
-/** Weeks begin on Sundays, months on their first day. */
+/** Returns the first point: weeks start on Sundays, months on their first day. */
 function firstPoint(from: number, step: Step): number {
   const day = new Date(from * 1000);
   if (step === 'WEEK') return from - day.getUTCDay() * DAY_SECONDS;

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 
-/** What may be changed in a request without breaking its token. */
+/** Fields of a request that may change without invalidating its token. */
 const FREE_FIELDS = ['resolution', 'includeLowSearchVolumeGeos'];
 
 const HEAD = Buffer.from('00dbc0030000000000', 'hex');
 const LIFETIME_SECONDS = 86_400;
 const SIGNATURE_BYTES = 20;
 
-/** A token as long as the real ones: 9 fixed bytes, the time it ends, a signature of the request. */
+/** Returns a token with the length of real ones: 9 fixed bytes, its expiry, a signature of the request. */
 export function tokenOf(request: object, nowMs: number): string {
   const end = Math.floor(nowMs / 1000) + LIFETIME_SECONDS;
   return encode(request, end);
 }
 
-/** Whether a token is for this request, and not over. */
+/** Returns whether a token belongs to this request and has not expired. */
 export function isTokenGood(token: string | undefined, request: object, nowMs: number): boolean {
   const bytes = Buffer.from(token ?? '', 'base64url');
   if (bytes.length !== HEAD.length + 4 + SIGNATURE_BYTES) return false;

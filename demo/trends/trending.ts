@@ -63,7 +63,7 @@ const PAPERS = [
   'The Observer Hub',
 ] as const;
 
-/** The kinds of things people search for: what they are called, and upstream's topics of them. */
+/** The types of trends, with their titles and upstream's topics. */
 const KINDS: [topics: number[], title: (...seed: (string | number)[]) => string][] = [
   [[17], (...seed) => `${pick(TEAMS, 'home', ...seed)} vs ${pick(TEAMS, 'guest', ...seed)}`.toLowerCase()],
   [[4], (...seed) => `${pick(FIRST, ...seed)} ${pick(LAST, 'last', ...seed)}`.toLowerCase()],
@@ -75,7 +75,7 @@ const KINDS: [topics: number[], title: (...seed: (string | number)[]) => string]
   [[14], (...seed) => `${pick(LAST, 'vote', ...seed)} election results`.toLowerCase()],
 ];
 
-/** What began to trend in a region in the last hours. */
+/** Returns the trends of a region that started in the last hours. */
 export function trendsOf(geo: string, hours: number, nowMs: number): DemoTrend[] {
   const now = Math.floor(nowMs / 1000);
   const last = Math.floor(now / GRID_SECONDS);
@@ -84,7 +84,7 @@ export function trendsOf(geo: string, hours: number, nowMs: number): DemoTrend[]
   for (let slot = first; slot <= last; slot += 1) {
     if (fraction('trend', geo, slot) < 0.8) trends.push(trendOf(geo, slot, now));
   }
-  // In no order that means anything.
+  // The order has no meaning.
   return trends.sort((a, b) => hash('order', a.title, a.start) - hash('order', b.title, b.start));
 }
 
@@ -112,7 +112,7 @@ function trendOf(geo: string, slot: number, now: number): DemoTrend {
   };
 }
 
-/** The 13 slots of a trend. */
+/** Returns the 13 slots of a trend. */
 export function slotsOf(trend: DemoTrend, language: string, articles: number): unknown[] {
   const news = trend.articles
     .slice(0, articles)

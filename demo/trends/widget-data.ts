@@ -14,7 +14,7 @@ export interface WidgetContext {
   nowMs: number;
 }
 
-/** The data of a widget; null where upstream does not understand the request. */
+/** Returns the data of a widget; null if upstream does not understand the request. */
 export type WidgetData = (request: unknown, context: WidgetContext) => Record<string, unknown> | null;
 
 const seriesSchema = z.object({
@@ -24,7 +24,7 @@ const seriesSchema = z.object({
   requestOptions: options,
 });
 
-/** Of all series together the highest point is 100. */
+/** The highest point of all series is 100. */
 export const multiline: WidgetData = (request, { hl, tz, nowMs }) => {
   const { data } = seriesSchema.safeParse(request);
   const window = data && readWindow(data.time, nowMs);
@@ -74,7 +74,7 @@ export const comparedgeo: WidgetData = (request, { hl }) => {
   });
   const highest = Math.max(...rows.map(({ interest }) => interest[0] ?? 0));
   const geoMapData = rows.map(({ region, interest }) => {
-    // Of a list of the world most countries have too few searches.
+    // In a worldwide list most countries have too few searches.
     const known = interest.map((value) => data.resolution !== 'COUNTRY' || value > 72);
     const counted = interest.filter((_, i) => known[i]);
     const whole = keywords.length > 1 ? counted.reduce((sum, value) => sum + value, 0) : highest;

@@ -148,7 +148,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   },
   DEADLINE_PASSED: {
     cause:
-      'The deadline of the batch passed before this item was done, for example because the batch had to wait for units.',
+      'The deadline of the batch passed before this item was completed, for example because the batch had to wait for units.',
     solution:
       'Retry the failed items with `POST /api/batches/{id}/retry`, which sets a new deadline, or give the next batch a later `deadline`.',
   },

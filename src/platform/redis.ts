@@ -40,7 +40,7 @@ export async function connectRedis(
       : { maxRetriesPerRequest: null }),
   });
   redis.on('error', (error) => {
-    log.warn({ err: error, purpose }, 'Redis connection');
+    log.warn({ err: error, purpose }, 'Redis connection error');
     onError(error);
   });
   try {

@@ -83,7 +83,7 @@ function readiness(
       if ('ready' in message) resolve(message.ready);
       else reject(new Error(`The ${name} cannot start: ${message.failed}`));
     });
-    child.once('exit', () => reject(new Error(`The ${name} ended while starting; see ${logFile}`)));
+    child.once('exit', () => reject(new Error(`The ${name} ended during its start; see ${logFile}`)));
     child.once('error', reject);
   });
 }

@@ -24,7 +24,7 @@ const QUICK = '-c default_statistics_target=10 -c synchronous_commit=off';
 export interface DemoReports {
   /**
    * Loads the missing weeks, one site after the other, oldest week first. A week is loaded while the next is generated.
-   * Both promises have a rejection handler until the caller attaches its own.
+   * Both promises reject when loading fails, so the caller must handle both at once.
    */
   load(databaseUrl: string): {
     /** Resolves when the first site has all its weeks. */

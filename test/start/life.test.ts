@@ -42,8 +42,8 @@ test('a first start says where it is, the key, and a call to try', { timeout: 30
   const [, curl = ''] = await current.line(/^Try: (curl .+)$/m);
   expect(current.said()).toContain(`Souk ready: ${address}\n`);
   [, key = ''] = await current.line(/^Demo key: (km_[A-Za-z0-9]{32})$/m);
-  [, token = ''] = await current.line(/^Operator's desk: http:\S+\/admin {2}token: (\S{16,})$/m);
-  expect(current.said()).toContain(`Operator's desk: ${address}/admin  token: ${token}\n`);
+  [, token = ''] = await current.line(/^Operator console: http:\S+\/admin {2}token: (\S{16,})$/m);
+  expect(current.said()).toContain(`Operator console: ${address}/admin  token: ${token}\n`);
   expect((await stat(join(dataDir.path, 'admin-token'))).mode & 0o777).toBe(0o600);
   client = createClient(address, key);
   expect(Object.keys(await current.children()).sort()).toEqual(SERVICES);
@@ -104,7 +104,7 @@ test('Ctrl-C stops everything it started, and nothing else', { timeout: 300_000 
 test('the next start has the same key and remembers what was used', { timeout: 300_000 }, async () => {
   current = start(env);
   await current.line(new RegExp(`^Demo key: ${key}$`, 'm'));
-  await current.line(new RegExp(`^Operator's desk: .*token: ${token}$`, 'm'));
+  await current.line(new RegExp(`^Operator console: .*token: ${token}$`, 'm'));
   expect(await unitsUsed()).toBe(2);
 });
 

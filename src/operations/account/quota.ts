@@ -8,8 +8,8 @@ const time = (of: string) => z.iso.datetime().describe(of);
 
 const window = z
   .object({
-    start: z.string().describe('HH:MM on the clock of the zone'),
-    end: z.string().describe('HH:MM; the window ends just before it and may cross midnight'),
+    start: z.string().describe('HH:MM, local time'),
+    end: z.string().describe('HH:MM, exclusive; the window may cross midnight'),
     timezone: z.string().describe('IANA time zone'),
   })
   .register(SCHEMA_NAMES, { id: 'OffPeakWindow' });
@@ -26,11 +26,11 @@ const subscription = z
   .object({
     subscribed: z.literal(true),
     plan: z.object({ id: z.int(), name: z.string() }),
-    subscriptionEnd: time('End of the present period'),
-    quantity: z.int().describe('How many times the plan was bought'),
+    subscriptionEnd: time('End of the current period'),
+    quantity: z.int().describe('Number of plans bought'),
     minute: bucket.describe('Calls of this minute'),
     daily: bucket.describe('Units of this day, UTC'),
-    monthly: bucket.describe('Units of this month, which begins on the day of the subscription'),
+    monthly: bucket.describe('Units of this month, counted from the day of the subscription'),
     resetAt: z.object({
       minute: time('End of this minute'),
       daily: time('End of this day'),
@@ -52,7 +52,7 @@ const pack = z
     rateLimitPerMinute: z.int(),
     validUntil: time('When it expires'),
     window: window.optional(),
-    inWindow: z.boolean().optional().describe('Whether now lies within its window'),
+    inWindow: z.boolean().optional().describe('Whether its window is open now'),
   })
   .register(SCHEMA_NAMES, { id: 'PackQuota' });
 
@@ -60,28 +60,28 @@ const answer = z.object({
   serverTime: time('Now, UTC'),
   offPeakWindow: window,
   offPeakActive: z.boolean(),
-  activeBilling: z.enum(WALLETS).nullable().describe('What the next call would be charged to'),
+  activeBilling: z.enum(WALLETS).nullable().describe('Wallet of the next call'),
   activeBillingTrack: z
     .enum(['legacy', 'pack'])
     .nullable()
     .describe('legacy: a subscription; pack: a resource pack'),
-  nextCallRejectReason: z.string().nullable().describe('Error code the next call of one unit would get'),
+  nextCallRejectReason: z.string().nullable().describe('Error code of a next call of one unit'),
   nextCallRejectMessage: z.string().nullable(),
-  keyWarning: z.string().nullable().describe('The most pressing thing the holder of the key should know'),
+  keyWarning: z.string().nullable().describe('Most urgent warning for the owner of the key'),
   general: wallet.describe('The subscription for all day'),
   off_peak: wallet.describe('The subscription for the off-peak window'),
   packs: z.object({
-    subscribed: z.boolean().describe('Whether any pack has units and has not expired'),
+    subscribed: z.boolean().describe('Whether any valid pack has units'),
     totalRemainingUnits: z.int(),
-    rateLimitPerMinute: z.int().describe('The largest of the valid packs'),
-    earliestValidUntil: time('When the first of them expires').nullable(),
-    items: z.array(pack).describe('The first to expire first'),
+    rateLimitPerMinute: z.int().describe('Highest of the valid packs'),
+    earliestValidUntil: time('When the first pack expires').nullable(),
+    items: z.array(pack).describe('By expiry, first to expire first'),
   }),
 });
 
 export const quota = defineLocal<'account.quota', Record<string, never>>({
   name: 'account.quota',
-  summary: "Tells the account's quota and what the next call will be charged to.",
+  summary: "Returns the account's quota and the wallet of the next call.",
   tool: 'market_get_quota',
   toolset: 'account',
   routes: [

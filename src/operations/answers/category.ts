@@ -7,8 +7,8 @@ export const category = z
   .looseObject({
     catId: largeId('Category node id'),
     name: words('Name').nullish(),
-    children: z.array(largeId('Category node id')).nullish().describe('The categories right below'),
-    parent: largeId('The category above; 0 for a root').nullish(),
+    children: z.array(largeId('Category node id')).nullish().describe('Direct subcategories'),
+    parent: largeId('Parent category; 0 for a root').nullish(),
   })
   .describe('A category')
   .register(SCHEMA_NAMES, { id: 'Category' });

@@ -14,9 +14,9 @@ export const wordId = z.int().describe('Id of the search term');
 export const fluctuation = z
   .enum(FLUCTUATIONS)
   .nullable()
-  .describe('How the rank has moved since the week before; null where that week is not loaded');
+  .describe('Change of the rank since the previous week; null if that week is not loaded');
 
-const share = z.number().nullable().describe('Percent; null where the report leaves it blank');
+const share = z.number().nullable().describe('Percent; null if blank in the report');
 
 /** One of the three most-clicked products of a search term. */
 export const goods = z
@@ -37,10 +37,10 @@ export const rankRow = z
     wordId,
     keyword: z.string(),
     rank: z.int(),
-    lastRank: z.int().nullable().describe('In the week before'),
+    lastRank: z.int().nullable().describe('Rank in the previous week'),
     rankChange: z.int().nullable().describe('Places; positive is better'),
-    rankChangeRate: z.number().nullable().describe('The same as a share of lastRank'),
-    rank4w: z.int().nullable().describe('Four weeks before'),
+    rankChangeRate: z.number().nullable().describe('rankChange as a share of lastRank'),
+    rank4w: z.int().nullable().describe('Rank four weeks earlier'),
     rankChange4w: z.int().nullable(),
     fluctuationType: fluctuation,
     brands: z.array(z.string()).describe('Clicked most, at most three'),
@@ -49,7 +49,7 @@ export const rankRow = z
     convShareSum: z
       .number()
       .nullable()
-      .describe('Of the three products, in percent; null where all are blank'),
+      .describe('Of the three products, in percent; null if all are blank'),
     goods: z.array(goods),
   })
   .register(SCHEMA_NAMES, { id: 'KeywordRank' });
@@ -60,11 +60,11 @@ export const rankHistory = z
     z
       .object({
         reportDate,
-        rank: z.int().nullable().describe('null: not ranked that week; then the others are null as well'),
+        rank: z.int().nullable().describe('null: not ranked that week; the other values are null as well'),
         rankChange: z.int().nullable(),
         clickShareSum: z.number().nullable(),
         convShareSum: z.number().nullable(),
       })
       .register(SCHEMA_NAMES, { id: 'KeywordHistoryEntry' }),
   )
-  .describe('Loaded weeks, the oldest first');
+  .describe('Loaded weeks, oldest first');

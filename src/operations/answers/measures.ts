@@ -31,5 +31,5 @@ export function series(of: string) {
 
 /** An id of the provider. Some ids exceed 2^53, so clients need a JSON parser that keeps large integers. */
 export function largeId(of: string) {
-  return z.number().meta({ type: 'integer', format: 'int64', description: `${of}; may lie beyond 2^53` });
+  return z.number().meta({ type: 'integer', format: 'int64', description: `${of}; may exceed 2^53` });
 }

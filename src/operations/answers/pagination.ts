@@ -5,9 +5,9 @@ import { SCHEMA_NAMES } from './schema-names.ts';
 export const pagination = z
   .object({
     page: z.int().min(0).describe('Page, from 0'),
-    perPage: z.int().min(1).describe('Entries a page'),
-    total: z.int().min(0).describe('Entries of the whole list'),
+    perPage: z.int().min(1).describe('Entries per page'),
+    total: z.int().min(0).describe('Entries in the full list'),
     totalPages: z.int().min(0),
   })
-  .describe('Where this page lies in the whole list; absent where all of it was asked for')
+  .describe('Position of this page in the full list; absent without paging')
   .register(SCHEMA_NAMES, { id: 'Pagination' });

@@ -21,7 +21,7 @@ const shown = {
   parentAsin: words('ASIN of the family; null for a product without variations').nullish(),
   title: words('Title').nullish(),
   monthlySold: amount('Units sold in the past month').nullish(),
-  lastUpdate: indexTime('When the product was looked at last').nullish(),
+  lastUpdate: indexTime('When the provider last updated the product').nullish(),
 };
 
 /** A product. Fields without a description are passed on as the provider sends them. */
@@ -31,14 +31,14 @@ export const product = z
     brand: words('Brand').nullish(),
     domainId: z.int().optional().describe('Site number'),
     csv: series(
-      'Histories, one list a kind of value: index time and value in turn; at the level full',
+      'Histories, one list for each type of value: index time and value in turn; at the level full',
     ).nullish(),
     salesRanks: z
       .record(z.string(), z.array(z.number()).nullable())
       .nullish()
       .describe('Histories of sales ranks by category id; at the level full'),
     variationCSV: words('ASINs of the family, separated by commas; at the level full').nullish(),
-    stats: z.looseObject({}).nullish().describe('Statistics, where they were asked for'),
+    stats: z.looseObject({}).nullish().describe('Statistics, if requested'),
     ...z.object(named).partial().shape,
     image: words('File name of the first image; at the level summary').nullish(),
   })
@@ -56,10 +56,10 @@ export const variation = z
     stats: z
       .looseObject(z.object(named).partial().shape)
       .nullish()
-      .describe("At the level summary present values by name, otherwise the provider's statistics"),
-    upcList: z.array(z.string()).optional().nullable().describe('UPC codes; only where there are any'),
-    eanList: z.array(z.string()).optional().nullable().describe('EAN codes; only where there are any'),
-    gtinList: z.array(z.string()).optional().nullable().describe('GTIN codes; only where there are any'),
+      .describe("At the level summary current values by name, otherwise the provider's statistics"),
+    upcList: z.array(z.string()).optional().nullable().describe('UPC codes, if any'),
+    eanList: z.array(z.string()).optional().nullable().describe('EAN codes, if any'),
+    gtinList: z.array(z.string()).optional().nullable().describe('GTIN codes, if any'),
   })
   .describe('A member of a family of variations')
   .register(SCHEMA_NAMES, { id: 'Variation' });
@@ -67,5 +67,5 @@ export const variation = z
 /** Describes which fields of the products were left out. */
 export const responseShape = z.object({
   detailLevel: z.enum(DETAIL_LEVELS),
-  hint: words('What the level leaves out, and how to get it'),
+  hint: words('Fields that the level omits, and how to get them'),
 });

@@ -27,7 +27,7 @@ const reverseKeyword = z
     country: reportSiteCode,
     reportDate,
     rank: z.int(),
-    position: z.int().min(1).max(3).describe('Place of the product among the three clicked most'),
+    position: z.int().min(1).max(3).describe('Rank of the product among the three most clicked'),
     clickShare: z.number().nullable().describe('Percent'),
     conversionShare: z.number().nullable().describe('Percent'),
     fluctuationType: fluctuation,
@@ -36,7 +36,7 @@ const reverseKeyword = z
 
 export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Record<string, unknown>>({
   name: 'aba.asinreverse',
-  summary: 'Finds the search terms after which products were among the three clicked most.',
+  summary: 'Finds the search terms for which products were among the three most clicked.',
   tool: 'aba_reverse_asin',
   toolset: 'aba',
   routes: [{ method: 'POST', path: '/api/aba/asin-reverse' }],
@@ -47,10 +47,10 @@ export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Rec
         { item: 'ASIN', max: 50, schema: ASIN_SCHEMA, parse: parseAsin, sorted: false },
         '1-50 ASINs',
       ),
-      country: reportSite().optional().describe('Site code; all sites unless given'),
-      startDate: date().optional().describe('Weeks from here on; the latest week where no date is given'),
-      endDate: date().optional().describe('Weeks up to here'),
-      limit: integer({ min: 1, max: 1000 }).default(100).describe('Rows an ASIN'),
+      country: reportSite().optional().describe('Site code; default: all sites'),
+      startDate: date().optional().describe('First date; without dates the latest week'),
+      endDate: date().optional().describe('Last date'),
+      limit: integer({ min: 1, max: 1000 }).default(100).describe('Rows per ASIN'),
     },
   ).refine(({ startDate = '', endDate = '9999' }) => startDate <= endDate, {
     path: ['endDate'],
@@ -69,7 +69,7 @@ export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Rec
           z.object({
             asin: z.string(),
             count: z.int(),
-            truncated: z.boolean().describe('There are more than limit'),
+            truncated: z.boolean().describe('More than limit exist'),
             keywords: z.array(reverseKeyword),
           }),
         )

@@ -4,7 +4,7 @@ import { defineLocal } from '../define.ts';
 
 export const countries = defineLocal<'aba.countries', Record<string, never>>({
   name: 'aba.countries',
-  summary: 'Lists the sites that have brand analytics, with the weeks that are loaded.',
+  summary: 'Lists the sites that have brand analytics, with their loaded weeks.',
   tool: 'aba_get_countries',
   toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/countries' }],
@@ -13,7 +13,7 @@ export const countries = defineLocal<'aba.countries', Record<string, never>>({
       z.object({
         country: reportSiteCode,
         latest_report_date: reportDate.nullable(),
-        available_dates: z.array(reportDate).describe('Weeks that are loaded, the newest first'),
+        available_dates: z.array(reportDate).describe('Loaded weeks, newest first'),
         tld: z.string().describe('Top-level domain of the site'),
       }),
     ),

@@ -15,39 +15,39 @@ const params = request(
   {},
   {
     country: reportSite().describe('Site code'),
-    reportDate: date().optional().describe('Saturday of a loaded week; the latest unless given'),
+    reportDate: date().optional().describe('Saturday of a loaded week; default: the latest'),
     rankMin: integer({ min: 1 }).optional().describe('Lowest rank, inclusive'),
     rankMax: integer({ min: 1 }).optional().describe('Highest rank, inclusive'),
     keyword: text({ maxLength: 200 })
       .optional()
       .meta({
-        description: 'All its words, in any order; Chinese and Japanese text as it stands',
+        description: 'Matches all words in any order; Chinese and Japanese text exactly',
         examples: ['desk lamp'],
       }),
-    fluctuationType: oneOf(FLUCTUATIONS).optional().describe('How the rank has moved since the week before'),
+    fluctuationType: oneOf(FLUCTUATIONS).optional().describe('Change of the rank since the previous week'),
     brand: text({ maxLength: 200 })
       .optional()
       .meta({
-        description: 'One of the three brands clicked most; case does not matter',
+        description: 'One of the three most-clicked brands; ignores case',
         examples: ['Lumio'],
       }),
     category: text({ maxLength: 200 })
       .optional()
       .meta({
-        description: 'One of the three categories clicked most; case does not matter',
+        description: 'One of the three most-clicked categories; ignores case',
         examples: ['Office Products'],
       }),
     clickSumMin: integer({ min: 0, max: 100 })
       .optional()
-      .describe('Least sum of the three click shares, in percent'),
+      .describe('Minimum sum of the three click shares, in percent'),
     convSumMin: integer({ min: 0, max: 100 })
       .optional()
-      .describe('Least sum of the three conversion shares, in percent'),
+      .describe('Minimum sum of the three conversion shares, in percent'),
     limit: integer({ min: 1, max: 1000 }).default(200).describe('Rows'),
     offset: integer({ min: 0, max: LARGEST_OFFSET })
       .optional()
-      .describe('Rows skipped; to go deeper, use afterRank'),
-    afterRank: integer({ min: 0 }).optional().describe('Rank of the last row of the page before'),
+      .describe('Rows to skip; for deeper pages use afterRank'),
+    afterRank: integer({ min: 0 }).optional().describe('Rank of the last row of the previous page'),
   },
 )
   .refine(({ offset, afterRank }) => offset === undefined || afterRank === undefined, {
@@ -78,13 +78,13 @@ export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>
     answer: z.object({
       country: reportSiteCode,
       reportDate,
-      previousReportDate: reportDate.nullable().describe('The week before, where it is loaded'),
+      previousReportDate: reportDate.nullable().describe('The previous week, if loaded'),
       rows: z.array(rankRow).describe('By rank'),
       count: z.int(),
       limit: z.int(),
       offset: z.int().optional(),
       afterRank: z.int().optional(),
-      nextAfterRank: z.int().nullable().describe('afterRank of the next page; null: this is the last'),
+      nextAfterRank: z.int().nullable().describe('afterRank of the next page; null on the last page'),
       total: z.int().nullable().describe('Rows of the week; with offset and without filters only'),
     }),
     present: (found) => ({ data: found.get('') ?? {}, metadata: { fluctuationLimits: CHANGE_LIMITS } }),

@@ -17,7 +17,7 @@ export interface ReportDates extends Record<string, unknown> {
 
 export const reportDates = defineQueued<'aba.reportdates', ReportDatesInput, ReportDates>({
   name: 'aba.reportdates',
-  summary: 'Lists the newest weeks that are loaded for a site, at most 20.',
+  summary: 'Lists the newest loaded weeks of a site, at most 20.',
   tool: 'aba_get_report_dates',
   toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/report-dates' }],
@@ -31,7 +31,7 @@ export const reportDates = defineQueued<'aba.reportdates', ReportDatesInput, Rep
     type: 'json',
     answer: z.object({
       country: reportSiteCode,
-      dates: z.array(reportDate).describe('The newest first, at most 20'),
+      dates: z.array(reportDate).describe('Newest first, at most 20'),
     }),
     present: (found) => ({ data: found.get('') ?? {} }),
   },

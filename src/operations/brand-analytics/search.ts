@@ -15,7 +15,7 @@ export interface KeywordSearchInput {
 
 export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Record<string, unknown>>({
   name: 'aba.search',
-  summary: 'Finds search terms by their words; Chinese and Japanese ones by any part.',
+  summary: 'Finds search terms by their words, Chinese and Japanese ones by any part.',
   tool: 'aba_search_keywords',
   toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/search' }],
@@ -24,7 +24,7 @@ export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Reco
     {
       country: reportSite().describe('Site code'),
       keyword: text({ maxLength: 200 }).meta({
-        description: 'Words in any order; Chinese and Japanese text as it stands',
+        description: 'Words in any order; Chinese and Japanese text exactly',
         examples: ['desk lamp'],
       }),
       limit: integer({ min: 1, max: 200 }).default(20).describe('Terms'),

@@ -17,7 +17,7 @@ export interface WordGoodsInput {
 export const wordGoods = defineQueued<'aba.wordgoods', WordGoodsInput, Record<string, unknown>>({
   name: 'aba.wordgoods',
   errors: ['WORD_NOT_FOUND'],
-  summary: 'Gives the three products clicked most after a search term in a week.',
+  summary: 'Returns the three most-clicked products of a search term in a week.',
   tool: 'aba_get_word_goods',
   toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/word/:wordId/goods', decode: withWordId }],

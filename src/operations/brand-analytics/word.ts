@@ -19,7 +19,7 @@ export interface WordInput {
 export const word = defineQueued<'aba.word', WordInput, Record<string, unknown>>({
   name: 'aba.word',
   errors: ['WORD_NOT_FOUND'],
-  summary: 'Describes a search term: its latest rank, 52 weeks of history, and its three products.',
+  summary: 'Returns a search term with its latest rank, 52 weeks of history, and three products.',
   tool: 'aba_get_word_detail',
   toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/word/:wordId', decode: withWordId }],
@@ -42,7 +42,7 @@ export const word = defineQueued<'aba.word', WordInput, Record<string, unknown>>
         bestRank: z.int().nullable(),
         bestRankDate: reportDate.nullable(),
       }),
-      current: rankRow.nullable().describe('In the newest week; null where it is not ranked'),
+      current: rankRow.nullable().describe('In the newest week; null if not ranked'),
       history: rankHistory,
       goods: z.array(goods),
       goodsReportDate: reportDate.nullable().describe('The week of goods'),

@@ -35,8 +35,8 @@ const list = z
   .looseObject({
     domainId: z.int().optional(),
     categoryId: largeId('Category node id').optional(),
-    lastUpdate: indexTime('When the list was made').optional(),
-    asinList: z.array(z.string()).describe('ASINs, the best seller first'),
+    lastUpdate: indexTime('When the list was created').optional(),
+    asinList: z.array(z.string()).describe('ASINs, best seller first'),
     _pagination: pagination.optional(),
   })
   .describe('Best sellers of a category')
@@ -58,7 +58,7 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
       category: integer({ min: 0 }).meta({ description: 'Category node id', examples: [1055398] }),
       range: oneOfNumbers(RANK_DAYS)
         .default(0)
-        .describe('0: current rank; otherwise the mean of so many days'),
+        .describe('0: current rank; otherwise the mean over this number of days'),
       variations: boolean().default(false).describe('Keep only the best-selling variation of each parent'),
       sublist: boolean().default(false).describe('Use the rank in the sub-category'),
       ...paging(),

@@ -22,7 +22,7 @@ export interface Category {
 
 export const category = defineQueued<'market.category', CategoryInput, Record<string, Category>>({
   name: 'market.category',
-  summary: 'Describes a category, or all root categories of a site.',
+  summary: 'Returns a category, or all root categories of a site.',
   tool: 'market_get_category',
   toolset: 'categories',
   routes: [{ method: 'GET', path: '/api/market/category' }],

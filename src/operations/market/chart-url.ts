@@ -14,8 +14,8 @@ export interface ChartUrlInput {
 const answer = z.object({
   ...site(),
   count: z.int().min(0),
-  pluginDownloadUrl: z.url().describe('Where the browser plugin is'),
-  notice: z.string().describe('What the chart pages need'),
+  pluginDownloadUrl: z.url().describe('Address of the browser plugin'),
+  notice: z.string().describe('Requirements of the chart pages'),
   items: z.array(z.object({ asin: z.string(), url: z.url().describe('The chart page') })),
 });
 

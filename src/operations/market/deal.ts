@@ -22,9 +22,9 @@ const fields = {
   page: integer({ min: 0 }).default(0).describe('Page, from 0'),
   includeCategories: categories('Only products of these categories'),
   excludeCategories: categories('No products of these categories'),
-  deltaRange: range('Change of the price in the time range, in cents'),
-  deltaPercentRange: range('Change of the price in the time range, in percent'),
-  deltaLastRange: range('Change from the price before, in cents'),
+  deltaRange: range('Price change in the time range, in cents'),
+  deltaPercentRange: range('Price change in the time range, in percent'),
+  deltaLastRange: range('Change from the previous price, in cents'),
   salesRankRange: range('Sales rank'),
   currentRange: range('Current price, in cents'),
   minRating: integer({ min: -1, max: 50 }).optional().describe('Minimum rating, stars x 10; -1: any'),
@@ -33,11 +33,11 @@ const fields = {
     .meta({ description: 'Words of the title', examples: ['garlic press'] }),
   isLowest: boolean().optional().describe('Only products at their lowest price ever'),
   isLowestOffer: boolean().optional().describe('Only products whose lowest offer is the lowest ever'),
-  isOutOfStock: boolean().optional().describe('Only products that have just gone out of stock'),
+  isOutOfStock: boolean().optional().describe('Only products that recently went out of stock'),
   isRangeEnabled: boolean().optional().describe('Apply the ranges'),
   isFilterEnabled: boolean().optional().describe('Apply the other filters'),
   hasReviews: boolean().optional().describe('Only products with reviews'),
-  filterErotic: boolean().optional().describe('No products for adults'),
+  filterErotic: boolean().optional().describe('Exclude adult products'),
   singleVariation: boolean().optional().describe('One product of each family of variations'),
 };
 
@@ -61,7 +61,7 @@ const deals = z
 
 export const deal = defineQueued<'market.deal', DealInput, Deals>({
   name: 'market.deal',
-  summary: 'Browses products with a recent price change, up to 150 a call.',
+  summary: 'Lists products with a recent price change, up to 150 per call.',
   tool: 'market_find_deals',
   toolset: 'deals',
   routes: selectionRoutes('/api/market/deal', '/api/market/deals'),

@@ -68,7 +68,7 @@ const USUAL: Record<string, string> = {
   ...bounds('current_SALES', 'Sales rank'),
   ...bounds('avg30_SALES', 'Mean sales rank of 30 days'),
   ...bounds('monthlySold', 'Units sold in the past month'),
-  ...bounds('salesRankDrops30', 'Times the sales rank has dropped in 30 days'),
+  ...bounds('salesRankDrops30', 'Number of sales rank drops in 30 days'),
   categories_include: 'Only products of one of these categories',
   categories_exclude: 'No products of these categories',
   rootCategory: 'Only products below one of these root categories',
@@ -76,7 +76,7 @@ const USUAL: Record<string, string> = {
   productType: 'Only products of these types: 0 standard, 1 downloadable, 2 e-book, 5 variation parent',
   ...bounds('current_RATING', `Rating, ${TIMES_TEN}`),
   ...bounds('current_COUNT_REVIEWS', 'Number of reviews'),
-  hasReviews: 'Only products with reviews, or only such without',
+  hasReviews: 'Only products with reviews, or only without',
   ...bounds('deltaPercent30_BUY_BOX_SHIPPING', 'Change of the Buy Box price in 30 days, in percent'),
   isLowest_BUY_BOX_SHIPPING: 'Only products whose Buy Box price is the lowest ever',
   title: 'Words of the title',
@@ -102,6 +102,6 @@ function bounds(field: string, description: string): Record<string, string> {
 
 function schemaOf(name: string): JsonSchema {
   const kind = kindOf(name);
-  if (!kind) throw new Error(`${name} is no field of the finder`);
+  if (!kind) throw new Error(`${name} is not a field of the finder`);
   return SCHEMAS[kind];
 }

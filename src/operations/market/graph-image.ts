@@ -84,7 +84,7 @@ function size({ min, max }: { min: number; max: number }, fallback: number) {
   return integer({ min: 1 })
     .default(fallback)
     .transform((pixels) => Math.min(max, Math.max(min, pixels)))
-    .describe(`Pixels; brought to ${min}-${max}`);
+    .describe(`Pixels; clamped to ${min}-${max}`);
 }
 
 function curve(of: string, fallback: boolean) {

@@ -52,7 +52,7 @@ const lightningDealRecord = z
     dealPrice: price('Price of the deal').nullish(),
     currentPrice: price('Present price').nullish(),
     percentOff: amount('Reduction in percent').nullish(),
-    percentClaimed: amount('Share that is taken, in percent').nullish(),
+    percentClaimed: amount('Claimed share in percent').nullish(),
     startTime: indexTime('Start').nullish(),
     endTime: indexTime('End').nullish(),
     isPrimeEligible: z.boolean().nullish(),

@@ -35,7 +35,7 @@ const params = z.preprocess(
     },
   ).refine(({ page, perPage }) => (page + 1) * perPage <= LARGEST_RESULT, {
     path: ['page'],
-    message: `reaches beyond the first ${LARGEST_RESULT} results: (page + 1) * perPage must not exceed them`,
+    message: `(page + 1) * perPage must be at most ${LARGEST_RESULT}`,
   }),
 );
 
@@ -68,7 +68,7 @@ export const productFinder = defineQueued<'market.productfinder', ProductFinderI
     answer: z.object({
       ...site(),
       asinList: z.array(z.string()).describe('ASINs of the page, in the order of sort'),
-      totalResultCount: z.int().min(0).describe('How many products fit'),
+      totalResultCount: z.int().min(0).describe('Number of matching products'),
       searchInsights: z
         .looseObject({})
         .nullable()

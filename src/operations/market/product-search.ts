@@ -46,13 +46,13 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
       term: text({ maxLength: 500 }).meta({ description: 'Keywords', examples: ['garlic press'] }),
       page: integer({ min: 0, max: 9 }).default(0).describe('Page of results, from 0'),
       asinsOnly: boolean().default(false).describe('Return only ASINs'),
-      stats: statsPeriod().optional().describe('Days of statistics, or two moments separated by a comma'),
+      stats: statsPeriod().optional().describe('Days of statistics, or two times separated by a comma'),
       history: boolean().default(false).describe('Include the price history'),
       update: integer({ min: 0 }).optional().describe('Freshness threshold in hours; 0 forces a refresh'),
       rating: boolean().default(false).describe('Include rating and review-count history'),
       historyDays: integer({ min: 1 })
         .optional()
-        .describe('Keep only the last N days of history; turns it on'),
+        .describe('Keep only the last N days of history; enables history'),
       detailLevel: oneOf(DETAIL_LEVELS).default('lite').describe('How much of each product is returned'),
     },
   ).transform((input) => ({ ...input, history: input.history || input.historyDays !== undefined })),

@@ -70,10 +70,10 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
       buybox: boolean().default(false).describe('Include Buy Box data'),
       stock: boolean()
         .default(false)
-        .describe('Include stock data; collects 20 offers where none are asked for'),
+        .describe('Include stock data; collects 20 offers if offers is 0'),
       days: integer({ min: 1 })
         .optional()
-        .describe('Keep only the last N days of history; dateRange wins over it'),
+        .describe('Keep only the last N days of history; dateRange overrides it'),
       dateRange: dateRange(),
       detailLevel: oneOf(DETAIL_LEVELS).default('lite').describe('How much of each product is returned'),
     },
@@ -104,7 +104,7 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
     type: 'json',
     answer: z.object({
       ...site(),
-      count: z.int().min(0).describe('How many products were found'),
+      count: z.int().min(0).describe('Number of products found'),
       products: z.array(productRecord),
       errors: z
         .array(z.object({ asin: z.string(), errorId: z.enum(['PRODUCT_NOT_FOUND', 'PRODUCT_UNAVAILABLE']) }))

@@ -55,7 +55,7 @@ const sellerRecord = z
     csv: series('Histories of rating and number of ratings, cut to csvDays').nullish(),
     asinList: z.array(z.string()).nullish().describe('ASINs of the storefront; with storefront only'),
     asinListLastSeen: z
-      .array(indexTime('When the ASIN beside it was last seen'))
+      .array(indexTime('When the ASIN at the same position was last seen'))
       .nullish()
       .describe('With storefront only'),
     _pagination: pagination.optional(),
@@ -65,7 +65,7 @@ const sellerRecord = z
 
 export const seller = defineQueued<'market.seller', SellerInput, Seller>({
   name: 'market.seller',
-  summary: "Describes sellers, and what is in a seller's storefront.",
+  summary: "Returns sellers, or one seller with its storefront.",
   tool: 'market_get_seller',
   toolset: 'sellers',
   routes: [{ method: 'GET', path: '/api/market/seller' }],

@@ -39,9 +39,9 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
     {
       domain: domain(),
       asin: requiredAsin(),
-      detailLevel: oneOf(DETAIL_LEVELS).default('full').describe('How much of each variation is returned'),
+      detailLevel: oneOf(DETAIL_LEVELS).default('full').describe('How much of each variation to return'),
       page: integer({ min: 0 }).default(0).describe('Page, from 0'),
-      perPage: integer({ min: 1, max: 4000 }).default(1000).describe('Variations a page'),
+      perPage: integer({ min: 1, max: 4000 }).default(1000).describe('Variations per page'),
     },
   ),
   price: {
@@ -57,7 +57,7 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
     answer: z.object({
       ...site(),
       inputAsin: z.string().describe('The ASIN that was sent'),
-      parentAsin: z.string().nullable().describe('ASIN of the family; null where there is none'),
+      parentAsin: z.string().nullable().describe('ASIN of the family; null without variations'),
       isStandalone: z.boolean().describe('The product has no variations'),
       variationsCount: z.int().min(0).describe('Size of the whole family'),
       variations: z.array(variation).describe('The members on this page'),

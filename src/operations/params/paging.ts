@@ -19,10 +19,10 @@ const LARGEST_PER_PAGE = 10_000;
 /** The paging parameters of lists that are returned in full by default. */
 export function paging() {
   return {
-    page: integer({ min: 0 }).optional().describe('Page, from 0; turns paging on'),
+    page: integer({ min: 0 }).optional().describe('Page, from 0; enables paging'),
     perPage: integer({ min: 1, max: LARGEST_PER_PAGE })
       .optional()
-      .describe(`Entries a page, ${DEFAULT_PER_PAGE} unless given; turns paging on`),
+      .describe(`Entries per page, default ${DEFAULT_PER_PAGE}; enables paging`),
   };
 }
 

@@ -20,7 +20,7 @@ const OLDEST_DAYS = 7;
 
 export const dailyTrends = defineQueued<'trends.daily-trends', DailyTrendsInput, TrendList>({
   name: 'trends.daily-trends',
-  summary: 'Lists what began to be searched for much more than usual on a day of the last week.',
+  summary: 'Lists the trending searches that started on a day of the last week.',
   tool: 'web_trends_daily_trends',
   toolset: 'trends',
   routes: [{ method: 'GET', path: '/api/webtrends/daily-trends' }],
@@ -31,7 +31,7 @@ export const dailyTrends = defineQueued<'trends.daily-trends', DailyTrendsInput,
       hl: language(),
       trendDate: date()
         .optional()
-        .describe(`Day in UTC, YYYY-MM-DD; today unless given, at most ${OLDEST_DAYS} days ago`),
+        .describe(`Day in UTC, YYYY-MM-DD, at most ${OLDEST_DAYS} days ago; default: today`),
     },
   ),
   onDay(input, today) {

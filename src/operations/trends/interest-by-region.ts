@@ -46,7 +46,7 @@ export const interestByRegion = defineQueued<
   RegionalInterest
 >({
   name: 'trends.interest-by-region',
-  summary: 'Compares how often keywords are searched for by country, region, metropolitan area or city.',
+  summary: 'Compares search interest in keywords by country, region, metropolitan area or city.',
   tool: 'web_trends_interest_by_region',
   toolset: 'trends',
   routes: [{ method: 'POST', path: '/api/webtrends/interest-by-region' }],
@@ -75,7 +75,7 @@ export const interestByRegion = defineQueued<
     type: 'json',
     answer: z.object({
       ...echoed(),
-      resolution: z.string().nullable().describe('What the regions are'),
+      resolution: z.string().nullable().describe('Type of the regions'),
       valueMode: z
         .enum(['percentage', 'index'])
         .describe('percentage: shares of the keywords; index: 100 is the highest region'),
@@ -85,7 +85,7 @@ export const interestByRegion = defineQueued<
           geoName: z.string(),
           coordinates: z.object({ lat: z.number(), lng: z.number() }).nullable(),
           values: z.array(z.object({ query: z.string(), value: z.number(), hasData: z.boolean() })),
-          maxValueIndex: z.int().describe('Which keyword wins'),
+          maxValueIndex: z.int().describe('Index of the keyword with the highest value'),
         }),
       ),
     }),

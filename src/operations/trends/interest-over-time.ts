@@ -33,7 +33,7 @@ export interface TimelinePoint {
 
 export const interestOverTime = defineQueued<'trends.interest-over-time', KeywordInput, Timeline>({
   name: 'trends.interest-over-time',
-  summary: 'Compares how often keywords were searched for over time.',
+  summary: 'Compares search interest in keywords over time.',
   tool: 'web_trends_interest_over_time',
   toolset: 'trends',
   routes: [{ method: 'POST', path: '/api/webtrends/interest-over-time' }],
@@ -57,10 +57,10 @@ export const interestOverTime = defineQueued<'trends.interest-over-time', Keywor
       resolution: z.string().nullable().describe('Width of a point: MINUTE, ..., DAY, WEEK, MONTH'),
       timelineData: z.array(
         z.object({
-          timestamp: z.int().describe('Unix seconds of its beginning'),
-          date: z.string().describe('In UTC: the day, or the whole time where points are shorter'),
+          timestamp: z.int().describe('Unix seconds of its start'),
+          date: z.string().describe('In UTC: the day, or date and time if points are shorter'),
           formattedTime: z.string(),
-          isPartial: z.boolean().describe('Whether it is not over yet'),
+          isPartial: z.boolean().describe('Whether its period has not ended yet'),
           values: z.array(
             z.object({
               query: z.string(),

@@ -54,8 +54,8 @@ export function keywordParams() {
       { item: 'keyword', max: MAX_KEYWORDS, schema: KEYWORD_SCHEMA, parse: parseKeyword, sorted: false },
       `1-${MAX_KEYWORDS} keywords, as a list or separated by commas`,
     ),
-    startDate: date().optional().describe('First day, YYYY-MM-DD; 12 months ago unless given'),
-    endDate: date().optional().describe('Last day, YYYY-MM-DD; today unless given'),
+    startDate: date().optional().describe('First day, YYYY-MM-DD; default: 12 months ago'),
+    endDate: date().optional().describe('Last day, YYYY-MM-DD; default: today'),
     geo: geoOrWorld(),
     hl: language(),
     property: oneOf(PROPERTIES)
@@ -70,13 +70,13 @@ export function keywordParams() {
 export function timezone() {
   return integer({ min: -1439, max: 1439 })
     .default(0)
-    .describe('Minutes east of UTC, for example 480 for UTC+8; for the words that name times');
+    .describe('Minutes east of UTC, for example 480 for UTC+8; affects formatted times only');
 }
 
 function parseKeyword(item: string): string | Fault {
   if (!NOT_TOO_LONG.test(item) || !PRINTABLE.test(item))
     return new Fault(`must have at most ${LONGEST_KEYWORD} characters, none a control character`);
-  return VISIBLE.test(item) ? item : new Fault('must have something to see');
+  return VISIBLE.test(item) ? item : new Fault('must contain a visible character');
 }
 
 /**
@@ -87,7 +87,7 @@ export function withWindow<Input extends KeywordInput>(input: Input, today: stri
   const { endDate = today, startDate = defaultStart(endDate, today) } = input;
   const faults: ParameterFault[] = [];
   const fault = (parameter: string, problem: string) => faults.push({ parameter, problem });
-  const tooEarly = `must be ${EARLIEST} or later: data begin there`;
+  const tooEarly = `must be ${EARLIEST} or later: no earlier data exists`;
   const tooLate = `must not be in the future: today is ${today} in UTC`;
   if (input.startDate !== undefined && startDate < EARLIEST) fault('startDate', tooEarly);
   if (startDate > today) fault('startDate', tooLate);

@@ -38,7 +38,7 @@ export interface TrendsNow extends TrendList {
 
 export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTrendsInput, TrendsNow>({
   name: 'trends.real-time-trends',
-  summary: 'Lists what is searched for much more than usual right now.',
+  summary: 'Lists the current trending searches.',
   tool: 'web_trends_real_time_trends',
   toolset: 'trends',
   routes: [{ method: 'GET', path: '/api/webtrends/real-time-trends' }],
@@ -50,7 +50,7 @@ export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTr
       category: oneOf(CATEGORY_NAMES)
         .default('all')
         .describe('all, b business, e entertainment, t technology, s sports, h health, m general'),
-      property: oneOf(PROPERTIES).default('web').describe('Without effect: upstream has one list for all'),
+      property: oneOf(PROPERTIES).default('web').describe('Without effect: upstream has one list for all properties'),
       timezone: timezone(),
     },
   ),
@@ -75,7 +75,7 @@ export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTr
       property: z.enum(PROPERTIES),
       timezone: z.int().describe('Minutes east of UTC'),
       source: listSource(),
-      updatedAt: z.iso.datetime().describe('When the list was made'),
+      updatedAt: z.iso.datetime().describe('Time of the list'),
       trends: z.array(trendRecord),
     }),
     present(found, { geo, hl, category, property, timezone }) {

@@ -13,7 +13,7 @@ import { type Related, type RelatedTopic, relatedShape, relatedSources, shownRel
 
 export const relatedTopics = defineQueued<'trends.related-topics', KeywordInput, Related<RelatedTopic>>({
   name: 'trends.related-topics',
-  summary: 'Lists topics that are searched for together with keywords, where upstream tells them.',
+  summary: 'Lists topics related to keywords, if upstream provides them.',
   tool: 'web_trends_related_topics',
   toolset: 'trends',
   routes: [{ method: 'POST', path: '/api/webtrends/related-topics' }],
@@ -27,7 +27,7 @@ export const relatedTopics = defineQueued<'trends.related-topics', KeywordInput,
     type: 'json',
     answer: z.object({
       ...echoed(),
-      available: z.boolean().describe('Whether upstream gave any topics; it withholds them from most'),
+      available: z.boolean().describe('Whether upstream provided topics; it often withholds them'),
       results: z.array(
         z.object({
           ...relatedShape({ topic: z.object({ mid: z.string(), title: z.string(), type: z.string() }) }),

@@ -46,7 +46,7 @@ export function shownRelated<Term>(keyword: string, related: Related<Term> | und
 export function relatedShape(term: z.ZodRawShape) {
   const facts = {
     value: z.number().describe('0-100 in top; growth in percent in rising'),
-    formattedValue: z.string().describe("Upstream's words for it"),
+    formattedValue: z.string().describe("The value as upstream formats it"),
     link: z.string().nullable(),
   };
   return {
@@ -57,7 +57,7 @@ export function relatedShape(term: z.ZodRawShape) {
         z.object({
           ...term,
           ...facts,
-          isBreakout: z.boolean().describe("Whether it has grown beyond upstream's scale"),
+          isBreakout: z.boolean().describe("Whether growth exceeds upstream's scale"),
         }),
       )
       .describe('The fastest growing'),

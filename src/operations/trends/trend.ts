@@ -87,11 +87,11 @@ export const trendRecord = z
   .object({
     rank: z.int().min(1),
     query: z.string(),
-    searchVolume: z.int().describe('At least so many searches'),
-    formattedTraffic: z.string().describe('The same in words, such as 2K+'),
+    searchVolume: z.int().describe('Minimum number of searches'),
+    formattedTraffic: z.string().describe('searchVolume as text, such as 2K+'),
     increasePercentage: z.number().nullable(),
     startedAt: time,
-    endedAt: time.nullable().describe('null while it lasts, or where that is not known'),
+    endedAt: time.nullable().describe('null while active, or if unknown'),
     active: z.boolean().nullable(),
     categories: z.array(z.object({ id: z.int(), name: z.string().nullable() })).nullable(),
     relatedQueries: z.array(z.string()),
@@ -112,7 +112,7 @@ export function listSource() {
   return z
     .enum(['trending_now', 'rss'])
     .nullable()
-    .describe('rss: the feed with ten trends, where the whole list could not be had');
+    .describe('rss: the feed with ten trends, used if the full list is unavailable');
 }
 
 /** Abbreviates a number: 2000 becomes 2K, 1500000 becomes 1.5M. */

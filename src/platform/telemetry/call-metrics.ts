@@ -6,7 +6,7 @@ import { createTally } from './tally.ts';
 export function createCallMetrics(registry: Registry): CallEventSink {
   const admissionsBy = createTally(registry, {
     name: 'souk_admissions_total',
-    help: 'Calls that asked to be let in, by what became of them: started, cached, joined or refused.',
+    help: 'Calls by result of admission: started, cached, joined or refused.',
     labels: ['operation', 'outcome'],
   });
   const unitsSettled = createTally(registry, {
@@ -16,17 +16,17 @@ export function createCallMetrics(registry: Registry): CallEventSink {
   })();
   const hitsIn = createTally(registry, {
     name: 'souk_cache_hits_total',
-    help: 'Answers and sources that were there already, or were being fetched by another call.',
+    help: 'Cache hits: answers and sources from a cache, or shared with the fetch of another call.',
     labels: ['cache'],
   });
   const missesIn = createTally(registry, {
     name: 'souk_cache_misses_total',
-    help: 'Answers that had to be made, and sources that had to be fetched.',
+    help: 'Cache misses: answers that were created, and sources that were fetched.',
     labels: ['cache'],
   });
   const tokensSaved = createTally(registry, {
     name: 'souk_upstream_tokens_saved_total',
-    help: 'Tokens that it had cost to fetch what was found in a cache.',
+    help: 'Tokens saved by cache hits.',
     labels: [],
   })();
   const hits = { answers: hitsIn('answers'), sources: hitsIn('sources') };

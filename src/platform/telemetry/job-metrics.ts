@@ -9,7 +9,7 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 export function createJobMetrics(registry: Registry): CallEventSink {
   const spent = createTally(registry, {
     name: 'souk_upstream_tokens_spent_total',
-    help: 'Tokens the data provider has taken; what a call should cost where its answer did not say.',
+    help: 'Tokens charged by the data provider; the expected cost if an answer did not contain it.',
     labels: [],
   })();
   const failuresBy = createTally(registry, {
@@ -19,14 +19,14 @@ export function createJobMetrics(registry: Registry): CallEventSink {
   });
   const durations = new Histogram({
     name: 'souk_job_duration_seconds',
-    help: 'How long jobs ran, by how they ended: settled or released.',
+    help: 'Run time of jobs, by outcome: settled or released.',
     labelNames: ['pool', 'state'],
     buckets: SECONDS,
     registers: [registry],
   });
   const waits = new Histogram({
     name: 'souk_queue_wait_seconds',
-    help: 'How long jobs waited in their queue before they were begun.',
+    help: 'Time that jobs waited in their queue.',
     labelNames: ['pool'],
     buckets: SECONDS,
     registers: [registry],

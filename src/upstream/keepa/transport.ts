@@ -98,7 +98,7 @@ export function createKeepaTransport(deps: {
       } finally {
         if (spent > 0) context.onSpent?.(spent);
         // Not awaited: an unsettled lease expires.
-        void lease.settle(outcome).catch((error) => log.warn({ err: error }, 'settling tokens failed'));
+        void lease.settle(outcome).catch((error) => log.warn({ err: error }, 'failed to settle tokens'));
       }
     }
   }
@@ -137,8 +137,8 @@ export function createKeepaTransport(deps: {
     const { message, operatorMustAct } = describe(error);
     // Upstream's message may repeat the request, including our key.
     const facts = { errorId, path, reason: maskSecrets(message).replaceAll(key, '***') };
-    if (operatorMustAct) log.error(facts, 'the data provider does not accept our key');
-    else log.warn(facts, 'the data provider failed');
+    if (operatorMustAct) log.error(facts, 'data provider rejected the API key');
+    else log.warn(facts, 'data provider request failed');
     return new SoukError('UPSTREAM_ERROR', { metadata: { errorId }, cause: `${path}: ${facts.reason}` });
   }
 

@@ -53,8 +53,8 @@ export function publicError(
     error instanceof Refusal ? error : { kind: 'failed', retryAfterMs: undefined };
   const errorId = randomUUID();
   const facts = { errorId, kind, reason: (error as Error).message };
-  if (ALARMING.has(kind as RefusalKind)) log.error(facts, 'the search-trend provider refuses');
-  else log.warn(facts, 'the search-trend provider failed');
+  if (ALARMING.has(kind as RefusalKind)) log.error(facts, 'search-trend provider refused the request');
+  else log.warn(facts, 'search-trend provider request failed');
   return new SoukError('UPSTREAM_ERROR', {
     metadata: { errorId },
     cause: `${kind}: ${facts.reason}`,

@@ -50,7 +50,7 @@ export function createTrendingClient(deps: { baseUrl: string; endpoint: RateLimi
         if (error instanceof Refusal && error.kind === 'badArgument') throw unknownGeo(question.geo);
         if (error instanceof TokensAwaited || !question.feedWillDo || signal.aborted)
           throw publicError(error, context);
-        log.warn({ reason: String(error) }, 'the list of trends cannot be had; taking the feed');
+        log.warn({ reason: String(error) }, 'failed to fetch the list of trends; using the feed');
       }
       try {
         return { source: 'rss', trends: await feed(question, context) };

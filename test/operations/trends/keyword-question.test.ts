@@ -81,8 +81,8 @@ describe('keywords', () => {
     ['a,b,c,d,e,f', /^must be 1 to 5 keywords; 6 were given/],
     ['k'.repeat(101), /at most 100 characters/],
     ['🫖'.repeat(101), /at most 100 characters/],
-    ['\u200b', /something to see/],
-    ['kettle,\u202e\u200f', /^item 2 .* something to see/],
+    ['\u200b', /must contain a visible character/],
+    ['kettle,\u202e\u200f', /^item 2 .* must contain a visible character/],
     ['\ud800', /none a control character/],
     ['ket\u0000tle', /none a control character/],
     [7, /must be a text/],
@@ -187,9 +187,9 @@ describe('the window', () => {
   });
 
   test.each([
-    [{ startDate: '2003-12-31' }, { startDate: 'must be 2004-01-01 or later: data begin there' }],
-    [{ endDate: '0500-06-01' }, { endDate: 'must be 2004-01-01 or later: data begin there' }],
-    [{ endDate: '2003-12-31' }, { endDate: 'must be 2004-01-01 or later: data begin there' }],
+    [{ startDate: '2003-12-31' }, { startDate: 'must be 2004-01-01 or later: no earlier data exists' }],
+    [{ endDate: '0500-06-01' }, { endDate: 'must be 2004-01-01 or later: no earlier data exists' }],
+    [{ endDate: '2003-12-31' }, { endDate: 'must be 2004-01-01 or later: no earlier data exists' }],
     [
       { startDate: '2026-02-01', endDate: '2026-01-31' },
       { endDate: 'must not be before startDate, 2026-02-01' },
