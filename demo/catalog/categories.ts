@@ -61,6 +61,7 @@ const TREE: readonly [string, readonly [string, readonly string[]][]][] = [
     'Office Products',
     [
       ['Paper', ['Notebook', 'Printer Paper', 'Sticky Notes', 'Envelope Pack']],
+      // plain-english: allow
       ['Desk', ['Desk Lamp', 'Monitor Stand', 'Mouse Pad', 'Desk Organizer']],
       ['Writing', ['Gel Pen Set', 'Fountain Pen', 'Marker Set', 'Mechanical Pencil']],
     ],

@@ -27,7 +27,7 @@ const webAddress = address(/^https?:$/, 'https://example.com').transform((value)
 );
 
 /**
- * Every setting, with its meaning and default. `npm run generate` writes them into docs/operating/configuration.md.
+ * All settings, with meanings and defaults. `npm run generate` writes them into docs/operating/configuration.md.
  * An empty value counts as absent, as in docker-compose files.
  */
 const settings = {
@@ -210,12 +210,12 @@ const schema = z.object(settings);
 export type Config = z.output<typeof schema>;
 export type SettingName = keyof typeof settings;
 
-/** Reads the settings from environment variables. @throws ConfigError naming every bad one. */
+/** Reads the settings from environment variables. @throws ConfigError naming all invalid ones. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   return parseSettings(schema, env);
 }
 
-/** The settings with some that this process cannot do without. @throws ConfigError naming those that are not set. */
+/** Returns the settings that this process requires. @throws ConfigError naming those that are not set. */
 export function requireSettings<Name extends SettingName>(
   config: Config,
   ...names: readonly Name[]
@@ -227,7 +227,7 @@ export function requireSettings<Name extends SettingName>(
   );
 }
 
-/** How customers pay, as the settings have it. @throws ConfigError where they contradict each other. */
+/** Reads the payment settings. @throws ConfigError when they contradict each other. */
 export function readPayments(config: Config): PaymentSettings {
   const { PAYMENTS, PAYMENT_CURRENCY: currency, STRIPE_BASE_URL: baseUrl } = config;
   const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret } = config;
@@ -238,10 +238,10 @@ export function readPayments(config: Config): PaymentSettings {
   return { currency, way: { secretKey, webhookSecret, baseUrl } };
 }
 
-/** Names of this machine for itself. */
+/** Host names of this machine. */
 const OWN_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 
-/** The settings of the tools for agents. */
+/** Returns the settings of the MCP tools. */
 export function mcpSettings({
   MCP_TOOLSETS,
   MCP_RESULT_TOKENS,
@@ -258,7 +258,7 @@ export function mcpSettings({
   };
 }
 
-/** Name, meaning and default of each setting, for the documentation. */
+/** Returns name, meaning and default of each setting, for the documentation. */
 export function describeSettings(): { name: string; meaning: string; fallback: string }[] {
   return Object.entries(settings).map(([name, setting]) => ({
     name,
@@ -267,7 +267,7 @@ export function describeSettings(): { name: string; meaning: string; fallback: s
   }));
 }
 
-/** Prices are in cents, here and with whoever is paid. */
+/** Prices are in cents, in Souk and at payment providers. */
 function isCurrencyOfCents(code: string): boolean {
   const currency = code.toUpperCase();
   if (!Intl.supportedValuesOf('currency').includes(currency)) return false;

@@ -9,7 +9,7 @@ const REFRESH_TOKENS = {
   fe: 'SP_API_REFRESH_TOKEN_FE',
 } as const satisfies Record<Region, keyof Config>;
 
-/** What it takes to fetch the reports of these sites. @throws ConfigError naming what is not set. */
+/** Returns the credentials for the reports of these sites. @throws ConfigError naming missing settings. */
 export function credentialsFor(config: Config, sites: readonly ReportSite[]): Credentials {
   const { SP_API_CLIENT_ID: clientId, SP_API_CLIENT_SECRET: clientSecret } = config;
   const regions = new Set(sites.map((site) => REPORT_SITES[site].region));

@@ -22,6 +22,7 @@ const params = request(
       .optional()
       .meta({
         description: 'Matches all words in any order; Chinese and Japanese text exactly',
+        // plain-english: allow
         examples: ['desk lamp'],
       }),
     fluctuationType: oneOf(FLUCTUATIONS).optional().describe('Change of the rank since the previous week'),

@@ -25,6 +25,7 @@ export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Reco
       country: reportSite().describe('Site code'),
       keyword: text({ maxLength: 200 }).meta({
         description: 'Words in any order; Chinese and Japanese text exactly',
+        // plain-english: allow
         examples: ['desk lamp'],
       }),
       limit: integer({ min: 1, max: 200 }).default(20).describe('Terms'),

@@ -18,14 +18,16 @@ const asOurselves: RunAs = {
   own: async () => {},
 };
 
+const UNPRIVILEGED_USER = 'nobody'; // plain-english: allow
+
 /**
- * PostgreSQL refuses to run as root, so root runs it as the user `nobody` (plain-english: allow). If that user cannot
- * access a folder in the path, such as /root, a user namespace shows the server that user while the kernel still sees root.
+ * PostgreSQL refuses to run as root, so root runs it as an unprivileged user. If that user cannot access a folder in a
+ * path, such as /root, a user namespace shows the server that user while the kernel still sees root.
  */
 export async function unprivileged(paths: readonly string[]): Promise<RunAs> {
   if (process.getuid?.() !== 0) return asOurselves;
-  const uid = await idOf('-u', 'nobody');
-  const gid = await idOf('-g', 'nobody');
+  const uid = await idOf('-u', UNPRIVILEGED_USER);
+  const gid = await idOf('-g', UNPRIVILEGED_USER);
   const reachable = (await Promise.all(paths.map(openToAll))).every(Boolean);
   if (!reachable) {
     return {
