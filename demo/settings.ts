@@ -12,7 +12,12 @@ const schema = z.object({
     .min(1)
     .default(600)
     .describe('Refill rate of the token bucket, which holds 60 times as many'),
-  DEMO_LATENCY_MS: z.coerce.number().int().min(0).default(0).describe('Delay of every answer, in milliseconds'),
+  DEMO_LATENCY_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(0)
+    .describe('Delay of every answer, in milliseconds'),
   DEMO_FAIL_RATE: rate.describe('Share of calls answered with HTTP 500'),
   DEMO_ERROR_BODY_RATE: rate.describe('Share of calls answered with HTTP 200 and an error in the body'),
   DEMO_TRUNCATE_RATE: rate.describe('Share of calls whose answer is truncated'),

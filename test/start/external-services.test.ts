@@ -59,7 +59,7 @@ test('services that are set are used instead, and outlive it', { timeout: 300_00
   running.interrupt();
   expect(await running.ended).toBe(0);
   expect(running.said()).not.toContain('Demo key');
-  expect(running.said()).not.toContain("Operator console");
+  expect(running.said()).not.toContain('Operator console');
   expect(running.said()).not.toContain(OPERATORS_KEY);
   expect(await processesWith(dataDir.path)).toEqual([]);
 

@@ -46,10 +46,7 @@ export const rankRow = z
     brands: z.array(z.string()).describe('Clicked most, at most three'),
     categories: z.array(z.string()).describe('Clicked most, at most three'),
     clickShareSum: z.number().describe('Of the three products, in percent'),
-    convShareSum: z
-      .number()
-      .nullable()
-      .describe('Of the three products, in percent; null if all are blank'),
+    convShareSum: z.number().nullable().describe('Of the three products, in percent; null if all are blank'),
     goods: z.array(goods),
   })
   .register(SCHEMA_NAMES, { id: 'KeywordRank' });

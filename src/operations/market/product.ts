@@ -68,9 +68,7 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
       offers: integer({ min: 0, max: 100 }).default(0).describe('Number of offers'),
       rating: boolean().default(false).describe('Include rating and review-count history'),
       buybox: boolean().default(false).describe('Include Buy Box data'),
-      stock: boolean()
-        .default(false)
-        .describe('Include stock data; collects 20 offers if offers is 0'),
+      stock: boolean().default(false).describe('Include stock data; collects 20 offers if offers is 0'),
       days: integer({ min: 1 })
         .optional()
         .describe('Keep only the last N days of history; dateRange overrides it'),

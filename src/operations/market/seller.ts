@@ -65,7 +65,7 @@ const sellerRecord = z
 
 export const seller = defineQueued<'market.seller', SellerInput, Seller>({
   name: 'market.seller',
-  summary: "Returns sellers, or one seller with its storefront.",
+  summary: 'Returns sellers, or one seller with its storefront.',
   tool: 'market_get_seller',
   toolset: 'sellers',
   routes: [{ method: 'GET', path: '/api/market/seller' }],

@@ -50,7 +50,9 @@ export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTr
       category: oneOf(CATEGORY_NAMES)
         .default('all')
         .describe('all, b business, e entertainment, t technology, s sports, h health, m general'),
-      property: oneOf(PROPERTIES).default('web').describe('Without effect: upstream has one list for all properties'),
+      property: oneOf(PROPERTIES)
+        .default('web')
+        .describe('Without effect: upstream has one list for all properties'),
       timezone: timezone(),
     },
   ),

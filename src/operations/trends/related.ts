@@ -46,7 +46,7 @@ export function shownRelated<Term>(keyword: string, related: Related<Term> | und
 export function relatedShape(term: z.ZodRawShape) {
   const facts = {
     value: z.number().describe('0-100 in top; growth in percent in rising'),
-    formattedValue: z.string().describe("The value as upstream formats it"),
+    formattedValue: z.string().describe('The value as upstream formats it'),
     link: z.string().nullable(),
   };
   return {
