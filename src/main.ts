@@ -8,7 +8,7 @@ import { runProcess } from './platform/process.ts';
 import { ConfigError } from './platform/settings.ts';
 import { openTracing } from './platform/telemetry/tracing.ts';
 
-/** The gateway process: answers HTTP until it is told to stop. */
+/** The gateway process: answers HTTP until a signal stops it. */
 await runProcess('gateway', async (env) => {
   const config = requireSettings(readConfig(env), 'DATABASE_URL', 'REDIS_URL');
   const log = createLogger(config.LOG_LEVEL);

@@ -25,7 +25,7 @@ export async function runMcpBridge(endpoint: URL, key: string): Promise<boolean>
   let isClosing = false;
   let hasFailed = false;
 
-  // A host that reads no more is told nothing more; that its stream has broken is said by `onerror`.
+  // A host that reads no more receives no answer; `onerror` reports the broken stream.
   const answer = (message: JSONRPCMessage) => void near.send(message).catch(() => {});
   const refuse = (message: JSONRPCMessage, reason: string) => {
     if (isClosing) return;
@@ -70,7 +70,7 @@ export async function runMcpBridge(endpoint: URL, key: string): Promise<boolean>
   return !hasFailed;
 }
 
-/** Why a message did not get through, for whoever set the bridge up. */
+/** Why a message was not delivered, for the user of the bridge. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof SdkHttpError)) {
     const { message, cause } = error as Error;
