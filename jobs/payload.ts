@@ -23,10 +23,7 @@ export const payloadSchema = z.object({
 export type Payload = z.output<typeof payloadSchema>;
 
 /** The payload of a call's job: of the call, only what a worker needs. */
-export function payloadOf(
-  call: Omit<Payload, 'version' | 'traceparent'>,
-  traceparent: string | undefined = undefined,
-): Payload {
+export function payloadOf(call: Omit<Payload, 'version' | 'traceparent'>, traceparent?: string): Payload {
   const { callId, accountId, operation, input, unitsReserved, deadlineAt, background } = call;
   const span = traceparent === undefined ? {} : { traceparent };
   return { version: 1, callId, accountId, operation, input, unitsReserved, deadlineAt, background, ...span };

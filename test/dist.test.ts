@@ -32,9 +32,9 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all(
-    children.map((child) => {
+    children.map(async (child) => {
       const ended = new Promise((done) => child.once('exit', done));
-      return child.kill() && ended;
+      if (child.kill()) await ended;
     }),
   );
   await rm(folder, { recursive: true, force: true });

@@ -63,6 +63,7 @@ export function createUsageStatistics(database: Database, clock: Clock, log: Log
         case 'source.hit':
           if (event.tokens > 0) sumsOf(event.operation).saved += event.tokens;
           break;
+        default:
       }
     },
     async close() {

@@ -64,6 +64,7 @@ export function createCallMetrics(registry: Registry): CallEventSink {
       case 'source.miss':
         misses.sources.value += 1;
         break;
+      default:
     }
   };
 }

@@ -46,6 +46,7 @@ export function createJobMetrics(registry: Registry): CallEventSink {
       case 'tokens.spent':
         spent.value += event.tokens;
         break;
+      default:
     }
   };
 }

@@ -80,12 +80,13 @@ export function onSubmit<Input>(
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const form = typeof reader === 'function' ? reader(request.body) : readForm(reader, request.body);
     if (!form.ok) return show(reply, form, 400);
+    let next: string | FastifyReply;
     try {
-      const next = await submit(form.input, request, reply, form.values);
-      return typeof next === 'string' ? reply.redirect(next, 303) : next;
+      next = await submit(form.input, request, reply, form.values);
     } catch (error) {
       if (!(error instanceof FormRefused)) throw error;
       return show(reply, { values: form.values, faults: error.faults }, error.status);
     }
+    return typeof next === 'string' ? reply.redirect(next, 303) : next;
   };
 }
