@@ -53,7 +53,7 @@ export function buildDemoProvider(settings: DemoSettings, clock: Clock): Fastify
   async function serve(endpoint: Endpoint, isFree: boolean, request: FastifyRequest, reply: FastifyReply) {
     const startedAt = clock.now();
     const params = request.query as Params;
-    if (settings.DEMO_LATENCY_MS > 0) await sleep(clock, settings.DEMO_LATENCY_MS);
+    if (settings.DEMO_LATENCY_MS > 0) await sleep(clock, settings.DEMO_LATENCY_MS, undefined, 'latency');
     try {
       checkKey(params.key);
       if (!isFree && !tokens.mayCall())

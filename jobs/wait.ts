@@ -100,7 +100,7 @@ export async function openCompletionMap(deps: {
             resolve(message);
           },
         };
-        const cancel = clock.after(timeoutMs, () => waiter.resolve(null));
+        const cancel = clock.after(timeoutMs, () => waiter.resolve(null), 'call wait');
         set.add(waiter);
         events.emit({ type: 'call.awaited', ...call });
         // Its message may have come before this process listened for it; an earlier waiter would have received it.

@@ -91,7 +91,7 @@ export async function openPoolWorker(deps: {
       await reportGone(redis, keys, pool, workerId).catch(() => {});
       const closed = worker.close();
       const controller = new AbortController();
-      const graceOver = sleep(clock, GRACE_MS, controller.signal).then(
+      const graceOver = sleep(clock, GRACE_MS, controller.signal, `${pool} worker grace`).then(
         () => worker.cancelAllJobs('the worker stops'),
         () => {},
       );

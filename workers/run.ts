@@ -61,7 +61,7 @@ export function createRun(clock: Clock, stopped: AbortSignal, isBackground: bool
       });
       const enough = new AbortController();
       const signal = AbortSignal.any([controller.signal, enough.signal]);
-      const rested = sleep(clock, durationMs, signal);
+      const rested = sleep(clock, durationMs, signal, 'token pause');
       // The race may be over before it rejects.
       rested.catch(() => {});
       try {

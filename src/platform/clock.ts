@@ -4,8 +4,11 @@
 export interface Clock {
   /** Unix time in milliseconds. */
   now(): number;
-  /** Runs `callback` once, `delayMs` from now. The returned function cancels it. */
-  after(delayMs: number, callback: () => void): () => void;
+  /**
+   * Runs `callback` once, `delayMs` from now. The returned function cancels it.
+   * @param name what the timer is for; a test waits for it with the clock of the tests.
+   */
+  after(delayMs: number, callback: () => void, name?: string): () => void;
 }
 
 export const systemClock: Clock = {
@@ -17,7 +20,7 @@ export const systemClock: Clock = {
 };
 
 /** Resolves after `delayMs`; rejects with the signal's reason as soon as it aborts. */
-export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal, name?: string): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {
       reject(asError(signal.reason));
@@ -27,10 +30,14 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
       cancel();
       reject(asError(signal?.reason));
     };
-    const cancel = clock.after(delayMs, () => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    });
+    const cancel = clock.after(
+      delayMs,
+      () => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      },
+      name,
+    );
     signal?.addEventListener('abort', onAbort, { once: true });
   });
 }

@@ -27,11 +27,11 @@ export function startWorkLoop(clock: Clock, intervalMs: number, step: () => Prom
       running = null;
       if (closed) return;
       if (wokenMeanwhile) run();
-      else cancel = clock.after(intervalMs, run);
+      else cancel = clock.after(intervalMs, run, 'work loop');
     });
   }
 
-  cancel = clock.after(intervalMs, run);
+  cancel = clock.after(intervalMs, run, 'work loop');
   return {
     wake: run,
     async close() {

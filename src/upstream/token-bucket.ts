@@ -146,7 +146,7 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
             retryAfterSeconds: Math.ceil(waitMs / 1000),
           });
         }
-        await sleep(clock, waitMs, signal);
+        await sleep(clock, waitMs, signal, 'token refill');
       }
       return {
         async settle(outcome) {

@@ -36,7 +36,7 @@ export function createSend({ guard, clock }: { guard: AddressGuard; clock: Clock
   return async (message) => {
     const startedAt = clock.now();
     const timeout = new AbortController();
-    const cancel = clock.after(ATTEMPT_TIMEOUT_MS, () => timeout.abort());
+    const cancel = clock.after(ATTEMPT_TIMEOUT_MS, () => timeout.abort(), 'webhook attempt');
     try {
       const answer = await attempt(guard, message, timeout.signal);
       return { ...answer, error: faultOf(answer.status), durationMs: clock.now() - startedAt };

@@ -65,9 +65,9 @@ test('DEMO_LATENCY_MS delays every answer by that much', async () => {
   const reply = demo.get('product', CALL).finally(() => {
     answered = true;
   });
-  await expect.poll(() => demo.clock.waiting).toBe(1);
+  await demo.clock.until('latency');
   demo.clock.advance(2_499);
-  expect([answered, demo.clock.waiting]).toEqual([false, 1]);
+  expect([answered, demo.clock.countOf('latency')]).toEqual([false, 1]);
   demo.clock.advance(1);
   expect((await reply).json).toMatchObject({ processingTimeInMs: 2_500, products: [{ asin: CALL.asin }] });
 });

@@ -1,28 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { knowsEveryProduct } from '../support/answers.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import { expect } from 'vitest';
+import type { Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 import { openCalls, stopWorkers } from '../support/workers.ts';
 
-let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk();
-  souk.upstream.on('product', knowsEveryProduct);
-});
-afterAll(() => souk.close());
-
 const productOf = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
 
-async function withoutWorkers(): Promise<void> {
+async function withoutWorkers(souk: Souk): Promise<void> {
   await stopWorkers(souk);
   for (const gateway of souk.gateways) await gateway.sampleBacklog();
 }
 
-test.each(['', '&async=1'])(
+test.for(['', '&async=1'])(
   'refuses a call at once and at no charge if no worker can run it %s',
-  async (suffix) => {
-    await withoutWorkers();
-    const client = await souk.client();
+  async (suffix, { souk, client }) => {
+    await withoutWorkers(souk);
     const reply = await client.get(`${productOf('B0BUSY0001')}${suffix}`);
     expect(reply.status).toBe(503);
     expect(reply.json).toMatchObject({ code: 'BUSY', data: null });
@@ -32,41 +24,41 @@ test.each(['', '&async=1'])(
   },
 );
 
-test('a worker of another pool is no help', async () => {
-  await withoutWorkers();
+test('a worker of another pool is no help', async ({ souk, client }) => {
+  await withoutWorkers(souk);
   await souk.addWorker(['graph']);
-  const client = await souk.client();
   expect((await client.get(productOf('B0BUSY0002'))).status).toBe(503);
 });
 
-test('cached answers are served, and charged, while no worker is there', async () => {
+test('cached answers are served, and charged, while no worker is there', async ({ souk }) => {
   await souk.addWorker();
   await (await souk.client()).get(productOf('B0BUSY0003'));
-  await withoutWorkers();
+  await withoutWorkers(souk);
   const reply = await (await souk.client()).get(productOf('B0BUSY0003'));
   expect(reply.status).toBe(200);
   expect(reply.headers).toMatchObject({ 'x-units-consumed': '1', 'x-cache': 'HIT' });
 });
 
-test('a call that was answered within five minutes is joined while no worker is there', async () => {
+test('a call that was answered within five minutes is joined while no worker is there', async ({
+  souk,
+  client,
+}) => {
   await souk.addWorker();
-  const client = await souk.client();
   // A forced call finds no cached answer that would do, only its own.
   const path = `${productOf('B0BUSY0004')}&update=0`;
   const first = await client.get(path);
-  await withoutWorkers();
+  await withoutWorkers(souk);
   const second = await client.get(path);
   expect(second.headers['x-deduplicated']).toBe('true');
   expect(second.body).toEqual(first.body);
 });
 
-test('a call that waits for its turn is joined while no worker is there', async () => {
+test('a call that waits for its turn is joined while no worker is there', async ({ souk, client }) => {
   await souk.addWorker();
-  const client = await souk.client();
   await stopWorkers(souk);
   const first = await client.get(`${productOf('B0BUSY0005')}&async=1`);
   expect(first.status).toBe(202);
-  await withoutWorkers();
+  await withoutWorkers(souk);
   const second = await client.get(`${productOf('B0BUSY0005')}&async=1`);
   expect(second.status).toBe(202);
   expect(second.headers).toMatchObject({ location: first.headers.location, 'x-deduplicated': 'true' });

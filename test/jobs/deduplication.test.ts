@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { createKey } from '../../src/accounts/keys.ts';
-import { knowsEveryProduct } from '../support/answers.ts';
-import { gate } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
+import { gate, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 import { stopWorkers } from '../support/workers.ts';
 
-let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk({ gateways: 2 });
-});
-afterAll(() => souk.close());
+test.override('soukOptions', { gateways: 2 });
 
 /** A product that no other test asks for. */
 let lastAsin = 0;
@@ -20,12 +16,11 @@ function newAsin(): string {
 }
 
 const productOf = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
-const asksFor = (asin: string) =>
-  souk.upstream.callsTo('product').filter(({ params }) => params.asin === asin);
+const asksFor = (upstream: ScriptedUpstream, asin: string) =>
+  upstream.callsTo('product').filter(({ params }) => params.asin === asin);
 
-test('charges once for two identical requests within five minutes', async () => {
-  souk.upstream.on('product', knowsEveryProduct);
-  const [client, asin] = [await souk.client(), newAsin()];
+test('charges once for two identical requests within five minutes', async ({ client }) => {
+  const asin = newAsin();
   const first = await client.get(productOf(asin));
   expect(first.headers).toMatchObject({ 'x-units-consumed': '1', 'x-cache': 'MISS' });
   expect(first.headers).not.toHaveProperty('x-deduplicated');
@@ -37,35 +32,31 @@ test('charges once for two identical requests within five minutes', async () => 
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test.each([
+test.for([
   ['the same gateway', 0],
   ['another gateway', 1],
-])('a request to %s joins an identical one that is running', async (_, gateway) => {
-  const { reached, open } = gate();
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
-  const { key } = await souk.account();
-  const [client, asin] = [souk.clientOf(key), newAsin()];
-  const first = client.get(productOf(asin));
-  await expect.poll(() => asksFor(asin)).toHaveLength(1);
-  const timers = souk.clock.waiting;
-  const second = souk.clientOf(key, gateway).get(productOf(asin));
-  // The patience of the second is the timer to come.
-  await expect.poll(() => souk.clock.waiting).toBeGreaterThan(timers);
-  open();
-  const [leading, joining] = await Promise.all([first, second]);
-  expect(leading.headers['x-units-consumed']).toBe('1');
-  expect(joining.headers).toMatchObject({ 'x-units-consumed': '0', 'x-deduplicated': 'true' });
-  expect(joining.body).toEqual(leading.body);
-  expect(asksFor(asin)).toHaveLength(1);
-  expect(await unitsUsed(client)).toBe(1);
-});
+] as const)(
+  'a request to %s joins an identical one that is running',
+  async ([_, gateway], { souk, client, upstream }) => {
+    const open = holdProducts(upstream);
+    const asin = newAsin();
+    const first = client.get(productOf(asin));
+    await upstream.received('product');
+    const awaited = souk.events.next('call.awaited');
+    const second = souk.clientOf(client.key, gateway).get(productOf(asin));
+    await awaited;
+    open();
+    const [leading, joining] = await Promise.all([first, second]);
+    expect(leading.headers['x-units-consumed']).toBe('1');
+    expect(joining.headers).toMatchObject({ 'x-units-consumed': '0', 'x-deduplicated': 'true' });
+    expect(joining.body).toEqual(leading.body);
+    expect(asksFor(upstream, asin)).toHaveLength(1);
+    expect(await unitsUsed(client)).toBe(1);
+  },
+);
 
-test('a request that another gateway has answered is joined there too', async () => {
-  souk.upstream.on('product', knowsEveryProduct);
-  const { key } = await souk.account();
+test('a request that another gateway has answered is joined there too', async ({ souk, client }) => {
+  const { key } = client;
   const asin = newAsin();
   const first = await souk.clientOf(key, 0).get(productOf(asin));
   const second = await souk.clientOf(key, 1).get(productOf(asin));
@@ -73,57 +64,53 @@ test('a request that another gateway has answered is joined there too', async ()
   expect(second.body).toEqual(first.body);
 });
 
-test.each<[string, (asin: string) => string, unknown?]>([
+test.for<[string, (asin: string) => string]>([
   ['the alias of a parameter', (asin) => `/api/market/product?domainId=1&asin=${asin}`],
   ['the name of the site', (asin) => `/api/market/product?country=US&asins=${asin}`],
   ['another spelling and a repetition', (asin) => `${productOf(asin.toLowerCase())},${asin}`],
   ['a default that is spelled out', (asin) => `${productOf(asin)}&history=true&offers=0&detailLevel=lite`],
   ['a slash at the end', (asin) => `/api/market/product/?domain=1&asins=${asin}`],
-])('a request with %s is identical', async (_, path) => {
-  souk.upstream.on('product', knowsEveryProduct);
-  const [client, asin] = [await souk.client(), newAsin()];
+])('a request with %s is identical', async ([_, path], { client }) => {
+  const asin = newAsin();
   await client.get(productOf(asin));
   const other = await client.get(path(asin));
   expect(other.headers).toMatchObject({ 'x-units-consumed': '0', 'x-deduplicated': 'true' });
 });
 
-test('a POST is identical to the GET that asks the same', async () => {
-  souk.upstream.on('product', knowsEveryProduct);
-  const [client, a, b] = [await souk.client(), newAsin(), newAsin()];
+test('a POST is identical to the GET that asks the same', async ({ client }) => {
+  const [a, b] = [newAsin(), newAsin()];
   await client.get(productOf(`${a},${b}`));
   const posted = await client.post('/api/market/product', { domain: 1, asins: [b, a, b] });
   expect(posted.headers).toMatchObject({ 'x-units-consumed': '0', 'x-deduplicated': 'true' });
   expect(await unitsUsed(client)).toBe(2);
 });
 
-test('a request that differs in what it shows is charged by itself', async () => {
-  souk.upstream.on('product', knowsEveryProduct);
-  const [client, asin] = [await souk.client(), newAsin()];
+test('a request that differs in what it shows is charged by itself', async ({ souk, client, upstream }) => {
+  const asin = newAsin();
   await client.get(productOf(asin));
   souk.clock.advance(1);
   const other = await client.get(`${productOf(asin)}&detailLevel=full`);
   expect(other.headers).toMatchObject({ 'x-units-consumed': '1', 'x-cache': 'HIT' });
-  expect(asksFor(asin)).toHaveLength(1);
+  expect(asksFor(upstream, asin)).toHaveLength(1);
   expect(await unitsUsed(client)).toBe(2);
 });
 
-test('two keys of one account share their calls', async () => {
-  souk.upstream.on('product', knowsEveryProduct);
-  const { accountId, key } = await souk.account();
+test('two keys of one account share their calls', async ({ souk, account }) => {
+  const { accountId, key } = account;
   const asin = newAsin();
   await souk.clientOf(key).get(productOf(asin));
   const other = souk.clientOf(await createKey(souk.database, accountId, souk.clock.now()));
   expect((await other.get(productOf(asin))).headers['x-units-consumed']).toBe('0');
 });
 
-test('charges a repeated call after the first one has failed', async () => {
-  const [client, asin] = [await souk.client(), newAsin()];
-  souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
+test('charges a repeated call after the first one has failed', async ({ client, upstream }) => {
+  const asin = newAsin();
+  upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
   const failed = await client.get(productOf(asin));
   expect(failed.status).toBe(502);
   expect(failed.headers['x-units-consumed']).toBe('0');
   expect(await unitsUsed(client)).toBe(0);
-  souk.upstream.on('product', knowsEveryProduct);
+  upstream.on('product', knowsEveryProduct);
   const next = await client.get(productOf(asin));
   expect(next.status).toBe(200);
   expect(next.headers['x-units-consumed']).toBe('1');
@@ -131,31 +118,38 @@ test('charges a repeated call after the first one has failed', async () => {
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('a request that joined a failing call gets its error and is not charged', async () => {
+test('a request that joined a failing call gets its error and is not charged', async ({
+  souk,
+  client,
+  upstream,
+}) => {
   const { reached, open } = gate();
-  souk.upstream.on('product', async () => {
+  upstream.on('product', async () => {
     await reached;
     return { status: 400, json: { error: { type: 'invalidParameter' } } };
   });
-  const [client, asin] = [await souk.client(), newAsin()];
+  const asin = newAsin();
   const first = client.get(productOf(asin));
-  await expect.poll(() => asksFor(asin)).toHaveLength(1);
-  const timers = souk.clock.waiting;
+  await upstream.received('product');
+  const awaited = souk.events.next('call.awaited');
   const second = client.get(productOf(asin));
-  await expect.poll(() => souk.clock.waiting).toBeGreaterThan(timers);
+  await awaited;
   open();
   for (const reply of await Promise.all([first, second])) {
     expect(reply.status).toBe(502);
     expect(reply.json.code).toBe('UPSTREAM_ERROR');
     expect(reply.headers['x-units-consumed']).toBe('0');
   }
-  expect(asksFor(asin)).toHaveLength(1);
+  expect(asksFor(upstream, asin)).toHaveLength(1);
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('five minutes after it was accepted a call is charged again, though its answer comes from the cache', async () => {
-  souk.upstream.on('product', knowsEveryProduct);
-  const [client, asin] = [await souk.client(), newAsin()];
+test('five minutes after it was accepted a call is charged again, though its answer comes from the cache', async ({
+  souk,
+  client,
+  upstream,
+}) => {
+  const asin = newAsin();
   await client.get(productOf(asin));
   souk.clock.advance(299_999);
   expect((await client.get(productOf(asin))).headers['x-deduplicated']).toBe('true');
@@ -164,12 +158,11 @@ test('five minutes after it was accepted a call is charged again, though its ans
   expect(again.headers).toMatchObject({ 'x-units-consumed': '1', 'x-cache': 'HIT' });
   expect(again.headers).not.toHaveProperty('x-deduplicated');
   expect(again.json.data.fromCache).toBe(true);
-  expect(asksFor(asin)).toHaveLength(1);
+  expect(asksFor(upstream, asin)).toHaveLength(1);
   expect(await unitsUsed(client)).toBe(2);
 });
 
-test('a call that runs for longer than five minutes is still joined', async () => {
-  const idle = await openSouk();
+test('a call that runs for longer than five minutes is still joined', async ({ ownSouk: idle }) => {
   const client = await idle.client();
   // Whoever served its pool is gone when it is accepted, so it waits for its turn.
   await stopWorkers(idle);
@@ -179,5 +172,4 @@ test('a call that runs for longer than five minutes is still joined', async () =
   const second = await client.get(path);
   expect(second.headers).toMatchObject({ 'x-deduplicated': 'true', location: first.headers.location });
   expect(await unitsUsed(client)).toBe(1);
-  await idle.close();
 });

@@ -1,61 +1,53 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { knowsEveryProduct } from '../support/answers.ts';
-import type { Client } from '../support/client.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 import { loseRedis } from '../support/workers.ts';
 
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk();
-  souk.upstream.on('product', knowsEveryProduct);
-});
-afterAll(() => souk.close());
-beforeEach(async () => {
-  client = await souk.client();
-  souk.upstream.calls.length = 0;
-});
-
 const productOf = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
-const loseAnswers = () => loseRedis(souk, `${souk.redisNamespace}:answer:*`);
-const loseCaches = async () => {
-  await loseAnswers();
+const loseAnswers = (souk: Souk) => loseRedis(souk, `${souk.redisNamespace}:answer:*`);
+const loseCaches = async (souk: Souk) => {
+  await loseAnswers(souk);
   await loseRedis(souk, `${souk.redisNamespace}:source:*`);
 };
 
-test('produces a paid answer that Redis lost again, at no charge', async () => {
+test('produces a paid answer that Redis lost again, at no charge', async ({ souk, client, upstream }) => {
   const first = await client.get(productOf('B0ANSWER01'));
-  await loseCaches();
+  await loseCaches(souk);
   const again = await client.get(productOf('B0ANSWER01'));
   expect(again.status).toBe(200);
   expect(again.headers).toMatchObject({ 'x-units-consumed': '0', 'x-deduplicated': 'true' });
   expect(again.json).toEqual(first.json);
-  expect(souk.upstream.calls).toHaveLength(2);
+  expect(upstream.calls).toHaveLength(2);
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('an answer that came from the cache and was lost is made again once, not for every call that joins', async () => {
+test('an answer that came from the cache and was lost is made again once, not for every call that joins', async ({
+  souk,
+  client,
+  upstream,
+}) => {
   await (await souk.client()).get(productOf('B0ANSWER02'));
   const cached = await client.get(productOf('B0ANSWER02'));
   expect(cached.headers).toMatchObject({ 'x-cache': 'HIT', 'x-units-consumed': '1' });
-  await loseCaches();
+  await loseCaches(souk);
   const again = await client.get(productOf('B0ANSWER02'));
   expect(again.json.data.products).toEqual(cached.json.data.products);
   await loseRedis(souk, `${souk.redisNamespace}:source:*`);
   const third = await client.get(productOf('B0ANSWER02'));
   expect(third.headers).toMatchObject({ 'x-units-consumed': '0', 'x-deduplicated': 'true' });
   expect(third.body).toEqual(again.body);
-  expect(souk.upstream.calls).toHaveLength(2);
+  expect(upstream.calls).toHaveLength(2);
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('the result of a job that was lost is made again for whoever polls', async () => {
+test('the result of a job that was lost is made again for whoever polls', async ({ souk, client }) => {
   const { headers } = await client.get(`${productOf('B0ANSWER03')}&async=1`);
   const result = `${headers.location}/result`;
   await client.get(`${headers.location}?wait=30`);
   const first = await client.get(result);
-  await loseCaches();
+  await loseCaches(souk);
   souk.clock.advance(20 * 60_000);
   expect((await client.get(result)).status).toBe(202);
   await expect.poll(async () => (await client.get(result)).status).toBe(200);
@@ -64,7 +56,10 @@ test('the result of a job that was lost is made again for whoever polls', async 
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('an asynchronous call that joins a cached one keeps its result when the cache is over', async () => {
+test('an asynchronous call that joins a cached one keeps its result when the cache is over', async ({
+  souk,
+  client,
+}) => {
   await (await souk.client()).get(productOf('B0ANSWER04'));
   const cached = await client.get(productOf('B0ANSWER04'));
   const { headers } = await client.get(`${productOf('B0ANSWER04')}&async=1`);
@@ -77,12 +72,16 @@ test('an asynchronous call that joins a cached one keeps its result when the cac
   expect(result.body).toEqual(cached.body);
 });
 
-test('a lost answer that cannot be made again is an error, and the call stays paid', async () => {
+test('a lost answer that cannot be made again is an error, and the call stays paid', async ({
+  souk,
+  client,
+  upstream,
+}) => {
   await client.get(productOf('B0ANSWER05'));
-  await loseCaches();
-  souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
+  await loseCaches(souk);
+  upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
   const again = await client.get(productOf('B0ANSWER05'));
-  souk.upstream.on('product', knowsEveryProduct);
+  upstream.on('product', knowsEveryProduct);
   expect(again.status).toBe(502);
   expect(again.headers['x-units-consumed']).toBe('0');
   expect(await unitsUsed(client)).toBe(1);

@@ -1,24 +1,19 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { createFairness } from '../../jobs/fairness.ts';
 import { type CallRequest, type SubmitDeps, submit } from '../../jobs/submit.ts';
 import type { Admissions } from '../../src/billing/admission.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { retryDuringOutage } from '../../src/platform/retry-during-outage.ts';
-import { type BilledAccount, type Billing, openBilling } from '../support/billing.ts';
+import type { BilledAccount, Billing } from '../support/billing.ts';
 import { TestClock } from '../support/clock.ts';
+import { test } from '../support/souk-test.ts';
 import { advanceUntil } from '../support/time.ts';
-
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
 
 const BROKEN = new Error('Connection terminated unexpectedly');
 const REFUSED = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' });
 
 /** A gateway's way of letting orders in, over a connection that breaks as the test says. */
-function depsWith(admit: Admissions['admit']): SubmitDeps {
+function depsWith(billing: Billing, admit: Admissions['admit']): SubmitDeps {
   const { admissions, settlements, database, clock } = billing;
   return {
     ...{ settlements, database, clock },
@@ -38,32 +33,38 @@ function requestOf({ keyHash }: BilledAccount): CallRequest {
   return { operation, input, caller: { keyHash }, maxUnits: null, waiting: 'caller' };
 }
 
-async function callsOf({ accountId }: BilledAccount): Promise<{ id: string; units_reserved: number }[]> {
-  const { rows } = await billing.database.query<{ id: string; units_reserved: number }>(
+async function callsOf(
+  { database }: Billing,
+  { accountId }: BilledAccount,
+): Promise<{ id: string; units_reserved: number }[]> {
+  const { rows } = await database.query<{ id: string; units_reserved: number }>(
     'select id, units_reserved from calls where account_id = $1',
     [accountId],
   );
   return rows;
 }
 
-test.each([
+test.for([
   ['before the call was let in', false],
   ['after the call was let in', true],
-])('a call whose connection to the database breaks %s is started once', async (_when, counted) => {
-  const account = await billing.account({ subscriptions: [{}] });
-  let attempts = 0;
-  const deps = depsWith(async (request) => {
-    attempts += 1;
-    if (attempts > 1) return billing.admissions.admit(request);
-    if (counted) await billing.admissions.admit(request);
-    throw BROKEN;
-  });
-  const submission = submit(deps, requestOf(account));
-  await advanceUntil(billing.clock, () => attempts > 1, 50);
-  const { kind, callId } = await submission;
-  expect(kind).toBe('started');
-  expect(await callsOf(account)).toEqual([{ id: callId, units_reserved: 2 }]);
-});
+] as const)(
+  'a call whose connection to the database breaks %s is started once',
+  async ([_when, counted], { billing }) => {
+    const account = await billing.account({ subscriptions: [{}] });
+    let attempts = 0;
+    const deps = depsWith(billing, async (request) => {
+      attempts += 1;
+      if (attempts > 1) return billing.admissions.admit(request);
+      if (counted) await billing.admissions.admit(request);
+      throw BROKEN;
+    });
+    const submission = submit(deps, requestOf(account));
+    await advanceUntil(billing.clock, () => attempts > 1, 50);
+    const { kind, callId } = await submission;
+    expect(kind).toBe('started');
+    expect(await callsOf(billing, account)).toEqual([{ id: callId, units_reserved: 2 }]);
+  },
+);
 
 test('a database that stays away is not waited for without end', async () => {
   const clock = new TestClock();
@@ -78,7 +79,7 @@ test('a database that stays away is not waited for without end', async () => {
   expect(clock.now() - startedAt).toBeLessThan(20_000);
 });
 
-test('what the database itself refuses is not tried again', async () => {
+test('what the database itself refuses is not tried again', async ({ billing }) => {
   let attempts = 0;
   const ask = () => {
     attempts += 1;

@@ -1,34 +1,26 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { grantPack } from '../../src/billing/grants.ts';
 import { ledgerLines } from '../../src/billing/ledger-lines.ts';
-import { knowsEveryProduct } from '../support/answers.ts';
+import { holdProducts } from '../support/answers.ts';
 import type { Client } from '../support/client.ts';
-import { gate } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
-import { loseRedis, openCalls, stopWorkers } from '../support/workers.ts';
-
-let souk: Souk;
-let client: Client;
-beforeEach(async () => {
-  souk = await openSouk();
-  souk.upstream.on('product', knowsEveryProduct);
-  client = await souk.client();
-});
-afterEach(() => souk.close());
+import { loseRedis, stopWorkers } from '../support/workers.ts';
 
 const PATH = '/api/market/product?domain=1&asins=B0LOST0001,B0LOST0002';
 
 /** Accepts a job that no worker takes: the last one has left, and the gateway does not know it yet. */
-async function acceptedJob(): Promise<string> {
+async function acceptedJob(souk: Souk, client: Client): Promise<string> {
   await stopWorkers(souk);
   const { status, headers } = await client.get(`${PATH}&async=1`);
   expect(status).toBe(202);
   return headers.location ?? '';
 }
 
-test('a job that Redis lost is put back, runs, and is charged once', async () => {
-  const job = await acceptedJob();
+test('a job that Redis lost is put back, runs, and is charged once', async ({ ownSouk: souk }) => {
+  const client = await souk.client();
+  const job = await acceptedJob(souk, client);
   expect(await loseRedis(souk)).toBeGreaterThan(0);
   const worker = await souk.addWorker();
   souk.clock.advance(10_001);
@@ -40,38 +32,43 @@ test('a job that Redis lost is put back, runs, and is charged once', async () =>
   expect(await unitsUsed(client)).toBe(2);
 });
 
-test('a job that was lost while it ran runs again, and is charged once in either order of the two endings', async () => {
-  const { reached, open } = gate();
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+test('a job that was lost while it ran runs again, and is charged once in either order of the two endings', async ({
+  ownSouk: souk,
+}) => {
+  const client = await souk.client();
+  const open = holdProducts(souk.upstream);
   const { headers } = await client.get(`${PATH}&async=1`);
-  await expect.poll(() => souk.upstream.callsTo('product')).toHaveLength(1);
+  await souk.upstream.received('product');
   await loseRedis(souk);
   const worker = await souk.addWorker();
   souk.clock.advance(10_001);
   await worker.reconcile();
-  await expect.poll(() => souk.upstream.callsTo('product')).toHaveLength(2);
+  await souk.upstream.received('product', 2);
   open();
   const reply = await client.get(`${headers.location}?wait=30`);
   expect(reply.json.data).toMatchObject({ state: 'done', unitsCharged: 2 });
   expect(await unitsUsed(client)).toBe(2);
 });
 
-test('a job that is still queued stays one job, however often it is looked for', async () => {
-  await acceptedJob();
+test('a job that is still queued stays one job, however often it is looked for', async ({
+  ownSouk: souk,
+}) => {
+  const client = await souk.client();
+  await acceptedJob(souk, client);
   const idle = await souk.addWorker(['trends']);
   souk.clock.advance(10_001);
   await idle.reconcile();
   await idle.reconcile();
   await souk.addWorker(['market']);
-  await expect.poll(() => openCalls(souk)).toBe(0);
+  await souk.events.until('call.settled');
   expect(souk.upstream.callsTo('product')).toHaveLength(1);
 });
 
-test('a call that has not ended by its deadline is released, and the request that waits for it gets the error', async () => {
-  const job = await acceptedJob();
+test('a call that has not ended by its deadline is released, and the request that waits for it gets the error', async ({
+  ownSouk: souk,
+}) => {
+  const client = await souk.client();
+  const job = await acceptedJob(souk, client);
   const idle = await souk.addWorker(['trends']);
   await loseRedis(souk);
   expect(await unitsUsed(client)).toBe(2);
@@ -91,8 +88,11 @@ test('a call that has not ended by its deadline is released, and the request tha
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('calls are released once, however many processes reconcile at the same time', async () => {
-  await acceptedJob();
+test('calls are released once, however many processes reconcile at the same time', async ({
+  ownSouk: souk,
+}) => {
+  const client = await souk.client();
+  await acceptedJob(souk, client);
   const idle = [await souk.addWorker(['trends']), await souk.addWorker(['trends'])];
   souk.clock.advance(3_600_000);
   await Promise.all([...idle, ...idle].map((worker) => worker.reconcile()));
@@ -101,8 +101,9 @@ test('calls are released once, however many processes reconcile at the same time
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('the account may ask again as soon as its lost call was released', async () => {
-  await acceptedJob();
+test('the account may ask again as soon as its lost call was released', async ({ ownSouk: souk }) => {
+  const client = await souk.client();
+  await acceptedJob(souk, client);
   const worker = await souk.addWorker(['trends']);
   await loseRedis(souk);
   souk.clock.advance(3_600_000);
@@ -113,7 +114,7 @@ test('the account may ask again as soon as its lost call was released', async ()
   expect(reply.headers['x-units-consumed']).toBe('2');
 });
 
-test('the units left in a pack expire when its validity ends', async () => {
+test('the units left in a pack expire when its validity ends', async ({ ownSouk: souk }) => {
   const { accountId } = await souk.account({ plan: null });
   const now = souk.clock.now();
   const validity = { validFrom: new Date(now), validUntil: new Date(now + 60_000) };

@@ -1,50 +1,28 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { knowsEveryProduct } from '../support/answers.ts';
-import { gate } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import { expect } from 'vitest';
+import { holdProducts } from '../support/answers.ts';
+import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
-import { openCalls } from '../support/workers.ts';
 
-let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk({ gateways: 3, workers: 2 });
-});
-afterAll(() => souk.close());
-beforeEach(() => {
-  souk.upstream.on('product', knowsEveryProduct);
-  souk.upstream.calls.length = 0;
-});
+test.override('soukOptions', { gateways: 3, workers: 2 });
 
-test("two accounts never join each other's calls, and share fetched data", async () => {
-  const path = '/api/market/product?domain=1&asins=B0SHARED01';
-  const [one, two] = [await souk.client(), await souk.client()];
-  const first = await one.get(path);
-  const second = await two.get(path);
-  expect(second.headers).toMatchObject({ 'x-units-consumed': '1', 'x-cache': 'HIT' });
-  expect(second.headers).not.toHaveProperty('x-deduplicated');
-  expect(second.headers['x-job-id']).not.toBe(first.headers['x-job-id']);
-  expect(second.json.data).toEqual({ ...first.json.data, fromCache: true });
-  expect(souk.upstream.callsTo('product')).toHaveLength(1);
-  expect([await unitsUsed(one), await unitsUsed(two)]).toEqual([1, 1]);
-});
-
-test('two accounts that ask at the same time are charged each and share one upstream call', async () => {
-  const { reached, open } = gate();
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+test('two accounts that ask at the same time are charged each and share one upstream call', async ({
+  souk,
+  upstream,
+}) => {
+  const open = holdProducts(upstream);
   const path = '/api/market/product?domain=1&asins=B0SHARED02';
   const clients = [await souk.client(), await souk.client({ gateway: 1 })];
   const replies = clients.map((client) => client.get(path));
-  await expect.poll(() => souk.upstream.callsTo('product')).toHaveLength(1);
-  await expect.poll(() => openCalls(souk)).toBe(2);
+  await souk.events.until('source.followed');
   open();
   for (const { headers } of await Promise.all(replies)) expect(headers['x-units-consumed']).toBe('1');
-  expect(souk.upstream.callsTo('product')).toHaveLength(1);
+  expect(upstream.callsTo('product')).toHaveLength(1);
 });
 
-test('a hundred identical calls of five accounts over three gateways cause one upstream call and one charge per account', async () => {
+test('a hundred identical calls of five accounts over three gateways cause one upstream call and one charge per account', async ({
+  souk,
+  upstream,
+}) => {
   const path = '/api/market/product?domain=1&asins=B0SHARED03,B0SHARED04';
   const accounts = await Promise.all([0, 1, 2, 3, 4].map(() => souk.account()));
   // Twenty calls of each account, spread over the gateways.
@@ -54,6 +32,6 @@ test('a hundred identical calls of five accounts over three gateways cause one u
   expect(new Set(replies.map((reply) => reply.status))).toEqual(new Set([200]));
   expect(replies.filter((reply) => reply.headers['x-units-consumed'] === '2')).toHaveLength(5);
   expect(replies.filter((reply) => reply.headers['x-deduplicated'] === 'true')).toHaveLength(95);
-  expect(souk.upstream.callsTo('product')).toHaveLength(1);
+  expect(upstream.callsTo('product')).toHaveLength(1);
   for (const { key } of accounts) expect(await unitsUsed(souk.clientOf(key))).toBe(2);
 });

@@ -1,39 +1,23 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { knowsEveryProduct } from '../support/answers.ts';
-import type { Client } from '../support/client.ts';
-import { gate } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import { expect } from 'vitest';
+import { holdProducts } from '../support/answers.ts';
+import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
-
-let souk: Souk;
-let client: Client;
-beforeEach(async () => {
-  souk = await openSouk();
-  client = await souk.client();
-});
-afterEach(() => souk.close());
 
 const PATH = '/api/market/product?domain=1&asins=B0STOP0001,B0STOP0002,B0STOP0003';
 
-test('a job that a stopping worker hands back runs on another worker and is charged once', async () => {
-  const { reached, open } = gate();
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+test('a job that a stopping worker hands back runs on another worker and is charged once', async ({
+  ownSouk: souk,
+}) => {
+  const client = await souk.client();
+  const open = holdProducts(souk.upstream);
   const reply = client.get(PATH);
-  await expect.poll(() => souk.upstream.callsTo('product')).toHaveLength(1);
+  await souk.upstream.received('product');
   const [stopping] = souk.workers.splice(0);
   await souk.addWorker();
   const stopped = stopping?.close();
-  const [abandoned] = souk.upstream.callsTo('product');
-  // The grace a worker gives its running jobs is the last timer it starts.
-  await expect
-    .poll(() => {
-      souk.clock.advance(1_000);
-      return abandoned?.aborted;
-    })
-    .toBe(true);
+  await souk.clock.until('market worker grace');
+  souk.clock.advance(10_000);
+  await souk.upstream.abandoned();
   await stopped;
   open();
   const { status, headers } = await reply;
@@ -48,14 +32,11 @@ test('a job that a stopping worker hands back runs on another worker and is char
   ]);
 });
 
-test('a worker that stops lets a job finish that needs no more than the grace', async () => {
-  const { reached, open } = gate();
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+test('a worker that stops lets a job finish that needs no more than the grace', async ({ ownSouk: souk }) => {
+  const client = await souk.client();
+  const open = holdProducts(souk.upstream);
   const reply = client.get(PATH);
-  await expect.poll(() => souk.upstream.callsTo('product')).toHaveLength(1);
+  await souk.upstream.received('product');
   const [stopping] = souk.workers.splice(0);
   const stopped = stopping?.close();
   open();

@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import type { Script } from './scripted-upstream.ts';
+import { gate, type Script, type ScriptedUpstream } from './scripted-upstream.ts';
 
 /** An upstream that knows every ASIN. The products say which parameters they were asked with. */
 export const knowsEveryProduct: Script = ({ params }) => ({
@@ -13,6 +13,16 @@ export const knowsEveryProduct: Script = ({ params }) => ({
     })),
   },
 });
+
+/** Lets the upstream answer for products only after the returned function was called. */
+export function holdProducts(upstream: ScriptedUpstream): () => void {
+  const { reached, open } = gate();
+  upstream.on('product', async (...call) => {
+    await reached;
+    return knowsEveryProduct(...call);
+  });
+  return open;
+}
 
 /** An upstream that has one lightning deal for every ASIN, and a site's list of these. */
 export function hasDeals(deals: readonly Record<string, unknown>[]): Script {

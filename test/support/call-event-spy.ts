@@ -1,14 +1,21 @@
 import type { CallEvent, CallEventSink } from '../../src/platform/telemetry/call-events.ts';
+import { createSignals } from './signals.ts';
 
 type Type = CallEvent['type'];
 type EventOf<Name extends Type> = Extract<CallEvent, { type: Name }>;
 
-/** Waits for what happens to calls, instead of for a time: `const queued = events.next('call.queued'); ...; await queued`. */
+/** Waits for what happens to calls, instead of for a time: `await events.until('job.started', { callId })`. */
 export interface CallEventSpy {
   onEvent: CallEventSink;
   /** The events of a type so far, with these fields. */
   seen<Name extends Type>(type: Name, fields?: Partial<EventOf<Name>>): EventOf<Name>[];
-  /** Resolves with the next event of a type with these fields; with several, once as many have come. */
+  /** Resolves with the first event of a type with these fields, also if it is past; with `howMany`, with the last of as many. */
+  until<Name extends Type>(
+    type: Name,
+    fields?: Partial<EventOf<Name>>,
+    howMany?: number,
+  ): Promise<EventOf<Name>>;
+  /** The same without those of the past: `const queued = events.next('call.queued'); ...; await queued`. */
   next<Name extends Type>(
     type: Name,
     fields?: Partial<EventOf<Name>>,
@@ -18,37 +25,25 @@ export interface CallEventSpy {
 
 export function createCallEventSpy(): CallEventSpy {
   const events: CallEvent[] = [];
-  const listeners = new Set<CallEventSink>();
+  const signals = createSignals(() => events);
 
-  function is<Name extends Type>(
-    event: CallEvent,
-    type: Name,
-    fields: Partial<EventOf<Name>>,
-  ): event is EventOf<Name> {
-    return (
+  function seen<Name extends Type>(type: Name, fields: Partial<EventOf<Name>> = {}): EventOf<Name>[] {
+    const isWanted = (event: CallEvent): event is EventOf<Name> =>
       event.type === type &&
-      Object.entries(fields).every(([name, value]) => (event as Record<string, unknown>)[name] === value)
-    );
+      Object.entries(fields).every(([name, value]) => (event as Record<string, unknown>)[name] === value);
+    return events.filter(isWanted);
   }
+
+  const until: CallEventSpy['until'] = (type, fields = {}, howMany = 1) =>
+    signals.until(`${howMany} x ${type} ${JSON.stringify(fields)}`, () => seen(type, fields)[howMany - 1]);
 
   return {
     onEvent(event) {
       events.push(event);
-      for (const listener of listeners) listener(event);
+      signals.changed();
     },
-    seen: (type, fields = {}) => events.filter((event) => is(event, type, fields)),
-    next(type, fields = {}, howMany = 1) {
-      return new Promise((resolve) => {
-        let left = howMany;
-        const listener = (event: CallEvent) => {
-          if (!is(event, type, fields)) return;
-          left -= 1;
-          if (left > 0) return;
-          listeners.delete(listener);
-          resolve(event);
-        };
-        listeners.add(listener);
-      });
-    },
+    seen,
+    until,
+    next: (type, fields = {}, howMany = 1) => until(type, fields, seen(type, fields).length + howMany),
   };
 }

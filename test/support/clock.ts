@@ -1,14 +1,17 @@
 import type { Clock } from '../../src/platform/clock.ts';
+import { createSignals } from './signals.ts';
 
 interface Timer {
   at: number;
   callback: () => void;
+  name: string | undefined;
 }
 
 /** Time that passes when a test says so. */
 export class TestClock implements Clock {
   #now: number;
   #timers = new Set<Timer>();
+  #signals = createSignals(() => [...this.#timers]);
 
   constructor(start = Date.parse('2026-03-04T10:00:00.000Z')) {
     this.#now = start;
@@ -16,10 +19,14 @@ export class TestClock implements Clock {
 
   now = (): number => this.#now;
 
-  after = (delayMs: number, callback: () => void): (() => void) => {
-    const timer = { at: this.#now + Math.max(0, delayMs), callback };
+  after = (delayMs: number, callback: () => void, name?: string): (() => void) => {
+    const timer = { at: this.#now + Math.max(0, delayMs), callback, name };
     this.#timers.add(timer);
-    return () => this.#timers.delete(timer);
+    this.#signals.changed();
+    return () => {
+      this.#timers.delete(timer);
+      this.#signals.changed();
+    };
   };
 
   /** Moves time on, calling back in order whatever falls due on the way. */
@@ -30,13 +37,27 @@ export class TestClock implements Clock {
       if (!next) break;
       this.#timers.delete(next);
       this.#now = next.at;
+      this.#signals.changed();
       next.callback();
     }
     this.#now = end;
   }
 
-  /** How many timers are waiting: what a test watches to know that something has begun to wait. */
-  get waiting(): number {
-    return this.#timers.size;
+  /** How many timers of this name wait: `token refill`. */
+  countOf(name: string): number {
+    return [...this.#timers].filter((timer) => timer.name === name).length;
+  }
+
+  /** Resolves once at least `howMany` timers of this name wait. */
+  async until(name: string, howMany = 1): Promise<void> {
+    await this.#signals.until(
+      `${howMany} x the timer "${name}"`,
+      () => this.countOf(name) >= howMany || undefined,
+    );
+  }
+
+  /** Whether any timer waits. */
+  get isWaiting(): boolean {
+    return this.#timers.size > 0;
   }
 }

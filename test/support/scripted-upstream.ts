@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createSignals } from './signals.ts';
 
 export interface UpstreamCall {
   method: string;
@@ -31,6 +32,10 @@ export interface ScriptedUpstream {
   /** Calls of one endpoint. */
   callsTo(path: string): UpstreamCall[];
   on(path: string, script: Script): void;
+  /** Resolves with the calls of one endpoint once there are as many. */
+  received(path: string, howMany?: number): Promise<UpstreamCall[]>;
+  /** Resolves with the calls that the caller hung up on once there are as many. */
+  abandoned(howMany?: number): Promise<UpstreamCall[]>;
   close(): Promise<void>;
 }
 
@@ -48,7 +53,10 @@ export const PLENTY = {
 export async function openScriptedUpstream(): Promise<ScriptedUpstream> {
   const scripts = new Map<string, Script>();
   const calls: UpstreamCall[] = [];
+  const signals = createSignals(() => calls);
   let clock = 0;
+
+  const callsTo = (path: string) => calls.filter((call) => call.path === path);
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '', 'http://upstream');
@@ -66,8 +74,10 @@ export async function openScriptedUpstream(): Promise<ScriptedUpstream> {
     };
     response.once('close', () => {
       call.aborted = !response.writableFinished;
+      signals.changed();
     });
     calls.push(call);
+    signals.changed();
     const script = scripts.get(path);
     const answer = script ? await script(call, response) : ({ status: 404, json: {} } as const);
     if (answer === 'handled' || response.destroyed) return;
@@ -91,8 +101,17 @@ export async function openScriptedUpstream(): Promise<ScriptedUpstream> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls,
-    callsTo: (path) => calls.filter((call) => call.path === path),
+    callsTo,
     on: (path, script) => scripts.set(path, script),
+    received: (path, howMany = 1) =>
+      signals.until(`${howMany} x a call to ${path}`, () => atLeast(howMany, callsTo(path))),
+    abandoned: (howMany = 1) =>
+      signals.until(`${howMany} x a call that is hung up on`, () =>
+        atLeast(
+          howMany,
+          calls.filter(({ aborted }) => aborted),
+        ),
+      ),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -100,6 +119,8 @@ export async function openScriptedUpstream(): Promise<ScriptedUpstream> {
       }),
   };
 }
+
+const atLeast = <T>(howMany: number, found: T[]) => (found.length >= howMany ? found : undefined);
 
 /** A moment a test decides on: what waits for `reached` goes on when `open` is called. */
 export function gate(): { reached: Promise<void>; open(): void } {

@@ -19,6 +19,7 @@ import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import type { Tracing } from '../../src/platform/telemetry/tracing.ts';
 import { openWorker, type SoukWorker } from '../../workers/worker.ts';
+import { knowsEveryProduct } from './answers.ts';
 import { type CallEventSpy, createCallEventSpy } from './call-event-spy.ts';
 import { type Client, createClient } from './client.ts';
 import { TestClock } from './clock.ts';
@@ -29,6 +30,7 @@ export const UPSTREAM_KEY = 'operators-own-upstream-key';
 
 export interface Souk {
   clock: TestClock;
+  /** Knows every product until a test scripts another answer. */
   upstream: ScriptedUpstream;
   database: Database;
   databaseUrl: string;
@@ -60,26 +62,28 @@ export interface TestAccount {
   key: string;
 }
 
+/** How a service is opened; by default one gateway and one worker. */
+export interface SoukOptions {
+  gateways?: number;
+  workers?: number;
+  upstreamUrl?: string;
+  clock?: Clock;
+  offPeak?: OffPeakWindow;
+  allowPrivateWebhooks?: boolean;
+  operator?: OperatorSettings;
+  pages?: PageSettings;
+  mcp?: McpSettings;
+  tracing?: Tracing;
+}
+
 /**
  * A whole service: real PostgreSQL and Redis, real HTTP on both sides, time moved by hand, an upstream that does what
  * the test says.
  */
-export async function openSouk(
-  options: {
-    gateways?: number;
-    workers?: number;
-    upstreamUrl?: string;
-    clock?: Clock;
-    offPeak?: OffPeakWindow;
-    allowPrivateWebhooks?: boolean;
-    operator?: OperatorSettings;
-    pages?: PageSettings;
-    mcp?: McpSettings;
-    tracing?: Tracing;
-  } = {},
-): Promise<Souk> {
+export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
   const database = await createTestDatabase();
   const upstream = await openScriptedUpstream();
+  upstream.on('product', knowsEveryProduct);
   const clock = new TestClock();
   const usedClock = options.clock ?? clock;
   const redisUrl = inject('redisUrl');

@@ -63,7 +63,7 @@ export async function openTrendsClient(): Promise<TrendsClient> {
       });
       await expect
         .poll(() => {
-          if (!settled && clock.waiting > 0) clock.advance(stepMs);
+          if (!settled && clock.isWaiting) clock.advance(stepMs);
           return settled;
         })
         .toBe(true);

@@ -100,7 +100,7 @@ describe('while there are none', () => {
       await bucket.take(1, options);
       sentAt.push(clock.now());
     });
-    await expect.poll(() => clock.waiting).toBe(3);
+    await clock.until('token refill', 3);
     const start = clock.now();
     clock.advance(MINUTE);
     await Promise.all(calls);
@@ -134,10 +134,10 @@ describe('while there are none', () => {
       deadlineAt: clock.now() + MINUTE,
       background: false,
     });
-    await expect.poll(() => clock.waiting).toBe(1);
+    await clock.until('token refill');
     controller.abort(new Error('given up'));
     await expect(waiting).rejects.toThrow('given up');
-    expect(clock.waiting).toBe(0);
+    expect(clock.countOf('token refill')).toBe(0);
   });
 });
 

@@ -49,10 +49,8 @@ async function learn(...tokens: Parameters<typeof has>): Promise<void> {
 
 /** Queues a call in the background, for which there are no tokens, and waits until it was begun. */
 async function paused(asin: string, options?: { patienceMs: number }): Promise<string> {
-  const timers = souk.clock.waiting;
   const callId = await background.submit(account, { domain: '1', asins: asin }, options);
-  await expect.poll(() => stateOf(callId)).toBe('running');
-  await expect.poll(() => souk.clock.waiting).toBeGreaterThan(timers);
+  await souk.events.until('job.paused', { callId });
   return callId;
 }
 
@@ -136,9 +134,9 @@ test('a call that somebody joins before it was begun does so too, and goes first
   await background.submit(account, { domain: '1', asins: first });
   const callId = await background.submit(account, { domain: '1', asins: second });
   expect((await client.get(`/api/jobs/${callId}`)).json.data.position).toBe(1);
-  const timers = souk.clock.waiting;
+  const awaited = souk.events.next('call.awaited');
   const joining = client.get(pathOf(second));
-  await expect.poll(() => souk.clock.waiting).toBeGreaterThan(timers);
+  await awaited;
   await expect
     .poll(async () => (await client.get(`/api/jobs/${callId}`)).json.data)
     .toMatchObject({ state: 'queued', position: 0 });

@@ -44,13 +44,12 @@ test('what a failed call was fetching for others as well is taken over by them',
   });
   const [one, two, three] = await Promise.all([0, 1, 2].map(() => souk.client()));
   const first = one?.get('/api/market/product?domain=2&asins=B0FAILS001');
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received('product');
   const second = two?.get('/api/market/product?domain=2&asins=B0FAILS001,B0OTHER001');
-  await expect.poll(() => souk.upstream.calls).toHaveLength(2);
-  const timers = souk.clock.waiting;
+  await souk.upstream.received('product', 2);
+  const followed = souk.events.next('source.followed');
   const third = three?.get('/api/market/product?domain=2&asins=B0OTHER001');
-  // Its patience, its deadline, and its waiting for the leader.
-  await expect.poll(() => souk.clock.waiting).toBe(timers + 3);
+  await followed;
   fail();
   expect([(await first)?.status, (await second)?.status]).toEqual([502, 502]);
   expect((await third)?.json.data.products[0].asin).toBe('B0OTHER001');

@@ -91,7 +91,7 @@ export function createPacer(redis: Redis, key: string, { intervalMs, burst }: Pa
           throw new Refusal('paused', `no call may be sent for ${-waitMs} ms`, { retryAfterMs: -waitMs });
         }
         if (waitMs === 0) return;
-        await sleep(clock, waitMs, signal);
+        await sleep(clock, waitMs, signal, 'upstream pacing');
         // The provider may have refused a call of another worker meanwhile.
         if (Number(await redis.hget(key, 'openAt')) <= clock.now()) return;
       }

@@ -50,14 +50,6 @@ async function ledger() {
   return lines.map(({ kind, units }) => [kind, units]);
 }
 
-/** Does something that ends with two calls' worth of waiting for the same upstream call. */
-async function following(begin: () => void): Promise<void> {
-  const timers = souk.clock.waiting;
-  begin();
-  // Its patience, its deadline, and its waiting for the leader.
-  await expect.poll(() => souk.clock.waiting).toBeGreaterThanOrEqual(timers + 3);
-}
-
 test('a queued job never runs, and all its units come back', async () => {
   await stopWorkers(souk);
   const [a, b] = [newAsin(), newAsin()];
@@ -94,11 +86,11 @@ test('a queued job never runs, and all its units come back', async () => {
 
 test('of a running job the upstream call is aborted, and all its units come back', async () => {
   const job = await newJob(pathOf(newAsin(), newAsin(), newAsin()));
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received('product');
   expect((await cancel(job)).json.data).toMatchObject({
     ...{ state: 'cancelled', unitsCharged: 0, progress: 0, startedAt: expect.any(String), attempts: 1 },
   });
-  await expect.poll(() => souk.upstream.calls.map(({ aborted }) => aborted)).toEqual([true]);
+  await souk.upstream.abandoned();
   expect(await unitsUsed(client)).toBe(0);
   expect(await ledger()).toEqual([
     ['release', 3],
@@ -109,14 +101,14 @@ test('of a running job the upstream call is aborted, and all its units come back
 test('it does not matter which gateway is asked, nor which worker runs the job', async () => {
   await souk.addWorker();
   const jobs = [await newJob(), await newJob(), await newJob()];
-  await expect.poll(() => souk.upstream.calls).toHaveLength(3);
+  await souk.upstream.received('product', 3);
   for (const job of jobs) await cancel(job, souk.clientOf(account.key, 1));
-  await expect.poll(() => souk.upstream.calls.map(({ aborted }) => aborted)).toEqual([true, true, true]);
+  await souk.upstream.abandoned(3);
 });
 
 test('whoever waits for the job is told that it was cancelled', async () => {
   const waiting = client.get(pathOf(newAsin()));
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received('product');
   const polling = client.get(`/api/jobs?limit=1`).then(async ({ json }) => {
     const job = json.data.jobs[0].links.self as string;
     const [poll] = await Promise.all([client.get(`${job}/result?wait=30`), cancel(job)]);
@@ -133,12 +125,11 @@ test('whoever waits for the job is told that it was cancelled', async () => {
 test('what another account waits for as well goes on, as one upstream call', async () => {
   const asin = newAsin();
   const job = await newJob(pathOf(asin));
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received('product');
   const other = await souk.client();
-  let waiting = Promise.resolve({} as Awaited<ReturnType<Client['get']>>);
-  await following(() => {
-    waiting = other.get(pathOf(asin));
-  });
+  const followed = souk.events.next('source.followed');
+  const waiting = other.get(pathOf(asin));
+  await followed;
   expect((await cancel(job)).json.data.state).toBe('cancelled');
   open();
   const reply = await waiting;
@@ -153,14 +144,13 @@ test('one that waits for what another account is fetching leaves that alone', as
   const asin = newAsin();
   const other = await souk.client();
   const waiting = other.get(pathOf(asin));
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
-  let job = '';
-  const timers = souk.clock.waiting;
-  job = await newJob(pathOf(asin));
-  // Its deadline, and its waiting for the leader.
-  await expect.poll(() => souk.clock.waiting).toBeGreaterThanOrEqual(timers + 2);
+  await souk.upstream.received('product');
+  const job = await newJob(pathOf(asin));
+  const callId = job.split('/').at(-1) ?? '';
+  await souk.events.until('source.followed', { callId });
+  const ended = souk.events.next('job.ended', { callId });
   await cancel(job);
-  await expect.poll(() => souk.clock.waiting).toBeLessThanOrEqual(timers);
+  await ended;
   open();
   expect((await waiting).status).toBe(200);
   expect(souk.upstream.calls.map(({ aborted }) => aborted)).toEqual([false]);
@@ -169,10 +159,10 @@ test('one that waits for what another account is fetching leaves that alone', as
 test('a job that other requests of the account have joined goes on', async () => {
   const path = pathOf(newAsin());
   const job = await newJob(path);
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
-  const timers = souk.clock.waiting;
+  await souk.upstream.received('product');
+  const awaited = souk.events.next('call.awaited');
   const joining = client.get(path);
-  await expect.poll(() => souk.clock.waiting).toBeGreaterThan(timers);
+  await awaited;
   const refused = await cancel(job);
   expect([refused.status, refused.json.code]).toEqual([409, 'JOB_SHARED']);
   open();
@@ -198,7 +188,7 @@ test.each([
 
 test('cancelling it many times gives its units back once', async () => {
   const job = await newJob(pathOf(newAsin(), newAsin()));
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received('product');
   const there = souk.clientOf(account.key, 1);
   const replies = await Promise.all([cancel(job), cancel(job, there), cancel(job), cancel(job, there)]);
   for (const { status, json } of [...replies, await cancel(job)])
@@ -212,7 +202,7 @@ test('cancelling it many times gives its units back once', async () => {
 test('asking again is a new call, with a job of its own', async () => {
   const path = pathOf(newAsin());
   const job = await newJob(path);
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received('product');
   await cancel(job);
   open();
   const again = await client.get(path);
@@ -265,9 +255,9 @@ test('a job that a worker is handed after it was cancelled is not begun', async 
 test('a call of a batch can be cancelled by its id', async () => {
   const background = await openBackground(souk);
   const callId = await background.submit(account, { domain: '1', asins: newAsin() });
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received('product');
   expect((await cancel(`/api/jobs/${callId}`)).json.data).toMatchObject({ state: 'cancelled' });
-  await expect.poll(() => souk.upstream.calls.map(({ aborted }) => aborted)).toEqual([true]);
+  await souk.upstream.abandoned();
   expect(await unitsUsed(client)).toBe(0);
   await background.close();
 });

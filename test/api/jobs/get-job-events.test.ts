@@ -112,16 +112,17 @@ test('a cancelled job ends as cancelled', async () => {
 
 test('nothing is looked up any more for a client that has left', async () => {
   const { events } = await newJob();
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
-  const idle = souk.clock.waiting;
+  await souk.upstream.received('product');
+  const idle = souk.clock.countOf('call wait');
+  const awaited = souk.events.next('call.awaited');
   const listener = await listen(client, events);
-  await expect.poll(() => souk.clock.waiting).toBeGreaterThan(idle);
+  await awaited;
   listener.hangUp();
   await expect(listener.ended).rejects.toMatchObject({ name: 'AbortError' });
   await expect
     .poll(() => {
       souk.clock.advance(100);
-      return souk.clock.waiting;
+      return souk.clock.countOf('call wait');
     })
     .toBeLessThanOrEqual(idle);
 });

@@ -39,7 +39,7 @@ const context = () => ({
 async function waitOf(pacer: Pacer, deadlineAt?: number): Promise<number | { refused: number | undefined }> {
   const asked = clock.now();
   let answer: number | { refused: number | undefined } | null = null;
-  const waiting = clock.waiting;
+  const waiting = clock.countOf('upstream pacing');
   pacer.turn({ ...context(), ...(deadlineAt === undefined ? {} : { deadlineAt }) }).then(
     () => {
       answer = clock.now() - asked;
@@ -50,7 +50,7 @@ async function waitOf(pacer: Pacer, deadlineAt?: number): Promise<number | { ref
   );
   const answered = () => {
     // Time passes only while the call waits for it.
-    if (clock.waiting > waiting) clock.advance(1000);
+    if (clock.countOf('upstream pacing') > waiting) clock.advance(1000);
     return answer !== null;
   };
   await expect.poll(answered, { interval: 1 }).toBe(true);
@@ -78,10 +78,9 @@ test('calls that wait together go one an interval', async () => {
   for (let i = 0; i < 3; i += 1) await one.turn(context());
   const gone: number[] = [];
   const start = clock.now();
-  for (const pacer of [one, two, one, two]) {
-    const waiting = clock.waiting;
+  for (const [i, pacer] of [one, two, one, two].entries()) {
     void pacer.turn(context()).then(() => gone.push(clock.now() - start));
-    await expect.poll(() => clock.waiting).toBe(waiting + 1);
+    await clock.until('upstream pacing', i + 1);
   }
   for (let second = 1; second <= 4; second += 1) {
     clock.advance(1000);
@@ -110,10 +109,9 @@ test('a pause holds for all processes, and turns do not pile up behind it', asyn
   await one.pause(PAUSE);
   const start = clock.now();
   const gone: number[] = [];
-  for (const pacer of [two, one]) {
-    const waiting = clock.waiting;
+  for (const [i, pacer] of [two, one].entries()) {
     void pacer.turn(context()).then(() => gone.push(clock.now() - start));
-    await expect.poll(() => clock.waiting).toBe(waiting + 1);
+    await clock.until('upstream pacing', i + 1);
   }
   clock.advance(10_000);
   await expect.poll(() => gone).toEqual([10_000]);
@@ -128,10 +126,10 @@ test('a call that waits for its turn keeps waiting when the endpoint is paused m
   void two.turn(context()).then(() => {
     gone = clock.now() - start;
   });
-  await expect.poll(() => clock.waiting).toBe(1);
+  await clock.until('upstream pacing');
   await one.pause(PAUSE);
   clock.advance(1000);
-  await expect.poll(() => clock.waiting).toBe(1);
+  await clock.until('upstream pacing');
   expect(gone).toBeNull();
   clock.advance(9000);
   await expect.poll(() => gone).toBe(10_000);

@@ -258,7 +258,7 @@ test('a call that waits for its turn is given up as well', async () => {
   const context = client.context();
   const reply = ask(context);
   reply.catch(() => {});
-  await expect.poll(() => client.clock.waiting).toBe(1);
+  await client.clock.until('upstream pacing');
   context.abort(new Error('deadline'));
   await expect(reply).rejects.toMatchObject({ kind: 'UPSTREAM_TIMEOUT' });
   expect(times(EXPLORE)).toBe(1);

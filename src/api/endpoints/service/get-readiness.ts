@@ -47,7 +47,7 @@ export const getReadiness = publicEndpoint({
 
 async function answersInTime(clock: Clock, answer: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
-    const cancel = clock.after(STORE_TIMEOUT_MS, () => resolve(false));
+    const cancel = clock.after(STORE_TIMEOUT_MS, () => resolve(false), 'store ping');
     void answer
       .then(() => true)
       .catch(() => false)

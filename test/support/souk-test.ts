@@ -1,0 +1,61 @@
+// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
+import { test as base } from 'vitest';
+import { openDatabase } from '../../src/platform/db/pool.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { knowsEveryProduct } from './answers.ts';
+import { openBilling } from './billing.ts';
+import { createTestDatabase } from './database.ts';
+import { openDemo } from './demo-provider.ts';
+import { openSouk, type SoukOptions } from './souk.ts';
+
+/**
+ * Vitest's `test` with what most tests need: a test names what it uses, `test('...', async ({ souk, client }) => {})`, and the
+ * fixture opens and closes it. See test/README.md.
+ */
+export const test = base
+  /** A demo provider, for a file whose service asks it: `test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url }))`. */
+  .extend('demo', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const demo = await openDemo();
+    onCleanup(() => demo.close());
+    return demo;
+  })
+  /** How the service of the file is opened: `test.override('soukOptions', { gateways: 2 })`. */
+  .extend('soukOptions', { scope: 'file' }, {} as SoukOptions)
+  /** The service of the file. */
+  .extend('souk', { scope: 'file' }, async ({ soukOptions }, { onCleanup }) => {
+    const souk = await openSouk(soukOptions);
+    onCleanup(() => souk.close());
+    return souk;
+  })
+  /** A service that no other test uses, for a test that stops or breaks parts of it. */
+  .extend('ownSouk', async ({ soukOptions }, { onCleanup }) => {
+    const souk = await openSouk(soukOptions);
+    onCleanup(() => souk.close());
+    return souk;
+  })
+  /** What the service asks: it knows every product and has no calls of earlier tests. */
+  .extend('upstream', ({ souk: { upstream } }) => {
+    upstream.calls.length = 0;
+    upstream.on('product', knowsEveryProduct);
+    return upstream;
+  })
+  /** An account that no other test uses, without limits. */
+  .extend('account', ({ souk }) => souk.account())
+  /** Sends requests to the first gateway as that account. */
+  .extend('client', ({ souk, account, upstream: _ }) => souk.clientOf(account.key))
+  /** Admission and settlement on a database of the file, without the rest of the service. */
+  .extend('billing', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const billing = await openBilling();
+    onCleanup(() => billing.close());
+    return billing;
+  })
+  /** A migrated database of the file, for tests of what only needs that. */
+  .extend('database', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const { url, drop } = await createTestDatabase();
+    const database = openDatabase(url, createLogger('silent'));
+    onCleanup(async () => {
+      await database.end();
+      await drop();
+    });
+    return database;
+  });
