@@ -76,7 +76,7 @@ test('a job deleted there is put back, and its call ends as if nothing had been'
     const reply = await client.get(`/api/market/lightningdeal?domain=${domain}&async=1`);
     jobIds.push(reply.json.data.jobId);
   }
-  await expect.poll(() => souk.upstream.callsTo('lightningdeal').length).toBe(2);
+  await souk.upstream.received(2, 'lightningdeal');
   const [, , last = ''] = jobIds;
   const path = `/api/queues/lightning/${last}`;
   expect(JSON.parse((await ask(path, { headers: bearer })).text)).toMatchObject({ job: { id: last } });

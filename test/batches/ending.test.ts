@@ -199,7 +199,7 @@ test('at its deadline a batch expires: what is left is not done, costs nothing a
   holdUpstream();
   const deadline = new Date(souk.clock.now() + 40_000).toISOString();
   const batch = await startBatch(client, { ...callsOf(asinsFrom('B0LATE', 40)), deadline });
-  await expect.poll(() => souk.upstream.calls).toHaveLength(16);
+  await souk.upstream.received(16);
   expect(await unitsUsed(client)).toBe(16);
   const after = await batchOnce(souk, client, batch, isFinished, 2_000);
   expect(after).toMatchObject({
@@ -276,7 +276,7 @@ test('a call that somebody waits for goes on when its batch is cancelled', async
   const held = holdUpstream();
   const asin = 'B0SHARED01';
   const batch = await startBatch(client, { operation, items: [{ domain: 1, asin }] });
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received(1);
   const interactive = client.get(`/api/market/product?domain=1&asins=${asin}`);
   await expect.poll(joinedCalls).toBe(1);
   await client.get(`/api/batches/${batch.batchId}`, { method: 'DELETE' });
@@ -304,7 +304,7 @@ test('a batch that joined another call does not end it, and ends without it', as
   const held = holdUpstream();
   const asin = 'B0JOINED01';
   const interactive = client.get(`/api/market/product?domain=1&asins=${asin}`);
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received(1);
   const batch = await startBatch(client, { operation, items: [{ domain: 1, asin }] });
   await batchOnce(souk, client, batch, ({ counts }) => counts.running === 1, 10);
   await client.get(`/api/batches/${batch.batchId}`, { method: 'DELETE' });

@@ -159,7 +159,7 @@ test('a batch of a disabled account waits, and goes on when it is enabled', asyn
   const held = await holdUpstream();
   const batch = await startBatch(client, callsOf('B0DISAB', SHARE + 4));
   // Taken is not yet admitted: what upstream is asked is.
-  await expect.poll(() => souk.upstream.callsTo('product')).toHaveLength(SHARE);
+  await souk.upstream.received(SHARE, 'product');
   const setState = (state: string) =>
     souk.database.query('update accounts set state = $2 where id = $1', [accountId, state]);
   await setState('disabled');
@@ -200,7 +200,7 @@ test('no more is under way than half a pool takes, and no more reserved than tha
   const { accountId, key } = await souk.account();
   const client = souk.clientOf(key);
   const batch = await startBatch(client, callsOf('B0HALF', 3 * SHARE));
-  await expect.poll(() => souk.upstream.callsTo('product')).toHaveLength(SHARE);
+  await souk.upstream.received(SHARE, 'product');
   for (let i = 0; i < 5; i += 1) {
     souk.clock.advance(1_000);
     const now = await batchNow(client, batch);
@@ -218,7 +218,7 @@ test('an interactive call is answered while a batch takes all it may', async () 
   const held = await holdUpstream();
   const client = await souk.client();
   const batch = await startBatch(client, callsOf('B0BEHIND', 3 * SHARE));
-  await expect.poll(() => souk.upstream.callsTo('product')).toHaveLength(SHARE);
+  await souk.upstream.received(SHARE, 'product');
   souk.upstream.on('product', knowsEveryProduct);
   const others = [client, await souk.client()];
   for (const [i, other] of others.entries())
@@ -270,7 +270,7 @@ test('batches of one account take turns as well', async () => {
   const client = await souk.client();
   const held = await holdUpstream();
   const first = await startBatch(client, callsOf('B0TURNA', 4 * SHARE));
-  await expect.poll(() => souk.upstream.callsTo('product')).toHaveLength(SHARE);
+  await souk.upstream.received(SHARE, 'product');
   const second = await startBatch(client, callsOf('B0TURNB', 4));
   held.open();
   await batchOnce(souk, client, second, isFinished, 10);
@@ -298,7 +298,7 @@ test('what the account has asked already costs a batch nothing', async () => {
   const asins = asinsFrom('B0JOIN', 5);
   const held = await holdUpstream();
   const interactive = client.get(`/api/market/product?domain=1&asins=${asins.join(',')}`);
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received(1);
   const batch = await startBatch(client, { operation, params: { domain: 1 }, split: { asins } });
   // Taken first, then found to be another's.
   await batchOnce(

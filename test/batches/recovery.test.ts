@@ -140,7 +140,7 @@ test('an answer that Redis has lost before it was collected is made again for no
   const asins = asinsFrom('B0ANSLOST', 1);
   const held = holdFrom(1);
   const batch = await startBatch(client, callsOf(asins));
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received(1);
   // Nobody collects while nobody feeds: only the workers of the other pools are there.
   const [withBatches] = souk.workers.splice(0);
   await souk.addWorker(['market']);
@@ -184,7 +184,7 @@ test('a call that can never be collected ends with its batch, and is counted as 
   const deadline = new Date(souk.clock.now() + 300_000).toISOString();
   const held = holdFrom(1);
   const batch = await startBatch(client, { ...callsOf(['B0NEVER001']), deadline });
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received(1);
   // An item that the operation does not take any more, though its call was good.
   await souk.database.query(`update batch_calls set items = '[{"domain":1},{"domain":1}]'`);
   held.open();

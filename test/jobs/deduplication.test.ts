@@ -41,7 +41,7 @@ test.for([
     const open = holdProducts(upstream);
     const asin = newAsin();
     const first = client.get(productOf(asin));
-    await upstream.received('product');
+    await upstream.received(1, 'product');
     const awaited = souk.events.next('call.awaited');
     const second = souk.clientOf(client.key, gateway).get(productOf(asin));
     await awaited;
@@ -130,7 +130,7 @@ test('a request that joined a failing call gets its error and is not charged', a
   });
   const asin = newAsin();
   const first = client.get(productOf(asin));
-  await upstream.received('product');
+  await upstream.received(1, 'product');
   const awaited = souk.events.next('call.awaited');
   const second = client.get(productOf(asin));
   await awaited;

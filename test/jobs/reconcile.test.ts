@@ -38,12 +38,12 @@ test('a job that was lost while it ran runs again, and is charged once in either
   const client = await souk.client();
   const open = holdProducts(souk.upstream);
   const { headers } = await client.get(`${PATH}&async=1`);
-  await souk.upstream.received('product');
+  await souk.upstream.received(1, 'product');
   await loseRedis(souk);
   const worker = await souk.addWorker();
   souk.clock.advance(10_001);
   await worker.reconcile();
-  await souk.upstream.received('product', 2);
+  await souk.upstream.received(2, 'product');
   open();
   const reply = await client.get(`${headers.location}?wait=30`);
   expect(reply.json.data).toMatchObject({ state: 'done', unitsCharged: 2 });

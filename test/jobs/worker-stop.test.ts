@@ -11,13 +11,13 @@ test('a job that a stopping worker hands back runs on another worker and is char
   const client = await souk.client();
   const open = holdProducts(souk.upstream);
   const reply = client.get(PATH);
-  await souk.upstream.received('product');
+  await souk.upstream.received(1, 'product');
   const [stopping] = souk.workers.splice(0);
   await souk.addWorker();
   const stopped = stopping?.close();
   await souk.clock.until('market worker grace');
   souk.clock.advance(10_000);
-  await souk.upstream.abandoned();
+  await souk.upstream.abandoned(1);
   await stopped;
   open();
   const { status, headers } = await reply;
@@ -36,7 +36,7 @@ test('a worker that stops lets a job finish that needs no more than the grace', 
   const client = await souk.client();
   const open = holdProducts(souk.upstream);
   const reply = client.get(PATH);
-  await souk.upstream.received('product');
+  await souk.upstream.received(1, 'product');
   const [stopping] = souk.workers.splice(0);
   const stopped = stopping?.close();
   open();

@@ -32,10 +32,10 @@ export interface ScriptedUpstream {
   /** Calls of one endpoint. */
   callsTo(path: string): UpstreamCall[];
   on(path: string, script: Script): void;
-  /** Resolves with the calls of one endpoint once there are as many. */
-  received(path: string, howMany?: number): Promise<UpstreamCall[]>;
+  /** Resolves with the calls, of one endpoint or of all, once there are as many. */
+  received(howMany: number, path?: string): Promise<UpstreamCall[]>;
   /** Resolves with the calls that the caller hung up on once there are as many. */
-  abandoned(howMany?: number): Promise<UpstreamCall[]>;
+  abandoned(howMany: number): Promise<UpstreamCall[]>;
   close(): Promise<void>;
 }
 
@@ -103,9 +103,11 @@ export async function openScriptedUpstream(): Promise<ScriptedUpstream> {
     calls,
     callsTo,
     on: (path, script) => scripts.set(path, script),
-    received: (path, howMany = 1) =>
-      signals.until(`${howMany} x a call to ${path}`, () => atLeast(howMany, callsTo(path))),
-    abandoned: (howMany = 1) =>
+    received: (howMany, path) =>
+      signals.until(`${howMany} x a call ${path ? `to ${path}` : ''}`, () =>
+        atLeast(howMany, path ? callsTo(path) : [...calls]),
+      ),
+    abandoned: (howMany) =>
       signals.until(`${howMany} x a call that is hung up on`, () =>
         atLeast(
           howMany,

@@ -104,7 +104,7 @@ test.each([
   souk.upstream.on('product', has(300));
   const sent = { domain: '1', asins: asins.join(','), offers: '20', ...options };
   const callId = await background.submit(account, sent);
-  await expect.poll(() => souk.upstream.calls).toHaveLength(2);
+  await souk.upstream.received(2);
   await expect.poll(async () => (await client.get(`/api/jobs/${callId}`)).json.data.progress).toBe(66);
   souk.upstream.on('product', has(600));
   await advanceUntil(souk.clock, () => souk.upstream.calls.length === 3, 10_000);

@@ -19,13 +19,13 @@ test('a call that fails leaves no upstream request under way', async () => {
   // With offers a batch goes upstream in parts: the first is refused, the others are never answered.
   souk.upstream.on('product', async ({ params }) => {
     if (!params.asin?.startsWith('B000000000')) await never.reached;
-    else await expect.poll(() => souk.upstream.calls).toHaveLength(3);
+    else await souk.upstream.received(3);
     return { status: 400, json: { error: { type: 'invalidParameter' } } };
   });
   const client = await souk.client();
   const reply = await client.post('/api/market/product', { domain: 1, asins: asins(60), offers: 20 });
   expect(reply.json.code).toBe('UPSTREAM_ERROR');
-  await expect.poll(() => souk.upstream.calls.map(({ aborted }) => aborted)).toEqual([false, true, true]);
+  await souk.upstream.abandoned(2);
   expect(await unitsUsed(client)).toBe(0);
   never.open();
 });
@@ -44,9 +44,9 @@ test('what a failed call was fetching for others as well is taken over by them',
   });
   const [one, two, three] = await Promise.all([0, 1, 2].map(() => souk.client()));
   const first = one?.get('/api/market/product?domain=2&asins=B0FAILS001');
-  await souk.upstream.received('product');
+  await souk.upstream.received(1, 'product');
   const second = two?.get('/api/market/product?domain=2&asins=B0FAILS001,B0OTHER001');
-  await souk.upstream.received('product', 2);
+  await souk.upstream.received(2, 'product');
   const followed = souk.events.next('source.followed');
   const third = three?.get('/api/market/product?domain=2&asins=B0OTHER001');
   await followed;

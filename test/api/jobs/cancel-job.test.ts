@@ -86,11 +86,11 @@ test('a queued job never runs, and all its units come back', async () => {
 
 test('of a running job the upstream call is aborted, and all its units come back', async () => {
   const job = await newJob(pathOf(newAsin(), newAsin(), newAsin()));
-  await souk.upstream.received('product');
+  await souk.upstream.received(1, 'product');
   expect((await cancel(job)).json.data).toMatchObject({
     ...{ state: 'cancelled', unitsCharged: 0, progress: 0, startedAt: expect.any(String), attempts: 1 },
   });
-  await souk.upstream.abandoned();
+  await souk.upstream.abandoned(1);
   expect(await unitsUsed(client)).toBe(0);
   expect(await ledger()).toEqual([
     ['release', 3],
@@ -101,14 +101,14 @@ test('of a running job the upstream call is aborted, and all its units come back
 test('it does not matter which gateway is asked, nor which worker runs the job', async () => {
   await souk.addWorker();
   const jobs = [await newJob(), await newJob(), await newJob()];
-  await souk.upstream.received('product', 3);
+  await souk.upstream.received(3, 'product');
   for (const job of jobs) await cancel(job, souk.clientOf(account.key, 1));
   await souk.upstream.abandoned(3);
 });
 
 test('whoever waits for the job is told that it was cancelled', async () => {
   const waiting = client.get(pathOf(newAsin()));
-  await souk.upstream.received('product');
+  await souk.upstream.received(1, 'product');
   const polling = client.get(`/api/jobs?limit=1`).then(async ({ json }) => {
     const job = json.data.jobs[0].links.self as string;
     const [poll] = await Promise.all([client.get(`${job}/result?wait=30`), cancel(job)]);
@@ -125,7 +125,7 @@ test('whoever waits for the job is told that it was cancelled', async () => {
 test('what another account waits for as well goes on, as one upstream call', async () => {
   const asin = newAsin();
   const job = await newJob(pathOf(asin));
-  await souk.upstream.received('product');
+  await souk.upstream.received(1, 'product');
   const other = await souk.client();
   const followed = souk.events.next('source.followed');
   const waiting = other.get(pathOf(asin));
@@ -144,7 +144,7 @@ test('one that waits for what another account is fetching leaves that alone', as
   const asin = newAsin();
   const other = await souk.client();
   const waiting = other.get(pathOf(asin));
-  await souk.upstream.received('product');
+  await souk.upstream.received(1, 'product');
   const job = await newJob(pathOf(asin));
   const callId = job.split('/').at(-1) ?? '';
   await souk.events.until('source.followed', { callId });
@@ -159,7 +159,7 @@ test('one that waits for what another account is fetching leaves that alone', as
 test('a job that other requests of the account have joined goes on', async () => {
   const path = pathOf(newAsin());
   const job = await newJob(path);
-  await souk.upstream.received('product');
+  await souk.upstream.received(1, 'product');
   const awaited = souk.events.next('call.awaited');
   const joining = client.get(path);
   await awaited;
@@ -188,7 +188,7 @@ test.each([
 
 test('cancelling it many times gives its units back once', async () => {
   const job = await newJob(pathOf(newAsin(), newAsin()));
-  await souk.upstream.received('product');
+  await souk.upstream.received(1, 'product');
   const there = souk.clientOf(account.key, 1);
   const replies = await Promise.all([cancel(job), cancel(job, there), cancel(job), cancel(job, there)]);
   for (const { status, json } of [...replies, await cancel(job)])
@@ -202,7 +202,7 @@ test('cancelling it many times gives its units back once', async () => {
 test('asking again is a new call, with a job of its own', async () => {
   const path = pathOf(newAsin());
   const job = await newJob(path);
-  await souk.upstream.received('product');
+  await souk.upstream.received(1, 'product');
   await cancel(job);
   open();
   const again = await client.get(path);
@@ -255,9 +255,9 @@ test('a job that a worker is handed after it was cancelled is not begun', async 
 test('a call of a batch can be cancelled by its id', async () => {
   const background = await openBackground(souk);
   const callId = await background.submit(account, { domain: '1', asins: newAsin() });
-  await souk.upstream.received('product');
+  await souk.upstream.received(1, 'product');
   expect((await cancel(`/api/jobs/${callId}`)).json.data).toMatchObject({ state: 'cancelled' });
-  await souk.upstream.abandoned();
+  await souk.upstream.abandoned(1);
   expect(await unitsUsed(client)).toBe(0);
   await background.close();
 });

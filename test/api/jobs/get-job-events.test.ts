@@ -72,7 +72,7 @@ test('events show the job as it is shown to whoever asks', async () => {
 test('an end on another gateway is heard without looking again', async () => {
   const { key } = await souk.account();
   const { events } = await newJob(souk.clientOf(key, 0));
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received(1);
   const listener = await listen(souk.clientOf(key, 1), events);
   await expect.poll(() => names(listener)).toContain('job');
   open();
@@ -83,7 +83,7 @@ test('an end on another gateway is heard without looking again', async () => {
 
 test('while nothing changes there is a sign of life, and no repetition', async () => {
   const { events } = await newJob();
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received(1);
   const listener = await listen(client, events);
   await advanceUntil(souk.clock, () => names(listener).includes(':'), 1_000);
   const said = listener.events.filter(({ name }) => name === 'job').map(({ data }) => JSON.stringify(data));
@@ -112,7 +112,7 @@ test('a cancelled job ends as cancelled', async () => {
 
 test('nothing is looked up any more for a client that has left', async () => {
   const { events } = await newJob();
-  await souk.upstream.received('product');
+  await souk.upstream.received(1, 'product');
   const idle = souk.clock.countOf('call wait');
   const awaited = souk.events.next('call.awaited');
   const listener = await listen(client, events);

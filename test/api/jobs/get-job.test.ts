@@ -80,7 +80,7 @@ test('a job is queued, running and done, with the times at which it became so', 
     ...{ startedAt: null, finishedAt: null, attempts: 0, error: null },
   });
   await souk.addWorker();
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received(1);
   expect((await client.get(job)).json.data).toMatchObject({ state: 'running', attempts: 1 });
   open();
   const done = await client.get(`${job}?wait=30`);

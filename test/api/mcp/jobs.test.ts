@@ -34,7 +34,7 @@ afterEach(() => open());
 /** A call that takes longer than it is waited for. */
 async function callTooLong(asins = [newAsin()]): Promise<ToolAnswer> {
   const calling = agent.call('market_get_product', { domain: 1, asins });
-  await souk.upstream.received('product');
+  await souk.upstream.received(1, 'product');
   souk.clock.advance(PATIENCE_SECONDS * 1000);
   return calling;
 }
@@ -63,7 +63,7 @@ test('what takes longer than a caller waits answers with a job, which brings the
 test('a result is waited for no longer than clients have patience', async () => {
   const { data: job } = (await http.post('/api/market/product?async=1', { domain: 1, asins: [newAsin()] }))
     .json;
-  await souk.upstream.received('product');
+  await souk.upstream.received(1, 'product');
   const awaited = souk.events.next('call.awaited');
   const calling = agent.call('jobs_get_result', { id: job.jobId, wait: 60 });
   await awaited;

@@ -45,7 +45,7 @@ function newProduct(): string {
 test('Prefer: wait=N answers with the job when the time is over, and the job goes on', async () => {
   const path = newProduct();
   const waiting = client.get(path, { headers: { prefer: 'wait=7' } });
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received(1);
   souk.clock.advance(7_000);
   const reply = await waiting;
   expect(reply.status).toBe(202);
@@ -104,7 +104,7 @@ test('a caller who hangs up cancels nothing that others have joined', async () =
   const path = newProduct();
   const hangUp = new AbortController();
   const first = client.get(path, { signal: hangUp.signal }).catch((error: Error) => error.name);
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received(1);
   const awaited = souk.events.next('call.awaited');
   const second = client.get(path);
   await awaited;
@@ -122,7 +122,7 @@ test('the answer to a caller who hung up is there when the same is asked again',
   const path = newProduct();
   const hangUp = new AbortController();
   const first = client.get(path, { signal: hangUp.signal }).catch((error: Error) => error.name);
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received(1);
   hangUp.abort();
   await first;
   open();
@@ -136,7 +136,7 @@ test('callers who wait when their gateway closes are given the job', async () =>
   await souk.addGateway();
   const { key } = await souk.account();
   const waiting = souk.clientOf(key, 1).get(newProduct());
-  await expect.poll(() => souk.upstream.calls).toHaveLength(1);
+  await souk.upstream.received(1);
   const [closing] = souk.gateways.splice(1);
   const closed = closing?.close();
   const reply = await waiting;

@@ -77,7 +77,7 @@ test("a customer's key is nowhere in logs, Redis, PostgreSQL or upstream calls, 
   souk.upstream.on('lightningdeal', hasDeals([]));
   souk.upstream.on('graphimage', drawsPictures);
   const replies = useEverywhere(client);
-  await expect.poll(() => souk.upstream.callsTo('product').length).toBeGreaterThanOrEqual(5);
+  await souk.upstream.received(5, 'product');
 
   const during = await everythingInRedis();
   expect(during).toContain('B00SECRET1');

@@ -67,7 +67,7 @@ test('a client that leaves before it is answered is counted as gone', async () =
   const controller = new AbortController();
   const asked = souk.upstream.calls.length;
   const reply = client.get(product(newAsin()), { signal: controller.signal });
-  await expect.poll(() => souk.upstream.calls.length).toBe(asked + 1);
+  await souk.upstream.received(asked + 1);
   controller.abort();
   await expect(reply).rejects.toThrow();
   await expect.poll(async () => (await scrape()).sum('souk_http_requests_total', labels)).toBe(before + 1);

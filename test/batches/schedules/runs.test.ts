@@ -111,7 +111,7 @@ test('while a run goes on the next one is skipped, and says why; afterwards they
   const schedule = await createSchedule(client, productsHourly([newAsin()], { cron: '*/2 * * * *' }));
   souk.clock.advance(120_000);
   const [first] = await runsMade(souk, client, schedule, 1);
-  await expect.poll(() => souk.upstream.callsTo('product').length).toBeGreaterThan(0);
+  await souk.upstream.received(1, 'product');
   // The call under way times out and is made again; the batch is not done.
   souk.clock.advance(120_000);
   const [second] = await runsMade(souk, client, schedule, 2);
@@ -190,7 +190,7 @@ test('deleted while it runs: the batch ends as it would have, and nothing comes 
   const release = heldUpstream();
   const schedule = await createSchedule(client, productsHourly([newAsin()], { onlyChanges: true }));
   const { run } = (await client.post(`/api/schedules/${schedule.scheduleId}/run`, {})).json.data;
-  await expect.poll(() => souk.upstream.callsTo('product').length).toBeGreaterThan(0);
+  await souk.upstream.received(1, 'product');
   const deleted = await deleteSchedule(client, schedule);
   expect(deleted.json.data).toEqual({ deleted: true, scheduleId: schedule.scheduleId });
   release();

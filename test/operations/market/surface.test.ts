@@ -183,7 +183,7 @@ describe.each(CASES)('$name', ({ paths: [path = '', ...aliases], query, units, u
       souk.upstream.on(upstream, () => new Promise<never>(() => {}));
       const before = souk.upstream.callsTo(upstream).length;
       const reply = client.get(address);
-      await expect.poll(() => souk.upstream.callsTo(upstream).length).toBe(before + 1);
+      await souk.upstream.received(before + 1, upstream);
       // Just the pool's timeout: a little later the caller would be told to come back.
       souk.clock.advance(path === 'seller' && units === 10 ? 120_000 : 60_000);
       const { status, json } = await reply;

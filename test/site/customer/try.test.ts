@@ -142,7 +142,7 @@ test('what takes longer is shown as the job it is', async () => {
   await customer.visitor.get(PAGE);
   const calls = souk.upstream.calls.length;
   const sent = sendForm({ intent: 'call', 'p.asins': newAsin() });
-  await expect.poll(() => souk.upstream.calls.length).toBe(calls + 1);
+  await souk.upstream.received(calls + 1);
   souk.clock.advance(21_000);
   const page = await sent;
   open();

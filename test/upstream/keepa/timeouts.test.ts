@@ -32,7 +32,7 @@ test.each<[string, string, number, number, Script]>([
   async (_what, path, seconds, units, script) => {
     for (const endpoint of ['product', 'lightningdeal', 'graphimage']) souk.upstream.on(endpoint, script);
     const waiting = client.get(`/api/${path}`);
-    await expect.poll(() => souk.upstream.calls.length).toBe(1);
+    await souk.upstream.received(1);
     const [call] = souk.upstream.calls;
 
     souk.clock.advance(seconds * 1000 - 1);
@@ -53,7 +53,7 @@ test.each<[string, string, number, number, Script]>([
 test('what is given up is not tried again, even if another attempt was due', async () => {
   souk.upstream.on('product', () => ({ status: 500, json: {} }));
   const waiting = client.get('/api/market/product?domain=1&asins=B00RETRIES');
-  await expect.poll(() => souk.upstream.calls.length).toBe(1);
+  await souk.upstream.received(1);
   // From here on the second attempt waits for its time, which comes together with the end of all time.
   souk.upstream.on('product', silent);
   await expect
@@ -79,7 +79,7 @@ test('a caller who hangs up cancels nothing for the one who joined', async () =>
   const path = '/api/market/product?domain=1&asins=B00HANGSUP';
   const hangUp = new AbortController();
   const leaving = client.get(path, { signal: hangUp.signal });
-  await expect.poll(() => souk.upstream.calls.length).toBe(1);
+  await souk.upstream.received(1);
   const staying = client.get(path);
   hangUp.abort();
   await expect(leaving).rejects.toThrow();
