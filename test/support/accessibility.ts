@@ -3,6 +3,9 @@ import { expect } from 'vitest';
 import { faultsOf, LOOKS, outsideRequests, type Page, screenshot } from './browser.ts';
 
 const GRAVE = ['serious', 'critical'];
+/** Colours that fade from one scheme to the other have no contrast on the way. */
+const FINISH_TRANSITIONS =
+  'document.getAnimations().forEach((one) => one instanceof CSSTransition && one.finish())';
 const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 
 export interface AccessibilityOptions {
@@ -22,6 +25,7 @@ export async function expectUsable(page: Page, name: string): Promise<void> {
   for (const { look, width, colorScheme } of LOOKS) {
     await page.setViewportSize({ width, height: 800 });
     await page.emulateMedia({ colorScheme });
+    await page.evaluate(FINISH_TRANSITIONS);
     await expectAccessible(page, { onlyColors: colorScheme === 'dark' });
     const scrollWidth = await page.evaluate('document.documentElement.scrollWidth');
     expect({ name, look, scrollWidth }).toEqual({ name, look, scrollWidth: width });
