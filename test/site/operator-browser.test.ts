@@ -26,10 +26,10 @@ async function signIn(page: Page): Promise<void> {
   await page.goto('/admin');
   await page.getByLabel("Operator's token").fill(TOKEN);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('heading', { name: 'Desk', exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'Operator console', exact: true }).waitFor();
 }
 
-describeInBrowser('the desk in a browser', () => {
+describeInBrowser('the operator console in a browser', () => {
   beforeAll(async () => {
     demo = await openDemo();
     souk = await openSouk({ upstreamUrl: demo.url, operator: { adminToken: TOKEN } });
@@ -88,7 +88,7 @@ describeInBrowser('the desk in a browser', () => {
     await operator.getByText('You see what ann@manual.example sees').waitFor();
     await expectAccessible(operator);
     await screenshot(operator, 'operator-as-customer');
-    await operator.getByRole('button', { name: 'Back to the desk' }).click();
+    await operator.getByRole('button', { name: 'Back to the console' }).click();
     await operator.getByRole('heading', { name: 'ann@manual.example' }).waitFor();
     expect(faultsOf(operator).errors).toEqual([]);
   });
@@ -114,7 +114,7 @@ describeInBrowser('the desk in a browser', () => {
   });
 });
 
-/** Something of everything the desk shows. @returns the number of an account that has most of it. */
+/** Something of everything the console shows. @returns the number of an account that has most of it. */
 async function aFullDesk(): Promise<number> {
   const { database, clock } = souk;
   const { accountId, key } = await souk.account();

@@ -18,8 +18,8 @@ afterAll(() => souk.close());
 async function operator(): Promise<Visitor> {
   const signedIn = visitor();
   await signedIn.get('/admin/sign-in');
-  const desk = await signedIn.post('/admin/sign-in', { token: TOKEN });
-  expect([desk.status, desk.path]).toEqual([200, '/admin']);
+  const overview = await signedIn.post('/admin/sign-in', { token: TOKEN });
+  expect([overview.status, overview.path]).toEqual([200, '/admin']);
   return signedIn;
 }
 
@@ -117,7 +117,7 @@ describe('getting in', () => {
     expect((await who.get('/admin')).path).toMatch(/^\/admin\/sign-in/);
   });
 
-  test('it leads nowhere but to the desk', async () => {
+  test('it leads only to the operator console', async () => {
     const who = visitor();
     await who.get('/admin/sign-in');
     const page = await who.post('/admin/sign-in', { token: TOKEN, to: 'https://evil.example/admin' });

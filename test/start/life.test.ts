@@ -62,7 +62,7 @@ test('all nine sites have weekly reports soon after', { timeout: 300_000 }, asyn
   await expect.poll(() => existsSync(join(dataDir.path, 'demo-reports'))).toBe(false);
 });
 
-test('the desk opens with the token it has said, and with no other', async () => {
+test('the operator console opens with the token it has said, and with no other', async () => {
   const ask = (authorization: string) => client.raw('/admin', { headers: { authorization } });
   expect((await ask(`Bearer ${token}`)).status).toBe(200);
   expect((await ask(`Bearer ${token}x`)).status).toBe(401);

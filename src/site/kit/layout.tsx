@@ -48,7 +48,7 @@ const CUSTOMER_LINKS = [
 ] as const;
 
 const OPERATOR_LINKS = [
-  ['/admin', 'Desk'],
+  ['/admin', 'Overview'],
   ['/admin/accounts', 'Accounts'],
   ['/admin/orders', 'Orders'],
   ['/admin/offers', 'Plans and packs'],
@@ -166,7 +166,7 @@ function OperatorBanner({ viewer }: { viewer: Extract<Viewer, { kind: 'customer'
         You see what <strong>{viewer.email}</strong> sees, as the operator. Nothing can be changed here.
       </p>
       <PostButton action="/sign-out" class="small">
-        Back to the desk
+        Back to the console
       </PostButton>
     </aside>
   );

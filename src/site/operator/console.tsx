@@ -34,9 +34,9 @@ export function registerConsole(scope: FastifyInstance, pages: Pages): void {
     ]);
     return sendPage(
       reply,
-      <Page title="Desk" wide>
-        <h1>Desk</h1>
-        <div id="desk" data-refresh="10">
+      <Page title="Operator console" wide>
+        <h1>Operator console</h1>
+        <div id="console" data-refresh="10">
           <PendingPurchases pending={matters.pendingOrders} />
           <div class="grid tiles">
             <section class="card">

@@ -70,9 +70,9 @@ function consolePath(to: unknown): string {
 function showForm(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
   return sendPage(
     reply,
-    <Page title="Operator's desk" viewer={VISITOR}>
+    <Page title="Operator console" viewer={VISITOR}>
       <div class="card narrow">
-        <h1>Operator's desk</h1>
+        <h1>Operator console</h1>
         <PostForm action="/admin/sign-in" form={form}>
           <HiddenFields fields={{ to: consolePath(form.values.to) }} />
           <Field
