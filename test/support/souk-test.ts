@@ -1,4 +1,5 @@
 // biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
+// oxlint-disable no-empty-pattern -- for the same reason
 import { test as base } from 'vitest';
 import { openDatabase } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';

@@ -115,7 +115,10 @@ test('an operator whose key is refused finds the refusal in the log, as an error
   for (const script of [() => ({ status: 402, json: {} }), () => ({ status: 400, json: wrongKey })]) {
     const { reply } = await lookUp(script);
     const line = souk.logLines.find((entry) => entry.includes(String(reply.json.metadata?.errorId)));
-    expect(JSON.parse(line ?? '')).toMatchObject({ level: 50, msg: expect.stringContaining('rejected the API key') });
+    expect(JSON.parse(line ?? '')).toMatchObject({
+      level: 50,
+      msg: expect.stringContaining('rejected the API key'),
+    });
   }
 });
 
