@@ -3,9 +3,12 @@ import { expect } from 'vitest';
 import { faultsOf, LOOKS, outsideRequests, type Page, screenshot } from './browser.ts';
 
 const GRAVE = ['serious', 'critical'];
-/** Colours that fade from one scheme to the other have no contrast on the way. */
-const FINISH_TRANSITIONS =
-  'document.getAnimations().forEach((one) => one instanceof CSSTransition && one.finish())';
+/**
+ * Colours that fade from one scheme to the other have no contrast on the way. Scripts hear of the scheme when the next frame
+ * is drawn, and may start transitions then.
+ */
+const FINISH_TRANSITIONS = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() =>
+  document.getAnimations().forEach((one) => one instanceof CSSTransition && one.finish()))`;
 const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 
 export interface AccessibilityOptions {
