@@ -5,6 +5,19 @@ import { unitsUsed } from '../support/units.ts';
 
 test.override('soukOptions', { gateways: 3, workers: 2 });
 
+test("two accounts never join each other's calls, and share fetched data", async ({ souk, upstream }) => {
+  const path = '/api/market/product?domain=1&asins=B0SHARED01';
+  const [one, two] = [await souk.client(), await souk.client()];
+  const first = await one.get(path);
+  const second = await two.get(path);
+  expect(second.headers).toMatchObject({ 'x-units-consumed': '1', 'x-cache': 'HIT' });
+  expect(second.headers).not.toHaveProperty('x-deduplicated');
+  expect(second.headers['x-job-id']).not.toBe(first.headers['x-job-id']);
+  expect(second.json.data).toEqual({ ...first.json.data, fromCache: true });
+  expect(upstream.callsTo('product')).toHaveLength(1);
+  expect([await unitsUsed(one), await unitsUsed(two)]).toEqual([1, 1]);
+});
+
 test('two accounts that ask at the same time are charged each and share one upstream call', async ({
   souk,
   upstream,
