@@ -70,7 +70,9 @@ test('a store that hangs is missing after a while, also while the other one refu
 
 test('without Redis the metrics are there all the same, but for what Redis knows', async () => {
   const scrape = async () => parseExposition((await ask('/metrics')).payload);
-  expect((await scrape()).samples.map(({ name }) => name)).toContain('souk_queue_jobs');
+  await expect
+    .poll(async () => (await scrape()).samples.map(({ name }) => name))
+    .toContain('souk_queue_jobs');
   await redis.cut();
   await expect
     .poll(async () =>
