@@ -1,6 +1,6 @@
-import { asinOfLeaf } from '../catalog/asins.ts';
-import { LEAF_COUNT, leavesBelow, pathOfLeaf } from '../catalog/categories.ts';
-import { type ProductSketch, sketch } from '../catalog/sketch.ts';
+import { leavesBelow, pathOfLeaf } from '../catalog/categories.ts';
+import { listedProducts } from '../catalog/listed.ts';
+import type { ProductSketch } from '../catalog/sketch.ts';
 import { domainOf, type Endpoint, invalidParameter, outOfRange, selectionOf } from '../protocol.ts';
 
 const DAY = 1440;
@@ -28,10 +28,8 @@ export const deal: Endpoint = (request) => {
   const sortType = wholeNumber(selection.sortType ?? 4, -4, 4);
   const { nowMinutes } = request;
 
-  const candidates = Array.from({ length: POOL_SIZE }, (_, i) =>
-    asinOfLeaf(i % LEAF_COUNT, Math.floor(i / LEAF_COUNT)),
-  )
-    .map((asin) => candidate(asin, domain, priceType, dateRange, nowMinutes))
+  const candidates = listedProducts(domain, POOL_SIZE)
+    .map((product) => candidate(product, priceType, dateRange, nowMinutes))
     .filter(({ now, drop }) => now > 0 && drop > 0)
     .filter(
       (found) => passesRanges(selection, found) && passesFilters(selection, found, priceType, nowMinutes),
@@ -75,13 +73,11 @@ interface Candidate {
 }
 
 function candidate(
-  asin: string,
-  domain: number,
+  product: ProductSketch,
   priceType: number,
   dateRange: number,
   nowMinutes: number,
 ): Candidate {
-  const product = sketch(asin, domain);
   const now = product.current(priceType, nowMinutes);
   const before = product.current(priceType, nowMinutes - (SPANS[dateRange] ?? 7) * DAY);
   const drop = difference(before, now);

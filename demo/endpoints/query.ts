@@ -1,8 +1,8 @@
-import { asinOfLeaf } from '../catalog/asins.ts';
 import { LEAF_COUNT } from '../catalog/categories.ts';
+import { listedProducts } from '../catalog/listed.ts';
 import { monthlySold } from '../catalog/products.ts';
 import { sellerAt } from '../catalog/sellers.ts';
-import { type ProductSketch, sketch } from '../catalog/sketch.ts';
+import type { ProductSketch } from '../catalog/sketch.ts';
 import { domainOf, type Endpoint, invalidParameter, isOn, outOfRange, selectionOf } from '../protocol.ts';
 
 const ASINS_A_LEAF = 40;
@@ -39,11 +39,9 @@ export const query: Endpoint = (request) => {
   );
   if (filters.length === 0) throw invalidParameter();
 
-  const matches = Array.from({ length: LEAF_COUNT * ASINS_A_LEAF }, (_, i) =>
-    asinOfLeaf(i % LEAF_COUNT, Math.floor(i / LEAF_COUNT)),
-  )
-    .map((asin) => sketch(asin, domain))
-    .filter((product) => filters.every(([field, value]) => passes(product, field, value, nowMinutes)));
+  const matches = listedProducts(domain, LEAF_COUNT * ASINS_A_LEAF).filter((product) =>
+    filters.every(([field, value]) => passes(product, field, value, nowMinutes)),
+  );
   const sorted = matches.sort(orderOf(sort, nowMinutes));
   const asinList = sorted.slice(page * perPage, (page + 1) * perPage).map(({ asin }) => asin);
   const withStats = isOn(params.stats);

@@ -1,11 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Demo, openDemo } from '../support/demo-provider.ts';
-
-let demo: Demo;
-beforeAll(async () => {
-  demo = await openDemo();
-});
-afterAll(() => demo.close());
+import { describe, expect } from 'vitest';
+import type { Demo } from '../support/demo-provider.ts';
+import { test } from '../support/souk-test.ts';
 
 interface Category {
   domainId: number;
@@ -16,18 +11,20 @@ interface Category {
   [field: string]: unknown;
 }
 
-async function categories(ids: string | number, parents = 0) {
+async function categories(demo: Demo, ids: string | number, parents = 0) {
   const { json } = await demo.get('category', { domain: 1, category: ids, parents });
   return json as { categories: Record<string, Category>; categoryParents?: Record<string, Category> };
 }
 
-async function products(asins: readonly string[], params: Record<string, string | number> = {}) {
+async function products(demo: Demo, asins: readonly string[], params: Record<string, string | number> = {}) {
   return (await demo.get('product', { domain: 1, asin: asins.join(), history: 0, ...params })).json.products;
 }
 
 describe('categories', () => {
-  test('0 gives all roots; from them every category is reached, and each names its parent and children', async () => {
-    const roots = Object.values((await categories(0)).categories);
+  test('0 gives all roots; from them every category is reached, and each names its parent and children', async ({
+    demo,
+  }) => {
+    const roots = Object.values((await categories(demo, 0)).categories);
     expect(roots.length).toBeGreaterThan(3);
     expect(roots.every(({ parent }) => parent === 0)).toBe(true);
     let count = 0;
@@ -35,7 +32,7 @@ describe('categories', () => {
       for (const { catId, children } of nodes) {
         count += 1;
         if (children.length === 0) continue;
-        const below = Object.values((await categories(children.join())).categories);
+        const below = Object.values((await categories(demo, children.join())).categories);
         expect(new Set(below.map((child) => child.catId))).toEqual(new Set(children));
         expect(below.every(({ parent }) => parent === catId)).toBe(true);
         await visit(below);
@@ -45,8 +42,8 @@ describe('categories', () => {
     expect(count).toBeGreaterThan(100);
   });
 
-  test('a record has the documented fields under its own id', async () => {
-    const { categories: found } = await categories(101_010);
+  test('a record has the documented fields under its own id', async ({ demo }) => {
+    const { categories: found } = await categories(demo, 101_010);
     expect(Object.keys(found)).toEqual(['101010']);
     expect(found['101010']).toMatchObject({
       domainId: 1,
@@ -60,21 +57,21 @@ describe('categories', () => {
     });
   });
 
-  test('parents=1 adds every ancestor, and nothing without it', async () => {
-    const { categories: found, categoryParents = {} } = await categories(101_010, 1);
+  test('parents=1 adds every ancestor, and nothing without it', async ({ demo }) => {
+    const { categories: found, categoryParents = {} } = await categories(demo, 101_010, 1);
     const chain: number[] = [];
     for (let at = found['101010']?.parent ?? 0; at !== 0; at = categoryParents[at]?.parent ?? 0)
       chain.push(at);
     expect(chain).toHaveLength(2);
     expect(new Set(Object.keys(categoryParents).map(Number))).toEqual(new Set(chain));
-    expect(await categories(101_010)).not.toHaveProperty('categoryParents');
+    expect(await categories(demo, 101_010)).not.toHaveProperty('categoryParents');
   });
 
-  test('an unknown category is left out', async () => {
-    expect(Object.keys((await categories('101010,999')).categories)).toEqual(['101010']);
+  test('an unknown category is left out', async ({ demo }) => {
+    expect(Object.keys((await categories(demo, '101010,999')).categories)).toEqual(['101010']);
   });
 
-  test('a search finds the categories whose names hold every word', async () => {
+  test('a search finds the categories whose names hold every word', async ({ demo }) => {
     const find = async (term: string) => {
       const { json } = await demo.get('search', { domain: 1, type: 'category', term });
       return Object.values(json.categories as Record<string, Category>).map(({ name }) => name);
@@ -88,51 +85,51 @@ describe('categories', () => {
 });
 
 describe('best sellers', () => {
-  async function list(params: Record<string, string | number>) {
+  async function list(demo: Demo, params: Record<string, string | number>) {
     return (await demo.get('bestsellers', { domain: 1, ...params })).json.bestSellersList;
   }
 
-  test.each([
+  test.for([
     ['a root', 300_000],
     ['a category in between', 302_000],
     ['a leaf', 302_020],
-  ])('the list of %s resolves to products of that category', async (_, category) => {
-    const { asinList, categoryId, domainId, lastUpdate } = await list({ category });
+  ] as const)('the list of %s resolves to products of that category', async ([_, category], { demo }) => {
+    const { asinList, categoryId, domainId, lastUpdate } = await list(demo, { category });
     expect([categoryId, domainId]).toEqual([category, 1]);
     expect(lastUpdate).toBeTypeOf('number');
     expect(asinList.length).toBeGreaterThan(300);
     expect(new Set(asinList).size).toBe(asinList.length);
     const picked = [...asinList.slice(0, 40), ...asinList.slice(-40)];
-    for (const product of await products(picked)) {
+    for (const product of await products(demo, picked)) {
       expect(product.categoryTree.map(({ catId }: Category) => catId)).toContain(category);
     }
   });
 
-  test('the best rank comes first', async () => {
-    const { asinList } = await list({ category: 302_020 });
-    const ranks = (await products(asinList.slice(0, 100), { stats: 30, history: 0 })).map(
+  test('the best rank comes first', async ({ demo }) => {
+    const { asinList } = await list(demo, { category: 302_020 });
+    const ranks = (await products(demo, asinList.slice(0, 100), { stats: 30, history: 0 })).map(
       ({ stats }: { stats: { current: number[] } }) => stats.current[3],
     );
     expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
   });
 
-  test('a list by an average is another order of the same products', async () => {
+  test('a list by an average is another order of the same products', async ({ demo }) => {
     const [now, before] = await Promise.all([
-      list({ category: 302_020, variations: 1 }),
-      list({ category: 302_020, variations: 1, range: 90 }),
+      list(demo, { category: 302_020, variations: 1 }),
+      list(demo, { category: 302_020, variations: 1, range: 90 }),
     ]);
     expect(before.asinList).not.toEqual(now.asinList);
     expect(before.asinList).toHaveLength(now.asinList.length);
     expect(new Set(before.asinList)).toEqual(new Set(now.asinList));
   });
 
-  test('variations=0 keeps the best variation of each parent, variations=1 keeps all', async () => {
-    const { asinList: all } = await list({ category: 302_020, variations: 1 });
-    const { asinList: best } = await list({ category: 302_020 });
+  test('variations=0 keeps the best variation of each parent, variations=1 keeps all', async ({ demo }) => {
+    const { asinList: all } = await list(demo, { category: 302_020, variations: 1 });
+    const { asinList: best } = await list(demo, { category: 302_020 });
     expect(best.length).toBeLessThan(all.length);
     const family = new Map<string, string>();
     for (let at = 0; at < 400; at += 100) {
-      for (const product of await products(all.slice(at, at + 100))) {
+      for (const product of await products(demo, all.slice(at, at + 100))) {
         const parent = product.parentAsin ?? product.asin;
         if (!family.has(parent)) family.set(parent, product.asin);
       }
@@ -140,25 +137,25 @@ describe('best sellers', () => {
     expect(best.slice(0, family.size)).toEqual([...family.values()]);
   });
 
-  test('a product group is asked for by name, and its list has no category', async () => {
-    const [{ productGroup }] = await products(['B0AA11BB22']);
-    const { categoryId, asinList } = await list({ category: productGroup });
+  test('a product group is asked for by name, and its list has no category', async ({ demo }) => {
+    const [{ productGroup }] = await products(demo, ['B0AA11BB22']);
+    const { categoryId, asinList } = await list(demo, { category: productGroup });
     expect(categoryId).toBe(0);
-    for (const product of await products(asinList.slice(0, 50)))
+    for (const product of await products(demo, asinList.slice(0, 50)))
       expect(product.productGroup).toBe(productGroup);
   });
 
-  test('a category without a list leaves the list out', async () => {
+  test('a category without a list leaves the list out', async ({ demo }) => {
     const { status, json } = await demo.get('bestsellers', { domain: 1, category: 999 });
     expect(status).toBe(200);
     expect(json).not.toHaveProperty('bestSellersList');
   });
 
-  test('a list stays the same within an hour', async () => {
-    const first = await list({ category: 302_020 });
+  test('a list stays the same within an hour', async ({ demo }) => {
+    const first = await list(demo, { category: 302_020 });
     demo.clock.advance(59 * 60_000);
-    expect(await list({ category: 302_020 })).toEqual(first);
+    expect(await list(demo, { category: 302_020 })).toEqual(first);
     demo.clock.advance(60_000);
-    expect((await list({ category: 302_020 })).lastUpdate).toBe(first.lastUpdate + 60);
+    expect((await list(demo, { category: 302_020 })).lastUpdate).toBe(first.lastUpdate + 60);
   });
 });

@@ -1,11 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Demo, openDemo } from '../support/demo-provider.ts';
-
-let demo: Demo;
-beforeAll(async () => {
-  demo = await openDemo();
-});
-afterAll(() => demo.close());
+import { describe, expect } from 'vitest';
+import type { Demo } from '../support/demo-provider.ts';
+import { test } from '../support/souk-test.ts';
 
 interface Deal {
   asin: string;
@@ -21,7 +16,7 @@ interface Deal {
   avg: number[][];
 }
 
-async function ask(selection: Record<string, unknown>) {
+async function ask(demo: Demo, selection: Record<string, unknown>) {
   const { status, json } = await demo.post('deal', {}, { domainId: 1, priceTypes: [1], ...selection });
   expect(status).toBe(200);
   return json.deals as {
@@ -35,8 +30,10 @@ async function ask(selection: Record<string, unknown>) {
 
 const at = (row: readonly number[] | undefined, index: number): number => row?.[index] ?? Number.NaN;
 
-test('a deal has its arrays in rows of 36, four date ranges of them, and agrees with its product', async () => {
-  const { dr, drDateIndex } = await ask({ page: 0 });
+test('a deal has its arrays in rows of 36, four date ranges of them, and agrees with its product', async ({
+  demo,
+}) => {
+  const { dr, drDateIndex } = await ask(demo, { page: 0 });
   expect(drDateIndex).toEqual([]);
   for (const deal of dr) {
     for (const row of [deal.current, deal.currentSince, deal.deltaLast]) expect(row).toHaveLength(36);
@@ -58,16 +55,16 @@ test('a deal has its arrays in rows of 36, four date ranges of them, and agrees 
   }
 });
 
-test('GET with a selection and POST with a body are the same', async () => {
+test('GET with a selection and POST with a body are the same', async ({ demo }) => {
   const selection = { domainId: 1, priceTypes: [0], sortType: 2, dateRange: 2 };
   const got = await demo.get('deal', { selection: JSON.stringify(selection) });
   expect((await demo.post('deal', {}, selection)).json.deals).toEqual(got.json.deals);
 });
 
-test('pages hold 150, follow one another and end', async () => {
+test('pages hold 150, follow one another and end', async ({ demo }) => {
   const seen = new Set<string>();
   for (let page = 0; ; page += 1) {
-    const { dr } = await ask({ page, isRangeEnabled: true, deltaPercentRange: [20, -1] });
+    const { dr } = await ask(demo, { page, isRangeEnabled: true, deltaPercentRange: [20, -1] });
     for (const { asin } of dr) {
       expect(seen.has(asin)).toBe(false);
       seen.add(asin);
@@ -77,42 +74,42 @@ test('pages hold 150, follow one another and end', async () => {
   expect(seen.size).toBeGreaterThan(150);
 });
 
-test.each([
+test.for([
   ['the largest drop', 2, (deal: Deal) => -at(deal.delta[1], 1)],
   ['the smallest drop', -2, (deal: Deal) => at(deal.delta[1], 1)],
   ['the best rank', 3, (deal: Deal) => at(deal.current, 3)],
   ['the largest percentage', 4, (deal: Deal) => -at(deal.deltaPercent[1], 1)],
-])('sorts by %s', async (_, sortType, key) => {
-  const keys = (await ask({ sortType })).dr.map(key);
+] as const)('sorts by %s', async ([_, sortType, key], { demo }) => {
+  const keys = (await ask(demo, { sortType })).dr.map(key);
   expect(keys).toEqual([...keys].sort((a, b) => a - b));
 });
 
 describe('ranges hold when they are switched on:', () => {
-  test.each<[string, [number, number], (deal: Deal) => number]>([
+  test.for<[string, [number, number], (deal: Deal) => number]>([
     ['currentRange', [2000, 5000], (deal) => at(deal.current, 1)],
     ['deltaRange', [300, 900], (deal) => at(deal.delta[1], 1)],
     ['deltaPercentRange', [15, 25], (deal) => at(deal.deltaPercent[1], 1)],
     ['deltaLastRange', [100, 2000], (deal) => at(deal.deltaLast, 1)],
     ['salesRankRange', [1, 20_000], (deal) => at(deal.current, 3)],
-  ])('%s', async (name, [min, max], value) => {
+  ])('%s', async ([name, [min, max], value], { demo }) => {
     const within = ({ dr }: { dr: Deal[] }) =>
       dr.filter((deal) => value(deal) >= min && value(deal) <= max).length;
-    const on = await ask({ isRangeEnabled: true, [name]: [min, max] });
+    const on = await ask(demo, { isRangeEnabled: true, [name]: [min, max] });
     expect(on.dr.length).toBeGreaterThan(0);
     expect(within(on)).toBe(on.dr.length);
-    const off = await ask({ [name]: [min, max] });
+    const off = await ask(demo, { [name]: [min, max] });
     expect(within(off)).toBeLessThan(off.dr.length);
   });
 
-  test('-1 leaves a range open above', async () => {
-    const { dr } = await ask({ isRangeEnabled: true, currentRange: [20_000, -1] });
+  test('-1 leaves a range open above', async ({ demo }) => {
+    const { dr } = await ask(demo, { isRangeEnabled: true, currentRange: [20_000, -1] });
     expect(dr.length).toBeGreaterThan(0);
     expect(dr.every(({ current }) => at(current, 1) >= 20_000)).toBe(true);
   });
 });
 
 describe('filters hold:', () => {
-  const products = async ({ dr }: { dr: Deal[] }) => {
+  const products = async (demo: Demo, { dr }: { dr: Deal[] }) => {
     const asin = dr
       .slice(0, 40)
       .map((deal) => deal.asin)
@@ -120,33 +117,33 @@ describe('filters hold:', () => {
     return (await demo.get('product', { domain: 1, asin, stats: 90, rating: 1 })).json.products;
   };
 
-  test('titleSearch', async () => {
-    const { dr } = await ask({ titleSearch: 'acme marble' });
+  test('titleSearch', async ({ demo }) => {
+    const { dr } = await ask(demo, { titleSearch: 'acme marble' });
     expect(dr.length).toBeGreaterThan(0);
     for (const { title } of dr) expect(title.toLowerCase()).toMatch(/(?=.*acme)(?=.*marble)/);
   });
 
-  test('minRating', async () => {
-    const found = await products(await ask({ isFilterEnabled: true, minRating: 45 }));
+  test('minRating', async ({ demo }) => {
+    const found = await products(demo, await ask(demo, { isFilterEnabled: true, minRating: 45 }));
     expect(found.length).toBeGreaterThan(0);
     for (const { stats } of found) expect(stats.current[16]).toBeGreaterThanOrEqual(45);
   });
 
-  test('isLowest', async () => {
-    const found = await products(await ask({ isFilterEnabled: true, isLowest: true }));
+  test('isLowest', async ({ demo }) => {
+    const found = await products(demo, await ask(demo, { isFilterEnabled: true, isLowest: true }));
     expect(found.length).toBeGreaterThan(0);
     for (const { stats } of found) expect(stats.isLowest[1]).toBe(true);
   });
 
-  test('isLowestOffer', async () => {
-    const { dr } = await ask({ priceTypes: [0], isFilterEnabled: true, isLowestOffer: true });
+  test('isLowestOffer', async ({ demo }) => {
+    const { dr } = await ask(demo, { priceTypes: [0], isFilterEnabled: true, isLowestOffer: true });
     expect(dr.length).toBeGreaterThan(0);
     for (const { current } of dr) expect(at(current, 0)).toBeLessThanOrEqual(at(current, 1));
   });
 
-  test('singleVariation', async () => {
+  test('singleVariation', async ({ demo }) => {
     const parents = async (selection: Record<string, unknown>) => {
-      const asins = (await ask(selection)).dr.map(({ asin }) => asin);
+      const asins = (await ask(demo, selection)).dr.map(({ asin }) => asin);
       const found = [];
       for (const part of [asins.slice(0, 100), asins.slice(100)].filter(({ length }) => length > 0))
         found.push(
@@ -161,12 +158,12 @@ describe('filters hold:', () => {
     expect(new Set(single).size).toBe(single.length);
   });
 
-  test('includeCategories and excludeCategories, while the category counts ignore them', async () => {
-    const all = await ask({});
-    const included = await ask({ includeCategories: [300_000, 500_000] });
+  test('includeCategories and excludeCategories, while the category counts ignore them', async ({ demo }) => {
+    const all = await ask(demo, {});
+    const included = await ask(demo, { includeCategories: [300_000, 500_000] });
     expect(included.dr.length).toBeGreaterThan(0);
     expect(new Set(included.dr.map(({ rootCat }) => rootCat))).toEqual(new Set([300_000, 500_000]));
-    const excluded = await ask({ excludeCategories: [300_000] });
+    const excluded = await ask(demo, { excludeCategories: [300_000] });
     expect(excluded.dr.map(({ rootCat }) => rootCat)).not.toContain(300_000);
     const counts = ({ categoryCount }: { categoryCount: number[] }) => categoryCount;
     expect(counts(included)).toEqual(counts(all));
@@ -175,7 +172,7 @@ describe('filters hold:', () => {
   });
 });
 
-test('carries the blank category, whose id is beyond 2^53, with all its digits', async () => {
+test('carries the blank category, whose id is beyond 2^53, with all its digits', async ({ demo }) => {
   const { bytes } = await demo.post('deal', {}, { domainId: 1, priceTypes: [0] });
   expect(bytes.toString()).toMatch(/"categoryIds":\[[\d,]*\b9223372036854775807\]/);
 });

@@ -1,14 +1,9 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Demo, openDemo } from '../support/demo-provider.ts';
+import { expect } from 'vitest';
+import type { Demo } from '../support/demo-provider.ts';
+import { test } from '../support/souk-test.ts';
 
-let demo: Demo;
-beforeAll(async () => {
-  demo = await openDemo();
-});
-afterAll(() => demo.close());
-
-async function products(asins: readonly string[], params: Record<string, string | number> = {}) {
+async function products(demo: Demo, asins: readonly string[], params: Record<string, string | number> = {}) {
   return (await demo.get('product', { domain: 1, asin: asins.join(), history: 0, ...params })).json.products;
 }
 
@@ -22,11 +17,13 @@ const namedAsin = fc
   })
   .map((rest) => `B0${rest}`);
 
-test('every member of a family names the same parent and the same members, itself included', async () => {
+test('every member of a family names the same parent and the same members, itself included', async ({
+  demo,
+}) => {
   const sizes = new Set<number>();
   await fc.assert(
     fc.asyncProperty(namedAsin, async (asin) => {
-      const [found] = await products([asin]);
+      const [found] = await products(demo, [asin]);
       sizes.add(found.variations?.length ?? 1);
       if (found.parentAsin === null) {
         expect(found.variations).toBeNull();
@@ -36,7 +33,7 @@ test('every member of a family names the same parent and the same members, itsel
       expect(members).toContain(asin);
       expect(new Set(members).size).toBe(members.length);
       const some = [members[0] ?? '', members.at(-1) ?? '', found.parentAsin];
-      const [first, last, parent] = await products([...new Set(some)].slice(0, 3));
+      const [first, last, parent] = await products(demo, [...new Set(some)].slice(0, 3));
       for (const member of [first, last]) {
         expect(member).toMatchObject({
           parentAsin: found.parentAsin,
@@ -53,10 +50,12 @@ test('every member of a family names the same parent and the same members, itsel
   expect(sizes.size).toBeGreaterThan(2);
 });
 
-test('what a variation says of colour, size and picture is what the member says of itself', async () => {
-  const { variations } = await anyFamily();
+test('what a variation says of colour, size and picture is what the member says of itself', async ({
+  demo,
+}) => {
+  const { variations } = await anyFamily(demo);
   const asins = variations.map(({ asin }) => asin).slice(0, 20);
-  const members = await products(asins);
+  const members = await products(demo, asins);
   for (const [i, member] of members.entries()) {
     expect(variations[i]).toEqual({
       asin: member.asin,
@@ -69,17 +68,17 @@ test('what a variation says of colour, size and picture is what the member says 
   }
 });
 
-test('a parent has a rank and its variations, but neither prices nor offers', async () => {
-  const { parentAsin } = await anyFamily();
-  const [parent] = await products([parentAsin], { history: 1, offers: 20, stats: 30 });
+test('a parent has a rank and its variations, but neither prices nor offers', async ({ demo }) => {
+  const { parentAsin } = await anyFamily(demo);
+  const [parent] = await products(demo, [parentAsin], { history: 1, offers: 20, stats: 30 });
   expect(parent.productType).toBe(5);
   expect(parent.csv.flatMap((csv: unknown, index: number) => (csv ? [index] : []))).toEqual([3]);
   expect(parent).not.toHaveProperty('offers');
   expect(parent.stats.current[1]).toBe(-1);
 });
 
-async function anyFamily(): Promise<{ parentAsin: string; variations: Variation[] }> {
+async function anyFamily(demo: Demo): Promise<{ parentAsin: string; variations: Variation[] }> {
   const asins = Array.from({ length: 60 }, (_, i) => `B0AA${String(i).padStart(2, '0')}CC05`);
-  const found = await products(asins);
+  const found = await products(demo, asins);
   return found.find(({ parentAsin }: { parentAsin: string | null }) => parentAsin !== null);
 }

@@ -1,13 +1,8 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { z } from 'zod';
-import { type Demo, openDemo } from '../support/demo-provider.ts';
-
-let demo: Demo;
-beforeAll(async () => {
-  demo = await openDemo();
-});
-afterAll(() => demo.close());
+import type { Demo } from '../support/demo-provider.ts';
+import { test } from '../support/souk-test.ts';
 
 /** csv series of three numbers a point. */
 const TRIPLES = new Set([7, 18]);
@@ -50,7 +45,7 @@ const product = z.looseObject({
   csv: z.array(series.nullable()).length(36),
 });
 
-async function products(asins: string[], params: Record<string, string | number> = {}) {
+async function products(demo: Demo, asins: string[], params: Record<string, string | number> = {}) {
   const { status, json } = await demo.get('product', { domain: 1, asin: asins.join(), ...params });
   expect(status).toBe(200);
   return json.products;
@@ -64,20 +59,22 @@ const anyAsin = fc
   })
   .filter((asin) => !/^Z[XZ]|^BP/.test(asin));
 
-test('any ASIN is a product of the documented shape, the same one every time', async () => {
+test('any ASIN is a product of the documented shape, the same one every time', async ({ demo }) => {
   await fc.assert(
     fc.asyncProperty(fc.uniqueArray(anyAsin, { minLength: 1, maxLength: 5 }), async (asins) => {
-      const first = await products(asins);
+      const first = await products(demo, asins);
       expect(first.map(({ asin }: { asin: string }) => asin)).toEqual(asins);
       for (const found of first) product.parse(found);
-      expect(await products(asins)).toEqual(first);
+      expect(await products(demo, asins)).toEqual(first);
     }),
     { numRuns: 30 },
   );
 });
 
-test('histories begin when tracking began, rise in time, change at every point and end before now', async () => {
-  const [found] = await products(['B0AA11BB22'], { rating: 1, offers: 20 });
+test('histories begin when tracking began, rise in time, change at every point and end before now', async ({
+  demo,
+}) => {
+  const [found] = await products(demo, ['B0AA11BB22'], { rating: 1, offers: 20 });
   const drawn = [0, 1, 2, 3, 4, 7, 10, 11, 12, 16, 17, 18, 34, 35];
   for (const index of drawn) {
     const width = TRIPLES.has(index) ? 3 : 2;
@@ -97,9 +94,9 @@ test('histories begin when tracking began, rise in time, change at every point a
   expect(found.csv.flatMap((csv: unknown, index: number) => (csv ? [index] : []))).toEqual(drawn);
 });
 
-test('days keeps the last days and the point in force when they begin', async () => {
-  const [whole_] = await products(['B0AA11BB22'], { buybox: 1 });
-  const [cut] = await products(['B0AA11BB22'], { buybox: 1, days: 100 });
+test('days keeps the last days and the point in force when they begin', async ({ demo }) => {
+  const [whole_] = await products(demo, ['B0AA11BB22'], { buybox: 1 });
+  const [cut] = await products(demo, ['B0AA11BB22'], { buybox: 1, days: 100 });
   for (const index of [1, 3, 18]) {
     const width = TRIPLES.has(index) ? 3 : 2;
     const [csv, all]: number[][] = [cut.csv[index], whole_.csv[index]];
@@ -113,8 +110,8 @@ test('days keeps the last days and the point in force when they begin', async ()
   expect(Number(sellers[2])).toBeGreaterThan(NOW - 100 * DAY);
 });
 
-test('history=0 leaves out every history', async () => {
-  const [found] = await products(['B0AA11BB22'], { history: 0, buybox: 1, stats: 30 });
+test('history=0 leaves out every history', async ({ demo }) => {
+  const [found] = await products(demo, ['B0AA11BB22'], { history: 0, buybox: 1, stats: 30 });
   expect(found).toMatchObject({
     csv: null,
     salesRanks: null,
@@ -124,27 +121,27 @@ test('history=0 leaves out every history', async () => {
   expect(found.stats.current[1]).toBeGreaterThan(0);
 });
 
-test('series and fields that cost extra come only when asked for', async () => {
-  const [plain] = await products(['B0AA11BB22'], { stats: 90 });
+test('series and fields that cost extra come only when asked for', async ({ demo }) => {
+  const [plain] = await products(demo, ['B0AA11BB22'], { stats: 90 });
   expect([7, 10, 16, 17, 18].map((index) => plain.csv[index])).toEqual(Array(5).fill(null));
   expect(plain.stats).toMatchObject({ buyBoxPrice: -2, buyBoxShipping: -2 });
   expect([16, 18].map((index) => plain.stats.current[index])).toEqual([-1, -1]);
   for (const name of ['offers', 'liveOffersOrder', 'reviews', 'videos', 'aPlus'])
     expect(plain).not.toHaveProperty(name);
 
-  const [rated] = await products(['B0AA11BB22'], { rating: 1, stats: 90 });
+  const [rated] = await products(demo, ['B0AA11BB22'], { rating: 1, stats: 90 });
   expect(rated.csv[16].at(-1)).toBeGreaterThan(10);
   expect(rated.csv[16].at(-1)).toBeLessThanOrEqual(50);
   expect(rated.reviews).toMatchObject({ ratingCount: expect.any(Array), reviewCount: expect.any(Array) });
 
-  const [boxed] = await products(['B0AA11BB22'], { buybox: 1, stats: 90 });
+  const [boxed] = await products(demo, ['B0AA11BB22'], { buybox: 1, stats: 90 });
   const [price, shipping] = boxed.csv[18].slice(-2);
   expect(boxed.stats).toMatchObject({ buyBoxPrice: price, buyBoxShipping: shipping });
   expect(boxed.stats.current[18]).toBe(price + shipping);
 });
 
-test('statistics are 36 entries each and agree with the history', async () => {
-  const [{ csv, stats }] = await products(['B0AA11BB22'], { stats: 30 });
+test('statistics are 36 entries each and agree with the history', async ({ demo }) => {
+  const [{ csv, stats }] = await products(demo, ['B0AA11BB22'], { stats: 30 });
   for (const name of [
     ...['current', 'avg', 'avg30', 'avg90', 'avg180', 'avg365', 'atIntervalStart'],
     ...['min', 'max', 'minInInterval', 'maxInInterval', 'isLowest', 'isLowest90'],
@@ -159,12 +156,14 @@ test('statistics are 36 entries each and agree with the history', async () => {
     expect(stats.min[index][1]).toBe(Math.min(...values));
     expect(stats.max[index][1]).toBe(Math.max(...values));
   }
-  const [byDates] = await products(['B0AA11BB22'], { stats: '2026-02-02,2026-03-04' });
+  const [byDates] = await products(demo, ['B0AA11BB22'], { stats: '2026-02-02,2026-03-04' });
   expect(byDates.stats.avg).toEqual(stats.avg);
 });
 
-test('offers are live and past ones, of the number asked for at most, with histories of three', async () => {
-  const [found] = await products(['B0AA11BB22'], { offers: 20, stock: 1 });
+test('offers are live and past ones, of the number asked for at most, with histories of three', async ({
+  demo,
+}) => {
+  const [found] = await products(demo, ['B0AA11BB22'], { offers: 20, stock: 1 });
   expect(found.liveOffersOrder.length).toBeGreaterThan(0);
   expect(found.liveOffersOrder.length).toBeLessThanOrEqual(20);
   for (const index of found.liveOffersOrder) expect(found.offers[index].lastSeen).toBe(NOW);
@@ -173,28 +172,28 @@ test('offers are live and past ones, of the number asked for at most, with histo
     expect(offer.offerCSV.length % 3).toBe(0);
     expect(offer.stockCSV.length % 2).toBe(0);
   }
-  const [live] = await products(['B0AA11BB22'], { offers: 20, 'only-live-offers': 1 });
+  const [live] = await products(demo, ['B0AA11BB22'], { offers: 20, 'only-live-offers': 1 });
   expect(live.offers).toHaveLength(live.liveOffersOrder.length);
 });
 
-test('an ASIN that is gone is an element without data, one nobody knows is no element', async () => {
-  const found = await products(['ZZ00000001', 'ZX00000001', 'B0AA11BB22']);
+test('an ASIN that is gone is an element without data, one nobody knows is no element', async ({ demo }) => {
+  const found = await products(demo, ['ZZ00000001', 'ZX00000001', 'B0AA11BB22']);
   expect(found.map(({ asin, productType }: Record<string, unknown>) => [asin, productType])).toEqual([
     ['ZZ00000001', 4],
     ['B0AA11BB22', 0],
   ]);
   expect(found[0]).toMatchObject({ title: null, csv: null });
-  expect(await products(['ZZ00000001'], { update: -1 })).toEqual([]);
+  expect(await products(demo, ['ZZ00000001'], { update: -1 })).toEqual([]);
 });
 
-test('a product code leads to a product', async () => {
+test('a product code leads to a product', async ({ demo }) => {
   const { json } = await demo.get('product', { domain: 1, code: '4000000000001,4000000000002' });
   expect(json.products).toHaveLength(2);
   for (const found of json.products) product.parse(found);
 });
 
-test('sites have different prices and the same product', async () => {
-  const [us] = await products(['B0AA11BB22']);
+test('sites have different prices and the same product', async ({ demo }) => {
+  const [us] = await products(demo, ['B0AA11BB22']);
   const { json } = await demo.get('product', { domain: 5, asin: 'B0AA11BB22' });
   const [jp] = json.products;
   expect(jp).toMatchObject({ domainId: 5, title: us.title, parentAsin: us.parentAsin });

@@ -1,13 +1,10 @@
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { readDemoSettings } from '../../demo/settings.ts';
-import { DEMO_KEY, type Demo, openDemo } from '../support/demo-provider.ts';
+import { DEMO_KEY } from '../support/demo-provider.ts';
+import { test } from '../support/souk-test.ts';
 
-let demo: Demo;
-beforeAll(async () => {
-  demo = await openDemo({ DEMO_LIGHTNING_DEALS: '50' });
-});
-afterAll(() => demo.close());
+test.override('demoSettings', { DEMO_LIGHTNING_DEALS: '50' });
 
 const ENVELOPE = {
   timestamp: expect.any(Number),
@@ -39,24 +36,27 @@ const CALLS: [path: string, params: Record<string, string | number>, payload: st
   ['lightningdeal', { domain: 1 }, ['lightningDeals']],
 ];
 
-test.each(CALLS)('%s %j answers with the envelope and its payload only', async (path, params, payload) => {
-  const { status, json, headers } = await demo.get(path, params);
-  expect(status).toBe(200);
-  expect(headers['content-type']).toMatch(/^application\/json/);
-  const { timestamp, ...rest } = json;
-  expect(timestamp).toBe(demo.clock.now());
-  expect(json).toMatchObject(ENVELOPE);
-  expect(Object.keys(rest).sort()).toEqual(
-    [...Object.keys(ENVELOPE).filter((name) => name !== 'timestamp'), ...payload].sort(),
-  );
-});
+test.for(CALLS)(
+  '%s %j answers with the envelope and its payload only',
+  async ([path, params, payload], { demo }) => {
+    const { status, json, headers } = await demo.get(path, params);
+    expect(status).toBe(200);
+    expect(headers['content-type']).toMatch(/^application\/json/);
+    const { timestamp, ...rest } = json;
+    expect(timestamp).toBe(demo.clock.now());
+    expect(json).toMatchObject(ENVELOPE);
+    expect(Object.keys(rest).sort()).toEqual(
+      [...Object.keys(ENVELOPE).filter((name) => name !== 'timestamp'), ...payload].sort(),
+    );
+  },
+);
 
-test('a trailing slash makes no difference', async () => {
+test('a trailing slash makes no difference', async ({ demo }) => {
   const { status, json } = await demo.raw(`/product/?key=${DEMO_KEY}&domain=1&asin=B0AA11BB22`);
   expect([status, json.products.length]).toEqual([200, 1]);
 });
 
-test('compresses for those who accept gzip, and only for them', async () => {
+test('compresses for those who accept gzip, and only for them', async ({ demo }) => {
   const path = `/product?key=${DEMO_KEY}&domain=1&asin=B0AA11BB22`;
   const plain = await demo.raw(path);
   const packed = await demo.raw(path, { headers: { 'accept-encoding': 'gzip' } });
@@ -65,19 +65,19 @@ test('compresses for those who accept gzip, and only for them', async () => {
   expect(JSON.parse(gunzipSync(packed.bytes).toString()).products).toEqual(plain.json.products);
 });
 
-test.each([
+test.for([
   ['no key', '/product?domain=1&asin=B0AA11BB22'],
   ['an empty key', '/product?key=&domain=1&asin=B0AA11BB22'],
   ['a short key', '/token?key=too-short'],
   ['two keys that are too short', '/token?key=too-short&key=short-too'],
-])('%s is answered like a bad parameter, with an empty bucket', async (_, path) => {
+] as const)('%s is answered like a bad parameter, with an empty bucket', async ([_, path], { demo }) => {
   const { status, json } = await demo.raw(path);
   expect(status).toBe(400);
   expect(json).toMatchObject({ tokensLeft: 0, refillRate: 0, refillIn: 0, tokensConsumed: 0 });
   expect(json.error).toMatchObject({ type: 'invalidParameter', message: expect.any(String), details: '' });
 });
 
-test('a key that has not paid is answered with 402', async () => {
+test('a key that has not paid is answered with 402', async ({ demo }) => {
   expect((await demo.raw('/token?key=unpaid-key-unpaid-key')).status).toBe(402);
 });
 
@@ -86,7 +86,7 @@ describe('refuses and charges nothing:', () => {
   const many = (n: number) =>
     Array.from({ length: n }, (_, i) => `B0AA${String(i).padStart(6, '0')}`).join(',');
 
-  test.each<[string, Record<string, string | number>, number]>([
+  test.for<[string, Record<string, string | number>, number]>([
     ['product', { asin: ASIN }, 400],
     ['product', { domain: 7, asin: ASIN }, 400],
     ['product', { domain: 1 }, 400],
@@ -139,7 +139,7 @@ describe('refuses and charges nothing:', () => {
     ['graphimage', { domain: 1, asin: ASIN, cFont: '#fff' }, 400],
     ['tracking', { domain: 1 }, 404],
     ['deals', { domain: 1 }, 404],
-  ])('%s %j', async (path, params, status) => {
+  ])('%s %j', async ([path, params, status], { demo }) => {
     const before = (await demo.get('token')).json.tokensLeft;
     const reply = await demo.get(path, params);
     expect(reply.status).toBe(status);
@@ -152,7 +152,7 @@ describe('refuses and charges nothing:', () => {
   });
 });
 
-test('a body that is not JSON is a bad parameter', async () => {
+test('a body that is not JSON is a bad parameter', async ({ demo }) => {
   const reply = await demo.raw(`/query?key=${DEMO_KEY}&domain=1`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

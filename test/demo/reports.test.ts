@@ -1,16 +1,10 @@
 import fc from 'fast-check';
 import Papa from 'papaparse';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { hash, hashOf, plus, stateAfter } from '../../demo/catalog/random.ts';
 import { csvOf } from '../../demo/reports/formats.ts';
 import { type RankedTerm, rankingOf } from '../../demo/reports/ranking.ts';
-import { type Demo, openDemo } from '../support/demo-provider.ts';
-
-let demo: Demo;
-beforeAll(async () => {
-  demo = await openDemo();
-});
-afterAll(() => demo.close());
+import { test } from '../support/souk-test.ts';
 
 const WEEK = 2_960;
 const ranking = (site: string, week: number, terms = 400) => [
@@ -62,7 +56,7 @@ test('from one week to the next terms rise, fall, come and go', () => {
   expect([...(before ?? [])].some(([term]) => !after?.has(term))).toBe(true);
 });
 
-test('the demo provider has the products under the same titles and brands', async () => {
+test('the demo provider has the products under the same titles and brands', async ({ demo }) => {
   const terms = ranking('us', WEEK, 30).filter(({ brands, products }) => brands.length === products.length);
   const named = new Map(terms.flatMap(({ products }) => products.map(({ asin, title }) => [asin, title])));
   const { json } = await demo.get('product', { domain: 1, asin: [...named.keys()].join(), history: 0 });

@@ -1,12 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { z } from 'zod';
-import { type Demo, openDemo } from '../support/demo-provider.ts';
-
-let demo: Demo;
-beforeAll(async () => {
-  demo = await openDemo();
-});
-afterAll(() => demo.close());
+import type { Demo } from '../support/demo-provider.ts';
+import { test } from '../support/souk-test.ts';
 
 const whole = z.int();
 const four = z.array(whole).length(4);
@@ -29,19 +24,19 @@ const seller = z.looseObject({
   totalStorefrontAsins: z.tuple([whole, whole]),
 });
 
-const topSellers = async (): Promise<string[]> =>
+const topSellers = async (demo: Demo): Promise<string[]> =>
   (await demo.get('topseller', { domain: 1 })).json.sellerIdList;
-const sellers = async (ids: readonly string[], params: Record<string, number> = {}) =>
+const sellers = async (demo: Demo, ids: readonly string[], params: Record<string, number> = {}) =>
   (await demo.get('seller', { domain: 1, seller: ids.join(), ...params })).json.sellers;
 
-test('every top seller is a seller, and those with most ratings come first', async () => {
-  const ids = await topSellers();
+test('every top seller is a seller, and those with most ratings come first', async ({ demo }) => {
+  const ids = await topSellers(demo);
   expect(ids.length).toBeGreaterThan(1000);
   expect(new Set(ids).size).toBe(ids.length);
   const counts: number[] = [];
   for (let at = 0; at < ids.length; at += 100) {
     const batch = ids.slice(at, at + 100);
-    const found = await sellers(batch);
+    const found = await sellers(demo, batch);
     expect(Object.keys(found).sort()).toEqual([...batch].sort());
     for (const id of batch) {
       const record = seller.parse(found[id]);
@@ -53,21 +48,23 @@ test('every top seller is a seller, and those with most ratings come first', asy
   expect(counts).toEqual([...counts].sort((a, b) => b - a));
 });
 
-test('an unknown seller is absent, and nobody found is an empty map', async () => {
-  const [known = ''] = await topSellers();
-  expect(Object.keys(await sellers([known, 'A00000000000']))).toEqual([known]);
-  expect(await sellers(['A00000000000'])).toEqual({});
+test('an unknown seller is absent, and nobody found is an empty map', async ({ demo }) => {
+  const [known = ''] = await topSellers(demo);
+  expect(Object.keys(await sellers(demo, [known, 'A00000000000']))).toEqual([known]);
+  expect(await sellers(demo, ['A00000000000'])).toEqual({});
 });
 
-test('a seller shows its shop only when the storefront is asked for', async () => {
-  const [id = ''] = await topSellers();
-  expect((await sellers([id]))[id]).not.toHaveProperty('asinList');
+test('a seller shows its shop only when the storefront is asked for', async ({ demo }) => {
+  const [id = ''] = await topSellers(demo);
+  expect((await sellers(demo, [id]))[id]).not.toHaveProperty('asinList');
 });
 
-test('a storefront lists its ASINs once each, freshest first, as many as it says', async () => {
-  const ids = await topSellers();
+test('a storefront lists its ASINs once each, freshest first, as many as it says', async ({ demo }) => {
+  const ids = await topSellers(demo);
   for (const id of [ids[0] ?? '', ids[500] ?? '', ids.at(-1) ?? '']) {
-    const { asinList, asinListLastSeen, totalStorefrontAsins } = (await sellers([id], { storefront: 1 }))[id];
+    const { asinList, asinListLastSeen, totalStorefrontAsins } = (
+      await sellers(demo, [id], { storefront: 1 })
+    )[id];
     expect(asinList).toHaveLength(totalStorefrontAsins[1]);
     expect(new Set(asinList).size).toBe(asinList.length);
     expect(asinListLastSeen).toHaveLength(asinList.length);
@@ -75,9 +72,11 @@ test('a storefront lists its ASINs once each, freshest first, as many as it says
   }
 });
 
-test('every ASIN of a storefront names that seller among its live offers, and lies in its categories', async () => {
-  const id = (await topSellers())[700] ?? '';
-  const record = (await sellers([id], { storefront: 1 }))[id];
+test('every ASIN of a storefront names that seller among its live offers, and lies in its categories', async ({
+  demo,
+}) => {
+  const id = (await topSellers(demo))[700] ?? '';
+  const record = (await sellers(demo, [id], { storefront: 1 }))[id];
   const asin = record.asinList.slice(0, 60).join();
   const { products } = (await demo.get('product', { domain: 1, asin, offers: 20, history: 0 })).json;
   const roots = record.sellerCategoryStatistics.map(({ catId }: { catId: number }) => catId);

@@ -1,24 +1,12 @@
 import sharp from 'sharp';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Client } from '../support/client.ts';
-import { type Demo, openDemo } from '../support/demo-provider.ts';
-import { openSouk, type Souk, showLogOnFailure } from '../support/souk.ts';
+import { expect } from 'vitest';
+import { showLogOnFailure } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 
-let demo: Demo;
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  demo = await openDemo();
-  souk = await openSouk({ upstreamUrl: demo.url });
-  client = await souk.client();
-});
-afterAll(async () => {
-  await souk.close();
-  await demo.close();
-});
+test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url }));
+test.beforeEach(({ souk }) => showLogOnFailure(souk));
 
-test('a product batch comes through with prices, family and what failed', async () => {
-  showLogOnFailure(souk);
+test('a product batch comes through with prices, family and what failed', async ({ client, demo }) => {
   const asins = 'B0AA11BB22,B0CC11BB22,ZZ00000001,ZX00000001';
   const reply = await client.get(`/api/market/product?country=us&asins=${asins}&detailLevel=full&stats=30`);
   expect(reply.status).toBe(200);
@@ -33,8 +21,7 @@ test('a product batch comes through with prices, family and what failed', async 
   expect(found.stats.current).toEqual(stats.current);
 });
 
-test('a lightning deal of one ASIN comes through', async () => {
-  showLogOnFailure(souk);
+test('a lightning deal of one ASIN comes through', async ({ client, demo }) => {
   const { json } = await demo.get('lightningdeal', { domain: 1, asin: 'B0AA11BB22' });
   const reply = await client.get('/api/market/lightningdeal?domain=1&asin=b0aa11bb22');
   expect(reply.status).toBe(200);
@@ -42,8 +29,7 @@ test('a lightning deal of one ASIN comes through', async () => {
   expect(reply.headers['x-units-consumed']).toBe('1');
 });
 
-test("a site's whole list comes through, compressed or not", async () => {
-  showLogOnFailure(souk);
+test("a site's whole list comes through, compressed or not", async ({ client, demo }) => {
   const reply = await client.get('/api/market/lightningdeal?domain=1');
   expect(reply.status).toBe(200);
   expect(reply.headers['x-units-consumed']).toBe('500');
@@ -58,8 +44,7 @@ test("a site's whole list comes through, compressed or not", async () => {
   expect(packed.body.length).toBeLessThan(reply.body.length / 3);
 });
 
-test('a chart comes through as a picture of the size asked for', async () => {
-  showLogOnFailure(souk);
+test('a chart comes through as a picture of the size asked for', async ({ client }) => {
   const reply = await client.get(
     '/api/market/graphimage?domain=1&asin=B0AA11BB22&width=640&height=320&bb=1&cretailer=ff0000',
   );

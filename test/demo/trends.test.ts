@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { readTrending, trendingCall } from '../../src/upstream/trends/batchexecute.ts';
 import { readFeed } from '../../src/upstream/trends/feed.ts';
 import { guardedText } from '../../src/upstream/trends/guarded-json.ts';
 import type { Client } from '../support/client.ts';
-import { type Demo, type DemoReply, openDemo } from '../support/demo-provider.ts';
-import { openSouk, type Souk, showLogOnFailure } from '../support/souk.ts';
+import type { Demo, DemoReply } from '../support/demo-provider.ts';
+import { showLogOnFailure } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
+
+test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url, clock: demo.clock }));
 
 const COOKIE = { cookie: 'NID=511=any' };
-
-let demo: Demo;
-beforeAll(async () => {
-  demo = await openDemo();
-});
-afterAll(() => demo.close());
 
 interface Widget {
   id: string;
@@ -31,7 +28,7 @@ const address = (path: string, params: Record<string, unknown>) => {
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
 const read = ({ bytes }: DemoReply): any => JSON.parse(guardedText(bytes));
 
-function explore(asked: object[], headers: Record<string, string> = COOKIE): Promise<DemoReply> {
+function explore(demo: Demo, asked: object[], headers: Record<string, string> = COOKIE): Promise<DemoReply> {
   const comparisonItem = asked.map((item) => ({
     ...{ keyword: 'kettle', geo: '', time: '2026-01-01 2026-02-28' },
     ...item,
@@ -40,8 +37,8 @@ function explore(asked: object[], headers: Record<string, string> = COOKIE): Pro
   return demo.raw(address('/trends/api/explore', { hl: 'en-US', tz: '0', req }), { method: 'POST', headers });
 }
 
-async function widgets(...asked: object[]): Promise<Map<string, Widget>> {
-  const list = read(await explore(asked.length > 0 ? asked : [{}])).widgets as Widget[];
+async function widgets(demo: Demo, ...asked: object[]): Promise<Map<string, Widget>> {
+  const list = read(await explore(demo, asked.length > 0 ? asked : [{}])).widgets as Widget[];
   return new Map(list.map((widget) => [widget.id, widget]));
 }
 
@@ -52,61 +49,65 @@ const KINDS: Record<string, string> = {
   fe_related_searches: 'relatedsearches',
 };
 
-function dataOf(widget: Widget | undefined, changes: object = {}, tz = '0'): Promise<DemoReply> {
+function dataOf(demo: Demo, widget: Widget | undefined, changes: object = {}, tz = '0'): Promise<DemoReply> {
   if (!widget) throw new Error('there is no such widget');
   const params = { hl: 'en-US', tz, req: { ...widget.request, ...changes }, token: widget.token };
   return demo.raw(address(`/trends/api/widgetdata/${KINDS[widget.type]}`, params));
 }
 
 describe('explore', () => {
-  test('is behind a gate that hands out the cookie it wants; bad questions are told so before', async () => {
-    const gate = await explore([{}], {});
+  test('is behind a gate that hands out the cookie it wants; bad questions are told so before', async ({
+    demo,
+  }) => {
+    const gate = await explore(demo, [{}], {});
     expect([gate.status, gate.headers['content-type']]).toEqual([429, 'text/html; charset=utf-8']);
     expect(gate.headers['set-cookie']).toMatch(/^NID=/);
-    expect((await explore([{ geo: 'XX' }], {})).status).toBe(400);
+    expect((await explore(demo, [{ geo: 'XX' }], {})).status).toBe(400);
     const page = await demo.raw('/trends/explore?q=kettle');
     expect(page.headers['set-cookie']).toMatch(/^NID=/);
   });
 
-  test('has the widgets of one keyword, or of several', async () => {
-    expect([...(await widgets()).keys()]).toEqual([
+  test('has the widgets of one keyword, or of several', async ({ demo }) => {
+    expect([...(await widgets(demo)).keys()]).toEqual([
       'TIMESERIES',
       'GEO_MAP',
       'RELATED_TOPICS',
       'RELATED_QUERIES',
     ]);
-    expect([...(await widgets({}, { keyword: 'pot' })).keys()]).toEqual([
+    expect([...(await widgets(demo, {}, { keyword: 'pot' })).keys()]).toEqual([
       ...['TIMESERIES', 'GEO_MAP', 'TITLE_0', 'GEO_MAP_0', 'RELATED_QUERIES_0'],
       ...['TITLE_1', 'GEO_MAP_1', 'RELATED_QUERIES_1'],
     ]);
   });
 
-  test.each([
+  test.for<[string, object[]]>([
     ['six keywords', Array.from({ length: 6 }, (_, i) => ({ keyword: `k${i}` }))],
     ['an unknown state', [{ geo: 'US-QQ' }]],
     ['lower case', [{ geo: 'us' }]],
     ['a window that ends before it begins', [{ time: '2026-02-28 2026-01-01' }]],
     ['a window in the future', [{ time: '2027-01-01 2027-02-01' }]],
-  ])('does not understand %s', async (_, asked) => {
-    expect((await explore(asked)).status).toBe(400);
+  ])('does not understand %s', async ([_, asked], { demo }) => {
+    expect((await explore(demo, asked)).status).toBe(400);
   });
 });
 
 describe('a token', () => {
-  test('is good for its own request only, but for two fields, and for a day', async () => {
-    const map = (await widgets({ geo: 'US' })).get('GEO_MAP');
+  test('is good for its own request only, but for two fields, and for a day', async ({ demo }) => {
+    const map = (await widgets(demo, { geo: 'US' })).get('GEO_MAP');
     expect(map?.token).toHaveLength(44);
-    expect((await dataOf(map)).status).toBe(200);
-    expect((await dataOf(map, { resolution: 'CITY', includeLowSearchVolumeGeos: true })).status).toBe(200);
-    expect((await dataOf(map, { locale: 'de' })).status).toBe(401);
-    expect((await dataOf(map, { resolution: 'COUNTRY' })).status).toBe(400);
+    expect((await dataOf(demo, map)).status).toBe(200);
+    expect((await dataOf(demo, map, { resolution: 'CITY', includeLowSearchVolumeGeos: true })).status).toBe(
+      200,
+    );
+    expect((await dataOf(demo, map, { locale: 'de' })).status).toBe(401);
+    expect((await dataOf(demo, map, { resolution: 'COUNTRY' })).status).toBe(400);
     demo.clock.advance(86_400_000);
-    expect((await dataOf(map)).status).toBe(401);
+    expect((await dataOf(demo, map)).status).toBe(401);
   });
 });
 
 describe('a series', () => {
-  test.each([
+  test.for([
     ['2026-03-03 2026-03-03', 'EIGHT_MINUTE', 180],
     ['2026-03-01 2026-03-02', 'SIXTEEN_MINUTE', 180],
     ['2026-02-26 2026-03-03', 'HOUR', 144],
@@ -116,15 +117,15 @@ describe('a series', () => {
     ['2026-01-01 2026-02-28', 'DAY', 59],
     ['2025-01-01 2025-12-31', 'WEEK', 53],
     ['2016-01-01 2025-12-31', 'MONTH', 120],
-  ])('of %s has points of a %s', async (time, resolution, points) => {
-    const series = (await widgets({ time })).get('TIMESERIES');
+  ] as const)('of %s has points of a %s', async ([time, resolution, points], { demo }) => {
+    const series = (await widgets(demo, { time })).get('TIMESERIES');
     expect(series?.request.resolution).toBe(resolution);
-    expect(read(await dataOf(series)).default.timelineData).toHaveLength(points);
+    expect(read(await dataOf(demo, series)).default.timelineData).toHaveLength(points);
   });
 
-  test('is the same every time, with 100 as the highest of all', async () => {
+  test('is the same every time, with 100 as the highest of all', async ({ demo }) => {
     const ask = async () =>
-      read(await dataOf((await widgets({}, { keyword: 'pot' })).get('TIMESERIES'))).default;
+      read(await dataOf(demo, (await widgets(demo, {}, { keyword: 'pot' })).get('TIMESERIES'))).default;
     const { timelineData, averages } = await ask();
     const values = timelineData.flatMap(({ value }: { value: number[] }) => value) as number[];
     expect(Math.max(...values)).toBe(100);
@@ -133,14 +134,14 @@ describe('a series', () => {
     expect(await ask()).toEqual({ timelineData, averages });
   });
 
-  test.each([
+  test.for([
     ['2021-01-01 2021-01-02', ['Jan 1, 2021', 'Jan 2, 2021']],
     ['2026-03-03 2026-03-03', ['Mar 2, 2026, 6:00 PM', 'Mar 2, 2026, 6:08 PM']],
-  ])(
+  ] as const)(
     'of %s has its times in the words of a time zone, but whole days in those of UTC',
-    async (time, words) => {
-      const series = (await widgets({ time })).get('TIMESERIES');
-      const { timelineData } = read(await dataOf(series, {}, '360')).default;
+    async ([time, words], { demo }) => {
+      const series = (await widgets(demo, { time })).get('TIMESERIES');
+      const { timelineData } = read(await dataOf(demo, series, {}, '360')).default;
       const said = (timelineData as { formattedTime: string }[]).map(({ formattedTime }) =>
         formattedTime.replaceAll(/\s/g, ' '),
       );
@@ -148,18 +149,18 @@ describe('a series', () => {
     },
   );
 
-  test('ends with what is not over', async () => {
+  test('ends with what is not over', async ({ demo }) => {
     const today = new Date(demo.clock.now()).toISOString().slice(0, 10);
-    const series = (await widgets({ time: `2025-03-01 ${today}` })).get('TIMESERIES');
-    const { timelineData } = read(await dataOf(series)).default;
+    const series = (await widgets(demo, { time: `2025-03-01 ${today}` })).get('TIMESERIES');
+    const { timelineData } = read(await dataOf(demo, series)).default;
     const partial = (timelineData as object[]).map((point) => 'isPartial' in point);
     expect(partial.indexOf(true)).toBe(partial.length - 1);
   });
 });
 
-test('of several keywords a region has shares of 100', async () => {
-  const map = (await widgets({}, { keyword: 'pot' })).get('GEO_MAP');
-  const { geoMapData } = read(await dataOf(map, { resolution: 'CITY' })).default;
+test('of several keywords a region has shares of 100', async ({ demo }) => {
+  const map = (await widgets(demo, {}, { keyword: 'pot' })).get('GEO_MAP');
+  const { geoMapData } = read(await dataOf(demo, map, { resolution: 'CITY' })).default;
   expect(new Set(geoMapData.map(({ geoName }: { geoName: string }) => geoName)).size).toBe(geoMapData.length);
   for (const { value, geoCode, coordinates } of geoMapData) {
     expect(value[0] + value[1]).toBeGreaterThanOrEqual(99);
@@ -168,21 +169,23 @@ test('of several keywords a region has shares of 100', async () => {
   }
 });
 
-test('of several keywords those that are known in a country have shares of 100 of what is known', async () => {
-  const map = (await widgets({}, { keyword: 'pot' })).get('GEO_MAP');
-  const { geoMapData } = read(await dataOf(map)).default;
+test('of several keywords those that are known in a country have shares of 100 of what is known', async ({
+  demo,
+}) => {
+  const map = (await widgets(demo, {}, { keyword: 'pot' })).get('GEO_MAP');
+  const { geoMapData } = read(await dataOf(demo, map)).default;
   const sums = geoMapData.map(({ value }: { value: number[] }) => value.reduce((sum, one) => sum + one, 0));
   expect(sums.filter((sum: number) => sum > 0 && sum < 99)).toEqual([]);
   expect(sums).toContain(0);
 });
 
-test('metropolitan areas have codes of their own', async () => {
-  const map = (await widgets({ geo: 'US' })).get('GEO_MAP');
-  const { geoMapData } = read(await dataOf(map, { resolution: 'DMA' })).default;
+test('metropolitan areas have codes of their own', async ({ demo }) => {
+  const map = (await widgets(demo, { geo: 'US' })).get('GEO_MAP');
+  const { geoMapData } = read(await dataOf(demo, map, { resolution: 'DMA' })).default;
   expect(new Set(geoMapData.map(({ geoCode }: { geoCode: string }) => geoCode)).size).toBe(geoMapData.length);
 });
 
-test('topics are withheld for some keywords, queries for none', async () => {
+test('topics are withheld for some keywords, queries for none', async ({ demo }) => {
   const lists = new Set<number>();
   for (const keyword of [
     'tea',
@@ -196,15 +199,15 @@ test('topics are withheld for some keywords, queries for none', async () => {
     'plate',
     'fork',
   ]) {
-    const found = await widgets({ keyword });
-    lists.add(read(await dataOf(found.get('RELATED_TOPICS'))).default.rankedList.length);
-    expect(read(await dataOf(found.get('RELATED_QUERIES'))).default.rankedList).toHaveLength(2);
+    const found = await widgets(demo, { keyword });
+    lists.add(read(await dataOf(demo, found.get('RELATED_TOPICS'))).default.rankedList.length);
+    expect(read(await dataOf(demo, found.get('RELATED_QUERIES'))).default.rankedList).toHaveLength(2);
   }
   expect(lists).toEqual(new Set([0, 2]));
 });
 
 describe('trends', () => {
-  const list = async (geo: string, hours: number, articles = 3) => {
+  const list = async (demo: Demo, geo: string, hours: number, articles = 3) => {
     const form = { 'f.req': trendingCall({ geo, language: 'en', hours, articles }) };
     return demo.raw('/_/TrendsUi/data/batchexecute?rpcids=i0OFE', {
       method: 'POST',
@@ -213,10 +216,10 @@ describe('trends', () => {
     });
   };
 
-  test('of a window are there, the same in a longer one', async () => {
+  test('of a window are there, the same in a longer one', async ({ demo }) => {
     const [short, long] = [
-      readTrending((await list('US', 4)).bytes),
-      readTrending((await list('US', 24)).bytes),
+      readTrending((await list(demo, 'US', 4)).bytes),
+      readTrending((await list(demo, 'US', 24)).bytes),
     ];
     expect(short.length).toBeGreaterThan(10);
     expect(long.length).toBeGreaterThan(80);
@@ -225,19 +228,19 @@ describe('trends', () => {
     expect(short[0]?.articles).toHaveLength(3);
   });
 
-  test('of an unknown region are an error with status 200', async () => {
-    for (const reply of [await list('XX', 4), await list('US', 500)]) {
+  test('of an unknown region are an error with status 200', async ({ demo }) => {
+    for (const reply of [await list(demo, 'XX', 4), await list(demo, 'US', 500)]) {
       expect(reply.status).toBe(200);
       expect(() => readTrending(reply.bytes)).toThrow('[3]');
     }
   });
 
-  test('are in the feed, ten of them, the newest first', async () => {
+  test('are in the feed, ten of them, the newest first', async ({ demo }) => {
     const reply = await demo.raw('/trending/rss?geo=US');
     expect(reply.headers['content-type']).toMatch(/^text\/xml/);
     const fed = readFeed(reply.bytes.toString());
     expect(fed).toHaveLength(10);
-    const listed = readTrending((await list('US', 24)).bytes);
+    const listed = readTrending((await list(demo, 'US', 24)).bytes);
     for (const { title, startedAt, searchVolume } of fed) {
       expect(listed).toContainEqual(expect.objectContaining({ title, startedAt, searchVolume }));
     }
@@ -247,37 +250,30 @@ describe('trends', () => {
 });
 
 describe('through Souk', () => {
-  let souk: Souk;
-  let client: Client;
-  beforeAll(async () => {
-    souk = await openSouk({ upstreamUrl: demo.url, clock: demo.clock });
-    client = await souk.client();
-  });
-  afterAll(() => souk.close());
-  beforeEach(() => showLogOnFailure(souk));
+  test.beforeEach(({ souk }) => showLogOnFailure(souk));
 
-  const post = async (name: string, body: object) => {
+  const post = async (client: Client, name: string, body: object) => {
     const { status, json } = await client.post(`/api/webtrends/${name}`, body);
     expect(status, JSON.stringify(json)).toBe(200);
     return json.data;
   };
 
-  test('all six endpoints answer', async () => {
+  test('all six endpoints answer', async ({ client }) => {
     const keyword = ['Kettle & pot', 'やかん'];
-    const time = await post('interest-over-time', { keyword, hl: 'ja', timezone: 540 });
+    const time = await post(client, 'interest-over-time', { keyword, hl: 'ja', timezone: 540 });
     expect(time.timelineData.length).toBeGreaterThanOrEqual(53);
     expect(time.averages).toHaveLength(2);
-    const states = await post('interest-by-region', { keyword, geo: 'US' });
+    const states = await post(client, 'interest-by-region', { keyword, geo: 'US' });
     expect(states).toMatchObject({ resolution: 'REGION', valueMode: 'percentage' });
     expect(states.regions).toHaveLength(51);
-    const metros = await post('interest-by-region', { keyword: 'kettle', geo: 'US-CA' });
+    const metros = await post(client, 'interest-by-region', { keyword: 'kettle', geo: 'US-CA' });
     expect(metros.resolution).toBe('DMA');
-    const world = await post('interest-by-region', { keyword: 'kettle' });
+    const world = await post(client, 'interest-by-region', { keyword: 'kettle' });
     expect(world.regions.length).toBeGreaterThan(30);
-    const queries = await post('related-queries', { keyword });
+    const queries = await post(client, 'related-queries', { keyword });
     for (const { top, rising } of queries.results)
       expect([top.length > 0, rising.length > 0]).toEqual([true, true]);
-    await post('related-topics', { keyword });
+    await post(client, 'related-topics', { keyword });
     for (const path of [
       'daily-trends?geo=JP',
       'daily-trends?trendDate=2026-02-28',
@@ -289,7 +285,7 @@ describe('through Souk', () => {
     }
   });
 
-  test('a state that is none is refused by name', async () => {
+  test('a state that is none is refused by name', async ({ client }) => {
     const { status, json } = await client.post('/api/webtrends/related-topics', {
       keyword: 'a',
       geo: 'US-QQ',

@@ -14,9 +14,11 @@ import { openSouk, type SoukOptions } from './souk.ts';
  * fixture opens and closes it. See test/README.md.
  */
 export const test = base
-  /** A demo provider, for a file whose service asks it: `test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url }))`. */
-  .extend('demo', { scope: 'file' }, async ({}, { onCleanup }) => {
-    const demo = await openDemo();
+  /** The settings of the demo provider of the file: `test.override('demoSettings', { DEMO_FAIL_RATE: '0.5' })`. */
+  .extend('demoSettings', { scope: 'file' }, {} as Record<string, string>)
+  /** A demo provider, also for a file whose service asks it: `test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url }))`. */
+  .extend('demo', { scope: 'file' }, async ({ demoSettings }, { onCleanup }) => {
+    const demo = await openDemo(demoSettings);
     onCleanup(() => demo.close());
     return demo;
   })
