@@ -3,7 +3,7 @@ import { hasJoinableCall } from '../src/billing/calls.ts';
 import type { GrantKind, Wallet } from '../src/billing/wallets.ts';
 import { SoukError } from '../src/platform/errors.ts';
 import { identifyCall } from './identity.ts';
-import { type CallRequest, refuseWhenBusy, refuseWhenTooDear, type SubmitDeps } from './submit.ts';
+import { type CallRequest, checkMaxUnits, refuseWhenBusy, type SubmitDeps } from './submit.ts';
 
 /** The outcome a call would have if it were submitted now. */
 export interface Quote {
@@ -30,7 +30,7 @@ export async function quoteCall(deps: SubmitDeps, request: CallRequest): Promise
   const deduplicated =
     'keyHash' in caller && (await hasJoinableCall(deps.database, caller.keyHash, chargeId, acceptedAfter));
   try {
-    refuseWhenTooDear(needed, request.maxUnits);
+    checkMaxUnits(needed, request.maxUnits);
     if (deduplicated) return { units, deduplicated, verdict: { admitted: true, wallet: null, source: null } };
     if (!cached) await refuseWhenBusy(deps, request, operation.queue(input), chargeId);
   } catch (error) {

@@ -91,7 +91,7 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
     const pool = operation.queue(input);
     const { presentationId, chargeId, cached } = await identifyCall(deps, operation, input);
     const unitsReserved = cached?.meta.units ?? operation.price.quote(input);
-    refuseWhenTooDear(unitsReserved, request.maxUnits);
+    checkMaxUnits(unitsReserved, request.maxUnits);
     if (!cached) await refuseWhenBusy(deps, request, pool, chargeId);
 
     const background = typeof waiting === 'object';
@@ -152,10 +152,10 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
 }
 
 /** @throws SoukError QUOTA_MAX_UNITS. */
-export function refuseWhenTooDear(needed: number, maxUnits: number | null): void {
+export function checkMaxUnits(needed: number, maxUnits: number | null): void {
   if (maxUnits === null || needed <= maxUnits) return;
   throw new SoukError('QUOTA_MAX_UNITS', {
-    message: `The call costs ${needed} units, more than the ${maxUnits} that maxUnits allows.`,
+    message: `The call costs ${needed} units; maxUnits is ${maxUnits}.`,
     metadata: { needed, maxUnits },
   });
 }

@@ -9,26 +9,29 @@ export type BatchState = (typeof BATCH_STATES)[number];
 /** How long results are kept after a batch has ended. */
 export const RESULTS_LIFETIME_MS = 7 * 86_400_000;
 
-/** A batch as the database knows it. Times are Unix milliseconds. */
+/** A row of `batches` with the counts and units of its calls. Times are Unix milliseconds. */
 export interface Batch {
   batchId: string;
   accountId: number;
   name: string | null;
   operation: string;
-  /** As the customer was told: `finishedAt` says whether something of it is still under way. */
+  /**
+   * As shown to the customer. A batch that expired or was cancelled can still have calls under way until
+   * `finishedAt`.
+   */
   state: BatchState;
   window: FeedWindow;
   scheduleId: string | null;
   webhook: string | null;
   onlyChanges: boolean;
-  /** Why nothing is fed at the moment. */
+  /** The reason why no calls are fed at the moment. */
   waiting: { reason: string; until: number } | null;
   items: {
     total: number;
     done: number;
     failed: number;
     cancelled: number;
-    /** Of those that are done: left out of the results because nothing has changed. */
+    /** Counted in `done`, and left out of the results because their content has not changed. */
     unchanged: number;
     running: number;
   };
@@ -38,7 +41,7 @@ export interface Batch {
   finishedAt: number | null;
 }
 
-/** An account's batch; null: it has no such batch, or it is no longer kept. */
+/** Returns a batch of an account; null if the account has no such batch or its results have been deleted. */
 export async function findBatch(
   database: Database,
   accountId: number,
@@ -51,20 +54,20 @@ export async function findBatch(
   return rows[0] ?? null;
 }
 
-/** A batch, whoever's it is. */
+/** Returns a batch of any account. */
 export async function findBatchById(database: Queryable, batchId: string): Promise<Batch | null> {
   const { rows } = await database.query<Batch>(`${SELECT_BATCHES} where b.id = $1`, [batchId]);
   return rows[0] ?? null;
 }
 
-/** An account's batches, the newest first. */
+/** Lists batches of an account, the newest first. */
 export async function listBatches(
   database: Database,
   accountId: number,
   filter: { state: BatchState | null; scheduleId: string | null; before: string | null; limit: number },
 ): Promise<Batch[]> {
   const { rows } = await database.query<Batch>(
-    // Ids are of version 7: their order is that of time.
+    // Ids are UUIDs of version 7, so they sort by time.
     `${SELECT_BATCHES}
      where b.account_id = $1 and ($2::uuid is null or b.id < $2) and ($3::text is null or b.state = $3)
        and ($4::uuid is null or b.schedule_id = $4)

@@ -2,10 +2,10 @@ import type { ClientBase } from 'pg';
 import { contentHash, type ItemResult, itemHash } from './lines.ts';
 
 /**
- * Of the results of a schedule's run, those whose content is not what it was in the run before; what is there now is
- * remembered for the next one.
+ * Returns the results of a run whose content differs from that of the run before, and stores their content hashes
+ * for the next run.
  */
-export async function keepChanged(
+export async function storeChanged(
   client: ClientBase,
   scheduleId: string,
   results: readonly ItemResult[],
@@ -13,7 +13,7 @@ export async function keepChanged(
   const { rowCount } = await client.query('select 1 from schedules where id = $1 for key share', [
     scheduleId,
   ]);
-  // It was deleted while this run goes on, and there is no next one.
+  // The schedule was deleted during this run, so there is no run before and no next one.
   if (rowCount === 0) return [...results];
   const hashes = results.map(({ raw, data }) => ({ item: itemHash(raw), content: contentHash(data) }));
   const { rows } = await client.query<{ hash: Buffer }>(
@@ -28,13 +28,15 @@ export async function keepChanged(
   return results.filter((_, i) => changed.has(hashes[i]?.item.toString('hex') ?? ''));
 }
 
-/** Forgets what the items of a schedule were answered, so that its next run delivers all of them. */
-export async function forgetContents(client: ClientBase, scheduleId: string): Promise<void> {
+/** Deletes the stored contents of a schedule, so that its next run returns all results. */
+export async function deleteContents(client: ClientBase, scheduleId: string): Promise<void> {
   await client.query('delete from schedule_contents where schedule_id = $1', [scheduleId]);
 }
 
-/** Forgets what items that are no longer of a schedule were answered. @param kept hashes of those that are. */
-export async function forgetOthers(
+/**
+ * Deletes the stored contents of items that the schedule no longer has. @param kept hashes of its present items.
+ */
+export async function deleteContentsOfOtherItems(
   client: ClientBase,
   scheduleId: string,
   kept: readonly Buffer[],

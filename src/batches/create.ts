@@ -3,7 +3,7 @@ import { stringifyJson } from '../platform/json.ts';
 import type { PackedCall } from './pack.ts';
 import type { FeedWindow } from './request-schemas.ts';
 
-/** A batch that is about to exist. Times are Unix milliseconds. */
+/** A batch to be inserted. Times are Unix milliseconds. */
 export interface NewBatch {
   /** UUID of version 7. */
   batchId: string;
@@ -13,7 +13,7 @@ export interface NewBatch {
   window: FeedWindow;
   webhook: string | null;
   idempotencyKey: string | null;
-  /** Stands for the request, so that the same key with another request is noticed. */
+  /** Hash of the request: detects an idempotency key that is used for another request. */
   requestHash: Buffer;
   scheduleId: string | null;
   onlyChanges: boolean;
@@ -21,12 +21,12 @@ export interface NewBatch {
   deadlineAt: number;
 }
 
-/** Calls a statement; a few hundred KB of items. */
-const ROWS_A_STATEMENT = 500;
+/** Calls in one statement; they hold a few hundred KB of items. */
+const ROWS_PER_STATEMENT = 500;
 
 /**
- * Writes a batch and its calls, in the caller's transaction.
- * @returns false when the account has a batch with this idempotency key already; then nothing is written.
+ * Inserts a batch and its calls in the caller's transaction.
+ * @returns false if the account already has a batch with this idempotency key; then nothing is written.
  */
 export async function insertBatch(
   client: ClientBase,
@@ -47,8 +47,8 @@ export async function insertBatch(
     ],
   );
   if (rowCount === 0) return false;
-  for (let i = 0; i < calls.length; i += ROWS_A_STATEMENT) {
-    await insertCalls(client, batch.batchId, calls.slice(i, i + ROWS_A_STATEMENT));
+  for (let i = 0; i < calls.length; i += ROWS_PER_STATEMENT) {
+    await insertCalls(client, batch.batchId, calls.slice(i, i + ROWS_PER_STATEMENT));
   }
   return true;
 }

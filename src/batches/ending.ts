@@ -5,11 +5,11 @@ import { type ErrorRecord, SoukError, toRecord } from '../platform/errors.ts';
 import { type BatchState, RESULTS_LIFETIME_MS } from './batch.ts';
 import type { FedCall } from './feeding.ts';
 
-/** What became of a call of a batch. */
+/** How a call of a batch ended. */
 export type CallEnding =
   | {
       state: 'done';
-      /** gzip members: NDJSON, and CSV where there is a table. */
+      /** gzip members: NDJSON, and CSV if the operation has a table. */
       lines: Buffer;
       tableRows: Buffer | null;
       unitsCharged: number;
@@ -18,14 +18,14 @@ export type CallEnding =
   | {
       state: 'failed' | 'cancelled';
       error: ErrorRecord;
-      /** Nothing, unless it was paid for before it was lost. */
+      /** Absent means 0. A call whose paid answer was lost keeps its charge. */
       unitsCharged?: number;
     };
 
-/** Told of each batch that has finished, within the transaction in which it did. */
+/** Called when a batch finishes, within the same transaction. */
 export type OnFinished = (client: ClientBase, batchId: string) => Promise<void>;
 
-/** Locks a fed call that has to be collected. False: somebody else has it, or had. */
+/** Locks a fed call that has to be collected. @returns false if another worker holds or has ended it. */
 export async function lockCall(
   client: ClientBase,
   { batchId, firstItem, callId }: FedCall,
@@ -38,7 +38,7 @@ export async function lockCall(
   return rowCount === 1;
 }
 
-/** Notes the end of a locked call, and of its batch when it was the last. */
+/** Stores the end of a locked call, and finishes its batch if it was the last call. */
 export async function endCall(
   client: ClientBase,
   { batchId, firstItem, items }: FedCall,
@@ -72,8 +72,8 @@ export async function endCall(
   await finishIfDone(client, batchId, now, onFinished);
 }
 
-/** Puts a locked call back, to be fed once more. */
-export async function tryAgain(
+/** Returns a locked call to the pending ones, to be fed once more. */
+export async function returnToPending(
   client: ClientBase,
   { batchId, firstItem }: FedCall,
   notBefore: number,
@@ -85,8 +85,8 @@ export async function tryAgain(
   );
 }
 
-/** Leaves a locked call as it is, to be collected later. */
-export async function lookAgain(
+/** Postpones the collection of a locked call until `notBefore`. */
+export async function postponeCollection(
   client: ClientBase,
   { batchId, firstItem }: FedCall,
   notBefore: number,
@@ -98,7 +98,7 @@ export async function lookAgain(
   ]);
 }
 
-/** Ends a batch before its time: what is not under way is not done any more. @returns false when it had ended. */
+/** Cancels a batch: its pending calls end at once. @returns false if it had ended. */
 export async function cancelBatch(
   database: Database,
   accountId: number,
@@ -119,7 +119,7 @@ export async function cancelBatch(
   });
 }
 
-/** Ends the batches whose deadline has passed. @returns how many. */
+/** Ends the batches whose deadline has passed. @returns their number. */
 export async function expireBatches(
   database: Database,
   now: number,
@@ -145,10 +145,14 @@ export async function expireBatches(
 }
 
 /**
- * Ends what was put back into a batch while it was being cancelled, or expired: such a batch is fed no more, and would
- * never finish.
+ * Ends calls that returned to a batch as pending while it was cancelled or expired. Such a batch is not fed, so it
+ * would never finish.
  */
-export async function endLeftovers(database: Database, now: number, onFinished: OnFinished): Promise<void> {
+export async function endStrandedCalls(
+  database: Database,
+  now: number,
+  onFinished: OnFinished,
+): Promise<void> {
   const { rows } = await database.query<{ id: string }>(
     `select b.id from batches b where b.finished_at is null and b.state in ('expired', 'cancelled')
        and exists (select 1 from batch_calls c where c.batch_id = b.id and c.state = 'pending')`,
@@ -169,7 +173,7 @@ export async function endLeftovers(database: Database, now: number, onFinished: 
   }
 }
 
-/** Lets the failed calls of a finished batch be fed again. @returns how many there are. */
+/** Returns the failed calls of a finished batch to the pending ones. @returns their number. */
 export async function retryFailed(client: ClientBase, batchId: string, deadlineAt: number): Promise<number> {
   const { rows } = await client.query<{ items: number }>(
     `update batch_calls set state = 'pending', call_id = null, attempts = 0, not_before = '-infinity',
@@ -188,10 +192,10 @@ export async function retryFailed(client: ClientBase, batchId: string, deadlineA
   return rows.length;
 }
 
-/** A batch may have a hundred thousand calls. */
+/** A limit on each statement, because a batch can have 100,000 calls. */
 const BATCHES_DROPPED_TOGETHER = 20;
 
-/** Forgets batches that ended too long ago. */
+/** Deletes batches that ended more than RESULTS_LIFETIME_MS ago. */
 export async function dropOldBatches(database: Database, now: number): Promise<void> {
   for (;;) {
     const { rowCount } = await database.query(
@@ -221,7 +225,8 @@ async function endPending(
   );
   const items = rows.reduce((sum, row) => sum + row.items, 0);
   const column = state === 'failed' ? 'failed_items' : 'cancelled_items';
-  // One that was taken at the same moment has left a gap, so the numbers may go further than the rows.
+  // A call that another transaction took meanwhile leaves a gap, so the highest number can exceed the number of
+  // rows.
   const ends = rows.reduce((last, row) => Math.max(last, row.endNo), 0);
   await client.query(
     `update batches set ends = greatest(ends, $2), ${column} = ${column} + $3 where id = $1`,
@@ -229,7 +234,10 @@ async function endPending(
   );
 }
 
-/** The batch's row is locked by what the caller has changed in it, so of two last calls the later one sees the other. */
+/**
+ * The caller has changed the batch's row and so holds its lock: of two last calls, the later one sees the end of
+ * the other.
+ */
 async function finishIfDone(
   client: ClientBase,
   batchId: string,

@@ -12,14 +12,14 @@ export interface PendingBatch {
   operation: string;
   window: FeedWindow;
   deadlineAt: number;
-  /** Calls of this batch under way. */
+  /** Number of calls of this batch that are under way. */
   fed: number;
   isWaiting: boolean;
-  /** Until when another batch of the account leaves the rest of the minute's calls to other requests. */
+  /** Until this time another batch of the account reserves the rest of the minute's calls for other requests. */
   minuteReservedUntil: number | null;
 }
 
-/** A call of a batch, taken to be done. */
+/** A call of a batch that was taken to be submitted. */
 export interface FedCall {
   batchId: string;
   firstItem: number;
@@ -31,7 +31,7 @@ export interface FedCall {
   attempts: number;
 }
 
-/** How many calls of batches are under way, by pool. */
+/** Counts the calls of batches that are under way, by pool. */
 export async function countFed(database: Database): Promise<Map<PoolName, number>> {
   const { rows } = await database.query<{ pool: PoolName; calls: number }>(
     `select pool, count(*) as calls from batch_calls where state = 'fed' group by pool`,
@@ -39,7 +39,7 @@ export async function countFed(database: Database): Promise<Map<PoolName, number
   return new Map(rows.map(({ pool, calls }) => [pool, calls]));
 }
 
-/** Batches that have calls to feed, and wait for no reset and no window; the one fed longest ago first. */
+/** Returns batches with calls to feed that wait for no reset and no window, the one fed longest ago first. */
 export async function pendingBatches(database: Database, now: number): Promise<PendingBatch[]> {
   const { rows } = await database.query<PendingBatch>({
     name: 'pending-batches',
@@ -60,14 +60,17 @@ export async function pendingBatches(database: Database, now: number): Promise<P
   return rows;
 }
 
-/** Puts a batch behind the others. In a statement of its own: locks of a batch come before those of its calls. */
-export async function noteFed(database: Database, batchId: string, now: number): Promise<void> {
+/**
+ * Moves a batch behind the others. A statement of its own, because locks of a batch are taken before those of its
+ * calls.
+ */
+export async function moveToBack(database: Database, batchId: string, now: number): Promise<void> {
   await database.query('update batches set fed_at = $2 where id = $1', [batchId, new Date(now)]);
 }
 
 /**
- * Takes the next calls of a batch, in the order of its items. Each is given a call id before it is admitted, so that
- * one whose process dies in between is admitted under it later, once.
+ * Takes the next calls of a batch in the order of its items. Each gets its call id before it is admitted: if the
+ * process dies in between, it is admitted later under the same id, and so only once.
  */
 export async function takeCalls(
   database: Database,
@@ -103,12 +106,12 @@ const fedColumns = (
 ) => `${table}.batch_id as "batchId", ${table}.first_item as "firstItem", ${table}.items,
   ${table}.input, ${table}.units, ${table}.pool, ${table}.call_id as "callId", ${table}.attempts`;
 
-/** Items and input are kept as text, since JSON of PostgreSQL would change their numbers. */
+/** Items and input are stored as text, because PostgreSQL's JSON would change their numbers. */
 function parsed<Row extends FedCall>(row: Row): Row {
   return { ...row, items: parseJson(row.items as unknown as string), input: parseJson(row.input as string) };
 }
 
-/** Gives a call back, to be taken again: it was not admitted. */
+/** Returns a call that was not admitted to the pending ones. */
 export async function giveBack(
   database: Database,
   { batchId, firstItem, callId }: FedCall,
@@ -121,8 +124,8 @@ export async function giveBack(
   );
 }
 
-/** The account had asked the same already: what that call brings is the result of this one, for nothing. */
-export async function noteJoinedCall(
+/** Marks a call that joined an identical call of the account: it gets that call's result at no charge. */
+export async function markJoined(
   database: Database,
   { batchId, firstItem, callId }: FedCall,
   joinedCallId: string,
@@ -134,8 +137,8 @@ export async function noteJoinedCall(
   );
 }
 
-/** Nothing of these batches is fed before `until`, for a reason their customer is told. */
-export async function letWait(
+/** Stops feeding these batches until `until`. The customer sees the reason. */
+export async function pauseFeeding(
   database: Database,
   batchIds: readonly string[],
   reason: string,
@@ -154,8 +157,8 @@ export async function endWaiting(database: Database, batchId: string): Promise<v
   ]);
 }
 
-/** A fed call whose end has to be noted, or that was never admitted. */
-export interface ToCollect extends FedCall {
+/** A fed call that has ended, or that was never admitted. */
+export interface CollectableCall extends FedCall {
   accountId: number;
   operation: string;
   batchState: BatchState;
@@ -165,14 +168,14 @@ export interface ToCollect extends FedCall {
   joined: boolean;
 }
 
-/** Calls that have ended, or that are not in the books although they were taken before `takenBefore`. */
+/** Returns calls that have ended, and calls taken before `takenBefore` that were never admitted (`unknown`). */
 export async function endedCalls(
   database: Database,
   takenBefore: number,
   now: number,
   limit: number,
-): Promise<{ ended: ToCollect[]; unknown: ToCollect[] }> {
-  const { rows } = await database.query<ToCollect & { known: boolean }>({
+): Promise<{ ended: CollectableCall[]; unknown: CollectableCall[] }> {
+  const { rows } = await database.query<CollectableCall & { known: boolean }>({
     name: 'ended-batch-calls',
     text: `select ${fedColumns('f')}, f.joined, b.account_id as "accountId", b.operation, b.state as "batchState",
         ${unixMs('b.deadline_at')} as "deadlineAt", b.only_changes as "onlyChanges", b.schedule_id as "scheduleId",
@@ -189,7 +192,7 @@ export async function endedCalls(
   return { ended: calls.filter(({ known }) => known), unknown: calls.filter(({ known }) => !known) };
 }
 
-/** Fed calls of batches that were cancelled, to be cancelled as well. */
+/** Returns the fed calls of cancelled batches, which have to be cancelled too. */
 export async function callsToCancel(
   database: Database,
 ): Promise<(FedCall & { accountId: number; joined: boolean })[]> {

@@ -5,7 +5,7 @@ import { ERRORS, type ErrorRecord } from '../platform/errors.ts';
 import { fingerprint } from '../platform/fingerprint.ts';
 import { stringifyJson } from '../platform/json.ts';
 
-/** What a call of a batch brought, before it is told apart into its items. */
+/** The answer to a call of a batch, before it is split into the results of its items. */
 export interface CallAnswer {
   data: Record<string, unknown>;
   metadata?: Record<string, unknown>;
@@ -19,7 +19,7 @@ export interface ItemResult {
   metadata: Record<string, unknown> | undefined;
 }
 
-/** Tells a call's answer apart: each item gets what it would have been answered alone. */
+/** Splits the answer to a call: each item gets the answer it would have got by itself. */
 export function itemResults(
   operation: QueuedOperation,
   call: { firstItem: number; items: readonly unknown[] },
@@ -34,7 +34,7 @@ export function itemResults(
   }));
 }
 
-/** NDJSON: a line an item, as its envelope would have been. */
+/** Returns NDJSON with one line for each item, in the form of its envelope. */
 export function resultLines(results: readonly ItemResult[]): string {
   return results
     .map(({ index, raw, data, metadata }) => {
@@ -44,7 +44,7 @@ export function resultLines(results: readonly ItemResult[]): string {
     .join('');
 }
 
-/** The same for items that have no result. */
+/** Returns the same for items without a result. */
 export function failureLines(
   call: { firstItem: number; items: readonly unknown[] },
   { kind, message, metadata }: ErrorRecord,
@@ -57,7 +57,7 @@ export function failureLines(
     .join('');
 }
 
-/** Rows as CSV, without the header; null where the operation has no table for this input. */
+/** Returns the results as CSV rows without a header; null if the operation has no table for this input. */
 export function resultRows(
   operation: QueuedOperation,
   input: unknown,
@@ -72,25 +72,25 @@ export function resultRows(
   return csv(rows);
 }
 
-/** The header of the CSV. */
+/** Returns the header of the CSV. */
 export function tableHeader(columns: readonly string[]): string {
   return csv([['index', ...columns]]);
 }
 
-/** What opens in a spreadsheet must not be taken for a formula there, whatever a title begins with. */
+/** Escapes values so that a spreadsheet does not read a title as a formula. */
 function csv(rows: readonly (readonly unknown[])[]): string {
   return stringify(rows as unknown[][], { escape_formulas: true, cast: { boolean: String } });
 }
 
-/** What changes although nothing has changed. */
+/** Fields that change even if the content does not. */
 const VOLATILE_FIELDS = new Set(['fromCache', 'lastUpdate']);
 
-/** Identifies what an item was asked. */
+/** Identifies an item by its parameters. */
 export function itemHash(raw: unknown): Buffer {
   return createHash('sha256').update(fingerprint(raw)).digest();
 }
 
-/** Identifies what an item was answered, apart from what says how fresh it is. */
+/** Identifies the content of an item's result, without the fields that say how fresh it is. */
 export function contentHash(data: Record<string, unknown>): Buffer {
   return createHash('sha256')
     .update(fingerprint(withoutVolatile(data)))

@@ -2,15 +2,15 @@ import type { Pack, QueuedOperation } from '../operations/define.ts';
 import type { PoolName } from '../operations/pools.ts';
 import { fingerprint } from '../platform/fingerprint.ts';
 
-/** One valid item of a batch. */
+/** A valid item of a batch. */
 export interface Item {
-  /** As it was sent. */
+  /** The parameters as sent. */
   raw: unknown;
-  /** Canonical. */
+  /** The canonical input. */
   input: unknown;
 }
 
-/** One call that a batch is done by, for one item or several that follow each other. */
+/** A call of a batch, for one item or for several consecutive ones. */
 export interface PackedCall {
   firstItem: number;
   items: readonly unknown[];
@@ -20,8 +20,9 @@ export interface PackedCall {
 }
 
 /**
- * Puts items into as few calls as can be: neighbours that differ only in the list their operation packs by share one.
- * @param maxUnits the most one call may cost, unless it is for a single item.
+ * Packs items into as few calls as possible: neighbours share a call if they differ only in the list of ids that
+ * their operation accepts.
+ * @param maxUnits the highest price of a call; a call for a single item may cost more.
  */
 export function* packItems(
   operation: QueuedOperation,
@@ -43,7 +44,7 @@ interface OpenCall {
   firstItem: number;
   raws: unknown[];
   input: Record<string, unknown>;
-  /** What of the input all items of the call share; null where the operation packs nothing. */
+  /** The part of the input that all items of the call share; null if the operation cannot pack items. */
   shared: string | null;
   ids: Set<string>;
 }
@@ -70,7 +71,7 @@ function grow(
   if (!pack || open.shared !== sharedPart(pack, record)) return null;
   const added = idsOf(pack, record).filter((id) => !open.ids.has(id));
   const most = pack.max(record);
-  // However often an id is repeated: what a call brings is told apart in memory.
+  // Repeated ids count too: the answer to a call is split in memory.
   if (open.ids.size + added.length > most || open.raws.length >= most) return null;
   if (maxUnits !== Number.POSITIVE_INFINITY) {
     const input = { ...record, [pack.field]: [...open.ids, ...added] };
@@ -83,7 +84,7 @@ function grow(
 
 function close(operation: QueuedOperation, { firstItem, raws, input, ids }: OpenCall): PackedCall {
   const { pack } = operation;
-  // Parsed again, so that it is as canonical as what a request would have brought.
+  // Parsed again, so that the packed input is as canonical as the input of a request.
   const whole =
     pack && raws.length > 1 ? operation.params.parse({ ...input, [pack.field]: [...ids] }) : input;
   return {

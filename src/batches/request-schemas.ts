@@ -8,18 +8,17 @@ export const FEED_WINDOWS = ['any', 'off_peak'] as const;
 
 export type FeedWindow = (typeof FEED_WINDOWS)[number];
 
-/** Where the items of a JSON document are. */
+/** The fields of a JSON document that hold the items. */
 export const ITEM_SOURCES = {
-  operation: oneOf(QUEUED_NAMES).describe('What is done'),
+  operation: oneOf(QUEUED_NAMES).describe('Operation of all items'),
   items: z.array(z.unknown(), 'must be a list of parameter objects').optional().meta({
-    description:
-      'Parameters of each item, as the operation takes them in a body; instead of params and split',
+    description: 'Parameters of each item, as in a body of the operation; instead of params and split',
     maxItems: MOST_ITEMS,
   }),
   params: z
     .record(z.string(), z.unknown(), 'must be an object of parameters')
     .optional()
-    .meta({ description: 'Parameters that all items have', maxProperties: 200 }),
+    .meta({ description: 'Parameters that all items share', maxProperties: 200 }),
   split: z
     .record(
       z.string(),
@@ -28,48 +27,54 @@ export const ITEM_SOURCES = {
     )
     .optional()
     .meta({
-      description: 'One parameter with a list: each item has one value of it',
+      description: 'One parameter with a list of values; each value becomes an item',
       minProperties: 1,
       maxProperties: 1,
     }),
 };
 
-/** What a batch is told besides its items. */
+/** The settings of a batch. */
 export const BATCH_SETTINGS = {
   name: text({ maxLength: 200 })
     .nullable()
     .default(null)
-    .meta({ description: 'For its owner only', examples: ['Prices of the competition'] }),
+    .meta({
+      description: 'Name of the batch, visible to its account only',
+      examples: ['Prices of the competition'],
+    }),
   maxUnits: integer({ min: 0 })
     .nullable()
     .default(null)
-    .meta({ description: 'Refuse the batch when it can cost more', examples: [1000] }),
-  window: oneOf(FEED_WINDOWS).default('any').describe('off_peak: work in the off-peak window only'),
+    .meta({ description: 'Refuse the batch if it can cost more than this', examples: [1000] }),
+  window: oneOf(FEED_WINDOWS).default('any').describe('off_peak: submit calls in the off-peak window only'),
   deadline: z.iso
     .datetime({ offset: true, error: 'must be an ISO 8601 date and time such as 2026-05-01T12:00:00Z' })
     .nullable()
     .default(null)
     .meta({
-      description: 'What is not done by then is given up; a week unless given, 30 days at most',
+      description: 'Items that are not done by then fail. Default: 7 days after creation; at most 30 days',
       examples: ['2026-05-01T12:00:00Z'],
     }),
   webhook: text({ maxLength: 2_000 })
     .nullable()
     .default(null)
-    .meta({ description: 'Where the end of the batch is told', examples: ['https://example.com/hook'] }),
+    .meta({
+      description: 'Address that receives a message when the batch finishes',
+      examples: ['https://example.com/hook'],
+    }),
   idempotencyKey: text({ maxLength: 200 })
     .nullable()
     .default(null)
     .meta({
-      description: 'A request that is repeated under it makes no second batch',
+      description: 'Repeating the request with the same key creates no second batch',
       examples: ['2026-w18'],
     }),
 };
 
-/** The settings of a batch whose body is an item a line. */
+/** Query of a batch whose body has one item in each line. */
 export const batchQuerySchema = z.object({ operation: ITEM_SOURCES.operation, ...BATCH_SETTINGS });
 
-/** A batch as one document. */
+/** Body of a batch that is one JSON document. */
 export const batchBodySchema = z.strictObject(
   { ...ITEM_SOURCES, ...BATCH_SETTINGS },
   'must be a JSON object',

@@ -17,11 +17,11 @@ import {
 
 const DAY_MS = 86_400_000;
 
-/** How long a batch has when it says nothing, and at most. */
+/** The default and the longest time from creation to the deadline. */
 export const DEFAULT_TIME_MS = 7 * DAY_MS;
 export const LONGEST_TIME_MS = 30 * DAY_MS;
 
-/** What a batch is asked to do, without its items. */
+/** The settings of a requested batch, without its items. */
 export interface BatchSettings {
   name: string | null;
   maxUnits: number | null;
@@ -41,7 +41,7 @@ export interface BatchRequest {
 /** A fault of the request, or of one of its items. */
 export type BatchFault = ParameterFault & { index?: number };
 
-/** Everything that is wrong with a request. */
+/** All faults of a request. */
 export class BatchFaults extends Error {
   readonly faults: readonly BatchFault[];
 
@@ -51,38 +51,38 @@ export class BatchFaults extends Error {
   }
 }
 
-/** How a request arrived: one JSON document, or settings in the query and an item a line. */
+/** The form of the request: one JSON document, or settings in the query and one item in each line. */
 export type Upload =
   | { type: 'json'; body: string }
   | { type: 'ndjson'; body: string; query: Record<string, unknown> };
 
 /**
- * Reads a request for a batch and all of its items.
- * @param breathe called every few hundred items, so that whoever else needs this process gets on.
- * @throws BatchFaults naming everything that is wrong.
+ * Reads a request for a batch with all of its items.
+ * @param yieldToEvents called every few hundred items, so that the process can do other work.
+ * @throws BatchFaults with all faults.
  */
 export async function readBatch(
   upload: Upload,
-  breathe: () => Promise<void>,
+  yieldToEvents: () => Promise<void>,
   now: number,
 ): Promise<BatchRequest> {
   const { settings, operation, raws } =
     upload.type === 'json' ? readDocument(upload.body) : readLines(upload);
-  const items = await readItems(operation, raws, breathe, now);
+  const items = await readItems(operation, raws, yieldToEvents, now);
   return { operation, items, settings: settingsOf(settings) };
 }
 
-/** Reads the items alone, which must all be good. */
+/** Reads the items alone. @throws BatchFaults if any item is invalid. */
 export async function readItems(
   operation: QueuedOperation,
   raws: readonly unknown[],
-  breathe: () => Promise<void>,
+  yieldToEvents: () => Promise<void>,
   now: number,
 ): Promise<Item[]> {
   const items: Item[] = [];
   const faults: BatchFault[] = [];
   let totalBytes = 0;
-  let breathAt = 0;
+  let yieldAt = 0;
   for (const [index, given] of raws.entries()) {
     const raw = given instanceof Line ? parsed(given.text) : given;
     const problem =
@@ -99,11 +99,11 @@ export async function readItems(
       faults.push({
         index,
         parameter: 'body',
-        problem: `must be at most ${LARGEST_ITEM_BYTES} bytes in JSON; it is ${bytes}`,
+        problem: `must be at most ${LARGEST_ITEM_BYTES} bytes of JSON, got ${bytes}`,
       });
     else {
       const result = operation.params.safeParse(raw);
-      // The days that are filled in are those of the call, which comes later; here it only counts that there will be some.
+      // Each call fills in the dates of its own day later. Here it only matters that they can be filled in.
       const found = result.success
         ? faultsOnDay(operation, result.data, now)
         : result.error.issues.flatMap(toFaults);
@@ -111,31 +111,31 @@ export async function readItems(
       if (result.success && found.length === 0) items.push({ raw, input: result.data });
     }
     if (faults.length >= MOST_FAULTS) {
-      faults.push({ parameter: 'items', problem: 'have further faults, which are not listed' });
+      faults.push({ parameter: 'items', problem: 'have more faults than are listed here' });
       break;
     }
-    if (totalBytes + index * BYTES_OF_WORK_AN_ITEM < breathAt) continue;
-    await breathe();
-    breathAt = totalBytes + index * BYTES_OF_WORK_AN_ITEM + BYTES_A_BREATH;
+    if (totalBytes + index * EXTRA_BYTES_PER_ITEM < yieldAt) continue;
+    await yieldToEvents();
+    yieldAt = totalBytes + index * EXTRA_BYTES_PER_ITEM + BYTES_BETWEEN_YIELDS;
   }
   if (faults.length > 0) throw new BatchFaults(faults);
   return items;
 }
 
-/** Roughly what is read in some milliseconds; an item counts as this much more than it is long. */
-const BYTES_A_BREATH = 65_536;
-const BYTES_OF_WORK_AN_ITEM = 500;
+/** What a process reads in a few milliseconds. An item counts as its length plus EXTRA_BYTES_PER_ITEM. */
+const BYTES_BETWEEN_YIELDS = 65_536;
+const EXTRA_BYTES_PER_ITEM = 500;
 
-/** As one request, with room for what a queue adds to it. */
+/** Like the body of a single request, with room for what a queue adds to it. */
 const LARGEST_ITEM_BYTES = 48 * 1024;
 
-/** All items together: split makes copies of what they share. */
+/** Limits all items together, because `split` copies the shared parameters into each item. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** Enough for one in every item. */
+/** Enough for one fault in every item. */
 const MOST_FAULTS = 100_000;
 
-/** Of an item in JSON; Infinity where it is nested so deep that it fits into a body, but not onto the stack. */
+/** Size of an item in JSON. Infinity if it is nested too deeply for JSON.stringify. */
 function sizeOf(raw: unknown): number {
   try {
     return Buffer.byteLength(stringifyJson(raw));
@@ -146,11 +146,11 @@ function sizeOf(raw: unknown): number {
 }
 
 function tooLarge(): BatchFaults {
-  const problem = `must be at most ${MOST_BYTES} bytes together, each with what it shares with the others`;
+  const problem = `must be at most ${MOST_BYTES} bytes in total, each item counted with the parameters it shares`;
   return new BatchFaults([{ parameter: 'items', problem }]);
 }
 
-/** What is wrong with an input on the present day. */
+/** Returns the faults of an input for the present day. */
 function faultsOnDay(operation: QueuedOperation, input: unknown, now: number): readonly ParameterFault[] {
   try {
     inputOn(operation, input, now);
@@ -185,7 +185,7 @@ function readDocument(body: string): Read {
   return { settings: document, ...itemsOf(document, '') };
 }
 
-/** What a worker reads of a document. @throws BatchFaults. */
+/** Parses a JSON document with a schema. @throws BatchFaults. */
 export function parseBody<Value>(schema: z.ZodType<Value>, body: string): Value {
   const document = parsed(body);
   if (document instanceof NotJson)
@@ -194,8 +194,8 @@ export function parseBody<Value>(schema: z.ZodType<Value>, body: string): Value 
 }
 
 /**
- * The items a document names, as they were sent.
- * @param within where in the document they are, for messages: '' or 'batch.'.
+ * Returns the items of a document as sent.
+ * @param within path of the items in the document, for messages: '' or 'batch.'.
  * @throws BatchFaults
  */
 export function itemsOf(
@@ -204,14 +204,16 @@ export function itemsOf(
 ): { operation: QueuedOperation; raws: readonly unknown[] } {
   const fault = (parameter: string, problem: string) =>
     new BatchFaults([{ parameter: `${within}${parameter}`, problem }]);
-  if (items && split) throw fault('items', 'and split exclude each other: send one of them');
-  if (items && params) throw fault('params', 'goes with split only: an item has all of its parameters');
+  if (items && split) throw fault('items', 'and split are both present: send only one of them');
+  if (items && params)
+    throw fault('params', 'can be used with split only: each of the items has all of its parameters');
   if (items) return { operation: operationOf(name), raws: counted(items, fault) };
   if (!split) throw fault('items', 'is required: send a list of parameter objects, or params and split');
   const [[field, values] = ['', []], ...others] = Object.entries(split);
-  if (others.length > 0 || field === '') throw fault('split', 'must hold exactly one list');
+  if (others.length > 0 || field === '')
+    throw fault('split', 'must contain exactly one parameter with a list');
   if (params && Object.hasOwn(params, field))
-    throw fault('params', `holds ${quoted(field)}, which split gives each item a value of`);
+    throw fault('params', `must not contain ${quoted(field)}, because split sets it for each item`);
   const raws = counted(values, fault).map((value) => ({ ...params, [field]: value }));
   return { operation: operationOf(name), raws };
 }
@@ -220,18 +222,18 @@ function counted(
   raws: readonly unknown[],
   fault: (parameter: string, problem: string) => BatchFaults,
 ): readonly unknown[] {
-  if (raws.length === 0) throw fault('items', 'must hold at least one item');
+  if (raws.length === 0) throw fault('items', 'must contain at least one item');
   if (raws.length <= MOST_ITEMS) return raws;
   throw fault('items', `must be at most ${MOST_ITEMS} items; ${raws.length} were given`);
 }
 
 function operationOf(name: string): QueuedOperation {
   const operation = queuedOperation(name);
-  if (!operation) throw new Error(`no operation ${name}`);
+  if (!operation) throw new Error(`unknown operation ${name}`);
   return operation;
 }
 
-/** Empty lines are no items, so a file may end with one. */
+/** Empty lines are skipped, so a file may end with one. */
 function readLines({ body, query }: Extract<Upload, { type: 'ndjson' }>): Read {
   const { operation, ...settings } = parseAs(batchQuerySchema, query);
   const raws: Line[] = [];

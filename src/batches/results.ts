@@ -10,18 +10,19 @@ export type ResultOrder = (typeof RESULT_ORDERS)[number];
 export interface CallResults {
   firstItem: number;
   itemCount: number;
-  /** Of a call that has no lines. */
+  /** The items of a call that has no result lines. */
   items: readonly unknown[];
-  /** gzip; null where the call has failed or was cancelled. */
+  /** gzip; null if the call failed or was cancelled. */
   lines: Buffer | null;
   tableRows: Buffer | null;
   error: ErrorRecord | null;
 }
 
 /**
- * The calls of a batch that have ended, one after the other: in the order of items up to the first that has not ended,
- * or in the order in which they ended.
- * @param afterItem begins with the call that holds the item after this one (or, in the order of ends, this one).
+ * Yields the calls of a batch that have ended: in the order of items, up to the first call that has not ended, or
+ * in the order in which they ended.
+ * @param afterItem starts with the call that has the item after this one (in the order of ends: the call after the
+ * one that has this item).
  */
 export async function* resultsOf(
   database: Database,
@@ -39,7 +40,7 @@ export async function* resultsOf(
   }
 }
 
-/** Canonical input of the first call: what the results of all of them look like. */
+/** Returns the canonical input of the first call. It determines the form of all results. */
 export async function sampleInput(database: Database, batchId: string): Promise<unknown> {
   const { rows } = await database.query<{ input: string }>(
     'select input from batch_calls where batch_id = $1 order by first_item limit 1',
@@ -53,7 +54,7 @@ type ResultRow = Omit<CallResults, 'items'> & { items: string | null; endNo: num
 const COLUMNS = `first_item as "firstItem", item_count as "itemCount", end_no as "endNo",
   case when lines is null then items end as items, lines, table_rows as "tableRows", error`;
 
-/** The place before the first call to be read. */
+/** Returns the position before the first call to read. */
 async function startOf(
   database: Database,
   batchId: string,

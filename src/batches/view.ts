@@ -17,7 +17,7 @@ export const batchSchema = z
     waiting: z
       .object({ reason: z.string(), message: z.string(), until: moment })
       .nullable()
-      .describe('Why nothing goes on at the moment, and until when'),
+      .describe('Why the batch is waiting, and until when'),
     counts: z
       .object({
         items: z.int(),
@@ -29,10 +29,10 @@ export const batchSchema = z
         unchanged: z
           .int()
           .describe(
-            'Of those done: left out of the results, because nothing has changed since the run before',
+            'Items counted in done that are left out of the results, because their content has not changed since the run before',
           ),
       })
-      .describe('Of items'),
+      .describe('Numbers of items'),
     units: z.object({
       quoted: z.int().describe('The most the batch can cost'),
       reserved: z.int(),
@@ -45,25 +45,25 @@ export const batchSchema = z
     finishedAt: moment.nullable(),
     resultsUntil: moment
       .nullable()
-      .describe('Until when its results are kept; null while it is not finished'),
+      .describe('The time at which the results are deleted; null until the batch finishes'),
     links: z.object({ self: z.string(), results: z.string(), retry: z.string() }),
   })
   .register(SCHEMA_NAMES, { id: 'Batch' });
 
 export type BatchView = z.output<typeof batchSchema>;
 
-/** Why a batch waits, in the words a customer reads. */
+/** Messages that customers read while a batch waits. */
 const WAITING_MESSAGES: Record<string, string> = {
-  OFF_PEAK_WINDOW: 'The batch is for the off-peak window, which is closed.',
+  OFF_PEAK_WINDOW: 'The off-peak window is closed. The batch continues when it opens.',
   ACCOUNT_UNAVAILABLE: 'The account is disabled or unavailable.',
-  MINUTE_RESERVED: "The rest of this minute's calls is left to other requests.",
+  MINUTE_RESERVED: "The rest of this minute's calls is reserved for other requests.",
   QUOTA_NO_SUBSCRIPTION: 'The account has no subscription and no resource pack.',
-  QUOTA_OFF_PEAK_ONLY: "The account's units can be used in the off-peak window only.",
-  QUOTA_MINUTE_EXCEEDED: 'The calls of this minute are used up.',
-  QUOTA_DAILY_EXCEEDED: 'The units of this day are used up.',
-  QUOTA_MONTHLY_EXCEEDED: 'The units of this month are used up.',
-  QUOTA_PACK_EXHAUSTED: 'The resource packs are used up.',
-  QUOTA_INSUFFICIENT_UNITS: 'The next call costs more units than are left.',
+  QUOTA_OFF_PEAK_ONLY: 'The account has units for the off-peak window only.',
+  QUOTA_MINUTE_EXCEEDED: 'The account has reached its limit of calls per minute.',
+  QUOTA_DAILY_EXCEEDED: 'The account has used all units of this day.',
+  QUOTA_MONTHLY_EXCEEDED: 'The account has used all units of this month.',
+  QUOTA_PACK_EXHAUSTED: 'The account has used all units of its resource packs.',
+  QUOTA_INSUFFICIENT_UNITS: 'The next call costs more units than the account has left.',
 };
 
 export function batchView(batch: Batch): BatchView {

@@ -5,57 +5,59 @@ import type { Database } from '../platform/db/pool.ts';
 import { type ErrorKind, SoukError } from '../platform/errors.ts';
 import type { GrantKind, OffPeakWindow, Wallet } from './wallets.ts';
 
-/** Identical calls of an account within this time are one call, charged once. */
+/** Within this time, identical calls of an account are one call and charged once. */
 export const DEDUPLICATION_SECONDS = 300;
 
-/** Who asks: whoever shows a key, or an account's own batch. */
+/** The origin of a call: a request with a key, or a batch of an account. */
 export type Caller = { keyHash: Buffer } | { accountId: number };
 
-/** A call to be admitted. */
+/** A call for which admission is requested. */
 export interface AdmissionRequest {
   caller: Caller;
-  /** UUID, proposed by the caller; a joined call answers with the id of the call it joined. */
+  /** UUID proposed by the caller. A joined call returns the id of the call it joined. */
   callId: string;
   operation: string;
-  /** Fingerprint of operation and canonical input: what makes two calls of one account the same. */
+  /**
+   * Fingerprint of operation and canonical input. Two calls of one account with the same fingerprint are identical.
+   */
   chargeId: string;
   units: number;
   pool: PoolName;
   deadlineAt: number;
-  /** The canonical input; kept with calls that become jobs. */
+  /** The canonical input. It is stored with calls that become jobs. */
   input: unknown;
-  /** Where the answer is, if it is at hand: the call is then settled in the same step. */
+  /** Where the answer is stored, on a cache hit: the call is then settled in the same step. */
   answer: string | null;
-  /** Nobody waits for it: a call of a batch. */
+  /** True for a call of a batch, for which no request waits. */
   background: boolean;
 }
 
-/** The minute bucket after this call; null where calls a minute are not limited. */
+/** The minute window after this call; null if the account has no limit of calls per minute. */
 export type MinuteRate = { limit: number; remaining: number; resetAt: number } | null;
 
 export type Admission =
-  /** Units are reserved; the caller must see to it that the work is done. */
+  /** Units are reserved. The caller must start the work. */
   | { kind: 'started'; accountId: number; callId: string; rate: MinuteRate }
-  /** The answer was at hand; the units are charged. */
+  /** The answer was in the cache, and the units are charged. */
   | { kind: 'cached'; accountId: number; callId: string; rate: MinuteRate }
-  /** The account asked the same less than five minutes ago, or still waits for it; nothing is charged. */
+  /** An identical call of the account is open, or was accepted less than five minutes ago; nothing is charged. */
   | {
       kind: 'joined';
       accountId: number;
       callId: string;
       finished: boolean;
-      /** It is a call of a batch, for which nobody has waited so far. */
+      /** The joined call is a call of a batch, and no request has waited for it so far. */
       background: boolean;
       answer: string | null;
     };
 
-/** Whether a call would be let in, and what it would draw on first. */
+/** Whether a call would be admitted, and which grant it would draw on first. */
 export type Prediction =
   | { admitted: true; wallet: Wallet; source: GrantKind }
   | { admitted: false; error: SoukError };
 
 interface AdmissionRow {
-  /** Position of the call in the batch, from 1. */
+  /** Position of the call in the array, from 1. */
   idx: number;
   outcome: 'key_unknown' | 'key_revoked' | 'account_unavailable' | 'joined' | 'admitted' | 'refused';
   accountId: number;
@@ -78,17 +80,17 @@ const ADMIT = `select idx, outcome, account_id as "accountId", call_id as "callI
   from souk_admit($1, $2, $3, $4, $5, $6)`;
 
 export interface Admissions {
-  /** @throws SoukError KEY_INVALID, KEY_FORBIDDEN or one of QUOTA_*; then nothing was charged. */
+  /** @throws SoukError KEY_INVALID, KEY_FORBIDDEN or one of QUOTA_*; then nothing is charged. */
   admit(request: AdmissionRequest): Promise<Admission>;
-  /** What `admit` would say to a new call of so many units, changing nothing. */
+  /** Returns how `admit` would treat a new call with this price, and changes nothing. */
   predict(caller: Caller, units: number): Promise<Prediction>;
 }
 
-/** A request, or the question of what would become of it. */
-type Asked = AdmissionRequest & { dry?: boolean };
+/** A request for admission or, if `dry`, for a prediction. */
+type AdmissionInput = AdmissionRequest & { dry?: boolean };
 
 export function createAdmissions(database: Database, now: () => number, offPeak: OffPeakWindow): Admissions {
-  const batcher = new MicroBatcher<Asked, AdmissionRow>(async (batch) => {
+  const batcher = new MicroBatcher<AdmissionInput, AdmissionRow>(async (batch) => {
     const { unique, positions } = collapse(batch);
     const { rows } = await database.query<AdmissionRow>({
       name: 'admit',
@@ -102,8 +104,8 @@ export function createAdmissions(database: Database, now: () => number, offPeak:
     for (const row of rows) byPosition[row.idx - 1] = row;
     return batch.map((call, i) => {
       const position = positions[i] as number;
-      const [row, asked] = [byPosition[position] as AdmissionRow, unique[position] as Asked];
-      return asked === call ? row : asRepetition(row, asked);
+      const [row, input] = [byPosition[position] as AdmissionRow, unique[position] as AdmissionInput];
+      return input === call ? row : asJoined(row, input);
     });
   });
 
@@ -129,7 +131,7 @@ export function createAdmissions(database: Database, now: () => number, offPeak:
   };
 }
 
-/** What a prediction does not depend on. */
+/** Values that a prediction does not depend on. */
 const ANY_CALL = {
   callId: '00000000-0000-0000-0000-000000000000',
   operation: '',
@@ -141,8 +143,8 @@ const ANY_CALL = {
   background: false,
 } as const;
 
-/** An element of the array that souk_read_calls reads. What is absent is null or false there. */
-function encode({ caller, answer, ...call }: Asked) {
+/** Encodes an element of the array that souk_read_calls reads. Absent fields become null or false there. */
+function encode({ caller, answer, ...call }: AdmissionInput) {
   return {
     ...('keyHash' in caller
       ? { key_hash: `\\x${caller.keyHash.toString('hex')}` }
@@ -159,9 +161,9 @@ function encode({ caller, answer, ...call }: Asked) {
   };
 }
 
-/** Of calls that are the same, by the same caller, only the first needs to ask; the others take its answer. */
-function collapse(batch: readonly Asked[]) {
-  const unique: Asked[] = [];
+/** Keeps only the first of identical calls by the same caller; the others take its result. */
+function collapse(batch: readonly AdmissionInput[]) {
+  const unique: AdmissionInput[] = [];
   const seen = new Map<string, number>();
   const positions = batch.map((call) => {
     const identity = call.dry ? null : `${nameOf(call.caller)}${call.chargeId}`;
@@ -177,8 +179,8 @@ function nameOf(caller: Caller): string {
   return 'keyHash' in caller ? caller.keyHash.toString('latin1') : `${caller.accountId}/`;
 }
 
-/** What the call after an admitted one gets when both are the same: it joins. Other outcomes hold for both. */
-function asRepetition(first: AdmissionRow, { answer, background }: AdmissionRequest): AdmissionRow {
+/** The row for the second of two identical calls: it joins if the first was admitted, else it has the same outcome. */
+function asJoined(first: AdmissionRow, { answer, background }: AdmissionRequest): AdmissionRow {
   if (first.outcome !== 'admitted') return first;
   return {
     ...first,
@@ -194,7 +196,10 @@ function rateOf({ minuteLimit, minuteLeft, resetAt }: AdmissionRow): MinuteRate 
   return { limit: minuteLimit, remaining: minuteLeft, resetAt: resetAt.getTime() };
 }
 
-/** Where time alone mends nothing, only a purchase does: clients that try again by themselves need not hurry. */
+/**
+ * `Retry-After` of refusals that end with a purchase rather than at a time. Clients that retry by themselves retry
+ * rarely.
+ */
 const WITHOUT_RESET_SECONDS = 3600;
 
 function refusal(row: AdmissionRow, needed: number, now: number): SoukError {

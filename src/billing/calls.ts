@@ -3,7 +3,7 @@ import { unixMs } from '../platform/db/columns.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { ErrorRecord } from '../platform/errors.ts';
 
-/** One admitted call, as the ledger's side of the house knows it. Times are Unix milliseconds. */
+/** An admitted call, as stored by admission. Times are Unix milliseconds. */
 export interface Call {
   accountId: number;
   callId: string;
@@ -17,12 +17,12 @@ export interface Call {
   startedAt: number | null;
   finishedAt: number | null;
   attempts: number;
-  /** Where the result store keeps the answer of a settled call. */
+  /** Where the answer of a settled call is stored. */
   answer: string | null;
   error: ErrorRecord | null;
-  /** Canonical input of a call that became a job. */
+  /** The canonical input of a call that became a job. */
   input: unknown;
-  /** A call of a batch. */
+  /** True for a call of a batch. */
   background: boolean;
 }
 
@@ -35,17 +35,17 @@ export async function findCall(database: Database, accountId: number, callId: st
   return rows[0] ?? null;
 }
 
-/** An account's calls, the newest first; those of batches left out. */
+/** Lists the calls of an account, the newest first, without calls of batches. */
 export async function listCalls(
   database: Database,
   accountId: number,
   filter: {
     states: readonly Call['state'][];
-    /** Whether released ones were cancelled; null: either. */
+    /** Whether to list cancelled calls or other released ones; null: both. */
     cancelled: boolean | null;
     operation: string | null;
     acceptedAfter: number;
-    /** The id of the last call of the page before. */
+    /** The id of the last call of the previous page. */
     before: string | null;
     limit: number;
   },
@@ -53,7 +53,7 @@ export async function listCalls(
   const { states, cancelled, operation, acceptedAfter, before, limit } = filter;
   const { rows } = await database.query<Call>({
     name: 'list-calls',
-    // Ids are of version 7: their order is that of time, and what is too old need not be looked through.
+    // Ids are UUIDs of version 7 and sort by time, so a bound on the id skips older calls.
     text: `select ${CALL} from calls c
       where account_id = $1 and ($2::uuid is null or id < $2) and id >= $3 and not background
         and accepted_at >= $4 and state = any($5::call_state[])
@@ -68,16 +68,19 @@ export async function listCalls(
   return rows;
 }
 
-/** Ids are given by the clocks of gateways, and those may differ a little. */
+/** Gateways create ids by their own clocks, which may differ by this much. */
 const CLOCKS_APART_MS = 3_600_000;
 
-/** No id of version 7 that was made at this time or later is smaller. */
+/** Returns a lower bound of the ids of version 7 that are created at this time or later. */
 function firstIdAt(unixMs: number): string {
   const hex = Math.max(0, unixMs).toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }
 
-/** Whether the account of this key waits for the same call, or was answered it since it asked at `acceptedAfter`. */
+/**
+ * Returns whether an identical call of the key's account is open, or was settled and accepted after
+ * `acceptedAfter`.
+ */
 export async function hasJoinableCall(
   database: Database,
   keyHash: Buffer,
@@ -95,7 +98,7 @@ export async function hasJoinableCall(
   return rowCount !== 0;
 }
 
-/** The calls of several accounts at once; those that do not exist are left out. */
+/** Returns the calls of several accounts at once, without those that do not exist. */
 export async function findCalls(
   database: Database,
   ids: readonly { accountId: number; callId: string }[],
@@ -109,7 +112,7 @@ export async function findCalls(
   return rows;
 }
 
-/** Reserved calls whose deadline passed before `before`, oldest first. */
+/** Returns reserved calls whose deadline passed before `before`, the oldest first. */
 export async function findOverdueCalls(database: Database, before: number, limit: number): Promise<Call[]> {
   const { rows } = await database.query<Call>({
     name: 'overdue-calls',
@@ -119,7 +122,7 @@ export async function findOverdueCalls(database: Database, before: number, limit
   return rows;
 }
 
-/** Reserved calls accepted before `acceptedBefore` that still have time left at `now`. */
+/** Returns reserved calls that were accepted before `acceptedBefore` and whose deadline is after `now`. */
 export async function findWaitingCalls(
   database: Database,
   acceptedBefore: number,

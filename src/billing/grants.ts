@@ -4,13 +4,13 @@ import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import type { OffPeakWindow, Wallet } from './wallets.ts';
 
-/** Limits of null mean that the dimension is not limited. */
+/** A limit of null means unlimited. */
 export interface Plan {
   code: string;
   name: string;
-  /** Calls a minute. */
+  /** Calls per minute. */
   minuteLimit: number | null;
-  /** Units a day and a month. */
+  /** Units per day and per month. */
   dailyLimit: number | null;
   monthlyLimit: number | null;
 }
@@ -34,14 +34,14 @@ export interface PackGrant {
   rateLimitPerMinute: number;
   validFrom: Date;
   validUntil: Date;
-  /** Of an off-peak pack that is sold with hours of its own; without it the service's window holds. */
+  /** The window of an off-peak pack that is sold with its own hours. Default: the window of the service. */
   window?: OffPeakWindow;
 }
 
-/** A grant that would contradict another, or itself. The message is for the operator who asked for it. */
+/** A grant with invalid values, or one that overlaps another. The message is for the operator who requested it. */
 export class GrantRefused extends Error {}
 
-/** Creates a plan, or brings the one of this code up to date, for those who have it as well. @returns its id. */
+/** Creates a plan, or updates the one with this code, also for accounts that have it. @returns its id. */
 export async function upsertPlan(database: Database, plan: Plan): Promise<number> {
   const { rows } = await database.query<{ id: number }>(
     `insert into plans (code, name, minute_limit, daily_limit, monthly_limit) values ($1, $2, $3, $4, $5)
@@ -69,19 +69,20 @@ export async function findPlan(database: Database, code: string): Promise<Stored
 }
 
 /**
- * Gives an account a subscription.
+ * Grants a subscription to an account.
  * @returns its id.
- * @throws GrantRefused when it overlaps another of the same wallet: which of the two a call draws on would be chance.
+ * @throws GrantRefused if it overlaps another of the same wallet, because it would be undetermined which of the two
+ * a call draws on.
  */
 export function grantSubscription(database: Database, grant: SubscriptionGrant): Promise<number> {
   return inTransaction(database, (client) => grantSubscriptionIn(client, grant));
 }
 
-/** The same within a transaction of the caller's. */
+/** Does the same within the caller's transaction. */
 export async function grantSubscriptionIn(client: ClientBase, grant: SubscriptionGrant): Promise<number> {
   const { accountId, wallet, planId, quantity, startsAt, endsAt } = grant;
-  if (endsAt <= startsAt) throw new GrantRefused('A subscription must end after it starts.');
-  // Two grants at once must see each other, so they take turns under the account's lock.
+  if (endsAt <= startsAt) throw new GrantRefused('The end of a subscription must be after its start.');
+  // The lock makes concurrent grants run one after the other, so that the second sees the first.
   await lockAccount(client, accountId);
   const { rows: overlapping } = await client.query<{ id: number; startsAt: Date; endsAt: Date }>(
     `select id, starts_at as "startsAt", ends_at as "endsAt" from subscriptions
@@ -103,7 +104,7 @@ export async function grantSubscriptionIn(client: ClientBase, grant: Subscriptio
   return rows[0]?.id ?? 0;
 }
 
-/** When a subscription of this wallet can begin: now, or when the last one there is ends. */
+/** Returns the time at which a new subscription of this wallet can start: now, or the end of the last one. */
 export async function nextSubscriptionStart(
   client: Queryable,
   accountId: number,
@@ -118,14 +119,14 @@ export async function nextSubscriptionStart(
 }
 
 /**
- * Gives an account a resource pack, and writes the ledger's grant line with it: no pack without its line.
+ * Grants a resource pack to an account, and writes the grant line of the ledger in the same statement.
  * @returns the pack's id.
  */
 export async function grantPack(database: Queryable, grant: PackGrant, now: number): Promise<number> {
   const { accountId, wallet, units, rateLimitPerMinute, validFrom, validUntil, window } = grant;
-  if (validUntil <= validFrom) throw new GrantRefused('A pack must end after it begins to be valid.');
+  if (validUntil <= validFrom) throw new GrantRefused('The end of a pack must be after its start.');
   if (window && wallet !== 'off_peak')
-    throw new GrantRefused('Only an off-peak pack has a window of its own.');
+    throw new GrantRefused('Only an off-peak pack can have its own window.');
   const { rows } = await database.query<{ id: number }>(
     `with granted as (
        insert into packs (account_id, wallet, total_units, remaining_units, rate_limit_per_minute, valid_from,

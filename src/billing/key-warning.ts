@@ -3,13 +3,13 @@ import type { Database } from '../platform/db/pool.ts';
 import type { QuotaSnapshot } from './quota.ts';
 import type { Wallet } from './wallets.ts';
 
-/** What ends soon, as far as its owner should know. Times are Unix milliseconds. */
+/** Ends of which the owner of a key should know. Times are Unix milliseconds. */
 export interface Endings {
-  /** When a key that was replaced stops working; null for one that was not. */
+  /** When a replaced key stops working; null if it was not replaced. */
   keyStopsAt: number | null;
-  /** The first subscription to end, within the warning time, that no other of its wallet follows at once. */
+  /** The subscription that ends first within the warning time without a successor in its wallet. */
   subscription: { wallet: Wallet; endsAt: number } | null;
-  /** When the last pack with units ends; null where there is none. */
+  /** When the last pack with units ends; null if there is no such pack. */
   lastPackEndsAt: number | null;
 }
 
@@ -19,8 +19,8 @@ const LOW_SHARE = 0.1;
 const WALLET_NAMES: Record<Wallet, string> = { general: 'general', off_peak: 'off-peak' };
 
 /**
- * The one thing the holder of a key should be told, the most pressing first: a replaced key that is still in use, a
- * subscription about to end, packs about to end, few units left. Null: nothing presses.
+ * Returns the most urgent warning for the owner of a key: the key was replaced, a subscription ends soon, the packs
+ * end soon, or few units are left. Null if there is none.
  */
 export function keyWarning(
   endings: Endings,
@@ -31,15 +31,15 @@ export function keyWarning(
   if (keyStopsAt !== null) return `This key was replaced and stops working at ${iso(keyStopsAt)}.`;
   if (subscription) {
     const { wallet, endsAt } = subscription;
-    return `The ${WALLET_NAMES[wallet]} subscription ends at ${iso(endsAt)}, and no other follows it.`;
+    return `The ${WALLET_NAMES[wallet]} subscription ends at ${iso(endsAt)}, and none is booked after it.`;
   }
   if (lastPackEndsAt !== null && lastPackEndsAt <= warnUntil(now)) {
-    return `The last of the resource packs ends at ${iso(lastPackEndsAt)}.`;
+    return `The last resource pack ends at ${iso(lastPackEndsAt)}.`;
   }
   return lowBalance(balance);
 }
 
-/** @param keyHash of the key that was presented. */
+/** @param keyHash of the key in the request. */
 export async function findEndings(
   database: Database,
   caller: { keyHash: Buffer; accountId: number },

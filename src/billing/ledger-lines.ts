@@ -6,7 +6,7 @@ export const LEDGER_KINDS = ['grant', 'charge', 'reserve', 'settle', 'release', 
 
 export type LedgerKind = (typeof LEDGER_KINDS)[number];
 
-/** One line of the account's ledger, as its customer sees it. Times are Unix milliseconds. */
+/** A line of an account's ledger, as its customer sees it. Times are Unix milliseconds. */
 export interface LedgerLine {
   /** Later lines have higher numbers. */
   id: number;
@@ -17,16 +17,16 @@ export interface LedgerLine {
   sourceId: number;
   callId: string | null;
   operation: string | null;
-  /** How many units the line is about. */
+  /** The number of units that the line moves. */
   units: number;
   /**
-   * What it did to the units that can be spent: those of all lines of a pack add up to what is left in it. A
-   * settlement changes nothing any more, since its units were taken by the reservation.
+   * The change of the units that can be spent: the changes of all lines of a pack add up to what it has left. A
+   * settlement has 0, because the reservation has already taken its units.
    */
   change: number;
 }
 
-/** Which lines are wanted; what is absent does not matter. Times are [from, to) in Unix milliseconds. */
+/** Selects lines; absent fields select all. Times are [from, to) in Unix milliseconds. */
 export interface LedgerFilter {
   kind?: LedgerKind | undefined;
   wallet?: Wallet | undefined;
@@ -35,7 +35,7 @@ export interface LedgerFilter {
   to?: number | undefined;
 }
 
-/** Lines with their source, wallet and call; whoever uses it says which and in what order. */
+/** Lines with their source, wallet and call. Each query adds its condition and order. */
 const LINES = `select l.id, ${unixMs('l.at')} as at, l.kind, coalesce(s.wallet, k.wallet) as wallet, l.source, l.source_id as "sourceId",
     l.call_id as "callId", c.operation, l.units,
     coalesce((select e.units from ledger_entries e
@@ -45,7 +45,9 @@ const LINES = `select l.id, ${unixMs('l.at')} as at, l.kind, coalesce(s.wallet, 
   left join packs k on l.source = 'pack' and k.id = l.source_id
   left join calls c on c.account_id = l.account_id and c.id = l.call_id`;
 
-/** The newest lines of an account first; `before` is the id of the last line of the page before. */
+/**
+ * Returns a page of an account's lines, the newest first. `before` is the id of the last line of the previous page.
+ */
 export async function ledgerLines(
   database: Database,
   accountId: number,
@@ -66,8 +68,8 @@ export async function ledgerLines(
 }
 
 /**
- * What was left in an account's packs after each of some lines, which are of its ledger and the newest first: what is in
- * them now, without what later lines changed.
+ * Returns the units in the account's packs after each of the given lines of its ledger (the newest first): the
+ * units at present minus the changes by later lines.
  */
 export async function packUnitsAfter(
   database: Database,
@@ -76,7 +78,7 @@ export async function packUnitsAfter(
 ): Promise<ReadonlyMap<number, number>> {
   const ids = lines.map(({ id }) => id).toReversed();
   if (ids.length === 0) return new Map();
-  // Lines between those that are shown count too, so what each stretch changed is added up where it is kept.
+  // Lines between the given ones count too, so the database adds up the changes of each interval.
   const { rows } = await database.query<{ id: number; packUnits: number }>(
     `with stretches as (
        select width_bucket(e.id - 1, $2::bigint[]) as number, sum(e.units) as change
@@ -93,10 +95,10 @@ export async function packUnitsAfter(
   return new Map(rows.map(({ id, packUnits }) => [id, packUnits]));
 }
 
-/** Lines of a page of the walk through a whole ledger. */
+/** Lines in each page of a walk. */
 const WALK_LINES = 1_000;
 
-/** All lines that a filter leaves, the newest first, a page at a time. */
+/** Yields all lines that match a filter, the newest first, page by page. */
 export async function* walkLedger(
   database: Database,
   accountId: number,

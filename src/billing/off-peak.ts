@@ -2,7 +2,7 @@ import { unixMs } from '../platform/db/columns.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { OffPeakWindow } from './wallets.ts';
 
-/** Whether the off-peak window is open at an instant, and when it opens next (Unix milliseconds). */
+/** Returns whether the off-peak window is open at an instant, and when it opens next (Unix milliseconds). */
 export async function offPeakOpening(
   database: Database,
   { start, end, timezone }: OffPeakWindow,

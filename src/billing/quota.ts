@@ -33,7 +33,7 @@ export interface SubscriptionSnapshot {
   window?: OffPeakWindow;
 }
 
-/** `limit` and `remaining` are null where the dimension is not limited. */
+/** `limit` and `remaining` are null if there is no limit. */
 export interface Bucket {
   limit: number | null;
   used: number;
@@ -63,14 +63,14 @@ export interface PackSnapshot {
 
 export const TRACKS: Record<GrantKind, 'legacy' | 'pack'> = { subscription: 'legacy', pack: 'pack' };
 
-/** The account's quota at an instant, and what its next call of one unit would get. */
+/** Returns the account's quota at an instant, and the outcome of its next call of one unit. */
 export async function quotaSnapshot(
   deps: { database: Database; admissions: Admissions; offPeak: OffPeakWindow },
   caller: { keyHash: Buffer; accountId: number },
   now: number,
 ): Promise<QuotaSnapshot> {
   const { database, admissions, offPeak } = deps;
-  // The prediction is the admission itself, asked without consequences.
+  // A dry admission, so that the prediction always equals what the admission does.
   const prediction = await admissions.predict({ keyHash: caller.keyHash }, 1);
   const at = new Date(now);
   const window = [offPeak.start, offPeak.end, offPeak.timezone];

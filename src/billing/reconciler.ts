@@ -3,12 +3,12 @@ import { SoukError, toRecord } from '../platform/errors.ts';
 import { type Call, findOverdueCalls } from './calls.ts';
 import type { Settlements } from './settlement.ts';
 
-/** How long past its deadline a call may stay open before it is released for whoever died with it. */
+/** A call that is open this long after its deadline is released, because its worker or gateway has died. */
 export const RECONCILE_GRACE_MS = 15_000;
 
 const BATCH = 500;
 
-/** What was left in a pack when its validity was over. */
+/** A pack that ended with units left. */
 export interface ExpiredPack {
   accountId: number;
   packId: number;
@@ -16,9 +16,9 @@ export interface ExpiredPack {
 }
 
 /**
- * Releases every reservation whose deadline is over: what a worker or gateway that died left behind. Safe in any
- * number of processes at once, because a call ends only once.
- * @returns the calls this run has released.
+ * Releases every reservation whose deadline is over, left behind by workers or gateways that died. Safe in several
+ * processes at once, because a call ends only once.
+ * @returns the calls that this run has released.
  */
 export async function releaseOverdue(
   database: Database,
@@ -26,7 +26,7 @@ export async function releaseOverdue(
   now: number,
 ): Promise<Call[]> {
   const error = toRecord(
-    new SoukError('UPSTREAM_TIMEOUT', { message: 'The call was not answered by its deadline.' }),
+    new SoukError('UPSTREAM_TIMEOUT', { message: 'The call was not answered before its deadline.' }),
   );
   const released: Call[] = [];
   for (;;) {
@@ -39,15 +39,16 @@ export async function releaseOverdue(
     overdue.forEach((call, i) => {
       if (endings[i]?.endedNow) released.push({ ...call, state: 'released', error });
     });
-    // A batch that released nothing is being released by another process, or cannot be; either way the next run sees.
+    // If this run released none of a full batch, another process is releasing them, or they cannot be released. The
+    // next run tries again.
     if (overdue.length < BATCH || !endings.some((ending) => ending?.endedNow)) return released;
   }
 }
 
 /**
- * Expires every pack whose validity is over: what is left is taken out, with a ledger line, once, whichever process
- * comes first and however long nothing ran.
- * @returns the packs this run has expired.
+ * Expires every pack whose validity is over: writes one expire line for the units left, in whichever process runs
+ * first and also after a downtime.
+ * @returns the packs that this run has expired.
  */
 export async function expirePacks(database: Database, now: number): Promise<ExpiredPack[]> {
   const expired: ExpiredPack[] = [];
@@ -57,7 +58,7 @@ export async function expirePacks(database: Database, now: number): Promise<Expi
       [new Date(now), BATCH],
     );
     expired.push(...rows);
-    // None: another process was quicker, or nothing is left. Either way this run is done.
+    // Another process has expired the rest, or no units are left.
     if (rows.length === 0) return expired;
   }
 }

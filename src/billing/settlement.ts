@@ -2,13 +2,13 @@ import { MicroBatcher } from '../platform/db/micro-batcher.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { ErrorRecord } from '../platform/errors.ts';
 
-/** How a call ended. Exactly one of `units` (settle) and `error` (release everything) decides. */
+/** How a call ended: `units` settles it, `error` releases it. Exactly one of them is set. */
 export interface Ending {
   accountId: number;
   callId: string;
-  /** What to charge at most; never more than was reserved. */
+  /** The units to charge. More than the reserved units are never charged. */
   units: number;
-  /** Where the answer is kept. */
+  /** Where the answer is stored. */
   answer: string | null;
   error: ErrorRecord | null;
   startedAt: number | null;
@@ -16,14 +16,14 @@ export interface Ending {
 }
 
 export interface Ended {
-  /** False when the call had ended before: nothing was changed, and `state` tells how it ended. */
+  /** False if the call had already ended: nothing was changed, and `state` is how it ended. */
   endedNow: boolean;
   state: 'settled' | 'released';
   unitsCharged: number;
 }
 
 export interface Settlements {
-  /** Settles or releases a call, once; a second ending changes nothing. Null: there is no such call. */
+  /** Settles or releases a call, once. A second ending changes nothing. Null if the call does not exist. */
   end(ending: Ending): Promise<Ended | null>;
 }
 

@@ -2,7 +2,7 @@ import type { Database } from '../platform/db/pool.ts';
 import type { Plan } from './grants.ts';
 import type { Wallet } from './wallets.ts';
 
-/** What there is to sell from the first day; prices in cents of the currency of PAYMENT_CURRENCY, a month. */
+/** The plans that a new installation sells. Prices are in cents of PAYMENT_CURRENCY per month. */
 const STANDARD_PLANS: readonly (Plan & { priceCents: number })[] = [
   { code: 'trial', name: 'Trial', minuteLimit: 10, dailyLimit: 100, monthlyLimit: 1_000, priceCents: 0 },
   {
@@ -71,7 +71,7 @@ const STANDARD_PACKS: readonly StandardPack[] = [
   },
 ];
 
-/** Sees to it that the standard plans and packs exist. What an operator has changed stays as it is. */
+/** Inserts the standard plans and packs that do not exist. Changes by operators stay. */
 export async function ensureStandardPlans(database: Database): Promise<void> {
   await insert(
     database,

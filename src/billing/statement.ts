@@ -6,7 +6,7 @@ export interface Usage {
   calls: number;
   units: number;
   byOperation: { operation: string; calls: number; units: number }[];
-  /** UTC days as YYYY-MM-DD; days without a call are left out. */
+  /** UTC days as YYYY-MM-DD, without days that have no call. */
   byDay: { day: string; calls: number; units: number }[];
 }
 
@@ -22,7 +22,7 @@ export interface WalletBalances {
     monthlyLimit: number | null;
     monthUsed: number;
   }[];
-  /** Those that are valid, and those that are not any more or not yet, by the earliest end. */
+  /** Valid packs, and packs that have ended or not started, by the earliest end. */
   packs: {
     id: number;
     wallet: Wallet;
@@ -35,7 +35,7 @@ export interface WalletBalances {
   }[];
 }
 
-/** What was called on a UTC day, YYYY-MM-DD. */
+/** Calls and units of an operation on a UTC day, YYYY-MM-DD. */
 export interface DailyUse {
   day: string;
   operation: string;
@@ -44,8 +44,8 @@ export interface DailyUse {
 }
 
 /**
- * Admitted calls of [from, to) by day and operation, and what they were charged; a call that is still open has not been
- * charged yet.
+ * Returns the admitted calls of [from, to) by day and operation, with their charges. A call that is still open has
+ * not been charged.
  */
 export async function dailyUse(
   database: Database,
@@ -62,7 +62,7 @@ export async function dailyUse(
   return rows;
 }
 
-/** The same, added up. */
+/** Returns the same, added up. */
 export async function usage(
   database: Database,
   accountId: number,
@@ -85,7 +85,7 @@ export async function usage(
   };
 }
 
-/** What an account can draw on, and has. */
+/** Returns the subscriptions and packs of an account, with what they have left. */
 export async function walletBalances(
   database: Database,
   accountId: number,

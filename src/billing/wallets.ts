@@ -1,10 +1,10 @@
-/** Which time of day a source of units is for. */
+/** When units of a grant can be used: at any time, or in the off-peak window. */
 export type Wallet = 'general' | 'off_peak';
 
-/** The two kinds of grant that units are drawn from. */
+/** The two kinds of grants from which calls draw units. */
 export type GrantKind = 'subscription' | 'pack';
 
-/** The daily off-peak window [start, end): `HH:MM` on the wall clock of a named time zone. */
+/** The daily off-peak window [start, end): `HH:MM` in the local time of a named time zone. */
 export interface OffPeakWindow {
   start: string;
   end: string;

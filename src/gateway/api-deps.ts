@@ -3,7 +3,7 @@ import type { QueueGauges } from '../../jobs/queue-gauges.ts';
 import { createAuthentication } from '../accounts/authentication.ts';
 import { createWrongKeys } from '../accounts/wrong-keys.ts';
 import type { ApiDeps } from '../api/api.ts';
-import { createBatchNews } from '../batches/news.ts';
+import { createBatchNotifier } from '../batches/notify-webhook.ts';
 import { createAdmissions } from '../billing/admission.ts';
 import { createSettlements } from '../billing/settlement.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -42,7 +42,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
     queued: { ...money, ...jobs, fairness, tracing, authentication, webhooks },
     local: { database, admissions, clock, offPeak, links },
     jobs: { ...money, ...jobs },
-    batches: { database, clock, log, ...uploads, onBatchFinished: createBatchNews(clock) },
+    batches: { database, clock, log, ...uploads, onBatchFinished: createBatchNotifier(clock) },
     schedules: { database, clock, ...uploads },
     webhooks: { database, clock, allowPrivate: webhooks.allowPrivate },
     service: { database, redis, clock },

@@ -119,8 +119,13 @@ test.each<[string, unknown, string, RegExp]>([
   ['an empty list', { operation, items: [] }, 'items', /at least one/],
   ['an empty split', split([]), 'items', /at least one/],
   ['no list', { operation, items: good }, 'items', /must be a list/],
-  ['items and split', { ...split(['B0REQUEST1']), items: [good] }, 'items', /split exclude each other/],
-  ['items and params', { operation, params: { domain: 1 }, items: [good] }, 'params', /goes with split only/],
+  ['items and split', { ...split(['B0REQUEST1']), items: [good] }, 'items', /split are both present/],
+  [
+    'items and params',
+    { operation, params: { domain: 1 }, items: [good] },
+    'params',
+    /can be used with split only/,
+  ],
   [
     'two lists to split',
     { operation, split: { asins: ['B0REQUEST1'], domain: [1, 2] } },
@@ -179,10 +184,10 @@ test('100,000 items are read, letting others get on; 100,001 are refused', async
   const asins = asinsFrom('B', 100_001);
   let breaths = 0;
   const upload = inJson(split(asins.slice(1)));
-  const breathe = async () => {
+  const yieldToEvents = async () => {
     breaths += 1;
   };
-  const { items } = await readBatch(upload, breathe, NOW);
+  const { items } = await readBatch(upload, yieldToEvents, NOW);
   expect(items).toHaveLength(100_000);
   expect(breaths).toBeGreaterThan(100);
   const tooMany = [{ parameter: 'items', problem: 'must be at most 100000 items; 100001 were given' }];
@@ -236,5 +241,5 @@ test('the list of faults is bounded too', async () => {
   const items = Array.from({ length: 200 }, () => ({ domain: 1, ...wrong }));
   const faults = await faultsOf(inJson({ operation: 'market.deal', items }));
   expect(faults.length).toBeLessThan(110_000);
-  expect(faults.at(-1)).toEqual({ parameter: 'items', problem: 'have further faults, which are not listed' });
+  expect(faults.at(-1)).toEqual({ parameter: 'items', problem: 'have more faults than are listed here' });
 });

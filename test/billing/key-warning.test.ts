@@ -25,7 +25,7 @@ test.each<[string, Grants, string | null]>([
   [
     'a subscription that ends within seven days',
     { subscriptions: [{ wallet: 'off_peak', endsAt: inDays(7) }] },
-    'The off-peak subscription ends at 2026-03-17T10:20:30.000Z, and no other follows it.',
+    'The off-peak subscription ends at 2026-03-17T10:20:30.000Z, and none is booked after it.',
   ],
   [
     'nothing of a subscription that ends later',
@@ -40,24 +40,24 @@ test.each<[string, Grants, string | null]>([
   [
     'a subscription that another follows only a day later',
     { subscriptions: [{ endsAt: inDays(3) }, { startsAt: inDays(4), endsAt: inDays(33) }] },
-    'The general subscription ends at 2026-03-13T10:20:30.000Z, and no other follows it.',
+    'The general subscription ends at 2026-03-13T10:20:30.000Z, and none is booked after it.',
   ],
   [
     'a subscription that is followed in the other wallet only',
     {
       subscriptions: [{ endsAt: inDays(3) }, { wallet: 'off_peak', startsAt: inDays(3), endsAt: inDays(33) }],
     },
-    'The general subscription ends at 2026-03-13T10:20:30.000Z, and no other follows it.',
+    'The general subscription ends at 2026-03-13T10:20:30.000Z, and none is booked after it.',
   ],
   [
     'the end of the last packs, and before it that of a subscription',
     { subscriptions: [{ endsAt: inDays(5) }], packs: [{ units: 5, validUntil: inDays(2) }] },
-    'The general subscription ends at 2026-03-15T10:20:30.000Z, and no other follows it.',
+    'The general subscription ends at 2026-03-15T10:20:30.000Z, and none is booked after it.',
   ],
   [
     'the end of the last packs',
     { packs: [2, 6].map((days) => ({ units: 5, validUntil: inDays(days) })) },
-    'The last of the resource packs ends at 2026-03-16T10:20:30.000Z.',
+    'The last resource pack ends at 2026-03-16T10:20:30.000Z.',
   ],
   [
     'nothing of packs while one lasts longer, if it begins later',

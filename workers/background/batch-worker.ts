@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { openBatchQueue, removeJobSchedulers } from '../../jobs/batch-queue.ts';
 import { decodeCompletion } from '../../jobs/completion-message.ts';
-import { dropOldBatches, endLeftovers, expireBatches } from '../../src/batches/ending.ts';
+import { dropOldBatches, endStrandedCalls, expireBatches } from '../../src/batches/ending.ts';
 import { dropOldRuns } from '../../src/batches/schedules/run.ts';
 import { startWorkLoop, type WorkLoop } from '../../src/platform/work-loop.ts';
 import { cancelFedCalls } from './cancel-fed.ts';
@@ -63,7 +63,7 @@ function startBatchLoop(deps: FeedDeps): WorkLoop {
   async function step(): Promise<void> {
     await expireBatches(database, clock.now(), onFinished);
     await cancelFedCalls(deps);
-    await endLeftovers(database, clock.now(), onFinished);
+    await endStrandedCalls(database, clock.now(), onFinished);
     await collectCalls(deps);
     // Cached answers are collected at once, which makes room for more.
     if (await feedBatches(deps)) loop.wake();

@@ -1,9 +1,15 @@
 import pLimit from 'p-limit';
 import type { ClientBase } from 'pg';
 import { enqueueAgain } from '../../jobs/lost-answer.ts';
-import { keepChanged } from '../../src/batches/changes.ts';
-import { type CallEnding, endCall, lockCall, lookAgain, tryAgain } from '../../src/batches/ending.ts';
-import { endedCalls, type ToCollect } from '../../src/batches/feeding.ts';
+import { storeChanged } from '../../src/batches/changes.ts';
+import {
+  type CallEnding,
+  endCall,
+  lockCall,
+  postponeCollection,
+  returnToPending,
+} from '../../src/batches/ending.ts';
+import { type CollectableCall, endedCalls } from '../../src/batches/feeding.ts';
 import {
   type CallAnswer,
   type ItemResult,
@@ -40,7 +46,7 @@ const MOST_ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 15_000;
 
 /** How often it is seen whether a lost answer has been made again. */
-const LOOK_AGAIN_MS = 30_000;
+const COLLECT_AGAIN_MS = 30_000;
 
 /** Notes the ends of calls, with what they brought. @returns whether there was anything to note. */
 export async function collectCalls(deps: FeedDeps): Promise<boolean> {
@@ -76,7 +82,7 @@ export async function collectCalls(deps: FeedDeps): Promise<boolean> {
 }
 
 /** Collects a call in one transaction, so that an interruption leaves nothing half done. */
-async function collect(deps: FeedDeps, call: ToCollect): Promise<void> {
+async function collect(deps: FeedDeps, call: CollectableCall): Promise<void> {
   const { database, clock, onFinished } = deps;
   await inTransaction(database, async (client) => {
     if (!(await lockCall(client, call))) return;
@@ -86,29 +92,29 @@ async function collect(deps: FeedDeps, call: ToCollect): Promise<void> {
       ? failureOf(call, booked.error, clock.now())
       : ((await successOf(deps, client, call, booked)) ?? (await makeAgain(deps, client, call, booked)));
     if (ending === 'later') return;
-    if (ending === 'again') await tryAgain(client, call, clock.now() + pauseMs(call.attempts));
+    if (ending === 'again') await returnToPending(client, call, clock.now() + pauseMs(call.attempts));
     else await endCall(client, call, ending, clock.now(), onFinished);
   });
 }
 
 /** A call that cannot be collected holds up no other, and its batch not beyond the deadline. */
-async function leaveForLater(deps: FeedDeps, call: ToCollect): Promise<void> {
+async function leaveForLater(deps: FeedDeps, call: CollectableCall): Promise<void> {
   const { database, clock, onFinished } = deps;
   await inTransaction(database, async (client) => {
     if (!(await lockCall(client, call))) return;
-    if (hasTime(call, clock.now())) return lookAgain(client, call, clock.now() + LOOK_AGAIN_MS);
+    if (hasTime(call, clock.now())) return postponeCollection(client, call, clock.now() + COLLECT_AGAIN_MS);
     const booked = await findCall(database, call.accountId, call.callId);
     await endCall(client, call, lost(call, booked), clock.now(), onFinished);
   });
 }
 
 /** Whether there is anybody left to try for. */
-function hasTime({ batchState, deadlineAt }: ToCollect, now: number): boolean {
+function hasTime({ batchState, deadlineAt }: CollectableCall, now: number): boolean {
   return batchState === 'running' && now < deadlineAt;
 }
 
 /** What was paid for, but can be neither shown nor made again. */
-function lost({ joined }: ToCollect, booked: Call | null): CallEnding {
+function lost({ joined }: CollectableCall, booked: Call | null): CallEnding {
   const error = toRecord(new SoukError('INTERNAL', { message: 'The answer was lost.' }));
   return { state: 'failed', error, unitsCharged: joined ? 0 : (booked?.unitsCharged ?? 0) };
 }
@@ -117,7 +123,7 @@ function pauseMs(attempts: number): number {
   return FIRST_PAUSE_MS * 4 ** (attempts - 1);
 }
 
-function failureOf({ batchState, attempts, deadlineAt }: ToCollect, error: ErrorRecord, now: number) {
+function failureOf({ batchState, attempts, deadlineAt }: CollectableCall, error: ErrorRecord, now: number) {
   if (batchState === 'cancelled') return { state: 'cancelled', error } as const;
   if (!PASSING.has(error.kind)) return { state: 'failed', error } as const;
   if (batchState === 'expired' || now >= deadlineAt)
@@ -130,7 +136,7 @@ function failureOf({ batchState, attempts, deadlineAt }: ToCollect, error: Error
 async function makeAgain(
   deps: FeedDeps,
   client: ClientBase,
-  call: ToCollect,
+  call: CollectableCall,
   booked: Call,
 ): Promise<CallEnding | 'later'> {
   const { clock, log } = deps;
@@ -139,7 +145,7 @@ async function makeAgain(
   // A job that is there already stays as it is.
   await enqueueAgain(deps, operationOf(call), call, true);
   deps.onFed(call.callId);
-  await lookAgain(client, call, clock.now() + LOOK_AGAIN_MS);
+  await postponeCollection(client, call, clock.now() + COLLECT_AGAIN_MS);
   return 'later';
 }
 
@@ -147,7 +153,7 @@ async function makeAgain(
 async function successOf(
   deps: FeedDeps,
   client: ClientBase,
-  call: ToCollect,
+  call: CollectableCall,
   booked: Call,
 ): Promise<CallEnding | null> {
   const operation = operationOf(call);
@@ -155,7 +161,7 @@ async function successOf(
   if (!answer) return null;
   const results = itemResults(operation, call, await readAnswer(answer));
   const shown: ItemResult[] =
-    call.onlyChanges && call.scheduleId ? await keepChanged(client, call.scheduleId, results) : results;
+    call.onlyChanges && call.scheduleId ? await storeChanged(client, call.scheduleId, results) : results;
   return {
     state: 'done',
     ...(await packed(operation, call, shown)),
@@ -164,7 +170,7 @@ async function successOf(
   };
 }
 
-function operationOf(call: ToCollect): QueuedOperation {
+function operationOf(call: CollectableCall): QueuedOperation {
   const operation = queuedOperation(call.operation);
   if (!operation) throw new Error(`no operation ${call.operation}`);
   return operation;
@@ -172,7 +178,7 @@ function operationOf(call: ToCollect): QueuedOperation {
 
 async function packed(
   operation: QueuedOperation,
-  call: ToCollect,
+  call: CollectableCall,
   results: readonly ItemResult[],
 ): Promise<{ lines: Buffer; tableRows: Buffer | null }> {
   const rows = resultRows(operation, call.input, results);

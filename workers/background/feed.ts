@@ -6,10 +6,10 @@ import {
   endWaiting,
   type FedCall,
   giveBack,
-  letWait,
-  noteFed,
-  noteJoinedCall,
+  markJoined,
+  moveToBack,
   type PendingBatch,
+  pauseFeeding,
   pendingBatches,
   takeCalls,
 } from '../../src/batches/feeding.ts';
@@ -63,7 +63,7 @@ export async function feedBatches(deps: FeedDeps): Promise<boolean> {
     const calls = pools.length > 0 ? await takeCalls(database, batchId, pools, callIds, clock.now()) : [];
     pending = pending.filter((batch) => batch !== next);
     if (calls.length === 0) continue;
-    await noteFed(database, batchId, clock.now());
+    await moveToBack(database, batchId, clock.now());
     const outcomes = await Promise.all(calls.map((call) => feedCall(deps, next, call)));
     for (const [i, { pool }] of calls.entries()) {
       const kind = outcomes[i]?.kind;
@@ -78,7 +78,7 @@ export async function feedBatches(deps: FeedDeps): Promise<boolean> {
       minuteCalls.set(accountId, left.calls);
       if (left.calls <= 0) {
         const ofAccount = pending.filter((batch) => batch.accountId === accountId);
-        await letWait(
+        await pauseFeeding(
           database,
           ofAccount.map((batch) => batch.batchId),
           'MINUTE_RESERVED',
@@ -130,7 +130,7 @@ async function letOffPeakOnesWait(
   if (forOffPeak.length === 0) return [...pending];
   const { isOpen, opensAt } = await offPeakOpening(database, offPeak, clock.now());
   if (isOpen) return [...pending];
-  await letWait(
+  await pauseFeeding(
     database,
     forOffPeak.map(({ batchId }) => batchId),
     'OFF_PEAK_WINDOW',
@@ -145,7 +145,7 @@ async function letReservedOnesWait(
 ): Promise<PendingBatch[]> {
   for (const { batchId, minuteReservedUntil } of pending)
     if (minuteReservedUntil !== null)
-      await letWait(database, [batchId], 'MINUTE_RESERVED', minuteReservedUntil);
+      await pauseFeeding(database, [batchId], 'MINUTE_RESERVED', minuteReservedUntil);
   return pending.filter(({ minuteReservedUntil }) => minuteReservedUntil === null);
 }
 
@@ -193,7 +193,7 @@ async function goOn(deps: FeedDeps, call: FedCall, submission: Submission): Prom
     case 'cached':
       return { kind: 'ended', rate: submission.rate };
     case 'joined':
-      await noteJoinedCall(database, call, submission.callId);
+      await markJoined(database, call, submission.callId);
       if (submission.finished) return { kind: 'ended' };
       deps.onFed(submission.callId);
       return { kind: 'under way' };

@@ -1,6 +1,6 @@
 import { insertCalls } from '../../src/batches/create.ts';
 import { endCall, lockCall } from '../../src/batches/ending.ts';
-import { type FedCall, giveBack, letWait, type PendingBatch } from '../../src/batches/feeding.ts';
+import { type FedCall, giveBack, type PendingBatch, pauseFeeding } from '../../src/batches/feeding.ts';
 import { type Item, packItems } from '../../src/batches/pack.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
@@ -27,10 +27,10 @@ export async function notNow(
   if (error.kind === 'KEY_FORBIDDEN' || error.kind.startsWith('QUOTA_')) {
     const reason = error.kind === 'KEY_FORBIDDEN' ? 'ACCOUNT_UNAVAILABLE' : error.kind;
     const until = resetAt ? Date.parse(resetAt) : clock.now() + UNKNOWN_WAIT_MS;
-    await letWait(database, [batch.batchId], reason, until);
+    await pauseFeeding(database, [batch.batchId], reason, until);
   } else {
     log.warn({ err: error, batchId: batch.batchId }, 'a call of a batch was refused');
-    await letWait(database, [batch.batchId], error.kind, clock.now() + QUEUE_AWAY_MS);
+    await pauseFeeding(database, [batch.batchId], error.kind, clock.now() + QUEUE_AWAY_MS);
   }
   return { kind: 'refused' };
 }

@@ -1,5 +1,5 @@
 import { createFairness } from '../../jobs/fairness.ts';
-import { createBatchNews } from '../../src/batches/news.ts';
+import { createBatchNotifier } from '../../src/batches/notify-webhook.ts';
 import { createAdmissions } from '../../src/billing/admission.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
 import { type BatchWorkerDeps, openBatchWorker } from './batch-worker.ts';
@@ -28,7 +28,7 @@ export async function openBackground(
     // Calls of batches are fed as there is room, and never refused because others wait.
     backlog: { estimateWaitMs: async () => 0 },
     fairness: createFairness(clock.now),
-    onFinished: createBatchNews(clock),
+    onFinished: createBatchNotifier(clock),
   });
   const deliveries = startDeliveries({ database, clock, log, allowPrivate: webhooks.allowPrivate });
   const fetches = reportFetches && (await openReportFetches(reportFetches, { databaseUrl, clock, log }));

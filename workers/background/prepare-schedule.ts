@@ -1,7 +1,7 @@
 import type { BatchJob } from '../../jobs/batch-queue.ts';
 import type { Reply } from '../../jobs/replies.ts';
 import { findBatch } from '../../src/batches/batch.ts';
-import { forgetContents, forgetOthers } from '../../src/batches/changes.ts';
+import { deleteContents, deleteContentsOfOtherItems } from '../../src/batches/changes.ts';
 import { itemHash } from '../../src/batches/lines.ts';
 import { BatchFaults, readItems } from '../../src/batches/request.ts';
 import { cronProblem, nextRuns } from '../../src/batches/schedules/cron.ts';
@@ -25,88 +25,88 @@ import { SoukError } from '../../src/platform/errors.ts';
 import { okBody } from '../../src/results/envelope.ts';
 import {
   answerUpload,
-  breathe,
   checkedWebhook,
+  checkMaxUnits,
   type PrepareDeps,
-  packed,
-  refuseWhenTooDear,
+  packedCalls,
   unitsOf,
+  yieldToEvents,
 } from './prepare.ts';
 import { runOnDemand } from './schedule-runs.ts';
 
-type ScheduleOrder = Extract<BatchJob, { kind: 'schedule' }>;
-type RunOrder = Extract<BatchJob, { kind: 'run' }>;
+type ScheduleUpload = Extract<BatchJob, { kind: 'schedule' }>;
+type RunUpload = Extract<BatchJob, { kind: 'run' }>;
 
 const HOUR_MS = 3_600_000;
 
-/** Runs of which it is checked that they can reach their window. */
+/** How many runs are checked for an overlap with the off-peak window. */
 const RUNS_CHECKED = 5;
 
-/** Makes a schedule of an upload, or changes one. */
-export async function prepareSchedule(deps: PrepareDeps, order: ScheduleOrder): Promise<void> {
-  const { scheduleId } = order;
-  await answerUpload(deps, order.uploadId, (body) =>
+/** Creates or changes a schedule from an upload, and replies to the request that sent it. */
+export async function prepareSchedule(deps: PrepareDeps, upload: ScheduleUpload): Promise<void> {
+  const { scheduleId } = upload;
+  await answerUpload(deps, upload.uploadId, (body) =>
     scheduleId === null
-      ? createSchedule(deps, order, body)
-      : changeSchedule(deps, { ...order, scheduleId }, body),
+      ? createSchedule(deps, upload, body)
+      : changeSchedule(deps, { ...upload, scheduleId }, body),
   );
 }
 
-async function createSchedule(deps: PrepareDeps, order: ScheduleOrder, body: string): Promise<Reply> {
+async function createSchedule(deps: PrepareDeps, upload: ScheduleUpload, body: string): Promise<Reply> {
   const now = deps.clock.now();
-  const { work, ...asked } = readSchedule(body);
-  const { fields } = await quoted(work, now);
-  // Items nested too deep to be compared later are refused: no run could deliver changes only.
+  const { work, ...settings } = readSchedule(body);
+  const { fields } = await quote(work, now);
+  // Throws on items that are nested too deeply to be hashed: runs with `onlyChanges` could not compare them.
   await hashesOf(work.raws);
-  const webhook = await checkedWebhook(deps, order.accountId, asked.webhook, 'batch.webhook');
-  // The upload's id, so that an upload which is read twice makes one schedule.
-  const { uploadId: scheduleId, accountId } = order;
+  const webhook = await checkedWebhook(deps, upload.accountId, settings.webhook, 'batch.webhook');
+  // The id of the upload, so that an upload that is read twice creates one schedule.
+  const { uploadId: scheduleId, accountId } = upload;
   const dates = { createdAt: now, updatedAt: now, nextDueAt: null };
-  const wanted: Schedule = { scheduleId, accountId, ...asked, ...fields, webhook, ...dates };
+  const wanted: Schedule = { scheduleId, accountId, ...settings, ...fields, webhook, ...dates };
   await check(deps, wanted, now);
   const schedule = { ...wanted, nextDueAt: firstDueAt(wanted, now) };
   const view = scheduleView(schedule, now);
-  if (order.dryRun) return dryRunReply(view);
+  if (upload.dryRun) return dryRunReply(view);
   await insertSchedule(deps.database, schedule, work.raws);
   return { status: 201, location: view.links.self, body: okBody(view, 'created') };
 }
 
 async function changeSchedule(
   deps: PrepareDeps,
-  order: ScheduleOrder & { scheduleId: string },
+  upload: ScheduleUpload & { scheduleId: string },
   body: string,
 ): Promise<Reply> {
-  const { work, ...asked } = readScheduleChange(body);
-  const read = work && (await quoted(work, deps.clock.now()));
+  const { work, ...settings } = readScheduleChange(body);
+  const read = work && (await quote(work, deps.clock.now()));
   const webhook =
-    asked.webhook === undefined
+    settings.webhook === undefined
       ? undefined
-      : await checkedWebhook(deps, order.accountId, asked.webhook, 'batch.webhook');
+      : await checkedWebhook(deps, upload.accountId, settings.webhook, 'batch.webhook');
   const kept = work && (await hashesOf(work.raws));
-  // Locked from here on: of two changes at once neither undoes the other, and no tick falls in between.
+  // Locked from here on, so that no concurrent change is lost and no run starts in between.
   const changed = await inTransaction(deps.database, async (client) => {
     const now = deps.clock.now();
-    const present = await lockSchedule(client, order.scheduleId, 'wait');
-    if (present?.accountId !== order.accountId) throw new SoukError('SCHEDULE_NOT_FOUND');
-    const fields = { ...asked, ...read?.fields, ...(webhook === undefined ? {} : { webhook }) };
+    const present = await lockSchedule(client, upload.scheduleId, 'wait');
+    if (present?.accountId !== upload.accountId) throw new SoukError('SCHEDULE_NOT_FOUND');
+    const fields = { ...settings, ...read?.fields, ...(webhook === undefined ? {} : { webhook }) };
     const merged: Schedule = { ...present, ...fields, updatedAt: now };
     await check(deps, merged, now);
     const schedule = isRetimed(present, merged) ? { ...merged, nextDueAt: firstDueAt(merged, now) } : merged;
-    if (!order.dryRun) {
+    if (!upload.dryRun) {
       await updateSchedule(client, schedule, work?.raws ?? null);
-      if (merged.onlyChanges && !present.onlyChanges) await forgetContents(client, order.scheduleId);
-      else if (kept) await forgetOthers(client, order.scheduleId, kept);
+      if (merged.onlyChanges && !present.onlyChanges) await deleteContents(client, upload.scheduleId);
+      else if (kept) await deleteContentsOfOtherItems(client, upload.scheduleId, kept);
     }
     return scheduleView(schedule, now);
   });
-  if (order.dryRun) return dryRunReply(changed);
+  if (upload.dryRun) return dryRunReply(changed);
   return { status: 200, location: null, body: okBody(changed) };
 }
 
-/** Runs a schedule because somebody wants it to. */
+/** Runs a schedule now, for a request. */
 export async function runNow(
   deps: PrepareDeps,
-  { uploadId, accountId, scheduleId }: RunOrder,
+  { uploadId, accountId, scheduleId }: RunUpload,
 ): Promise<void> {
   await answerUpload(deps, uploadId, async (): Promise<Reply> => {
     const run = await runOnDemand(deps, scheduleId, uploadId);
@@ -122,7 +122,7 @@ function dryRunReply(view: ScheduleView): Reply {
   return { status: 200, location: null, body: okBody({ dryRun: true, ...view }) };
 }
 
-/** A change of other things leaves a tick that is due as it is. */
+/** Only changes of these fields move the next run. */
 function isRetimed(before: Schedule, after: Schedule): boolean {
   return before.cron !== after.cron || before.timezone !== after.timezone || before.paused !== after.paused;
 }
@@ -131,16 +131,16 @@ async function hashesOf(raws: readonly unknown[]): Promise<Buffer[]> {
   const hashes: Buffer[] = [];
   for (const raw of raws) {
     hashes.push(itemHash(raw));
-    if (hashes.length % ITEMS_A_BREATH === 0) await breathe();
+    if (hashes.length % ITEMS_BETWEEN_YIELDS === 0) await yieldToEvents();
   }
   return hashes;
 }
 
-const ITEMS_A_BREATH = 200;
+const ITEMS_BETWEEN_YIELDS = 200;
 
-async function quoted({ operation, raws }: ScheduleRequest['work'], now: number) {
-  const items = await readItems(operation, raws, breathe, now);
-  const calls = await packed(operation, items);
+async function quote({ operation, raws }: ScheduleRequest['work'], now: number) {
+  const items = await readItems(operation, raws, yieldToEvents, now);
+  const calls = await packedCalls(operation, items);
   return { fields: { operation: operation.name, itemCount: items.length, unitsQuoted: unitsOf(calls) } };
 }
 
@@ -148,7 +148,7 @@ async function quoted({ operation, raws }: ScheduleRequest['work'], now: number)
 async function check({ database, offPeak }: PrepareDeps, schedule: Schedule, now: number): Promise<void> {
   const problem = cronProblem(schedule, now);
   if (problem) throw new BatchFaults([{ parameter: 'cron', problem }]);
-  refuseWhenTooDear(schedule.unitsQuoted, schedule.maxUnits);
+  checkMaxUnits(schedule.unitsQuoted, schedule.maxUnits);
   if (schedule.window !== 'off_peak') return;
   for (const runAt of nextRuns(schedule, now, RUNS_CHECKED)) {
     const { isOpen, opensAt } = await offPeakOpening(database, offPeak, runAt);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextImmediate } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { BatchJob } from '../../jobs/batch-queue.ts';
 import { dropUpload, getUpload, type Reply, sendReply } from '../../jobs/replies.ts';
@@ -42,32 +42,32 @@ export interface PrepareDeps {
 type BatchUpload = Extract<BatchJob, { kind: 'batch' }>;
 
 /** Creates a batch from an upload and replies to the request that sent it. */
-export async function prepareBatch(deps: PrepareDeps, order: BatchUpload): Promise<void> {
-  await answerUpload(deps, order.uploadId, async (body) => {
-    const upload: Upload =
-      order.upload === 'json' ? { type: 'json', body } : { type: 'ndjson', body, query: order.query };
-    const request = await readBatch(upload, breathe, deps.clock.now());
+export async function prepareBatch(deps: PrepareDeps, upload: BatchUpload): Promise<void> {
+  await answerUpload(deps, upload.uploadId, async (body) => {
+    const content: Upload =
+      upload.upload === 'json' ? { type: 'json', body } : { type: 'ndjson', body, query: upload.query };
+    const request = await readBatch(content, yieldToEvents, deps.clock.now());
     const { idempotencyKey } = request.settings;
-    const requestHash = hashOf(upload);
-    if (idempotencyKey !== null && !order.dryRun) {
-      // Its deadline may have passed since, and its answer is the same.
-      const earlier = await findRepeated(deps.database, order.accountId, idempotencyKey, requestHash);
-      if (earlier !== null) return accepted(deps.database, order.accountId, earlier);
+    const requestHash = hashOf(content);
+    if (idempotencyKey !== null && !upload.dryRun) {
+      // Before the deadline is checked: a repeated request gets the same answer after the deadline, too.
+      const earlier = await findRepeated(deps.database, upload.accountId, idempotencyKey, requestHash);
+      if (earlier !== null) return accepted(deps.database, upload.accountId, earlier);
     }
-    const webhook = await checkedWebhook(deps, order.accountId, request.settings.webhook, 'webhook');
-    const calls = await packed(request.operation, request.items);
+    const webhook = await checkedWebhook(deps, upload.accountId, request.settings.webhook, 'webhook');
+    const calls = await packedCalls(request.operation, request.items);
     const deadlineAt = await deadlineOf(deps, request.settings);
     const units = unitsOf(calls);
-    refuseWhenTooDear(units, request.settings.maxUnits);
-    if (order.dryRun) return dryRunReply(request, calls);
+    checkMaxUnits(units, request.settings.maxUnits);
+    if (upload.dryRun) return dryRunReply(request, calls);
     const settings = { ...request.settings, webhook };
-    return create(deps, order, { ...request, settings }, calls, deadlineAt, requestHash);
+    return create(deps, upload, { ...request, settings }, calls, deadlineAt, requestHash);
   });
 }
 
 /**
- * Answers an upload with what `make` says, or with the error it throws.
- * @throws what is no error of the list; then the queue tries again.
+ * Replies to an upload with the result of `make`, or with the error it throws.
+ * @throws errors that are not the customer's fault; then the queue tries again.
  */
 export async function answerUpload(
   { redis, keys, log }: PrepareDeps,
@@ -75,7 +75,7 @@ export async function answerUpload(
   make: (body: string) => Promise<Reply>,
 ): Promise<void> {
   const body = await getUpload(redis, keys, uploadId);
-  // The request has given up, or has had its reply.
+  // The request has timed out, or already has its reply.
   if (body === null) return;
   let reply: Reply;
   try {
@@ -83,7 +83,7 @@ export async function answerUpload(
   } catch (error) {
     const known = toRefusal(error);
     if (!known) {
-      log.error({ err: error, uploadId }, 'an upload failed');
+      log.error({ err: error, uploadId }, 'upload failed');
       throw error;
     }
     reply = { status: ERRORS[known.kind].status, location: null, body: errorBody(known) };
@@ -92,7 +92,7 @@ export async function answerUpload(
   await dropUpload(redis, keys, uploadId);
 }
 
-/** Replies that an upload cannot be read: every attempt at it has failed. */
+/** Replies INTERNAL to an upload after its last attempt has failed. */
 export async function answerFailure({ redis, keys }: PrepareDeps, uploadId: string): Promise<void> {
   const error = new SoukError('INTERNAL');
   const reply = { status: ERRORS.INTERNAL.status, location: null, body: errorBody(error) };
@@ -100,18 +100,18 @@ export async function answerFailure({ redis, keys }: PrepareDeps, uploadId: stri
   await dropUpload(redis, keys, uploadId);
 }
 
-/** Lets the other work of this process get on. */
-export async function breathe(): Promise<void> {
-  await nextTurn();
+/** Yields to the event loop, so that the process can do other work. */
+export async function yieldToEvents(): Promise<void> {
+  await nextImmediate();
 }
 
-const CALLS_A_BREATH = 10;
+const CALLS_BETWEEN_YIELDS = 10;
 
-export async function packed(operation: QueuedOperation, items: readonly Item[]): Promise<PackedCall[]> {
+export async function packedCalls(operation: QueuedOperation, items: readonly Item[]): Promise<PackedCall[]> {
   const calls: PackedCall[] = [];
   for (const call of packItems(operation, items)) {
     calls.push(call);
-    if (calls.length % CALLS_A_BREATH === 0) await breathe();
+    if (calls.length % CALLS_BETWEEN_YIELDS === 0) await yieldToEvents();
   }
   return calls;
 }
@@ -121,8 +121,8 @@ export function unitsOf(calls: readonly PackedCall[]): number {
 }
 
 /**
- * An address to tell something, in its normal form.
- * @throws BatchFaults when it is no good; SoukError VALIDATION_FAILED when the account has no secret to sign with.
+ * Returns the address of a webhook in its normal form.
+ * @throws BatchFaults if it is not allowed; SoukError VALIDATION_FAILED if the account has no secret to sign with.
  */
 export async function checkedWebhook(
   { database, webhooks }: PrepareDeps,
@@ -139,10 +139,10 @@ export async function checkedWebhook(
 }
 
 /** @throws SoukError QUOTA_MAX_UNITS. */
-export function refuseWhenTooDear(needed: number, maxUnits: number | null): void {
+export function checkMaxUnits(needed: number, maxUnits: number | null): void {
   if (maxUnits === null || needed <= maxUnits) return;
   throw new SoukError('QUOTA_MAX_UNITS', {
-    message: `The batch costs up to ${needed} units, more than the ${maxUnits} that maxUnits allows.`,
+    message: `The batch can cost up to ${needed} units; maxUnits is ${maxUnits}.`,
     metadata: { needed, maxUnits },
   });
 }
@@ -155,9 +155,9 @@ async function deadlineOf(
   const now = clock.now();
   const fault = (problem: string) => new BatchFaults([{ parameter: 'deadline', problem }]);
   if (deadlineAt === null) return now + DEFAULT_TIME_MS;
-  if (deadlineAt <= now) throw fault(`is over: it must be after ${iso(now)}`);
+  if (deadlineAt <= now) throw fault(`must be after the present time, ${iso(now)}`);
   if (deadlineAt > now + LONGEST_TIME_MS)
-    throw fault(`must be at most 30 days away, ${iso(now + LONGEST_TIME_MS)}`);
+    throw fault(`must be at most 30 days away, at ${iso(now + LONGEST_TIME_MS)}`);
   if (window !== 'off_peak') return deadlineAt;
   const { isOpen, opensAt } = await offPeakOpening(database, offPeak, now);
   if (isOpen || opensAt < deadlineAt) return deadlineAt;
@@ -188,14 +188,14 @@ async function create(
 ): Promise<Reply> {
   const { name, window, webhook, idempotencyKey } = settings;
   const batch: NewBatch = {
-    // The upload's id, so that an upload which is read twice makes one batch.
+    // The id of the upload, so that an upload that is read twice creates one batch.
     batchId: uploadId,
     accountId,
     name,
     operation: operation.name,
     window,
     webhook,
-    // An upload is a request of its own unless it says which one it repeats.
+    // Without a key of the customer, an upload repeats itself only.
     idempotencyKey: idempotencyKey ?? `upload ${uploadId}`,
     requestHash,
     scheduleId: null,
@@ -219,8 +219,8 @@ async function accepted(database: Database, accountId: number, batchId: string):
 }
 
 /**
- * The batch that was made of the same request; null: there is none yet.
- * @throws SoukError IDEMPOTENCY_CONFLICT when the key was used for another request.
+ * Returns the id of the batch that the same request has created; null if there is none yet.
+ * @throws SoukError IDEMPOTENCY_CONFLICT if the key was used for another request.
  */
 async function findRepeated(
   database: Database,
@@ -238,29 +238,29 @@ async function findRepeated(
   throw new SoukError('IDEMPOTENCY_CONFLICT');
 }
 
-function hashOf(upload: Upload): Buffer {
-  const settings = upload.type === 'ndjson' ? upload.query : {};
-  return createHash('sha256').update(JSON.stringify(settings)).update(upload.body).digest();
+function hashOf(content: Upload): Buffer {
+  const settings = content.type === 'ndjson' ? content.query : {};
+  return createHash('sha256').update(JSON.stringify(settings)).update(content.body).digest();
 }
 
-/** Faults that are repeated in the message; all of them are in the metadata. */
+/** The message lists this many faults; the metadata has all of them. */
 const FAULTS_IN_MESSAGE = 5;
 
-/** null: not the customer's fault. */
+/** Returns the error to reply with; null if it is not the customer's fault. */
 function toRefusal(error: unknown): SoukError | null {
   if (error instanceof SoukError) return error;
-  // What is nested thousands deep fits into a body, but not onto the stack.
+  // A body can nest thousands of levels deep, which exceeds the stack.
   const faults =
     error instanceof RangeError ? [{ parameter: 'body', problem: 'is nested too deeply' }] : faultsOf(error);
   if (!faults) return null;
-  const told = faults
+  const listed = faults
     .slice(0, FAULTS_IN_MESSAGE)
     .map(({ index, parameter, problem }) =>
       index === undefined ? `${parameter}: ${problem}` : `items[${index}].${parameter}: ${problem}`,
     );
-  const more = faults.length > told.length ? [`and ${faults.length - told.length} more`] : [];
+  const more = faults.length > listed.length ? [`and ${faults.length - listed.length} more`] : [];
   return new SoukError('VALIDATION_FAILED', {
-    message: [...told, ...more].join('; '),
+    message: [...listed, ...more].join('; '),
     metadata: { errors: faults },
   });
 }

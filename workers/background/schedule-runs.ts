@@ -15,7 +15,7 @@ import {
 } from '../../src/batches/schedules/schedule.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
-import { breathe, type PrepareDeps, packed } from './prepare.ts';
+import { type PrepareDeps, packedCalls, yieldToEvents } from './prepare.ts';
 
 /** A run that begins later than so much after it was due was missed. */
 const MISSED_AFTER_MS = 60_000;
@@ -117,8 +117,8 @@ async function workOf(
   const operation = queuedOperation(name);
   if (!operation) return { state: 'failed', reason: `There is no operation ${name} any more.` };
   try {
-    const items = await readItems(operation, await scheduleItems(client, scheduleId), breathe, now);
-    return { calls: await packed(operation, items) };
+    const items = await readItems(operation, await scheduleItems(client, scheduleId), yieldToEvents, now);
+    return { calls: await packedCalls(operation, items) };
   } catch (error) {
     if (!(error instanceof BatchFaults)) throw error;
     const [fault] = error.faults;

@@ -1,4 +1,4 @@
-import { refuseWhenTooDear } from '../../../jobs/submit.ts';
+import { checkMaxUnits } from '../../../jobs/submit.ts';
 import { findCall } from '../../billing/calls.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { SoukError } from '../../platform/errors.ts';
@@ -72,7 +72,7 @@ async function priced(
     if (answer.status >= 400) return resultOf(answer, contextOf(deps, caller, NOTHING_CALLED));
     units = pricedBy.unitsOf(await dataOf(answer));
   }
-  refuseWhenTooDear(units, maxUnits);
+  checkMaxUnits(units, maxUnits);
   return dryRun ? structured({ dryRun: true, operation: name, units, admitted: true }) : null;
 }
 

@@ -1,37 +1,37 @@
 import { Cron } from 'croner';
 
-/** When a schedule is due: a cron pattern of five fields, on the wall clock of a time zone. */
+/** The times at which a schedule is due: a cron pattern of five fields, in the local time of a time zone. */
 export interface Timing {
   cron: string;
   /** IANA name. */
   timezone: string;
 }
 
-/** No pattern names anything shorter. */
+/** The resolution of cron times is coarser than this. */
 const SECOND_MS = 1_000;
 
-/** What is wrong with a pattern; null: it has runs to come. */
+/** Returns what is wrong with a pattern; null if it is valid and has a next run. */
 export function cronProblem({ cron, timezone }: Timing, now: number): string | null {
   const wanted = 'must be a cron pattern of five fields: minute, hour, day of month, month, day of week';
-  // The parser knows nicknames such as @daily as well.
+  // The parser also accepts nicknames such as @daily.
   if (cron.trim().split(/\s+/).length !== 5) return wanted;
   try {
     const hasRuns = nextRuns({ cron, timezone }, now, 1).length > 0;
-    return hasRuns ? null : `${wanted}; no day is like ${JSON.stringify(cron)}`;
+    return hasRuns ? null : `${wanted}; ${JSON.stringify(cron)} matches no date`;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return `${wanted}; ${reason.replace(/^CronPattern: /, '')}`;
   }
 }
 
-/** The next moments a schedule is due after an instant, in Unix milliseconds. */
+/** Returns the next times at which a schedule is due after an instant, in Unix milliseconds. */
 export function nextRuns(timing: Timing, after: number, count: number): number[] {
   return parse(timing)
     .nextRuns(count, new Date(after))
     .map((moment) => moment.getTime());
 }
 
-/** The last moment it was due, up to an instant and at that; null: it never was. */
+/** Returns the last time at which a schedule was due, up to and including an instant; null if it never was. */
 export function lastRun(timing: Timing, upTo: number): number | null {
   const before = (Math.floor(upTo / SECOND_MS) + 1) * SECOND_MS;
   const [moment] = parse(timing).previousRuns(1, new Date(before));
@@ -39,8 +39,8 @@ export function lastRun(timing: Timing, upTo: number): number | null {
 }
 
 /**
- * When clocks change, a time that does not exist comes right after the gap, and one that comes twice counts the first time;
- * what is due every so often (a field with * or a step) follows real time.
+ * When clocks change, a time that is skipped is due right after the gap, and a time that is repeated is due the
+ * first time only. Patterns with * or a step keep their interval.
  */
 function parse({ cron, timezone }: Timing): Cron {
   return new Cron(cron, { timezone, mode: '5-part', fixedTimeRule: 'no-wildcard' });

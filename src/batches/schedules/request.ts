@@ -5,7 +5,7 @@ import { isTimeZone } from '../../platform/time-zone.ts';
 import { BatchFaults, itemsOf, parseBody } from '../request.ts';
 import { FEED_WINDOWS, type FeedWindow, ITEM_SOURCES } from '../request-schemas.ts';
 
-/** What a schedule is asked to be; absent fields of a change stay as they are. */
+/** A request to create or change a schedule. Fields that are absent from a change stay as they are. */
 export interface ScheduleRequest {
   name: string;
   cron: string;
@@ -13,30 +13,30 @@ export interface ScheduleRequest {
   paused: boolean;
   window: FeedWindow;
   onlyChanges: boolean;
-  /** How long each run has. */
+  /** The time that each run may take. */
   runHours: number;
   webhook: string | null;
   maxUnits: number | null;
-  /** What each run does. */
+  /** The batch that each run creates. */
   work: { operation: QueuedOperation; raws: readonly unknown[] };
 }
 
-/** Newer versions of Node take offsets such as +02:00 for time zones as well. */
+/** Newer versions of Node also accept offsets such as +02:00 as time zones. */
 const isZoneName = (name: string) => /^[a-z]/i.test(name) && isTimeZone(name);
 
 const LONGEST_RUN_HOURS = 30 * 24;
 
 const fields = {
-  name: text({ maxLength: 200 }).describe('For its owner only'),
+  name: text({ maxLength: 200 }).describe('Name of the schedule, visible to its account only'),
   cron: text({ maxLength: 200 }).meta({
-    description: 'When it is due: minute, hour, day of the month, month, day of the week',
+    description: 'Times of the runs: minute, hour, day of the month, month, day of the week',
     examples: ['0 6 * * 1'],
   }),
   timezone: z
     .string('must be an IANA time zone such as Europe/Berlin')
     .refine(isZoneName, {
       error: ({ input }) =>
-        `${JSON.stringify(input)} is no known time zone; it must be one such as Europe/Berlin`,
+        `${JSON.stringify(input)} is not a known time zone; use a name such as Europe/Berlin`,
     })
     .meta({
       description: 'IANA time zone of cron',
@@ -44,10 +44,14 @@ const fields = {
       maxLength: 64,
       examples: ['Europe/Berlin'],
     }),
-  paused: boolean().describe('Not due until this is false'),
-  window: oneOf(FEED_WINDOWS).describe('off_peak: work in the off-peak window only'),
-  onlyChanges: boolean().describe('Results hold only what has changed since the run before'),
-  runHours: integer({ min: 1, max: LONGEST_RUN_HOURS }).describe('How long each run has'),
+  paused: boolean().describe('While true, the schedule has no runs'),
+  window: oneOf(FEED_WINDOWS).describe('off_peak: submit calls in the off-peak window only'),
+  onlyChanges: boolean().describe(
+    'Results contain only items whose content has changed since the run before',
+  ),
+  runHours: integer({ min: 1, max: LONGEST_RUN_HOURS }).describe(
+    'Hours that each run may take; items that are not done by then fail',
+  ),
 };
 
 const batchShape = z.strictObject(
@@ -57,8 +61,11 @@ const batchShape = z.strictObject(
     webhook: text({ maxLength: 2_000 })
       .nullable()
       .default(null)
-      .describe('Where the end of each run is told'),
-    maxUnits: integer({ min: 0 }).nullable().default(null).describe('Refuse a run that can cost more'),
+      .describe('Address that receives a message when a run finishes'),
+    maxUnits: integer({ min: 0 })
+      .nullable()
+      .default(null)
+      .describe('Refuse a run if it can cost more than this'),
   },
   'must be a JSON object',
 );
@@ -79,7 +86,7 @@ export const newScheduleSchema = z.strictObject(
 export const scheduleChangeSchema = z
   .strictObject({ ...fields, batch: batchShape }, 'must be a JSON object')
   .partial()
-  .refine((change) => Object.keys(change).length > 0, 'must change something');
+  .refine((change) => Object.keys(change).length > 0, 'must contain at least one field to change');
 
 /** @throws BatchFaults */
 export function readSchedule(body: string): ScheduleRequest {
@@ -102,7 +109,7 @@ function partsOf(batch: z.output<typeof batchShape>) {
 
 function windowOf(ofSchedule: FeedWindow | undefined, ofBatch: FeedWindow | undefined) {
   if (ofSchedule && ofBatch && ofSchedule !== ofBatch) {
-    const problem = `is ${ofSchedule}, and batch.window ${ofBatch}: they contradict each other`;
+    const problem = `is ${ofSchedule}, but batch.window is ${ofBatch}: send the same value or only one of them`;
     throw new BatchFaults([{ parameter: 'window', problem }]);
   }
   return ofSchedule ?? ofBatch;

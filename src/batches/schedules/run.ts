@@ -16,11 +16,11 @@ export interface Run {
   trigger: RunTrigger;
   state: RunState;
   reason: string | null;
-  /** Its batch, which is kept for a week after its end. */
+  /** The batch of this run. It is kept for a week after its end. */
   batchId: string | null;
 }
 
-/** A schedule's runs, the newest first. */
+/** Lists the runs of a schedule, the newest first. */
 export async function listRuns(
   database: Database,
   scheduleId: string,
@@ -34,7 +34,7 @@ export async function listRuns(
   return rows;
 }
 
-/** null: there is no run of this id. */
+/** Returns a run; null if it does not exist. */
 export async function findRun(client: ClientBase, runId: string): Promise<Run | null> {
   const { rows } = await client.query<Run>(`select ${RUN} from schedule_runs where id = $1`, [runId]);
   return rows[0] ?? null;
@@ -43,7 +43,7 @@ export async function findRun(client: ClientBase, runId: string): Promise<Run | 
 const RUN = `id as "runId", ${unixMs('due_at')} as "dueAt", ${unixMs('started_at')} as "startedAt", trigger, state, reason,
   batch_id as "batchId"`;
 
-/** @returns false when this tick has had its run. */
+/** @returns false if the schedule already has a run for this time. */
 export async function insertRun(client: ClientBase, scheduleId: string, run: Run): Promise<boolean> {
   const { rowCount } = await client.query(
     `insert into schedule_runs (id, schedule_id, due_at, started_at, trigger, state, reason, batch_id)
@@ -57,7 +57,7 @@ export async function insertRun(client: ClientBase, scheduleId: string, run: Run
   return rowCount === 1;
 }
 
-/** Whether a batch of an earlier run is still under way. */
+/** Returns whether a batch of an earlier run is still under way. */
 export async function isRunning(client: ClientBase, scheduleId: string): Promise<boolean> {
   const { rowCount } = await client.query(
     'select 1 from batches where schedule_id = $1 and finished_at is null limit 1',
@@ -66,10 +66,10 @@ export async function isRunning(client: ClientBase, scheduleId: string): Promise
   return rowCount !== 0;
 }
 
-/** How long it is remembered that something has run. */
+/** How long runs are kept. */
 const RUNS_LIFETIME_MS = 90 * 86_400_000;
 
-/** Forgets runs that began too long ago. */
+/** Deletes runs that started more than RUNS_LIFETIME_MS ago. */
 export async function dropOldRuns(database: Database, now: number): Promise<void> {
   await database.query(
     'delete from schedule_runs where id in (select id from schedule_runs where started_at < $1 limit 1000)',

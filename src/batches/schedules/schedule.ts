@@ -10,7 +10,7 @@ import { nextRuns, type Timing } from './cron.ts';
 const gzip = promisify(zlib.gzip);
 const gunzip = promisify(zlib.gunzip);
 
-/** A batch that comes again and again. Times are Unix milliseconds. */
+/** A pattern that creates batches. Times are Unix milliseconds. */
 export interface Schedule extends Timing {
   scheduleId: string;
   accountId: number;
@@ -29,7 +29,7 @@ export interface Schedule extends Timing {
   nextDueAt: number | null;
 }
 
-/** An account's schedule; null: it has none of this id. */
+/** Returns a schedule of an account; null if it has none with this id. */
 export async function findSchedule(
   database: Queryable,
   accountId: number,
@@ -42,7 +42,7 @@ export async function findSchedule(
   return rows[0] ?? null;
 }
 
-/** An account's schedules, the newest first. */
+/** Lists the schedules of an account, the newest first. */
 export async function listSchedules(
   database: Database,
   accountId: number,
@@ -56,7 +56,7 @@ export async function listSchedules(
   return rows;
 }
 
-/** Ids of schedules that are due by now, the longest due first. */
+/** Returns the ids of schedules that are due by now, the longest due first. */
 export async function dueSchedules(database: Database, now: number, limit: number): Promise<string[]> {
   const { rows } = await database.query<{ id: string }>(
     'select id from schedules where next_due_at <= $1 order by next_due_at, id limit $2',
@@ -66,8 +66,10 @@ export async function dueSchedules(database: Database, now: number, limit: numbe
 }
 
 /**
- * A schedule, locked until the caller's transaction ends: nobody else changes, runs or deletes it meanwhile.
- * @param whenLocked whether to wait for whoever has it. null: it does not exist, or is another's at the moment.
+ * Locks a schedule until the caller's transaction ends, so that no other process changes, runs or deletes it
+ * meanwhile.
+ * @param whenLocked whether to wait for a process that holds the lock.
+ * @returns null if it does not exist, or if it is locked and `whenLocked` is `skip`.
  */
 export async function lockSchedule(
   client: ClientBase,
@@ -75,14 +77,15 @@ export async function lockSchedule(
   whenLocked: 'wait' | 'skip',
 ): Promise<Schedule | null> {
   const { rows } = await client.query<Schedule>(
-    // Rows that refer to it may come and go: what its runs bring is collected meanwhile.
+    // This lock lets other transactions insert and delete rows that refer to the schedule: results of its runs are
+    // collected meanwhile.
     `select ${SCHEDULE} from schedules where id = $1 for no key update ${whenLocked === 'skip' ? 'skip locked' : ''}`,
     [scheduleId],
   );
   return rows[0] ?? null;
 }
 
-/** Writes a schedule that is new. One that is there already, because this is done a second time, stays as it is. */
+/** Inserts a new schedule. If it exists already, because the request is repeated, it stays as it is. */
 export async function insertSchedule(
   database: Database,
   schedule: Schedule,
@@ -93,11 +96,11 @@ export async function insertSchedule(
        max_units, run_hours, operation, item_count, units_quoted, created_at, updated_at, next_due_at, items)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
      on conflict (id) do nothing`,
-    [...valuesOf(schedule), await packed(items)],
+    [...valuesOf(schedule), await compressed(items)],
   );
 }
 
-/** Writes a locked schedule that has changed. @param items null: they stay as they are. */
+/** Updates a locked schedule. @param items null: they stay as they are. */
 export async function updateSchedule(
   client: ClientBase,
   schedule: Schedule,
@@ -108,11 +111,11 @@ export async function updateSchedule(
        webhook = $9, max_units = $10, run_hours = $11, operation = $12, item_count = $13, units_quoted = $14,
        created_at = $15, updated_at = $16, next_due_at = $17, items = coalesce($18, items)
      where account_id = $2 and id = $1`,
-    [...valuesOf(schedule), items && (await packed(items))],
+    [...valuesOf(schedule), items && (await compressed(items))],
   );
 }
 
-/** The first tick of a locked schedule that has not been dealt with; null: there is none to come. */
+/** Sets the next time at which a locked schedule is due; null: it has no further run. */
 export async function setNextDue(
   client: ClientBase,
   scheduleId: string,
@@ -124,7 +127,7 @@ export async function setNextDue(
   ]);
 }
 
-/** The items of each run, as they were sent. */
+/** Returns the items of a schedule, as they were sent. */
 export async function scheduleItems(client: ClientBase, scheduleId: string): Promise<unknown[]> {
   const { rows } = await client.query<{ items: Buffer }>('select items from schedules where id = $1', [
     scheduleId,
@@ -144,12 +147,12 @@ export async function deleteSchedule(
   return rowCount === 1;
 }
 
-/** When a schedule is due first, from now on. */
+/** Returns the first time at which a schedule is due, from now on. */
 export function firstDueAt(schedule: Timing & { paused: boolean }, now: number): number | null {
   return schedule.paused ? null : (nextRuns(schedule, now, 1)[0] ?? null);
 }
 
-function packed(items: readonly unknown[]): Promise<Buffer> {
+function compressed(items: readonly unknown[]): Promise<Buffer> {
   return gzip(stringifyJson(items));
 }
 

@@ -15,7 +15,7 @@ export const scheduleSchema = z
     cron: z.string(),
     timezone: z.string(),
     paused: z.boolean(),
-    nextRuns: z.array(moment).describe('When it is due next; empty while it is paused'),
+    nextRuns: z.array(moment).describe('The next times at which it is due; empty while it is paused'),
     window: z.enum(FEED_WINDOWS),
     onlyChanges: z.boolean(),
     runHours: z.int(),
@@ -23,7 +23,7 @@ export const scheduleSchema = z
     maxUnits: z.int().nullable(),
     operation: z.string(),
     items: z.int(),
-    units: z.int().describe('What a run costs at most'),
+    units: z.int().describe('The most that a run can cost'),
     createdAt: moment,
     updatedAt: moment,
     links: z.object({ self: z.string(), runs: z.string(), run: z.string() }),
@@ -59,7 +59,7 @@ export const runSchema = z
     trigger: z
       .enum(RUN_TRIGGERS)
       .describe(
-        'tick: when it was due; missed: late, because nothing ran then; manual: when somebody wanted it',
+        'tick: started on time; missed: started late, because the service was down; manual: started by a request',
       ),
     state: z.enum(RUN_STATES),
     reason: z.string().nullable(),

@@ -5,10 +5,10 @@ import type { Wallet } from '../wallets.ts';
 
 /** A plan as the operator sees it. */
 export interface KeptPlan extends Plan {
-  /** Cents a month; null: only operators give it. */
+  /** Cents per month; null: the plan is not for sale, and only operators grant it. */
   priceCents: number | null;
   isOffered: boolean;
-  /** Subscriptions of it that run at this moment, those of superseded limits included. */
+  /** Number of subscriptions that run now, including those with superseded limits. */
   running: number;
 }
 
@@ -24,7 +24,7 @@ export interface KeptPack {
   isOffered: boolean;
 }
 
-/** All plans, whether they are for sale or not, the cheapest first. */
+/** Returns all plans, for sale or not, the cheapest first. */
 export async function keptPlans(database: Queryable, now: number): Promise<KeptPlan[]> {
   const { rows } = await database.query<KeptPlan>(
     `select p.code, p.name, p.minute_limit as "minuteLimit", p.daily_limit as "dailyLimit",
@@ -37,7 +37,7 @@ export async function keptPlans(database: Queryable, now: number): Promise<KeptP
   return rows;
 }
 
-/** All packs, whether they are for sale or not, the cheapest first. */
+/** Returns all packs, for sale or not, the cheapest first. */
 export async function keptPacks(database: Queryable): Promise<KeptPack[]> {
   const { rows } = await database.query<KeptPack>(
     `select code, name, wallet, units, rate_limit_per_minute as "rateLimitPerMinute", valid_days as "validDays",
@@ -48,8 +48,8 @@ export async function keptPacks(database: Queryable): Promise<KeptPack[]> {
 }
 
 /**
- * Creates a plan, or changes what is sold from now on: who has bought it keeps the limits it was sold with.
- * @returns false where it should be new, and there is one of this code.
+ * Creates a plan, or changes what is sold from now on. Existing subscriptions keep the limits they were sold with.
+ * @returns false if the plan should be new, but the code exists.
  */
 export function savePlan(
   database: Database,
@@ -86,8 +86,8 @@ export function savePlan(
 }
 
 /**
- * Creates a pack for sale, or changes it; packs and purchases that there are keep what they were sold with.
- * @returns false where it should be new, and there is one of this code.
+ * Creates a pack for sale, or changes it. Existing packs and purchases keep the values they were sold with.
+ * @returns false if the pack should be new, but the code exists.
  */
 export async function savePack(database: Queryable, pack: KeptPack, isNew: boolean): Promise<boolean> {
   const change = isNew

@@ -1,10 +1,10 @@
 import type { Queryable } from '../../platform/db/pool.ts';
 import type { Wallet } from '../wallets.ts';
 
-/** What a plan of the off-peak wallet costs, of its price for the whole day. */
+/** The price of a plan for the off-peak wallet, as a share of its full price. */
 export const OFF_PEAK_PRICE_SHARE = 0.5;
 
-/** A plan for sale. Prices are in cents, a month. */
+/** A plan for sale. Prices are in cents per month. */
 export interface PlanOffer {
   kind: 'plan';
   id: number;
@@ -30,13 +30,13 @@ export interface PackOffer {
 
 export type Offer = PlanOffer | PackOffer;
 
-/** Plans for sale, the cheapest first. */
+/** Returns the plans for sale, the cheapest first. */
 export async function offeredPlans(database: Queryable): Promise<PlanOffer[]> {
   const { rows } = await database.query<PlanOffer>(`${SELECT_PLANS} order by price_cents, code`);
   return rows;
 }
 
-/** Packs for sale, the cheapest first. */
+/** Returns the packs for sale, the cheapest first. */
 export async function offeredPacks(database: Queryable): Promise<PackOffer[]> {
   const { rows } = await database.query<PackOffer>(`${SELECT_PACKS} order by price_cents, code`);
   return rows;
@@ -54,7 +54,7 @@ export async function findOffer(
   return rows[0] ?? null;
 }
 
-/** What an offer costs, in cents. */
+/** Returns the price of an offer in cents. */
 export function amountOf(
   offer: Offer,
   { wallet, quantity, months }: { wallet: Wallet; quantity: number; months: number },

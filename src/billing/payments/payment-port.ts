@@ -9,45 +9,45 @@ export interface PaymentSettings {
 export interface StripeSettings {
   secretKey: string;
   webhookSecret: string;
-  /** Of the API; a stand-in in tests. */
+  /** Address of the API; tests use a stand-in. */
   baseUrl: string;
 }
 
-/** Takes money for purchases, or does as if. */
+/** Takes payments for purchases, or simulates them. */
 export interface PaymentProvider {
   name: ProviderName;
-  /** Sites that customers are sent to. */
+  /** Origins of the pages to which customers are redirected. */
   checkoutOrigins: readonly string[];
-  /** Begins the payment of a purchase. @throws PaymentUnavailable when the provider cannot be reached. */
+  /** Starts the payment of a purchase. @throws PaymentUnavailable if the provider cannot be reached. */
   begin(purchase: Purchase, addresses: ReturnAddresses): Promise<PaymentStep>;
 }
 
-/** Where the customer comes back to. */
+/** The addresses to which the customer returns. */
 export interface ReturnAddresses {
   paid: string;
   cancelled: string;
 }
 
 /**
- * granted: it is paid for. waiting: somebody has to confirm it. redirect: the customer pays at that address, and the
- * provider tells us.
+ * granted: the purchase is paid. waiting: an operator has to confirm the payment. redirect: the customer pays at
+ * the address, and the provider sends a message.
  */
 export type PaymentStep =
   | { kind: 'granted' }
   | { kind: 'waiting' }
   | { kind: 'redirect'; url: string; ref: string };
 
-/** The provider of payments cannot be reached, or refuses. */
+/** The payment provider cannot be reached, or rejects the request. */
 export class PaymentUnavailable extends Error {}
 
-/** Grants at once; nobody pays. For trials of the service with the demo provider. */
+/** Grants every purchase at once, without payment. For trials of the service with the demo provider. */
 export const demoPayments: PaymentProvider = {
   name: 'demo',
   checkoutOrigins: [],
   begin: () => Promise.resolve({ kind: 'granted' }),
 };
 
-/** An operator confirms that the money has come. What costs nothing needs nobody. */
+/** An operator confirms payments by hand. Free purchases are granted at once. */
 export const manualPayments: PaymentProvider = {
   name: 'manual',
   checkoutOrigins: [],

@@ -5,10 +5,10 @@ export interface PurchaseWithAccount extends Purchase {
   email: string;
 }
 
-/** Purchases of all accounts, the newest first: those that wait for payment, or those that ended. */
+/** Lists purchases of all accounts, the newest first: those with a pending payment, or those that ended. */
 export async function purchasesWithAccounts(
   database: Queryable,
-  /** `before`: the last purchase of the page before. */
+  /** `before`: the last purchase of the previous page. */
   { pending, before, limit }: { pending: boolean; before: string | null; limit: number },
 ): Promise<PurchaseWithAccount[]> {
   const { rows } = await database.query<PurchaseWithAccount>(

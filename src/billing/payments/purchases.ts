@@ -9,10 +9,10 @@ import { amountOf, type Offer } from './offers.ts';
 
 export type ProviderName = 'demo' | 'manual' | 'stripe';
 
-/** pending: not paid yet, or not confirmed. */
+/** pending: not paid or not confirmed yet. */
 export type PurchaseState = 'pending' | 'granted' | 'cancelled';
 
-/** One purchase. Amounts are in cents. */
+/** A purchase. Amounts are in cents. */
 export interface Purchase {
   id: string;
   accountId: number;
@@ -21,7 +21,7 @@ export interface Purchase {
   offerName: string;
   wallet: Wallet;
   quantity: number;
-  /** null: of a pack. */
+  /** null for a pack. */
   months: number | null;
   amountCents: number;
   currency: string;
@@ -35,7 +35,7 @@ export interface Purchase {
 }
 
 export interface NewPurchase {
-  /** Chosen by whoever buys: the same one again is the same purchase. */
+  /** Chosen by the buyer's form. A repeated id is the same purchase. */
   purchaseId: string;
   accountId: number;
   offer: Offer;
@@ -46,17 +46,17 @@ export interface NewPurchase {
   provider: ProviderName;
 }
 
-/** A purchase that cannot be. The message is for whoever wants to buy. */
+/** An invalid purchase. The message is for the buyer. */
 export class PurchaseRefused extends Error {}
 
 const DAY_MS = 86_400_000;
 
-/** More than that Stripe does not take in one payment. */
+/** The highest amount that Stripe accepts in one payment. */
 const LARGEST_AMOUNT_CENTS = 99_999_999;
 
 /**
- * Writes down that something is bought; nothing is granted yet.
- * @returns the purchase; the one of before where it was written down already.
+ * Records a purchase; nothing is granted yet.
+ * @returns the purchase; the earlier one if its id exists.
  * @throws PurchaseRefused.
  */
 export function createPurchase(database: Database, purchase: NewPurchase, now: number): Promise<Purchase> {
@@ -68,9 +68,11 @@ export function createPurchase(database: Database, purchase: NewPurchase, now: n
     await lockAccount(client, accountId);
     const earlier = await findPurchase(client, purchaseId);
     if (earlier?.accountId === accountId) return earlier;
-    if (earlier) throw new PurchaseRefused('This order is not of this account.');
+    if (earlier) throw new PurchaseRefused('This purchase belongs to another account.');
     if (amountCents > LARGEST_AMOUNT_CENTS)
-      throw new PurchaseRefused('This is more than can be paid at once. Make several orders of it.');
+      throw new PurchaseRefused(
+        'The amount exceeds the limit of one payment. Split it into several purchases.',
+      );
     if (amountCents === 0) await refuseSecondFreeOne(client, accountId, offer, purchase);
     const { rows } = await client.query<Purchase>(
       `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents,
@@ -88,24 +90,26 @@ export function createPurchase(database: Database, purchase: NewPurchase, now: n
   });
 }
 
-/** What costs nothing is there once for each account, for a month. */
+/** Each account can have a free offer once, for one month. */
 async function refuseSecondFreeOne(
   client: ClientBase,
   accountId: number,
   offer: Offer,
   { quantity, months }: NewPurchase,
 ): Promise<void> {
-  if (quantity > 1 || months > 1) throw new PurchaseRefused(`${offer.name} is there once, for one month.`);
+  if (quantity > 1 || months > 1)
+    throw new PurchaseRefused(`${offer.name} can be bought once, for one month.`);
   const { rowCount } = await client.query(
     `select 1 from orders where account_id = $1 and kind = $2 and offer_code = $3 and state <> 'cancelled'`,
     [accountId, offer.kind, offer.code],
   );
-  if (rowCount) throw new PurchaseRefused(`This account has had ${offer.name} already; it is there once.`);
+  if (rowCount)
+    throw new PurchaseRefused(`This account has already had ${offer.name}. It can be bought once.`);
 }
 
 /**
- * Grants what was bought, once, however often it is told that it was paid for.
- * @returns the purchase as it is now, or null where there is none.
+ * Grants what was purchased, once, even if the payment is reported several times.
+ * @returns the purchase as it is now, or null if it does not exist.
  */
 export function grantPurchase(database: Database, purchaseId: string, now: number): Promise<Purchase | null> {
   return inTransaction(database, async (client) => {
@@ -114,9 +118,9 @@ export function grantPurchase(database: Database, purchaseId: string, now: numbe
       [purchaseId],
     );
     const purchase = rows[0];
-    // A payment that arrives after the purchase was cancelled is granted all the same: the money is there.
+    // A payment that arrives after the purchase was cancelled is still granted, because the customer has paid.
     if (!purchase || purchase.state === 'granted') return purchase ?? null;
-    // What costs nothing brings no money that would have to be honoured.
+    // A free purchase has no payment, so it stays cancelled.
     if (purchase.state === 'cancelled' && purchase.amountCents === 0) return purchase;
     const [subscriptionId, packId] =
       purchase.kind === 'plan'
@@ -131,7 +135,7 @@ export function grantPurchase(database: Database, purchaseId: string, now: numbe
   });
 }
 
-/** @returns the purchase, or null where none was pending. */
+/** @returns the purchase, or null if it was not pending. */
 export async function cancelPurchase(
   database: Queryable,
   purchaseId: string,
@@ -146,7 +150,7 @@ export async function cancelPurchase(
   return rows[0] ?? null;
 }
 
-/** Remembers what the provider calls a purchase. */
+/** Stores the id that the provider gave to a purchase. */
 export async function noteProviderRef(database: Queryable, purchaseId: string, ref: string): Promise<void> {
   await database.query('update orders set provider_ref = $2 where id = $1', [purchaseId, ref]);
 }
@@ -158,7 +162,7 @@ export async function findPurchase(database: Queryable, purchaseId: string): Pro
   return rows[0] ?? null;
 }
 
-/** The newest first. Each condition that is left out is not looked at. */
+/** Lists purchases, the newest first. Absent conditions select all. */
 export async function listPurchases(
   database: Queryable,
   {
@@ -183,7 +187,7 @@ async function grantPlan(client: ClientBase, purchase: Purchase, now: number): P
     [purchase.id],
   );
   await lockAccount(client, accountId);
-  // A wallet has one subscription at a time, so what is bought before its end begins then.
+  // A wallet has one subscription at a time, so a new one starts when the present one ends.
   const startsAt = await nextSubscriptionStart(client, accountId, wallet, now);
   const endsAt = monthsAfter(startsAt, months ?? 1);
   const { planId } = only(rows);
@@ -212,7 +216,7 @@ async function grantPackOf(client: ClientBase, purchase: Purchase, now: number):
 
 function only<Row>(rows: readonly Row[]): Row {
   const [row] = rows;
-  if (!row) throw new Error('a row that must be there is not');
+  if (!row) throw new Error('expected a row, got none');
   return row;
 }
 

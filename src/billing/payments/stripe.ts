@@ -7,13 +7,13 @@ import { cancelPurchase, findPurchase, grantPurchase } from './purchases.ts';
 
 export interface StripePayments extends PaymentProvider {
   /**
-   * Takes what Stripe tells of payments. It is told at least once, in any order.
-   * @throws BadSignature when it was not Stripe who told it.
+   * Handles a webhook message of Stripe about a payment. Stripe sends each message at least once, in any order.
+   * @throws BadSignature if the message was not signed by Stripe.
    */
   hear(body: Buffer, signature: string): Promise<void>;
 }
 
-/** Not signed with our secret, or too long ago. */
+/** A signature that is not made with our secret, or is too old. */
 export class BadSignature extends Error {}
 
 /** Stripe Checkout: one payment for each purchase. */
@@ -22,7 +22,7 @@ export function createStripePayments(
   deps: { database: Database; now: () => number; log: Logger },
 ): StripePayments {
   const { hostname, port, protocol } = new URL(baseUrl);
-  // Loaded by whoever needs it first: it is large, and few installations have payments.
+  // Loaded at the first use: it is large, and few installations take payments.
   const open = async () =>
     new (await import('stripe')).default(secretKey, {
       host: hostname,
@@ -37,7 +37,7 @@ export function createStripePayments(
 
   return {
     name: 'stripe',
-    // A stand-in sends customers to itself.
+    // The stand-in of the tests redirects customers to itself.
     checkoutOrigins: ['https://checkout.stripe.com', new URL(baseUrl).origin],
     async begin(purchase, addresses) {
       if (purchase.amountCents === 0) return { kind: 'granted' };
@@ -60,13 +60,15 @@ export function createStripePayments(
             success_url: addresses.paid,
             cancel_url: addresses.cancelled,
           },
-          // Whatever is sent again makes no second session.
+          // With this key, a repeated request creates no second session.
           { idempotencyKey: purchase.id },
         );
-        if (!session.url) throw new Error('a checkout session without an address');
+        if (!session.url) throw new Error('Stripe returned a checkout session without a URL');
         return { kind: 'redirect', url: session.url, ref: session.id };
       } catch (error) {
-        throw new PaymentUnavailable('Stripe cannot be reached just now, or refuses.', { cause: error });
+        throw new PaymentUnavailable('Stripe cannot be reached or has rejected the request.', {
+          cause: error,
+        });
       }
     },
     async hear(body, signature) {
@@ -89,16 +91,16 @@ async function paid(
   { database, now, log }: { database: Database; now: () => number; log: Logger },
   session: Stripe.Checkout.Session,
 ): Promise<void> {
-  // Some ways of paying take days: then this is told again when the money has come.
+  // Some payment methods take days. Stripe sends another message when the payment succeeds.
   if (session.payment_status === 'unpaid') return;
   const purchaseId = purchaseIdOf(session);
   const purchase = purchaseId && (await findPurchase(database, purchaseId));
   if (!purchase) {
-    log.warn({ session: session.id }, 'a payment for no purchase of ours');
+    log.warn({ session: session.id }, 'payment for an unknown purchase');
     return;
   }
   if (session.amount_total !== purchase.amountCents || session.currency !== purchase.currency) {
-    log.error({ session: session.id, purchaseId }, 'a payment of another amount than the purchase');
+    log.error({ session: session.id, purchaseId }, 'amount of the payment differs from the purchase');
     return;
   }
   await grantPurchase(database, purchaseId, now());
@@ -112,7 +114,7 @@ async function expired(
   if (purchaseId) await cancelPurchase(database, purchaseId, now());
 }
 
-/** Others may use the same account of Stripe for something else. */
+/** The Stripe account may have other uses, so an id can be absent or have another form. */
 function purchaseIdOf({ client_reference_id: id }: Stripe.Checkout.Session): string | null {
   return id && isUuid(id) ? id : null;
 }

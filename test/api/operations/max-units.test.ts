@@ -25,7 +25,7 @@ test.each(['', '&async=1'])('a call that would cost more is refused and costs no
   expect(reply.status).toBe(429);
   expect(reply.json).toEqual({
     ...{ code: 'QUOTA_MAX_UNITS', data: null, metadata: { needed: 3, maxUnits: 2 } },
-    msg: 'The call costs 3 units, more than the 2 that maxUnits allows.',
+    msg: 'The call costs 3 units; maxUnits is 2.',
   });
   expect(reply.headers['x-units-consumed']).toBe('0');
   expect(await unitsUsed(client)).toBe(0);

@@ -73,9 +73,9 @@ test.each<[what: string, fields: Record<string, unknown>, names: string]>([
   [
     'a zone of another planet',
     { timezone: 'Mars/Olympus' },
-    'timezone: "Mars/Olympus" is no known time zone',
+    'timezone: "Mars/Olympus" is not a known time zone',
   ],
-  ['an offset for a zone', { timezone: '+02:00' }, 'timezone: "+02:00" is no known time zone'],
+  ['an offset for a zone', { timezone: '+02:00' }, 'timezone: "+02:00" is not a known time zone'],
   ['a number for a zone', { timezone: 1 }, 'timezone: must be an IANA time zone'],
   ['a window there is not', { window: 'night' }, 'window: must be one of any, off_peak'],
   [
@@ -105,13 +105,13 @@ test.each<[what: string, fields: Record<string, unknown>, names: string]>([
   [
     'an empty list',
     { batch: { operation: 'market.product', items: [] } },
-    'batch.items: must hold at least one item',
+    'batch.items: must contain at least one item',
   ],
-  ['items and split', { batch: { ...batch, items: [{}] } }, 'batch.items: and split exclude each other'],
+  ['items and split', { batch: { ...batch, items: [{}] } }, 'batch.items: and split are both present'],
   [
     'two lists to split',
     { batch: { ...batch, split: { asins: ['B0'], domain: [1] } } },
-    'batch.split: must hold exactly one list',
+    'batch.split: must contain exactly one parameter with a list',
   ],
   [
     'a deadline, which each run has of its own',

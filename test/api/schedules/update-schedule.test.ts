@@ -95,11 +95,11 @@ test('another pattern, another zone, a pause and its end decide when a schedule 
 });
 
 test.each<[what: string, change: unknown, names: string]>([
-  ['nothing', {}, 'body: must change something'],
+  ['nothing', {}, 'body: must contain at least one field to change'],
   ['no document', [], 'body: must be a JSON object'],
   ['a field there is not', { colour: 'red' }, 'colour: is not a known field'],
   ['a bad pattern', { cron: '0 0 30 2 *' }, 'cron: must be a cron pattern of five fields'],
-  ['an unknown zone', { timezone: 'Mars/Olympus' }, 'timezone: "Mars/Olympus" is no known time zone'],
+  ['an unknown zone', { timezone: 'Mars/Olympus' }, 'timezone: "Mars/Olympus" is not a known time zone'],
   ['no name', { name: null }, 'name: must be a text'],
   ['a batch without items', { batch: { operation: 'market.product' } }, 'batch.items: is required'],
   ['an unknown operation', { batch: { operation: 'x', items: [{}] } }, 'batch.operation: must be one of'],

@@ -82,7 +82,7 @@ test.each([
     'line 2 must be a JSON object',
   ],
   [{ layout: 'table', items: 'domain,asins' }, 'at least one of values'],
-  [{ parameter: '__proto__' }, 'must hold exactly one list'],
+  [{ parameter: '__proto__' }, 'must contain exactly one parameter with a list'],
   [{ parameter: 'nothing' }, 'Item 1: asins'],
   [{ maxUnits: 'many' }, 'must be a whole number'],
   [{ maxUnits: '0' }, 'maxUnits'],

@@ -5,7 +5,7 @@ import type { OnFinished } from './ending.ts';
 import { batchView } from './view.ts';
 
 /** Tells the webhook of a batch that it has finished: in the same transaction, so that neither is without the other. */
-export function createBatchNews(clock: Clock): OnFinished {
+export function createBatchNotifier(clock: Clock): OnFinished {
   return async (client, batchId) => {
     const batch = await findBatchById(client, batchId);
     if (!batch?.webhook) return;
