@@ -5,7 +5,7 @@ import { asinToNumber } from './asin-number.ts';
 import { percent } from './rank-row.ts';
 import type { LoadedWeek } from './weeks.ts';
 
-/** A term after which a product was among the three clicked most. */
+/** A search term for which a product was among the three most clicked. */
 export interface ReverseKeyword {
   wordId: number;
   keyword: string;
@@ -18,10 +18,10 @@ export interface ReverseKeyword {
   fluctuationType: Fluctuation | null;
 }
 
-/** Weeks that are looked into at the same time. */
+/** Number of weeks that are searched at the same time. */
 const AT_ONCE = 4;
 
-/** Places nobody holds are not in the indexes, nor do they mislead the planner where most are. */
+/** The indexes leave out rows without a product at a place. With `> 0` the planner can use them. */
 const HAS_ASIN = ['r.asin1', 'r.asin2', 'r.asin3']
   .map((column) => `(${column} = a.asin and ${column} > 0)`)
   .join(' or ');
@@ -38,9 +38,9 @@ interface Found {
 }
 
 /**
- * Keywords of products, by ASIN: newest week first, then by rank.
- * @param weeks to look into, the newest first.
- * @param limit rows an ASIN; one more is fetched, to tell whether there is more.
+ * Returns keywords of products, by ASIN: the newest week first, then by rank.
+ * @param weeks to search, the newest first.
+ * @param limit rows per ASIN. One more is fetched, to see whether there are more.
  */
 export async function reverseAsins(
   database: Database,
@@ -63,7 +63,7 @@ export async function reverseAsins(
   return found;
 }
 
-/** Weeks in groups of a few; those of one date are never apart. */
+/** Splits weeks into small groups; weeks of one date stay in one group. */
 function byDate(weeks: readonly LoadedWeek[]): LoadedWeek[][] {
   const groups: LoadedWeek[][] = [];
   for (const week of weeks) {
@@ -91,7 +91,8 @@ async function lookInto(
             case a.asin when r.asin1 then 1 when r.asin2 then 2 else 3 end as position,
             ${place('click')} as click, ${place('conv')} as conversion
           from ${table} r where ${HAS_ASIN}
-          -- Or the planner, which takes products for frequent, walks the ranks until it has enough.
+          -- Keeps the planner from scanning by rank until it has enough rows, which it does because it takes
+          -- products for frequent.
           offset 0) f
         order by f.rank, f.id limit $2) m
       join aba_terms_${site} t on t.id = m.id`,

@@ -1,9 +1,9 @@
 import { windowTagSql } from './rank-windows.ts';
 
 /**
- * All that a row of a week is found by, as SQL: its tags and the window of its rank. Conditions must have exactly this
- * form, because the index of a week is made on it.
- * @param row its table; none within the definition of the index.
+ * SQL of the tags by which a row of a week is found, including the window of its rank. Conditions must use exactly
+ * this expression, because the index of a week is created on it.
+ * @param row the row's table; none in the definition of the index.
  */
 export function foundBySql(row?: string): string {
   const column = (name: string) => (row ? `${row}.${name}` : name);

@@ -2,13 +2,13 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../platform/db/pool.ts';
 import type { StoredRow } from './rank-row.ts';
 
-/** A week has some hundred thousand brands, of which the same few thousand are asked for again and again. */
+/** A week has some hundred thousand brands, but requests repeat a few thousand of them. */
 const MOST_REMEMBERED = 20_000;
 
-/** A name never changes, so nothing that is remembered grows old. */
+/** Names never change, so cached names never become stale. */
 const remembered = new WeakMap<Database, LRUCache<number, string>>();
 
-/** The names of the brands and categories of some rows, by id. */
+/** Returns the names of the brands and categories of some rows, by id. */
 export async function labelNames(
   database: Database,
   rows: readonly StoredRow[],

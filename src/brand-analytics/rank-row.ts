@@ -9,7 +9,7 @@ import type { Database } from '../platform/db/pool.ts';
 import { asinOfNumber } from './asin-number.ts';
 import { labelNames } from './label-names.ts';
 
-/** One of the three products clicked most after a search. Shares in percent. */
+/** One of the three most clicked products of a search term. Shares in percent. */
 export interface Goods {
   position: number;
   asin: string;
@@ -20,7 +20,7 @@ export interface Goods {
   conversionShare: number | null;
 }
 
-/** A term in a week. */
+/** A search term in a week. */
 export interface RankRow {
   wordId: number;
   keyword: string;
@@ -34,7 +34,7 @@ export interface RankRow {
   brands: string[];
   categories: string[];
   clickShareSum: number;
-  /** Null when all three are blank. */
+  /** Null if all three shares are blank. */
   convShareSum: number | null;
   goods: Goods[];
 }
@@ -46,7 +46,10 @@ type Place = (typeof PLACES)[number];
 /** Hundredths of a percent; -1 is blank. */
 export type Shares = Record<`${'click' | 'conv'}${Place}`, number>;
 
-/** A row of a week's table. Products are numbers as asinToNumber gives them, brands and categories ids of labels; 0 is none. */
+/**
+ * A row of a week's table. Products are numbers of asinToNumber, brands and categories are ids of labels; 0 means
+ * none.
+ */
 export interface StoredRow
   extends Shares,
     Record<`asin${Place}` | `brand${Place}` | `category${Place}`, number> {
@@ -58,14 +61,17 @@ export interface StoredRow
   term: string;
 }
 
-/** What it is read from, but for the term; `r` is the table. One by one: the driver takes long for arrays. */
+/**
+ * The columns of a StoredRow, without the term; `r` is the table. Each value has its own column, because the driver
+ * parses arrays slowly.
+ */
 export const ROW_COLUMNS = [
   'r.rank, r.term_id as id, r.last_rank as last, r.rank_4w as last4, r.fluctuation',
   ...PLACES.map((place) => `r.asin${place}, r.click${place}, r.conv${place}`),
   ...PLACES.map((place) => `r.tags[${place}] as brand${place}, r.tags[${place + 3}] as category${place}`),
 ].join(', ');
 
-/** Rows as customers see them, with the names and titles they point to. */
+/** Returns rows in the form that customers see, with the names and titles of their ids. */
 export async function describeRows(
   database: Database,
   site: ReportSite,
@@ -110,7 +116,7 @@ function namesOf(labels: ReadonlyMap<number, string>, ...ids: [number, number, n
   return names;
 }
 
-/** Hundredths as percent; -1 is blank. */
+/** Converts hundredths of a percent to percent; -1 is blank. */
 export function percent(hundredths: number): number | null {
   return hundredths < 0 ? null : hundredths / 100;
 }
@@ -120,7 +126,7 @@ export function clickSumOf({ click1, click2, click3 }: Shares): number {
   return sumOf(click1, click2, click3) ?? 0;
 }
 
-/** In percent; null when all three are blank. */
+/** In percent; null if all three shares are blank. */
 export function conversionSumOf({ conv1, conv2, conv3 }: Shares): number | null {
   return sumOf(conv1, conv2, conv3);
 }
@@ -183,5 +189,5 @@ async function titlesOf(
   return titles;
 }
 
-/** More are looked up by several connections. */
+/** If there are more, several connections look them up. */
 const TITLES_AT_ONCE = 1_000;

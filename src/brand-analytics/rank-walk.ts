@@ -4,7 +4,7 @@ import type { Database } from '../platform/db/pool.ts';
 import { foundBySql } from './found-by.ts';
 import { LABEL_KINDS, type LabelKind } from './label-kinds.ts';
 import { ROW_COLUMNS, type StoredRow } from './rank-row.ts';
-import { lookBehind } from './rank-windows.ts';
+import { rangeAfter } from './rank-windows.ts';
 import { clickSumTag, conversionSumTag, fluctuationTag } from './row-tags.ts';
 import type { LoadedWeek } from './weeks.ts';
 
@@ -18,16 +18,17 @@ export interface RankFilter {
   convSumMin?: number | undefined;
 }
 
+/** The part of a week to read, in the order of ranks. */
 export interface Walk {
   filter: RankFilter;
-  /** Ranks above this one, up to and with that one. */
+  /** Ranks greater than `after`, up to and including `to`. */
   after: number;
   to: number;
-  /** Rows wanted; a few more come when the last ones share a rank. */
+  /** Rows to return; a few more if the last ones share a rank. */
   count: number;
 }
 
-/** The rows of a week that fit, by rank. Rows of one rank come together. */
+/** Returns the rows of a week that match, by rank. Rows of one rank are returned together. */
 export async function walkRanks(database: Database, week: LoadedWeek, walk: Walk): Promise<StoredRow[]> {
   const fits = await fittingOf(database, week, walk.filter);
   if (!fits) return [];
@@ -37,9 +38,9 @@ export async function walkRanks(database: Database, week: LoadedWeek, walk: Walk
   let looks = 0;
   while (rows.length < walk.count && from < end) {
     const wanted = walk.count - rows.length;
-    const { to, tags } = fits.isFiltered ? lookBehind(from, end, looks) : { to: end, tags: [] };
+    const { to, tags } = fits.isFiltered ? rangeAfter(from, end, looks) : { to: end, tags: [] };
     const { rows: found } = await database.query<StoredRow>(
-      // Terms are looked up for what is wanted, not for all that fits.
+      // Terms are joined to the returned rows only, not to all matching ones.
       `select r.*, t.term from (
           select ${ROW_COLUMNS} from ${week.table} r
           where r.rank > $1 and r.rank <= $2 and (cardinality($3::integer[]) = 0 or ${FOUND_BY} && $3) ${fits.condition}
@@ -61,11 +62,11 @@ interface Fitting {
   isFiltered: boolean;
   condition: string;
   values: unknown[];
-  /** Looks at what the index has found once more. */
+  /** Checks a term that the index has found. */
   matches(term: string): boolean;
 }
 
-/** A filter in terms of tags; null when nothing can fit. */
+/** Converts a filter to tags; null if no row can match. */
 async function fittingOf(
   database: Database,
   { site }: LoadedWeek,
@@ -105,7 +106,7 @@ function sumSql(share: 'click' | 'conv'): string {
   return `(${[1, 2, 3].map((place) => `greatest(r.${share}${place}, 0)`).join(' + ')})`;
 }
 
-/** Ids of a name in all its spellings: case does not matter. */
+/** Returns the ids of a name in all spellings, because case does not matter. */
 async function spellingsOf(database: Database, kind: LabelKind, name: string): Promise<number[]> {
   const { rows } = await database.query<{ id: number }>({
     name: 'aba-spellings',

@@ -1,34 +1,37 @@
 /**
- * Windows of so many ranks each, the last without an end. A row is found by its window as by its other tags, so that one
- * index finds what fits within some ranks only, where it would otherwise bring all that fits in the week.
+ * Ranks are divided into windows of 2^14 ranks; the last one has no end. A row has its window as one of its tags.
+ * So the index finds matching rows of a few windows, and not all matching rows of the week.
  */
 const LOG2_RANKS = 14;
 const COUNT = 500;
 
-/** Their tags lie between those of a fixed meaning and the labels. */
+/** The tags of windows lie between the tags of fixed meaning and the labels. */
 const FIRST_TAG = 100;
 
-/** The tag of the window a rank lies in, as SQL of integers. */
+/** Returns the tag of the window of a rank, as SQL on integers. */
 export function windowTagSql(rank: string): string {
   return `${FIRST_TAG} + least((${rank} - 1) >> ${LOG2_RANKS}, ${COUNT - 1})`;
 }
 
-/** Ranks to look through in one go: up to `to`, in the windows of these tags; in all of them when there are none. */
-export interface Look {
+/** A range of ranks to read: up to `to`, in the windows of these tags, or in all windows if there are no tags. */
+export interface RankRange {
   to: number;
   tags: readonly number[];
 }
 
-/** Windows the first looks go through. What the second has not found enough of is rare enough to be fetched from everywhere. */
+/**
+ * Number of windows in the first reads. If the second read has not found enough, matches are so rare that all
+ * windows are read.
+ */
 const WINDOWS = [2, 14];
 
 /**
- * The look through the ranks behind one.
- * @param end the last rank of interest.
- * @param looksBefore looks that have not found enough.
+ * Returns the range of ranks after a rank.
+ * @param end the last rank to read.
+ * @param readsBefore number of reads that have not found enough.
  */
-export function lookBehind(after: number, end: number, looksBefore: number): Look {
-  const windows = WINDOWS[looksBefore];
+export function rangeAfter(after: number, end: number, readsBefore: number): RankRange {
+  const windows = WINDOWS[readsBefore];
   if (!windows) return { to: end, tags: [] };
   const first = Math.min(COUNT - 1, after >> LOG2_RANKS);
   const last = Math.min(COUNT - 1, first + windows - 1);

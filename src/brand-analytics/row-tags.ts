@@ -1,18 +1,18 @@
 import { FLUCTUATIONS, type Fluctuation } from '../operations/brand-analytics/keywords/fluctuation.ts';
 
 /**
- * Besides labels (1000 and above) and tokens (below 0), a row carries tags of a fixed meaning, so that one index finds
- * rows by any combination of filters.
+ * Tags of a fixed meaning. Labels are 1000 and above, tokens are below 0, so that one index finds rows by any
+ * combination of filters.
  */
 export const fluctuationTag = (fluctuation: Fluctuation) => FLUCTUATIONS.indexOf(fluctuation) + 1;
 
-/** A row has the tag of each step, in percent, that its sum reaches. */
+/** A row has a tag for each step, in percent, that its sum reaches. */
 const CLICK_STEPS = [25, 50, 75, 90, 100] as const;
 const CONVERSION_STEPS = [10, 25, 50, 75, 90] as const;
 const FIRST_CLICK_TAG = 10;
 const FIRST_CONVERSION_TAG = 20;
 
-/** Adds a row's tags of its sums. @param clicks,conversions sums in hundredths of a percent. */
+/** Adds the tags of a row's sums. @param clicks,conversions sums in hundredths of a percent. */
 export function addSumTags(tags: number[], clicks: number, conversions: number): void {
   for (let i = 0; i < CLICK_STEPS.length; i += 1)
     if (clicks >= (CLICK_STEPS[i] ?? 0) * 100) tags.push(FIRST_CLICK_TAG + i);
@@ -20,7 +20,7 @@ export function addSumTags(tags: number[], clicks: number, conversions: number):
     if (conversions >= (CONVERSION_STEPS[i] ?? 0) * 100) tags.push(FIRST_CONVERSION_TAG + i);
 }
 
-/** The tag of the highest step that is not above the minimum, in percent; rows that reach the minimum have it. */
+/** Returns the tag of the highest step up to the minimum, in percent. All rows that reach the minimum have it. */
 export function clickSumTag(min: number): number[] {
   return highest(CLICK_STEPS, min, FIRST_CLICK_TAG);
 }

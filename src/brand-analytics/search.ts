@@ -11,7 +11,7 @@ import { findInWeek } from './word.ts';
 export interface FoundTerm {
   wordId: number;
   keyword: string;
-  /** In the last week it was ranked. */
+  /** In the last week in which the term was ranked. */
   rank: number | null;
   reportDate: string | null;
   firstSeen: string;
@@ -30,15 +30,15 @@ interface RankedTerm extends Term {
   rank: number | null;
 }
 
-/** Terms that begin alike are looked at up to this many, in the order of the alphabet. */
+/** Limits the terms with the prefix that are read, in alphabetical order. */
 const MOST_PREFIXES = 1_000;
 
-/** Terms that are not in the newest week are looked at up to this many. */
+/** Limits the terms that are read without being in the newest week. */
 const MOST_OLD = 1_000;
 
 /**
- * Terms for a keyword: the one that is just that, then those that begin with it, then those that have its words or its
- * unbroken text, each by rank in the newest week; last those that are not ranked there.
+ * Finds terms for a keyword: the term that equals it, then terms that start with it, then terms that contain its
+ * words or its unbroken text, each by rank in the newest week. Terms without a rank in that week come last.
  * @param weeks of the site, the newest first.
  */
 export async function searchTerms(
@@ -75,7 +75,7 @@ export async function searchTerms(
 
 const ids = (terms: readonly Term[]) => terms.map(({ id }) => id);
 
-/** Says when each term was ranked last, looking back from the newest week for those that are not found yet. */
+/** Returns when each term was last ranked, going back from the newest week for terms that are not found yet. */
 async function lastSeen(
   database: Database,
   weeks: readonly LoadedWeek[],
@@ -104,7 +104,7 @@ async function lastSeen(
 
 const TERM = 'id, term, first_seen::text as "firstSeen"';
 
-/** The one that is just the prefix, then by rank. */
+/** Sorted by whether the term equals the prefix, then by rank. */
 async function termsWithPrefix(
   database: Database,
   { site, table }: LoadedWeek,

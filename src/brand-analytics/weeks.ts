@@ -4,7 +4,7 @@ import { REPORT_SITES, type ReportSite, siteOfDomain } from '../operations/brand
 import type { Database } from '../platform/db/pool.ts';
 import { invalidParameters } from '../platform/errors.ts';
 
-/** A week that is loaded. Its table never changes: a week that is imported again has another. */
+/** A loaded week. Its table never changes: a week that is imported again gets a new table. */
 export interface LoadedWeek {
   site: ReportSite;
   /** Its Saturday, YYYY-MM-DD. */
@@ -15,7 +15,7 @@ export interface LoadedWeek {
   table: string;
 }
 
-/** Loaded weeks of a site, or of all, the newest first. */
+/** Returns the loaded weeks of a site, or of all sites, the newest first. */
 export async function loadedWeeks(database: Database, site: ReportSite | null): Promise<LoadedWeek[]> {
   const { rows } = await database.query<Omit<LoadedWeek, 'site' | 'table'> & { domain: number }>({
     name: 'aba-weeks',
@@ -30,24 +30,24 @@ export async function loadedWeeks(database: Database, site: ReportSite | null): 
 }
 
 /**
- * The edition of the reports an answer is made from: it changes whenever one of them is imported.
- * @throws SoukError VALIDATION_FAILED when a week that is needed is not loaded.
+ * Returns the edition of the reports that an answer is made from. It changes with each import of one of them.
+ * @throws SoukError VALIDATION_FAILED if a week that is needed is not loaded.
  */
 export function editionOf(weeks: readonly LoadedWeek[], needed: ReportsNeeded): string {
   const { country, reportDate, needsWeek = false } = needed;
   if (country && weeks.length === 0 && (needsWeek || reportDate !== undefined))
-    throw invalidParameters([{ parameter: 'country', problem: `has no report loaded yet for ${country}` }]);
+    throw invalidParameters([{ parameter: 'country', problem: `no report is loaded for ${country} yet` }]);
   if (reportDate !== undefined && !weeks.some(({ week }) => week === reportDate)) {
     const dates = weeks.map(({ week }) => week);
     const nearest = nearestDates(dates, reportDate, 3).join(', ');
     throw invalidParameters([
-      { parameter: 'reportDate', problem: `must be a loaded week; nearest to ${reportDate}: ${nearest}` },
+      { parameter: 'reportDate', problem: `must be a loaded week, got ${reportDate}; nearest: ${nearest}` },
     ]);
   }
   return `${country ?? 'all'}-${Math.max(0, ...weeks.map(({ importId }) => importId))}`;
 }
 
-/** The edition an operation's answer would be made from now; null for operations that need no reports. */
+/** Returns the edition for an operation's answer at present; null for operations that need no reports. */
 export async function editionFor<Input>(
   database: Database,
   operation: { reports?(input: Input): ReportsNeeded },

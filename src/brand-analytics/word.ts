@@ -13,7 +13,7 @@ export interface Word {
 /** A loaded week in the history of a term. */
 export interface HistoryEntry {
   reportDate: string;
-  /** Null when the term was not ranked that week; then the others are null as well. */
+  /** Null if the term was not ranked in that week; then the other fields are null as well. */
   rank: number | null;
   rankChange: number | null;
   clickShareSum: number | null;
@@ -36,7 +36,7 @@ export async function findWord(database: Database, site: ReportSite, wordId: num
   return rows[0] ?? null;
 }
 
-/** A term in each of some weeks, the oldest first: one look into the index of each week. */
+/** Returns a term in each of some weeks, the oldest first, with one index access for each week. */
 export async function historyOf(
   database: Database,
   wordId: number,
@@ -65,7 +65,7 @@ export async function historyOf(
   });
 }
 
-/** A term in one week; null when it was not ranked. */
+/** Returns a term in one week; null if it was not ranked. */
 export async function findInWeek(
   database: Database,
   { site, table }: LoadedWeek,

@@ -2,29 +2,32 @@ import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** One address of a host. */
+/** An IP address of a host. */
 export interface HostAddress {
   address: string;
   family: number;
 }
 
-/** All addresses of a host name. @throws when it has none. */
+/** Returns all addresses of a host name. @throws if it has none. */
 export type Resolve = (hostname: string) => Promise<HostAddress[]>;
 
-/** An address that no webhook may go to. The message is for the account that asked, and does not say what was found. */
+/**
+ * An address to which webhooks must not be sent. The message is for the account, and does not reveal which
+ * addresses were found.
+ */
 export class AddressRefused extends Error {}
 
-/** Keeps webhooks out of the networks that only we can reach. */
+/** Keeps webhooks out of networks that only this service can reach. */
 export interface AddressGuard {
   /**
-   * Finds the addresses of a host, each of which is fit to connect to. A connection must go to one of these: who looks the
-   * name up once more may be told another.
-   * @throws AddressRefused when one is not, and whatever looking up throws.
+   * Returns the addresses of a host, all of which are allowed. Connections must use these addresses, because a
+   * second lookup may return others.
+   * @throws AddressRefused if one of them is not allowed, and the errors of the lookup.
    */
   addressesOf(url: URL): Promise<HostAddress[]>;
 }
 
-/** @param allowPrivate lets private and loopback addresses pass; what no receiver can have stays refused. */
+/** @param allowPrivate allows private and loopback addresses; addresses that no receiver can have stay refused. */
 export function createAddressGuard(allowPrivate: boolean, resolve: Resolve = resolveAll): AddressGuard {
   return {
     async addressesOf(url) {
@@ -39,20 +42,20 @@ export function createAddressGuard(allowPrivate: boolean, resolve: Resolve = res
   };
 }
 
-const NOT_PUBLIC = 'must not lead to a private, local or otherwise special address';
+const NOT_PUBLIC = 'must not resolve to a private, local or reserved address';
 
-/** Why no webhook may go to this address, as far as its text tells; null where nothing speaks against it. */
+/** Returns why this URL is refused, as far as its text shows; null if it is allowed. */
 export function refusalOf(url: URL, allowPrivate: boolean): string | null {
-  if (!/^https?:$/.test(url.protocol)) return 'must begin with https:// or http://';
-  if (url.username || url.password) return 'must not hold a user name or password';
-  if (url.href.includes('#')) return 'must not hold a fragment';
+  if (!/^https?:$/.test(url.protocol)) return 'must start with https:// or http://';
+  if (url.username || url.password) return 'must not contain a user name or password';
+  if (url.href.includes('#')) return 'must not contain a fragment';
   if (!isFitPort(url.port)) return 'must have a port that HTTP is served on: 80, 443, or one from 1024 up';
   const literal = literalOf(url.hostname);
   if (literal ? !isFit(literal, allowPrivate) : !allowPrivate && isLocalName(url.hostname)) return NOT_PUBLIC;
   return null;
 }
 
-/** A lookup for `net.connect` that knows these addresses only, whatever name it is asked. */
+/** Returns a lookup for `net.connect` that always returns these addresses, for any name. */
 export function pinnedLookup(addresses: readonly HostAddress[]): LookupFunction {
   return (_hostname, options, callback) => {
     const wanted = addresses.filter(({ family }) => !options.family || options.family === family);
@@ -65,15 +68,15 @@ export function pinnedLookup(addresses: readonly HostAddress[]): LookupFunction 
 
 const GLOBAL_UNICAST_V6 = ipaddr.IPv6.parse('2000::');
 
-/** What an operator who allows private addresses has of them. Link-local ones, and with them metadata services, stay out. */
+/** Ranges that `allowPrivate` allows. Link-local addresses stay refused, because metadata services use them. */
 const PRIVATE_RANGES: readonly string[] = ['loopback', 'private', 'uniqueLocal'];
 
-/** Services that clouds put at addresses of ordinary or private ranges, and that tell machines their secrets. */
+/** Metadata services of clouds in public or private ranges. They reveal the secrets of a machine. */
 const METADATA: readonly string[] = ['168.63.129.16', 'fd00:ec2::254', 'fd20:ce::254'];
 
 /**
- * Whether a connection may go to this IP address. An IPv6 address that carries an IPv4 address within (mapped, NAT64,
- * 6to4, Teredo) is of a range of its own, and never fit.
+ * Returns whether connections may go to this IP address. IPv6 addresses that contain an IPv4 address (mapped,
+ * NAT64, 6to4, Teredo) have ranges of their own, which are never allowed.
  */
 export function isFit(address: string, allowPrivate: boolean): boolean {
   if (!ipaddr.isValid(address)) return false;
@@ -82,22 +85,26 @@ export function isFit(address: string, allowPrivate: boolean): boolean {
   const range = parsed.range();
   if (allowPrivate && PRIVATE_RANGES.includes(range)) return true;
   if (range !== 'unicast') return false;
-  // "unicast" is what is left over, such as the IPv4-compatible ::127.0.0.1; only this part was ever given out.
+  // "unicast" includes addresses outside all known ranges, such as the IPv4-compatible ::127.0.0.1. Only this block
+  // has been allocated.
   return parsed instanceof ipaddr.IPv4 || parsed.match(GLOBAL_UNICAST_V6, 3);
 }
 
-/** The IP address a URL names itself, which `URL` has brought from any other notation into the usual one. */
+/** Returns the IP address in a URL's host, which `URL` has already normalised; null if the host is a name. */
 function literalOf(hostname: string): string | null {
   const bare = hostname.replace(/^\[(.*)\]$/, '$1');
   return isIP(bare) ? bare : null;
 }
 
-/** Names that are ours by definition (RFC 6761), or by custom within one network. */
+/** Names that are local by definition (RFC 6761) or by convention. */
 function isLocalName(hostname: string): boolean {
   return /(^|\.)(localhost|local|internal)\.?$/.test(hostname);
 }
 
-/** Ports from 1024 up that the Fetch standard blocks: what listens there speaks something else and may act on it. */
+/**
+ * Ports from 1024 up that the Fetch standard blocks, because services of other protocols listen there and may act
+ * on a request.
+ */
 const OTHER_PROTOCOLS: readonly number[] = [
   ...[1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000],
   ...[6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10_080],

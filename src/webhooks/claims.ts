@@ -1,6 +1,6 @@
 import type { Database } from '../platform/db/pool.ts';
 
-/** A delivery that this process alone may send, until `claimedUntil`. */
+/** A delivery that only this process may send, until `claimedUntil`. */
 export interface ClaimedDelivery {
   id: string;
   accountId: number;
@@ -12,22 +12,24 @@ export interface ClaimedDelivery {
   claimedUntil: Date;
 }
 
-/** How long a process may be silent about a delivery it sends before another sends it: far beyond an attempt's timeout. */
+/**
+ * A claim ends after this time unless the attempt ends before. It is much longer than the timeout of an attempt.
+ */
 export const CLAIM_MS = 60_000;
 
-/** How many deliveries a process sends at a time: in all, to one host, and for one account. */
+/** How many deliveries a process sends at the same time: in total, to one host, and for one account. */
 export interface SendingLimits {
   atOnce: number;
   perHost: number;
   perAccount: number;
 }
 
-/** Whose delivery it is, and where it goes. */
+/** Limits apply to an account and a host. */
 type Lane = Pick<ClaimedDelivery, 'accountId' | 'host'>;
 
 /**
- * Claims deliveries that are due, the longest due first, as many as the limits allow beside those under way. Whoever else
- * claims at the same time is given others.
+ * Claims due deliveries, the longest due first, within the limits and without those under way. Concurrent processes
+ * claim different deliveries.
  */
 export async function claimDue(
   database: Database,
@@ -54,8 +56,8 @@ export async function claimDue(
 }
 
 /**
- * Of each account and host the first that are due, the longest due first. It takes one step through the index for each such
- * pair that anything is pending for, however much that is: a long queue hides nobody's deliveries.
+ * Returns the first due deliveries of each account and host, the longest due first. It takes one index step for
+ * each pair with pending deliveries, so a long queue of one account does not delay the others.
  */
 async function firstDue(database: Database, ofEach: number, now: number): Promise<(Lane & { id: string })[]> {
   const { rows } = await database.query<Lane & { id: string }>({
@@ -79,7 +81,7 @@ async function firstDue(database: Database, ofEach: number, now: number): Promis
   return rows;
 }
 
-/** Those of `due`, in their order, for which there is room. */
+/** Selects the deliveries of `due` that fit the limits, in their order. */
 function chooseWithin<Due extends Lane>(
   { atOnce, perHost, perAccount }: SendingLimits,
   underWay: readonly Lane[],

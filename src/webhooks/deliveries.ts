@@ -5,28 +5,30 @@ import type { ClaimedDelivery } from './claims.ts';
 import type { Verdict } from './retry-schedule.ts';
 import type { Outcome } from './send.ts';
 
-/** A pool, or a connection with a transaction of the caller's. */
+/** A pool, or the caller's connection with an open transaction. */
 export interface Connection {
   query: ClientBase['query'];
 }
 
-/** Something to tell an account's receiver. */
+/** A message for the receiver of an account. */
 export interface WebhookEvent {
   accountId: number;
-  /** As `webhookUrl` gives it. */
+  /** In the form that `webhookUrl` returns. */
   url: string;
   /** Such as `job.completed`. */
   type: string;
   data: unknown;
-  /** When it happened, in Unix milliseconds; now unless given. */
+  /** When the event happened, in Unix milliseconds. Default: now. */
   at?: number;
-  /** Of the message, a version 7 UUID; a new one unless given. An id that is there already is not enqueued again. */
+  /**
+   * Id of the message, a UUID of version 7. Default: a new one. A message whose id exists is not enqueued again.
+   */
   id?: string;
 }
 
 /**
- * Makes deliveries, due at once. On a connection with an open transaction they are there when it commits, and only then.
- * @returns their ids: what receivers see as `webhook-id`.
+ * Creates deliveries that are due at once. Within a transaction, they exist when it commits.
+ * @returns their ids, which receivers get as `webhook-id`.
  */
 export async function enqueueAll(
   connection: Connection,
@@ -57,15 +59,15 @@ export async function enqueueAll(
   return ids;
 }
 
-/** Makes one delivery; see `enqueueAll`. @returns its id. */
+/** Creates one delivery; see `enqueueAll`. @returns its id. */
 export async function enqueue(connection: Connection, event: WebhookEvent, now: number): Promise<string> {
   const [id = ''] = await enqueueAll(connection, [event], now);
   return id;
 }
 
 /**
- * Writes an attempt into the log, and what it means for its delivery, unless the claim has run out and the delivery is
- * another process's business by now. Written twice, it counts once.
+ * Writes an attempt into the log and updates its delivery, unless the claim has ended and another process may have
+ * claimed the delivery. Recording an attempt twice counts once.
  * @param now when the attempt ended.
  */
 export async function recordAttempt(

@@ -6,7 +6,7 @@ export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** A delivery as its account sees it. */
 export interface Delivery {
-  /** What receivers see as `webhook-id`. */
+  /** Receivers get it as `webhook-id`. */
   id: string;
   type: string;
   url: string;
@@ -28,10 +28,10 @@ export interface Attempt {
   response: string | null;
 }
 
-/** How long a delivery that has ended stays in the log. */
+/** How long a delivery stays in the log after it has ended. */
 export const KEPT_DAYS = 30;
 
-/** Of a delivery that was replayed again and again only the latest attempts are shown. */
+/** A delivery that was replayed many times shows its latest attempts only. */
 const ATTEMPTS_SHOWN = 50;
 
 const PURGE_BATCH = 1_000;
@@ -39,7 +39,10 @@ const PURGE_BATCH = 1_000;
 const COLUMNS = `id, type, url, state, attempts, next_attempt_at as "nextAttemptAt", last_status as "lastStatus",
   last_error as "lastError", created_at as "createdAt", finished_at as "finishedAt"`;
 
-/** A page of an account's deliveries, the newest first. @param before the id of the last one of the page before. */
+/**
+ * Returns a page of an account's deliveries, the newest first. @param before the id of the last delivery of the
+ * previous page.
+ */
 export async function listDeliveries(
   database: Database,
   accountId: number,
@@ -54,7 +57,7 @@ export async function listDeliveries(
   return rows;
 }
 
-/** A delivery with its body and its latest attempts, the first of them first. */
+/** Returns a delivery with its body and its latest attempts, in their order. */
 export async function findDelivery(
   database: Database,
   accountId: number,
@@ -74,9 +77,9 @@ export async function findDelivery(
 }
 
 /**
- * Has a delivery made once more at once: the same body under the same id, by which a receiver knows it. One that has ended
- * begins the schedule of retries anew; one that waits for its next attempt only waits no longer.
- * @returns null when the account has no such delivery.
+ * Sends a delivery again at once, with the same body and the same id, by which receivers recognise it. If the
+ * delivery has ended, its schedule of retries restarts; if it is pending, its next attempt is due now.
+ * @returns null if the account has no such delivery.
  */
 export async function replayDelivery(
   database: Database,
@@ -93,7 +96,7 @@ export async function replayDelivery(
   return rows[0] ?? null;
 }
 
-/** How many deliveries of one type an account still waits for. */
+/** Counts the pending deliveries of one type of an account. */
 export async function countPending(database: Database, accountId: number, type: string): Promise<number> {
   const { rows } = await database.query<{ count: number }>(
     `select count(*) from webhook_deliveries where account_id = $1 and state = 'pending' and type = $2`,
@@ -102,7 +105,7 @@ export async function countPending(database: Database, accountId: number, type: 
   return rows[0]?.count ?? 0;
 }
 
-/** Deletes deliveries that ended long ago. */
+/** Deletes deliveries that ended more than KEPT_DAYS ago. */
 export async function purgeDeliveries(database: Database, now: number): Promise<void> {
   const before = new Date(now - KEPT_DAYS * 86_400_000);
   for (;;) {

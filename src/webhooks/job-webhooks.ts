@@ -3,11 +3,11 @@ import { inTransaction } from '../platform/db/transaction.ts';
 import { ERRORS, type ErrorRecord } from '../platform/errors.ts';
 import { enqueueAll } from './deliveries.ts';
 
-/** A call whose end is to be told. */
+/** A call whose end is to be sent to a webhook. */
 export interface WatchedJob {
   accountId: number;
   callId: string;
-  /** As `webhookUrl` gives it. */
+  /** In the form that `webhookUrl` returns. */
   url: string;
 }
 
@@ -24,7 +24,10 @@ interface EndedCall {
 
 const BATCH = 500;
 
-/** Has the end of a call told to an address, also when it has ended already. Asking twice before then tells it once. */
+/**
+ * Requests a message when a call ends, also if it has already ended. A second request before that time sends no
+ * second message.
+ */
 export async function watchJob(database: Database, { accountId, callId, url }: WatchedJob): Promise<void> {
   await database.query({
     name: 'watch-job',
@@ -34,9 +37,9 @@ export async function watchJob(database: Database, { accountId, callId, url }: W
 }
 
 /**
- * Makes a delivery for each watched call that has ended. A call stops being watched in the same transaction, so its end is
- * told once, however many processes do this at once and wherever one of them stops.
- * @returns how many were made.
+ * Creates a delivery for each watched call that has ended. The same transaction ends the watch, so each end is sent
+ * once, also if several processes do this at once or one of them stops.
+ * @returns how many were created.
  */
 export async function enqueueEndedJobs(database: Database, now: number): Promise<number> {
   for (let total = 0; ; ) {
@@ -73,7 +76,7 @@ function enqueueSome(database: Database, now: number): Promise<number> {
   });
 }
 
-/** What a receiver is told: a part of what `GET /api/jobs/{id}` says. */
+/** Returns the data of the message: a part of the reply of `GET /api/jobs/{id}`. */
 function jobData({ callId, operation, state, unitsCharged, error }: EndedCall) {
   return {
     jobId: callId,

@@ -4,20 +4,20 @@ import { inTransaction } from '../platform/db/transaction.ts';
 import { invalidParameters } from '../platform/errors.ts';
 import { newSecret } from './signing.ts';
 
-/** How long a rotated secret signs beside its successor, so that receivers can change over without a pause. */
+/** How long a rotated secret still signs beside the new one, so that receivers can switch without a gap. */
 export const SECRET_OVERLAP_MS = 24 * 3_600_000;
 
-/** Every one that signs makes a header longer; beyond this the oldest stops at once. */
+/** Each secret adds a signature to a header. With more secrets, the oldest stops signing at once. */
 const MOST_SIGNING = 5;
 
-/** What may be shown of an account's secrets. */
+/** The public facts about an account's secrets. */
 export interface SecretState {
   createdAt: Date;
-  /** When the last of the rotated ones stops signing; null where only the present one signs. */
+  /** When the last rotated secret stops signing; null if only the present one signs. */
   previousSignsUntil: Date | null;
 }
 
-/** @returns null where the account has no secret yet. */
+/** @returns null if the account has no secret yet. */
 export async function findSecretState(
   database: Database,
   accountId: number,
@@ -33,8 +33,8 @@ export async function findSecretState(
 }
 
 /**
- * Gives an account a secret, its first or a new one; those of before sign for a day more at most.
- * @returns the secret, the only time it is shown.
+ * Creates a secret for an account. Earlier ones still sign for a day at most.
+ * @returns the secret. It cannot be read again.
  */
 export function rotateSecret(
   database: Database,
@@ -44,7 +44,7 @@ export function rotateSecret(
   const secret = newSecret();
   const createdAt = new Date(now);
   return inTransaction(database, async (client) => {
-    // Two rotations at once would both make their secret the present one.
+    // Without the lock, two concurrent rotations would each make their secret the present one.
     await lockAccount(client, accountId);
     await client.query(
       `delete from webhook_secrets where account_id = $1 and (expires_at <= $2 or id in (
@@ -68,7 +68,7 @@ export function rotateSecret(
   });
 }
 
-/** The secrets that sign for each of these accounts, the newest first. */
+/** Returns the secrets that sign for each of these accounts, the newest first. */
 export async function signingSecrets(
   database: Database,
   accountIds: readonly number[],
@@ -84,9 +84,10 @@ export async function signingSecrets(
 }
 
 /**
- * Lets an account use a webhook. Nobody could verify what was signed with a secret that its owner has never seen, so
- * none is made in silence.
- * @param parameter the one that names the webhook. @throws SoukError VALIDATION_FAILED when there is no secret yet.
+ * Checks that an account can use a webhook. No secret is created automatically, because no receiver could verify a
+ * signature by a secret that its owner has never seen.
+ * @param parameter the parameter with the webhook's address.
+ * @throws SoukError VALIDATION_FAILED if there is no secret yet.
  */
 export async function requireSecret(database: Database, accountId: number, parameter: string): Promise<void> {
   const { rowCount } = await database.query({
@@ -96,11 +97,11 @@ export async function requireSecret(database: Database, accountId: number, param
   });
   if (rowCount !== 0) return;
   throw invalidParameters([
-    { parameter, problem: 'needs a signing secret first: send POST /api/webhooks/secret once, and keep it' },
+    { parameter, problem: 'needs a signing secret: create one with POST /api/webhooks/secret first' },
   ]);
 }
 
-/** Deletes secrets that sign no more. */
+/** Deletes secrets that no longer sign. */
 export async function purgeSecrets(database: Database, now: number): Promise<void> {
   await database.query('delete from webhook_secrets where expires_at <= $1', [new Date(now)]);
 }

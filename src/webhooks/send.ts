@@ -2,34 +2,34 @@ import { Agent, type Dispatcher, request } from 'undici';
 import type { Clock } from '../platform/clock.ts';
 import { type AddressGuard, AddressRefused, pinnedLookup } from './address-guard.ts';
 
-/** How long one attempt may take, from looking up the name to the last byte of the answer. */
+/** The time limit of one attempt, from the name lookup to the last byte of the response. */
 export const ATTEMPT_TIMEOUT_MS = 10_000;
 
-/** No more of an answer is read; what it says does not matter, only its status. */
+/** The rest of a response is not read; only its status counts. */
 const MOST_READ_BYTES = 65_536;
 
-/** How much of it goes into the log. */
+/** How much of the response goes into the log. */
 const EXCERPT_BYTES = 1_024;
 
-/** One request to a receiver. */
+/** A request to a receiver. */
 export interface Message {
   url: string;
   headers: Record<string, string>;
   payload: string;
 }
 
-/** What became of it. */
+/** The outcome of an attempt. */
 export interface Outcome {
-  /** What the receiver answered; null when it gave no answer. */
+  /** The status of the response; null if there was none. */
   status: number | null;
-  /** A sentence for the account; null when the receiver took the message. */
+  /** A sentence for the account; null if the receiver accepted the message. */
   error: string | null;
   durationMs: number;
-  /** The beginning of the answer's body; null where there was none to read. */
+  /** The beginning of the response body; null if there was none to read. */
   response: string | null;
 }
 
-/** Sends a message once, to an address the guard has approved of, and follows no redirect. Never throws. */
+/** Sends a message once, to an address that the guard allows, without following redirects. Never throws. */
 export type Send = (message: Message) => Promise<Outcome>;
 
 export function createSend({ guard, clock }: { guard: AddressGuard; clock: Clock }): Send {
@@ -54,12 +54,13 @@ const TOO_SLOW = `The receiver did not answer within ${ATTEMPT_TIMEOUT_MS / 1000
 async function attempt(guard: AddressGuard, message: Message, signal: AbortSignal) {
   const url = new URL(message.url);
   const addresses = await unlessAborted(guard.addressesOf(url), signal);
-  // An agent for one request: no connection is left that a later one could find itself on.
+  // An agent for one request, so that no later request reuses its connection.
   const agent = new Agent({
     connect: {
       lookup: pinnedLookup(addresses),
       timeout: 0,
-      // Of several addresses each gets this long, instead of a quarter of a second that far receivers need to answer.
+      // The time for each of several addresses. The default of a quarter of a second is too short for distant
+      // receivers.
       autoSelectFamilyAttemptTimeout: 2_500,
     },
     pipelining: 0,
@@ -80,7 +81,7 @@ async function attempt(guard: AddressGuard, message: Message, signal: AbortSigna
   }
 }
 
-/** The beginning of an answer's body. One that breaks off, or does not end in time, has told its status all the same. */
+/** Returns the beginning of a response body. If the body breaks off or takes too long, the status still counts. */
 async function excerptOf({ body }: Dispatcher.ResponseData): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -91,19 +92,19 @@ async function excerptOf({ body }: Dispatcher.ResponseData): Promise<string> {
       if (bytes >= MOST_READ_BYTES) break;
     }
   } catch {
-    // What has come until then is what there is to show.
+    // Return what has arrived so far.
   }
-  // A character that the cut has halved is left out; a database takes no text with a null character in it.
+  // `stream` drops a character that the limit has cut. PostgreSQL accepts no text with a null character.
   return new TextDecoder().decode(Buffer.concat(chunks), { stream: true }).replaceAll('\0', '\uFFFD');
 }
 
 function faultOf(status: number): string | null {
   if (status >= 200 && status < 300) return null;
   const reason = status >= 300 && status < 400 ? ', and redirects are not followed' : '';
-  return `The receiver answered with status ${status}${reason}.`;
+  return `The receiver responded with status ${status}${reason}.`;
 }
 
-/** In words that tell an account what it can act on, and nothing of our network. */
+/** Describes a connection error in terms the account can act on, without details of our network. */
 function connectionFault(error: unknown): string {
   if (error instanceof AddressRefused) return `The address ${error.message}.`;
   const code = codeOf(error);
@@ -114,13 +115,13 @@ function connectionFault(error: unknown): string {
 
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
-  // Of several addresses that were tried the last one says as much as the first.
+  // If several addresses were tried, the last error stands for all.
   const inner = error instanceof AggregateError ? error.errors.at(-1) : error.cause;
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === 'string' ? code : codeOf(inner);
 }
 
-/** Looking up a name cannot be aborted, but need not be waited for. */
+/** A name lookup cannot be aborted, so this stops waiting for it. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(new Error('aborted'));

@@ -3,15 +3,16 @@ import { Webhook } from 'standardwebhooks';
 
 const SECRET_BYTES = 32;
 
-/** A new signing secret in the form of Standard Webhooks: `whsec_` and 32 random bytes in base64. */
+/** Returns a new signing secret in the form of Standard Webhooks: `whsec_` and 32 random bytes in base64. */
 export function newSecret(): string {
   return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
 /**
- * The headers by which a receiver knows that a body is ours, new, and which of several it is (Standard Webhooks).
- * @param secrets all that sign, so that a receiver may hold any of them.
- * @param now of this attempt: receivers refuse signatures that are some minutes old, so each attempt is signed anew.
+ * Returns the headers by which a receiver verifies the origin, time and id of a message (Standard Webhooks).
+ * @param secrets all secrets that sign, so that a receiver can verify with any of them.
+ * @param now the time of this attempt: receivers refuse signatures that are some minutes old, so each attempt has
+ * its own.
  */
 export function signedHeaders(
   { id, payload }: { id: string; payload: string },

@@ -7,7 +7,7 @@ import { ATTEMPT_TIMEOUT_MS } from './send.ts';
 
 const moment = z.iso.datetime();
 
-/** What may be shown of an account's signing secrets. Times are ISO 8601, here and below. */
+/** The public facts about an account's signing secrets. Times are ISO 8601, here and below. */
 export const secretSchema = z
   .object({
     createdAt: moment,
@@ -17,17 +17,17 @@ export const secretSchema = z
   })
   .register(SCHEMA_NAMES, { id: 'WebhookSecret' });
 
-/** How deliveries are made. */
+/** The rules of deliveries. */
 export const deliveryRulesSchema = z.object({
   timeoutSeconds: z.number(),
-  retryDelaysSeconds: z.array(z.number()).describe('How long after each failed attempt the next is made'),
-  keptDays: z.int().describe('How long deliveries that have ended stay in the log'),
+  retryDelaysSeconds: z.array(z.number()).describe('Seconds to wait after each failed attempt'),
+  keptDays: z.int().describe('Days that deliveries stay in the log after they end'),
 });
 
 /** A delivery as its account sees it. */
 export const deliverySchema = z
   .object({
-    deliveryId: z.uuid().describe('What receivers see as webhook-id'),
+    deliveryId: z.uuid().describe('Id that receivers get in the header webhook-id'),
     type: z.string(),
     url: z.string(),
     state: z.enum(DELIVERY_STATES),
@@ -48,7 +48,7 @@ export const attemptSchema = z
     status: z.int().nullable(),
     error: z.string().nullable(),
     durationMs: z.number(),
-    response: z.string().nullable().describe('The first KiB of what the receiver answered'),
+    response: z.string().nullable().describe("The first KiB of the receiver's response"),
   })
   .register(SCHEMA_NAMES, { id: 'DeliveryAttempt' });
 

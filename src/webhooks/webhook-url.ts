@@ -5,8 +5,8 @@ import { refusalOf } from './address-guard.ts';
 const LONGEST_URL = 2_000;
 
 /**
- * The parameter that says where to tell something: an http or https address in its normal form. What its text gives away
- * is refused at once; what its name leads to is looked at whenever it is used.
+ * Parameter for the address of a webhook: an http or https URL, in its normal form. URLs that are wrong by their
+ * text are refused at once; the addresses of a host name are checked at each delivery.
  * @param allowPrivate the setting WEBHOOK_ALLOW_PRIVATE.
  */
 export function webhookUrl(allowPrivate: boolean): z.ZodType<string> {

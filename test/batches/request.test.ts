@@ -130,9 +130,9 @@ test.each<[string, unknown, string, RegExp]>([
     'two lists to split',
     { operation, split: { asins: ['B0REQUEST1'], domain: [1, 2] } },
     'split',
-    /exactly one list/,
+    /exactly one parameter with a list/,
   ],
-  ['an empty split object', { operation, split: {} }, 'split', /exactly one list/],
+  ['an empty split object', { operation, split: {} }, 'split', /exactly one parameter with a list/],
   ['no list to split', { operation, split: { asins: 'B0REQUEST1' } }, 'split.asins', /must be a list/],
   [
     'a list that params hold too',
@@ -231,7 +231,7 @@ test('an item that is nested too deeply, or too large, is told by its index', as
 test('what split copies into every item is bounded', async () => {
   const params = { domain: 1, note: 'x'.repeat(40_000) };
   expect(await faultsOf(inJson(split(asinsFrom('B0COPY', 2_000), params)))).toEqual([
-    { parameter: 'items', problem: expect.stringMatching(/at most 67108864 bytes together/) },
+    { parameter: 'items', problem: expect.stringMatching(/at most 67108864 bytes in total/) },
   ]);
   await read(inJson(split(asinsFrom('B0COPY', 1_000), params)));
 });

@@ -118,7 +118,7 @@ test.each([
 
 test.each([
   ['that says nothing', Buffer.from('<html>'), 'its document gives no reason that can be read'],
-  ['that is not there', undefined, 'no reason was given'],
+  ['that is not there', undefined, 'the provider gave no reason'],
 ])('a FATAL report with a document %s has failed all the same', async (_, content, reason) => {
   server.reports.push({ statuses: ['FATAL'], ...(content ? { document: content } : {}) });
   expect(await fetching()).toEqual({ kind: 'failed', reason });
@@ -159,7 +159,7 @@ test('a download that keeps breaking off leaves everything as it was, and its re
 test('a document that is cut leaves everything as it was, and the next attempt orders another report', async () => {
   server.reports.push({ statuses: ['DONE'], document: document().subarray(0, 2000) });
   const before = await weeksOf();
-  await expect(fetching()).rejects.toThrow('The file breaks off');
+  await expect(fetching()).rejects.toThrow('The file is incomplete');
   expect(await weeksOf()).toEqual(before);
   expect(await requestedReport(database, 'us', WEEK)).toBeNull();
 });

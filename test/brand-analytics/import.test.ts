@@ -123,20 +123,20 @@ const inLine = (line: number, from: string, to: string) =>
     .join('\n');
 
 test.each([
-  ['a bad rank', inLine(4, '2,', 'x,'), 'Line 4: its rank "x" is no positive whole number.'],
-  ['ranks that go back', inLine(5, '3,', '1,'), 'Row 5: rank 1 comes after rank 2.'],
+  ['a bad rank', inLine(4, '2,', 'x,'), 'Line 4: the rank "x" is not a positive integer.'],
+  ['ranks that go back', inLine(5, '3,', '1,'), 'Row 5: rank 1 follows rank 2; ranks must not decrease.'],
   ['a blank term', inLine(4, 'two', ' '), 'Row 4: the search term is blank.'],
-  ['a missing column', inLine(5, ',,', ','), 'Line 5: it has 20 columns instead of 21.'],
+  ['a missing column', inLine(5, ',,', ','), 'Line 5: expected 21 columns, got 20.'],
   [
     'no share',
     csvReport('2026-03-07', [{ ...tent, products: [['B0TENT0001', '', '101', '']] }]),
     'Line 3: column 11, "101", is no share from 0 to 100.',
   ],
-  ['another date', inLine(5, '2026-03-07', '2026-03-14'), 'Line 5: its reporting date is 2026-03-14'],
+  ['another date', inLine(5, '2026-03-07', '2026-03-14'), 'Line 5: the reporting date is 2026-03-14'],
   [
     'a date that is no Saturday',
     good.replaceAll('2026-03-07', '2026-03-06').replace('2026-03-01', '2026-02-28'),
-    'is no Saturday',
+    'is not a Saturday',
   ],
   [
     'a line 1 about another week',
@@ -160,19 +160,19 @@ test.each([
   [
     'a term that is listed twice',
     csvReport('2026-03-07', [...ranked('one'), { term: 'ONE', rank: 1 }]),
-    'Rows 3 and 4 are both about "one".',
+    'Rows 3 and 4 have the same term, "one".',
   ],
-  ['a cut gzip', gzipSync(good).subarray(0, 90), 'breaks off'],
+  ['a cut gzip', gzipSync(good).subarray(0, 90), 'is incomplete'],
   [
     'a cut document',
     jsonReport('2026-03-07', [reportEntry('a', 1, 1)], 'ATVPDKIKX0DER').slice(0, -1),
-    'After entry 1: the file breaks off.',
+    'After entry 1: the file is incomplete.',
   ],
-  ['no JSON', '{"reportSpecification" nonsense', 'After entry 0: this is not JSON'],
+  ['no JSON', '{"reportSpecification" nonsense', 'After entry 0: the document is not JSON'],
   [
     'a document that ends early',
     '{"dataByDepartmentAndSearchTerm":[{"se',
-    'After entry 0: the file breaks off.',
+    'After entry 0: the file is incomplete.',
   ],
   [
     'an entry that is no JSON',
@@ -180,17 +180,17 @@ test.each([
       ',7]',
       ',nonsense]',
     ),
-    'After entry 2: this is not JSON',
+    'After entry 2: the document is not JSON',
   ],
   [
     'a comma behind the last entry',
     jsonReport('2026-03-07', [reportEntry('a', 1, 1)]).replace('}]', '},]'),
-    'After entry 1: this is not JSON',
+    'After entry 1: the document is not JSON',
   ],
   [
     'nonsense behind the entries',
     jsonReport('2026-03-07', [reportEntry('a', 1, 1)]).replace('}]', '}]x'),
-    'After entry 1: this is not JSON',
+    'After entry 1: the document is not JSON',
   ],
   [
     'a second list of entries',
@@ -207,17 +207,17 @@ test.each([
   [
     'a document that is no UTF-8',
     Buffer.from(jsonReport('2026-03-07', [reportEntry('a', 1, 1), reportEntry('caf\u00e9', 2, 1)]), 'latin1'),
-    'After entry 1: this is not JSON.',
+    'After entry 1: the document is not JSON.',
   ],
   [
     'a download that is no UTF-8',
     Buffer.from(csvReport('2026-03-07', ranked('one', 'caf\u00e9')).replace('\uFEFF', ''), 'latin1'),
-    'Line 4: this is not UTF-8.',
+    'Line 4: the text is not UTF-8.',
   ],
   [
     'an object for a term',
     jsonReport('2026-03-07', [reportEntry('a', 1, 1, { searchTerm: { toString: 1 } })]),
-    'Entry 1: searchTerm of several values is no text.',
+    'Entry 1: searchTerm must be a string, got several values.',
   ],
   [
     'a document of more departments than any store has',

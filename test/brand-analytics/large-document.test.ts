@@ -118,18 +118,18 @@ test.each([
     withEntry(20_002, (e) => e.replace(/term number \d+/, ' ')),
     'Row 20002: the search term is blank.',
   ],
-  ['what is no JSON', withEntry(20_001, (e) => e.replace(':', ';')), 'After entry 20000: this is not JSON'],
+  [
+    'what is no JSON',
+    withEntry(20_001, (e) => e.replace(':', ';')),
+    'After entry 20000: the document is not JSON',
+  ],
   [
     'a quote too many',
     withEntry(20_001, (e) => e.replace('term number', 'term" number')),
-    'Entry 20001: it has no end within a megabyte.',
+    'Entry 20001: longer than 1 MiB.',
   ],
-  [
-    'a bracket too few',
-    withEntry(20_001, (e) => e.slice(0, -1)),
-    'Entry 20001: it has no end within a megabyte.',
-  ],
-  ['an end too early', report.slice(0, report.length - 700), 'After entry 22499: the file breaks off.'],
+  ['a bracket too few', withEntry(20_001, (e) => e.slice(0, -1)), 'Entry 20001: longer than 1 MiB.'],
+  ['an end too early', report.slice(0, report.length - 700), 'After entry 22499: the file is incomplete.'],
 ])('%s is refused behind the first megabytes, too', async (_, content, reason) => {
   await expect(load(database, 'ca', content)).rejects.toThrow(reason);
   expect(await loadedWeeks(database, 'ca')).toEqual([]);

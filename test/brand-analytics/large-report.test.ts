@@ -82,16 +82,12 @@ const inRow = (rank: number, from: string, to: string) =>
   Buffer.from(report.replace(`\n${rank},term number ${rank},`, (found) => found.replace(from, to)));
 
 test.each([
-  [
-    'a bad rank',
-    inRow(6_900, '6900', 'x'),
-    `Line ${lineOf(6_900)}: its rank "x" is no positive whole number.`,
-  ],
+  ['a bad rank', inRow(6_900, '6900', 'x'), `Line ${lineOf(6_900)}: the rank "x" is not a positive integer.`],
   ['a blank term', inRow(6_900, 'term number 6900', ' '), `Row ${lineOf(6_900)}: the search term is blank.`],
   [
     'another date',
     Buffer.from(report.replace(/2026-03-07\n$/, '2026-03-14\n')),
-    `Line ${lineOf(TERMS)}: its reporting date is 2026-03-14, that of the rows before 2026-03-07.`,
+    `Line ${lineOf(TERMS)}: the reporting date is 2026-03-14, but 2026-03-07 in the rows before.`,
   ],
   ['a quote without end', inRow(6_000, 'term', '"term'), /^Line \d+: /],
 ])('%s that a thread finds is refused, and the threads end', async (_, content, reason) => {
@@ -105,6 +101,6 @@ test('ranks that go back anywhere are refused', async () => {
   // Wherever a piece ends, each of these rows is behind some that are larger.
   const ranks = terms.map((term) => ({ ...term, rank: term.rank > 6_500 ? term.rank - 1_000 : term.rank }));
   await expect(load(database, 'uk', csvReport(WEEK, ranks))).rejects.toThrow(
-    `Row ${lineOf(6_501)}: rank 5501 comes after rank 6500.`,
+    `Row ${lineOf(6_501)}: rank 5501 follows rank 6500; ranks must not decrease.`,
   );
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { lookBehind } from '../../src/brand-analytics/rank-windows.ts';
+import { rangeAfter } from '../../src/brand-analytics/rank-windows.ts';
 
 test('looks follow each other through all ranks, and the third is the last', () => {
   const rank = fc.oneof(fc.integer({ min: 1, max: 5_000_000 }), fc.integer({ min: 1, max: 2_000_000_000 }));
@@ -9,7 +9,7 @@ test('looks follow each other through all ranks, and the third is the last', () 
       const [after, end] = [Math.min(a, b) - 1, Math.max(a, b)];
       let at = after;
       for (let looks = 0; at < end; looks += 1) {
-        const { to, tags } = lookBehind(at, end, looks);
+        const { to, tags } = rangeAfter(at, end, looks);
         expect(to).toBeGreaterThan(at);
         expect(to).toBeLessThanOrEqual(end);
         expect(tags.length > 0).toBe(looks < 2);
@@ -28,5 +28,5 @@ test.each([
   [491_520, 3_000_000, 2, { to: 3_000_000, tags: [] }],
   [1_999_999_998, 2_000_000_000, 0, { to: 2_000_000_000, tags: [599] }],
 ])('behind rank %i of %i, after %i looks: %j', (after, end, looks, look) => {
-  expect(lookBehind(after, end, looks)).toEqual(look);
+  expect(rangeAfter(after, end, looks)).toEqual(look);
 });

@@ -45,7 +45,7 @@ test.each([400, 404, 410, 500, 503])('status %d is told as it is', async (status
   receiver.react(() => status);
   expect(await send(receiver.url)).toMatchObject({
     status,
-    error: `The receiver answered with status ${status}.`,
+    error: `The receiver responded with status ${status}.`,
     response: '',
   });
 });

@@ -1,9 +1,9 @@
 import { fetchWeek } from '../../src/brand-analytics/fetch/fetch-week.ts';
 import {
-  dropSettled,
+  deleteFinishedFetches,
   dueWeeks,
   type MissingWeek,
-  noteFailure,
+  saveFetchFailure,
 } from '../../src/brand-analytics/fetch/report-requests.ts';
 import { pauseAfter, wantedWeeks } from '../../src/brand-analytics/fetch/schedule.ts';
 import { ReportError } from '../../src/brand-analytics/import/report-error.ts';
@@ -66,7 +66,7 @@ export async function openReportFetches(
   }
 
   async function fetchDue(signal: AbortSignal): Promise<void> {
-    await dropSettled(database, addDays(lastEndedWeek(clock.now()), -KEPT_DAYS));
+    await deleteFinishedFetches(database, addDays(lastEndedWeek(clock.now()), -KEPT_DAYS));
     for (const missing of await dueWeeks(database, wantedWeeks(sites, clock.now()), clock.now())) {
       signal.throwIfAborted();
       await attempt(missing, signal);
@@ -91,7 +91,7 @@ export async function openReportFetches(
     );
     if (reason === null) return;
     const nextAttemptAt = clock.now() + pauseAfter(attempts + 1);
-    await noteFailure(database, { site, week }, { reason, nextAttemptAt });
+    await saveFetchFailure(database, { site, week }, { reason, nextAttemptAt });
     const next = new Date(nextAttemptAt).toISOString();
     log.warn({ country: site, week, reason, next }, 'a weekly report was not fetched');
   }

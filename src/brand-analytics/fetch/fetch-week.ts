@@ -5,14 +5,14 @@ import { downloadDocument, readFault } from '../../upstream/selling-partner/down
 import { ProviderRefusal } from '../../upstream/selling-partner/provider-refusal.ts';
 import type { ReportProvider, ReportState } from '../../upstream/selling-partner/report-provider.ts';
 import { type ImportResult, type ImportStage, importWeek } from '../import/import-week.ts';
-import { forgetReportRequest, noteReportRequest, requestedReport } from './report-requests.ts';
+import { deleteReportRequest, requestedReport, saveReportRequest } from './report-requests.ts';
 
-/** What an attempt to fetch a week has come to. A report that is not there has a reason, a sentence's end. */
+/** The outcome of an attempt to fetch a week. A reason is the end of a sentence. */
 export type FetchOutcome =
   | { kind: 'loaded'; result: ImportResult }
-  /** The provider has made no report: the week is not ready yet, or the request was no good. */
+  /** The provider has created no report: the week is not ready yet, or the request was invalid. */
   | { kind: 'failed'; reason: string }
-  /** The provider has nothing for this week. */
+  /** The provider has no data for this week. */
   | { kind: 'empty' };
 
 export interface FetchRequest {
@@ -25,7 +25,7 @@ export interface FetchRequest {
 
 export type FetchProgress =
   | { stage: 'waiting'; status: ReportState['status'] }
-  /** Bytes as they come; `size` is 0 while nobody knows it. */
+  /** `size` is the size of the document in bytes, or 0 if it is unknown. */
   | { stage: ImportStage; rows: number; bytes: number; size: number };
 
 export interface FetchDeps {
@@ -34,32 +34,35 @@ export interface FetchDeps {
   clock: Clock;
 }
 
-/** A report takes from a minute to an hour; it is asked after at growing distances. */
-const FIRST_LOOK_MS = 5_000;
-const LONGEST_LOOK_MS = 60_000;
+/**
+ * The pauses between checks of a report's state grow from the first to the longest. A report takes a minute to an
+ * hour.
+ */
+const FIRST_CHECK_PAUSE_MS = 5_000;
+const LONGEST_CHECK_PAUSE_MS = 60_000;
 const GIVE_UP_MS = 3 * 3_600_000;
 
 /**
- * Requests the report of a week, waits for it, and loads it as it comes. A report that was requested before and not loaded is
- * taken up again. Whatever breaks leaves everything as it was.
- * @throws ProviderRefusal when the provider cannot be used, ReportError when what it has sent is no good report.
+ * Requests the report of a week, waits for it, and imports it while it downloads. Continues with a report that was
+ * requested earlier but not loaded. An error leaves the stored weeks unchanged.
+ * @throws ProviderRefusal if the provider cannot be used, ReportError if the report is invalid.
  */
 export async function fetchWeek(deps: FetchDeps, request: FetchRequest): Promise<FetchOutcome> {
   const { database, provider } = deps;
   const { site, week, signal } = request;
   let reportId = await requestedReport(database, site, week);
   if (reportId === null) {
-    reportId = await provider.order(site, week, signal);
-    await noteReportRequest(database, { site, week, reportId, now: deps.clock.now() });
+    reportId = await provider.requestReport(site, week, signal);
+    await saveReportRequest(database, { site, week, reportId, now: deps.clock.now() });
   }
-  let isWorthKeeping = false;
+  let canContinueLater = false;
   try {
     return await outcomeOf(deps, request, await finalState(deps, request, reportId));
   } catch (error) {
-    isWorthKeeping = signal.aborted || (error instanceof ProviderRefusal && error.mayPass);
+    canContinueLater = signal.aborted || (error instanceof ProviderRefusal && error.mayPass);
     throw error;
   } finally {
-    if (!isWorthKeeping) await forgetReportRequest(database, site, week);
+    if (!canContinueLater) await deleteReportRequest(database, site, week);
   }
 }
 
@@ -74,9 +77,9 @@ async function outcomeOf(
   if (status === 'FATAL')
     return {
       kind: 'failed',
-      reason: document ? await readFault(deps, document, signal) : 'no reason was given',
+      reason: document ? await readFault(deps, document, signal) : 'the provider gave no reason',
     };
-  if (!document) throw new ProviderRefusal('The report is done, but has no document.');
+  if (!document) throw new ProviderRefusal('The report is complete but has no document.');
 
   let size = 0;
   let bytes = 0;
@@ -94,14 +97,14 @@ async function outcomeOf(
   return { kind: 'loaded', result };
 }
 
-/** Waits until nothing more becomes of a report. */
+/** Waits for the final state of a report. */
 async function finalState(
   { provider, clock }: FetchDeps,
   { site, signal, onProgress }: FetchRequest,
   reportId: string,
 ): Promise<ReportState> {
   const giveUpAt = clock.now() + GIVE_UP_MS;
-  let pauseMs = FIRST_LOOK_MS;
+  let pauseMs = FIRST_CHECK_PAUSE_MS;
   for (;;) {
     const state = await provider.state(site, reportId, signal);
     if (state.status !== 'IN_QUEUE' && state.status !== 'IN_PROGRESS') return state;
@@ -109,6 +112,6 @@ async function finalState(
       throw new ProviderRefusal(`The report is still ${state.status} after ${GIVE_UP_MS / 3_600_000} hours.`);
     onProgress?.({ stage: 'waiting', status: state.status });
     await sleep(clock, pauseMs, signal);
-    pauseMs = Math.min(pauseMs * 1.5, LONGEST_LOOK_MS);
+    pauseMs = Math.min(pauseMs * 1.5, LONGEST_CHECK_PAUSE_MS);
   }
 }

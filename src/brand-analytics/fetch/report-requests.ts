@@ -1,17 +1,17 @@
 import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
 import type { Database } from '../../platform/db/pool.ts';
 
-/** A week that is missing, and when it is to be asked for. */
+/** A week that is not loaded, and when to request its report. */
 export interface MissingWeek {
   site: ReportSite;
   week: string;
-  /** Attempts that have brought nothing. */
+  /** Number of failed attempts. */
   attempts: number;
 }
 
 const numberOf = (site: ReportSite) => REPORT_SITES[site].domain;
 
-/** The report that was requested for a week and is not loaded yet. */
+/** Returns the report that was requested for a week but is not loaded yet. */
 export async function requestedReport(
   database: Database,
   site: ReportSite,
@@ -24,7 +24,7 @@ export async function requestedReport(
   return rows[0]?.reportId ?? null;
 }
 
-export async function noteReportRequest(
+export async function saveReportRequest(
   database: Database,
   { site, week, reportId, now }: { site: ReportSite; week: string; reportId: string; now: number },
 ): Promise<void> {
@@ -35,14 +35,14 @@ export async function noteReportRequest(
   );
 }
 
-export async function forgetReportRequest(database: Database, site: ReportSite, week: string): Promise<void> {
+export async function deleteReportRequest(database: Database, site: ReportSite, week: string): Promise<void> {
   await database.query('update aba_fetches set report_id = null where site = $1 and week = $2', [
     numberOf(site),
     week,
   ]);
 }
 
-/** Of some weeks those that are not loaded and whose next attempt is due, in the order given. */
+/** Returns the weeks of a list that are not loaded and whose next attempt is due, in the order of the list. */
 export async function dueWeeks(
   database: Database,
   wanted: readonly { site: ReportSite; week: string }[],
@@ -62,8 +62,8 @@ export async function dueWeeks(
   });
 }
 
-/** An attempt has brought nothing. */
-export async function noteFailure(
+/** Stores a failed attempt. */
+export async function saveFetchFailure(
   database: Database,
   { site, week }: { site: ReportSite; week: string },
   { reason, nextAttemptAt }: { reason: string; nextAttemptAt: number },
@@ -76,8 +76,8 @@ export async function noteFailure(
   );
 }
 
-/** Weeks that are loaded, or so old that nobody asks for them any more, need no row. */
-export async function dropSettled(database: Database, oldest: string): Promise<void> {
+/** Deletes the rows of weeks that are loaded, or too old to be requested. */
+export async function deleteFinishedFetches(database: Database, oldest: string): Promise<void> {
   await database.query(
     `delete from aba_fetches f where week < $1
       or exists (select from aba_weeks a where a.site = f.site and a.week = f.week)`,

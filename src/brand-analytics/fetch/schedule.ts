@@ -1,7 +1,7 @@
 import { addDays, lastEndedWeek } from '../../operations/brand-analytics/keywords/report-week.ts';
 import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
 
-/** So many of the newest weeks are looked after; older ones are for `souk aba fetch`. */
+/** Number of newest weeks that are fetched automatically; `souk aba fetch` fetches older ones. */
 const WEEKS_BACK = 4;
 
 /** No report is ready before the Sunday evening (UTC) after its week. */
@@ -10,7 +10,7 @@ const READY_AFTER_MS = 42 * 3_600_000;
 const FIRST_PAUSE_MS = 3_600_000;
 const LONGEST_PAUSE_MS = 24 * 3_600_000;
 
-/** The weeks that should be there by now: of each site the newest first. */
+/** Returns the weeks that should be available by now, with the newest week of each site first. */
 export function wantedWeeks(sites: readonly ReportSite[], now: number): { site: ReportSite; week: string }[] {
   const newest = lastEndedWeek(now);
   const weeks = Array.from({ length: WEEKS_BACK }, (_, back) => addDays(newest, -7 * back)).filter(
@@ -19,7 +19,7 @@ export function wantedWeeks(sites: readonly ReportSite[], now: number): { site: 
   return weeks.flatMap((week) => sites.map((site) => ({ site, week })));
 }
 
-/** How long to wait after so many attempts that brought nothing: an hour, two, four, ... a day. */
+/** Returns how long to wait after a number of failed attempts: an hour, two, four, ... a day. */
 export function pauseAfter(attempts: number): number {
   return Math.min(FIRST_PAUSE_MS * 2 ** (attempts - 1), LONGEST_PAUSE_MS);
 }

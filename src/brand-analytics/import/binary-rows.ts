@@ -1,16 +1,16 @@
 const SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1');
 
-/** What COPY's binary format begins and ends with: the signature, no flags, no extension; a row of -1 columns. */
+/** The start and the end of COPY's binary format: the signature, no flags, no extension; a row of -1 columns. */
 export const HEADER = Buffer.concat([SIGNATURE, Buffer.alloc(8)]);
 export const TRAILER = Buffer.from([0xff, 0xff]);
 
 const INT4_OID = 23;
 const FIRST_BYTES = 1_048_576;
 
-/** A character takes three bytes of UTF-8 at most: those that take four are two to JavaScript. */
+/** A character takes at most three bytes of UTF-8: characters of four bytes count as two in JavaScript. */
 const BYTES_A_CHARACTER = 3;
 
-/** Rows in COPY's binary format, written one column after the other into one piece of memory that is used again. */
+/** Builds rows in COPY's binary format, column by column, in a buffer that is reused. */
 export class BinaryRows {
   #bytes = Buffer.allocUnsafe(FIRST_BYTES);
   #view = viewOf(this.#bytes);
@@ -36,7 +36,7 @@ export class BinaryRows {
     this.#length += 8;
   }
 
-  /** From 0 to 2^53. */
+  /** Writes a value from 0 to 2^53. */
   int8(value: number): void {
     this.#room(12);
     const high = Math.floor(value / 2 ** 32);
@@ -53,12 +53,12 @@ export class BinaryRows {
     this.#length += 4 + written;
   }
 
-  /** An integer[] without nulls that is not empty. */
+  /** Writes an integer[] that is not empty and has no nulls. */
   int4s(values: readonly number[]): void {
     this.#room(24 + values.length * 8);
     const view = this.#view;
     let at = this.#length;
-    // Bytes, dimensions, whether there are nulls, type, length, first subscript.
+    // The fields are: bytes, dimensions, whether there are nulls, type, length, first subscript.
     view.setInt32(at, 20 + values.length * 8);
     view.setInt32(at + 4, 1);
     view.setInt32(at + 8, 0);
@@ -74,7 +74,7 @@ export class BinaryRows {
     this.#length = at;
   }
 
-  /** Hands out what was written, in memory of its own, and begins anew. */
+  /** Returns a copy of the rows written so far, and empties the buffer. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = new Uint8Array(this.#bytes.subarray(0, this.#length));
     this.#length = 0;

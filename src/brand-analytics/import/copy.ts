@@ -4,19 +4,19 @@ import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { HEADER, TRAILER } from './binary-rows.ts';
 
-/** Rows on their way into a table by COPY. Nothing is written faster than the database takes it. */
+/** Sends rows to a table by COPY, at the speed at which the database accepts them. */
 export interface Copy {
-  /** Rows that begin and end in these bytes. */
+  /** Writes complete rows. */
   write(rows: Uint8Array): Promise<void>;
   end(): Promise<void>;
-  /** Gives up; the transaction fails. */
+  /** Aborts the COPY; the transaction fails. */
   abort(): Promise<void>;
 }
 
-/** Starts COPY in its binary format, which takes PostgreSQL a third of the time that arrays as text do. */
+/** Starts COPY in its binary format, which takes PostgreSQL a third of the time of arrays as text. */
 export function startCopy(client: pg.ClientBase, target: string): Copy {
   const stream = client.query(copyFrom(`copy ${target} from stdin (format binary)`));
-  // An error that comes while nothing is being written is found by the next write.
+  // An error that occurs between writes makes the next write fail.
   const failures: Error[] = [];
   const ended = finished(stream).catch((error: Error) => void failures.push(error));
   const check = () => {
@@ -35,7 +35,7 @@ export function startCopy(client: pg.ClientBase, target: string): Copy {
       check();
     },
     async abort() {
-      stream.destroy(new Error('the import was given up'));
+      stream.destroy(new Error('the import was aborted'));
       await ended;
     },
   };

@@ -1,39 +1,39 @@
 import type { Readable } from 'node:stream';
 import { badLine } from './report-error.ts';
 
-/** Whole records of a CSV, as bytes that nobody else holds. */
+/** Complete records of a CSV, in a buffer of their own. */
 export interface CsvPiece {
   bytes: Uint8Array<ArrayBuffer>;
-  /** Of the file, from 1, on which its first record begins. */
+  /** Line of the file, from 1, on which the first record starts. */
   line: number;
-  /** Ends of lines within it, those in quoted fields too. */
+  /** Number of line ends, including those in quoted fields. */
   lineEnds: number;
 }
 
-/** What asked for the report, and the names of its columns. They are a piece of their own. */
+/** The request of the report and the column names. They form a piece of their own. */
 const HEAD_RECORDS = 2;
 
-/** A piece ends with the first record that makes it as large. */
+/** A piece ends with the first record that makes it this large. */
 const PIECE_BYTES = 131_072;
 
-/** No record is longer; where quotes do not pair up, one would reach to the end of the file. */
+/** The limit of a record. Without it, a record with an unpaired quote would extend to the end of the file. */
 const LONGEST_RECORD = 1_048_576;
 
 const QUOTE = 0x22;
 const LINE_END = 0x0a;
 
 interface Place {
-  /** Bytes and ends of lines since the last cut. */
+  /** Bytes and line ends since the last cut. */
   length: number;
   lineEnds: number;
-  /** Records since the file began. */
+  /** Records since the start of the file. */
   records: number;
   isQuoted: boolean;
-  /** The same since the last cut, when the record that has not ended yet began. */
+  /** The same counts at the start of the record that has not ended yet. */
   open: { length: number; lineEnds: number };
 }
 
-/** Cuts a CSV between records: behind a line end with an even number of quotes before it. */
+/** Cuts a CSV between records, which is after a line end with an even number of quotes before it. */
 export async function* csvPieces(file: Readable): AsyncGenerator<CsvPiece> {
   let place: Place = {
     length: 0,
@@ -42,7 +42,7 @@ export async function* csvPieces(file: Readable): AsyncGenerator<CsvPiece> {
     isQuoted: false,
     open: { length: 0, lineEnds: 0 },
   };
-  /** What is not part of a piece yet. */
+  /** Bytes that are not part of a piece yet. */
   let waiting: Buffer[] = [];
   let line = 1;
 
@@ -62,14 +62,17 @@ export async function* csvPieces(file: Readable): AsyncGenerator<CsvPiece> {
     }
     waiting.push(chunk.subarray(from));
     if (place.length - place.open.length > LONGEST_RECORD)
-      throw badLine(line + place.open.lineEnds, 'a quoted field has no end');
+      throw badLine(line + place.open.lineEnds, 'a quoted field is not closed');
   }
   if (place.length > 0) yield cut(Buffer.alloc(0));
 }
 
-/** Moves the place on to the line end that makes a piece whole, and returns where in the chunk it is; -1: to the chunk's end. */
+/**
+ * Moves the place to the line end that completes a piece, and returns its position in the chunk; -1 if the chunk
+ * ends first.
+ */
 function scan(chunk: Buffer, from: number, place: Place): number {
-  // Every byte of a file comes by here, so everything is at hand.
+  // Local variables, because this loop reads every byte of a file.
   let { lineEnds, records, isQuoted } = place;
   let { length: openLength, lineEnds: openLineEnds } = place.open;
   const wholeFrom = from + PIECE_BYTES - place.length;

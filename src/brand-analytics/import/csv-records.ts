@@ -11,20 +11,20 @@ export const OLD_COLUMNS = 15;
 
 const CSV: Papa.ParseConfig = { delimiter: ',', newline: '\n' };
 
-/** A record, the line it begins on, and why it is no good CSV. */
+/** A record, the line on which it starts, and its CSV error, if any. */
 export interface CsvRecord {
   fields: string[];
   line: number;
   fault: string | undefined;
 }
 
-/** @throws ReportError when the piece is no text. */
+/** @throws ReportError if the piece is not UTF-8. */
 export function* recordsOf({ bytes, line, lineEnds }: CsvPiece): Generator<CsvRecord> {
   const text = decode(bytes);
   if (text === null) throw notUtf8(bytes, line);
   const { data, errors } = Papa.parse<string[]>(text, CSV);
   const faults = errors.length > 0 ? new Map(errors.map(({ row, message }) => [row, message])) : undefined;
-  // A field in quotes may hold line ends, but hardly any piece has one that does.
+  // A quoted field may contain line ends, but few pieces have such a field.
   const isLineEach = lineEnds === data.length - 1;
   let next = line;
   for (let i = 0; i < data.length; i += 1) {
@@ -46,12 +46,15 @@ function notUtf8(bytes: Uint8Array, line: number): ReportError {
     from = end + 1;
     at += 1;
   }
-  return badLine(at, 'this is not UTF-8');
+  return badLine(at, 'the text is not UTF-8');
 }
 
 const LINE_END = 0x0a;
 
-/** The rows of a piece that has no head, up to the first that is none. @param columns either number of them. */
+/**
+ * Returns the rows of a piece without a head, up to the first invalid one. @param columns number of columns of the
+ * layout.
+ */
 export function readCsvPiece(piece: CsvPiece, columns: number): ReportBatch {
   const rows: ReportRow[] = [];
   let dated: ReportBatch['dated'] = null;
@@ -59,8 +62,7 @@ export function readCsvPiece(piece: CsvPiece, columns: number): ReportBatch {
     for (const { fields, line, fault } of recordsOf(piece)) {
       if (fault) throw badLine(line, fault);
       if (fields.length === 1 && fields[0] === '') continue;
-      if (fields.length !== columns)
-        throw badLine(line, `it has ${fields.length} columns instead of ${columns}`);
+      if (fields.length !== columns) throw badLine(line, `expected ${columns} columns, got ${fields.length}`);
       if (columns === OLD_COLUMNS) {
         rows.push(readOldRow(fields, line));
         continue;
@@ -78,5 +80,5 @@ export function readCsvPiece(piece: CsvPiece, columns: number): ReportBatch {
 }
 
 export function otherDate(date: string, before: string, line: number): ReportError {
-  return badLine(line, `its reporting date is ${date}, that of the rows before ${before}`);
+  return badLine(line, `the reporting date is ${date}, but ${before} in the rows before`);
 }

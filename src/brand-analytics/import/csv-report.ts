@@ -8,12 +8,12 @@ import { readInOrder } from './read-in-order.ts';
 import type { Report, StagedPiece } from './report.ts';
 import { badLine, ReportError } from './report-error.ts';
 
-/** More brackets than range and week are filters: such a file holds a part of a week. */
+/** The range and the week are filters, too. A file with more filters contains only a part of a week. */
 const MOST_FILTERS = 2;
 
 /**
- * Reads a file downloaded by hand. Line 1 tells what was asked for, line 2 names the columns, both in any language: the
- * layout is known by the number of columns, and each column by its place.
+ * Reads a file that was downloaded by hand. Line 1 describes the request and line 2 names the columns, both in any
+ * language. So the number of columns determines the layout, and its position determines each column.
  */
 export function readCsvReport(bytes: Readable, reader: PieceReader): Report {
   let week: string | null = null;
@@ -21,7 +21,7 @@ export function readCsvReport(bytes: Readable, reader: PieceReader): Report {
   async function* pieces(): AsyncGenerator<StagedPiece> {
     const file = csvPieces(bytes);
     const head = await file.next();
-    if (head.done) throw new ReportError('The file has no line of column names.');
+    if (head.done) throw new ReportError('The file has no line with column names.');
     const { columns, week: weekOfLine1 } = readHead(head.value);
     for await (const staged of readInOrder(records(file, columns), reader)) {
       if (staged.dated) {
@@ -42,10 +42,10 @@ async function* records(file: AsyncIterable<CsvPiece>, columns: number) {
 }
 
 function readHead(head: CsvPiece): { columns: number; week: string | null } {
-  // Line 1 is no good CSV.
+  // Line 1 is not always valid CSV.
   const [first, second] = recordsOf(head);
   const week = weekOf(first?.fields ?? []);
-  if (!second) throw new ReportError('The file has no line of column names.');
+  if (!second) throw new ReportError('The file has no line with column names.');
   if (second.fault) throw badLine(second.line, second.fault);
   return { columns: columnsOf(second.fields, second.line), week };
 }
@@ -54,15 +54,15 @@ function columnsOf({ length, 0: first = '' }: readonly string[], line: number): 
   if ((length === PRESENT_COLUMNS || length === OLD_COLUMNS) && !/^\d+$/.test(first)) return length;
   throw badLine(
     line,
-    `it should name the columns of a search-terms report, ${PRESENT_COLUMNS} or, before 2022, ${OLD_COLUMNS} of them; it has ${length}`,
+    `must name the columns of a search-terms report, ${PRESENT_COLUMNS} or, before 2022, ${OLD_COLUMNS}; it has ${length}`,
   );
 }
 
-/** The last day of the week that line 1 names; null where it has only the number of the week. */
+/** Returns the last day of the week in line 1; null if line 1 has only the number of the week. */
 function weekOf(record: readonly string[]): string | null {
   const line1 = record.join(',').replace(/^\uFEFF/, '');
   if ((line1.match(/=\s*\[/g) ?? []).length > MOST_FILTERS)
-    throw badLine(1, 'the download was filtered, so it is not a whole week');
+    throw badLine(1, 'the download was filtered; download the whole week without filters');
   const dates = [...line1.matchAll(/\d{4}-\d{2}-\d{2}|\d{1,2}\/\d{1,2}\/\d{2,4}/g)].map(([text]) =>
     dateOf(text),
   );
@@ -73,11 +73,11 @@ function weekOf(record: readonly string[]): string | null {
   return last;
 }
 
-/** @throws ReportError unless it is a Saturday, the one of line 1. */
+/** @throws ReportError unless the date is a Saturday and agrees with line 1. */
 function checkWeek(date: string, weekOfLine1: string | null, line: number): string {
   if (!isSaturday(date))
-    throw badLine(line, `its reporting date ${date} is no Saturday, so this is no weekly report`);
+    throw badLine(line, `the reporting date ${date} is not a Saturday, so this is not a weekly report`);
   if (weekOfLine1 !== null && weekOfLine1 !== date)
-    throw badLine(line, `its reporting date is ${date}, but line 1 names the week to ${weekOfLine1}`);
+    throw badLine(line, `the reporting date is ${date}, but the week in line 1 ends on ${weekOfLine1}`);
   return date;
 }

@@ -5,10 +5,10 @@ import { badLine } from './report-error.ts';
 
 const ASIN = /^[A-Z0-9]{10}$/;
 
-/** Rank, term, three brands, three categories, three products, date. */
+/** Columns: rank, term, three brands, three categories, three products, date. */
 export function readPresentRow(record: readonly string[], line: number): { row: ReportRow; date: string } {
   const date = reportingDateOf(record[20] ?? '');
-  if (date === null) throw badLine(line, `its reporting date "${record[20] ?? ''}" is no date`);
+  if (date === null) throw badLine(line, `the reporting date "${record[20] ?? ''}" is not a date`);
   return {
     date,
     row: {
@@ -23,7 +23,7 @@ export function readPresentRow(record: readonly string[], line: number): { row: 
   };
 }
 
-/** A file has one reporting date, so the last one that was read is nearly always the next. */
+/** All rows of a file have the same reporting date, so the last result is nearly always the next one. */
 let lastRead: { text: string; date: string | null } = { text: '', date: null };
 
 function reportingDateOf(text: string): string | null {
@@ -31,7 +31,7 @@ function reportingDateOf(text: string): string | null {
   return lastRead.date;
 }
 
-/** Department, term, rank, three products. */
+/** Columns: department, term, rank, three products. */
 export function readOldRow(record: readonly string[], line: number): ReportRow {
   return {
     at: line,
@@ -47,13 +47,13 @@ export function readOldRow(record: readonly string[], line: number): ReportRow {
 function rankOf(text: string, line: number): number {
   const rank = /^[\d,]+$/.test(text) ? Number(text.replaceAll(',', '')) : 0;
   if (rank >= 1 && rank <= 2_000_000_000) return rank;
-  throw badLine(line, `its rank "${text}" is no positive whole number`);
+  throw badLine(line, `the rank "${text}" is not a positive integer`);
 }
 
 function productAt(record: readonly string[], column: number, line: number): ReportProduct | undefined {
   const asin = record[column] ?? '';
   if (asin === '') return undefined;
-  if (!ASIN.test(asin)) throw badLine(line, `column ${column + 1}, "${asin}", is no ASIN`);
+  if (!ASIN.test(asin)) throw badLine(line, `column ${column + 1}: "${asin}" is not an ASIN`);
   return {
     asin: asinToNumber(asin),
     title: record[column + 1] ?? '',
@@ -69,7 +69,7 @@ function shareAt(record: readonly string[], column: number, line: number): numbe
   throw badLine(line, `column ${column + 1}, "${text}", is no share from 0 to 100`);
 }
 
-/** YYYY-MM-DD from itself or from 4/11/2026, which spreadsheets make of it; null when it is neither. */
+/** Reads YYYY-MM-DD, or 4/11/2026 as spreadsheets write it. Null for other texts. */
 export function dateOf(text: string): string | null {
   if (isDate(text)) return text;
   const [, month = '', day = '', year = ''] = /^(\d{1,2})\/(\d{1,2})\/(\d{2}|\d{4})$/.exec(text) ?? [];

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** The text of some bytes; null when they are no UTF-8: what is replaced in a term would make it another one. */
+/** Decodes UTF-8; null if it is invalid. Replacing invalid bytes would change a term into another one. */
 export function decode(bytes: Uint8Array): string | null {
   return isUtf8(bytes) ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString() : null;
 }

@@ -1,11 +1,11 @@
 import type { RankSpan, ReportRow } from './report.ts';
 import { ReportError } from './report-error.ts';
 
-/** The ranks of rows that come one after the other, by department. */
+/** The ranks of successive rows, by department. */
 export interface Departments {
-  /** @throws ReportError when ranks go back. */
+  /** @throws ReportError if ranks decrease. */
   follow(department: number, row: ReportRow): void;
-  /** What was seen since this was asked last. */
+  /** Returns the ranks since the last call of `take`. */
   take(): RankSpan[];
 }
 
@@ -30,13 +30,13 @@ export function openDepartments(): Departments {
   };
 }
 
-/** All ranks of a report: those of each piece follow those of the pieces before. */
+/** The ranks of a whole report: checks that the ranks of each piece follow those of the pieces before. */
 export class Ranking {
-  /** By department. */
+  /** The last rank, by department. */
   readonly #lastRanks = new Map<number, number>();
   readonly #rows = new Map<number, number>();
 
-  /** @throws ReportError when ranks go back. */
+  /** @throws ReportError if ranks decrease. */
   follow(spans: readonly RankSpan[]): void {
     for (const { department, first, at, last, rows } of spans) {
       const before = this.#lastRanks.get(department) ?? 0;
@@ -46,7 +46,7 @@ export class Ranking {
     }
   }
 
-  /** Rows of each department, the one with the most rows first. */
+  /** Number of rows of each department, the one with the most rows first. */
   get departments(): { department: number; rows: number }[] {
     return Array.from(this.#rows, ([department, rows]) => ({ department, rows })).sort(
       (a, b) => b.rows - a.rows || a.department - b.department,
@@ -55,5 +55,5 @@ export class Ranking {
 }
 
 function goesBack(at: number, rank: number, before: number): ReportError {
-  return new ReportError(`Row ${at}: rank ${rank} comes after rank ${before}.`);
+  return new ReportError(`Row ${at}: rank ${rank} follows rank ${before}; ranks must not decrease.`);
 }

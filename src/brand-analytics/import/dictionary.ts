@@ -4,17 +4,17 @@ import { WORD_ID_STEP } from '../../operations/brand-analytics/keywords/word-id.
 import { ReportError } from './report-error.ts';
 import { STAGED_TOKENS } from './stage.ts';
 
-/** The table of a site's terms that a week is made with: another one where it was written anew. */
+/** The table of a site's terms that a week refers to: a new table if the dictionary was rewritten. */
 export interface Dictionary {
   table: string;
-  isAnew: boolean;
+  isRewritten: boolean;
 }
 
 /**
- * Finds the ids of the staged terms of a department, and gives one to each that has none, in the order of the report.
- * Imports run one at a time, so the highest id tells the next. Afterwards the temporary table aba_staged_ids has the id of
- * each staged row by its place.
- * @throws a unique violation when a new term is there twice.
+ * Finds the ids of the staged terms of a department, and assigns new ids to new terms in the order of the report.
+ * Imports run one at a time, so the next id follows the highest one. Afterwards the temporary table aba_staged_ids
+ * has the id of each staged row.
+ * @throws a unique violation if a new term occurs twice.
  */
 export async function identifyTerms(
   client: pg.ClientBase,
@@ -40,7 +40,7 @@ export async function identifyTerms(
       where s.department = ${department}`,
   );
   await client.query('analyze aba_staged_ids');
-  // A week that is older than all others moves the first days of its terms.
+  // A week that is older than all others changes the first dates of its terms.
   await client.query(
     `update ${terms} t set first_seen = $1 from aba_staged_ids i where i.term_id = t.id and t.first_seen > $1`,
     [week],
@@ -49,28 +49,28 @@ export async function identifyTerms(
     'select count(*)::integer as fresh from aba_staged_ids where is_new',
   );
   const fresh = counted[0]?.fresh ?? 0;
-  if (fresh === 0) return { table: present, isAnew: false };
+  if (fresh === 0) return { table: present, isRewritten: false };
   const newTerms = `select ${domain}, i.term_id, s.term, ${STAGED_TOKENS}, ${pg.escapeLiteral(week)}::date
     from aba_staging s join aba_staged_ids i on i.at = s.at and i.is_new`;
   if (fresh > (highest - none) / WORD_ID_STEP)
-    return { table: await writeAnew(client, site, newTerms), isAnew: true };
-  // The index of tokens takes all new terms in one go, instead of every few thousand.
+    return { table: await rewriteDictionary(client, site, newTerms), isRewritten: true };
+  // The index of tokens then adds all new terms at once, instead of every few thousand.
   await client.query("set local gin_pending_list_limit = '512MB'");
   await client.query(`insert into ${terms} (${COLUMNS}) ${newTerms}`);
-  // What waits to be sorted into the index is read through by every search.
+  // Each search scans the pending list of the index, so it is emptied.
   await client.query('select gin_clean_pending_list($1::regclass)', [`${present}_tokens_idx`]);
   await client.query(`analyze ${terms}`);
-  return { table: present, isAnew: false };
+  return { table: present, isRewritten: false };
 }
 
 const COLUMNS = 'site, id, term, tokens, first_seen';
 
-/** To fill a table and then make its indexes takes a third of the time that adding to three indexes term by term does. */
-async function writeAnew(client: pg.ClientBase, site: ReportSite, newTerms: string): Promise<string> {
+/** Filling a table and then creating its indexes takes a third of the time of adding terms to three indexes. */
+async function rewriteDictionary(client: pg.ClientBase, site: ReportSite, newTerms: string): Promise<string> {
   const present = `aba_terms_${site}`;
-  const table = `${present}_anew`;
+  const table = `${present}_rewritten`;
   const { domain } = REPORT_SITES[site];
-  // The check says what attaching would otherwise read the whole table for.
+  // With this constraint, attaching the table does not scan it.
   await client.query(
     `create table ${table} (like ${present} including defaults,
       constraint ${table}_site check (site is not null and site = ${domain}))`,
@@ -84,13 +84,13 @@ async function writeAnew(client: pg.ClientBase, site: ReportSite, newTerms: stri
   return table;
 }
 
-/** Puts a dictionary that was written anew in the place of the present one. Readers wait for the end of the transaction. */
+/** Replaces the present dictionary with a rewritten one. Readers wait for the end of the transaction. */
 export async function attachTerms(
   client: pg.ClientBase,
   site: ReportSite,
-  { table, isAnew }: Dictionary,
+  { table, isRewritten }: Dictionary,
 ): Promise<void> {
-  if (!isAnew) return;
+  if (!isRewritten) return;
   const present = `aba_terms_${site}`;
   await client.query(`drop table ${present}`);
   await client.query(`alter table ${table} rename to ${present}`);
@@ -102,7 +102,7 @@ export async function attachTerms(
   await client.query(`alter table ${present} drop constraint ${table}_site`);
 }
 
-/** Writes the titles of a report's products, over those of the same products that have changed. */
+/** Stores the titles of a report's products, and updates those that have changed. */
 export async function saveTitles(client: pg.ClientBase, site: ReportSite): Promise<void> {
   const products = pg.escapeIdentifier(`aba_products_${site}`);
   await client.query("set local work_mem = '128MB'");
@@ -116,8 +116,8 @@ export async function saveTitles(client: pg.ClientBase, site: ReportSite): Promi
 }
 
 /**
- * Takes out rows whose term, once normalised, has a better rank already.
- * @throws ReportError when a term has the same rank twice: then the file lists it twice.
+ * Deletes rows whose normalised term also occurs with a better rank.
+ * @throws ReportError if a term has the same rank twice: then the file lists it twice.
  */
 export async function withoutDuplicates(
   client: pg.ClientBase,
@@ -129,7 +129,8 @@ export async function withoutDuplicates(
       group by term, rank having count(*) > 1 limit 1`,
     [department],
   );
-  if (rows[0]) throw new ReportError(`Rows ${rows[0].at.join(' and ')} are both about "${rows[0].term}".`);
+  if (rows[0])
+    throw new ReportError(`Rows ${rows[0].at.join(' and ')} have the same term, "${rows[0].term}".`);
   const { rowCount } = await client.query(
     `delete from aba_staging s using aba_staging better
       where s.department = $1 and better.department = $1 and better.term = s.term and better.rank < s.rank`,

@@ -6,9 +6,9 @@ import {
 } from '../../operations/brand-analytics/keywords/sites.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
 
-/** What an import tells of itself while it runs; who watches is in other processes. */
+/** Records the progress of an import, for other processes to display. */
 export interface ImportNotes {
-  /** Marks the import as alive for as long as this transaction is open. */
+  /** Marks the import as alive while this transaction is open. */
   hold(client: pg.ClientBase): Promise<void>;
   progress(done: { rows: number; stage: 'reading' | 'saving' | 'indexing' }): void;
   ended(outcome: { week: string } | { reason: string }): Promise<void>;
@@ -19,23 +19,23 @@ export type ImportState = 'waiting' | 'reading' | 'saving' | 'indexing' | 'done'
 export interface NotedImport {
   id: number;
   site: ReportSite;
-  /** Saturday, YYYY-MM-DD; null until the file was read. */
+  /** Saturday, YYYY-MM-DD; null until the file has been read. */
   week: string | null;
   state: ImportState;
   rowsRead: number;
   startedAt: Date;
   endedAt: Date | null;
   reason: string | null;
-  /** False for one that should run and does not: its process has died. */
+  /** False if the import has not ended but its process has died. */
   isAlive: boolean;
-  /** Terms of the newest week of the site: about so many rows it will have. null: there is no week yet. */
+  /** Number of terms in the newest week of the site, as an estimate of the rows. Null if no week is loaded. */
   rowsExpected: number | null;
 }
 
-/** First half of the advisory lock that a running import holds; the second is its number. */
+/** First half of the advisory lock of a running import; the second half is the import's number. */
 const LOCK = 8_117;
 
-/** Not with each batch of rows. */
+/** Limits how often progress is stored. */
 const ROWS_BETWEEN_NOTES = 20_000;
 
 export async function openImportNotes(
@@ -58,7 +58,7 @@ export async function openImportNotes(
       if (stage === 'reading' && (rows < next || !isFree)) return;
       next = rows + ROWS_BETWEEN_NOTES;
       isFree = false;
-      // Nobody waits for a note, and one that is lost is followed by others.
+      // The import does not wait for a note. A note that fails is followed by others.
       underWay = underWay
         .then(() =>
           database.query('update aba_imports set state = $2, rows_read = $3 where id = $1', [
@@ -87,7 +87,7 @@ export async function openImportNotes(
   };
 }
 
-/** Imports, the newest first. */
+/** Lists imports, the newest first. */
 export async function listImports(database: Queryable, limit: number): Promise<NotedImport[]> {
   const { rows } = await database.query<Omit<NotedImport, 'site'> & { domain: number }>(
     `select i.id, i.site as domain, i.week::text, i.state, i.rows_read as "rowsRead", i.started_at as "startedAt",
@@ -104,7 +104,7 @@ export async function listImports(database: Queryable, limit: number): Promise<N
   });
 }
 
-/** A week that is being fetched from the provider, or could not be. */
+/** A week that is being fetched from the provider, or whose last attempt failed. */
 export interface AwaitedWeek {
   site: ReportSite;
   week: string;
@@ -113,7 +113,7 @@ export interface AwaitedWeek {
   reason: string | null;
 }
 
-/** Weeks that are fetched or tried for again, those that come next first. */
+/** Lists weeks that are being fetched or tried again, sorted by their next attempt. */
 export async function awaitedWeeks(database: Queryable): Promise<AwaitedWeek[]> {
   const { rows } = await database.query<Omit<AwaitedWeek, 'site'> & { domain: number }>(
     `select site as domain, week::text, attempts, next_attempt_at as "nextAttemptAt", reason from aba_fetches f

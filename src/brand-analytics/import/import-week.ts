@@ -24,11 +24,15 @@ export interface ImportRequest {
   /** A report: JSON of the API or CSV downloaded by hand, plain or gzip. */
   file: Readable;
   site: ReportSite;
-  /** The week's Saturday, YYYY-MM-DD, where the file does not say it; must agree with the file where it does. */
+  /**
+   * The week's Saturday, YYYY-MM-DD. Required if the file does not name it; otherwise it must agree with the file.
+   */
   week?: string | undefined;
   /** Unix milliseconds. */
   now: number;
-  /** Hears how many rows have been read, when the file has been read to its end, and when its rows are in their table. */
+  /**
+   * Called with the number of rows read so far, when the file has been read, and when its rows are in their table.
+   */
   onProgress?(progress: ImportProgress): void;
 }
 
@@ -36,19 +40,19 @@ export interface ImportResult {
   week: string;
   terms: number;
   replaced: boolean;
-  /** Other weeks whose change columns were computed anew. */
+  /** Other weeks whose change columns were recomputed. */
   recomputed: string[];
   warnings: string[];
 }
 
 /**
- * Loads a weekly report. Everything happens in transactions that end together, so a file that is broken leaves nothing
- * behind, and readers see the week before or after, never in between. One import runs at a time; others wait.
- * @throws ReportError saying what is wrong with the file.
+ * Imports a weekly report. The transactions commit together: a broken file changes nothing, and readers see the
+ * state before or after. One import runs at a time; others wait.
+ * @throws ReportError that says what is wrong with the file.
  */
 export async function importWeek(database: Database, request: ImportRequest): Promise<ImportResult> {
   const notes = await openImportNotes(database, request);
-  // COPY keeps a connection for itself: rows, titles and labels each need one.
+  // COPY needs a connection for itself: one each for rows, titles and labels.
   const [main, titles, labels] = await Promise.all([
     database.connect(),
     database.connect(),
@@ -69,7 +73,7 @@ export async function importWeek(database: Database, request: ImportRequest): Pr
     };
     const read = await readReport({ main, titles, labels }, watched);
     const result = await saveWeek(main, titles, watched, read);
-    // First what the rows point to: it does no harm by itself.
+    // The rows refer to labels and titles, so these are committed first. On their own they do no harm.
     for (const client of [labels, titles, main]) await client.query('commit');
     broken = false;
     await notes.ended({ week: result.week });
@@ -79,7 +83,7 @@ export async function importWeek(database: Database, request: ImportRequest): Pr
     throw asReportError(error);
   } finally {
     request.file.destroy();
-    // A connection within COPY takes no rollback; closing it is one.
+    // A connection in COPY accepts no rollback; closing it has the same effect.
     for (const client of clients) client.release(broken);
   }
 }
@@ -97,7 +101,7 @@ interface Clients {
   labels: pg.ClientBase;
 }
 
-/** Reads the whole file into staging tables, checking every row. */
+/** Reads the whole file into staging tables and checks every row. */
 async function readReport(clients: Clients, request: ImportRequest): Promise<ReadReport> {
   const { site, onProgress } = request;
   await clients.main.query(`create unlogged table aba_staging (${STAGE_COLUMNS})`);
@@ -131,12 +135,13 @@ function weekOf(report: Report, { site, week }: ImportRequest): string {
   const { marketplaceId } = REPORT_SITES[site];
   if (facts.marketplaceIds.length > 0 && !facts.marketplaceIds.includes(marketplaceId))
     throw new ReportError(
-      `The report is about marketplace ${facts.marketplaceIds.join(', ')}, not ${marketplaceId} (${site}).`,
+      `The report is for marketplace ${facts.marketplaceIds.join(', ')}, not ${marketplaceId} (${site}).`,
     );
   if (week && facts.week && week !== facts.week)
-    throw new ReportError(`The report is about the week to ${facts.week}, not ${week}.`);
+    throw new ReportError(`The report is for the week that ends on ${facts.week}, not on ${week}.`);
   const found = facts.week ?? week;
-  if (!found) throw new ReportError('The file does not say its week: say it, by its Saturday.');
-  if (!isSaturday(found)) throw new ReportError(`${found} is no Saturday; weeks end on one.`);
+  if (!found)
+    throw new ReportError('The file does not name its week. Give the Saturday on which the week ends.');
+  if (!isSaturday(found)) throw new ReportError(`${found} is not a Saturday. Weeks end on a Saturday.`);
   return found;
 }

@@ -2,16 +2,16 @@ import { JSONParser, TokenType } from '@streamparser/json';
 
 const LIST = 'dataByDepartmentAndSearchTerm';
 
-/** The document around the list of entries, parsed as it comes; the list itself is left out. */
+/** Parses the document around the list of entries, as a stream. */
 export interface JsonFrame {
-  /** Up to a bracket, or behind one. @throws when it is no JSON. */
+  /** Parses bytes up to and including a bracket. @throws if they are not JSON. */
   write(bytes: Uint8Array): void;
   /** Whether the last byte opened the list. */
   readonly isListOpen: boolean;
   readonly isEnded: boolean;
 }
 
-/** @param onSpecification is given `reportSpecification` when it has come. */
+/** @param onSpecification called with `reportSpecification` when it has been parsed. */
 export function openJsonFrame(onSpecification: (value: unknown) => void): JsonFrame {
   let depth = 0;
   let lastText: unknown;

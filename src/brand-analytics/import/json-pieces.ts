@@ -2,20 +2,23 @@ import type { Readable } from 'node:stream';
 import type { JsonFrame } from './json-frame.ts';
 import { ReportError } from './report-error.ts';
 
-/** Entries that follow each other, as a JSON array in bytes that nobody else holds. */
+/** Consecutive entries, as a JSON array in a buffer of its own. */
 export interface JsonPiece {
   bytes: Uint8Array<ArrayBuffer>;
   /** The number of its first entry in the list, from 1. */
   entry: number;
 }
 
-/** A piece ends behind the first term that makes it as large. */
+/** A piece ends with the first term that makes it this large. */
 const PIECE_BYTES = 262_144;
 
-/** Nothing has so many entries about one term; it is cut all the same. */
+/** A larger piece is cut even within the entries of a term. */
 const LONGEST_PIECE = 16 * PIECE_BYTES;
 
-/** No entry is longer; where quotes or brackets do not pair up, one would reach to the end of the file. */
+/**
+ * The limit of an entry. Without it, an entry with an unpaired quote or bracket would extend to the end of the
+ * file.
+ */
 const LONGEST_ENTRY = 1_048_576;
 
 const QUOTE = 0x22;
@@ -27,26 +30,26 @@ const LEFT_BRACE = 0x7b;
 const RIGHT_BRACE = 0x7d;
 
 /**
- * Cuts the list of entries between terms, and gives the frame what is around it. Only quotes and brackets are looked at:
- * whether all of it is JSON is found by those who parse frame and pieces.
- * @throws ReportError when it is not, or breaks off.
+ * Cuts the list of entries between terms, and passes the rest of the document to the frame. It reads only quotes
+ * and brackets; the frame and the readers of the pieces check that everything is JSON.
+ * @throws ReportError if the document is not JSON or is incomplete.
  */
 export async function* jsonPieces(file: Readable, frame: JsonFrame): AsyncGenerator<JsonPiece> {
   let list: EntryList | undefined;
   let isInside = false;
   const broken = (reason: string) => new ReportError(`After entry ${list?.entries ?? 0}: ${reason}.`);
 
-  /** Gives the frame what is before the next list, and returns how many bytes that were. */
+  /** Passes the bytes before the next list to the frame, and returns their number. */
   function writeFrame(bytes: Buffer): number {
     const bracket = bytes.indexOf(LEFT_BRACKET);
     const length = bracket < 0 ? bytes.length : bracket + 1;
     try {
       frame.write(bytes.subarray(0, length));
     } catch (error) {
-      throw error instanceof ReportError ? error : broken('this is not JSON');
+      throw error instanceof ReportError ? error : broken('the document is not JSON');
     }
     if (frame.isListOpen) {
-      if (list) throw broken('there is a second list of entries');
+      if (list) throw broken('the document has a second list of entries');
       list = new EntryList();
       isInside = true;
     }
@@ -66,13 +69,13 @@ export async function* jsonPieces(file: Readable, frame: JsonFrame): AsyncGenera
       from = chunk.length - (list.left ?? 0);
     }
   }
-  // A download that was cut must not become a published week.
-  if (!frame.isEnded) throw broken('the file breaks off');
+  // A partial download must not become a published week.
+  if (!frame.isEnded) throw broken('the file is incomplete');
 }
 
-/** The inside of the list, from its opening bracket on. */
+/** The content of the list, from its opening bracket. */
 class EntryList {
-  /** What is not part of a piece yet. */
+  /** Bytes that are not part of a piece yet. */
   #bytes: Buffer = Buffer.alloc(0);
   #scanned = 0;
   #depth = 0;
@@ -81,11 +84,11 @@ class EntryList {
   #entryStart = 0;
   /** The number of the first entry in #bytes. */
   #firstEntry = 1;
-  /** What the last entry is about, once the piece is large enough to end before the next that is about something else. */
+  /** The term of the last entry, once the piece is large enough to end before the next term. */
   #lastTerm: string | undefined;
-  /** Whole ones. */
+  /** Number of complete entries. */
   entries = 0;
-  /** Once the closing bracket is found: how many bytes were added from it on. */
+  /** Set when the closing bracket is found: the number of bytes after it. */
   left: number | undefined;
 
   add(chunk: Buffer): void {
@@ -102,7 +105,7 @@ class EntryList {
       }
       this.#checkLength(entry.length);
       this.entries += 1;
-      // No comma at the end of a piece may be lost where nothing follows it.
+      // A comma that no entry follows must stay, so that it is reported as an error.
       if (this.#entryStart > 0 && end >= PIECE_BYTES && !isBlank(entry)) {
         const term = termOf(entry);
         if ((this.#lastTerm ?? term) !== term || end >= LONGEST_PIECE) {
@@ -121,11 +124,10 @@ class EntryList {
   }
 
   #checkLength(bytes: number): void {
-    if (bytes > LONGEST_ENTRY)
-      throw new ReportError(`Entry ${this.entries + 1}: it has no end within a megabyte.`);
+    if (bytes > LONGEST_ENTRY) throw new ReportError(`Entry ${this.entries + 1}: longer than 1 MiB.`);
   }
 
-  /** Everything up to a comma or the closing bracket, which is left out; a comma is dropped. */
+  /** Cuts off everything up to a comma or the closing bracket, without that character. */
   #cut(end: number, nextEntry: number): JsonPiece {
     const bytes = new Uint8Array(end + 2);
     bytes[0] = LEFT_BRACKET;
@@ -141,9 +143,9 @@ class EntryList {
     return piece;
   }
 
-  /** Where the comma or bracket is that ends the next entry; -1 when it has not come yet. */
+  /** Returns the position of the comma or bracket that ends the next entry; -1 if it has not arrived yet. */
   #nextEnd(): number {
-    // Every byte of a file comes by here, so everything is at hand.
+    // Local variables, because this loop reads every byte of a file.
     const bytes = this.#bytes;
     let depth = this.#depth;
     let isQuoted = this.#isQuoted;
@@ -171,7 +173,7 @@ class EntryList {
 
 const isBlank = (bytes: Buffer) => bytes.toString().trim() === '';
 
-/** What an entry is about; '' when it is no entry at all, which whoever reads the piece will say. */
+/** Returns the term of an entry; '' if the entry is invalid, which the reader of the piece reports. */
 function termOf(bytes: Buffer): string {
   try {
     const { departmentName, searchTerm } = JSON.parse(bytes.toString()) as Record<string, unknown>;

@@ -15,7 +15,7 @@ const specificationSchema = z.object({
   marketplaceIds: z.array(z.string()),
 });
 
-/** Reads a report of the API, as it was unpacked: its specification, and a list of entries. */
+/** Reads an uncompressed report of the API: its specification and a list of entries. */
 export function readJsonReport(bytes: Readable, reader: PieceReader): Report {
   const frame = openJsonFrame(readSpecification);
   let week: string | null = null;
@@ -30,13 +30,13 @@ export function readJsonReport(bytes: Readable, reader: PieceReader): Report {
     if (week === null) throw new ReportError('The document has no reportSpecification.');
   }
 
-  /** It may come before the entries or behind them. */
+  /** The specification may be before or after the entries. */
   function readSpecification(value: unknown): void {
     const parsed = specificationSchema.safeParse(value);
     if (!parsed.success)
-      throw new ReportError('reportSpecification is not that of a weekly search-terms report.');
+      throw new ReportError('reportSpecification must describe a weekly search-terms report.');
     week = parsed.data.dataEndTime.slice(0, 10);
-    if (!isSaturday(week)) throw new ReportError(`dataEndTime ${week} is no Saturday.`);
+    if (!isSaturday(week)) throw new ReportError(`dataEndTime ${week} is not a Saturday.`);
     marketplaceIds = parsed.data.marketplaceIds;
   }
 

@@ -5,7 +5,7 @@ import type { JsonPiece } from './json-pieces.ts';
 import type { ReportBatch, ReportProduct, ReportRow } from './report.ts';
 import { ReportError } from './report-error.ts';
 
-/** One product of one term; up to three follow each other. */
+/** One product of a term. Up to three consecutive entries have the same term. */
 interface Entry {
   departmentName: string;
   searchTerm: string;
@@ -17,10 +17,10 @@ interface Entry {
   conversionShare?: number | null;
 }
 
-/** Places beyond the third are left out. */
+/** Lower places are left out. */
 const PLACES = 3;
 
-/** The rows of a piece, up to the first entry that is none. Entries about one term are put together to one row. */
+/** Returns the rows of a piece, up to the first invalid entry. Entries of one term become one row. */
 export function readJsonPiece(piece: JsonPiece): ReportBatch {
   const rows: ReportRow[] = [];
   try {
@@ -35,7 +35,7 @@ export function readJsonPiece(piece: JsonPiece): ReportBatch {
       }
       const place = entry.clickShareRank - 1;
       if (open.products[place])
-        throw badEntry(number, `place ${entry.clickShareRank} of "${term}" is taken already`);
+        throw badEntry(number, `place ${entry.clickShareRank} of "${term}" occurs twice`);
       if (place < PLACES) open.products[place] = productOf(entry);
       number += 1;
     }
@@ -48,14 +48,14 @@ export function readJsonPiece(piece: JsonPiece): ReportBatch {
 
 function entriesOf({ bytes, entry }: JsonPiece): unknown[] {
   try {
-    // What is no text is no JSON either.
+    // Text that is not UTF-8 is not JSON either.
     return JSON.parse(decode(bytes) ?? '') as unknown[];
   } catch {
-    throw new ReportError(`After entry ${entry - 1 + goodEntries(bytes)}: this is not JSON.`);
+    throw new ReportError(`After entry ${entry - 1 + goodEntries(bytes)}: the document is not JSON.`);
   }
 }
 
-/** How many values an array has before it is no JSON any more, or no UTF-8. */
+/** Counts the values of an array before its first JSON or UTF-8 error. */
 function goodEntries(bytes: Uint8Array): number {
   let count = 0;
   const parser = new JSONParser({ paths: ['$.*'], keepStack: false });
@@ -76,7 +76,7 @@ function productOf({ clickedAsin, clickedItemName, clickShare, conversionShare }
   };
 }
 
-/** Fractions have four decimals: hundredths of a percent lose nothing. */
+/** Fractions have four decimals, so hundredths of a percent are exact. */
 const hundredths = (share: number) => Math.round(share * 10_000);
 
 const isText = (value: unknown) => typeof value === 'string';
@@ -85,33 +85,31 @@ const isPlace = (value: unknown) =>
 const isAsin = (value: unknown) => typeof value === 'string' && /^[A-Z0-9]{10}$/.test(value);
 const isFraction = (value: unknown) => typeof value === 'number' && value >= 0 && value <= 1;
 
-/** Twelve million entries come by, so they are looked at by hand. */
+/** Checked without a schema library, because a report has twelve million entries. */
 const FIELDS: [name: keyof Entry, isGood: (value: unknown) => boolean, what: string][] = [
-  ['departmentName', isText, 'text'],
-  ['searchTerm', isText, 'text'],
-  ['searchFrequencyRank', isPlace, 'positive whole number'],
-  ['clickShareRank', isPlace, 'positive whole number'],
-  ['clickedAsin', isAsin, 'ASIN'],
-  ['clickShare', isFraction, 'share from 0 to 1'],
+  ['departmentName', isText, 'a string'],
+  ['searchTerm', isText, 'a string'],
+  ['searchFrequencyRank', isPlace, 'a positive integer'],
+  ['clickShareRank', isPlace, 'a positive integer'],
+  ['clickedAsin', isAsin, 'an ASIN'],
+  ['clickShare', isFraction, 'a number from 0 to 1'],
   [
     'conversionShare',
     (value) => value === undefined || value === null || isFraction(value),
-    'share from 0 to 1',
+    'a number from 0 to 1',
   ],
 ];
 
 function checkEntry(value: unknown, number: number): Entry {
-  if (typeof value !== 'object' || value === null) throw badEntry(number, 'it is no object');
+  if (typeof value !== 'object' || value === null) throw badEntry(number, 'must be an object');
   const entry = value as Entry;
   for (const [name, isGood, what] of FIELDS)
-    if (!isGood(entry[name])) throw badEntry(number, `${name} ${shown(entry[name])} is no ${what}`);
+    if (!isGood(entry[name])) throw badEntry(number, `${name} must be ${what}, got ${shown(entry[name])}`);
   return entry;
 }
 
 function shown(value: unknown): string {
-  return typeof value === 'object' && value !== null
-    ? 'of several values'
-    : String(value).slice(0, MOST_SHOWN);
+  return typeof value === 'object' && value !== null ? 'several values' : String(value).slice(0, MOST_SHOWN);
 }
 
 const MOST_SHOWN = 100;

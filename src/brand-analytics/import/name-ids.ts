@@ -3,15 +3,15 @@ import { LABEL_KINDS, type LabelKind } from '../label-kinds.ts';
 import { type AskNames, MOST_REMEMBERED, type NameId } from './names.ts';
 import { ReportError } from './report-error.ts';
 
-/** A store has some forty. */
+/** A store has about forty. */
 const MOST_DEPARTMENTS = 1_000;
 
 /**
- * Ids of labels from the database; new ones are added in the transaction of the import. Departments are numbered for this
- * import only, as they come.
+ * Returns ids of labels from the database, and adds new labels in the transaction of the import. Departments are
+ * numbered in the order in which they occur, for this import only.
  */
 export function askDatabase(client: pg.ClientBase): AskNames {
-  /** Several may ask for the same. */
+  /** Requests of several readers can have names in common. */
   const known = { brand: new Map<string, number>(), category: new Map<string, number>() };
   const departments = new Map<string, number>();
 
@@ -42,7 +42,7 @@ export function askDatabase(client: pg.ClientBase): AskNames {
 
   let before: Promise<unknown> = Promise.resolve();
   return ({ brand, category, department }) => {
-    // One after the other: who asks second finds what the first has added.
+    // One after the other, so that each request finds the labels that the one before has added.
     const found = before.then(async () => ({
       brand: await labelIds('brand', brand),
       category: await labelIds('category', category),

@@ -1,23 +1,26 @@
 import { withoutControls } from './plain-text.ts';
 import type { ReportRow } from './report.ts';
 
-/** Names that stand in a report again and again. */
+/** Kinds of names that recur in a report. */
 export type NameKind = 'brand' | 'category' | 'department';
 
-/** Tells the ids of names, new ones too. Names are plain text, and come back as strings of their own. */
+/** Returns the ids of names, including new ones. The returned names are strings of their own. */
 export type AskNames = (names: Record<NameKind, string[]>) => Promise<Record<NameKind, NameId[]>>;
 
 export type NameId = readonly [name: string, id: number];
 
-/** Ids of names. */
+/** The ids of names. */
 export interface Names {
-  /** Makes the ids of the names in these rows known. */
+  /** Loads the ids of the names in these rows. */
   learn(rows: readonly ReportRow[]): Promise<void>;
-  /** 0 for ''. Only what was just learnt is sure to be known. */
+  /**
+   * Returns the id of a name; 0 for ''. Only names of the last rows that were passed to `learn` are certain to be
+   * known.
+   */
   idOf(kind: NameKind, name: string): number;
 }
 
-/** A week has some hundred thousand brands; when there are more of them, all are asked for again. */
+/** A week has some hundred thousand brands. If there are more than this, they are loaded again. */
 export const MOST_REMEMBERED = 200_000;
 
 export function openNames(ask: AskNames): Names {
@@ -49,7 +52,7 @@ export function openNames(ask: AskNames): Names {
         category: [...unknown.category],
         department: [...unknown.department],
       });
-      // The names as they come back: those of the file are parts of its text, and would keep all of it.
+      // Keeps the returned strings: those of the file are slices of its text, and would keep all of it in memory.
       for (const kind of Object.keys(known) as NameKind[])
         for (const [name, id] of found[kind]) known[kind].set(name, id);
     },

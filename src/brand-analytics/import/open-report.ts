@@ -11,7 +11,7 @@ import { ReportError } from './report-error.ts';
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 const INFLATED_CHUNK_BYTES = 262_144;
 
-/** Recognises a report by its first bytes, not by its name: JSON or CSV, plain or gzip. */
+/** Detects the format of a report by its first bytes: JSON or CSV, plain or gzip. */
 export async function openReport(stream: Readable, site: ReportSite, ask: AskNames): Promise<Report> {
   const file = await begin(stream);
   const plain = file.first.subarray(0, 2).equals(GZIP_MAGIC) ? await begin(inflated(file.whole)) : file;
@@ -29,7 +29,7 @@ function inflated(packed: Readable): Readable {
   return packed.pipe(gunzip);
 }
 
-/** The first bytes of a stream, and all of it. @throws ReportError when it is empty. */
+/** Returns the first bytes of a stream, and the whole stream. @throws ReportError if it is empty. */
 async function begin(stream: Readable): Promise<{ first: Buffer; whole: Readable }> {
   const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   const { value: first, done } = await chunks.next();
@@ -41,9 +41,9 @@ async function begin(stream: Readable): Promise<{ first: Buffer; whole: Readable
   return { first, whole: Readable.from(whole(), { objectMode: false }) };
 }
 
-/** What reading a stream threw, as a sentence: a file that breaks off, or is no gzip after all. */
+/** Converts a gzip error to a ReportError; other errors stay as they are. */
 export function asReportError(error: unknown): unknown {
   const { code = '', message } = error as NodeJS.ErrnoException;
-  if (code === 'Z_BUF_ERROR') return new ReportError('The file breaks off: its gzip stream has no end.');
-  return code.startsWith('Z_') ? new ReportError(`The file is no good gzip: ${message}.`) : error;
+  if (code === 'Z_BUF_ERROR') return new ReportError('The file is incomplete: its gzip stream has no end.');
+  return code.startsWith('Z_') ? new ReportError(`The file is not valid gzip: ${message}.`) : error;
 }

@@ -5,19 +5,19 @@ import { openReaderThreads, type ReaderThreads } from './reader-threads.ts';
 import type { StagedPiece } from './report.ts';
 import { openStaging } from './staging.ts';
 
-/** Who makes rows of pieces. */
+/** Converts pieces to rows. */
 export interface PieceReader {
-  /** So many pieces at a time keep it busy; each takes memory. */
+  /** The number of pieces to read at the same time. Each one takes memory. */
   readonly mostUnderWay: number;
   read(piece: ReportPiece): Promise<StagedPiece>;
-  /** Gives up what is under way. */
+  /** Aborts the pieces under way. */
   close(): Promise<void>;
 }
 
-/** So much has been read before threads take longer to start than they save. */
+/** Files up to this size are read without threads, because starting threads would take longer. */
 const ALONE_BYTES = 8 * 2 ** 20;
 
-/** Reads the beginning of a file here, and what is behind it in threads. */
+/** Reads the start of a file in this thread, and the rest in other threads. */
 export function openPieceReader(site: ReportSite, ask: AskNames): PieceReader {
   const stage = openStaging(site, ask);
   let threads: ReaderThreads | undefined;

@@ -1,7 +1,10 @@
-/** Printable ASCII: nearly all of what comes by, and quickly told. */
+/** Printable ASCII: a quick test that nearly all names pass. */
 const PLAIN = /^[ -~]*$/;
 
-/** Line ends, tabs and what is no character: no name needs them, and some of them no database takes. */
+/**
+ * Line ends, tabs and other control characters, and lone surrogates. Names need none of them, and PostgreSQL
+ * rejects some.
+ */
 const CONTROLS = /[\p{Cc}\p{Cs}]+/gu;
 
 export function withoutControls(text: string): string {

@@ -4,7 +4,7 @@ import { addDays } from '../../operations/brand-analytics/keywords/report-week.t
 import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
 import { foundBySql } from '../found-by.ts';
 
-/** The table of a week: a partition once it is attached. */
+/** The table of a week. It is a partition once it is attached. */
 export interface WeekTable {
   name: string;
   site: ReportSite;
@@ -16,7 +16,7 @@ const ASIN_COLUMNS = ['asin1', 'asin2', 'asin3'];
 
 const quoted = (name: string) => pg.escapeIdentifier(name);
 
-/** The name of a loaded week's table; null when the week is not loaded. */
+/** Returns the name of a loaded week's table; null if the week is not loaded. */
 export async function findWeekTable(
   client: pg.ClientBase,
   site: ReportSite,
@@ -29,7 +29,7 @@ export async function findWeekTable(
   return rows[0] ? tableName(site, rows[0].import_id) : null;
 }
 
-/** Makes an empty table for a week, under a name nobody has seen yet. */
+/** Creates an empty table for a week, with a new name. */
 export async function createWeekTable(
   client: pg.ClientBase,
   site: ReportSite,
@@ -38,26 +38,26 @@ export async function createWeekTable(
   const { rows } = await client.query<{ id: string }>("select nextval('aba_import_ids')::text as id");
   const importId = Number(rows[0]?.id);
   const name = tableName(site, importId);
-  // The check says what attaching would otherwise read the whole table for.
+  // With this constraint, attaching the table does not scan it.
   await client.query(`create table ${quoted(name)} (like aba_ranks including defaults,
     check (site is not null and site = ${REPORT_SITES[site].domain}
       and week is not null and week = ${pg.escapeLiteral(week)}::date))`);
   return { name, site, week, importId };
 }
 
-/** Rows to make a week of. Both are queries that tell rows by a `key`. */
+/** The rows of a week, as two queries whose rows are identified by `key`. */
 export interface RowSource {
-  /** key, term_id, rank. */
+  /** Columns: key, term_id, rank. */
   ids: string;
-  /** key, and the columns of a week but those of changes; tags without that of the fluctuation. */
+  /** Columns: key, and the columns of a week without the changes; tags without the one of the fluctuation. */
   rows: string;
 }
 
 /**
- * Fills the table of a week, and says how each row has changed since the week before and four weeks before. Rows should
- * come by rank, so that neighbours in rank are neighbours on disk: joining what is narrow first, and hashing it, keeps the
- * order of the report, where sorting would cost as much as all the rest.
- * @param find the name of a week's table; null when it is not loaded.
+ * Fills the table of a week, and computes how each row has changed since the week before and four weeks before.
+ * Source rows should be sorted by rank, so that rows of similar rank are close on disk: hash joins of the narrow
+ * columns first keep that order, while sorting would take as long as everything else.
+ * @param find returns the name of a week's table; null if the week is not loaded.
  */
 export async function fillWeek(
   client: pg.ClientBase,
@@ -89,21 +89,22 @@ export async function fillWeek(
   );
 }
 
-/** Gives a filled table what it is searched by. @throws when two rows have the same term. */
+/** Creates the indexes of a filled table. @throws if two rows have the same term. */
 export async function indexWeek(client: pg.ClientBase, { name }: WeekTable): Promise<void> {
   const on = quoted(name);
   await client.query(`create unique index on ${on} (term_id)`);
   await client.query(`create unique index on ${on} (rank, term_id)`);
   await client.query(`create index on ${on} using gin (${foundBySql()}) with (fastupdate = off)`);
-  // An inverted index of all three would take twice the time to make, and nearly the same place.
+  // One inverted index of all three columns would take twice the time, and nearly the same space.
   for (const column of ASIN_COLUMNS)
     await client.query(`create index on ${on} (${column}) where ${column} > 0`);
   await client.query(`analyze ${on}`);
 }
 
 /**
- * Puts a table in the place of its week's present one. Readers wait for the end of the transaction, some milliseconds.
- * @param imported how the rows came here; null when they are those of the present table.
+ * Replaces the present table of a week with a new one. Readers wait some milliseconds, for the end of the
+ * transaction.
+ * @param imported the source of the rows; null if they are rows of the present table.
  */
 export async function attachWeek(
   client: pg.ClientBase,
@@ -135,7 +136,9 @@ export async function attachWeek(
   );
 }
 
-/** The rows of a week that is there already, to fill its table anew: the week it is compared with has changed. */
+/**
+ * Returns the rows of a loaded week, to fill a new table with them: a week that it is compared with has changed.
+ */
 export function presentRows(name: string): RowSource {
   return {
     ids: `select term_id as key, term_id, rank from ${quoted(name)}`,

@@ -2,7 +2,7 @@ import type { PieceReader } from './piece-reader.ts';
 import type { ReportPiece } from './read-piece.ts';
 import type { StagedPiece } from './report.ts';
 
-/** Reads several pieces at a time, and gives them in the order of the file. */
+/** Reads several pieces at the same time, and yields them in the order of the file. */
 export async function* readInOrder(
   pieces: AsyncIterable<ReportPiece>,
   reader: PieceReader,
@@ -12,14 +12,14 @@ export async function* readInOrder(
     try {
       for await (const piece of pieces) {
         const staged = reader.read(piece);
-        // Those before it are looked at first.
+        // An error is handled when the piece's turn comes, after the pieces before it.
         staged.catch(() => {});
         underWay.push(staged);
         const first = underWay.length >= reader.mostUnderWay ? underWay.shift() : undefined;
         if (first) yield await first;
       }
     } catch (error) {
-      // What makes cutting fail may have begun in a piece before.
+      // An error in cutting may result from an error in an earlier piece, which is then thrown first.
       for (const staged of underWay) yield await staged;
       throw error;
     }

@@ -4,9 +4,9 @@ import type { JsonPiece } from './json-pieces.ts';
 import { readJsonPiece } from './json-rows.ts';
 import type { ReportBatch } from './report.ts';
 
-/** A part of a report that can be read by itself. */
+/** A part of a report that can be read independently. */
 export type ReportPiece =
-  | ({ format: 'csv' /** Either number of them. */; columns: number } & CsvPiece)
+  | ({ format: 'csv' /** Number of columns of the layout. */; columns: number } & CsvPiece)
   | ({ format: 'json' } & JsonPiece);
 
 export function readPiece(piece: ReportPiece): ReportBatch {

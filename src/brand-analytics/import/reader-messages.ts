@@ -3,16 +3,16 @@ import type { AskNames } from './names.ts';
 import type { ReportPiece } from './read-piece.ts';
 import type { StagedPiece } from './report.ts';
 
-/** What a thread that reads pieces begins with. */
+/** The data with which a reader thread starts. */
 export interface ReaderSetup {
   site: ReportSite;
 }
 
 export type ToReader =
   | { kind: 'piece'; piece: ReportPiece }
-  /** Answers come in the order of questions. */
+  /** Replies have the order of the requests. */
   | { kind: 'ids'; ids: Awaited<ReturnType<AskNames>> };
 
 export type FromReader =
-  /** In the order of the pieces. */
+  /** Pieces have the order in which they were sent. */
   { kind: 'staged'; piece: StagedPiece } | { kind: 'names'; names: Parameters<AskNames>[0] };

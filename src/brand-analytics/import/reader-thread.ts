@@ -4,7 +4,7 @@ import { readPiece } from './read-piece.ts';
 import type { FromReader, ReaderSetup, ToReader } from './reader-messages.ts';
 import { openStaging } from './staging.ts';
 
-/** Reads pieces that the main thread hands over, one after the other, and asks it for the ids of names. */
+/** Reads pieces that the main thread sends, one after the other, and requests the ids of names from it. */
 const { site } = workerData as ReaderSetup;
 const post = (message: FromReader, transfer: ArrayBuffer[] = []) =>
   parentPort?.postMessage(message, transfer);
@@ -20,7 +20,7 @@ parentPort?.on('message', (message: ToReader) => {
   else void read(message);
 });
 
-/** What goes wrong here ends the thread, and the main thread hears of it. */
+/** An error ends this thread, and the main thread receives the error. */
 async function read({ piece }: Extract<ToReader, { kind: 'piece' }>): Promise<void> {
   const staged = await stage(readPiece(piece));
   post({ kind: 'staged', piece: staged }, [staged.rows.buffer, staged.titles.buffer]);

@@ -15,10 +15,10 @@ export interface ReaderThreads {
 
 const MOST_THREADS = 4;
 
-/** One is read, one waits for ids of its names, one for its turn. */
+/** One piece is read, one waits for ids of its names, and one is queued. */
 const PIECES_A_THREAD = 3;
 
-/** Threads that read pieces. */
+/** Starts threads that read pieces. */
 export function openReaderThreads(site: ReportSite, ask: AskNames): ReaderThreads {
   const threads = Array.from({ length: Math.min(availableParallelism(), MOST_THREADS) }, () =>
     openThread({ site }, ask),
@@ -39,7 +39,7 @@ function openThread(setup: ReaderSetup, ask: AskNames) {
   const worker = new Worker(new URL(`./reader-thread.${isCompiled ? 'js' : 'mjs'}`, import.meta.url), {
     workerData: setup,
   });
-  /** Answers come in the order of pieces. */
+  /** Replies have the order of the pieces. */
   const waiting: { resolve(piece: StagedPiece): void; reject(error: Error): void }[] = [];
   const post = (message: ToReader, transfer: ArrayBuffer[] = []) => worker.postMessage(message, transfer);
   const failures: Error[] = [];
@@ -50,7 +50,7 @@ function openThread(setup: ReaderSetup, ask: AskNames) {
   }
 
   worker.on('error', fail);
-  worker.on('exit', () => fail(new Error('a thread that reads the report has ended')));
+  worker.on('exit', () => fail(new Error('a thread that reads the report has stopped')));
   worker.on('message', (message: FromReader) => {
     if (message.kind === 'staged') waiting.shift()?.resolve(message.piece);
     else ask(message.names).then((ids) => post({ kind: 'ids', ids }), fail);

@@ -1,4 +1,4 @@
-/** A report cannot be imported. The message is a sentence that says where in the file and why. */
+/** A report that cannot be imported. The message is a sentence with the position in the file and the reason. */
 export class ReportError extends Error {}
 
 /** @param line of the file, from 1. */

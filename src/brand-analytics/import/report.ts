@@ -1,42 +1,42 @@
 /** A product that was clicked after a search. */
 export interface ReportProduct {
-  /** As asinToNumber gives it. */
+  /** In the form that asinToNumber returns. */
   asin: number;
-  /** '' where the report has none. */
+  /** '' if the report has none. */
   title: string;
   /** Hundredths of a percent; -1 is blank. */
   click: number;
   conversion: number;
 }
 
-/** One search term of a report, whatever the format of the file. */
+/** A search term of a report, independent of the file's format. */
 export interface ReportRow {
-  /** Where in the file: a line of a CSV, an entry of a JSON document. */
+  /** Position in the file: a line of a CSV, an entry of a JSON document. */
   at: number;
-  /** A week holds one ranking; reports of other departments are left out. */
+  /** A week contains one ranking, so rows of other departments are left out. */
   department: string;
   rank: number;
   term: string;
-  /** Up to three, by place. A place nobody holds is undefined. */
+  /** Up to three, by place. A place without a product is undefined. */
   products: (ReportProduct | undefined)[];
-  /** Three each; '' where blank. None in reports of the API. */
+  /** Three each; '' if blank. Reports of the API have none. */
   brands: readonly string[];
   categories: readonly string[];
 }
 
-/** Rows that follow each other in the file. */
+/** Consecutive rows of a file. */
 export interface ReportBatch {
   rows: ReportRow[];
-  /** The reporting date of all of them, and where the first is; null where rows have none. */
+  /** The reporting date of all rows, and the position of the first; null if rows have no date. */
   dated: { date: string; at: number } | null;
-  /** What is wrong with the row behind them. */
+  /** The fault in the row after them, if any. */
   fault: string | null;
 }
 
-/** A batch as COPY takes it, checked as far as its rows tell. */
+/** A batch in COPY's format, checked as far as possible without the rest of the report. */
 export interface StagedPiece extends Pick<ReportBatch, 'dated' | 'fault'> {
   count: number;
-  /** Rows of the staging table, and of that of titles, in COPY's binary format. */
+  /** Rows of the staging table and of the table of titles, in COPY's binary format. */
   rows: Uint8Array<ArrayBuffer>;
   titles: Uint8Array<ArrayBuffer>;
   ranks: RankSpan[];
@@ -46,25 +46,28 @@ export interface StagedPiece extends Pick<ReportBatch, 'dated' | 'fault'> {
 export interface RankSpan {
   department: number;
   first: number;
-  /** Where the first is in the file. */
+  /** Position of the first one in the file. */
   at: number;
   last: number;
   rows: number;
 }
 
-/** A report being read. */
+/** A report that is being read. */
 export interface Report {
   source: 'api' | 'csv';
-  /** In the order of the file, some thousand rows each. @throws ReportError when the file is broken. */
+  /** In the order of the file, with some thousand rows each. @throws ReportError if the file is broken. */
   pieces: AsyncIterable<StagedPiece>;
-  /** What the file says of itself; complete only when all batches have been read. */
+  /** Facts in the file; complete only after all batches have been read. */
   facts(): { week: string | null; marketplaceIds: readonly string[] };
 }
 
-/** A share in percent, with at most two decimals, as hundredths. -1 is blank, null no share. */
+/**
+ * Reads a share in percent, with at most two decimals, as hundredths. Returns -1 if it is blank, null if it is not
+ * a share.
+ */
 export function shareOf(text: string): number | null {
   if (text === '') return -1;
-  // Nearly all are like 12.34, and a week has six a row: read digit by digit.
+  // Most shares look like 12.34, and each row of a week has six, so these are read digit by digit.
   let digits = 0;
   let decimals = -1;
   for (let i = 0; i < text.length; i += 1) {

@@ -14,25 +14,25 @@ import {
   type WeekTable,
 } from './publish.ts';
 
-/** Large joins and indexes in memory; the server's own settings are for many small queries. */
+/** Settings for large joins and indexes. The defaults of the server are for many small queries. */
 const ROOM = [
   "set local work_mem = '128MB'",
   "set local maintenance_work_mem = '256MB'",
-  // For reports of three million rows in one piece each, whose order hashing then keeps.
+  // For reports of three million rows: a hash join in one batch keeps their order.
   'set local hash_mem_multiplier = 3',
-  // A million rows take less time than compiling a query for them.
+  // Compiling a query takes longer than running it on a million rows.
   'set local jit = off',
 ];
 
-/** A week with so many fewer or more terms than those before deserves a look. */
+/** The import warns if a week has more or fewer terms than usual by this share. */
 const USUAL_SHARE = 0.3;
 
-/** Weeks before that tell what is usual. */
+/** Number of earlier weeks whose average is usual. */
 const USUAL_WEEKS = 4;
 
 const UNIQUE_VIOLATION = '23505';
 
-/** Makes the staged report a week that can be read, up to the commit. */
+/** Creates the tables of the staged report and attaches them, up to the commit. */
 export async function saveWeek(
   client: pg.ClientBase,
   titles: pg.ClientBase,
@@ -42,7 +42,7 @@ export async function saveWeek(
   for (const setting of ROOM) await client.query(setting);
   const warnings: string[] = [];
   const onFilled = () => onProgress?.({ rows, stage: 'indexing' });
-  // The other connection works at the same time.
+  // The two connections work at the same time.
   const [{ table, dictionary }] = await Promise.all([
     buildWeek(client, site, week, chooseDepartment(ranking, warnings), warnings, onFilled),
     saveTitles(titles, site),
@@ -51,7 +51,7 @@ export async function saveWeek(
 
   const replaced = (await findWeekTable(client, site, week)) !== null;
   const dependents = await rebuildDependents(client, table);
-  // Readers are held up only from here on.
+  // Readers wait from here on.
   await attachWeek(client, table, { source, now });
   for (const dependent of dependents) await attachWeek(client, dependent, null);
   await attachTerms(client, site, dictionary);
@@ -85,7 +85,7 @@ async function buildWeek(
     await indexWeek(client, table);
     return { table, dictionary };
   };
-  // What later plans depend on.
+  // Later plans depend on these statistics.
   await client.query('analyze aba_staging (at, department, term)');
   await client.query('savepoint staged');
   try {
@@ -98,7 +98,7 @@ async function buildWeek(
   }
 }
 
-/** A report may rank several departments; the whole store is the one with the most rows. */
+/** A report may rank several departments; the one with the most rows is the whole store. */
 function chooseDepartment({ departments }: Ranking, warnings: string[]): number {
   const [largest, ...others] = departments;
   const left = others.reduce((sum, { rows }) => sum + rows, 0);
@@ -106,7 +106,7 @@ function chooseDepartment({ departments }: Ranking, warnings: string[]): number 
   return largest?.department ?? 0;
 }
 
-/** The weeks that were compared with what this one was before, or would have been had it been there. */
+/** Rebuilds the weeks that are compared with this one. */
 async function rebuildDependents(client: pg.ClientBase, table: WeekTable): Promise<WeekTable[]> {
   const { site, week } = table;
   const find = async (other: string) => (other === week ? table.name : findWeekTable(client, site, other));
@@ -114,10 +114,10 @@ async function rebuildDependents(client: pg.ClientBase, table: WeekTable): Promi
   for (const dependent of [addDays(week, 7), addDays(week, 28)]) {
     const present = await findWeekTable(client, site, dependent);
     if (!present) continue;
-    const anew = await createWeekTable(client, site, dependent);
-    await fillWeek(client, anew, presentRows(present), find);
-    await indexWeek(client, anew);
-    rebuilt.push(anew);
+    const rebuiltTable = await createWeekTable(client, site, dependent);
+    await fillWeek(client, rebuiltTable, presentRows(present), find);
+    await indexWeek(client, rebuiltTable);
+    rebuilt.push(rebuiltTable);
   }
   return rebuilt;
 }

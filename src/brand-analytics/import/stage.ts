@@ -8,7 +8,7 @@ import type { Names } from './names.ts';
 import type { ReportRow } from './report.ts';
 import { ReportError } from './report-error.ts';
 
-/** What a row is before its term has an id. Its tokens are among its tags, behind the six labels. */
+/** A row before its term has an id. Its tokens are the tags after the six labels. */
 export const STAGE_COLUMNS = `at integer, department smallint, rank integer, term text collate "C",
   asin1 bigint, asin2 bigint, asin3 bigint,
   click1 smallint, click2 smallint, click3 smallint, conv1 smallint, conv2 smallint, conv3 smallint,
@@ -20,14 +20,16 @@ export const STAGED_TOKENS = 's.tags[7:6 + s.tokens]';
 
 const PLACES = [0, 1, 2] as const;
 
-/** Checks rows as they come, and writes them for COPY. */
+/** Checks rows one by one, and writes them for COPY. */
 export function createStaging(site: ReportSite, names: Names, departments: Departments) {
   return {
     write(row: ReportRow, rows: BinaryRows): void {
       const term = normaliseTerm(row.term);
       if (term === '') throw new ReportError(`Row ${row.at}: the search term is blank.`);
       if (term.length > LONGEST_TERM)
-        throw new ReportError(`Row ${row.at}: the search term has ${term.length} characters.`);
+        throw new ReportError(
+          `Row ${row.at}: the search term has ${term.length} characters; the limit is ${LONGEST_TERM}.`,
+        );
       const { products, brands, categories } = row;
       rows.begin(COLUMNS);
       rows.int4(row.at);
@@ -51,7 +53,7 @@ export function createStaging(site: ReportSite, names: Names, departments: Depar
       }
       const tokens = tokensOf(term, site);
       const tags: number[] = [];
-      // The first six are told by their place.
+      // The first six tags are labels, identified by their position.
       for (const place of PLACES) tags.push(names.idOf('brand', brands[place] ?? ''));
       for (const place of PLACES) tags.push(names.idOf('category', categories[place] ?? ''));
       for (const token of tokens) tags.push(token);
@@ -62,5 +64,5 @@ export function createStaging(site: ReportSite, names: Names, departments: Depar
   };
 }
 
-/** Longer ones are no search terms; an index takes no text of more than 2,700 bytes. */
+/** Longer texts are not search terms. An index accepts at most 2,700 bytes. */
 const LONGEST_TERM = 600;

@@ -7,7 +7,7 @@ import { ReportError } from './report-error.ts';
 import { createStaging } from './stage.ts';
 import { createTitles } from './titles.ts';
 
-/** Makes of batches, one after the other, what COPY is given. It needs no database but for the ids of names. */
+/** Converts batches to COPY's format, one after the other. It uses the database only for ids of names. */
 export function openStaging(site: ReportSite, ask: AskNames): (batch: ReportBatch) => Promise<StagedPiece> {
   const names = openNames(ask);
   const departments = openDepartments();
@@ -38,7 +38,7 @@ export function openStaging(site: ReportSite, ask: AskNames): (batch: ReportBatc
 
   let before: Promise<unknown> = Promise.resolve();
   return (batch) => {
-    // What names have learnt is forgotten with the next batch.
+    // The next batch replaces the names that were loaded for this one.
     const staged = before.then(() => stage(batch));
     before = staged.catch(() => {});
     return staged;

@@ -2,10 +2,10 @@ import type { BinaryRows } from './binary-rows.ts';
 import { withoutControls } from './plain-text.ts';
 import type { ReportRow } from './report.ts';
 
-/** The same products come by again and again: of those that share a place here, the last is remembered. */
+/** Products recur in a report. Of those that share a slot here, the last one is remembered. */
 const REMEMBERED = 2 ** 19;
 
-/** Writes titles for COPY, but not those of products that came by of late. */
+/** Writes titles for COPY, without those of products that occurred recently. */
 export function createTitles() {
   const asins = new Float64Array(REMEMBERED);
   return {
@@ -14,7 +14,7 @@ export function createTitles() {
         for (const product of products) {
           if (!product || product.title === '') continue;
           const { asin, title } = product;
-          // Neighbours among numbers are no neighbours in sales, so their remainders are spread well enough.
+          // Products with similar numbers are unrelated, so remainders spread them well enough.
           const place = asin % REMEMBERED;
           if (asins[place] === asin) continue;
           asins[place] = asin;

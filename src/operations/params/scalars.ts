@@ -47,7 +47,7 @@ export function text(options: { maxLength: number }) {
         .string(problem(message))
         .min(1, message)
         .max(options.maxLength, message)
-        .regex(PRINTABLE, 'must not hold control characters'),
+        .regex(PRINTABLE, 'must not contain control characters'),
     )
     .meta({ pattern: VISIBLE });
 }

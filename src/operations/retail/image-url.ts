@@ -52,5 +52,5 @@ function parseFileName(name: string): string | Fault {
   }
   return /^(?:[\w+.~-]|%2B){1,200}$/i.test(name)
     ? name
-    : new Fault('must hold only letters, digits and + . _ ~ -');
+    : new Fault('must contain only letters, digits and + . _ ~ -');
 }

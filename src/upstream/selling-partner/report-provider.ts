@@ -13,7 +13,7 @@ export interface ReportState {
  */
 export interface ReportProvider {
   /** Requests the report of a week. @param week its Saturday. @returns the id of the report. */
-  order(site: ReportSite, week: string, signal: AbortSignal): Promise<string>;
+  requestReport(site: ReportSite, week: string, signal: AbortSignal): Promise<string>;
   state(site: ReportSite, reportId: string, signal: AbortSignal): Promise<ReportState>;
   /** Returns the address of a document, which expires after five minutes. */
   addressOf(site: ReportSite, documentId: string, signal: AbortSignal): Promise<URL>;

@@ -75,7 +75,7 @@ export function openSellingPartner(credentials: Credentials, clock: Clock): Repo
   }
 
   return {
-    async order(site, week, signal) {
+    async requestReport(site, week, signal) {
       const body = {
         reportType: REPORT_TYPE,
         reportOptions: { reportPeriod: 'WEEK' },

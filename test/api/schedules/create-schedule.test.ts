@@ -63,7 +63,7 @@ test.each<[what: string, fields: Record<string, unknown>, names: string]>([
   ['no name', { name: undefined }, 'name: is required'],
   ['an empty name', { name: ' ' }, 'name: must be a text of 1 to 200 characters'],
   ['a name that is too long', { name: 'n'.repeat(201) }, 'name: must be a text of 1 to 200 characters'],
-  ['a name with a NUL', { name: 'a\u0000b' }, 'name: must not hold control characters'],
+  ['a name with a NUL', { name: 'a\u0000b' }, 'name: must not contain control characters'],
   ['no cron', { cron: undefined }, 'cron: is required'],
   ['a number for a cron', { cron: 5 }, 'cron: must be a text'],
   ['nonsense for a cron', { cron: 'every day' }, 'cron: must be a cron pattern of five fields'],
@@ -81,7 +81,7 @@ test.each<[what: string, fields: Record<string, unknown>, names: string]>([
   [
     'two windows',
     { window: 'any', batch: { ...batch, window: 'off_peak' } },
-    'window: is any, and batch.window off_peak',
+    'window: is any, but batch.window is off_peak',
   ],
   ['onlyChanges of neither', { onlyChanges: 'perhaps' }, 'onlyChanges: must be 0, 1, true or false'],
   ['paused of neither', { paused: null }, 'paused: must be 0, 1, true or false'],
@@ -122,7 +122,7 @@ test.each<[what: string, fields: Record<string, unknown>, names: string]>([
   [
     'a webhook without a secret',
     { batch: { ...batch, webhook: 'https://example.com/hook' } },
-    'batch.webhook: needs a signing secret first',
+    'batch.webhook: needs a signing secret',
   ],
   ['fewer than no units', { batch: { ...batch, maxUnits: -1 } }, 'batch.maxUnits: must be an integer'],
   [

@@ -122,8 +122,8 @@ describe('a test', () => {
     ['a list', [], 'must be a JSON object'],
     ['no address', {}, 'url: is required'],
     ['a number', { url: 5 }, 'url: must be a text'],
-    ['another protocol', { url: 'ftp://example.com/' }, 'url: must begin with https:// or http://'],
-    ['a password', { url: 'https://a:b@example.com/' }, 'url: must not hold a user name'],
+    ['another protocol', { url: 'ftp://example.com/' }, 'url: must start with https:// or http://'],
+    ['a password', { url: 'https://a:b@example.com/' }, 'url: must not contain a user name'],
     ['metadata', { url: 'http://169.254.169.254/' }, 'url: must not lead to a private'],
   ])('with %s is refused by name', async (_what, body, problem) => {
     const reply = await customer.client.post('/api/webhooks/test', body);

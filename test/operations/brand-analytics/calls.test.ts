@@ -223,9 +223,9 @@ test('a reverse look-up has a limit an ASIN, all sites, and dates', async () => 
 test.each([
   [
     'rank?country=us&reportDate=2026-04-05',
-    'reportDate: must be a loaded week; nearest to 2026-04-05: 2026-04-04, 2026-04-11',
+    'reportDate: must be a loaded week, got 2026-04-05; nearest: 2026-04-04, 2026-04-11',
   ],
-  ['rank?country=de', 'country: has no report loaded yet for de'],
+  ['rank?country=de', 'country: no report is loaded for de yet'],
   ['rank?country=in', 'country: must be one of us, uk, de, fr, it, jp, ca, es, mx'],
   ['rank?country=us&offset=0&afterRank=0', 'afterRank: cannot be given together with offset'],
   ['rank?country=us&rankMin=5&rankMax=4', 'rankMax: must not be below rankMin'],

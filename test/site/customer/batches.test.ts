@@ -87,7 +87,7 @@ test.each([
   [{ maxUnits: 'many' }, 'must be a whole number'],
   [{ maxUnits: '0' }, 'maxUnits'],
   [{ deadline: 'soon' }, 'must be a day'],
-  [{ deadline: '2001-01-01' }, 'is over'],
+  [{ deadline: '2001-01-01' }, 'must be after the present time'],
   [{ window: 'midnight' }, 'must be one of any, off_peak'],
   [{ webhook: 'ftp://x' }, 'must be'],
   [{ webhook: 'https://example.com/' }, 'secret'],

@@ -76,7 +76,7 @@ test('a receiver that is down for a day gets every event when it is back, each a
     expect([state, last_status, last_error]).toEqual([
       'pending',
       503,
-      'The receiver answered with status 503.',
+      'The receiver responded with status 503.',
     ]);
     expect(next_attempt_at?.getTime()).toBe(souk.clock.now() + delayMs);
     // Not a moment before its time.
@@ -273,7 +273,7 @@ test('an address that leads inside is refused at every attempt, and nothing is c
     state: 'pending',
     attempts: 1,
     last_status: null,
-    last_error: 'The address must not lead to a private, local or otherwise special address.',
+    last_error: 'The address must not resolve to a private, local or reserved address.',
   });
   expect(receiver.received).toEqual([]);
 });

@@ -113,7 +113,7 @@ test('a report that cannot be loaded is told, leaves the rest alone, and is trie
   server.reports.push({ statuses: ['DONE'], document: report('2026-01-03') });
   await start();
   await advanceUntil(clock, () => said(NOT_FETCHED) === 1, 0);
-  expect(logLines.join()).toContain('The report is about the week to 2026-01-03, not 2026-03-07.');
+  expect(logLines.join()).toContain('The report is for the week that ends on 2026-01-03, not on 2026-03-07.');
   server.reports.push({ statuses: ['DONE'], document: report(NEWEST) });
   await advanceUntil(clock, () => said(FETCHED) === 1, 60_000);
 });
