@@ -46,8 +46,8 @@ export async function releaseOverdue(
 }
 
 /**
- * Expires every pack whose validity is over: writes one expire line for the units left, in whichever process runs
- * first and also after a downtime.
+ * Expires every pack whose validity is over: writes one expire line for the units left, in the first process that
+ * runs, also after a downtime.
  * @returns the packs that this run has expired.
  */
 export async function expirePacks(database: Database, now: number): Promise<ExpiredPack[]> {

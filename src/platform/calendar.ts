@@ -2,7 +2,7 @@
 export function monthsAfter(start: Date, months: number): Date {
   const end = new Date(start);
   end.setUTCMonth(start.getUTCMonth() + months);
-  // For Date, 31 January plus one month is 3 March; the last day of February is wanted.
+  // For Date, 31 January plus one month is 3 March. This sets the last day of February instead.
   if (end.getUTCDate() !== start.getUTCDate()) end.setUTCDate(0);
   return end;
 }

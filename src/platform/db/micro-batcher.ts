@@ -5,8 +5,8 @@ interface Waiting<In, Out> {
 }
 
 /**
- * Gathers calls that come at about the same time into one round trip: whatever arrives while the flights are all
- * under way goes with the next one. An idle batcher sends at once, so a lone caller waits for nobody.
+ * Combines calls that arrive at about the same time into one round trip. While all round trips are in use, arriving
+ * calls wait and share the next one. An idle batcher sends at once, so a single call does not wait.
  */
 export class MicroBatcher<In, Out> {
   readonly #run: (batch: readonly In[]) => Promise<readonly Out[]>;
@@ -15,7 +15,10 @@ export class MicroBatcher<In, Out> {
   #flights = 0;
   #scheduled = false;
 
-  /** @param run answers a batch in its order, one result an item; when it throws, the whole batch fails with that. */
+  /**
+   * @param run returns the results of a batch in its order, one for each item. If it throws, all calls of the batch
+   * fail.
+   */
   constructor(
     run: (batch: readonly In[]) => Promise<readonly Out[]>,
     limits: { maxBatch: number; maxFlights: number } = { maxBatch: 256, maxFlights: 1 },
@@ -34,7 +37,7 @@ export class MicroBatcher<In, Out> {
   #schedule(): void {
     if (this.#scheduled || this.#flights >= this.#limits.maxFlights || this.#waiting.length === 0) return;
     this.#scheduled = true;
-    // After the present round of input events, so that requests read in one go travel together.
+    // Runs after the present input events, so that requests that were read together are sent together.
     setImmediate(() => {
       this.#scheduled = false;
       void this.#fly(this.#waiting.splice(0, this.#limits.maxBatch));

@@ -6,12 +6,12 @@ import pg from 'pg';
 const folder = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 /**
- * Brings a database to the present schema: the numbered migrations that are missing, then every SQL function anew
- * (they are code, and the newest version is the only one). Safe to call from several processes at once.
+ * Brings a database to the present schema: runs the missing migrations, then creates every SQL function again
+ * (functions are code, so only the newest version matters). Safe to call from several processes at once.
  */
 export async function migrate(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
-  // The query under way rejects as well; unheard, the event would end the process when the server stops first.
+  // A broken connection also rejects the query. Without a listener, the event would end the process.
   client.on('error', () => {});
   await client.connect();
   try {
@@ -25,7 +25,7 @@ export async function migrate(databaseUrl: string): Promise<void> {
       noLock: true,
       log: () => {},
     });
-    // They call each other, so their bodies cannot be checked one by one.
+    // The functions call each other, so their bodies cannot be checked one by one.
     await client.query(`begin; set local check_function_bodies = off; ${await functions()}; commit`);
   } finally {
     await client.end();

@@ -6,7 +6,7 @@ export type Database = pg.Pool;
 /** A pool, or a connection within a transaction. */
 export type Queryable = Pick<pg.ClientBase, 'query'>;
 
-/** A pool of connections. bigint columns arrive as numbers: none of ours comes near 2^53. */
+/** Opens a pool of connections. bigint columns are returned as numbers: none of ours comes near 2^53. */
 export function openDatabase(url: string, log: Logger, options: { max?: number } = {}): Database {
   const pool = new pg.Pool({
     connectionString: url,
@@ -15,9 +15,9 @@ export function openDatabase(url: string, log: Logger, options: { max?: number }
     application_name: 'souk',
     types: { getTypeParser },
   });
-  // An idle connection that breaks must not end the process; the next query opens another.
-  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
-  // Nor must one that somebody has taken out, and that breaks between two queries: the next one tells.
+  // A broken idle connection must not end the process. The next query opens another one.
+  pool.on('error', (error) => log.warn({ err: error }, 'lost an idle database connection'));
+  // Nor must a broken connection that is in use but between two queries. Its next query fails.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { Database } from './pool.ts';
 
-/** Runs something in a transaction of its own. */
+/** Runs `work` in a transaction of its own. */
 export async function inTransaction<T>(
   database: Database,
   task: (client: ClientBase) => Promise<T>,

@@ -45,14 +45,14 @@ describe('parameters of image links', () => {
     ['x.html', 'must end in an image extension such as .jpg'],
     ['x.jpg?a=1', 'must end in an image extension such as .jpg'],
     ['jpg', 'must end in an image extension such as .jpg'],
-    ['a b.jpg', 'must hold only letters, digits and + . _ ~ -'],
-    ['a%2Fb.jpg', 'must hold only letters, digits and + . _ ~ -'],
-    ['%2e%2e.jpg', 'must hold only letters, digits and + . _ ~ -'],
-    ['x?y.jpg', 'must hold only letters, digits and + . _ ~ -'],
-    ['x#y.jpg', 'must hold only letters, digits and + . _ ~ -'],
-    ['<script>.jpg', 'must hold only letters, digits and + . _ ~ -'],
-    ['a\u0000.jpg', 'must hold only letters, digits and + . _ ~ -'],
-    [`${'x'.repeat(300)}.jpg`, 'must hold only letters, digits and + . _ ~ -'],
+    ['a b.jpg', 'must contain only letters, digits and + . _ ~ -'],
+    ['a%2Fb.jpg', 'must contain only letters, digits and + . _ ~ -'],
+    ['%2e%2e.jpg', 'must contain only letters, digits and + . _ ~ -'],
+    ['x?y.jpg', 'must contain only letters, digits and + . _ ~ -'],
+    ['x#y.jpg', 'must contain only letters, digits and + . _ ~ -'],
+    ['<script>.jpg', 'must contain only letters, digits and + . _ ~ -'],
+    ['a\u0000.jpg', 'must contain only letters, digits and + . _ ~ -'],
+    [`${'x'.repeat(300)}.jpg`, 'must contain only letters, digits and + . _ ~ -'],
   ])('refuse %j, with what a name must be', (image, problem) => {
     expect(faults({ images: ['ok.jpg', image] }).images).toMatch(/^item 2 \(".*"\) /);
     expect(faults({ image }).images).toContain(problem);

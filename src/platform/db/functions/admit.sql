@@ -1,9 +1,7 @@
--- Reads a batch of calls and what is known of each before any units are looked at. `calls` is a JSON array of objects with
--- the columns of `q` below as keys; `idx` is the position in it, from 1. `outcome` is null for a call that is neither
--- joined nor turned away because of its key or account.
---
--- A call is asked for by a key, or by an account where the account's own batch asks (caller_id). One with an answer is
--- settled at once; a dry one changes nothing.
+-- Reads a batch of calls and finds out what does not depend on units: key, account and identical calls. `calls` is
+-- a JSON array of objects with the columns of `q` below as keys; `idx` is the position in it, from 1. `outcome` is
+-- null for a call that neither joins another nor is refused because of its key or account. A call has a key, or the
+-- account of a batch (caller_id). A call with an answer is settled at once; a dry one changes nothing.
 create or replace function souk_read_calls(at timestamptz, dedup_seconds integer, calls jsonb)
 returns table (
   idx bigint, call_id uuid, operation text, charge_id bytea, units integer, pool text, deadline timestamptz,
@@ -37,16 +35,13 @@ language sql stable as $$
   ) as c on q.dry is not true
 $$;
 
--- Admits a batch of calls in one round trip: resolves the keys, joins calls that the account already has open or had
--- answered within the deduplication window, checks the buckets, draws the units, records calls and ledger lines.
--- Everything about an account happens under the lock of its row, so the outcome is as if the calls came one by one.
---
--- `calls` is described at souk_read_calls.
--- Outcomes: key_unknown, key_revoked, account_unavailable, joined, admitted, refused (reason says why).
---
--- Nearly every account is simple: its first source is a subscription that covers all that the batch asks of it, so no
--- order matters and the whole batch is a handful of set operations. The calls of the other accounts go one by one
--- through souk_admit_each; that costs about ten times as much a call and gives the same outcome where both apply.
+-- Admits a batch of calls in one round trip: finds the keys, joins identical calls that are open or were accepted
+-- within the deduplication window, checks limits, draws units, and records calls and ledger lines. The rows of the
+-- accounts are locked, so the outcome is the same as for one call after the other. souk_read_calls describes
+-- `calls`. Outcomes: key_unknown, key_revoked, account_unavailable, joined, admitted, refused (with reason). Nearly
+-- every account is simple: its first source is a subscription that covers all calls of the batch, so their order
+-- does not matter and a few set operations admit the whole batch. souk_admit_each admits the calls of the other
+-- accounts one by one. It takes about ten times as long per call, and has the same outcome for simple accounts.
 create or replace function souk_admit(
   at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text, calls jsonb
 )
@@ -80,7 +75,7 @@ begin
           s.monthly_limit - s.month_used
         ) as available
       from souk_read_calls(at, dedup_seconds, calls) as q
-      -- The first source, where it is a subscription whose present month is already known.
+      -- The first source, if it is a subscription whose present month is already known.
       left join lateral (
         select s.*, p.minute_limit * s.quantity as minute_limit, p.daily_limit * s.quantity as daily_limit,
           p.monthly_limit * s.quantity as monthly_limit
@@ -95,14 +90,15 @@ begin
     ),
     numbered as (
       select a.*, lag(a.charge_id) over w = a.charge_id as repeated,
-        -- How many calls of its minute the account has taken with this one; one that joins, or is dry, takes none.
+        -- Number of calls in the account's minute, including this one. Joined and dry calls do not count.
         count(*) filter (where a.outcome is null and not a.dry) over (w rows unbounded preceding) as nth
       from asked a
       window w as (partition by a.account_id order by a.charge_id)
     ),
     judged as materialized (
       select n.*,
-        -- Counts the calls that will join as well; an account it turns away goes the general way, no worse.
+        -- Includes calls that will join. If that makes an account exceed a limit, its calls take the general path,
+        -- with the same outcome.
         n.outcome is null and n.source_id is not null
           and coalesce(sum(n.units) over account <= n.available, true)
           and coalesce(count(*) over account <= n.minute_left, true)

@@ -1,5 +1,5 @@
--- Admits the calls of a batch that `chosen` names (by position), one after the other: the general path of souk_admit,
--- which has locked the accounts. Here a call may draw on several sources, and here it is refused.
+-- Admits the calls at the positions in `chosen`, one after the other: the general path of souk_admit, which has
+-- locked the accounts. Only this path draws on several sources and refuses calls for lack of units.
 create or replace function souk_admit_each(
   chosen integer[],
   at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text, calls jsonb
@@ -7,22 +7,22 @@ create or replace function souk_admit_each(
 returns setof souk_admission language plpgsql as $$
 declare
   result souk_admission;
-  r record;                   -- the call at hand
+  r record;                   -- the present call
   account bigint;             -- its account
-  sources souk_source[];      -- what the account may draw on, less what this batch has drawn
+  sources souk_source[];      -- sources of the account, without the units that this batch has drawn
   i integer;
-  bucket integer;             -- whose minute_left counts for source i: packs share that of the first pack
+  bucket integer;             -- index of the source whose minute_left counts for source i: packs share that of the first pack
   first_pack integer;
-  emptied boolean;            -- whether the call at hand took the last unit of a pack
-  user_limit integer;         -- calls a minute that the packs allow together
+  emptied boolean;            -- whether the present call took the last unit of a pack
+  user_limit integer;         -- calls per minute that the packs allow together
   need bigint;
   take bigint;
   total bigint;
   blocked integer;            -- the first source that has units but no call left in its minute
-  drawn souk_draw[];          -- by the call at hand
+  drawn souk_draw[];          -- by the present call
   drawn_from integer[];       -- indices into sources
   pack_drawn boolean;
-  newest calls;               -- the call admitted last
+  newest calls;               -- the last admitted call
   new_calls calls[] := '{}';
   new_draws souk_draw[] := '{}';
 begin
@@ -68,7 +68,7 @@ begin
       drawn_from := drawn_from || i;
       drawn := drawn || row(account, r.call_id, case when r.answer is null then 'reserve' else 'charge' end::ledger_kind,
         sources[i].source, sources[i].source_id, take,
-        -- A call that draws on two packs is still one call in the minute that packs share.
+        -- A call that draws on two packs counts once in the minute that packs share.
         case when sources[i].source = 'pack' and pack_drawn then 0 else 1 end,
         sources[bucket].minute_start, sources[i].day_start, sources[i].month_start, sources[i].month_end)::souk_draw;
       pack_drawn := pack_drawn or sources[i].source = 'pack';
@@ -106,7 +106,8 @@ begin
       emptied := emptied or (drawn[i].source = 'pack' and sources[drawn_from[i]].available = 0);
     end loop;
     if emptied then
-      -- An empty pack lends its rate to nobody: the limit of the next call is the maximum of those that have units left.
+      -- An empty pack no longer contributes its rate: the limit of the next call is the maximum of the packs with
+      -- units.
       select max(k.rate_limit_per_minute) into user_limit from packs k
       where k.account_id = account and k.valid_from <= at and k.valid_until > at and k.remaining_units > 0
         and not exists (

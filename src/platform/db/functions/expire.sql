@@ -1,6 +1,6 @@
--- Takes what is left out of packs whose validity is over, with a ledger line each, once: also of packs that ended long
--- ago, while nothing ran. A pack that has expired already is emptied again when a call gave units back to it since.
--- The caller holds the locks of the accounts.
+-- Expires packs whose validity is over: removes the units left, with one ledger line for each pack, also if a pack
+-- ended while no process ran. If a released call returns units to an expired pack, they expire too. The caller
+-- holds the locks of the accounts.
 create or replace function souk_expire_packs(at timestamptz, accounts bigint[])
 returns table (account_id bigint, pack_id bigint, units bigint) language plpgsql as $$
 #variable_conflict use_column
@@ -24,8 +24,8 @@ begin
 end
 $$;
 
--- Expires packs of at most `most` accounts, the longest overdue first. Harmless in several processes at once: whoever
--- comes second finds, after waiting for the locks, that nothing is left to do.
+-- Expires packs of at most `most` accounts, the longest overdue first. Safe in several processes at once: after
+-- waiting for the locks, the second one finds nothing to do.
 create or replace function souk_expire_overdue(at timestamptz, most integer)
 returns table (account_id bigint, pack_id bigint, units bigint) language plpgsql as $$
 #variable_conflict use_column

@@ -1,5 +1,5 @@
--- Ends a batch of calls: settles those without an error at their final price, releases the others whole. A call that
--- has already ended stays as it ended, and says so; ending twice is harmless.
+-- Ends a batch of calls: settles those without an error at their final price, and releases the others. A call that
+-- has already ended does not change, and the result says how it ended.
 create or replace function souk_finish(
   at timestamptz,
   account_ids bigint[], call_ids uuid[], final_units integer[], answers text[], errors jsonb[],
@@ -16,7 +16,7 @@ declare
   r record;
   i integer;
   last_call uuid;
-  keep bigint;      -- what is still to be charged of the call at hand
+  keep bigint;      -- units of the present call that are still to be charged
   used bigint;
   drawn souk_draw;
   draws souk_draw[];
@@ -45,7 +45,7 @@ begin
     return next;
     ended := ended || row(r.account_id, r.call_id, state, keep, r.answer, r.error, r.started_at, r.attempts)::souk_ending;
 
-    -- The sources drawn on first are charged first; what is left over goes back to the later ones.
+    -- Charges the sources in the order in which they were drawn on. The remaining units return to the later ones.
     keep := units_charged;
     draws := array(select d from jsonb_populate_recordset(null::souk_draw, r.draws) as d);
     for i in 1..cardinality(draws) loop
@@ -69,7 +69,7 @@ begin
   select d.account_id, at, d.kind, d.source, d.source_id, d.call_id, d.units from unnest(settled || returned) as d;
   if cardinality(returned) > 0 then
     perform souk_return_to_meters(returned);
-    -- What comes back to a pack whose validity is over comes back to it all the same, and expires with it.
+    -- Units that return to a pack whose validity is over expire at once.
     if exists (select 1 from unnest(returned) as d where d.source = 'pack') then
       perform souk_expire_packs(at, array(select distinct d.account_id from unnest(returned) as d where d.source = 'pack'));
     end if;

@@ -1,5 +1,5 @@
--- Why an account has nothing to draw on: its units are for another time of day, or it has none at all. reset_at is
--- when its first source is open next, unless the source ends before.
+-- Why an account has no source for a call: its units are for another time of day, or it has none. reset_at is when
+-- its first source opens next, unless that source ends before.
 create or replace function souk_nothing_to_draw_on(
   account bigint, at timestamptz, window_start time, window_end time, zone text
 )
@@ -21,7 +21,8 @@ returns table (reason text, wallet wallet, reset_at timestamptz) language sql st
   ) as sources
 $$;
 
--- Adds what calls drew to the meters of their sources. The caller holds the lock of every account concerned.
+-- Adds the units and calls of draws to the meters of their sources. The caller holds the locks of all accounts
+-- concerned.
 create or replace function souk_move_meters(draws souk_draw[]) returns void language plpgsql as $$
 begin
   update subscriptions s set
@@ -60,7 +61,8 @@ begin
 end
 $$;
 
--- Takes back what calls had drawn and did not use. Units of a day or month that is over are not owed to the present one.
+-- Returns units that calls had drawn but did not use. Units drawn in an earlier day or month are not returned to
+-- the present one.
 create or replace function souk_return_to_meters(draws souk_draw[]) returns void language plpgsql as $$
 begin
   update subscriptions s set

@@ -1,6 +1,6 @@
--- What a call of this account may draw on at an instant, in drawing order: inside the off-peak window the off-peak
--- subscription and packs, then the general subscription and packs; packs by the earliest end. A meter never runs
--- backwards: a gateway whose clock is behind counts in the window that another has already opened.
+-- The sources of an account at an instant, in drawing order: inside the off-peak window the off-peak subscription
+-- and packs, then the general subscription and packs; packs by the earliest end. A meter never goes back: a gateway
+-- whose clock is slow counts in the window that another has already opened.
 create or replace function souk_sources(
   account bigint, at timestamptz, window_start time, window_end time, zone text
 )
@@ -36,7 +36,8 @@ begin
     month_left := coalesce(
       s.monthly_limit - case when s.month_start = source.month_start then s.month_used else 0 end, 9e18::bigint);
     source.available := greatest(least(day_left, month_left), 0);
-    -- The one that binds: a call that costs more than the month has left gains nothing by waiting for tomorrow.
+    -- The limit that resets last decides: a call that costs more than the month has left cannot succeed tomorrow
+    -- either.
     if month_left <= greatest(day_left, 0) then
       source.reason := 'QUOTA_MONTHLY_EXCEEDED'; source.reset_at := source.month_end;
     else
@@ -71,8 +72,9 @@ begin
 end
 $$;
 
--- The present subscriptions of an account with the state of their meters at an instant, for the quota snapshot. Unlike
--- souk_sources it shows every wallet, usable now or not. (Dropped first: its columns cannot be replaced.)
+-- The present subscriptions of an account with the state of their meters at an instant, for the quota snapshot.
+-- Unlike souk_sources it returns all wallets, usable now or not. (Dropped first, because its columns cannot be
+-- replaced.)
 drop function if exists souk_subscription_meters(bigint, timestamptz);
 create function souk_subscription_meters(account bigint, at timestamptz)
 returns table (

@@ -1,5 +1,5 @@
--- Whether an instant lies in the daily window [window_start, window_end) of a time zone. A window whose end is not
--- after its start crosses midnight. The wall clock decides, so the window keeps its hours across daylight-saving changes.
+-- Whether an instant is in the daily window [window_start, window_end) of a time zone. A window whose end is not
+-- after its start crosses midnight. The window follows local time, so it keeps its hours when clocks change.
 create or replace function souk_in_window(at timestamptz, window_start time, window_end time, zone text)
 returns boolean language sql stable as $$
   select case
@@ -9,9 +9,9 @@ returns boolean language sql stable as $$
   end
 $$;
 
--- The first opening of the daily window after an instant: a moment that souk_in_window counts in, and the one before it
--- not. Most openings are where the wall clock shows window_start. When clocks are put forward over that time the window
--- opens at the change, and when they are put back behind window_end it opens a second time, at the change as well.
+-- The next opening of the daily window after an instant: the first moment inside the window after one outside it.
+-- Most openings are at window_start in local time. If clocks skip that time, the window opens at the change. If
+-- clocks go back to a time before window_end, it opens a second time at the change.
 create or replace function souk_next_window_start(
   at timestamptz, window_start time, window_end time, zone text
 )
@@ -23,7 +23,7 @@ returns timestamptz language sql stable as $$
       date_trunc('hour', at, 'UTC') - interval '24 hours', at + interval '72 hours', interval '24 hours') as day
   ),
   moments as (
-    -- A time that the clocks show twice is reached by either offset.
+    -- A local time that occurs twice is found with either offset.
     select ((days.day at time zone 'UTC')::date + window_start - offsets.utc_offset) at time zone 'UTC' as moment
     from days cross join (select utc_offset from days union select next_offset from days) as offsets
     union
@@ -39,12 +39,12 @@ returns timestamptz language sql stable as $$
     and not souk_in_window(moment - interval '1 millisecond', window_start, window_end, zone)
 $$;
 
--- How far the wall clock of a zone is ahead of UTC.
+-- The offset of a zone's local time from UTC.
 create or replace function souk_utc_offset(at timestamptz, zone text) returns interval
 language sql stable as $$ select (at at time zone zone) - (at at time zone 'UTC') $$;
 
--- The start of the month an instant lies in, where months begin on the subscription's start day at 00:00 UTC (on the
--- last day of months that are too short for it). month_offset 1 gives the start of the month after.
+-- The start of the month that contains an instant, if months start on the subscription's start day at 00:00 UTC (on
+-- the last day of shorter months). month_offset 1 returns the start of the next month.
 create or replace function souk_month_start(subscribed_at timestamptz, at timestamptz, month_offset integer)
 returns timestamptz language sql immutable as $$
   select (first_day + make_interval(months => months + month_offset

@@ -2,7 +2,7 @@
 
 create type wallet as enum ('general', 'off_peak');
 
--- A limit of null means that the dimension is not limited.
+-- A limit of null means unlimited.
 create table plans (
   id integer generated always as identity primary key,
   code text not null unique,
@@ -12,8 +12,8 @@ create table plans (
   monthly_limit bigint check (monthly_limit > 0)
 );
 
--- Each meter is a pair: the start of the window it counts, and what was used in that window. A meter whose window is
--- over reads as zero; nothing has to reset it.
+-- Each meter is a pair: the start of its window, and the use in that window. A meter whose window is over counts as
+-- zero, so no process has to reset it.
 create table subscriptions (
   id bigint generated always as identity primary key,
   account_id bigint not null references accounts,
@@ -33,7 +33,7 @@ create table subscriptions (
 
 create index subscriptions_account on subscriptions (account_id);
 
--- window_* are set for off-peak packs sold with a window of their own; null means the service's window.
+-- window_* are set for off-peak packs that are sold with their own window; null means the window of the service.
 create table packs (
   id bigint generated always as identity primary key,
   account_id bigint not null references accounts,

@@ -4,13 +4,13 @@ create type call_state as enum ('reserved', 'settled', 'released');
 create type source_kind as enum ('subscription', 'pack');
 create type ledger_kind as enum ('grant', 'charge', 'reserve', 'settle', 'release', 'expire');
 
--- One row for each admitted call. These two tables are written on every charged call and carry no foreign keys: only
--- souk_admit and souk_finish write them, and they have the account's row locked.
+-- One row for each admitted call. Every charged call writes to these two tables, so they have no foreign keys: only
+-- souk_admit and souk_finish write to them, with the account's row locked.
 create table calls (
   account_id bigint not null,
   id uuid not null,
   operation text not null,
-  -- What makes two calls the same call: operation and canonical input, hashed, and the account (see souk_claim_key).
+  -- Identifies a call: a hash of operation and canonical input, with the account (see souk_claim_key).
   claim_key bytea not null,
   state call_state not null,
   pool text not null,
@@ -21,13 +21,13 @@ create table calls (
   started_at timestamptz,
   finished_at timestamptz,
   attempts smallint not null default 0,
-  -- Where the result store keeps the answer.
+  -- Where the answer is stored.
   answer text,
-  -- {code, metadata} of a call that failed.
+  -- {code, metadata} of a failed call.
   error jsonb,
-  -- The canonical input, kept for calls that became jobs: a lost job is built again from it.
+  -- The canonical input of a call that became a job: a lost job is created again from it.
   input jsonb,
-  -- [{kind, id, units, day, month}] in the order of drawing; null where nothing can be given back any more.
+  -- [{kind, id, units, day, month}] in drawing order; null if no units can be returned.
   draws jsonb,
   primary key (account_id, id)
 );

@@ -1,17 +1,17 @@
 -- Up Migration
 
--- Something a call may draw units from, at one instant. Numbers that nothing limits are null in minute_*, 9e18 in available.
+-- A source of units for a call at one instant. If there is no limit, minute_* are null and available is 9e18.
 create type souk_source as (
   source source_kind,
   source_id bigint,
   wallet wallet,
   available bigint,
-  -- Why nothing is available, and until when.
+  -- Why no units are available, and until when.
   reason text,
   reset_at timestamptz,
   minute_limit integer,
   minute_left integer,
-  -- The windows its meters count in.
+  -- The present windows of its meters.
   minute_start timestamptz,
   day_start timestamptz,
   month_start timestamptz,
@@ -19,7 +19,7 @@ create type souk_source as (
   ends_at timestamptz
 );
 
--- Units that one call takes from one source. calls is what it adds to the source's minute bucket.
+-- Units that one call draws from one source. calls is the number to add to the source's minute.
 create type souk_draw as (
   account_id bigint,
   call_id uuid,
@@ -46,8 +46,8 @@ create type souk_ending as (
   attempts smallint
 );
 
--- What became of one call that asked for admission. reset_at is the end of the minute for an admitted call, and for a
--- refused one the moment at which trying again makes sense.
+-- The outcome of one call that requested admission. reset_at is the end of the minute for an admitted call, and the
+-- time to try again for a refused one.
 create type souk_admission as (
   idx integer,
   outcome text,

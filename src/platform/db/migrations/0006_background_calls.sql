@@ -1,9 +1,10 @@
 -- Up Migration
 
--- A call of a batch: nobody waits for it, so it goes behind all others, and lists of jobs leave it out.
+-- True for a call of a batch: no request waits for it, so it is queued behind all others, and lists of jobs leave
+-- it out.
 alter table calls add column background boolean not null default false;
 
--- Their parameters have changed; migrating creates every function anew afterwards.
+-- Drops functions whose parameters have changed; all functions are created again after the migrations.
 do $$
 declare
   old regprocedure;
@@ -15,5 +16,5 @@ begin
 end
 $$;
 
--- Whether the call that was joined is one of a batch.
+-- Whether the joined call is a call of a batch.
 alter type souk_admission add attribute joined_background boolean;

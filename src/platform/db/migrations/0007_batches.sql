@@ -1,6 +1,6 @@
 -- Up Migration
 
--- Many items of one operation, done in the background. The counts are of items; they are kept with every call that ends.
+-- Batches: one operation for many items. The counts are of items, and change with every call that ends.
 create table batches (
   id uuid primary key,
   account_id bigint not null references accounts,
@@ -15,12 +15,12 @@ create table batches (
   idempotency_key text,
   request_hash bytea not null,
   schedule_id uuid,
-  -- Items whose content is what it was in the schedule's run before are left out of the results.
+  -- Leaves out items whose content has not changed since the schedule's run before.
   only_changes boolean not null default false,
   created_at timestamptz not null,
   deadline_at timestamptz not null,
   finished_at timestamptz,
-  -- Why nothing is fed at the moment, and until when.
+  -- Why no calls are fed, and until when.
   waiting_reason text,
   waiting_until timestamptz,
   fed_at timestamptz not null default '-infinity',
@@ -28,7 +28,7 @@ create table batches (
   failed_items integer not null default 0,
   cancelled_items integer not null default 0,
   unchanged_items integer not null default 0,
-  -- How many calls have ended: the order in which results came.
+  -- Number of calls that have ended, which numbers results in the order of their ends.
   ends integer not null default 0
 );
 
@@ -37,8 +37,8 @@ create index batches_account on batches (account_id, id);
 create index batches_open on batches (id) where finished_at is null;
 create index batches_finished on batches (finished_at) where finished_at is not null;
 
--- The calls a batch is done by, each for one item or, where items can be put together, for several that follow each
--- other. Known by the first of them, so that a call can be split.
+-- The calls of a batch, each for one item or, if the operation can pack items, for several consecutive ones. The
+-- first item identifies a call, so that it can be split.
 create table batch_calls (
   batch_id uuid not null references batches on delete cascade,
   first_item integer not null,
@@ -46,12 +46,12 @@ create table batch_calls (
   state text not null default 'pending' check (state in ('pending', 'fed', 'done', 'failed', 'cancelled')),
   pool text not null,
   units integer not null,
-  -- The items as they were sent, and the canonical input of the call, in JSON. Not jsonb: that refuses characters and
-  -- rounds numbers which a customer may have sent in a field that nobody reads.
+  -- The items as sent, and the canonical input of the call, as JSON text. jsonb rejects some characters and rounds
+  -- numbers, which customers may send in unused fields.
   items text not null,
   input text not null,
   call_id uuid,
-  -- The call was another's already, and costs nothing here.
+  -- The call has joined an identical one, and costs nothing here.
   joined boolean not null default false,
   fed_at timestamptz,
   attempts smallint not null default 0,
@@ -59,7 +59,7 @@ create table batch_calls (
   ended_at timestamptz,
   end_no integer,
   error jsonb,
-  -- The results: NDJSON, and CSV without its header, each one gzip member.
+  -- The results: NDJSON, and CSV without its header, each as one gzip member.
   lines bytea,
   table_rows bytea,
   primary key (batch_id, first_item)

@@ -2,7 +2,7 @@
 
 create type webhook_state as enum ('pending', 'delivered', 'failed');
 
--- Signing needs the secret itself, so it is stored as it is. A rotated one signs beside its successor until it expires.
+-- Signing needs the secret itself, so it is not hashed. A rotated one signs beside its successor until it expires.
 create table webhook_secrets (
   id bigint generated always as identity primary key,
   account_id bigint not null references accounts,
@@ -15,22 +15,22 @@ create index webhook_secrets_account on webhook_secrets (account_id);
 create unique index webhook_secrets_current on webhook_secrets (account_id) where expires_at is null;
 
 create table webhook_deliveries (
-  -- A version 7 UUID; receivers see it as webhook-id.
+  -- A UUID of version 7. Receivers get it as webhook-id.
   id uuid primary key,
   account_id bigint not null references accounts,
   url text not null,
-  -- Host and port of the address: what gets only a few deliveries at a time.
+  -- Host and port of the address, which limits of concurrent deliveries apply to.
   host text not null,
   type text not null,
-  -- The body, to the letter: what is signed is what is sent.
+  -- The exact bytes of the body, because they are signed.
   payload text not null,
   state webhook_state not null default 'pending',
-  -- All there ever were, the number of the last one in the log.
+  -- Number of all attempts, which is the number of the last one in the log.
   attempts integer not null default 0,
-  -- How far the present schedule of retries has come; a replay begins it anew.
+  -- Number of failed attempts in the present schedule of retries. A replay sets it to 0.
   retries smallint not null default 0,
   next_attempt_at timestamptz,
-  -- A process is sending it and has until then to say what became of it.
+  -- A process is sending this delivery, and holds it until this time.
   claimed_until timestamptz,
   last_status smallint,
   last_error text,
@@ -42,7 +42,7 @@ create table webhook_deliveries (
 
 create index webhook_deliveries_list on webhook_deliveries (account_id, id);
 create index webhook_deliveries_list_by_state on webhook_deliveries (account_id, state, id);
--- The due ones of one receiver after those of the other, so that a long queue hides nobody's deliveries.
+-- Sorted by account and host first, so that a long queue of one receiver does not delay the others.
 create index webhook_deliveries_due on webhook_deliveries (account_id, host, next_attempt_at) where state = 'pending';
 create index webhook_deliveries_finished on webhook_deliveries (finished_at) where state <> 'pending';
 
@@ -58,7 +58,7 @@ create table webhook_attempts (
   primary key (delivery_id, number)
 );
 
--- Calls whose end is to be told. A row becomes a delivery when its call has ended.
+-- Calls whose end is to be sent to a webhook. When the call ends, the row becomes a delivery.
 create table call_webhooks (
   account_id bigint not null,
   call_id uuid not null,

@@ -1,6 +1,6 @@
 -- Up Migration
 
--- Batches that come again and again. Their items are kept as they were sent: gzip of a JSON list.
+-- Patterns that create batches. Items are stored as they were sent: gzip of a JSON list.
 create table schedules (
   id uuid primary key,
   account_id bigint not null references accounts,
@@ -12,7 +12,7 @@ create table schedules (
   only_changes boolean not null default false,
   webhook text,
   max_units bigint,
-  -- How long each run has.
+  -- The hours that each run may take.
   run_hours integer not null,
   operation text not null,
   item_count integer not null,
@@ -20,7 +20,7 @@ create table schedules (
   items bytea not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  -- The first tick that has not been dealt with; null while it is paused.
+  -- The next time at which it is due; null while it is paused.
   next_due_at timestamptz
 );
 
@@ -34,16 +34,16 @@ create table schedule_runs (
   started_at timestamptz not null,
   trigger text not null check (trigger in ('tick', 'missed', 'manual')),
   state text not null check (state in ('started', 'skipped', 'failed')),
-  -- Why it was skipped or has failed.
+  -- Why the run was skipped or failed.
   reason text,
   batch_id uuid
 );
 
 create index schedule_runs_schedule on schedule_runs (schedule_id, id);
--- A tick is run once, whoever comes first.
+-- A schedule runs once for each time at which it is due, in one of the processes.
 create unique index schedule_runs_tick on schedule_runs (schedule_id, due_at) where trigger <> 'manual';
 
--- What each item of a schedule was answered last, as hashes.
+-- The last content of each item of a schedule, as hashes.
 create table schedule_contents (
   schedule_id uuid not null references schedules on delete cascade,
   item_hash bytea not null,

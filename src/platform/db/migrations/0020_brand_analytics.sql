@@ -1,20 +1,21 @@
 -- Up Migration
 
--- The weekly search-term reports, told by site (the provider's domain number) and week (its Saturday).
+-- The weekly search-term reports, by site (the provider's domain number) and week (its Saturday).
 
--- A term has an id once and for ever; its site is in the id: id % 16.
+-- The id of a term never changes, and contains its site: id % 16.
 create table aba_terms (
   site smallint not null,
   id integer not null,
-  -- Normalised. The "C" order makes a prefix a range of the index.
+  -- Normalised. With the "C" collation, a prefix is a range of the index.
   term text collate "C" not null,
-  -- What it is found by: words, and characters of scripts without word breaks; see src/operations/brand-analytics/keywords/tokens.ts.
+  -- Search tokens: words, and characters of scripts without word breaks; see
+  -- src/operations/brand-analytics/keywords/tokens.ts.
   tokens integer[] not null,
   first_seen date not null,
   primary key (id, site)
 ) partition by list (site);
 
--- Titles only: an ASIN is a number in base 36, so a product needs no id of ours.
+-- Titles only: an ASIN is a number in base 36, so a product needs no other id.
 create table aba_products (
   site smallint not null,
   asin bigint not null,
@@ -22,7 +23,7 @@ create table aba_products (
   primary key (asin, site)
 ) partition by list (site);
 
--- Names of brands and categories in each of their spellings. Ids below 1000 are tags with a fixed meaning.
+-- Names of brands and categories, in each spelling. Ids below 1000 are tags of a fixed meaning.
 create table aba_labels (
   id integer generated always as identity (start with 1000) primary key,
   kind smallint not null,
@@ -31,7 +32,8 @@ create table aba_labels (
 );
 create index aba_labels_folded on aba_labels (kind, lower(name));
 
--- The loaded weeks. A week gets a new import_id whenever its rows change, so the highest of a site tells whether anything has.
+-- The loaded weeks. A week gets a new import_id when its rows change, so the highest one of a site changes with any
+-- import.
 create table aba_weeks (
   site smallint not null,
   week date not null,
@@ -44,7 +46,7 @@ create table aba_weeks (
 );
 create sequence aba_import_ids;
 
--- A row a term and week. No column is null: a bitmap of nulls would cost eight bytes a row.
+-- A row for each term and week. No column is null, because a bitmap of nulls would take eight bytes per row.
 create table aba_ranks (
   site smallint not null,
   week date not null,
@@ -53,7 +55,7 @@ create table aba_ranks (
   asin3 bigint not null,
   rank integer not null,
   term_id integer not null,
-  -- Rank a week and four weeks before: 0 when the term was not ranked then, -1 when that week is not loaded.
+  -- The rank a week and four weeks before: 0 if the term was not ranked, -1 if that week is not loaded.
   last_rank integer not null,
   rank_4w integer not null,
   -- Hundredths of a percent; -1 is blank.
@@ -65,7 +67,7 @@ create table aba_ranks (
   conv3 smallint not null,
   -- 0 unknown, 1 new, 2 rising, 3 falling, 4 stable.
   fluctuation smallint not null,
-  -- Labels of three brands and three categories (0: none), then everything else the row is found by.
+  -- Labels of three brands and three categories (0: none), then all other tags by which the row is found.
   tags integer[] not null
 ) partition by list (site);
 
@@ -79,7 +81,7 @@ begin
   loop
     execute format('create table %I partition of aba_terms for values in (%s)', 'aba_terms_' || site.code, site.domain);
     execute format('create table %I partition of aba_products for values in (%s)', 'aba_products_' || site.code, site.domain);
-    -- Each week becomes a partition of these; the importer makes it, with its indexes.
+    -- The importer creates a partition for each week, with its indexes.
     execute format('create table %I partition of aba_ranks for values in (%s) partition by list (week)',
       'aba_ranks_' || site.code, site.domain);
   end loop;

@@ -1,31 +1,31 @@
 -- Up Migration
 
--- How an account's owner signs in to the pages; an account made by an operator may have none.
+-- Passwords with which account owners sign in to the pages. An account that an operator created may have none.
 create table passwords (
   account_id bigint primary key references accounts,
   hash text not null,
   changed_at timestamptz not null
 );
 
--- Lets whoever has the token set a password once; an operator hands it out.
+-- Tokens with which a password can be set once. An operator hands them out.
 create table password_resets (
   token_hash bytea primary key,
   account_id bigint not null references accounts,
   expires_at timestamptz not null
 );
 
--- `pages`: the key with which the pages of a signed-in customer call the service. It lives as long as the session and is
--- in no list.
+-- `pages`: the key with which the pages of a signed-in customer call the service. It ends with the session, and
+-- lists leave it out.
 alter table api_keys
   add column purpose text not null default 'customer' check (purpose in ('customer', 'pages')),
   add column last_used_at timestamptz;
 
--- A session is known by the digest of its token. Without an account it is the operator's.
+-- A session is identified by the digest of its token. A session without an account is the operator's.
 create table web_sessions (
   token_hash bytea primary key,
   account_id bigint references accounts,
   key_hash bytea references api_keys,
-  -- The operator looks at the pages of a customer, and changes nothing.
+  -- The operator views the pages of a customer, without changing anything.
   is_operator boolean not null default false,
   created_at timestamptz not null,
   seen_at timestamptz not null,
@@ -36,7 +36,7 @@ create index web_sessions_account on web_sessions (account_id);
 create index web_sessions_key on web_sessions (key_hash);
 create index web_sessions_expiry on web_sessions (expires_at);
 
--- What is for sale. A plan without a price is given by operators only.
+-- Offers for sale. Only operators grant a plan without a price.
 alter table plans
   add column price_cents integer check (price_cents >= 0),
   add column is_offered boolean not null default true;
@@ -52,7 +52,7 @@ create table pack_offers (
   is_offered boolean not null default true
 );
 
--- One purchase. What was bought is kept as it was at that moment: offers change.
+-- Purchases. Each one keeps the values of its offer, because offers change.
 create table orders (
   id uuid primary key,
   account_id bigint not null references accounts,
@@ -65,12 +65,12 @@ create table orders (
   amount_cents bigint not null check (amount_cents >= 0),
   currency text not null,
   provider text not null check (provider in ('demo', 'manual', 'stripe')),
-  -- The provider's name for it, such as the id of a checkout session.
+  -- The provider's id of the payment, such as the id of a checkout session.
   provider_ref text unique,
   state text not null default 'pending' check (state in ('pending', 'granted', 'cancelled')),
   created_at timestamptz not null,
   ended_at timestamptz,
-  -- What it brought.
+  -- The grants of this purchase.
   subscription_id bigint references subscriptions,
   pack_id bigint references packs
 );

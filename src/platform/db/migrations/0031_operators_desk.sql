@@ -1,11 +1,12 @@
 -- Up Migration
 
--- What was sold stays as it was sold: a plan that somebody has is not changed, but superseded by a row of the same code.
+-- A plan that accounts have is not changed, but superseded by a row with the same code. So subscriptions keep what
+-- they were sold with.
 alter table plans add column superseded_at timestamptz;
 alter table plans drop constraint plans_code_key;
 create unique index plans_code on plans (code) where superseded_at is null;
 
--- What an order will bring, from the moment it is made.
+-- What the purchase grants. Set when it is made.
 alter table orders
   add column plan_id integer references plans,
   add column pack_units bigint,
@@ -19,30 +20,30 @@ alter table orders
   add check ((kind = 'plan') = (plan_id is not null)),
   add check (num_nulls(pack_units, pack_rate_limit_per_minute, pack_valid_days) = case kind when 'pack' then 0 else 3 end);
 
--- Digest of the token an operator has signed in with: where that is changed, the session is over.
+-- Digest of the token with which an operator has signed in. When the token changes, the session ends.
 alter table web_sessions add column credential bytea;
 
--- What each operation has brought and cost, by the hour, summed over all processes. Processes add to it every few seconds:
--- the ledger is exact, this is quick to read.
+-- Usage statistics: calls, units and tokens by operation and hour, of all processes together. Processes add to them
+-- every few seconds: the ledger is exact, these are quick to read.
 create table operation_hours (
   hour timestamptz not null,
   operation text not null,
   calls bigint not null default 0,
   units_sold bigint not null default 0,
   tokens_spent double precision not null default 0,
-  -- What it had cost to fetch what was found in a cache.
+  -- Cost of the data that was found in a cache.
   tokens_saved double precision not null default 0,
   primary key (hour, operation)
 );
 
--- The data provider's tokens, minute by minute, for some days.
+-- The data provider's tokens by minute, for some days.
 create table token_readings (
   minute timestamptz primary key,
   tokens_left double precision not null,
   tokens_per_minute double precision not null
 );
 
--- What went wrong on our side or upstream, with what only the operator may know; for thirty days.
+-- The failure log: failures on our side or upstream, with details for the operator only, for thirty days.
 create table failures (
   id bigint generated always as identity primary key,
   at timestamptz not null,
@@ -60,7 +61,7 @@ create index failures_error_id on failures (error_id) where error_id is not null
 create index failures_request on failures (request_id) where request_id is not null;
 create index failures_call on failures (call_id) where call_id is not null;
 
--- Calls that failed, the newest first, and by what their callers were told.
+-- Failed calls, the newest first, and by the error that their callers got.
 create index calls_failed on calls (finished_at) where error is not null;
 create index calls_error_id on calls ((error -> 'metadata' ->> 'errorId')) where error is not null;
 
@@ -68,16 +69,16 @@ create index calls_failed_id on calls (id) where error is not null;
 
 create index orders_time on orders (created_at);
 
--- Imports of weekly reports, those under way included.
+-- Imports of weekly reports, including those under way.
 create table aba_imports (
   id bigint generated always as identity primary key,
   site smallint not null,
-  -- Known once the file was read, if it was not told before.
+  -- Null until the file has been read, unless the request names the week.
   week date,
   state text not null check (state in ('waiting', 'reading', 'saving', 'indexing', 'done', 'failed')),
   rows_read bigint not null default 0,
   started_at timestamptz not null,
-  -- The same by the database's own clock, so that what it lasted can be told.
+  -- The time by the database's own clock, to compute durations.
   noted_at timestamptz not null default clock_timestamp(),
   ended_at timestamptz,
   reason text

@@ -1,6 +1,6 @@
 -- Up Migration
 
--- The rows of a week are found by the window of their rank too, in the index of their tags; see src/brand-analytics/rank-windows.ts.
+-- Adds the tag of the rank's window to each row, in the index of tags; see src/brand-analytics/rank-windows.ts.
 do $$
 declare
   week record;

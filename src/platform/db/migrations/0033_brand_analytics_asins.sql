@@ -1,6 +1,6 @@
 -- Up Migration
 
--- The rows of a week are found by each of their three products; an inverted index of all three took twice the time to make.
+-- An index for each of the three products of a row. One inverted index of all three took twice the time to create.
 do $$
 declare
   week record;
@@ -11,7 +11,7 @@ begin
     execute format('create index on %s (asin2) where asin2 > 0', week.name);
     execute format('create index on %s (asin3) where asin3 > 0', week.name);
   end loop;
-  -- Dropping makes readers wait up to the end of the migration, so it comes last.
+  -- Dropping an index makes readers wait until the end of the migration, so it comes last.
   for old in select i.indexrelid::regclass as name
     from pg_partition_tree('aba_ranks') t join pg_index i on i.indrelid = t.relid
     where t.isleaf and pg_get_indexdef(i.indexrelid, 1, true) = '(ARRAY[asin1, asin2, asin3])' loop

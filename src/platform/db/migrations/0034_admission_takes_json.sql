@@ -1,6 +1,6 @@
 -- Up Migration
 
--- Their parameters have changed; migrating creates every function anew afterwards.
+-- Drops functions whose parameters have changed; all functions are created again after the migrations.
 do $$
 declare
   old regprocedure;
