@@ -39,7 +39,10 @@ export function mountProtocol<Caller>(
     // Once closed, the handler takes nothing.
     if (isClosing) throw new SoukError('BUSY');
     reply.header('x-request-id', request.id);
-    return reply.send(await handler.handle(webRequest(request), body, caller));
+    const answer = await handler.handle(webRequest(request), body, caller);
+    // Its own header would replace the one that all answers have.
+    answer.headers.delete('cache-control');
+    return reply.send(answer);
   });
   // Streams that clients keep open would never end by themselves.
   scope.addHook('preClose', () => {

@@ -1,12 +1,15 @@
 import {
   createMcpHandler,
   hostHeaderValidationResponse,
+  isSpecType,
+  type JSONRPCRequest,
   type McpHttpHandler,
-  McpServer,
   originValidationResponse,
   ProtocolError,
   ProtocolErrorCode,
   ResourceNotFoundError,
+  type Result,
+  Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { Arguments, ListedTool } from './tool.ts';
@@ -100,15 +103,37 @@ export function createProtocolHandler<Caller>(
   };
 }
 
-function serverFor<Caller>(served: Served<Caller>, caller: Caller): McpServer {
+/** Requests that the SDK would answer with an internal error when their parameters do not fit. */
+const REQUESTS: Readonly<Record<string, (request: unknown) => boolean>> = {
+  initialize: isSpecType.InitializeRequest,
+  'resources/read': isSpecType.ReadResourceRequest,
+};
+
+/** Refuses unfit parameters with `InvalidParams` before a handler runs. */
+class StrictServer extends Server {
+  protected override _wrapHandler(
+    method: string,
+    handler: (request: JSONRPCRequest, context: ServerContext) => Promise<Result>,
+  ): (request: JSONRPCRequest, context: ServerContext) => Promise<Result> {
+    const wrapped = super._wrapHandler(method, handler);
+    const fits = REQUESTS[method];
+    if (!fits) return wrapped;
+    return async (request, context) => {
+      if (fits(request)) return wrapped(request, context);
+      const message = `params: ${method} has missing or invalid parameters.`;
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+    };
+  }
+}
+
+function serverFor<Caller>(served: Served<Caller>, caller: Caller): Server {
   const { info, instructions } = served;
   const kept = { ttlMs: LIST_LIFETIME_MS, cacheScope: 'private' } as const;
-  const mcp = new McpServer(info, {
+  const server = new StrictServer(info, {
     capabilities: { tools: { listChanged: false }, resources: { listChanged: false, subscribe: false } },
     instructions,
     cacheHints: { 'tools/list': kept, 'resources/templates/list': kept, 'server/discover': kept },
   });
-  const { server } = mcp;
   server.setRequestHandler('tools/list', () => ({ tools: served.listTools(caller) as never }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const { name, arguments: args = {} } = params;
@@ -127,7 +152,7 @@ function serverFor<Caller>(served: Served<Caller>, caller: Caller): McpServer {
     if (contents.length === 0) throw new ResourceNotFoundError(uri.slice(0, 200));
     return { contents: [...contents] };
   });
-  return mcp;
+  return server;
 }
 
 function callContext({ mcpReq }: ServerContext): CallContext {

@@ -187,3 +187,25 @@ describe('toolsets', () => {
     });
   });
 });
+
+describe('a request with unfit parameters', () => {
+  const bodies = ['initialize', 'resources/read', 'tools/call'].flatMap((method) =>
+    [{}, { params: {} }, { params: { uri: 7, name: 7, protocolVersion: 7 } }].map((rest) => ({
+      jsonrpc: '2.0',
+      id: 1,
+      method,
+      ...rest,
+    })),
+  );
+
+  test.each(bodies)('is refused as the protocol has it: %o', async (body) => {
+    const { text } = await post(body, { 'x-api-key': http.key });
+    expect(JSON.parse(text.replace(/^[\s\S]*?\{/, '{')).error).toMatchObject({ code: -32602 });
+  });
+
+  test('is refused alone in a list of requests', async () => {
+    const { text } = await post([bodies[4], { ...PING, id: 2 }], { 'x-api-key': http.key });
+    expect(text).toContain('-32602');
+    expect(text).toMatch(/"result":\{\}.*"id":2|"id":2.*"result":\{\}/);
+  });
+});
