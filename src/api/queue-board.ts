@@ -1,11 +1,13 @@
 import cookies from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { BatchQueue } from '../../jobs/batch-queue.ts';
 import type { Queues } from '../../jobs/queues.ts';
 import { findOperator, OPERATOR_COOKIE } from '../accounts/operator-session.ts';
+import { toFaults } from '../operations/faults.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
-import { SoukError } from '../platform/errors.ts';
+import { invalidParameters, SoukError } from '../platform/errors.ts';
 import { sendError } from './envelope.ts';
 import { requireToken } from './require-token.ts';
 
@@ -37,8 +39,9 @@ export function registerQueueBoard(
       const { BullMQAdapter } = await import('@bull-board/api/bullMQAdapter');
       const { FastifyAdapter } = await import('@bull-board/fastify');
       const serverAdapter = new FastifyAdapter();
+      const boards = [...Object.values(queues), batchQueue];
       createBullBoard({
-        queues: [...Object.values(queues), batchQueue].map((queue) => new BullMQAdapter(queue)),
+        queues: boards.map((queue) => new BullMQAdapter(queue)),
         serverAdapter,
         options: { uiConfig: { boardTitle: 'Souk' } },
       });
@@ -48,6 +51,7 @@ export function registerQueueBoard(
         (await findOperator(database, request.cookies[OPERATOR_COOKIE], token, clock.now())) !== null;
       scope.addHook('onRequest', requireToken(token, isSignedIn));
       scope.addHook('onRequest', refuseOtherSites);
+      scope.addHook('onRequest', refuseOddQuery(boards.map((queue) => queue.name)));
       scope.addHook('onSend', async (_request, reply) => {
         reply.header('content-security-policy', CONTENT_POLICY).header('x-content-type-options', 'nosniff');
         reply.header('referrer-policy', 'no-referrer');
@@ -56,6 +60,33 @@ export function registerQueueBoard(
     },
     { prefix: PATH },
   );
+}
+
+const STATUSES = [
+  ...['latest', 'active', 'waiting', 'waiting-children', 'prioritized', 'completed', 'failed', 'delayed'],
+  'paused',
+];
+
+/** Refuses values of the page's query that Bull Board would answer with an error of ours. */
+function refuseOddQuery(queueNames: readonly string[]) {
+  const oneOf = (values: readonly string[]) =>
+    z.enum(['', ...values], `must be one of ${values.join(', ')}`).optional();
+  const wholeNumber = (most: number) => {
+    const problem = `must be a whole number from 1 to ${most}`;
+    return z.coerce.number(problem).int(problem).min(1, problem).max(most, problem).optional();
+  };
+  const schema = z.object({
+    activeQueue: oneOf(queueNames),
+    status: oneOf(STATUSES),
+    page: wholeNumber(1_000_000),
+    jobsPerPage: wholeNumber(1_000),
+  });
+  return async ({ query }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+    const parsed = schema.safeParse(query);
+    return parsed.success
+      ? undefined
+      : sendError(reply, invalidParameters(parsed.error.issues.flatMap(toFaults)));
+  };
 }
 
 /** A browser sends the token along with what a page of another site makes it send. */
