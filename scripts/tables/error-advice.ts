@@ -66,6 +66,11 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     cause: 'The path exists, but not for this method, such as POST on a path that accepts only GET.',
     solution: 'Use a method listed in the header `Allow`.',
   },
+  REQUEST_TIMEOUT: {
+    cause:
+      'The address and headers took longer than 10 seconds to arrive, the body brought less than 160 KiB in 10 seconds before its end, or the whole request took longer than 2 minutes. The connection is closed.',
+    solution: 'Send the request again, over a faster connection. Send a large batch as several smaller ones.',
+  },
   JOB_SHARED: {
     cause:
       'You cancelled a job that another request of your account had joined. Cancelling it would have taken the answer away from that request.',

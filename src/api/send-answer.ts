@@ -15,7 +15,6 @@ export async function sendAnswer(
   setFacts(reply, facts);
   reply.code(200).header('content-type', meta.contentType);
   if (meta.encoding === 'identity') return reply.send(body);
-  reply.header('vary', 'accept-encoding');
   if (acceptsGzip(reply)) return reply.header('content-encoding', 'gzip').send(body);
   reply.header('content-length', meta.size);
   if (meta.size <= INLINE_LIMIT_BYTES) return reply.send(await gunzip(body));

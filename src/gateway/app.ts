@@ -2,6 +2,7 @@ import { type FastifyInstance, fastify } from 'fastify';
 import { v7 as uuid } from 'uuid';
 import { type ApiDeps, registerApi } from '../api/api.ts';
 import { registerStripeWebhook } from '../api/endpoints/payments/stripe-webhook.ts';
+import { setAnswerHeaders } from '../api/plugins/answer-headers.ts';
 import { BODY_LIMIT_BYTES, parseJsonBodies } from '../api/plugins/body-parsing.ts';
 import {
   type ErrorReplyDeps,
@@ -13,6 +14,7 @@ import { finishHandlersOnClose } from '../api/plugins/in-flight.ts';
 import { registerRequestContext } from '../api/plugins/request-context.ts';
 import type { RequestMetrics } from '../api/plugins/request-metrics.ts';
 import { traceRequests } from '../api/plugins/request-spans.ts';
+import { type RequestLimits, refuseSlowBodies, requestTimeouts } from '../api/plugins/slow-requests.ts';
 import { type QueueBoardDeps, registerQueueBoard } from '../api/queue-board.ts';
 import type { StripePayments } from '../billing/payments/stripe.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
@@ -22,6 +24,7 @@ import { registerWeb } from '../site/web.ts';
 export interface AppDeps {
   /** The setting TRUST_PROXY: proxies that are believed when they tell who calls. */
   trustProxy: string | undefined;
+  requestLimits: RequestLimits;
   errors: ErrorReplyDeps;
   requestMetrics: RequestMetrics;
   tracing: Tracing | null;
@@ -34,16 +37,16 @@ export interface AppDeps {
 
 /** The gateway's HTTP side: plugins for every request, the API, and the pages. */
 export function buildApp(deps: AppDeps): FastifyInstance {
-  const { errors, requestMetrics, tracing, queueBoard, stripe } = deps;
+  const { errors, requestMetrics, tracing, queueBoard, stripe, requestLimits, site } = deps;
+  const timeouts = requestTimeouts(requestLimits);
   const app = fastify({
     logger: false,
     genReqId: () => uuid(),
     trustProxy: deps.trustProxy ?? false,
     bodyLimit: BODY_LIMIT_BYTES,
     // Of two Authorization headers Node would drop the second, and with it a key that disagrees.
-    http: { maxHeaderSize: HEADER_LIMIT_BYTES, joinDuplicateHeaders: true },
-    // How long a client may take to send its request. Answers may take as long as their pool allows.
-    requestTimeout: 30_000,
+    http: { ...timeouts.http, maxHeaderSize: HEADER_LIMIT_BYTES, joinDuplicateHeaders: true },
+    requestTimeout: timeouts.requestTimeout,
     keepAliveTimeout: 72_000,
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true },
     exposeHeadRoutes: false,
@@ -52,6 +55,8 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   });
   parseJsonBodies(app);
   registerRequestContext(app, errors.log);
+  setAnswerHeaders(app, site.publicUrl);
+  refuseSlowBodies(app, site.clock, requestLimits);
   finishHandlersOnClose(app);
   requestMetrics.observe(app);
   if (tracing) traceRequests(app, tracing);
@@ -59,6 +64,6 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   registerApi(app, deps.api);
   if (queueBoard) registerQueueBoard(app, queueBoard, queueBoard.token);
   if (stripe) registerStripeWebhook(app, stripe);
-  registerWeb(app, deps.site);
+  registerWeb(app, site);
   return app;
 }

@@ -4,6 +4,7 @@ import { createQueueGauges } from '../../jobs/queue-gauges.ts';
 import type { McpSettings } from '../api/mcp/index.ts';
 import type { WebhookSettings } from '../api/operations/call-webhook.ts';
 import type { LinkSettings } from '../api/operations/local/local-answer.ts';
+import { REQUEST_LIMITS, type RequestLimits } from '../api/plugins/slow-requests.ts';
 import { demoPayments, manualPayments, type PaymentSettings } from '../billing/payments/payment-port.ts';
 import { createStripePayments } from '../billing/payments/stripe.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
@@ -26,6 +27,8 @@ export interface GatewaySettings extends StoreSettings {
   /** The setting TRUST_PROXY. */
   trustProxy?: string | undefined;
   mcp: McpSettings;
+  /** Default: `REQUEST_LIMITS`. */
+  requestLimits?: RequestLimits;
 }
 
 /** What lets operators in. */
@@ -81,6 +84,7 @@ export async function openGateway(
     typeof way === 'object' ? createStripePayments(way, { database, now: clock.now, log }) : null;
   const app = buildApp({
     trustProxy,
+    requestLimits: settings.requestLimits ?? REQUEST_LIMITS,
     errors: { log, events },
     requestMetrics,
     tracing,

@@ -70,6 +70,12 @@ export const ERRORS = {
     units: 'none',
     text: 'This address does not support this method.',
   },
+  REQUEST_TIMEOUT: {
+    status: 408,
+    code: 'REQUEST_TIMEOUT',
+    units: 'none',
+    text: 'The request was not received in time.',
+  },
   JOB_SHARED: {
     status: 409,
     code: 'JOB_SHARED',

@@ -16,6 +16,7 @@ const PROMISED: Record<ErrorKind, [status: number, code: string, units: 'none' |
   PRODUCT_NOT_FOUND: [404, 'PRODUCT_NOT_FOUND', 'refunded'],
   WORD_NOT_FOUND: [404, 'WORD_NOT_FOUND', 'refunded'],
   METHOD_NOT_ALLOWED: [405, 'METHOD_NOT_ALLOWED', 'none'],
+  REQUEST_TIMEOUT: [408, 'REQUEST_TIMEOUT', 'none'],
   JOB_SHARED: [409, 'JOB_SHARED', 'none'],
   CANCELLED: [409, 'CANCELLED', 'refunded'],
   IDEMPOTENCY_CONFLICT: [409, 'IDEMPOTENCY_CONFLICT', 'none'],

@@ -8,6 +8,7 @@ import { grantSubscription, type Plan, upsertPlan } from '../../src/billing/gran
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
 import { mcpSettings, readConfig } from '../../src/config/config.ts';
 import {
+  type GatewaySettings,
   type OperatorSettings,
   openGateway,
   type PageSettings,
@@ -74,6 +75,8 @@ export interface SoukOptions {
   pages?: PageSettings;
   mcp?: McpSettings;
   tracing?: Tracing;
+  /** Further settings of the gateways. */
+  gateway?: Partial<GatewaySettings>;
 }
 
 /**
@@ -117,6 +120,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
           operator: options.operator ?? {},
           ...(options.pages ? { pages: options.pages } : {}),
           mcp: options.mcp ?? mcpSettings(readConfig({})),
+          ...options.gateway,
         },
         usedClock,
         log,

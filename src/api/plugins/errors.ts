@@ -1,3 +1,4 @@
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type {
   FastifyError,
@@ -10,8 +11,10 @@ import { ERRORS, SoukError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { isStoreAway } from '../../platform/outage.ts';
 import type { CallEvents } from '../../platform/telemetry/call-events.ts';
-import { errorBody } from '../../results/envelope.ts';
+import { errorBody, JSON_TYPE } from '../../results/envelope.ts';
 import { sendError } from '../envelope.ts';
+import { keepPrivate, PRIVATE_ANSWER } from './answer-headers.ts';
+import { tooSlow } from './slow-requests.ts';
 
 /** Room for a thousand image names in the address. */
 export const HEADER_LIMIT_BYTES = 65_536;
@@ -61,31 +64,49 @@ export function malformedRequests({
     frameworkErrors: (error, request, reply) => {
       log.debug({ code: error.code, requestId: request.id }, 'bad address');
       request.startedAt = performance.now();
+      keepPrivate(request, reply as FastifyReply);
       const refusal = new SoukError('VALIDATION_FAILED', { message: 'The address is not well formed.' });
       events.emit({ type: 'request.refused', error: refusal.kind });
       void sendError(reply as FastifyReply, refusal);
     },
     clientErrorHandler: (error, socket) => {
       if (error.code === 'ECONNRESET' || !socket.writable) return;
-      const refusal =
-        error.code === 'HPE_HEADER_OVERFLOW'
-          ? new SoukError('PAYLOAD_TOO_LARGE', {
-              message: `The address and headers are larger than ${HEADER_LIMIT_BYTES} bytes.`,
-            })
-          : new SoukError('VALIDATION_FAILED', { message: 'This is not a well-formed HTTP request.' });
+      // A second request on a connection whose first one is being answered: an error would become a part of that answer.
+      if ((socket as AnsweringSocket)._httpMessage) {
+        socket.destroy();
+        return;
+      }
+      const refusal = refusalOf(error);
       events.emit({ type: 'request.refused', error: refusal.kind });
       writeError(socket, refusal);
     },
   };
 }
 
+/** As Node.js marks a connection on which it answers a request. */
+type AnsweringSocket = Socket & { _httpMessage?: ServerResponse | null };
+
+function refusalOf({ code }: Error & { code?: string }): SoukError {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return tooSlow();
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new SoukError('PAYLOAD_TOO_LARGE', {
+      message: `The address and headers are larger than ${HEADER_LIMIT_BYTES} bytes.`,
+    });
+  return new SoukError('VALIDATION_FAILED', { message: 'This is not a well-formed HTTP request.' });
+}
+
 /** Writes a whole response, for a connection that has no request to reply to. */
 function writeError(socket: Socket, error: SoukError): void {
   const body = errorBody(error);
-  const status = error.kind === 'PAYLOAD_TOO_LARGE' ? '413 Payload Too Large' : '400 Bad Request';
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const { status } = ERRORS[error.kind];
+  const headers = {
+    'content-type': JSON_TYPE,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+    ...PRIVATE_ANSWER,
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
 }
 
 /** Fastify's own refusals of a request, in our words. */

@@ -22,7 +22,9 @@ export function registerDocs(app: FastifyInstance): void {
     setPageHeaders(scope);
     refusingOtherMethods(scope, (pages) => {
       for (const [path, version] of PAGES) {
-        pages.get(path, async (request, reply) => sendVersion(request, reply, version));
+        pages.get(path, { exposeHeadRoute: true }, async (request, reply) =>
+          sendVersion(request, reply, version),
+        );
       }
     });
   });

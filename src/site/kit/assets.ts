@@ -58,9 +58,14 @@ export function assetUrl(name: string): string {
   return `/assets/${asset.digest}/${name}`;
 }
 
+interface AssetRoute {
+  Params: { digest: string; name: string };
+}
+
 /** Serves styles, scripts and pictures of the pages, for ever: another content has another address. */
 export function registerAssets(app: FastifyInstance): void {
-  app.get<{ Params: { digest: string; name: string } }>('/assets/:digest/:name', async (request, reply) => {
+  const options = { exposeHeadRoute: true };
+  app.get<AssetRoute>('/assets/:digest/:name', options, async (request, reply) => {
     const asset = ASSETS.get(request.params.name);
     if (!asset) throw new SoukError('NOT_FOUND');
     const accepted = request.headers['accept-encoding'] ?? '';

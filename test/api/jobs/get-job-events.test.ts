@@ -44,7 +44,11 @@ test('a job is told at once, whenever something has changed, and when it has end
   const listener = await listen(client, events);
   expect(listener.status).toBe(200);
   expect(listener.headers).toMatchObject({
-    ...{ 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
+    ...{
+      'content-type': 'text/event-stream',
+      'cache-control': 'private, no-store',
+      'x-accel-buffering': 'no',
+    },
     ...{ 'x-units-consumed': '0', 'x-job-id': events.split('/')[3], 'x-request-id': expect.any(String) },
   });
   await expect.poll(() => names(listener)).toEqual(['job']);

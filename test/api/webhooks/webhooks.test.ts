@@ -32,7 +32,7 @@ describe('the secret', () => {
     expect((await client.get('/api/webhooks')).json.data.secret).toBeNull();
     const created = await client.post('/api/webhooks/secret', {});
     expect(created.status).toBe(201);
-    expect(created.headers['cache-control']).toBe('no-store');
+    expect(created.headers['cache-control']).toBe('private, no-store');
     const { secret, ...state } = created.json.data;
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(state).toEqual({ createdAt: now(), previousSignsUntil: null });

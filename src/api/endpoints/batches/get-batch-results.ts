@@ -73,7 +73,6 @@ export const getBatchResults = endpoint({
 /** Sends a stream, compressed for a client that takes gzip. */
 function sendStream(reply: FastifyReply, stream: Readable): FastifyReply {
   const takesGzip = new Negotiator(reply.request.raw).encodings(['gzip', 'identity'])[0] === 'gzip';
-  reply.header('vary', 'accept-encoding');
   if (!takesGzip) return reply.send(stream);
   // An error on one side, or a client that leaves, ends the other side.
   const compressed = pipeline(stream, createGzip({ level: 1 }), () => {});

@@ -49,8 +49,7 @@ async function streamEvents(
   const { completions, database, clock } = deps;
   const { accountId } = account;
   setFacts(reply, { unitsConsumed: 0, jobId: callId });
-  reply.header('content-type', 'text/event-stream').header('cache-control', 'no-store');
-  reply.header('x-accel-buffering', 'no');
+  reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no');
   const stream = reply.hijack().raw;
   stream.writeHead(200, reply.getHeaders() as Record<string, string>);
 

@@ -23,7 +23,6 @@ export const rotateWebhookSecret = endpoint({
 
   async handle({ database, clock }: { database: Database; clock: Clock }, { account, reply }) {
     const { secret, ...state } = await rotateSecret(database, account.accountId, clock.now());
-    reply.header('cache-control', 'no-store');
     return sendEnvelope(reply, 201, { secret, ...secretView(state) });
   },
 });
