@@ -10,7 +10,7 @@ import type { Logger } from '../platform/log.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
 
-/** What the pages need of the service. */
+/** The dependencies of the site. */
 export interface SiteDeps {
   database: Database;
   redis: Redis;
@@ -25,18 +25,18 @@ export interface SiteDeps {
   currency: string;
   /** The setting PUBLIC_URL. */
   publicUrl: string | undefined;
-  /** The setting ADMIN_TOKEN; without it there is nothing at /admin. */
+  /** The setting ADMIN_TOKEN; without it /admin does not exist. */
   adminToken: string | undefined;
 }
 
-/** What pages work with. */
+/** The dependencies of a page. */
 export interface Pages extends Omit<SiteDeps, 'adminToken' | 'publicUrl'> {
   attempts: Attempts;
-  /** Address of this installation for its customers, without a slash at the end; null: that of the request. */
+  /** Address of this installation for its customers, without a trailing slash; null: the host of the request. */
   publicUrl: string | null;
 }
 
-/** The address of this installation as its customers know it, without a slash at the end. */
+/** The address of this installation for its customers, without a trailing slash. */
 export function baseUrlOf({ publicUrl }: Pages, { protocol, host }: FastifyRequest): string {
   return publicUrl ?? `${protocol}://${host}`;
 }

@@ -8,17 +8,17 @@ import type { Pages } from './pages.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of the customer or operator who is signed in; pages only. */
+    /** The session of the signed-in customer or operator; set for pages only. */
     session: Session | null;
   }
 }
 
 export type CustomerSession = Extract<Session, { kind: 'customer' }>;
 
-/** The cookies of customers and of operators. A browser may have both. */
+/** Names of the session cookies. A browser may have both. */
 export const SESSION_COOKIES = { customer: 'souk_session', operator: OPERATOR_COOKIE } as const;
 
-/** Loads the session of a request: of an operator for the console, of a customer for all other pages. */
+/** Returns a hook that loads the session of a request: an operator's for the console, a customer's for all other pages. */
 export function loadSession({ database, clock }: Pages, kind: keyof typeof SESSION_COOKIES) {
   return async (request: FastifyRequest): Promise<void> => {
     const token = request.cookies[SESSION_COOKIES[kind]];
@@ -27,7 +27,7 @@ export function loadSession({ database, clock }: Pages, kind: keyof typeof SESSI
   };
 }
 
-/** Lets a session's token be kept by the browser, for this site's own requests and no script. */
+/** Sets the session cookie, which scripts cannot read and other sites cannot send. */
 export function keepToken(
   reply: FastifyReply,
   pages: Pages,
@@ -41,7 +41,7 @@ export function forgetToken(reply: FastifyReply, pages: Pages, kind: keyof typeo
   reply.clearCookie(SESSION_COOKIES[kind], cookieOptions(pages));
 }
 
-/** Begins a session of a customer in place of the present one: a token that came with the request is worth nothing after. */
+/** Starts a customer's session and ends the one of the request, so that its token is no longer valid. */
 export async function signInCustomer(
   pages: Pages,
   request: FastifyRequest,
@@ -53,7 +53,7 @@ export async function signInCustomer(
   keepToken(reply, pages, 'customer', await beginSession(database, { accountId }, clock.now()));
 }
 
-/** Who the frame of a page is for. */
+/** The viewer of a page, who determines its navigation. */
 export function viewerOf({ session }: FastifyRequest): Viewer {
   if (!session) return VISITOR;
   return session.kind === 'operator'
@@ -61,9 +61,9 @@ export function viewerOf({ session }: FastifyRequest): Viewer {
     : { kind: 'customer', email: session.email, isOperator: session.isOperator };
 }
 
-/** The session of a page that only customers get to. */
+/** The session of a page that requires a signed-in customer. */
 export function customerOf(request: FastifyRequest): CustomerSession {
-  if (request.session?.kind !== 'customer') throw new Error('a page for customers without a customer');
+  if (request.session?.kind !== 'customer') throw new Error('the page requires a signed-in customer');
   return request.session;
 }
 

@@ -38,7 +38,7 @@ import { registerSignUp } from './visitor/sign-up.tsx';
 
 const PUBLIC_PAGES = [registerHome, registerSignUp, registerSignIn, registerResetPassword];
 
-/** Pages of a customer who is signed in. */
+/** Pages that require a signed-in customer. */
 const ACCOUNT_PAGES = [
   registerOverview,
   registerPlans,
@@ -92,7 +92,7 @@ function registerAccount(account: FastifyInstance, pages: Pages): void {
   });
 }
 
-/** Cookies, forms with their tokens, sessions, headers and error pages of a scope. */
+/** Prepares a scope for pages: cookies, forms with their tokens, sessions, headers and error pages. */
 async function preparePages(
   scope: FastifyInstance,
   pages: Pages,
@@ -108,7 +108,7 @@ async function preparePages(
     getToken: (request) => tokenIn(request.body),
     logLevel: 'debug',
   });
-  // Monitors ask for the head of a page.
+  // Monitoring tools send HEAD requests.
   scope.addHook('onRoute', function addHead(this: FastifyInstance, route) {
     if (route.method === 'GET') this.route({ ...route, url: route.routePath, method: 'HEAD' });
   });
@@ -116,7 +116,7 @@ async function preparePages(
   setPageHeaders(scope, pages.payments.checkoutOrigins);
   registerErrorPages(scope, pages);
   scope.addHook('onRequest', loadSession(pages, kind));
-  // A request that changes something must come from a form of ours.
+  // A request that changes something must come from a form of this site.
   scope.addHook('preHandler', (request, reply, done) => {
     if (isReading(request)) done();
     else scope.csrfProtection(request, reply, done);
@@ -124,13 +124,13 @@ async function preparePages(
   scope.addHook('preHandler', refuseChangesByOperator);
 }
 
-/** An operator who looks at a customer's pages changes nothing there. */
+/** Refuses changes by an operator who views a customer's pages. */
 async function refuseChangesByOperator(request: FastifyRequest): Promise<void> {
   const { session, url } = request;
   if (isReading(request) || url === '/sign-out') return;
   if (session?.kind === 'customer' && session.isOperator)
     throw new SoukError('KEY_FORBIDDEN', {
-      message: "You look at a customer's pages as the operator; nothing can be changed here.",
+      message: "You are viewing a customer's pages as the operator. Changes are not allowed here.",
     });
 }
 

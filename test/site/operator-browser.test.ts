@@ -24,7 +24,7 @@ const pageOf = (options = {}) => browser.page({ baseURL: souk.clientOf('').baseU
 
 async function signIn(page: Page): Promise<void> {
   await page.goto('/admin');
-  await page.getByLabel("Operator's token").fill(TOKEN);
+  await page.getByLabel('Operator token').fill(TOKEN);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { name: 'Operator console', exact: true }).waitFor();
 }
@@ -46,25 +46,27 @@ describeInBrowser('the operator console in a browser', () => {
     const customer = await pageOf();
     await customer.goto('/sign-up');
     await customer.getByLabel('E-mail address').fill('ann@manual.example');
-    await customer.getByLabel('Name, or company').fill('Ann & Co');
+    await customer.getByLabel('Name or company').fill('Ann & Co');
     await customer.getByLabel('Password').fill('correct horse battery');
-    await customer.getByRole('button', { name: 'Create the account' }).click();
+    await customer.getByRole('button', { name: 'Create account' }).click();
     await customer.getByRole('link', { name: 'Choose Basic' }).click();
-    await customer.getByRole('button', { name: 'Order' }).click();
-    await customer.getByText('Waiting for payment').waitFor();
+    await customer.getByRole('button', { name: 'Confirm purchase' }).click();
+    await customer.getByText('Payment pending').waitFor();
 
     const operator = await pageOf();
     await signIn(operator);
-    await operator.getByRole('link', { name: 'One order waits for payment' }).click();
+    await operator.getByRole('link', { name: '1 purchase is awaiting payment' }).click();
     await expectAccessible(operator);
     const asked: string[] = [];
     operator.once('dialog', (dialog) => {
       asked.push(dialog.message());
       void dialog.accept();
     });
-    await operator.getByRole('button', { name: 'Paid: grant it' }).click();
-    await operator.getByText('No order waits.').waitFor();
-    expect(asked).toEqual(['Was $29.00 paid by ann@manual.example? It is granted at once.']);
+    await operator.getByRole('button', { name: 'Confirm payment' }).click();
+    await operator.getByText('No pending purchases.').waitFor();
+    expect(asked).toEqual([
+      'Confirm that ann@manual.example has paid $29.00? The purchase is granted immediately.',
+    ]);
 
     await customer.reload();
     await customer.getByRole('button', { name: 'Show my API key' }).click();
@@ -81,11 +83,11 @@ describeInBrowser('the operator console in a browser', () => {
     const operator = await pageOf();
     await signIn(operator);
     await operator.getByRole('link', { name: 'Accounts' }).first().click();
-    await operator.getByLabel(/^E-mail, name/).fill('manual');
+    await operator.getByLabel(/^E-mail address, name/).fill('manual');
     await operator.getByRole('button', { name: 'Search' }).click();
     await operator.getByRole('link', { name: 'ann@manual.example' }).click();
-    await operator.getByRole('button', { name: 'See as the customer sees' }).click();
-    await operator.getByText('You see what ann@manual.example sees').waitFor();
+    await operator.getByRole('button', { name: 'View as customer' }).click();
+    await operator.getByText('You are viewing the pages of ann@manual.example').waitFor();
     await expectAccessible(operator);
     await screenshot(operator, 'operator-as-customer');
     await operator.getByRole('button', { name: 'Back to the console' }).click();

@@ -149,7 +149,7 @@ test.each(ACTIONS)('%s is refused without the token of its form', async (path) =
   const who = await operator();
   for (const fields of [{}, { _csrf: 'guessed' }] as Record<string, string>[]) {
     const refused = await who.send(path, { ...fields, token: TOKEN });
-    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('Please send it again')]);
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('Form expired')]);
   }
   const withHeader = await souk.clientOf('').raw(path, {
     method: 'POST',
@@ -271,14 +271,14 @@ describe('accounts', () => {
     expect(seen.path).toBe('/account');
     for (const path of ['/account', '/account/plans', '/account/keys', '/account/settings']) {
       const page = await who.get(path);
-      expect(page.text).toContain(`You see what ${email} sees, as the operator.`);
+      expect(page.text).toContain(`You are viewing the pages of ${email} as the operator.`);
     }
     const refused = await who.post('/account/settings/password', {
       ...{ current: 'correct horse battery', password: 'another horse battery' },
     });
     expect([refused.status, refused.text]).toEqual([
       403,
-      expect.stringContaining('nothing can be changed here'),
+      expect.stringContaining('Changes are not allowed here'),
     ]);
     await who.get('/account');
     const back = await who.post('/sign-out', {});
@@ -327,7 +327,7 @@ describe('orders', () => {
     const list = await who.get('/admin/orders');
     expect(list.text).toContain('buyer@orders.example');
     expect(list.text).toContain(orderId);
-    expect((await buyer.get('/account/keys')).text).toContain('made with your first purchase');
+    expect((await buyer.get('/account/keys')).text).toContain('You receive a key with your first purchase');
 
     await who.post(`/admin/orders/${orderId}/confirm`, {});
     await who.post(`/admin/orders/${orderId}/confirm`, {});
@@ -431,14 +431,14 @@ describe('offers', () => {
     const taken = await who.post('/admin/offers/plan', { ...plan, code: 'basic' });
     expect([taken.status, taken.text]).toEqual([
       409,
-      expect.stringContaining('is the code of another already'),
+      expect.stringContaining('is already the code of another'),
     ]);
     const made = await who.post('/admin/offers/plan', { ...plan, code: 'tiny' });
     expect(made.text).toContain(`Tiny ${HOSTILE} tiny`);
     expect(made.html).not.toContain('<script>alert');
     const bad = await who.post('/admin/offers/pack', { isNew: '1', code: 'Ä', name: '', price: '-1' });
     expect(bad.status).toBe(400);
-    for (const text of ['small letters', 'is missing', 'such as 29', 'must be a whole number'])
+    for (const text of ['lower-case letters', 'is required', 'such as 29', 'must be a whole number'])
       expect(bad.text).toContain(text);
   });
 });

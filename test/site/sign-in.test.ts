@@ -162,12 +162,12 @@ describe('signing in', () => {
       current: 'no',
       password: 'another password',
     });
-    expect([wrong.status, wrong.text.includes('is wrong')]).toEqual([400, true]);
+    expect([wrong.status, wrong.text.includes('Incorrect password')]).toEqual([400, true]);
     const changed = await visitor.post('/account/settings/password', {
       current: PASSWORD,
       password: 'another password',
     });
-    expect(changed.text).toContain('The password was changed');
+    expect(changed.text).toContain('Your password has been changed');
     expect((await other.get('/account')).path).toContain('/sign-in');
     expect((await signIn(other, { email, password: PASSWORD })).status).toBe(401);
     expect((await signIn(other, { email, password: 'another password' })).path).toBe('/account');
@@ -196,11 +196,11 @@ describe('signing in', () => {
   });
 
   test.each([
-    [{ email: 'no address', name: 'X', password: PASSWORD }, 400, 'is not an e-mail address'],
-    [{ email: 'a@b.example', name: '', password: PASSWORD }, 400, 'is missing'],
+    [{ email: 'no address', name: 'X', password: PASSWORD }, 400, 'must be an e-mail address'],
+    [{ email: 'a@b.example', name: '', password: PASSWORD }, 400, 'is required'],
     [{ email: 'a@b.example', name: 'X', password: 'short' }, 400, 'must have at least 10 characters'],
     [{ email: 'a@b.example', name: 'X'.repeat(101), password: PASSWORD }, 400, 'at most 100'],
-    [{ email: 'a@b.example' }, 400, 'is missing'],
+    [{ email: 'a@b.example' }, 400, 'is required'],
   ])('sign-up with %o is refused on its page', async (fields, status, text) => {
     const other = stranger();
     await other.get('/sign-up');
@@ -212,7 +212,7 @@ describe('signing in', () => {
     const other = stranger();
     await other.get('/sign-up');
     const page = await other.post('/sign-up', { email, name: 'Another', password: PASSWORD });
-    expect([page.status, page.text.includes('has an account already')]).toEqual([409, true]);
+    expect([page.status, page.text.includes('already has an account')]).toEqual([409, true]);
   });
 
   test('a form without its token, or with that of somebody else, changes nothing', async () => {

@@ -27,7 +27,7 @@ describe('a stranger', () => {
     const orderId = /name="orderId" value="([^"]+)"/.exec(checkout.html)?.[1] ?? '';
     const order = { orderId, kind: 'plan', code: 'basic', wallet: 'general', quantity: '2', months: '3' };
     const bought = await visitor.post('/account/checkout', order);
-    expect(bought.text).toContain('It is yours');
+    expect(bought.text).toContain('Purchase complete');
     expect(bought.text).toContain('Basic × 2, 3 months');
     const key = /km_[A-Za-z0-9]{32}/.exec(bought.text)?.[0] ?? '';
     const quota = (await souk.clientOf(key).get('/api/quota')).json.data;
@@ -43,6 +43,6 @@ describe('a stranger', () => {
     const overview = await visitor.get('/account');
     expect(overview.text).toContain('Hello, A <b>new</b> customer');
     expect(overview.html).not.toContain('<b>new</b>');
-    expect(overview.text).toContain('The next call is charged to the subscription');
+    expect(overview.text).toContain('Your next call will use your general subscription');
   });
 });

@@ -1,11 +1,11 @@
-// Writes answers out, a field a line: <pre data-answer="address"><code></code></pre>. Digits stay as they were sent, so
-// that ids beyond 2^53 are right; JSON.parse would round them.
+// Shows answers with one field per line: <pre data-answer="address"><code></code></pre>. Digits are not parsed, because
+// JSON.parse would round ids beyond 2^53.
 
-/** More than this is for programs, not for reading. */
+/** Longer answers are cut. */
 const MOST_CHARACTERS = 400_000;
 
 showNew();
-// What is brought up to date may end with an answer.
+// A refreshed part of the page may contain an answer.
 new MutationObserver(showNew).observe(document.getElementById('main'), { childList: true, subtree: true });
 
 function showNew() {
@@ -23,7 +23,7 @@ async function writeOut(pre) {
     const rest = text.length - MOST_CHARACTERS;
     code.textContent =
       rest > 0
-        ? `${pretty(text.slice(0, MOST_CHARACTERS))}\n… and ${rest.toLocaleString('en')} characters more: download the answer to see all of it.`
+        ? `${pretty(text.slice(0, MOST_CHARACTERS))}\n… and ${rest.toLocaleString('en')} more characters. Download the answer to see all of it.`
         : pretty(text);
   } catch {
     code.textContent = 'The answer could not be loaded. Download it, or try again.';
@@ -34,7 +34,7 @@ function pretty(text) {
   let result = '';
   let depth = 0;
   const line = () => `\n${'  '.repeat(depth)}`;
-  // A string, a bracket or comma or colon, or whatever is between them. A cut string has no end.
+  // A string, a punctuation mark, or the text between them. A cut string has no closing quote.
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"?|[{}[\],:]|[^\s{}[\],:"]+/g)) {
     if (token === '{' || token === '[') {
       depth += 1;

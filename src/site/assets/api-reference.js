@@ -1,4 +1,4 @@
-// Swagger UI, without anything from elsewhere; it keeps no key.
+// Starts Swagger UI, which loads nothing from other sites and stores no key.
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', follow);
@@ -6,7 +6,7 @@ follow();
 
 const answer = await fetch('/openapi.json');
 window.SwaggerUIBundle({
-  spec: forPeople(await answer.text()),
+  spec: simplified(await answer.text()),
   dom_id: '#api-reference',
   deepLinking: true,
   persistAuthorization: false,
@@ -18,17 +18,17 @@ window.SwaggerUIBundle({
   defaultModelsExpandDepth: -1,
 });
 
-/** The document as it is easiest to try. */
-function forPeople(text) {
-  // Bounds that every whole number has say nothing.
+/** Simplifies the OpenAPI document for trying calls. */
+function simplified(text) {
+  // Omits bounds that every safe integer fulfils.
   const spec = JSON.parse(text, (_, value) =>
     Math.abs(value) === Number.MAX_SAFE_INTEGER ? undefined : value,
   );
-  // One place for the key is enough, and a header stays out of addresses.
+  // Offers only the header for the key, so that the key stays out of addresses.
   const { keyHeader } = spec.components.securitySchemes;
   spec.components.securitySchemes = { keyHeader };
   spec.security = [{ keyHeader: [] }];
-  // Examples are filled in and sent: only those that a call needs.
+  // Swagger UI fills in and sends examples, so keep only those of required parameters.
   const parameters = Object.values(spec.paths).flatMap((item) =>
     Object.values(item).flatMap((operation) => operation.parameters ?? []),
   );

@@ -1,4 +1,4 @@
-// Shows what an order costs while it is being made up; the server has the last word.
+// Shows the price of a purchase while its form is filled in. The server computes the price that is charged.
 const output = document.querySelector('output[data-price-cents]');
 const form = output?.closest('form');
 

@@ -1,4 +1,4 @@
-// Small comforts on every page; all of it works without.
+// Enhancements of every page. All pages work without scripts.
 
 // Copies the text of another element: <button data-copy="id">.
 document.addEventListener('click', (event) => {
@@ -16,11 +16,11 @@ async function copy(button) {
   }, 2000);
 }
 
-// Asks before what cannot be undone: <form data-confirm="Really?">.
+// Asks for confirmation before a form is sent: <form data-confirm="Really?">.
 document.addEventListener('submit', (event) => {
   const question = event.target.dataset.confirm;
   if (question && !window.confirm(question)) event.preventDefault();
-  // What is sent twice is done once, but its answer may be the second one's: a key is shown by the first.
+  // The server processes a form that is sent twice once, but only the first answer shows a new key.
   else if (event.target.method === 'post') setTimeout(() => lock(event.target, true));
 });
 
@@ -32,7 +32,7 @@ function lock(form, isLocked) {
   for (const button of form.querySelectorAll('button[type=submit]')) button.disabled = isLocked;
 }
 
-// Times are written in UTC by the server; the title tells the reader's own.
+// The server writes times in UTC; the title shows the local time.
 function enliven(part) {
   for (const time of part.querySelectorAll('time[datetime]'))
     time.title = new Date(time.dateTime).toLocaleString();
@@ -41,7 +41,7 @@ function enliven(part) {
 
 enliven(document);
 
-// Brings a part of the page up to date while something is under way: <section id="x" data-refresh="2">.
+// Refreshes a part of the page every two seconds: <section id="x" data-refresh="2">.
 for (const part of document.querySelectorAll('[data-refresh]')) refresh(part);
 
 function refresh(part) {
@@ -51,7 +51,7 @@ function refresh(part) {
 
 async function renew(part) {
   let next = part;
-  // Whoever is filling in a form in it, or reads another page, is left alone.
+  // Skips hidden pages and parts that have the keyboard focus.
   if (!document.hidden && !part.contains(document.activeElement)) {
     try {
       const response = await fetch(window.location.href, { headers: { accept: 'text/html' } });
@@ -60,7 +60,7 @@ async function renew(part) {
       if (next !== part) part.replaceWith(next);
       enliven(next);
     } catch {
-      // The next time, perhaps.
+      // Retried at the next refresh.
     }
   }
   refresh(next);

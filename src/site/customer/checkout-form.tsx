@@ -19,10 +19,10 @@ const wholeNumber = (most: number) => {
 };
 
 export const checkoutSchema = z.object({
-  orderId: z.uuid('is missing'),
+  orderId: z.uuid('is required'),
   kind: z.enum(['plan', 'pack']),
   code: z.string().min(1).max(100),
-  /** Of the offer, as the form showed it, in cents. */
+  /** The price of the offer that the form showed, in cents. */
   priceCents: z.string().optional(),
   wallet: z.enum(['general', 'off_peak'], 'must be general or off_peak').default('general'),
   quantity: wholeNumber(MOST.quantity).default(1),
@@ -30,8 +30,8 @@ export const checkoutSchema = z.object({
 });
 
 const BUTTONS: Record<ProviderName, string> = {
-  demo: 'Buy, in this demo for nothing',
-  manual: 'Order',
+  demo: 'Buy for free (demo)',
+  manual: 'Confirm purchase',
   stripe: 'Pay with Stripe',
 };
 
@@ -43,7 +43,7 @@ interface CheckoutProps {
   offPeak: OffPeakWindow;
 }
 
-/** What is bought, how much of it, and the price. */
+/** The checkout page: the offer, the quantity and the price. */
 export function Checkout(props: CheckoutProps): VNode {
   const { offer, provider } = props;
   const facts =
@@ -57,10 +57,10 @@ export function Checkout(props: CheckoutProps): VNode {
           <Facts facts={facts} />
         </section>
         <section class="card">
-          <h2>Order</h2>
+          <h2>Checkout</h2>
           <CheckoutForm {...props} />
           {provider === 'manual' && offer.priceCents > 0 && (
-            <p class="hint">The operator confirms your payment; the units are yours from then on.</p>
+            <p class="hint">Your units become available when the operator confirms your payment.</p>
           )}
         </section>
       </div>
@@ -71,7 +71,7 @@ export function Checkout(props: CheckoutProps): VNode {
 function CheckoutForm({ offer, form, currency, provider, offPeak }: CheckoutProps): VNode {
   const { kind, code, priceCents } = offer;
   const isFree = priceCents === 0;
-  // A form that is sent twice is one purchase, by this id.
+  // The id makes a form that is sent twice one purchase.
   const hidden = { orderId: uuid(), kind, code, priceCents: String(priceCents) };
   const wallet = form.values.wallet === 'off_peak' ? 'off_peak' : 'general';
   return (
@@ -82,15 +82,15 @@ function CheckoutForm({ offer, form, currency, provider, offPeak }: CheckoutProp
           name="wallet"
           label="Hours"
           options={[
-            ['general', 'The whole day'],
+            ['general', 'All day'],
             ['off_peak', `Off-peak only, ${offPeak.start} to ${offPeak.end} (${offPeak.timezone})`],
           ]}
-          hint={isFree ? undefined : `Off-peak costs ${OFF_PEAK_PRICE_SHARE * 100} %.`}
+          hint={isFree ? undefined : `Off-peak costs ${OFF_PEAK_PRICE_SHARE * 100} % of the price.`}
         />
       )}
       {!isFree && <Amounts kind={kind} />}
       <p>
-        <span class="hint">In all </span>
+        <span class="hint">Total </span>
         <output
           class="figure"
           data-price-cents={priceCents}
@@ -101,7 +101,7 @@ function CheckoutForm({ offer, form, currency, provider, offPeak }: CheckoutProp
         </output>
       </p>
       <button type="submit" class="primary">
-        {isFree ? 'Take it' : BUTTONS[provider]}
+        {isFree ? 'Get it for free' : BUTTONS[provider]}
       </button>
     </PostForm>
   );
@@ -113,7 +113,7 @@ function Amounts({ kind }: { kind: Offer['kind'] }): VNode {
     <>
       <Field
         name="quantity"
-        label="How many"
+        label="Quantity"
         {...shared}
         max={MOST.quantity}
         hint={kind === 'plan' ? 'Multiplies the limits of the plan.' : undefined}

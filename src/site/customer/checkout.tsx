@@ -21,7 +21,7 @@ import { customerOf } from '../session.ts';
 import { Checkout, checkoutSchema } from './checkout-form.tsx';
 import { payPurchase } from './purchase-page.tsx';
 
-/** Buying a plan or a pack: its price, and the payment. */
+/** Registers the checkout of a plan or a pack: the form with its price, and the payment. */
 export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
   scope.get('/account/checkout', async (request, reply) => {
     const offer = await offerIn(pages, request.query);
@@ -43,7 +43,7 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
     const offer = await offerOnSale(pages, { kind, code });
     if (priceCents !== undefined && priceCents !== String(offer.priceCents))
       throw new FormRefused(409, {
-        '': 'The price has changed since this page was shown. Look at it again.',
+        '': 'The price has changed since this page was loaded. Check the new price and send the form again.',
       });
     const { accountId } = customerOf(request);
     try {
@@ -59,7 +59,7 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
     } catch (error) {
       if (error instanceof PurchaseRefused) throw new FormRefused(409, { '': error.message });
       if (!(error instanceof PaymentUnavailable)) throw error;
-      log.warn({ err: error }, 'failed to begin a payment');
+      log.warn({ err: error }, 'failed to start a payment');
       throw new FormRefused(502, { '': `${error.message} Nothing was bought.` });
     }
   }
@@ -73,7 +73,7 @@ async function offerIn({ database }: Pages, asked: unknown): Promise<Offer | nul
 
 async function offerOnSale(pages: Pages, asked: FormValues): Promise<Offer> {
   const offer = await offerIn(pages, asked);
-  if (!offer) throw new SoukError('NOT_FOUND', { message: 'This is not for sale any more.' });
+  if (!offer) throw new SoukError('NOT_FOUND', { message: 'This offer is no longer for sale.' });
   return offer;
 }
 
@@ -95,8 +95,8 @@ async function sendForm(
       {offer.kind === 'plan' && startsAt.getTime() > clock.now() && (
         <div class="notice warn">
           <p>
-            You have a plan until <Time at={startsAt} />. A wallet has one plan at a time, so this one begins
-            then. For more units before that, buy a pack.
+            Your current plan runs until <Time at={startsAt} />. A wallet has one plan at a time, so the new
+            plan starts then. To get more units before that, buy a pack.
           </p>
         </div>
       )}

@@ -7,7 +7,7 @@ import { customerOf } from '../session.ts';
 
 type Method = GatewayRequest['method'];
 
-/** An answer of the API that was read as a whole. */
+/** An answer of the API that was read completely. */
 export interface ApiAnswer {
   status: number;
   envelope: ApiEnvelope;
@@ -21,8 +21,7 @@ export interface ApiEnvelope {
 }
 
 /**
- * Sends a request to the API with the customer's own key, so that a page can do nothing that the API does not allow, and
- * reads nothing of another account.
+ * Sends a request to the API with the customer's own key, so that a page can do only what the API allows this account.
  */
 export function streamApi(
   request: FastifyRequest,
@@ -32,7 +31,7 @@ export function streamApi(
   return requestsTo(request.server)({ key: customerOf(request).apiKey }, sent, headers);
 }
 
-/** The same for answers that are small. */
+/** Sends a request whose answer is small, and reads the answer. */
 export async function callApi(
   request: FastifyRequest,
   method: Method,
@@ -43,7 +42,7 @@ export async function callApi(
   return { status: answer.status, envelope: await envelopeOf(answer) };
 }
 
-/** The data of an answer. @throws SoukError the error of the API. */
+/** Sends a request and returns the data of its answer. @throws SoukError the error of the API. */
 export async function apiData<Data>(
   request: FastifyRequest,
   method: Method,
@@ -76,8 +75,8 @@ export function errorOf({ status, envelope }: ApiAnswer): SoukError {
 const MOST_FAULTS_SHOWN = 5;
 
 /**
- * The form that the API has refused. A fault stands beside the field of its parameter, all others above the form.
- * @param fieldOf the field of a parameter, where the form has one.
+ * The refused form, with the faults the API reports: beside the field of a parameter, all others above the form.
+ * @param fieldOf returns the field of a parameter, if the form has one.
  */
 export function refusedForm(
   { status, envelope }: ApiAnswer,
@@ -100,7 +99,7 @@ function faultsIn({ metadata }: ApiEnvelope): readonly (ParameterFault & { index
   return Array.isArray(metadata?.errors) ? metadata.errors : [];
 }
 
-/** Reads a page of one of the API's lists. The address of our page narrows it down by the same names. */
+/** Reads a page of one of the API's lists. The query of the site's page has filters and cursor under the same names. */
 export async function apiList<Item>(
   request: FastifyRequest,
   { url, name, filters = [], limit = 25 }: { url: string; name: string; filters?: string[]; limit?: number },
@@ -112,7 +111,7 @@ export async function apiList<Item>(
   return { items: (data as Record<string, Item[]>)[name] ?? [], query, next: nextCursor };
 }
 
-/** The id in the address of a page, as a part of an address of the API. */
+/** The id in the address of a page, encoded for an address of the API. */
 export function idIn({ params }: FastifyRequest): string {
   return encodeURIComponent((params as { id: string }).id);
 }

@@ -20,13 +20,13 @@ const PATH = '/account/keys';
 const revocation = z.object({ id: z.string().regex(/^\d{1,18}$/) });
 
 const STATES = {
-  active: ['good', 'Works'],
-  rotated: ['warn', 'Runs out'],
-  expired: ['', 'Has run out'],
+  active: ['good', 'Active'],
+  rotated: ['warn', 'Expiring'],
+  expired: ['', 'Expired'],
   revoked: ['bad', 'Revoked'],
 } as const;
 
-/** The account's API keys: created, reset, revoked. */
+/** Registers the page that lists, creates, resets and revokes the account's API keys. */
 export function registerKeys(scope: FastifyInstance, pages: Pages): void {
   const { database, clock } = pages;
 
@@ -45,7 +45,7 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
     const { accountId } = customerOf(request);
     if ((await listKeys(database, accountId, clock.now())).length === 0)
       throw new SoukError('NOT_FOUND', {
-        message: 'There is no key yet: it is made with the first purchase.',
+        message: 'This account has no key yet. Its first key is created with the first purchase.',
       });
     const { key, olderKeysUntil } = await resetKey(database, accountId, clock.now());
     return sendKeys(reply, <NewKey apiKey={key} olderKeysUntil={olderKeysUntil} />);
@@ -60,7 +60,7 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
     return reply.redirect(PATH, 303);
   }
 
-  /** @param shown a key, the only time it is shown. */
+  /** @param shown a new key, which is shown only once. */
   async function sendKeys(reply: FastifyReply, shown: VNode | null): Promise<FastifyReply> {
     const { accountId } = customerOf(reply.request);
     const [keys, isDue] = await Promise.all([
@@ -72,7 +72,8 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
       <Page title="Keys" path={PATH}>
         <h1>API keys</h1>
         <p class="lead">
-          A key goes into the header <code>X-API-Key</code> of your calls. Whoever has it spends your units.
+          Send your key in the <code>X-API-Key</code> header of each request. Keep it secret: anyone who has
+          it can spend your units.
         </p>
         {shown}
         {keys.length === 0 ? <NoKey isDue={isDue} /> : <Keys keys={keys} />}
@@ -87,8 +88,8 @@ function NewKey({ apiKey, olderKeysUntil }: { apiKey: string; olderKeysUntil: Da
       <h2>Your new API key</h2>
       <KeyShown apiKey={apiKey} />
       <p>
-        It works at once. The keys of before work until <Time at={olderKeysUntil} />, so that your programs
-        can change over.
+        The new key works immediately. Your previous keys work until <Time at={olderKeysUntil} />, so that you
+        can update your programs.
       </p>
     </section>
   );
@@ -104,7 +105,7 @@ function NoKey({ isDue }: { isDue: boolean }): VNode {
     );
   return (
     <div class="card empty">
-      <p>Your key is made with your first purchase. The trial costs nothing.</p>
+      <p>You receive a key with your first purchase. The trial is free.</p>
       <a class="button primary" href="/account/plans">
         Choose a plan
       </a>
@@ -121,26 +122,27 @@ function Keys({ keys }: { keys: readonly AccountKey[] }): VNode {
         columns={[
           ['Key', ({ prefix }) => <code>{prefix}…</code>],
           ['State', ({ state }) => <ToneTag of={STATES[state]} />],
-          ['Made', ({ createdAt }) => <Time at={createdAt} />],
+          ['Created', ({ createdAt }) => <Time at={createdAt} />],
           [
             'Last used',
             ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : <span class="muted">never</span>),
           ],
-          ['Works until', ({ revokedAt, expiresAt }) => lastTime(revokedAt ?? expiresAt)],
+          ['Valid until', ({ revokedAt, expiresAt }) => lastTime(revokedAt ?? expiresAt)],
           ['Action', (key) => <Revoke apiKey={key} />],
         ]}
       />
       <section class="card">
-        <h2>Reset the key</h2>
+        <h2>Reset your key</h2>
         <p>
-          You get a new key that works at once; the present one works for another {ROTATION_MS / 60_000}{' '}
-          minutes.
+          Creates a new key, which works immediately. Your current key works for another{' '}
+          {ROTATION_MS / 60_000} minutes.
         </p>
         <PostButton
           action={`${PATH}/reset`}
-          confirm="Make a new key? The present one stops working in half an hour."
+          confirm="Create a new key? The current key stops working in 30 minutes."
         >
-          Reset the key
+          {' '}
+          Reset key{' '}
         </PostButton>
       </section>
     </>
@@ -157,7 +159,7 @@ function Revoke({ apiKey: { id, prefix, state } }: { apiKey: AccountKey }): VNod
     <PostButton
       action={`${PATH}/revoke`}
       fields={{ id: String(id) }}
-      confirm={`Revoke ${prefix}…? Programs that use it are refused from now on.`}
+      confirm={`Revoke ${prefix}…? Requests with this key are refused immediately.`}
       class="small danger"
     >
       Revoke

@@ -6,7 +6,7 @@ import { count, money, WALLET_NAMES } from '../kit/words.tsx';
 
 interface CardsProps {
   currency: string;
-  /** The address by which a reader reaches a path of the account; by default that path. */
+  /** Returns the link to a path of the account. Default: the path itself. */
   to?: (path: string) => string;
 }
 
@@ -17,14 +17,14 @@ export function PlanCards({ plans, ...shared }: CardsProps & { plans: readonly P
     <div class="grid offers">
       {plans.map((plan) => (
         <Card key={plan.code} offer={plan} {...shared}>
-          <small> {plan.priceCents === 0 ? 'for a month' : 'a month'}</small>
+          <small> {plan.priceCents === 0 ? 'for one month' : 'per month'}</small>
         </Card>
       ))}
     </div>
   );
 }
 
-/** The packs for sale: units that last until they are used or expire. */
+/** The packs for sale, with units and prices. */
 export function PackCards({ packs, ...shared }: CardsProps & { packs: readonly PackOffer[] }): VNode {
   if (packs.length === 0) return <p class="empty card">No packs are for sale at the moment.</p>;
   return (
@@ -60,16 +60,16 @@ function Card(props: CardsProps & { offer: Offer; children?: ComponentChildren }
 
 export function planFacts({ minuteLimit, dailyLimit, monthlyLimit }: PlanOffer) {
   return [
-    ['Calls a minute', count(minuteLimit)],
-    ['Units a day', count(dailyLimit)],
-    ['Units a month', count(monthlyLimit)],
+    ['Calls per minute', count(minuteLimit)],
+    ['Units per day', count(dailyLimit)],
+    ['Units per month', count(monthlyLimit)],
   ] as const;
 }
 
 export function packFacts({ wallet, rateLimitPerMinute, validDays }: PackOffer) {
   return [
     ['Wallet', WALLET_NAMES[wallet]],
-    ['Calls a minute', count(rateLimitPerMinute)],
-    ['Valid', `${count(validDays)} days`],
+    ['Calls per minute', count(rateLimitPerMinute)],
+    ['Valid for', `${count(validDays)} days`],
   ] as const;
 }

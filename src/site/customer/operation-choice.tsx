@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import type { Operation } from '../../operations/define.ts';
 import { Choice } from '../kit/form.tsx';
 
-/** What the first half of an operation's name means to a reader. */
+/** Headings of the groups, by the first part of an operation's name. */
 const GROUP_NAMES: Record<string, string> = {
   market: 'Market',
   trends: 'Search trends',
@@ -12,11 +12,11 @@ const GROUP_NAMES: Record<string, string> = {
   retail: 'Retail',
 };
 
-/** A choice of one operation, by groups. */
+/** A select box of operations, by group. */
 export function OperationChoice(props: {
   operations: readonly Operation[];
   preset?: string;
-  /** Offers to choose none, under this name. */
+  /** Text of the option that chooses no operation; absent: there is no such option. */
   none?: string;
 }): VNode {
   const { operations, preset, none } = props;

@@ -10,7 +10,7 @@ import { customerOf } from '../session.ts';
 import { apiData } from './customer-api.ts';
 import { ShowFirstKey } from './key-shown.tsx';
 
-/** The quota as the service tells it, and what the next call would get. */
+/** Registers the overview: the quota, and what pays for the next call. */
 export function registerOverview(scope: FastifyInstance, { database }: Pages): void {
   scope.get('/account', async (request, reply) => {
     const { accountId, name } = customerOf(request);
@@ -48,9 +48,9 @@ export function registerOverview(scope: FastifyInstance, { database }: Pages): v
             <Packs packs={quota.packs} />
           </div>
           <p class="hint">
-            Off-peak is from {quota.offPeakWindow.start} to {quota.offPeakWindow.end} (
-            {quota.offPeakWindow.timezone}); it is {quota.offPeakActive ? '' : 'not '}now. As of{' '}
-            <Time at={quota.serverTime} />.
+            Off-peak hours are from {quota.offPeakWindow.start} to {quota.offPeakWindow.end} (
+            {quota.offPeakWindow.timezone}) and are {quota.offPeakActive ? '' : 'not '}active now. Last
+            updated: <Time at={quota.serverTime} />.
           </p>
         </div>
       </Page>,
@@ -64,7 +64,7 @@ function NextCall({ quota }: { quota: QuotaSnapshot }): VNode {
     return (
       <div class="notice bad">
         <p>
-          <strong>The next call would be refused.</strong> {nextCallRejectMessage}{' '}
+          <strong>Your next call would be refused.</strong> {nextCallRejectMessage}{' '}
           <code>{nextCallRejectReason}</code>
         </p>
         <p>
@@ -76,9 +76,8 @@ function NextCall({ quota }: { quota: QuotaSnapshot }): VNode {
   return (
     <div class="notice good">
       <p>
-        <strong>Ready.</strong> The next call is charged to{' '}
-        {activeBillingTrack === 'pack' ? 'a pack' : 'the subscription'} of the wallet{' '}
-        {WALLET_NAMES[activeBilling].toLowerCase()}.
+        <strong>Ready.</strong> Your next call will use your {WALLET_NAMES[activeBilling].toLowerCase()}{' '}
+        {activeBillingTrack === 'pack' ? 'pack' : 'subscription'}.
       </p>
     </div>
   );
@@ -90,7 +89,7 @@ function Subscription({ snapshot }: { snapshot: SubscriptionSnapshot }): VNode {
     <>
       <p>
         <strong>{plan.name}</strong>
-        {quantity > 1 && ` × ${quantity}`}, until <Time at={subscriptionEnd} />
+        {quantity > 1 && ` × ${quantity}`}, valid until <Time at={subscriptionEnd} />
       </p>
       <Meter name="Calls this minute" bucket={minute} resetAt={resetAt.minute} />
       <Meter name="Units today" bucket={daily} resetAt={resetAt.daily} />
@@ -121,7 +120,7 @@ function Meter({ name, bucket, resetAt }: { name: string; bucket: Bucket; resetA
         />
       )}
       <small>
-        Begins anew at <Time at={resetAt} />
+        Resets at <Time at={resetAt} />
       </small>
     </div>
   );
@@ -133,7 +132,7 @@ function NoPlan({ wallet }: { wallet: 'general' | 'off_peak' }): VNode {
       <p class="muted">No plan{wallet === 'off_peak' && ' for off-peak hours'}.</p>
       <p>
         <a class="button small" href="/account/plans">
-          Choose one
+          Choose a plan
         </a>
       </p>
     </>
@@ -149,7 +148,8 @@ function Packs({ packs }: { packs: PacksSnapshot }): VNode {
         <div class="meter" key={id}>
           <div class="row">
             <span>
-              {WALLET_NAMES[planType]}, number {id} {inWindow === false && <span class="tag">not now</span>}
+              {WALLET_NAMES[planType]} pack {id}{' '}
+              {inWindow === false && <span class="tag">not available now</span>}
             </span>
             <span class="push number">
               {count(remainingUnits)} of {count(totalUnits)} left
@@ -165,7 +165,8 @@ function Packs({ packs }: { packs: PacksSnapshot }): VNode {
             aria-label={`Pack ${id}: ${count(remainingUnits)} of ${count(totalUnits)} units left`}
           />
           <small>
-            Until <Time at={validUntil} />
+            {' '}
+            Valid until <Time at={validUntil} />
           </small>
         </div>
       ))}

@@ -11,7 +11,7 @@ const EXTENSIONS: Record<string, string> = {
 };
 
 /**
- * Streams an answer of the API to the browser as a file, whatever its size.
+ * Streams an answer of the API to the browser as a file.
  * @throws SoukError the error of the API.
  */
 export async function passOn(

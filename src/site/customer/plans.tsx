@@ -11,7 +11,7 @@ import { customerOf } from '../session.ts';
 import { PackCards, PlanCards } from './offer-cards.tsx';
 import { PurchaseTag, purchaseText } from './purchase-facts.tsx';
 
-/** The plans and packs for sale, and the account's purchases. */
+/** Registers the page of plans and packs for sale, and of the account's purchases. */
 export function registerPlans(scope: FastifyInstance, pages: Pages): void {
   const { database, offPeak, currency, payments } = pages;
   scope.get('/account/plans', async (request, reply) => {
@@ -26,29 +26,29 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
       <Page title="Plans">
         <h1>Plans and packs</h1>
         <p class="lead">
-          A plan gives units anew each month; a pack is used up. Off-peak units are spent from {offPeak.start}{' '}
-          to {offPeak.end} ({offPeak.timezone}) only, and a plan for those hours costs{' '}
-          {OFF_PEAK_PRICE_SHARE * 100} % of its price.
+          A plan renews its units every month. A pack is a fixed number of units. Off-peak units can be spent
+          only from {offPeak.start} to {offPeak.end} ({offPeak.timezone}); an off-peak plan costs{' '}
+          {OFF_PEAK_PRICE_SHARE * 100} % of the full price.
         </p>
         {payments.name === 'demo' && <DemoNotice />}
         <h2>Plans</h2>
         <PlanCards plans={plans} currency={currency} />
         <h2>Packs of units</h2>
         <PackCards packs={packs} currency={currency} />
-        <h2>Your orders</h2>
+        <h2>Your purchases</h2>
         <PurchaseTable purchases={purchases} />
       </Page>,
     );
   });
 }
 
-/** Says that purchases cost nothing here. */
+/** The notice that purchases cost no money on this installation. */
 export function DemoNotice(): VNode {
   return (
     <div class="notice warn">
       <p>
-        <strong>Demo payments.</strong> This installation runs on demo data: whatever you buy is granted at
-        once, and nobody is charged any money.
+        <strong>Demo payments.</strong> This installation runs on demo data. Purchases are granted
+        immediately, and no money is charged.
       </p>
     </div>
   );
@@ -57,19 +57,19 @@ export function DemoNotice(): VNode {
 function PurchaseTable({ purchases }: { purchases: readonly Purchase[] }): VNode {
   return (
     <Table
-      name="Your orders"
-      empty="Nothing was bought yet."
+      name="Your purchases"
+      empty="No purchases yet."
       rows={purchases}
       columns={[
         [
-          'When',
+          'Date',
           ({ id, createdAt }) => (
             <a href={`/account/orders/${id}`}>
               <Time at={createdAt} />
             </a>
           ),
         ],
-        ['What', purchaseText],
+        ['Item', purchaseText],
         ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
         ['Amount', ({ amountCents, currency }) => money(amountCents, currency), 'number'],
         ['State', (purchase) => <PurchaseTag purchase={purchase} />],

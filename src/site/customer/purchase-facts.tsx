@@ -6,7 +6,7 @@ import { ToneTag } from '../kit/tag.tsx';
 import { money, Time, WALLET_NAMES } from '../kit/words.tsx';
 
 const STATES = {
-  pending: ['warn', 'Waiting for payment'],
+  pending: ['warn', 'Payment pending'],
   granted: ['good', 'Granted'],
   cancelled: ['', 'Cancelled'],
 } as const;
@@ -21,7 +21,7 @@ export function purchaseText({ offerName, quantity, months }: Purchase): string 
   return `${offerName}${times}${months === null ? '' : `, ${months} ${months === 1 ? 'month' : 'months'}`}`;
 }
 
-/** A purchase, what it waits for, and how it is cancelled. */
+/** The details of a purchase. While it is pending: how to pay it, and a button that cancels it. */
 export function PurchaseFacts({ purchase }: { purchase: Purchase }): VNode {
   const { id, amountCents, currency, wallet, createdAt, state, provider } = purchase;
   return (
@@ -32,19 +32,19 @@ export function PurchaseFacts({ purchase }: { purchase: Purchase }): VNode {
           ['State', <PurchaseTag purchase={purchase} />],
           ['Amount', money(amountCents, currency)],
           ['Wallet', WALLET_NAMES[wallet]],
-          ['Ordered', <Time at={createdAt} />],
-          ['Number', <code>{id}</code>],
+          ['Created', <Time at={createdAt} />],
+          ['Purchase id', <code>{id}</code>],
         ]}
       />
       {state === 'pending' && (
         <>
           <p>
             {provider === 'manual'
-              ? 'Pay as you agreed with the operator, and name the number of this order. Your units are there as soon as the operator has confirmed it.'
-              : 'The payment was not told to us yet. This page shows it as soon as it was.'}
+              ? 'Pay as agreed with the operator and state the purchase id. Your units become available when the operator confirms the payment.'
+              : 'The payment has not been confirmed yet. This page updates when the confirmation arrives.'}
           </p>
-          <PostButton action={`/account/orders/${id}/cancel`} confirm="Cancel this order?" class="danger">
-            Cancel the order
+          <PostButton action={`/account/orders/${id}/cancel`} confirm="Cancel this purchase?" class="danger">
+            Cancel the purchase
           </PostButton>
         </>
       )}

@@ -18,7 +18,7 @@ import { PurchaseFacts } from './purchase-facts.tsx';
 
 const params = z.object({ orderId: z.uuid() });
 
-/** One purchase of the account. */
+/** Registers the page of one purchase. */
 export function registerPurchasePage(scope: FastifyInstance, pages: Pages): void {
   const { database, clock } = pages;
 
@@ -36,14 +36,14 @@ export function registerPurchasePage(scope: FastifyInstance, pages: Pages): void
     const parsed = params.safeParse(request.params);
     const purchase = parsed.success ? await findPurchase(database, parsed.data.orderId) : null;
     if (purchase?.accountId !== customerOf(request).accountId || !purchase)
-      throw new SoukError('NOT_FOUND', { message: 'This account has no such order.' });
+      throw new SoukError('NOT_FOUND', { message: 'This account has no such purchase.' });
     return purchase;
   }
 }
 
 /**
- * Begins the payment of a purchase. One that was granted at once is shown, with the account's first key.
- * @returns the address to go on at, or the page that was sent. @throws PaymentUnavailable.
+ * Starts the payment of a purchase. A purchase that is granted immediately is shown with the account's first key.
+ * @returns the address of the next page, or the page that was sent. @throws PaymentUnavailable.
  */
 export async function payPurchase(
   pages: Pages,
@@ -53,7 +53,7 @@ export async function payPurchase(
   const { database, clock, payments } = pages;
   const { id, accountId } = purchase;
   const page = addressOfPurchase(id);
-  // The form was sent again, as by reloading the page.
+  // The form was sent again, for example by reloading the page.
   if (purchase.state !== 'pending') return page;
   const absolute = `${baseUrlOf(pages, reply.request)}${page}`;
   const step = await payments.begin(purchase, { paid: absolute, cancelled: absolute });
@@ -80,15 +80,15 @@ async function sendPurchase(
   const isDue = firstKey === null && state === 'granted' && (await isKeyDue(pages.database, accountId));
   return sendPage(
     reply,
-    <Page title="Order" path="/account/plans">
-      {/* Providers report payments within seconds, people confirm them within hours. */}
+    <Page title="Purchase" path="/account/plans">
+      {/* Payment providers report payments within seconds; operators confirm them within hours. */}
       <div id="order" data-refresh={state === 'pending' ? '5' : undefined}>
-        <h1>{state === 'granted' ? 'It is yours' : 'Your order'}</h1>
+        <h1>{state === 'granted' ? 'Purchase complete' : 'Your purchase'}</h1>
         {firstKey && <FirstKey apiKey={firstKey} baseUrl={baseUrlOf(pages, reply.request)} />}
         {isDue && (
           <section class="card">
             <h2>Your API key</h2>
-            <p>It is made with the first purchase, and shown once.</p>
+            <p>Your key is created with the first purchase and shown only once.</p>
             <ShowFirstKey />
           </section>
         )}
@@ -96,7 +96,7 @@ async function sendPurchase(
       </div>
       <p class="row">
         <a class="button" href="/account">
-          To the overview
+          Go to the overview
         </a>
         <a class="button" href="/account/try">
           Try a call

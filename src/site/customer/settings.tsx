@@ -14,7 +14,7 @@ import { countAttempt } from '../visitor/attempt.ts';
 
 const schema = z.object({ current: presentPassword, password: newPassword });
 
-/** The account's facts and its password. */
+/** Registers the settings page: the account's details and its password. */
 export function registerSettings(scope: FastifyInstance, pages: Pages): void {
   const { database, clock } = pages;
 
@@ -30,7 +30,7 @@ export function registerSettings(scope: FastifyInstance, pages: Pages): void {
     const attempt = { address: request.ip, email };
     await countAttempt(pages, reply, attempt);
     if ((await accountWithPassword(database, email, current)) !== accountId)
-      throw new FormRefused(400, { current: 'is wrong' });
+      throw new FormRefused(400, { current: 'Incorrect password' });
     await pages.attempts.forgive(attempt);
     await setPassword(database, accountId, await hashPassword(password), clock.now());
     await endOtherSessions(database, accountId, tokenHash);
@@ -48,7 +48,7 @@ function showSettings(reply: FastifyReply, form: FormState, status?: number): Fa
       <h1>Settings</h1>
       {isChanged && (
         <div class="notice good" role="status">
-          <p>The password was changed. Everybody else who was signed in to this account is signed out.</p>
+          <p>Your password has been changed. All other sessions have been signed out.</p>
         </div>
       )}
       <section class="card">
@@ -57,23 +57,23 @@ function showSettings(reply: FastifyReply, form: FormState, status?: number): Fa
           facts={[
             ['E-mail address', email],
             ['Name', name],
-            ['Number', accountId],
+            ['Account number', accountId],
           ]}
         />
       </section>
       <section class="card">
-        <h2>Change the password</h2>
+        <h2>Change password</h2>
         <PostForm action="/account/settings/password" form={form}>
           <Field
             name="current"
-            label="Present password"
+            label="Current password"
             type="password"
             autocomplete="current-password"
             required
           />
-          <NewPasswordField label="New password" hint="Other browsers are signed out." />
+          <NewPasswordField label="New password" hint="All other sessions are signed out." />
           <button type="submit" class="primary">
-            Change the password
+            Change password{' '}
           </button>
         </PostForm>
       </section>

@@ -6,12 +6,12 @@ import type { Heading } from './markdown.ts';
 interface DocsFrameProps {
   title: string;
   path: string;
-  /** What the page has headings for; none: there is no list of them. */
+  /** Headings of the page; without any, the page has no table of contents. */
   headings?: readonly Heading[];
   children: ComponentChildren;
 }
 
-/** The frame of a guide: the guides on one side, its headings on the other. The same for every reader. */
+/** The frame of a guide: the list of guides, the content, and a table of contents. */
 export function DocsFrame({ title, path, headings = [], children }: DocsFrameProps): VNode {
   return (
     <Page title={title} path={path} styles={['docs.css']} scripts={['docs.js']} wide>

@@ -17,12 +17,12 @@ export function DocsIndex(): VNode {
         <Card
           href="/docs/api"
           title="API reference"
-          summary="Every address with its parameters, answers and errors. Try them with your key."
+          summary="Every address with its parameters, answers and errors. Try calls with your key."
         />
         <Card
           href="/openapi.json"
           title="OpenAPI"
-          summary="The same for programs, as OpenAPI 3.1: for generators of clients, and for tools."
+          summary="The API description in OpenAPI 3.1, for client generators and other tools."
         />
       </div>
     </DocsFrame>

@@ -11,7 +11,7 @@ export function GuidePage({ guide }: { guide: Guide }): VNode {
       path={`/docs/${guide.slug}`}
       headings={headings.filter(({ level }) => level === 2 || level === 3)}
     >
-      {/* Rendered from a file of ours, not from anything that was sent. */}
+      {/* Rendered from a file of this repository, not from input. */}
       <div dangerouslySetInnerHTML={{ __html: html }} />
       <p class="docs-next">
         Next: <a href={next ? `/docs/${next.slug}` : '/docs/api'}>{next?.title ?? 'API reference'}</a>

@@ -9,14 +9,14 @@ import { GuidePage } from './guide-page.tsx';
 import { GUIDES } from './guides.ts';
 import { ReferencePage } from './reference-page.tsx';
 
-/** The same for everybody, so each is made once, before any gateway of the process listens. */
+/** Pages that are the same for all readers, rendered once before a gateway of the process listens. */
 const PAGES = new Map<string, Version>([
   ['/docs', page(<DocsIndex />)],
   ...GUIDES.map((guide) => [`/docs/${guide.slug}`, page(<GuidePage guide={guide} />)] as const),
   ['/docs/api', page(<ReferencePage />)],
 ]);
 
-/** The guides and the API reference; no key needed. */
+/** Registers the guides and the API reference, which need no key. */
 export function registerDocs(app: FastifyInstance): void {
   app.register(async (scope) => {
     setPageHeaders(scope);

@@ -10,7 +10,7 @@ import { SoukError } from '../../platform/errors.ts';
 
 const FOLDER = fileURLToPath(new URL('../assets', import.meta.url));
 
-/** What the API reference is made of. */
+/** The files of the API reference. */
 const REFERENCE = ['swagger-ui-dist/swagger-ui-bundle.js', 'swagger-ui-dist/swagger-ui.css'].map((name) =>
   createRequire(import.meta.url).resolve(name),
 );
@@ -25,7 +25,7 @@ interface Asset {
   bytes: Buffer;
   contentType: string;
   digest: string;
-  /** Made when the first browser asks for it: the largest take a second, on a thread of their own. */
+  /** Compressed at the first request: the largest files take a second, on a thread of the pool. */
   compressed: Partial<Record<Encoding, Promise<Buffer>>>;
 }
 
@@ -37,7 +37,7 @@ const ENCODINGS = {
 
 type Encoding = keyof typeof ENCODINGS;
 
-/** Read once, when the process starts. */
+/** All assets, read once when the process starts. */
 const ASSETS = new Map<string, Asset>(
   [...readdirSync(FOLDER).map((name) => join(FOLDER, name)), ...REFERENCE]
     .filter((path) => extname(path) in CONTENT_TYPES)
@@ -51,7 +51,7 @@ const ASSETS = new Map<string, Asset>(
     }),
 );
 
-/** The address of a file of `src/site/assets/`, or one of the reference, which changes with its content. @throws when there is none. */
+/** The address of an asset, which changes with the asset's content. @throws if there is no such asset. */
 export function assetUrl(name: string): string {
   const asset = ASSETS.get(name);
   if (!asset) throw new Error(`no asset ${name}`);
@@ -62,7 +62,7 @@ interface AssetRoute {
   Params: { digest: string; name: string };
 }
 
-/** Serves styles, scripts and pictures of the pages, for ever: another content has another address. */
+/** Serves styles, scripts and pictures. Browsers may cache them for ever, as changed content has another address. */
 export function registerAssets(app: FastifyInstance): void {
   const options = { exposeHeadRoute: true };
   app.get<AssetRoute>('/assets/:digest/:name', options, async (request, reply) => {
@@ -73,7 +73,7 @@ export function registerAssets(app: FastifyInstance): void {
       .type(asset.contentType)
       .header('vary', 'accept-encoding')
       .header('x-content-type-options', 'nosniff')
-      // An address of another version, from a page that was open during an update, is answered, but not kept.
+      // A page that was open during an update may request the address of another version: served, but not cached.
       .header(
         'cache-control',
         request.params.digest === asset.digest ? 'public, max-age=31536000, immutable' : 'no-store',

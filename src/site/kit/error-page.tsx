@@ -5,10 +5,10 @@ import type { Pages } from '../pages.ts';
 import { Page, VISITOR } from './layout.tsx';
 import { sendPage } from './render.tsx';
 
-/** Sends every error of a page as a page. */
+/** Sends every error of a page as an error page. */
 export function registerErrorPages(scope: FastifyInstance, { log, events }: Pages): void {
   scope.setErrorHandler(async (error: FastifyError | SoukError | Error, request, reply) => {
-    const { status, title, text, isOurs } = told(error);
+    const { status, title, text, isOurs } = errorTextOf(error);
     if (isOurs) {
       const place = request.routeOptions.url ?? 'none';
       log.error({ err: error, requestId: request.id, route: place }, 'page failed');
@@ -21,7 +21,7 @@ export function registerErrorPages(scope: FastifyInstance, { log, events }: Page
       });
     }
     if (error instanceof SoukError) events.emit({ type: 'request.refused', error: error.kind });
-    // A redirect that could not be sent leaves its address behind.
+    // A redirect that could not be sent has already set this header.
     reply.removeHeader('location');
     if (error instanceof SoukError && error.retryAfterSeconds !== undefined)
       reply.header('retry-after', error.retryAfterSeconds);
@@ -36,7 +36,7 @@ function sendErrorPage(
 ): FastifyReply {
   return sendPage(
     reply,
-    // The frame of a visitor has no forms: an error may have come before their token could be made.
+    // The navigation of a visitor has no forms: the error may have occurred before their token was created.
     <Page title={title} viewer={VISITOR}>
       <h1>{title}</h1>
       <p class="lead">{text}</p>
@@ -51,23 +51,23 @@ function sendErrorPage(
   );
 }
 
-interface Told {
+interface ErrorText {
   status: number;
   title: string;
   text: string;
   isOurs: boolean;
 }
 
-/** What PostgreSQL says of a NUL, and of half a surrogate pair. */
+/** PostgreSQL's codes for text with a zero byte or half a surrogate pair. */
 const NO_TEXT = new Set(['22021', '22P05']);
 
-function told(error: FastifyError | SoukError | Error): Told {
+function errorTextOf(error: FastifyError | SoukError | Error): ErrorText {
   if (error instanceof SoukError) {
     const { status } = ERRORS[error.kind];
-    const titles: Record<number, string> = { 400: 'That cannot be', 404: 'Not found', 413: 'Too large' };
+    const titles: Record<number, string> = { 400: 'Invalid request', 404: 'Not found', 413: 'Too large' };
     return {
       status,
-      title: titles[status] ?? 'That did not work',
+      title: titles[status] ?? 'Request failed',
       text: error.message,
       isOurs: error.kind === 'INTERNAL',
     };
@@ -75,24 +75,29 @@ function told(error: FastifyError | SoukError | Error): Told {
   const { code = '', statusCode = 500 } = error as Partial<FastifyError>;
   if (code.startsWith('FST_CSRF')) {
     const text =
-      'The form had run out, or came from another site. Go back, reload the page, and send it again.';
-    return { status: 403, title: 'Please send it again', text, isOurs: false };
+      'The form has expired or was sent from another site. Go back, reload the page and send the form again.';
+    return { status: 403, title: 'Form expired', text, isOurs: false };
   }
   if (statusCode === 413) {
-    const text = 'What was sent is larger than a form may be. Programs may send more: see the documentation.';
+    const text = 'The form data is too large. The API accepts larger requests; see the documentation.';
     return { status: 413, title: 'Too large', text, isOurs: false };
   }
-  // An address may hold characters that PostgreSQL takes for no text.
+  // An address may contain characters that PostgreSQL does not accept in text.
   if ((statusCode >= 400 && statusCode < 500) || NO_TEXT.has(code))
     return {
       status: statusCode < 500 ? statusCode : 400,
-      title: 'That cannot be',
-      text: 'The request is not well formed.',
+      title: 'Invalid request',
+      text: 'The request is malformed.',
       isOurs: false,
     };
   if (isStoreAway(error)) {
-    const text = 'A part of the service cannot be reached just now. Try again in a few seconds.';
-    return { status: 503, title: 'Just a moment', text, isOurs: true };
+    const text = 'The service is temporarily unavailable. Try again in a few seconds.';
+    return { status: 503, title: 'Temporarily unavailable', text, isOurs: true };
   }
-  return { status: 500, title: 'That did not work', text: 'Something is broken on our side.', isOurs: true };
+  return {
+    status: 500,
+    title: 'Internal error',
+    text: 'An error occurred on our side. If it persists, send the request id below to the operator.',
+    isOurs: true,
+  };
 }

@@ -2,7 +2,7 @@ import { type ComponentChildren, Fragment, type VNode } from 'preact';
 
 type Fact = readonly [name: ComponentChildren, value: ComponentChildren];
 
-/** Names with their values. A fact that is false is left out. */
+/** A list of names with values. A fact that is false is omitted. */
 export function Facts({ facts }: { facts: readonly (Fact | false | null | '' | undefined)[] }): VNode {
   return (
     <dl class="facts">

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 
-/** What was sent in a form, as text. */
+/** The values of a form by field name, as text. */
 export type FormValues = Record<string, string | undefined>;
 
-/** What is wrong, by the name of the field; '' is about the form as a whole. */
+/** Errors by field name; '' is the error of the whole form. */
 export type FormFaults = Record<string, string>;
 
 export interface FormState {
@@ -17,7 +17,7 @@ export const NO_INPUT: FormState = { values: {}, faults: {} };
 
 export type Form<Input> = ({ ok: true; input: Input } | { ok: false }) & FormState;
 
-/** Reads a form. The first fault of each field is told next to it. */
+/** Validates a form. The page shows the first fault of each field next to it. */
 export function readForm<Input>(schema: z.ZodType<Input>, body: unknown): Form<Input> {
   const values = readValues(body);
   const result = schema.safeParse(values);
@@ -27,22 +27,22 @@ export function readForm<Input>(schema: z.ZodType<Input>, body: unknown): Form<I
   return { ok: false, values, faults };
 }
 
-/** Control characters, but for those that lay out text. */
+/** Control characters except tab and line breaks. */
 const CONTROL = /[^\P{Cc}\t\n\r]/gu;
 
-/** The texts of a form or a query. A field that was sent several times counts as its last. */
+/** The values of a form or a query. The last value of a repeated field counts. */
 export function readValues(body: unknown): FormValues {
   if (typeof body !== 'object' || body === null) return {};
   return Object.fromEntries(
     Object.entries(body).flatMap(([name, value]) => {
       const last: unknown = Array.isArray(value) ? value.at(-1) : value;
-      // Control characters are of no use in what people fill in, and PostgreSQL does not take them all.
+      // Control characters have no use in forms, and PostgreSQL does not accept all of them.
       return typeof last === 'string' ? [[name, last.replace(CONTROL, '')]] : [];
     }),
   );
 }
 
-/** A form that was well filled in and refused all the same; its page is shown again with the faults. */
+/** Refuses a form that passed validation. Its page is shown again with the faults. */
 export class FormRefused extends Error {
   readonly status: number;
   readonly faults: FormFaults;
@@ -54,7 +54,7 @@ export class FormRefused extends Error {
   }
 }
 
-/** Sends the page of a form: empty, or with what was filled in and what is wrong with it. */
+/** Sends the page of a form: empty, or with values and faults. */
 export type ShowForm = (
   reply: FastifyReply,
   form: FormState,
@@ -62,9 +62,9 @@ export type ShowForm = (
 ) => FastifyReply | Promise<FastifyReply>;
 
 /**
- * Handles a form: reads it, does what it asks for, and leads to another page. Where it is faulty or refused, its own page
- * is shown again with what was filled in.
- * @param reader a schema of the fields, or what reads them.
+ * Returns a route handler that validates a form, submits it, and redirects to the next page. The page of a faulty or refused
+ * form is shown again with its values.
+ * @param reader a schema of the fields, or a function that validates them.
  * @param submit returns the address of the next page, or the page it has sent. @throws FormRefused.
  */
 export function onSubmit<Input>(

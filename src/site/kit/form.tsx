@@ -3,15 +3,15 @@ import { useContext } from 'preact/hooks';
 import { type FormFaults, type FormState, type FormValues, NO_INPUT } from './form-request.ts';
 import { CurrentPage } from './page-context.ts';
 
-/** What the form that is being rendered holds: its fields take their values and faults from it. */
+/** State of the form that is being rendered, from which its fields take their values and faults. */
 const CurrentForm = createContext(NO_INPUT);
 
-/** A form that changes something. It carries the token that only our own pages know. */
+/** A form that changes something. It has a token that only pages of this site know. */
 export function PostForm(props: {
   action: string;
-  /** What was filled in, and what is wrong with it. */
+  /** The values and faults to show. */
   form?: FormState | undefined;
-  /** Asked before it is sent. */
+  /** Question to confirm before the form is sent. */
   confirm?: string | undefined;
   class?: string;
   children: ComponentChildren;
@@ -31,7 +31,7 @@ export function PostForm(props: {
   );
 }
 
-/** A form that is one button. */
+/** A form that consists of one button. */
 export function PostButton(props: {
   action: string;
   confirm?: string | undefined;
@@ -61,10 +61,10 @@ export function HiddenFields({ fields }: { fields: Readonly<Record<string, strin
   );
 }
 
-/** A form that changes nothing: it leads to the same page, narrowed down. */
+/** A form that filters the page it is on. */
 export function FilterForm(props: {
   path: string;
-  /** As the address has them. */
+  /** Values of the address's query. */
   values: FormValues;
   faults?: FormFaults;
   button?: string;
@@ -85,13 +85,13 @@ export function FilterForm(props: {
 
 interface Labelling {
   name: string;
-  /** Where another form of the page has a field of this name. */
+  /** Required if another form of the page has a field of this name. */
   id?: string;
   label: string;
   hint?: ComponentChildren;
 }
 
-/** Attributes of an input by which screen readers say its label, hint and fault together. */
+/** Attributes that connect an input with its label, hint and fault for screen readers. */
 interface Labelled {
   id: string;
   name: string;
@@ -135,9 +135,9 @@ function Labelled({
 
 interface FieldProps extends Labelling {
   type?: 'text' | 'email' | 'password' | 'number' | 'url' | 'date';
-  /** What it holds before anything was filled in. */
+  /** Initial value. */
   preset?: string;
-  /** Offered while one types; anything else may be filled in. */
+  /** Suggestions while typing; other values are allowed. */
   suggestions?: readonly string[];
   autocomplete?: string;
   required?: boolean;
@@ -148,7 +148,7 @@ interface FieldProps extends Labelling {
   placeholder?: string;
 }
 
-/** A line to fill in. A password is never written into the page. */
+/** A text input. A password is never written into the page. */
 export function Field(props: FieldProps): VNode {
   const { name, id, label, hint, type = 'text', preset, suggestions, ...rest } = props;
   return (
@@ -157,7 +157,7 @@ export function Field(props: FieldProps): VNode {
         <>
           <input
             {...attributes}
-            // Which other attributes a type may have is for browsers to say.
+            // The types would allow only the attributes of one input type.
             type={type as 'text'}
             value={type === 'password' ? undefined : value}
             {...(suggestions ? { list: `${attributes.id}-suggestions` } : {})}
@@ -178,13 +178,13 @@ export function Field(props: FieldProps): VNode {
 
 type Option = readonly [value: string, text: string];
 
-/** A choice of one. */
+/** A select box. */
 export function Choice(
   props: Labelling & {
     options?: readonly Option[];
     /** Further options under headings. */
     groups?: readonly (readonly [heading: string, options: readonly Option[]])[];
-    /** What is chosen before anything was. */
+    /** Initial value. */
     preset?: string;
   },
 ): VNode {
@@ -217,7 +217,7 @@ function Options({ options, chosen }: { options: readonly Option[]; chosen: stri
   );
 }
 
-/** Several lines to fill in. */
+/** A text area. */
 export function TextArea(props: Labelling & { preset?: string; rows: number; placeholder?: string }): VNode {
   const { name, label, hint, preset, rows, placeholder } = props;
   return (

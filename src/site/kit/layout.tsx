@@ -4,7 +4,7 @@ import { assetUrl } from './assets.ts';
 import { PostButton } from './form.tsx';
 import { CurrentPage } from './page-context.ts';
 
-/** The reader of a page, who decides what the navigation offers. */
+/** The viewer of a page, who determines its navigation. */
 export type Viewer =
   | { kind: 'visitor' }
   | { kind: 'customer'; email: string; isOperator: boolean }
@@ -14,15 +14,15 @@ export const VISITOR: Viewer = { kind: 'visitor' };
 
 export interface PageProps {
   title: string;
-  /** Another one than who asks for the page. */
+  /** Default: the viewer of the request. */
   viewer?: Viewer;
-  /** The path that the navigation shows as the present one, where it is another than that of the page. */
+  /** The path that the navigation marks as current. Default: the path of the request. */
   path?: string;
   /** Names of scripts in `src/site/assets/`, loaded after the page. */
   scripts?: readonly string[];
   /** Names of further style sheets there. */
   styles?: readonly string[];
-  /** Charts and tables may take the whole width. */
+  /** Uses the full width, for charts and tables. */
   wide?: boolean;
   children: ComponentChildren;
 }
@@ -50,7 +50,7 @@ const CUSTOMER_LINKS = [
 const OPERATOR_LINKS = [
   ['/admin', 'Overview'],
   ['/admin/accounts', 'Accounts'],
-  ['/admin/orders', 'Orders'],
+  ['/admin/orders', 'Purchases'],
   ['/admin/offers', 'Plans and packs'],
   ['/admin/upstream', 'Upstream'],
   ['/admin/errors', 'Errors'],
@@ -58,7 +58,7 @@ const OPERATOR_LINKS = [
   ['/admin/queues', 'Queues'],
 ] as const;
 
-/** The frame of every page: what is in the head, the navigation, and the one `main`. */
+/** The frame of every page: head, navigation and `main`. */
 export function Page(props: PageProps): VNode {
   const page = useContext(CurrentPage);
   const { title, viewer = page.viewer, path = page.path } = props;
@@ -80,7 +80,7 @@ export function Page(props: PageProps): VNode {
       </head>
       <body class={viewer.kind}>
         <a class="skip" href="#main">
-          Skip to the content
+          Skip to content
         </a>
         <header class="top">
           <a class="brand" href={homeOf(viewer)}>
@@ -158,12 +158,13 @@ function isOperator(viewer: Viewer): boolean {
   return viewer.kind === 'operator' || (viewer.kind === 'customer' && viewer.isOperator);
 }
 
-/** Reminds the operator that these are the pages of a customer. */
+/** Tells the operator that these are the pages of a customer. */
 function OperatorBanner({ viewer }: { viewer: Extract<Viewer, { kind: 'customer' }> }): VNode {
   return (
-    <aside class="banner" aria-label="You are the operator">
+    <aside class="banner" aria-label="Operator view">
       <p>
-        You see what <strong>{viewer.email}</strong> sees, as the operator. Nothing can be changed here.
+        You are viewing the pages of <strong>{viewer.email}</strong> as the operator. Changes are not allowed
+        here.
       </p>
       <PostButton action="/sign-out" class="small">
         Back to the console

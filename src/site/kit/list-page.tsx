@@ -3,17 +3,17 @@ import { Choice } from './form.tsx';
 import { Page } from './layout.tsx';
 import { type Listed, MorePages } from './paging.tsx';
 
-/** A list: how it is narrowed down, a page of it, and the way to the next. */
+/** A list page: a filter, one page of the list, and links to the other pages. */
 export function ListPage(props: {
   title: string;
   lead?: ComponentChildren;
-  /** Leads to where another item is made. */
+  /** Link to the form that creates an item. */
   create?: readonly [href: string, text: string];
   styles?: readonly string[];
   /** Shown before the filter. */
   intro?: ComponentChildren;
   filter?: ComponentChildren;
-  /** The region that scripts renew, and how often; null: not at all. */
+  /** The element that scripts refresh, and how often; null: never. */
   refresh?: { id: string; seconds: number | null };
   /** Usually a table. */
   children: ComponentChildren;
@@ -54,7 +54,7 @@ export function ListPage(props: {
   );
 }
 
-/** A field of a filter: one of the states, or all. */
+/** A filter by state. */
 export function StateChoice({ states }: { states: readonly string[] }): VNode {
   return (
     <Choice

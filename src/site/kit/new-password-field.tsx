@@ -8,16 +8,16 @@ export const newPassword = z
   .min(PASSWORD_LENGTH.min, `must have at least ${PASSWORD_LENGTH.min} characters`)
   .max(PASSWORD_LENGTH.max, `must have at most ${PASSWORD_LENGTH.max} characters`);
 
-/** A password that is checked. */
+/** The current password. */
 export const presentPassword = z
-  .string({ error: 'is missing' })
-  .min(1, 'is missing')
-  .max(PASSWORD_LENGTH.max, 'is too long');
+  .string({ error: 'is required' })
+  .min(1, 'is required')
+  .max(PASSWORD_LENGTH.max, `must have at most ${PASSWORD_LENGTH.max} characters`);
 
-/** A password that is to be, in the field `password`. */
+/** The field of a new password, named `password`. */
 export function NewPasswordField(props: {
   label: string;
-  /** Said after how long it must be. */
+  /** Text after the length requirement. */
   hint?: string;
 }): VNode {
   const { label, hint } = props;

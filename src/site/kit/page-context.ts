@@ -1,20 +1,20 @@
 import { createContext } from 'preact';
 import type { Viewer } from './layout.tsx';
 
-/** What the components of a page know of the request that asks for it. */
+/** Facts about the request, for the components of a page. */
 export interface PageContext {
   viewer: Viewer;
   /** Without its query. */
   path: string;
-  /** The token without which a form is refused. All forms of a page carry the same one. */
+  /** Returns the token that a form must have. All forms of a page have the same token. */
   formToken(): string;
 }
 
-/** The default is that of pages that are rendered once for everybody: they have no forms. */
+/** The default is for pages that are rendered once for all readers and have no forms. */
 export const CurrentPage = createContext<PageContext>({
   viewer: { kind: 'visitor' },
   path: '',
   formToken() {
-    throw new Error('a form on a page that is the same for everybody');
+    throw new Error('a page that is rendered once for all readers cannot have a form');
   },
 });

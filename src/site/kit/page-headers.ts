@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Scripts, styles, pictures and calls come from and go to this address or not at all; nothing inline, no frames. */
+/** Allows scripts, styles, pictures and requests of this address only; nothing inline, no frames. */
 export const CONTENT_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -13,8 +13,8 @@ export const CONTENT_POLICY = [
 ].join('; ');
 
 /**
- * What every page tells browsers. A route that needs another content policy sets its own.
- * @param formTargets other sites that answers to forms may lead to, such as where one pays.
+ * Sets the security headers of every page. A route that needs another content policy sets its own.
+ * @param formTargets other sites that forms may redirect to, such as a payment provider.
  */
 export function setPageHeaders(scope: FastifyInstance, formTargets: readonly string[] = []): void {
   const policy = CONTENT_POLICY.replace(

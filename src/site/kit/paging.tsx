@@ -2,13 +2,13 @@ import type { VNode } from 'preact';
 import { z } from 'zod';
 import type { FormValues } from './form-request.ts';
 
-/** An address with a query, of which what is absent or empty is left out. */
+/** An address with a query. Absent and empty values are omitted. */
 export function addressOf(path: string, query: Readonly<FormValues>): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
   return given.length > 0 ? `${path}?${new URLSearchParams(given)}` : path;
 }
 
-/** A field of a filter: a choice that was not made is sent as nothing. */
+/** An optional field: browsers send an empty string for a field without a value. */
 export function optional<Value>(schema: z.ZodType<Value>): z.ZodType<Value | undefined> {
   return z.preprocess((value) => (value === '' ? undefined : value), schema.optional());
 }
@@ -16,13 +16,13 @@ export function optional<Value>(schema: z.ZodType<Value>): z.ZodType<Value | und
 /** A page of a longer list. */
 export interface Listed<Item> {
   items: readonly Item[];
-  /** What the page was asked for, with the cursor it began after. */
+  /** The filters of the page, and the cursor after which it starts. */
   query: FormValues;
   /** Cursor of the next page; null after the last one. */
   next: string | null;
 }
 
-/** Cuts what was read with one item more than a page holds. */
+/** Makes a page of rows that were read with one more than the page holds. */
 export function pageOf<Item>(
   found: readonly Item[],
   limit: number,
@@ -34,7 +34,7 @@ export function pageOf<Item>(
   return { items, query, next: last === undefined ? null : String(cursorOf(last)) };
 }
 
-/** Leads on through a list, and back to its beginning; nothing where all of it is seen. */
+/** Links to the next page and to the first page; nothing if the list has one page. */
 export function MorePages(props: {
   path: string;
   list: Pick<Listed<unknown>, 'query' | 'next'>;

@@ -6,17 +6,17 @@ import { renderToString } from 'preact-render-to-string';
 import { viewerOf } from '../session.ts';
 import { CurrentPage, type PageContext } from './page-context.ts';
 
-/** What fits into one packet gains nothing. */
+/** A page that fits into one packet gains nothing from compression. */
 const WORTH_COMPRESSING_CHARACTERS = 1_400;
 
-/** Text, attributes and addresses in a page are escaped by the renderer; nothing writes HTML by hand. */
+/** Renders a page. The renderer escapes all text and attributes. */
 export function renderHtml(page: VNode): string {
   return `<!doctype html>${renderToString(page)}`;
 }
 
 /**
- * Sends a page, compressed where the browser takes that. A page is for one person and one moment, so no cache keeps it.
- * Tokens of forms are written anew for each page, so the length of a compressed one says nothing about them.
+ * Sends a page, compressed if the browser accepts it. Pages are personal, so caches must not store them. Each page has new
+ * form tokens, so the length of a compressed page reveals nothing about them.
  */
 export function sendPage(reply: FastifyReply, page: VNode, status = 200): FastifyReply {
   const html = renderHtml(<CurrentPage.Provider value={contextOf(reply)}>{page}</CurrentPage.Provider>);
@@ -40,7 +40,7 @@ function contextOf(reply: FastifyReply): PageContext {
     viewer: viewerOf(request),
     path,
     formToken() {
-      // Without the cookie, each token would be made with a secret of its own, of which the browser keeps the last.
+      // Without the cookie each token has its own secret, and the browser keeps only the last: one token for all forms.
       token ??= reply.generateCsrf();
       return token;
     },

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 
-/** Something to keep or to send on, with a button that copies it. @param id of its element, once in a page. */
+/** A secret with a button that copies it. @param id of its element, unique in the page. */
 export function Secret({ id, text }: { id: string; text: string }): VNode {
   return (
     <p class="secret">

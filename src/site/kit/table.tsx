@@ -1,19 +1,19 @@
 import type { ComponentChildren, VNode } from 'preact';
 
-/** A column: its heading, what it says of a row, and how its cells are set; `row` is the heading of the row. */
+/** A column: heading, content of a cell, and style of the cells; `row` marks the heading of a row. */
 export type Column<Row> = readonly [
   heading: string,
   cell: (row: Row) => ComponentChildren,
   set?: 'number' | 'number muted' | 'long' | 'row',
 ];
 
-/** A table with its name. On a narrow screen it scrolls sideways, so the keyboard gets to it too. */
+/** A table. On a narrow screen it scrolls sideways, so it can have the keyboard focus. */
 export function Table<Row>(props: {
-  /** Said by screen readers. */
+  /** Name for screen readers. */
   name: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
-  /** Shown where there are no rows. */
+  /** Shown if there are no rows. */
   empty?: ComponentChildren;
 }): VNode {
   const { name, columns, rows, empty = 'None.' } = props;
@@ -24,7 +24,7 @@ export function Table<Row>(props: {
       <div class="empty card">{empty}</div>
     );
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: an element that scrolls must be reachable with the keyboard.
     <section class="table" aria-label={name} tabIndex={0}>
       <table>
         <thead>

@@ -6,12 +6,12 @@ export function Tag({ tone = '', children }: { tone?: Tone; children: ComponentC
   return <span class={tone ? `tag ${tone}` : 'tag'}>{children}</span>;
 }
 
-/** A state by its tone and name. */
+/** A tag with a tone and a text. */
 export function ToneTag({ of: [tone, text] }: { of: readonly [Tone, string] }): VNode {
   return <Tag tone={tone}>{text}</Tag>;
 }
 
-/** How the states of jobs, batches, runs and deliveries look. */
+/** Tones of the states of jobs, batches, runs and deliveries. */
 const TONES: Record<string, Tone> = {
   done: 'good',
   delivered: 'good',

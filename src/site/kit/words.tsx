@@ -3,7 +3,7 @@ import type { Wallet } from '../../billing/wallets.ts';
 
 const NUMBER = new Intl.NumberFormat('en');
 
-/** 12345 -> 12,345; null is no limit. */
+/** 12345 -> 12,345; null -> unlimited. */
 export function count(value: number | null): string {
   return value === null ? 'unlimited' : NUMBER.format(value);
 }
@@ -21,12 +21,12 @@ export function amount(value: number): string {
   return (Math.abs(value) < 100 ? SMALL : WHOLE).format(value);
 }
 
-/** A part of a whole, in percent. */
+/** Formats a share as a percentage. */
 export function share(part: number, whole: number): string {
   return whole > 0 ? `${SMALL.format((100 * part) / whole)} %` : '0 %';
 }
 
-/** An amount of cents in a currency. */
+/** Formats an amount of cents in a currency. */
 export function money(cents: number, currency: string): string {
   return new Intl.NumberFormat('en', { style: 'currency', currency: currency.toUpperCase() }).format(
     cents / 100,
@@ -35,19 +35,19 @@ export function money(cents: number, currency: string): string {
 
 export const WALLET_NAMES: Record<Wallet, string> = { general: 'General', off_peak: 'Off-peak' };
 
-/** A moment in UTC; scripts add the reader's own time. Absent: a dash. */
+/** A time in UTC; scripts add the local time. Absent: a dash. */
 export function Time({ at }: { at: Date | string | number | null | undefined }): VNode {
   if (at === null || at === undefined) return <span class="muted">-</span>;
   const iso = new Date(at).toISOString();
   return <time dateTime={iso}>{`${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`}</time>;
 }
 
-/** Stands where there is nothing to say. */
+/** Stands for an absent value. */
 export function Dash(): VNode {
   return <span class="muted">-</span>;
 }
 
-/** A long id by its end, which tells it from its neighbours. */
+/** The end of a long id, which distinguishes it from other ids of the same time. */
 export function ShortId({ id }: { id: string }): VNode {
   return <code>{id.slice(-12)}</code>;
 }

@@ -10,7 +10,7 @@ import { baseUrlOf, type Pages } from '../pages.ts';
 import { keepToken } from '../session.ts';
 import { accountIn, sendAccountPage } from './account-page.tsx';
 
-/** The operator's actions on an account. */
+/** Registers the operator's actions on an account. */
 export function registerAccountActions(scope: FastifyInstance, pages: Pages): void {
   const { database, clock } = pages;
   const path = '/admin/accounts/:id';
@@ -40,11 +40,11 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
     const token = await createPasswordReset(database, account.id, clock.now());
     const shown = (
       <section class="notice good">
-        <h2>A link to a new password</h2>
+        <h2>Password reset link</h2>
         <Secret id="reset-link" text={`${baseUrlOf(pages, request)}${resetPath(token)}`} />
         <p>
-          Send it to {account.email} alone: it is shown this once, works once, and for a day. The links of
-          before are worth nothing any more.
+          Send it only to {account.email}. The link is shown only once. It can be used once and is valid for
+          one day. Earlier links are no longer valid.
         </p>
       </section>
     );
@@ -52,7 +52,7 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
   }
 }
 
-/** Giving units to an account, without a purchase. */
+/** Registers the forms that grant units to an account without a purchase. */
 function registerGrants(scope: FastifyInstance, pages: Pages): void {
   const { database, clock } = pages;
 
@@ -61,7 +61,7 @@ function registerGrants(scope: FastifyInstance, pages: Pages): void {
     onSubmit(readSubscription, showAgain('subscription'), async (gift, request) =>
       grant(request, async (accountId) => {
         const plan = await findPlan(database, gift.plan);
-        if (!plan) throw new GrantRefused('There is no such plan any more.');
+        if (!plan) throw new GrantRefused('This plan no longer exists. Reload the page and choose another.');
         await giveSubscription(database, { accountId, planId: plan.id }, gift, clock.now());
       }),
     ),
@@ -95,7 +95,7 @@ function registerGrants(scope: FastifyInstance, pages: Pages): void {
   }
 }
 
-/** A beginning that was left empty was not given. */
+/** Browsers send an empty string for an empty start. */
 function readSubscription(body: unknown) {
   const { starts, ...rest } = body as Record<string, unknown>;
   return readForm(subscriptionGift, starts === '' ? rest : { ...rest, starts });

@@ -37,9 +37,9 @@ const params = z.object({
     .transform(Number),
 });
 
-/** What a page of an account shows besides the account. */
+/** Additional content of an account's page. */
 export interface AccountExtras {
-  /** Shown above all. */
+  /** Shown at the top. */
   shown?: VNode;
   /** A form that was refused. */
   refused?: { kind: 'subscription' | 'pack'; form: FormState };
@@ -56,11 +56,11 @@ export function registerAccountPage(scope: FastifyInstance, pages: Pages): void 
 export async function accountIn({ database }: Pages, request: FastifyRequest): Promise<Account> {
   const parsed = params.safeParse(request.params);
   const account = parsed.success ? await findAccount(database, parsed.data.id) : null;
-  if (!account) throw new SoukError('NOT_FOUND', { message: 'There is no such account.' });
+  if (!account) throw new SoukError('NOT_FOUND', { message: 'This account does not exist.' });
   return account;
 }
 
-/** Everything about an account, and what can be done with it. */
+/** Sends the page of an account: its details, its actions and its records. */
 export async function sendAccountPage(
   { database, clock }: Pages,
   reply: FastifyReply,
@@ -82,7 +82,7 @@ export async function sendAccountPage(
           <Actions account={account} />
         </section>
         <section class="card">
-          <h2>Give units</h2>
+          <h2>Grant units</h2>
           <GrantForms path={`/admin/accounts/${id}`} plans={plans} refused={refused} />
         </section>
       </div>
@@ -116,7 +116,7 @@ function Records({ records, now }: { records: Records; now: number }): VNode {
       <PackTable packs={balances.packs} />
       <h2>Keys</h2>
       <KeyTable keys={keys} />
-      <h2>Orders</h2>
+      <h2>Purchases</h2>
       <PurchaseTable purchases={purchases} />
       <h2>Recent calls</h2>
       <CallTable calls={calls} />
@@ -130,10 +130,10 @@ function AccountFacts({ account: { id, name, state, createdAt } }: { account: Ac
   return (
     <Facts
       facts={[
-        ['Number', id],
+        ['Account number', id],
         ['Name', name],
         ['State', <AccountTag state={state} />],
-        ['Made', <Time at={createdAt} />],
+        ['Created', <Time at={createdAt} />],
       ]}
     />
   );
@@ -143,12 +143,12 @@ function Actions({ account: { id, email, state } }: { account: Account }): VNode
   const path = `/admin/accounts/${id}`;
   return (
     <div class="row">
-      <PostButton action={`${path}/view`}>See as the customer sees</PostButton>
-      <PostButton action={`${path}/password`}>Link to a new password</PostButton>
+      <PostButton action={`${path}/view`}>View as customer</PostButton>
+      <PostButton action={`${path}/password`}>Create password reset link</PostButton>
       {state === 'active' ? (
         <PostButton
           action={`${path}/disable`}
-          confirm={`Disable ${email}? Its calls are refused and it is signed out, at once.`}
+          confirm={`Disable ${email}? Its calls are refused and all its sessions are signed out immediately.`}
           class="danger"
         >
           Disable

@@ -13,7 +13,7 @@ const PATH = '/admin/accounts';
 
 const ACCOUNTS_A_PAGE = 50;
 
-/** Accounts, by e-mail address, name, number or key. */
+/** Registers the search for accounts by e-mail address, name, number or key. */
 export function registerAccountSearch(scope: FastifyInstance, { database }: Pages): void {
   scope.get(PATH, async (request, reply) => {
     const { q, before, query } = readSearch(request.query, 200);
@@ -22,7 +22,7 @@ export function registerAccountSearch(scope: FastifyInstance, { database }: Page
     const filter = (
       <SearchForm
         path={PATH}
-        label="E-mail, name, number, or first letters of a key"
+        label="E-mail address, name, account number or start of a key"
         q={q}
         maxLength={200}
         placeholder="ann@example.com, 17, km_aB3x"
@@ -33,14 +33,14 @@ export function registerAccountSearch(scope: FastifyInstance, { database }: Page
       <ListPage title="Accounts" styles={[]} filter={filter} path={PATH} list={list} cursor="before">
         <Table
           name="Accounts"
-          empty={q ? 'No account is known by that.' : 'There are no accounts yet.'}
+          empty={q ? 'No accounts found.' : 'No accounts yet.'}
           rows={list.items}
           columns={[
             ['Number', ({ id }) => id, 'number'],
             ['E-mail address', ({ id, email }) => <a href={`${PATH}/${id}`}>{email}</a>],
             ['Name', ({ name }) => name],
             ['State', ({ state }) => <AccountTag state={state} />],
-            ['Made', ({ createdAt }) => <Time at={createdAt} />],
+            ['Created', ({ createdAt }) => <Time at={createdAt} />],
           ]}
         />
       </ListPage>,

@@ -36,7 +36,7 @@ export function SubscriptionTable(props: {
         ['Plan', ({ planName, quantity }) => `${planName}${quantity > 1 ? ` × ${quantity}` : ''}`],
         ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
         ['From', ({ startsAt }) => <Time at={startsAt} />],
-        ['Until', ({ endsAt }) => <Time at={endsAt} />],
+        ['To', ({ endsAt }) => <Time at={endsAt} />],
         ['State', ({ startsAt, endsAt }) => <RunTag startsAt={startsAt} endsAt={endsAt} now={now} />],
         ['Units today', ({ meter }) => (meter ? used(meter.dayUsed, meter.dailyLimit) : '-'), 'number'],
         [
@@ -54,8 +54,8 @@ function used(units: number, limit: number | null): string {
 }
 
 function RunTag({ startsAt, endsAt, now }: { startsAt: Date; endsAt: Date; now: number }): VNode {
-  if (endsAt.getTime() <= now) return <Tag>over</Tag>;
-  return startsAt.getTime() > now ? <Tag tone="busy">to come</Tag> : <Tag tone="good">runs</Tag>;
+  if (endsAt.getTime() <= now) return <Tag>ended</Tag>;
+  return startsAt.getTime() > now ? <Tag tone="busy">scheduled</Tag> : <Tag tone="good">active</Tag>;
 }
 
 export function PackTable({ packs }: { packs: WalletBalances['packs'] }): VNode {
@@ -68,9 +68,9 @@ export function PackTable({ packs }: { packs: WalletBalances['packs'] }): VNode 
         ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
         ['Left', ({ remainingUnits }) => count(remainingUnits), 'number'],
         ['Of', ({ totalUnits }) => count(totalUnits), 'number'],
-        ['Calls a minute', ({ rateLimitPerMinute }) => count(rateLimitPerMinute), 'number'],
-        ['Until', ({ validUntil }) => <Time at={validUntil} />],
-        ['State', ({ valid }) => (valid ? <Tag tone="good">valid</Tag> : <Tag>not valid</Tag>)],
+        ['Calls per minute', ({ rateLimitPerMinute }) => count(rateLimitPerMinute), 'number'],
+        ['Valid until', ({ validUntil }) => <Time at={validUntil} />],
+        ['State', ({ valid }) => (valid ? <Tag tone="good">valid</Tag> : <Tag>expired</Tag>)],
       ]}
     />
   );
@@ -84,9 +84,9 @@ export function KeyTable({ keys }: { keys: readonly AccountKey[] }): VNode {
       columns={[
         ['Key', ({ prefix }) => <code>{prefix}…</code>],
         ['State', ({ state }) => <Tag tone={state === 'active' ? 'good' : ''}>{state}</Tag>],
-        ['Made', ({ createdAt }) => <Time at={createdAt} />],
+        ['Created', ({ createdAt }) => <Time at={createdAt} />],
         ['Last used', ({ lastUsedAt }) => <Time at={lastUsedAt} />],
-        ['Works until', ({ revokedAt, expiresAt }) => <Time at={revokedAt ?? expiresAt} />],
+        ['Valid until', ({ revokedAt, expiresAt }) => <Time at={revokedAt ?? expiresAt} />],
       ]}
     />
   );
@@ -95,24 +95,24 @@ export function KeyTable({ keys }: { keys: readonly AccountKey[] }): VNode {
 export function PurchaseTable({ purchases }: { purchases: readonly Purchase[] }): VNode {
   return (
     <Table
-      name="Orders"
+      name="Purchases"
       rows={purchases}
       columns={[
-        ['Ordered', ({ createdAt }) => <Time at={createdAt} />],
-        ['What', purchaseText],
+        ['Created', ({ createdAt }) => <Time at={createdAt} />],
+        ['Item', purchaseText],
         ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
         ['Amount', ({ amountCents, currency }) => money(amountCents, currency), 'number'],
-        ['Paid by', ({ provider }) => provider],
+        ['Payment provider', ({ provider }) => provider],
         ['State', (purchase) => <PurchaseTag purchase={purchase} />],
-        ['Number', ({ id }) => <code class="id">{id}</code>],
+        ['Purchase id', ({ id }) => <code class="id">{id}</code>],
       ]}
     />
   );
 }
 
 const CALL_STATES = {
-  reserved: ['busy', 'open'],
-  settled: ['good', 'answered'],
+  reserved: ['busy', 'running'],
+  settled: ['good', 'done'],
   released: ['bad', 'failed'],
 } as const;
 
@@ -149,20 +149,20 @@ export function LedgerTable({ lines }: { lines: readonly LedgerLine[] }): VNode 
   return (
     <Table
       name="Ledger"
-      empty="No line yet."
+      empty="No ledger lines yet."
       rows={lines}
       columns={[
         ['Line', ({ id }) => id, 'number'],
-        ['When', ({ at }) => <Time at={at} />],
-        ['What', ({ kind }) => kind],
+        ['Date', ({ at }) => <Time at={at} />],
+        ['Kind', ({ kind }) => kind],
         [
-          'Source',
+          'Pack or subscription',
           ({ source, sourceId, wallet }) =>
             `${source} ${sourceId}${wallet ? `, ${WALLET_NAMES[wallet].toLowerCase()}` : ''}`,
         ],
         ['Units', ({ units }) => count(units), 'number'],
         [
-          'Balance',
+          'Change',
           ({ change }) => (change === 0 ? '-' : `${change > 0 ? '+' : ''}${count(change)}`),
           'number',
         ],

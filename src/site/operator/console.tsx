@@ -20,7 +20,7 @@ import { TokenGauge } from './token-gauge.tsx';
 
 const DAY_MS = 86_400_000;
 
-/** The front page of the operator console. */
+/** Registers the front page of the operator console. */
 export function registerConsole(scope: FastifyInstance, pages: Pages): void {
   const { database, clock } = pages;
 
@@ -42,7 +42,7 @@ export function registerConsole(scope: FastifyInstance, pages: Pages): void {
             <section class="card">
               <h2>Upstream tokens</h2>
               <TokenGauge tokens={reading?.tokens ?? null} />
-              <a href="/admin/upstream">Course and spend</a>
+              <a href="/admin/upstream">History and spending</a>
             </section>
             <UnitsAndTokens figures={figures} />
             <Matters matters={matters} />
@@ -51,7 +51,7 @@ export function registerConsole(scope: FastifyInstance, pages: Pages): void {
           {reading ? (
             <Pools pools={reading.pools} />
           ) : (
-            <p class="notice bad">The queues cannot be read just now.</p>
+            <p class="notice bad">The queues are temporarily unavailable.</p>
           )}
           <h2>Recent failures</h2>
           <FailedCallTable calls={failed} />
@@ -61,7 +61,7 @@ export function registerConsole(scope: FastifyInstance, pages: Pages): void {
   });
 }
 
-/** @returns null while Redis is away. */
+/** @returns null if Redis is unavailable. */
 async function readQueues({ queueGauges, log }: Pages): Promise<QueueReading | null> {
   return queueGauges.read().catch((error: unknown) => {
     log.warn({ err: error }, 'failed to read the queues for the operator console');
@@ -75,7 +75,9 @@ function PendingPurchases({ pending }: { pending: number }): VNode | null {
     <div class="notice warn">
       <p>
         <a href="/admin/orders">
-          {pending === 1 ? 'One order waits for payment' : `${count(pending)} orders wait for payment`}
+          {pending === 1
+            ? '1 purchase is awaiting payment'
+            : `${count(pending)} purchases are awaiting payment`}
         </a>
         .
       </p>
@@ -90,19 +92,19 @@ function Matters({ matters }: { matters: Awaited<ReturnType<typeof openMatters>>
       <Tile
         title="Open calls"
         figure={count(openCalls)}
-        note={`under way, ${count(openBatchCalls)} of them of batches`}
+        note={`in progress, ${count(openBatchCalls)} of them from batches`}
       >
         <a href="/admin/queues">Queues</a>
       </Tile>
       <Tile
         title="Failures"
         figure={count(failedCalls)}
-        note="calls of the last day that failed through us or the provider"
+        note="calls of the last day that failed on our side or upstream"
       >
         <a href="/admin/errors">Errors</a>
       </Tile>
-      <Tile title="Orders" figure={count(pendingOrders)} note="that wait for payment">
-        <a href="/admin/orders">Orders</a>
+      <Tile title="Purchases" figure={count(pendingOrders)} note="awaiting payment">
+        <a href="/admin/orders">Purchases</a>
       </Tile>
     </>
   );
@@ -112,15 +114,15 @@ function UnitsAndTokens({ figures }: { figures: readonly OperationFigures[] }): 
   const { calls, unitsSold, tokensSpent, tokensSaved } = totalOf(figures);
   return (
     <>
-      <Tile title="Units sold" figure={count(unitsSold)} note={`in 24 hours, by ${count(calls)} calls`}>
+      <Tile title="Units sold" figure={count(unitsSold)} note={`in 24 hours, in ${count(calls)} calls`}>
         <span class="muted">
           {tokensSpent > 0
-            ? `${amount(unitsSold / tokensSpent)} for each of ${amount(tokensSpent)} tokens spent`
-            : 'No tokens were spent.'}
+            ? `${amount(unitsSold / tokensSpent)} units per token, ${amount(tokensSpent)} tokens spent`
+            : 'No tokens spent'}
         </span>
       </Tile>
       <Tile title="Saved by the cache" figure={amount(tokensSaved)} note="tokens in 24 hours">
-        <span class="muted">{`${share(tokensSaved, tokensSaved + tokensSpent)} of what was needed`}</span>
+        <span class="muted">{`${share(tokensSaved, tokensSaved + tokensSpent)} of the tokens needed`}</span>
       </Tile>
     </>
   );
@@ -142,14 +144,14 @@ function Pools({ pools }: { pools: readonly PoolReading[] }): VNode {
   return (
     <Table
       name="Queues by pool"
-      empty="There are no pools."
+      empty="No pools."
       rows={pools}
       columns={[
         ['Pool', ({ pool }) => <code>{pool}</code>],
         ['Waiting', ({ jobs }) => count(jobs.waiting), 'number'],
         ['Running', ({ jobs }) => count(jobs.running), 'number'],
         ['Delayed', ({ jobs }) => count(jobs.delayed), 'number'],
-        ['A new call waits', ({ expectedWaitMs }) => waitOf(expectedWaitMs), 'number'],
+        ['Expected wait', ({ expectedWaitMs }) => waitOf(expectedWaitMs), 'number'],
         ['Workers', ({ workers }) => <WorkersTag workers={workers} />],
       ]}
     />
@@ -157,12 +159,12 @@ function Pools({ pools }: { pools: readonly PoolReading[] }): VNode {
 }
 
 function WorkersTag({ workers }: { workers: number | null }): VNode {
-  if (workers === null) return <span class="muted">not counted</span>;
-  return workers > 0 ? <Tag tone="good">{count(workers)} alive</Tag> : <Tag tone="bad">none</Tag>;
+  if (workers === null) return <span class="muted">unknown</span>;
+  return workers > 0 ? <Tag tone="good">{count(workers)} running</Tag> : <Tag tone="bad">none</Tag>;
 }
 
 function waitOf(ms: number | null): string {
   if (ms === null) return '-';
-  if (!Number.isFinite(ms)) return 'for a worker';
+  if (!Number.isFinite(ms)) return 'no worker';
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${count(Math.round(ms / 1_000))} s`;
 }

@@ -19,7 +19,7 @@ const PATH = '/admin/errors';
 
 const FAILURES_A_PAGE = 30;
 
-/** Failures, by the ids that customers were told. */
+/** Registers the search for failures by the ids that customers received. */
 export function registerErrors(scope: FastifyInstance, { database }: Pages): void {
   scope.get(PATH, async (request, reply) => {
     const { q, before, query } = readSearch(request.query, 100);
@@ -33,10 +33,10 @@ export function registerErrors(scope: FastifyInstance, { database }: Pages): voi
     const filter = (
       <SearchForm
         path={PATH}
-        label="Id of an error, a request or a job"
+        label="Error id, request id or job id"
         q={q}
         maxLength={100}
-        placeholder="as the customer was told it"
+        placeholder="id that the customer received"
       />
     );
     const note = (
@@ -57,8 +57,8 @@ export function registerErrors(scope: FastifyInstance, { database }: Pages): voi
         note={note}
       >
         <h2>On our side and upstream</h2>
-        <p class="hint">Kept for 30 days. What customers were told is below.</p>
-        {list.items.length === 0 && <p class="card empty">{q ? 'Nothing was noted of it.' : 'None.'}</p>}
+        <p class="hint">Kept for 30 days. The errors that customers received are listed below.</p>
+        {list.items.length === 0 && <p class="card empty">{q ? 'No failures found.' : 'No failures.'}</p>}
         {list.items.map((failure) => (
           <Failure key={failure.id} failure={failure} />
         ))}
@@ -88,7 +88,7 @@ function Failure({ failure }: { failure: NotedFailure }): VNode {
       <p class="reason">{firstLine}</p>
       {otherLines.length > 0 && (
         <details>
-          <summary>Where it happened</summary>
+          <summary>Stack trace</summary>
           <pre class="wrap">
             <code>{otherLines.join('\n')}</code>
           </pre>

@@ -4,20 +4,20 @@ import { ERRORS } from '../../platform/errors.ts';
 import { Table } from '../kit/table.tsx';
 import { Dash, Time } from '../kit/words.tsx';
 
-/** Calls that failed, and what their customers were told. */
+/** Failed calls with the errors that customers received. */
 export function FailedCallTable({ calls }: { calls: readonly FailedCall[] }): VNode {
   return (
     <Table
       name="Failed calls"
-      empty="No call has failed."
+      empty="No failed calls."
       rows={calls}
       columns={[
-        ['When', ({ finishedAt }) => <Time at={finishedAt} />],
+        ['Date', ({ finishedAt }) => <Time at={finishedAt} />],
         ['Operation', ({ operation }) => <code>{operation}</code>],
         ['Account', ({ accountId }) => <a href={`/admin/accounts/${accountId}`}>{accountId}</a>],
         // A newer version may have written a kind that this one does not know.
         ['Error', ({ error }) => <code>{ERRORS[error.kind]?.code ?? error.kind}</code>],
-        ['Told', ({ error }) => <span class="told">{error.message}</span>],
+        ['Message to the customer', ({ error }) => <span class="long-text">{error.message}</span>],
         ['Job', ({ callId }) => <ErrorsOf id={callId} />],
         ['Error id', ({ error }) => <ErrorsOf id={error.metadata?.errorId} />],
       ]}
@@ -25,7 +25,7 @@ export function FailedCallTable({ calls }: { calls: readonly FailedCall[] }): VN
   );
 }
 
-/** An id that leads to all that is known of it. */
+/** An id that links to its failures. */
 function ErrorsOf({ id }: { id: unknown }): VNode {
   if (typeof id !== 'string') return <Dash />;
   return (

@@ -6,20 +6,20 @@ import type { AccountExtras } from './account-page.tsx';
 
 type Kind = 'subscription' | 'pack';
 
-const SUMMARIES: Record<Kind, string> = { subscription: 'A subscription', pack: 'A pack' };
+const SUMMARIES: Record<Kind, string> = { subscription: 'Subscription', pack: 'Pack' };
 
 const NUMBERS: Record<
   Kind,
   readonly (readonly [name: string, label: string, preset: string, most: number])[]
 > = {
   subscription: [
-    ['quantity', 'How many', '1', 1_000],
+    ['quantity', 'Quantity', '1', 1_000],
     ['months', 'Months', '1', 120],
   ],
   pack: [
     ['units', 'Units', '10000', 1_000_000_000_000],
-    ['rate', 'Calls a minute', '60', 1_000_000],
-    ['validDays', 'Valid for days', '365', 3_650],
+    ['rate', 'Calls per minute', '60', 1_000_000],
+    ['validDays', 'Valid for (days)', '365', 3_650],
   ],
 };
 
@@ -29,7 +29,7 @@ interface GrantProps {
   refused: AccountExtras['refused'];
 }
 
-/** Forms that give an account a subscription or a pack, without a purchase. */
+/** Forms that grant an account a subscription or a pack without a purchase. */
 export function GrantForms(props: GrantProps): VNode {
   return (
     <>
@@ -62,9 +62,11 @@ function GrantForm({ kind, path, plans, refused }: GrantProps & { kind: Kind }):
             preset={preset}
           />
         ))}
-        {isSubscription && <Field name="starts" label="Begins" hint="Such as 2027-01-31; nothing: now." />}
+        {isSubscription && (
+          <Field name="starts" label="Starts" hint="A date such as 2027-01-31. Default: now." />
+        )}
         <button type="submit" class="primary">
-          {isSubscription ? 'Give the subscription' : 'Give the pack'}
+          {isSubscription ? 'Grant subscription' : 'Grant pack'}
         </button>
       </PostForm>
     </details>

@@ -7,18 +7,18 @@ import { WALLET_NAMES } from '../kit/words.tsx';
 type Column = readonly [name: string, label: string, hint?: string];
 
 const PLAN_NUMBERS: readonly Column[] = [
-  ['minuteLimit', 'Calls a minute', 'Nothing: not limited.'],
-  ['dailyLimit', 'Units a day', 'Nothing: not limited.'],
-  ['monthlyLimit', 'Units a month', 'Nothing: not limited.'],
+  ['minuteLimit', 'Calls per minute', 'Empty: unlimited.'],
+  ['dailyLimit', 'Units per day', 'Empty: unlimited.'],
+  ['monthlyLimit', 'Units per month', 'Empty: unlimited.'],
 ];
 
 const PACK_NUMBERS: readonly Column[] = [
   ['units', 'Units'],
-  ['rateLimitPerMinute', 'Calls a minute'],
-  ['validDays', 'Valid for days'],
+  ['rateLimitPerMinute', 'Calls per minute'],
+  ['validDays', 'Valid for (days)'],
 ];
 
-/** The form of a plan or a pack, new or present. */
+/** The form that creates or changes a plan or a pack. */
 export function OfferForm(props: { kind: 'plan' | 'pack'; form: FormState; currency: string }): VNode {
   const { kind, form, currency } = props;
   const { code, name, isNew, isOffered } = form.values;
@@ -42,9 +42,9 @@ export function OfferForm(props: { kind: 'plan' | 'pack'; form: FormState; curre
         ))}
         <Field
           name="price"
-          label={`Price in ${currency.toUpperCase()}${isPack ? '' : ', a month'}`}
+          label={`Price in ${currency.toUpperCase()}${isPack ? '' : ' per month'}`}
           required={isPack}
-          hint={isPack ? undefined : 'Nothing: it is not sold, only given.'}
+          hint={isPack ? undefined : 'Empty: the plan can only be granted, not bought.'}
         />
         <p>
           <label>
@@ -74,7 +74,13 @@ function NewCode(): VNode {
   return (
     <>
       <HiddenFields fields={{ isNew: '1' }} />
-      <Field name="code" label="Code" required maxLength={40} hint="Small letters, digits and -. It stays." />
+      <Field
+        name="code"
+        label="Code"
+        required
+        maxLength={40}
+        hint="Lower-case letters, digits and hyphens. It cannot be changed later."
+      />
     </>
   );
 }

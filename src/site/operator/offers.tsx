@@ -25,11 +25,13 @@ const PATH = '/admin/offers';
 
 const MOST_CENTS = 100_000_000;
 
-const code = z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/, 'must be small letters, digits and -');
+const code = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,39}$/, 'must consist of lower-case letters, digits and hyphens');
 const name = z
   .string()
   .trim()
-  .min(1, 'is missing')
+  .min(1, 'is required')
   .max(60, 'must have at most 60 characters')
   .regex(/^\P{C}*$/u, 'must not have control characters');
 const price = z
@@ -37,13 +39,13 @@ const price = z
   .trim()
   .regex(/^\d{1,7}(?:\.\d{1,2})?$/, 'must be an amount such as 29 or 29.50')
   .transform((text) => Math.round(Number(text) * 100))
-  .pipe(z.number().max(MOST_CENTS, 'is too much'));
+  .pipe(z.number().max(MOST_CENTS, `must be at most ${MOST_CENTS / 100}`));
 const ticked = z
   .string()
   .optional()
   .transform((value) => value === '1');
 
-/** Nothing filled in: no limit, or no price. */
+/** Reads an empty field as null: no limit, or no price. */
 const orNothing = <Output,>(field: z.ZodType<Output, string>) =>
   z.union([z.literal('').transform(() => null), field]);
 
@@ -68,7 +70,7 @@ const packForm = z.object({
   isOffered: ticked,
 });
 
-/** The plans and packs for sale, and their prices. */
+/** Registers the pages that create and change the plans and packs for sale. */
 export function registerOffers(scope: FastifyInstance, pages: Pages): void {
   const { database, clock, currency } = pages;
 
@@ -78,9 +80,7 @@ export function registerOffers(scope: FastifyInstance, pages: Pages): void {
       reply,
       <Page title="Plans and packs" wide>
         <h1>Plans and packs</h1>
-        <p class="lead">
-          A change is for what is sold from now on; what was sold or ordered stays as it was.
-        </p>
+        <p class="lead">Changes apply to future purchases only.</p>
         <h2>Plans</h2>
         <PlanTable plans={plans} currency={currency} />
         <p>
@@ -123,11 +123,11 @@ interface OfferKind<Input> {
   kind: 'plan' | 'pack';
   schema: z.ZodType<Input>;
   find(code: string): Promise<FormValues | undefined>;
-  /** @returns false where another offer has its code. */
+  /** @returns false if another offer has this code. */
   save(input: Input, isNew: boolean): Promise<boolean>;
 }
 
-/** The form of a plan or a pack: a new one, or the one whose code the address has. */
+/** Registers the form of a plan or a pack: a new one, or the one with the code in the address. */
 function registerOfferForm<Input>(
   scope: FastifyInstance,
   { currency }: Pages,
@@ -137,7 +137,7 @@ function registerOfferForm<Input>(
     const { code } = request.query;
     if (code === undefined) return showForm(reply, { values: { isNew: '1' }, faults: {} });
     const values = await find(code);
-    if (!values) throw new SoukError('NOT_FOUND', { message: `There is no such ${kind}.` });
+    if (!values) throw new SoukError('NOT_FOUND', { message: `This ${kind} does not exist.` });
     return showForm(reply, { values, faults: {} });
   });
 
@@ -145,12 +145,12 @@ function registerOfferForm<Input>(
     `${PATH}/${kind}`,
     onSubmit(schema, showForm, async (input, _request, _reply, values) => {
       if (await save(input, values.isNew === '1')) return PATH;
-      throw new FormRefused(409, { code: 'is the code of another already' });
+      throw new FormRefused(409, { code: `is already the code of another ${kind}` });
     }),
   );
 
   function showForm(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
-    const title = `${form.values.isNew === '1' ? 'New' : 'Change'} ${kind}`;
+    const title = `${form.values.isNew === '1' ? 'New' : 'Edit'} ${kind}`;
     return sendPage(
       reply,
       <Page title={title}>
@@ -166,22 +166,22 @@ function PlanTable({ plans, currency }: { plans: readonly KeptPlan[]; currency: 
   return (
     <Table
       name="Plans"
-      empty="There are no plans."
+      empty="No plans yet."
       rows={plans}
       columns={[
         ['Plan', ({ code, name }) => <a href={addressOf(`${PATH}/plan`, { code })}>{name}</a>],
         ['Code', ({ code }) => <code>{code}</code>],
-        ['Calls a minute', ({ minuteLimit }) => count(minuteLimit), 'number'],
-        ['Units a day', ({ dailyLimit }) => count(dailyLimit), 'number'],
-        ['Units a month', ({ monthlyLimit }) => count(monthlyLimit), 'number'],
+        ['Calls per minute', ({ minuteLimit }) => count(minuteLimit), 'number'],
+        ['Units per day', ({ dailyLimit }) => count(dailyLimit), 'number'],
+        ['Units per month', ({ monthlyLimit }) => count(monthlyLimit), 'number'],
         [
-          'Price a month',
+          'Price per month',
           ({ priceCents }) => (priceCents === null ? '-' : money(priceCents, currency)),
           'number',
         ],
-        ['Running', ({ running }) => count(running), 'number'],
+        ['Active subscriptions', ({ running }) => count(running), 'number'],
         [
-          'Sold',
+          'Availability',
           ({ isOffered, priceCents }) => <OfferTag isOffered={isOffered} isPriced={priceCents !== null} />,
         ],
       ]}
@@ -193,23 +193,23 @@ function PackTable({ packs, currency }: { packs: readonly KeptPack[]; currency: 
   return (
     <Table
       name="Packs"
-      empty="There are no packs."
+      empty="No packs yet."
       rows={packs}
       columns={[
         ['Pack', ({ code, name }) => <a href={addressOf(`${PATH}/pack`, { code })}>{name}</a>],
         ['Code', ({ code }) => <code>{code}</code>],
         ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
         ['Units', ({ units }) => count(units), 'number'],
-        ['Calls a minute', ({ rateLimitPerMinute }) => count(rateLimitPerMinute), 'number'],
-        ['Valid, days', ({ validDays }) => count(validDays), 'number'],
+        ['Calls per minute', ({ rateLimitPerMinute }) => count(rateLimitPerMinute), 'number'],
+        ['Valid for (days)', ({ validDays }) => count(validDays), 'number'],
         ['Price', ({ priceCents }) => money(priceCents, currency), 'number'],
-        ['Sold', ({ isOffered }) => <OfferTag isOffered={isOffered} isPriced />],
+        ['Availability', ({ isOffered }) => <OfferTag isOffered={isOffered} isPriced />],
       ]}
     />
   );
 }
 
 function OfferTag({ isOffered, isPriced }: { isOffered: boolean; isPriced: boolean }): VNode {
-  if (!isPriced) return <Tag>given only</Tag>;
+  if (!isPriced) return <Tag>grants only</Tag>;
   return isOffered ? <Tag tone="good">for sale</Tag> : <Tag>withdrawn</Tag>;
 }

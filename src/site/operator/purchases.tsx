@@ -22,7 +22,7 @@ const PURCHASES_A_PAGE = 50;
 const params = z.object({ orderId: z.uuid() });
 const paging = z.object({ before: z.uuid().nullable().catch(null) });
 
-/** Purchases that wait for the operator's confirmation, and those that have ended. */
+/** Registers the pages of pending and ended purchases. The operator confirms or cancels pending ones. */
 export function registerPurchases(scope: FastifyInstance, { database, clock }: Pages): void {
   scope.get(PATH, showPurchases);
   scope.post(`${PATH}/:orderId/confirm`, confirm);
@@ -38,13 +38,13 @@ export function registerPurchases(scope: FastifyInstance, { database, clock }: P
     const list = pageOf(ended, PURCHASES_A_PAGE, { before: before ?? undefined }, ({ id }) => id);
     const intro = isFirstPage && (
       <>
-        <h2>Waiting for payment</h2>
+        <h2>Payment pending</h2>
         <PendingTable purchases={pending} />
       </>
     );
     return sendPage(
       reply,
-      <ListPage title="Orders" styles={[]} intro={intro} path={PATH} list={list} cursor="before">
+      <ListPage title="Purchases" styles={[]} intro={intro} path={PATH} list={list} cursor="before">
         <h2>History</h2>
         <EndedTable purchases={list.items} />
       </ListPage>,
@@ -74,13 +74,13 @@ function idIn(request: FastifyRequest): string {
   return parsed.data.orderId;
 }
 
-const noSuchPurchase = () => new SoukError('NOT_FOUND', { message: 'There is no such order.' });
+const noSuchPurchase = () => new SoukError('NOT_FOUND', { message: 'This purchase does not exist.' });
 
 const FACTS: readonly Column<PurchaseWithAccount>[] = [
-  ['Ordered', ({ createdAt }) => <Time at={createdAt} />],
+  ['Created', ({ createdAt }) => <Time at={createdAt} />],
   ['Account', ({ accountId, email }) => <a href={`/admin/accounts/${accountId}`}>{email}</a>],
   [
-    'What',
+    'Item',
     (purchase) => (
       <>
         {purchaseText(purchase)} {purchase.wallet === 'off_peak' && <Tag>{WALLET_NAMES.off_peak}</Tag>}
@@ -88,18 +88,18 @@ const FACTS: readonly Column<PurchaseWithAccount>[] = [
     ),
   ],
   ['Amount', ({ amountCents, currency }) => money(amountCents, currency), 'number'],
-  ['Number', ({ id }) => <code class="id">{id}</code>],
+  ['Purchase id', ({ id }) => <code class="id">{id}</code>],
 ];
 
 function EndedTable({ purchases }: { purchases: readonly PurchaseWithAccount[] }): VNode {
   return (
     <Table
-      name="Orders that ended"
-      empty="No order has ended yet."
+      name="Ended purchases"
+      empty="No ended purchases yet."
       rows={purchases}
       columns={[
         ...FACTS,
-        ['Paid by', ({ provider }) => provider],
+        ['Payment provider', ({ provider }) => provider],
         ['State', (purchase) => <PurchaseTag purchase={purchase} />],
         ['Ended', ({ endedAt }) => <Time at={endedAt} />],
       ]}
@@ -110,10 +110,10 @@ function EndedTable({ purchases }: { purchases: readonly PurchaseWithAccount[] }
 function PendingTable({ purchases }: { purchases: readonly PurchaseWithAccount[] }): VNode {
   return (
     <Table
-      name="Orders that wait for payment"
-      empty="No order waits."
+      name="Pending purchases"
+      empty="No pending purchases."
       rows={purchases}
-      columns={[...FACTS, ['Decide', (purchase) => <Decision purchase={purchase} />]]}
+      columns={[...FACTS, ['Action', (purchase) => <Decision purchase={purchase} />]]}
     />
   );
 }
@@ -127,14 +127,14 @@ function Decision({
     <div class="row">
       <PostButton
         action={`${PATH}/${id}/confirm`}
-        confirm={`Was ${money(amountCents, currency)} paid by ${email}? It is granted at once.`}
+        confirm={`Confirm that ${email} has paid ${money(amountCents, currency)}? The purchase is granted immediately.`}
         class="small primary"
       >
-        Paid: grant it
+        Confirm payment
       </PostButton>
       <PostButton
         action={`${PATH}/${id}/cancel`}
-        confirm={`Cancel the order of ${email}?`}
+        confirm={`Cancel the purchase of ${email}?`}
         class="small danger"
       >
         Cancel

@@ -14,7 +14,7 @@ import { registerReports } from './reports.tsx';
 import { operatorAttempt, registerOperatorSignIn } from './sign-in.tsx';
 import { registerUpstream } from './upstream.tsx';
 
-/** Pages of an operator who is signed in. */
+/** Pages that require a signed-in operator. */
 const OPERATOR_PAGES = [
   registerConsole,
   registerAccountSearch,
@@ -27,13 +27,13 @@ const OPERATOR_PAGES = [
   registerReports,
 ];
 
-/** The operator console. It opens to a session, and to the token in the header of a request. */
+/** Registers the operator console. It accepts a session, or the token in a request's Authorization header. */
 export function registerOperator(scope: FastifyInstance, pages: Pages, adminToken: string): void {
   const isGood = createTokenCheck(adminToken);
 
   scope.addHook('onRequest', async (request, reply) => {
     const { session } = request;
-    // A session that was begun with an earlier token is over.
+    // A session that was started with an earlier token has ended.
     if (session?.kind === 'operator' && !isOf(session, adminToken)) request.session = null;
     const { authorization } = request.headers;
     if (request.session || authorization === undefined) return;
@@ -58,6 +58,6 @@ export function registerOperator(scope: FastifyInstance, pages: Pages, adminToke
     const waitSeconds = await pages.attempts.count(operatorAttempt(request));
     if (waitSeconds !== null) reply.header('retry-after', waitSeconds);
     reply.header('www-authenticate', TOKEN_CHALLENGE);
-    return new SoukError('KEY_INVALID', { message: "The operator's token of this address is wrong." });
+    return new SoukError('KEY_INVALID', { message: 'Incorrect operator token.' });
   }
 }

@@ -17,7 +17,7 @@ import type { Pages } from '../pages.ts';
 
 const IMPORTS_SHOWN = 30;
 
-/** The weekly search-term reports: the loaded weeks, and the imports under way. */
+/** Registers the page of weekly search-term reports: loaded weeks, imports and pending weeks. */
 export function registerReports(scope: FastifyInstance, { database }: Pages): void {
   scope.get('/admin/reports', async (_request, reply) => {
     const [weeks, imports, awaited] = await Promise.all([
@@ -35,7 +35,7 @@ export function registerReports(scope: FastifyInstance, { database }: Pages): vo
           <ImportTable imports={imports} />
           {awaited.length > 0 && (
             <>
-              <h2>Fetched from the provider</h2>
+              <h2>Waiting for the provider</h2>
               <AwaitedTable weeks={awaited} />
             </>
           )}
@@ -52,7 +52,7 @@ export function registerReports(scope: FastifyInstance, { database }: Pages): vo
 }
 
 const STATES = {
-  waiting: ['', 'Waits for another'],
+  waiting: ['', 'Waiting for another import'],
   reading: ['busy', 'Reading'],
   saving: ['busy', 'Saving'],
   indexing: ['busy', 'Indexing'],
@@ -64,14 +64,14 @@ function ImportTable({ imports }: { imports: readonly NotedImport[] }): VNode {
   return (
     <Table
       name="Imports"
-      empty="No report was imported yet."
+      empty="No imports yet."
       rows={imports}
       columns={[
-        ['Begun', ({ startedAt }) => <Time at={startedAt} />],
+        ['Started', ({ startedAt }) => <Time at={startedAt} />],
         ['Country', ({ site }) => site],
         [
-          'Week to',
-          ({ week, isAlive }) => week ?? <span class="muted">{isAlive ? 'not known yet' : '-'}</span>,
+          'Week ending',
+          ({ week, isAlive }) => week ?? <span class="muted">{isAlive ? 'unknown' : '-'}</span>,
         ],
         ['State', (one) => <ImportTag one={one} />],
         ['Progress', (one) => <Progress one={one} />],
@@ -83,13 +83,13 @@ function ImportTable({ imports }: { imports: readonly NotedImport[] }): VNode {
 
 function ImportTag({ one: { state, isAlive } }: { one: NotedImport }): VNode {
   const isOver = state === 'done' || state === 'failed';
-  if (!isOver && !isAlive) return <Tag tone="bad">Broken off</Tag>;
+  if (!isOver && !isAlive) return <Tag tone="bad">Interrupted</Tag>;
   return <ToneTag of={STATES[state]} />;
 }
 
 function Progress({ one }: { one: NotedImport }): VNode {
   const { state, rowsRead, rowsExpected, isAlive, reason } = one;
-  if (reason !== null) return <span class="told">{reason}</span>;
+  if (reason !== null) return <span class="long-text">{reason}</span>;
   const rows = `${count(rowsRead)} rows`;
   if (!isAlive || rowsExpected === null || state === 'done') return <span>{rows}</span>;
   const text = `${rows} of about ${count(rowsExpected)}`;
@@ -104,14 +104,14 @@ function Progress({ one }: { one: NotedImport }): VNode {
 function AwaitedTable({ weeks }: { weeks: readonly AwaitedWeek[] }): VNode {
   return (
     <Table
-      name="Weeks that are fetched"
+      name="Weeks awaited from the provider"
       rows={weeks}
       columns={[
         ['Country', ({ site }) => site],
-        ['Week to', ({ week }) => week],
-        ['Attempts in vain', ({ attempts }) => count(attempts), 'number'],
+        ['Week ending', ({ week }) => week],
+        ['Failed attempts', ({ attempts }) => count(attempts), 'number'],
         ['Next attempt', ({ nextAttemptAt }) => <Time at={nextAttemptAt} />],
-        ['Why not yet', ({ reason }) => <span class="told">{reason ?? 'ordered'}</span>],
+        ['Reason', ({ reason }) => <span class="long-text">{reason ?? 'report requested'}</span>],
       ]}
     />
   );
@@ -121,16 +121,16 @@ function WeekTable({ weeks }: { weeks: readonly LoadedWeek[] }): VNode {
   return (
     <Table
       name="Loaded weeks"
-      empty="No week is loaded."
+      empty="No weeks loaded."
       rows={[...group(weeks, ({ site }) => site)].map(([site, ofSite]) => coverageOf(site, ofSite))}
       columns={[
         ['Country', ({ site }) => site],
         ['Weeks', ({ weeks }) => count(weeks), 'number'],
         ['Newest', ({ newest }) => newest?.week],
         ['Oldest', ({ oldest }) => oldest?.week],
-        ['Terms of the newest', ({ newest }) => count(newest?.terms ?? 0), 'number'],
+        ['Terms in newest week', ({ newest }) => count(newest?.terms ?? 0), 'number'],
         [
-          'Missing between',
+          'Missing weeks',
           ({ missing }) =>
             missing > 0 ? <Tag tone="warn">{count(missing)}</Tag> : <Tag tone="good">none</Tag>,
         ],
@@ -146,7 +146,7 @@ function coverageOf(site: string, weeks: readonly LoadedWeek[]) {
   return { site, weeks: weeks.length, newest, oldest, missing };
 }
 
-/** Weeks from one Saturday to another, both counted. */
+/** The number of weeks from one Saturday to another, including both. */
 function weeksBetween(oldest: string, newest: string): number {
   return (Date.parse(newest) - Date.parse(oldest)) / (7 * 86_400_000) + 1;
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Field, FilterForm } from '../kit/form.tsx';
 import type { FormValues } from '../kit/form-request.ts';
 
-/** Reads what is looked for, and the item after which the page begins. */
+/** Reads the search text, and the item after which the page starts. */
 export function readSearch(
   asked: unknown,
   maxLength: number,
@@ -16,7 +16,7 @@ export function readSearch(
   return { q, before, query: { q, before: before === null ? undefined : String(before) } };
 }
 
-/** Looks for `q` on the page it stands on; `All` leads back to everything. */
+/** The search form of a list. The link `All` clears the search. */
 export function SearchForm(props: {
   path: string;
   label: string;

@@ -12,16 +12,20 @@ import { forgetToken, keepToken, SESSION_COOKIES } from '../session.ts';
 import { countAttempt } from '../visitor/attempt.ts';
 
 const schema = z.object({
-  token: z.string({ error: 'is missing' }).trim().min(1, 'is missing').max(1_000, 'is too long'),
+  token: z
+    .string({ error: 'is required' })
+    .trim()
+    .min(1, 'is required')
+    .max(1_000, 'must have at most 1,000 characters'),
   to: z.string().optional(),
 });
 
-/** Guesses are counted by address, so that they cannot lock the operator out. */
+/** Attempts are counted by address, so that strangers cannot lock the operator out. */
 export function operatorAttempt({ ip }: FastifyRequest): Attempt {
   return { address: ip, email: `operator ${ip}` };
 }
 
-/** Signing in to the operator console, and out. */
+/** Registers signing in to the operator console and signing out. */
 export function registerOperatorSignIn(scope: FastifyInstance, pages: Pages, adminToken: string): void {
   const { database, clock } = pages;
   const isToken = createTokenMatch(adminToken);
@@ -41,7 +45,7 @@ export function registerOperatorSignIn(scope: FastifyInstance, pages: Pages, adm
   ): Promise<string> {
     const attempt = operatorAttempt(request);
     await countAttempt(pages, reply, attempt);
-    if (!isToken(token)) throw new FormRefused(401, { token: 'is wrong' });
+    if (!isToken(token)) throw new FormRefused(401, { token: 'Incorrect token' });
     await pages.attempts.forgive(attempt);
     const credential = credentialOf(adminToken);
     keepToken(reply, pages, 'operator', await beginSession(database, { credential }, clock.now()));
@@ -51,7 +55,7 @@ export function registerOperatorSignIn(scope: FastifyInstance, pages: Pages, adm
   async function signOut(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     if (request.session) await endSession(database, request.session.tokenHash);
     forgetToken(reply, pages, 'operator');
-    // The operator's session on a customer's pages ends with it.
+    // Ends the operator's session on a customer's pages as well.
     const cookie = request.cookies[SESSION_COOKIES.customer];
     const viewing = cookie ? await findSession(database, cookie, clock.now()) : null;
     if (viewing?.kind === 'customer' && viewing.isOperator) {
@@ -77,18 +81,18 @@ function showForm(reply: FastifyReply, form: FormState, status?: number): Fastif
           <HiddenFields fields={{ to: consolePath(form.values.to) }} />
           <Field
             name="token"
-            label="Operator's token"
+            label="Operator token"
             type="password"
             autocomplete="current-password"
             required
-            hint="The setting ADMIN_TOKEN of this installation."
+            hint="The value of the setting ADMIN_TOKEN of this installation."
           />
           <button type="submit" class="primary">
             Sign in
           </button>
         </PostForm>
         <p>
-          <a href="/sign-in">Customers sign in here</a>
+          <a href="/sign-in">Sign in as a customer</a>
         </p>
       </div>
     </Page>,

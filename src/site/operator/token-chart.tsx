@@ -5,7 +5,7 @@ import type { VNode } from 'preact';
 import type { TokenReadingAt } from '../../operator/figures.ts';
 import { amount } from '../kit/words.tsx';
 
-/** In the units of the drawing. A narrow screen gets a narrow drawing, so that letters keep their size. */
+/** In SVG units. Narrow screens get a narrow drawing, so that text keeps its size. */
 const SIZES = {
   'token-chart-broad': { width: 720, height: 220, times: 6 },
   'token-chart-narrow': { width: 340, height: 200, times: 4 },
@@ -13,10 +13,10 @@ const SIZES = {
 
 const MARGIN = { top: 14, right: 8, bottom: 26, left: 50 };
 
-/** Between readings that lie further apart nothing is known. */
+/** Readings further apart than this are not connected. */
 const GAP_MS = 10 * 60_000;
 
-/** Readings of a day are too many for a screen. */
+/** A day has more readings than a screen can show. */
 const MOST_POINTS = 300;
 
 interface Period {
@@ -25,9 +25,9 @@ interface Period {
   to: number;
 }
 
-/** How many tokens there were. */
+/** A chart of the tokens left over time. */
 export function TokenChart({ course, ...period }: Period & { course: readonly TokenReadingAt[] }): VNode {
-  if (course.length < 2) return <p class="muted">There are no readings yet: workers note one a minute.</p>;
+  if (course.length < 2) return <p class="muted">No readings yet. Workers record one per minute.</p>;
   return (
     <>
       {(['token-chart-broad', 'token-chart-narrow'] as const).map((size) => (
@@ -78,7 +78,7 @@ function Drawing(props: {
   );
 }
 
-/** Every so many, the newest among them. */
+/** Selects evenly spaced readings, including the newest. */
 function thinned(course: readonly TokenReadingAt[]): TokenReadingAt[] {
   const every = Math.ceil(course.length / MOST_POINTS);
   return course.filter((_, i) => (course.length - 1 - i) % every === 0);

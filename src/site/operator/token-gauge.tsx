@@ -1,12 +1,12 @@
 import type { VNode } from 'preact';
 import { amount } from '../kit/words.tsx';
 
-/** Unused tokens are kept for an hour, so that is as many as there can be. */
+/** Unused tokens expire after an hour, which limits their number. */
 const CAPACITY_MINUTES = 60;
 
-/** How many of the provider's tokens are left, of how many there can be. */
+/** The provider's tokens that are left, and their maximum. */
 export function TokenGauge({ tokens }: { tokens: { left: number; perMinute: number } | null }): VNode {
-  if (!tokens) return <p class="muted">Nothing is known of them yet: no worker has asked.</p>;
+  if (!tokens) return <p class="muted">Unknown: no worker has contacted the provider yet.</p>;
   const { left, perMinute } = tokens;
   const capacity = perMinute * CAPACITY_MINUTES;
   return (
@@ -25,7 +25,7 @@ export function TokenGauge({ tokens }: { tokens: { left: number; perMinute: numb
           aria-label={`${amount(left)} of ${amount(capacity)} tokens left`}
         />
       )}
-      <small>{`${amount(perMinute)} more each minute`}</small>
+      <small>{`${amount(perMinute)} more per minute`}</small>
     </div>
   );
 }

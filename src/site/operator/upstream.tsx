@@ -15,14 +15,14 @@ import { TokenGauge } from './token-gauge.tsx';
 const DAY_MS = 86_400_000;
 
 const PERIODS = [
-  ['1', 'the last 24 hours'],
-  ['7', 'the last 7 days'],
-  ['30', 'the last 30 days'],
+  ['1', 'Last 24 hours'],
+  ['7', 'Last 7 days'],
+  ['30', 'Last 30 days'],
 ] as const;
 
 const period = z.object({ days: z.enum(['1', '7', '30']).catch('1') });
 
-/** The provider's tokens: the present number, their course, and the operations that spend them. */
+/** Registers the page of the provider's tokens: current number, history, and spending by operation. */
 export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
   const { database, redis, keys, clock } = pages;
 
@@ -45,20 +45,20 @@ export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
               <TokenGauge tokens={tokens} />
             </section>
             <section class="card">
-              <h2>Tokens of the last 24 hours</h2>
+              <h2>Tokens in the last 24 hours</h2>
               <TokenChart course={course} from={now - DAY_MS} to={now} />
             </section>
           </div>
         </div>
-        <h2>Spend by operation</h2>
+        <h2>Spending by operation</h2>
         <FilterForm path="/admin/upstream" values={{ days }} button="Show">
           <Choice name="days" label="Period" options={PERIODS} />
         </FilterForm>
         <SpendTable figures={figures} />
         <p class="hint">
-          Summed over all processes, to the last few seconds, by whole hours. A process that dies takes its
-          last five seconds along; the units of the ledger are exact. What tokens were saved is told by what
-          the data had cost when it was fetched.
+          Sums over all processes by hour, updated every few seconds. A process that dies loses its last five
+          seconds; only the ledger is exact. Saved tokens are the tokens that cached data cost when it was
+          fetched.
         </p>
       </Page>,
     );
@@ -69,8 +69,8 @@ function SpendTable({ figures }: { figures: readonly OperationFigures[] }): VNod
   const all = { operation: 'All', ...totalOf(figures) };
   return (
     <Table
-      name="Spend by operation"
-      empty="No call was answered in this period."
+      name="Spending by operation"
+      empty="No calls in this period."
       rows={[...figures, ...(figures.length > 1 ? [all] : [])]}
       columns={[
         [
@@ -81,7 +81,7 @@ function SpendTable({ figures }: { figures: readonly OperationFigures[] }): VNod
         ['Units sold', ({ unitsSold }) => count(unitsSold), 'number'],
         ['Tokens spent', ({ tokensSpent }) => amount(tokensSpent), 'number'],
         [
-          'Units a token',
+          'Units per token',
           ({ unitsSold, tokensSpent }) => (tokensSpent > 0 ? amount(unitsSold / tokensSpent) : '-'),
           'number',
         ],

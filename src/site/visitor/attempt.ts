@@ -1,8 +1,9 @@
 import type { FastifyReply } from 'fastify';
 import type { Attempt, Attempts } from '../../accounts/attempts.ts';
 import { FormRefused } from '../kit/form-request.ts';
+import { counted } from '../kit/words.tsx';
 
-/** Counts an attempt to get in. @throws FormRefused after too many of them. */
+/** Counts an attempt to sign in. @throws FormRefused after too many attempts. */
 export async function countAttempt(
   { attempts }: { attempts: Attempts },
   reply: FastifyReply,
@@ -12,5 +13,5 @@ export async function countAttempt(
   if (waitSeconds === null) return;
   reply.header('retry-after', waitSeconds);
   const minutes = Math.ceil(waitSeconds / 60);
-  throw new FormRefused(429, { '': `Too many attempts. Wait ${minutes} minutes before the next.` });
+  throw new FormRefused(429, { '': `Too many attempts. Try again in ${counted(minutes, 'minute')}.` });
 }

@@ -5,7 +5,7 @@ import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
 
-/** The offer, its prices, and the way to the first call. */
+/** Registers the front page: the offer, its prices, and the steps to the first call. */
 export function registerHome(scope: FastifyInstance, { database, currency }: Pages): void {
   scope.get('/', async (request, reply) => {
     const [plans, packs] = await Promise.all([offeredPlans(database), offeredPacks(database)]);
@@ -18,8 +18,8 @@ export function registerHome(scope: FastifyInstance, { database, currency }: Pag
           <h1>Marketplace data for sellers, analysts and their agents</h1>
           <p class="lead">
             Products and their price histories, sellers, best sellers, deals, search trends and keyword ranks
-            of eleven marketplaces, through one HTTP interface. Pay by the unit; what is identical within five
-            minutes is free.
+            of eleven marketplaces, through one HTTP interface. Pay per unit. Identical calls within five
+            minutes are free.
           </p>
           <p class="row">
             <a class="button primary" href={isSignedIn ? '/account' : '/sign-up'}>
@@ -31,14 +31,14 @@ export function registerHome(scope: FastifyInstance, { database, currency }: Pag
           </p>
         </section>
         <section aria-labelledby="begin">
-          <h2 id="begin">From here to the first call</h2>
+          <h2 id="begin">Get started</h2>
           <ol class="steps">
             <li>Create an account: an e-mail address and a password.</li>
-            <li>Take a plan. The trial costs nothing. Your API key is made with the first purchase.</li>
+            <li>Choose a plan. The trial is free. You receive your API key with the first purchase.</li>
             <li>
-              Call:{' '}
+              Make a call:{' '}
               <code>curl -H "X-API-Key: YOUR_KEY" ".../api/market/product?country=us&asins=B08N5WRWNX"</code>,
-              or use the page "Try it".
+              or use the page “Try it”.
             </li>
           </ol>
         </section>

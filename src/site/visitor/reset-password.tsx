@@ -13,7 +13,7 @@ import { forgetToken } from '../session.ts';
 const tokenField = z.string().regex(/^[\w-]{43}$/);
 const reset = z.object({ token: tokenField, password: newPassword });
 
-/** A new password for the holder of the operator's link. */
+/** Registers the page on which a link from the operator sets a new password. */
 export function registerResetPassword(scope: FastifyInstance, pages: Pages): void {
   const { database, clock } = pages;
 
@@ -28,7 +28,7 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
     _request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<string> {
-    // Looked at first: a link that is spent costs no hash.
+    // Checked first, so that an invalid link does not cost a password hash.
     await emailOf(pages, token);
     if (!(await resetPassword(database, token, password, clock.now()))) throw spent();
     forgetToken(reply, pages, 'customer');
@@ -44,13 +44,13 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
         <div class="card narrow">
           <h1>New password</h1>
           <p>
-            For <strong>{email}</strong>. Everybody who is signed in to this account is signed out.
+            For <strong>{email}</strong>. All sessions of this account will be signed out.
           </p>
           <PostForm action="/reset-password" form={form}>
             <HiddenFields fields={{ token }} />
             <NewPasswordField label="New password" />
             <button type="submit" class="primary">
-              Set the password
+              Set password
             </button>
           </PostForm>
         </div>
@@ -69,6 +69,6 @@ async function emailOf({ database, clock }: Pages, token: unknown): Promise<stri
 
 function spent(): SoukError {
   return new SoukError('NOT_FOUND', {
-    message: 'This link was used already, or is too old. Ask the operator of this service for another.',
+    message: 'This link has been used or has expired. Ask the operator of this service for a new one.',
   });
 }

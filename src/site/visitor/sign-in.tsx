@@ -33,11 +33,11 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
     const attempt = { address: request.ip, email };
     await countAttempt(pages, reply, attempt);
     const accountId = await accountWithPassword(pages.database, email, password);
-    if (accountId === null) throw new FormRefused(401, { '': 'E-mail address or password is wrong.' });
+    if (accountId === null) throw new FormRefused(401, { '': 'Incorrect e-mail address or password.' });
     await pages.attempts.forgive(attempt);
     const account = await findAccount(pages.database, accountId);
     if (account?.state !== 'active')
-      throw new FormRefused(403, { '': 'This account is disabled. Ask the operator.' });
+      throw new FormRefused(403, { '': 'This account is disabled. Contact the operator.' });
     await signInCustomer(pages, request, reply, accountId);
     return pathWithin(to);
   }
@@ -50,7 +50,7 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
   });
 }
 
-/** A path of these pages, never an address of another site. */
+/** A path of this site, never an address of another site. */
 export function pathWithin(to: unknown): string {
   if (typeof to !== 'string' || !/^\/[a-z][\x21-\x5b\x5d-\x7e]*$/.test(to)) return '/account';
   return to.startsWith('/account') || to.startsWith('/docs') ? to : '/account';
@@ -75,7 +75,7 @@ function showForm(reply: FastifyReply, form: FormState, status?: number): Fastif
           New here? <a href={`/sign-up?to=${encodeURIComponent(to)}`}>Create an account</a>
         </p>
         <p class="hint">
-          A forgotten password? The operator of this service has a link for you that sets a new one.
+          Forgot your password? Ask the operator of this service for a link that sets a new one.
         </p>
       </div>
     </Page>,

@@ -17,15 +17,15 @@ import { pathWithin } from './sign-in.tsx';
 const schema = z.object({
   email: emailField,
   name: z
-    .string({ error: 'is missing' })
+    .string({ error: 'is required' })
     .trim()
-    .min(1, 'is missing')
+    .min(1, 'is required')
     .max(100, 'must have at most 100 characters'),
   password: newPassword,
   to: z.string().optional(),
 });
 
-/** Signing up. */
+/** Registers the sign-up page. */
 export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
   const { database, clock } = pages;
 
@@ -49,7 +49,7 @@ export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
       if (created) await setPassword(client, created.id, digest, clock.now());
       return created;
     });
-    if (!account) throw new FormRefused(409, { email: 'has an account already: sign in instead' });
+    if (!account) throw new FormRefused(409, { email: 'already has an account: sign in instead' });
     await pages.attempts.forgive(attempt);
     await signInCustomer(pages, request, reply, account.id);
     return pathWithin(to) === '/account' ? '/account/plans' : pathWithin(to);
@@ -66,14 +66,14 @@ function showForm(reply: FastifyReply, form: FormState, status?: number): Fastif
         <PostForm action="/sign-up" form={form}>
           <HiddenFields fields={{ to }} />
           <EmailField autocomplete="email" />
-          <Field name="name" label="Name, or company" autocomplete="name" required maxLength={100} />
+          <Field name="name" label="Name or company" autocomplete="name" required maxLength={100} />
           <NewPasswordField label="Password" />
           <button type="submit" class="primary">
-            Create the account
+            Create account
           </button>
         </PostForm>
         <p>
-          You have one? <a href={`/sign-in?to=${encodeURIComponent(to)}`}>Sign in</a>
+          Already have an account? <a href={`/sign-in?to=${encodeURIComponent(to)}`}>Sign in</a>
         </p>
       </div>
     </Page>,

@@ -53,7 +53,7 @@ describe('paying with Stripe', () => {
       'line_items[0][price_data][unit_amount]': '29800',
       'line_items[0][price_data][currency]': 'eur',
     });
-    expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Waiting for payment');
+    expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Payment pending');
 
     const paid = {
       id,
@@ -65,14 +65,14 @@ describe('paying with Stripe', () => {
     expect((await tell('checkout.session.completed', { ...paid, payment_status: 'unpaid' })).status).toBe(
       204,
     );
-    expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Waiting for payment');
+    expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Payment pending');
     const told = await Promise.all(
       [1, 2, 3].map(() => tell('checkout.session.async_payment_succeeded', paid)),
     );
     expect(told.map(({ status }) => status)).toEqual([204, 204, 204]);
     expect((await tell('checkout.session.expired', paid)).status).toBe(204);
     const page = await visitor.get(`/account/orders/${orderId}`);
-    expect(page.text).toContain('It is yours');
+    expect(page.text).toContain('Purchase complete');
     const { rows } = await souk.database.query('select quantity from subscriptions');
     expect(rows).toEqual([{ quantity: 2 }]);
 
@@ -93,7 +93,7 @@ describe('paying with Stripe', () => {
     for (const signature of ['', 'nonsense', 't=1,v1=00', ofAnother]) {
       expect((await tell('checkout.session.completed', paid, signature)).status).toBe(400);
     }
-    expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Waiting for payment');
+    expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Payment pending');
   });
 
   test.each([
@@ -110,7 +110,7 @@ describe('paying with Stripe', () => {
       currency: 'eur',
     };
     expect((await tell('checkout.session.completed', { ...paid, ...other })).status).toBe(204);
-    expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Waiting for payment');
+    expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Payment pending');
   });
 
   test('cancels an order whose session has expired', async () => {
@@ -132,7 +132,7 @@ describe('paying with Stripe', () => {
   test('asks nobody for what costs nothing', async () => {
     const before = stripe.sessions.size;
     const { sent } = await checkOut({ kind: 'plan', code: 'trial' });
-    expect([sent.status, sent.text.includes('It is yours')]).toEqual([200, true]);
+    expect([sent.status, sent.text.includes('Purchase complete')]).toEqual([200, true]);
     expect(stripe.sessions.size).toBe(before);
   });
 });

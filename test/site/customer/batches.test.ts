@@ -29,7 +29,7 @@ test('the price is shown before anything is started', async () => {
     params: 'domain=1',
   });
   expect(page.status).toBe(200);
-  expect(page.text).toContain('At most 3 units for 3 items in 1 call. Nothing has been started.');
+  expect(page.text).toContain('At most 3 units for 3 items in 1 call. The batch has not been started.');
   expect(page.html).toContain('PRICE00002');
   expect((await customer.client.get('/api/batches')).json.data.batches).toEqual([]);
 });
@@ -74,19 +74,19 @@ test.each([
   [{ operation: 'nothing' }, 'must be chosen'],
   [{ items: '  ' }, 'must have at least one line'],
   [{ items: 'TOOSHORT' }, 'Item 1: asins'],
-  [{ params: 'domain' }, 'must be a name, an equals sign and a value'],
+  [{ params: 'domain' }, 'must have one name=value per line'],
   [{ params: 'domain=7' }, 'Item 1: domain'],
   [{ layout: 'ndjson', items: '[1]' }, 'line 1 must be a JSON object'],
   [
     { layout: 'ndjson', items: '{"domain":1,"asins":"B0GOOD0001"}\nnonsense' },
     'line 2 must be a JSON object',
   ],
-  [{ layout: 'table', items: 'domain,asins' }, 'at least one of values'],
+  [{ layout: 'table', items: 'domain,asins' }, 'at least one line of values'],
   [{ parameter: '__proto__' }, 'must contain exactly one parameter with a list'],
   [{ parameter: 'nothing' }, 'Item 1: asins'],
   [{ maxUnits: 'many' }, 'must be a whole number'],
   [{ maxUnits: '0' }, 'maxUnits'],
-  [{ deadline: 'soon' }, 'must be a day'],
+  [{ deadline: 'soon' }, 'must be a date'],
   [{ deadline: '2001-01-01' }, 'must be after the present time'],
   [{ window: 'midnight' }, 'must be one of any, off_peak'],
   [{ webhook: 'ftp://x' }, 'must be'],
@@ -108,7 +108,7 @@ test('a form may hold thousands of items, and no more than it says', async () =>
   expect(page.text).toContain('20,000 items');
   const tooLarge = await sendForm({ intent: 'price', items: 'x'.repeat(600_000) });
   expect(tooLarge.status).toBe(413);
-  expect(tooLarge.text).toContain('larger than a form may be');
+  expect(tooLarge.text).toContain('The form data is too large');
 });
 
 test('a batch of which an item fails is retried there, once it has ended', async () => {

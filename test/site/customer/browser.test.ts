@@ -164,7 +164,7 @@ describeInBrowser('in a browser', () => {
     await written.getByText('"code": "0000"').waitFor();
     const text = (await written.textContent()) ?? '';
     expect(text).toContain('\n        "asin": "B0C3CDEG10",');
-    expect(text).toContain('characters more');
+    expect(text).toContain('more characters');
     await page.close();
   });
 
@@ -172,7 +172,7 @@ describeInBrowser('in a browser', () => {
     const page = await openPage();
     await page.goto('/account/try');
     await page.getByLabel('ASIN', { exact: true }).fill('B0C3CDEF01');
-    await page.getByRole('button', { name: 'Draw it' }).click();
+    await page.getByRole('button', { name: 'Draw the chart' }).click();
     const picture = page.locator('img.picture');
     await picture.waitFor();
     await expect.poll(() => page.evaluate("document.querySelector('img.picture').naturalWidth")).toBe(1000);
@@ -209,7 +209,7 @@ describeInBrowser('in a browser', () => {
       /^\d{4}-\d\d-\d\d: [\d,]+ units, [\d,]+ calls\n/,
     );
     expect(await page.locator('.chart.broad .day').count()).toBe(7);
-    await page.getByText('The chart as a table').click();
+    await page.getByText('Show as a table').click();
     expect(await page.locator('details tbody tr').count()).toBe(7);
     await page.getByRole('link', { name: '90 days' }).click();
     await expect.poll(() => page.locator('.chart.broad .day').count()).toBe(90);

@@ -35,7 +35,7 @@ test('jobs are listed, the newest first, by state and operation', async () => {
   const pictures = (await customer.visitor.get('/account/jobs?operation=market.graphimage&state=done')).html;
   expect(pictures).toContain(second);
   expect(pictures).not.toContain(first);
-  expect((await customer.visitor.get('/account/jobs?state=failed')).text).toContain('There are no such jobs');
+  expect((await customer.visitor.get('/account/jobs?state=failed')).text).toContain('No jobs found');
 });
 
 test('pages of jobs follow each other', async () => {

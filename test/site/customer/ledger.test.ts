@@ -58,7 +58,7 @@ describe('the ledger of an account with packs and a subscription', () => {
     for (const { id } of some) expect(afterSome.get(id)).toBe(after.get(id));
     const page = await customer.visitor.get('/account/ledger');
     expect(page.status).toBe(200);
-    expect(page.text).toContain(`In packs ${(await left()).toLocaleString('en')} units are left`);
+    expect(page.text).toContain(`In packs ${(await left()).toLocaleString('en')} units left`);
     expect(page.text).toContain('3 of 3 used today');
   });
 
@@ -94,7 +94,9 @@ describe('the ledger of an account with packs and a subscription', () => {
     expect((await customer.visitor.get(`/account/ledger?from=${today}&to=${today}`)).html).toContain(
       '<tbody>',
     );
-    expect((await customer.visitor.get(`/account/ledger?to=${yesterday}`)).text).toContain('no such lines');
+    expect((await customer.visitor.get(`/account/ledger?to=${yesterday}`)).text).toContain(
+      'No ledger lines found',
+    );
   });
 
   test.each([
@@ -107,7 +109,7 @@ describe('the ledger of an account with packs and a subscription', () => {
   ])('%s is told what is wrong with it, on the page and for the export', async (query) => {
     const page = await customer.visitor.get(`/account/ledger?${query}`);
     expect(page.status).toBe(400);
-    expect(page.text).toContain('The filter cannot be');
+    expect(page.text).toContain('The filter is not valid');
     if (!query.startsWith('cursor')) expect(page.html).toContain('class="fault"');
     expect((await customer.visitor.get(`/account/ledger.csv?${query}`)).status).toBe(400);
   });

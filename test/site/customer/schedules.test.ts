@@ -32,7 +32,7 @@ test('its next runs and its price are shown before it is saved', async () => {
   const page = await sendForm({ intent: 'check' });
   expect(page.status).toBe(200);
   expect(page.text.match(/Monday, \d+ \w+ \d{4} at 02:30 in Europe\/Berlin/g)).toHaveLength(5);
-  expect(page.text).toContain('Each run costs at most 2 units for 2 items. Nothing is saved yet.');
+  expect(page.text).toContain('Each run costs at most 2 units for 2 items. The schedule has not been saved.');
   expect((await customer.client.get('/api/schedules')).json.data.schedules).toEqual([]);
 });
 
@@ -45,18 +45,18 @@ test('a schedule is saved, changed, paused, resumed, run and deleted', async () 
   expect((await customer.visitor.get('/account/schedules')).text).toContain('30 2 * * 1');
 
   const form = await customer.visitor.get(`${address}/edit`);
-  expect(form.text).toContain('It has 2 items of market.product.');
+  expect(form.text).toContain('This schedule has 2 items of market.product.');
   const change = { name: 'Daily', cron: '0 6 * * *', timezone: 'UTC', onlyChanges: 'true', runHours: '3' };
   expect((await customer.visitor.post(`${address}/edit`, { ...change, intent: 'check' })).text).toContain(
-    'Nothing is saved yet',
+    'The schedule has not been saved.',
   );
   const changed = await customer.visitor.post(`${address}/edit`, { ...change, intent: 'save' });
   expect(changed.path).toBe(address);
   expect(changed.text).toContain('2 items, at most 2 units, 3 hours');
-  expect(changed.text).toContain('Only what has changed');
+  expect(changed.text).toContain('Only changes since the previous run');
 
   const paused = await customer.visitor.post(`${address}/pause`, {});
-  expect(paused.text).toContain('None while it is paused.');
+  expect(paused.text).toContain('The schedule does not run while it is paused.');
   expect((await customer.visitor.post(`${address}/resume`, {})).text).toContain('at 06:00 in UTC');
 
   const batch = await customer.visitor.post(`${address}/run`, {});
@@ -91,7 +91,7 @@ test.each([
 test('its next runs are shown although something else is not right yet', async () => {
   const page = await sendForm({ intent: 'check', items: '' });
   expect(page.text).toContain('Monday');
-  expect(page.text).toContain('The rest is not right yet.');
+  expect(page.text).toContain('Correct the errors below.');
 });
 
 test('what another customer has is not there', async () => {

@@ -87,7 +87,7 @@ test.each(Object.keys(Object.fromEntries(OPERATIONS.map(({ name }) => [name, 0])
 test('the price is shown first, and nothing is called or charged', async () => {
   const calls = souk.upstream.calls.length;
   const page = await sendForm({ intent: 'price', 'p.asins': `${newAsin()}, ${newAsin()}` });
-  expect(page.text).toContain('At most 2 units. It would be let in. Nothing has been called yet.');
+  expect(page.text).toContain('At most 2 units. The call would be accepted. It has not been made yet.');
   expect(souk.upstream.calls).toHaveLength(calls);
   expect(await unitsUsed(customer.client)).toBe(0);
 });

@@ -39,9 +39,7 @@ beforeAll(async () => {
 afterAll(() => souk.close());
 
 test('who has called nothing is told so', async () => {
-  expect((await customer.visitor.get('/account/usage')).text).toContain(
-    'Nothing was called in these 30 days.',
-  );
+  expect((await customer.visitor.get('/account/usage')).text).toContain('No calls in the last 30 days.');
 });
 
 test('what was called is drawn and written, by day and operation', async () => {
@@ -57,7 +55,7 @@ test('what was called is drawn and written, by day and operation', async () => {
   expect(page.text).toContain('market.product 1 2');
   expect(page.text).toContain(`${day} 2 1 3`);
   expect((await customer.visitor.get('/account/usage?measure=calls')).html).toContain(
-    'Bar chart of calls a day',
+    'Bar chart of calls per day',
   );
 });
 

@@ -21,7 +21,7 @@ afterAll(async () => {
 
 test('without a secret no address can be tested, and the page says so', async () => {
   const other = await signedIn(souk);
-  expect((await other.visitor.get(PAGE)).text).toContain('There is none yet');
+  expect((await other.visitor.get(PAGE)).text).toContain('No secret yet');
   const refused = await other.visitor.post(`${PAGE}/test`, { url: receiver.url });
   expect(refused.status).toBe(400);
   expect(refused.text).toContain('secret');
@@ -37,7 +37,7 @@ test('a secret is shown once, and made anew', async () => {
   expect(second).not.toBe(first);
   const later = await customer.visitor.get(PAGE);
   expect(later.text).not.toContain('whsec_');
-  expect(later.text).toContain('signs too until');
+  expect(later.text).toContain('also signs until');
 });
 
 test('a test is sent, logged, and sent again', async () => {

@@ -13,12 +13,12 @@ export const batchForm = z.object({
   name: optional(z.string()),
   maxUnits: optionalNumber,
   window: optional(z.string()),
-  // The day is over when it ends.
-  deadline: optional(z.iso.date('must be a day such as 2026-05-01').transform((day) => `${day}T23:59:59Z`)),
+  // The deadline is the end of the chosen day.
+  deadline: optional(z.iso.date('must be a date such as 2026-05-01').transform((day) => `${day}T23:59:59Z`)),
   webhook: optional(z.string().trim()),
 });
 
-/** The price of a batch that was not started. */
+/** The price of a batch that has not been started. */
 export interface BatchQuote {
   items: number;
   calls: number;
@@ -32,11 +32,11 @@ export function BatchForm({ form, quote }: { form: FormState; quote: BatchQuote 
         <output class="notice good">
           <p>
             <strong>At most {counted(quote.units, 'unit')}</strong> for {counted(quote.items, 'item')} in{' '}
-            {counted(quote.calls, 'call')}. Nothing has been started.
+            {counted(quote.calls, 'call')}. The batch has not been started.
           </p>
         </output>
       )}
-      {/* A form that is sent twice is one batch, by this key. */}
+      {/* The key makes a form that is sent twice one batch. */}
       <HiddenFields fields={{ idempotencyKey: uuid() }} />
       <WorkFields />
       <Settings />
@@ -55,27 +55,27 @@ export function BatchForm({ form, quote }: { form: FormState; quote: BatchQuote 
 function Settings(): VNode {
   const webhookHint = (
     <>
-      Is told the end. Needs a <a href="/account/webhooks">secret</a>.
+      Called when the batch finishes. Requires a <a href="/account/webhooks">signing secret</a>.
     </>
   );
   return (
     <fieldset>
-      <legend>How</legend>
+      <legend>Options</legend>
       <div class="fields">
-        <Field name="name" label="Name" hint="For yourself only." />
+        <Field name="name" label="Name" hint="Shown only to you." />
         <Field
           name="maxUnits"
-          label="Units at most"
+          label="Maximum units"
           type="number"
           min={0}
-          hint="A batch that can cost more is refused."
+          hint="A batch that could cost more is refused."
         />
-        <Choice name="window" label="When" options={WINDOWS} />
+        <Choice name="window" label="Hours" options={WINDOWS} />
         <Field
           name="deadline"
-          label="Done by the end of"
+          label="Deadline"
           type="date"
-          hint="What is not done by then (UTC) is given up; a week unless you say otherwise."
+          hint="Items that have not finished at the end of this day (UTC) are cancelled. Default: one week."
         />
         <Field name="webhook" label="Webhook" type="url" hint={webhookHint} />
       </div>

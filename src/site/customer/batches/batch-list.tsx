@@ -12,7 +12,7 @@ import { apiList } from '../customer-api.ts';
 
 const PATH = '/account/batches';
 
-/** The account's batches. */
+/** Registers the list of the account's batches. */
 export function registerBatchList(scope: FastifyInstance): void {
   scope.get(PATH, async (request, reply) => {
     const filters = ['state', 'scheduleId'];
@@ -23,7 +23,7 @@ export function registerBatchList(scope: FastifyInstance): void {
       <ListPage
         title="Batches"
         create={[`${PATH}/new`, 'New batch']}
-        lead="One operation for many items, done in the background and fetched when it suits you."
+        lead="A batch runs one operation for many items in the background. Download the results when it has ended."
         path={PATH}
         list={list}
         filter={
@@ -43,7 +43,7 @@ function BatchTable({ batches }: { batches: readonly BatchView[] }): VNode {
   return (
     <Table
       name="Batches"
-      empty="There are no such batches."
+      empty="No batches found."
       rows={batches}
       columns={[
         [
@@ -55,13 +55,13 @@ function BatchTable({ batches }: { batches: readonly BatchView[] }): VNode {
         ['Progress', (batch) => <BatchProgress batch={batch} />],
         ['Failed', ({ counts }) => count(counts.failed), 'number'],
         ['Units', ({ units }) => count(units.charged), 'number'],
-        ['Begun', ({ createdAt }) => <Time at={createdAt} />],
+        ['Started', ({ createdAt }) => <Time at={createdAt} />],
       ]}
     />
   );
 }
 
-/** The share of items that are done, failed or cancelled. */
+/** The number of items that are done, failed or cancelled, as a progress bar. */
 export function BatchProgress({ batch: { counts } }: { batch: BatchView }): VNode {
   const ended = counts.done + counts.failed + counts.cancelled;
   const text = `${count(ended)} of ${count(counts.items)}`;

@@ -16,7 +16,7 @@ import { BatchProgress } from './batch-list.tsx';
 const LIST = '/account/batches';
 const PATH = `${LIST}/:id`;
 
-/** One batch: its counts, its results, and how it is retried or cancelled. */
+/** Registers the page of a batch: its counts and results, and buttons that retry or cancel it. */
 export function registerBatchPage(scope: FastifyInstance): void {
   scope.get(PATH, showBatch);
   scope.get(`${PATH}/results.:format(^(?:ndjson|csv)$)`, sendResults);
@@ -73,7 +73,7 @@ function Progress({ batch }: { batch: BatchView }): VNode {
       {waiting && (
         <div class="notice warn">
           <p>
-            {waiting.message} It goes on at <Time at={waiting.until} /> at the latest.
+            {waiting.message} It continues at <Time at={waiting.until} /> at the latest.
           </p>
         </div>
       )}
@@ -103,11 +103,11 @@ function BatchFacts({ batch }: { batch: BatchView }): VNode {
           'Units',
           `${count(units.charged)} charged, ${count(units.reserved)} reserved, at most ${count(units.quoted)}`,
         ],
-        counts.unchanged > 0 && ['Unchanged', `${count(counts.unchanged)}, left out of the results`],
-        ['When', windowText(window)],
-        ['Begun', <Time at={createdAt} />],
-        [finishedAt ? 'Ended' : 'Given up at', <Time at={finishedAt ?? deadlineAt} />],
-        scheduleId && ['Schedule', <a href={`/account/schedules/${scheduleId}`}>the one that made it</a>],
+        counts.unchanged > 0 && ['Unchanged', `${count(counts.unchanged)}, omitted from the results`],
+        ['Hours', windowText(window)],
+        ['Started', <Time at={createdAt} />],
+        [finishedAt ? 'Ended' : 'Deadline', <Time at={finishedAt ?? deadlineAt} />],
+        scheduleId && ['Schedule', <a href={`/account/schedules/${scheduleId}`}>View the schedule</a>],
         webhook && ['Webhook', webhook],
         ['Batch', <code>{batchId}</code>],
       ]}
@@ -120,12 +120,12 @@ function Actions({ batch: { batchId, counts, finishedAt, state } }: { batch: Bat
   return (
     <div class="buttons">
       {counts.failed > 0 && !isOpen && state !== 'cancelled' && (
-        <PostButton action={`${LIST}/${batchId}/retry`}>Retry the failures</PostButton>
+        <PostButton action={`${LIST}/${batchId}/retry`}>Retry failed items</PostButton>
       )}
       {isOpen && (
         <PostButton
           action={`${LIST}/${batchId}/cancel`}
-          confirm="Cancel this batch? What is done stays, and stays paid for."
+          confirm="Cancel this batch? Finished items keep their results and their charges."
           class="danger"
         >
           Cancel
@@ -153,10 +153,10 @@ function Results({ batch: { batchId, operation, resultsUntil } }: { batch: Batch
       <p class="hint">
         {resultsUntil ? (
           <>
-            Kept until <Time at={resultsUntil} />.
+            Available until <Time at={resultsUntil} />.
           </>
         ) : (
-          'So far: up to the first item that is not done. The whole of them when the batch has ended.'
+          'Until the batch has ended, a download stops at the first item that has not finished.'
         )}
       </p>
     </>

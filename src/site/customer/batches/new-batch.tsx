@@ -9,7 +9,7 @@ import { BatchForm, type BatchQuote, batchForm } from './batch-form.tsx';
 
 const PATH = '/account/batches/new';
 
-/** Creating a batch: its price, and its start. */
+/** Registers the form that shows the price of a batch and starts it. */
 export function registerNewBatch(scope: FastifyInstance): void {
   scope.get(PATH, async (_request, reply) => showForm(reply, NO_INPUT));
   scope.post(PATH, { bodyLimit: WORK_FORM_BYTES }, onSubmit(readBatch, showForm, submitBatch));

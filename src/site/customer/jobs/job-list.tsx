@@ -14,7 +14,7 @@ import { OperationChoice } from '../operation-choice.tsx';
 
 const PATH = '/account/jobs';
 
-/** The account's calls of the last day. */
+/** Registers the list of the account's calls of the last day. */
 export function registerJobList(scope: FastifyInstance): void {
   scope.get(PATH, async (request, reply) => {
     const list = await apiList<JobView>(request, {
@@ -27,7 +27,7 @@ export function registerJobList(scope: FastifyInstance): void {
       reply,
       <ListPage
         title="Jobs"
-        lead="Every call is a job. It can be looked at, and its answer fetched again, for a day."
+        lead="Every call is a job. Jobs and their answers are kept for one day."
         path={PATH}
         list={list}
         filter={
@@ -47,7 +47,7 @@ export function registerJobList(scope: FastifyInstance): void {
 function JobTable({ list }: { list: Listed<JobView> }): VNode {
   const empty = (
     <>
-      <p>There are no such jobs{list.next ? ' on this page' : ''}.</p>
+      <p>No jobs found{list.next ? ' on this page' : ''}.</p>
       <a class="button" href="/account/try">
         Try a call
       </a>
@@ -70,7 +70,7 @@ function JobTable({ list }: { list: Listed<JobView> }): VNode {
         ['Operation', ({ operation }) => operation],
         ['State', (job) => <JobState job={job} />],
         ['Accepted', ({ createdAt }) => <Time at={createdAt} />],
-        ['Took', tookText],
+        ['Duration', tookText],
         ['Units', unitsText, 'number'],
       ]}
     />
@@ -93,7 +93,7 @@ export function unitsText({ finishedAt, unitsCharged, unitsReserved }: JobView):
   return finishedAt ? count(unitsCharged) : `up to ${count(unitsReserved)}`;
 }
 
-/** The time from its acceptance to its end. */
+/** The time from the acceptance of a job to its end. */
 export function tookText({ createdAt, finishedAt }: JobView): string {
   if (finishedAt === null) return '-';
   const ms = Date.parse(finishedAt) - Date.parse(createdAt);

@@ -15,7 +15,7 @@ import { tookText, unitsText } from './job-list.tsx';
 
 const LIST = '/account/jobs';
 
-/** One job: its state, its answer, and how it is cancelled. */
+/** Registers the page of a job: its state, its answer, and a button that cancels it. */
 export function registerJobPage(scope: FastifyInstance): void {
   scope.get(`${LIST}/:id`, showJob);
   scope.get(`${LIST}/:id/result`, sendResult);
@@ -48,13 +48,13 @@ async function showJob(request: FastifyRequest, reply: FastifyReply): Promise<Fa
         {isOpen && (
           <PostButton
             action={`${LIST}/${jobId}/cancel`}
-            confirm="Cancel this job? Its units come back."
+            confirm="Cancel this job? Its units are released."
             class="danger"
           >
             Cancel
           </PostButton>
         )}
-        {isOpen && <noscript>Reload the page to see how it goes on.</noscript>}
+        {isOpen && <noscript>Reload the page to see the progress.</noscript>}
         {state === 'done' && (
           <>
             <h2>Answer</h2>
@@ -78,7 +78,10 @@ function JobFacts({ job }: { job: JobView }): VNode {
             <code>{error.code}</code> {error.msg}
           </>,
         ],
-        ['Units', unitsText(job) + (job.state !== 'done' && finishedAt !== null ? ' (given back)' : '')],
+        [
+          'Units',
+          unitsText(job) + (job.state !== 'done' && finishedAt !== null ? ' (reserved units released)' : ''),
+        ],
         ['Accepted', <Time at={job.createdAt} />],
         ['Started', <Time at={job.startedAt} />],
         [
@@ -99,10 +102,8 @@ function State({ job: { state, progress, position, finishedAt, etaMs } }: { job:
     <>
       <StateTag state={state} />
       {state === 'running' && <progress max={100} value={progress} aria-label={`${progress} percent`} />}
-      {position !== null && <span> {count(position)} go before it</span>}
-      {finishedAt === null && etaMs !== null && (
-        <span>, done in about {count(Math.ceil(etaMs / 1000))} s</span>
-      )}
+      {position !== null && <span> {count(position)} ahead in the queue</span>}
+      {finishedAt === null && etaMs !== null && <span>, about {count(Math.ceil(etaMs / 1000))} s left</span>}
     </>
   );
 }

@@ -17,14 +17,14 @@ const COLUMNS = [
 ] as const;
 
 /**
- * An account's ledger as CSV, the newest line first, read a page at a time while it is sent. The column `change` of the
- * lines of packs adds up to what is left in them.
+ * An account's ledger as CSV, the newest line first. Pages are read while the file is sent. The column `change` of the
+ * lines of packs adds up to the units left in them.
  */
 export function ledgerCsv(database: Database, accountId: number, filter: LedgerFilter): Stringifier {
   const csv = stringify({
     header: true,
     columns: [...COLUMNS],
-    // No field is a customer's own text, and none shall ever become a formula in a spreadsheet; numbers stay numbers.
+    // Spreadsheets must not run a field as a formula; numbers stay numbers.
     escape_formulas: true,
     cast: { number: (value) => ({ value: String(value), escape_formulas: false }) },
   });
@@ -34,6 +34,6 @@ export function ledgerCsv(database: Database, accountId: number, filter: LedgerF
         yield { line, at: new Date(at).toISOString(), ...fields };
     }
   }
-  // An error on one side, or a reader that leaves, ends the other side.
+  // An error, or a client that disconnects, ends both streams.
   return pipeline(Readable.from(records()), csv, () => {});
 }

@@ -13,17 +13,17 @@ export const KIND_NAMES: Record<LedgerKind, string> = {
   charge: 'Charge',
   reserve: 'Reservation',
   settle: 'Settlement',
-  release: 'Refund',
+  release: 'Release',
   expire: 'Expiry',
 };
 
 const DAY_MS = 86_400_000;
 
-const day = optional(z.iso.date('must be a day such as 2026-05-01').transform((text) => Date.parse(text)));
+const day = optional(z.iso.date('must be a date such as 2026-05-01').transform((text) => Date.parse(text)));
 
 const kindNames = LEDGER_KINDS.join(', ');
 
-/** The filter as the address has it; days are whole, and the last one counts. */
+/** The filter in the query of the address. Both days are included. */
 export const ledgerFilter = z
   .object({
     kind: optional(z.enum(LEDGER_KINDS, `must be one of ${kindNames}`)),
@@ -31,7 +31,7 @@ export const ledgerFilter = z
     operation: optional(
       z.enum(
         QUEUED.map(({ name }) => name),
-        'is no operation that costs units',
+        'must be an operation that costs units',
       ),
     ),
     from: day,
@@ -39,7 +39,7 @@ export const ledgerFilter = z
     cursor: optional(
       z
         .string()
-        .regex(/^\d{1,15}$/, 'is not the number of a line')
+        .regex(/^\d{1,15}$/, 'must be the number of a ledger line')
         .transform(Number),
     ),
   })
@@ -51,16 +51,16 @@ export const ledgerFilter = z
 
 export type AskedLedger = LedgerFilter & { cursor?: number | undefined };
 
-/** The part of an address that narrows the ledger down. */
+/** The values of the filter, without the cursor. */
 export function filterValues({ kind, wallet, operation, from, to }: FormValues): FormValues {
   return { kind, wallet, operation, from, to };
 }
 
 export function LedgerFilterForm({ values, faults }: FormState): VNode {
-  const isNarrowed = Object.values(filterValues(values)).some(Boolean);
+  const isFiltered = Object.values(filterValues(values)).some(Boolean);
   const links = (
     <>
-      {isNarrowed && (
+      {isFiltered && (
         <a class="button" href="/account/ledger">
           All lines
         </a>
@@ -75,8 +75,8 @@ export function LedgerFilterForm({ values, faults }: FormState): VNode {
       <Choice name="kind" label="Kind" options={[['', 'All'], ...Object.entries(KIND_NAMES)]} />
       <Choice name="wallet" label="Wallet" options={[['', 'Both'], ...Object.entries(WALLET_NAMES)]} />
       <OperationChoice operations={QUEUED} none="All" />
-      <Field name="from" label="From day" type="date" />
-      <Field name="to" label="To day" type="date" />
+      <Field name="from" label="From" type="date" />
+      <Field name="to" label="To" type="date" />
     </FilterForm>
   );
 }

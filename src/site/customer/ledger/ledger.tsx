@@ -24,7 +24,7 @@ const PATH = '/account/ledger';
 
 const LINES_A_PAGE = 50;
 
-/** The account's ledger, as a page and as CSV. */
+/** Registers the account's ledger, as a page and as CSV. */
 export function registerLedger(scope: FastifyInstance, { database, clock }: Pages): void {
   scope.get(PATH, showLedger);
   scope.get('/account/ledger.csv', sendCsv);
@@ -44,7 +44,7 @@ export function registerLedger(scope: FastifyInstance, { database, clock }: Page
       reply,
       <ListPage
         title="Ledger"
-        lead="Where every unit came from, and where it went."
+        lead="Every movement of units: grants, reservations, charges and releases."
         intro={<Balance balances={balances} />}
         filter={<LedgerFilterForm values={form.values} faults={form.faults} />}
         path={PATH}
@@ -53,7 +53,7 @@ export function registerLedger(scope: FastifyInstance, { database, clock }: Page
         <LineTable
           lines={list.items}
           packUnits={packUnits}
-          empty={form.ok ? 'There are no such lines.' : 'The filter cannot be.'}
+          empty={form.ok ? 'No ledger lines found.' : 'The filter is not valid.'}
         />
       </ListPage>,
       form.ok ? 200 : 400,
@@ -76,7 +76,7 @@ export function registerLedger(scope: FastifyInstance, { database, clock }: Page
   }
 }
 
-/** What the lines add up to. */
+/** The units left in packs, and the use of subscriptions. */
 function Balance({ balances: { packs, subscriptions } }: { balances: WalletBalances }): VNode {
   const left = packs.reduce((sum, { remainingUnits }) => sum + remainingUnits, 0);
   return (
@@ -85,12 +85,12 @@ function Balance({ balances: { packs, subscriptions } }: { balances: WalletBalan
         <h2 id="in-packs">In packs</h2>
         <p class="figure">{count(left)}</p>
         <p class="hint">
-          {left === 1 ? 'unit is' : 'units are'} left. It is what the changes of all lines of packs add up to.
+          {left === 1 ? 'unit' : 'units'} left: the sum of the changes of all lines of packs.
         </p>
       </section>
       <section class="card" aria-labelledby="on-meters">
         <h2 id="on-meters">On subscriptions</h2>
-        {subscriptions.length === 0 && <p class="muted">No subscription is running.</p>}
+        {subscriptions.length === 0 && <p class="muted">No active subscription.</p>}
         {subscriptions.map(({ id, wallet, planName, dayUsed, dailyLimit, monthUsed, monthlyLimit }) => (
           <p key={id}>
             <strong>{planName}</strong>, {WALLET_NAMES[wallet].toLowerCase()}: {count(dayUsed)} of{' '}
@@ -98,7 +98,7 @@ function Balance({ balances: { packs, subscriptions } }: { balances: WalletBalan
           </p>
         ))}
         <p class="hint">
-          A subscription has no balance: its lines count on the meters of a day and a month, which begin anew.
+          A subscription has no balance. Its lines count towards a daily and a monthly limit, which reset.
         </p>
       </section>
     </div>
@@ -120,10 +120,10 @@ function LineTable(props: {
       rows={lines}
       columns={[
         ['Line', ({ id }) => id, 'number muted'],
-        ['When', ({ at }) => <Time at={at} />],
+        ['Date', ({ at }) => <Time at={at} />],
         ['Kind', ({ kind }) => KIND_NAMES[kind]],
         ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
-        ['Of', ({ source, sourceId }) => `${SOURCE_NAMES[source]} ${sourceId}`],
+        ['Pack or subscription', ({ source, sourceId }) => `${SOURCE_NAMES[source]} ${sourceId}`],
         [
           'Call',
           ({ callId, operation }) =>

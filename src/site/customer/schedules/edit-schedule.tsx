@@ -16,7 +16,7 @@ const EDIT = `${LIST}/:id/edit`;
 
 type ScheduleInput = Parameters<typeof scheduleBody>[0];
 
-/** Creating and changing schedules: their next runs and price, and saving them. */
+/** Registers the forms that create and change schedules, and show their next runs and price before saving. */
 export function registerEditSchedule(scope: FastifyInstance, { clock }: Pages): void {
   scope.get(NEW, async (_request, reply) => sendForm(reply, null, NO_INPUT));
   scope.get(EDIT, async (request, reply) => {
@@ -35,7 +35,7 @@ export function registerEditSchedule(scope: FastifyInstance, { clock }: Pages): 
     onSubmit((body) => readScheduleForm(body, true), showAgain, submit),
   );
 
-  /** Saves the schedule, or shows what it would come to. */
+  /** Saves the schedule, or shows its next runs and price. */
   async function submit(
     input: ScheduleInput,
     request: FastifyRequest,
@@ -70,7 +70,7 @@ function isNew({ params }: FastifyRequest): boolean {
   return (params as { id?: string }).id === undefined;
 }
 
-/** The schedule that is changed; null while a new one is made. */
+/** The schedule that is changed; null for a new one. */
 async function presentSchedule(request: FastifyRequest): Promise<ScheduleView | null> {
   return isNew(request) ? null : apiData<ScheduleView>(request, 'GET', `/api/schedules/${idIn(request)}`);
 }
@@ -82,7 +82,7 @@ function sendForm(
   check: ScheduleCheck | null = null,
   status?: number,
 ): FastifyReply {
-  const title = present ? `Change ${present.name}` : 'New schedule';
+  const title = present ? `Edit ${present.name}` : 'New schedule';
   return sendPage(
     reply,
     <Page title={title} styles={['account.css']}>
@@ -99,5 +99,5 @@ function sendForm(
 }
 
 function keepsText({ items, operation }: ScheduleView): string {
-  return `It has ${counted(items, 'item')} of ${operation}. Left empty they stay, and so do units and webhook.`;
+  return `This schedule has ${counted(items, 'item')} of ${operation}. Leave the items empty to keep them, the unit limit and the webhook.`;
 }

@@ -5,17 +5,17 @@ import { counted, Time } from '../../kit/words.tsx';
 import { WorkFields } from '../work/work-fields.tsx';
 import { WINDOWS } from '../work/work-form.ts';
 
-/** The most that each run costs. */
+/** The most that each run can cost. */
 export interface SchedulePrice {
   items: number;
   units: number;
 }
 
-/** What a check has found. */
+/** The result of checking a schedule that has not been saved. */
 export interface ScheduleCheck {
   /** Unix milliseconds. */
   nextRuns: readonly number[];
-  /** null: something else in the form is wrong. */
+  /** null: another field of the form is not valid. */
   price: SchedulePrice | null;
 }
 
@@ -25,7 +25,7 @@ export function ScheduleForm(props: {
   action: string;
   form: FormState;
   check: ScheduleCheck | null;
-  /** Said of a schedule that has items already. */
+  /** The note about the items that an existing schedule has. */
   keeps?: string | undefined;
 }): VNode {
   const { action, form, check, keeps } = props;
@@ -50,42 +50,42 @@ export function ScheduleForm(props: {
 function When(): VNode {
   return (
     <fieldset>
-      <legend>When</legend>
+      <legend>Timing</legend>
       <div class="fields">
         <Field name="name" label="Name" maxLength={200} />
         <Field
           name="cron"
           label="Cron pattern"
           placeholder="0 6 * * 1"
-          hint="Minute, hour, day of the month, month, day of the week: 0 6 * * 1 is Mondays at 6."
+          hint="Minute, hour, day of the month, month, day of the week. 0 6 * * 1 means Mondays at 06:00."
         />
         <Field name="timezone" label="Time zone" preset="UTC" suggestions={ZONES} />
-        <Choice name="window" label="Work" options={WINDOWS} />
+        <Choice name="window" label="Hours" options={WINDOWS} />
       </div>
     </fieldset>
   );
 }
 
 const RESULTS = [
-  ['false', 'Everything'],
-  ['true', 'Only what has changed since the run before'],
+  ['false', 'All results'],
+  ['true', 'Only changes since the previous run'],
 ] as const;
 
 function How(): VNode {
   return (
     <fieldset>
-      <legend>How</legend>
+      <legend>Options</legend>
       <div class="fields">
         <Choice name="onlyChanges" label="Results" options={RESULTS} />
-        <Field name="runHours" label="Hours each run has" type="number" min={1} placeholder="24" />
+        <Field name="runHours" label="Hours until a run expires" type="number" min={1} placeholder="24" />
         <Field
           name="maxUnits"
-          label="Units a run at most"
+          label="Maximum units per run"
           type="number"
           min={0}
-          hint="A run that can cost more is refused."
+          hint="A run that could cost more is refused."
         />
-        <Field name="webhook" label="Webhook" type="url" hint="Is told the end of each run." />
+        <Field name="webhook" label="Webhook" type="url" hint="Called when a run finishes." />
       </div>
     </fieldset>
   );
@@ -105,14 +105,14 @@ function Check({ check: { nextRuns, price }, timezone }: { check: ScheduleCheck;
       </ol>
       <p>
         {price
-          ? `Each run costs at most ${counted(price.units, 'unit')} for ${counted(price.items, 'item')}. Nothing is saved yet.`
-          : 'The rest is not right yet. Nothing is saved.'}
+          ? `Each run costs at most ${counted(price.units, 'unit')} for ${counted(price.items, 'item')}. The schedule has not been saved.`
+          : 'Correct the errors below. The schedule has not been saved.'}
       </p>
     </section>
   );
 }
 
-/** What the clocks of a zone show. */
+/** The local date and time in a time zone. */
 export function wallClock(at: number, timezone: string): string {
   const options = { timeZone: timezone, dateStyle: 'full', timeStyle: 'short' } as const;
   return `${new Intl.DateTimeFormat('en-GB', options).format(at)} in ${timezone}`;

@@ -10,7 +10,7 @@ import { apiList } from '../customer-api.ts';
 
 const PATH = '/account/schedules';
 
-/** The account's schedules. */
+/** Registers the list of the account's schedules. */
 export function registerScheduleList(scope: FastifyInstance): void {
   scope.get(PATH, async (request, reply) => {
     const list = await apiList<ScheduleView>(request, { url: '/api/schedules', name: 'schedules' });
@@ -19,7 +19,7 @@ export function registerScheduleList(scope: FastifyInstance): void {
       <ListPage
         title="Schedules"
         create={[`${PATH}/new`, 'New schedule']}
-        lead="Batches that come again and again, in your time zone, all of it or only what has changed."
+        lead="A schedule creates batches at set times in your time zone, with all results or only the changes."
         path={PATH}
         list={list}
       >
@@ -33,7 +33,7 @@ function ScheduleTable({ schedules }: { schedules: readonly ScheduleView[] }): V
   return (
     <Table
       name="Schedules"
-      empty="There are no schedules."
+      empty="No schedules yet."
       rows={schedules}
       columns={[
         ['Schedule', ({ scheduleId, name }) => <a href={`${PATH}/${scheduleId}`}>{name}</a>],
@@ -51,7 +51,7 @@ function ScheduleTable({ schedules }: { schedules: readonly ScheduleView[] }): V
           ({ paused, nextRuns }) => (paused ? <Tag tone="warn">paused</Tag> : <Time at={nextRuns[0]} />),
         ],
         ['Items', ({ items }) => count(items), 'number'],
-        ['Units a run', ({ units }) => count(units), 'number'],
+        ['Units per run', ({ units }) => count(units), 'number'],
       ]}
     />
   );

@@ -16,7 +16,7 @@ import { wallClock } from './schedule-form.tsx';
 const LIST = '/account/schedules';
 const PATH = `${LIST}/:id`;
 
-/** One schedule: its next runs, its past runs, and what can be done with it. */
+/** Registers the page of a schedule: its next and past runs, and its actions. */
 export function registerSchedulePage(scope: FastifyInstance): void {
   scope.get(PATH, showSchedule);
   scope.post(`${PATH}/pause`, (request, reply) => setPaused(request, reply, true));
@@ -87,12 +87,13 @@ function Actions({ schedule: { scheduleId, name, paused } }: { schedule: Schedul
       <PostButton action={`${page}/${paused ? 'resume' : 'pause'}`}>{paused ? 'Resume' : 'Pause'}</PostButton>
       <div>
         <a class="button" href={`${page}/edit`}>
-          Change
+          {' '}
+          Edit{' '}
         </a>
       </div>
       <PostButton
         action={`${page}/delete`}
-        confirm={`Delete ${name}? What its runs have brought stays.`}
+        confirm={`Delete ${name}? The results of its runs are kept.`}
         class="danger"
       >
         Delete
@@ -115,11 +116,11 @@ function ScheduleFacts({ schedule }: { schedule: ScheduleView }): VNode {
         ['Next runs', <NextRuns schedule={schedule} />],
         ['Operation', operation],
         [
-          'A run',
+          'Each run',
           `${counted(items, 'item')}, at most ${counted(units, 'unit')}, ${counted(runHours, 'hour')}`,
         ],
-        ['When it works', windowText(window)],
-        ['Results', onlyChanges ? 'Only what has changed since the run before' : 'Everything'],
+        ['Hours', windowText(window)],
+        ['Results', onlyChanges ? 'Only changes since the previous run' : 'All results'],
         webhook && ['Webhook', webhook],
         ['Schedule', <code>{schedule.scheduleId}</code>],
       ]}
@@ -130,7 +131,7 @@ function ScheduleFacts({ schedule }: { schedule: ScheduleView }): VNode {
 function NextRuns({ schedule: { paused, nextRuns, timezone } }: { schedule: ScheduleView }): VNode {
   return (
     <>
-      {paused && 'None while it is paused.'}
+      {paused && 'The schedule does not run while it is paused.'}
       <ul class="plain">
         {nextRuns.map((at) => (
           <li key={at}>
@@ -143,21 +144,21 @@ function NextRuns({ schedule: { paused, nextRuns, timezone } }: { schedule: Sche
 }
 
 const TRIGGERS: Record<RunView['trigger'], string> = {
-  tick: 'when due',
-  missed: 'late',
-  manual: 'by hand',
+  tick: 'Schedule',
+  missed: 'Schedule, late',
+  manual: 'Manual',
 };
 
 function RunTable({ runs }: { runs: readonly RunView[] }): VNode {
   return (
     <Table
       name="Runs"
-      empty="It has not run yet."
+      empty="No runs yet."
       rows={runs}
       columns={[
         ['Due', ({ dueAt }) => <Time at={dueAt} />],
-        ['Begun', ({ startedAt }) => <Time at={startedAt} />],
-        ['How', ({ trigger }) => TRIGGERS[trigger]],
+        ['Started', ({ startedAt }) => <Time at={startedAt} />],
+        ['Trigger', ({ trigger }) => TRIGGERS[trigger]],
         [
           'State',
           ({ state, reason }) => (

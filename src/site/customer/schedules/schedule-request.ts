@@ -9,7 +9,7 @@ import { optionalNumber, readWorkForm } from '../work/work-form.ts';
 
 const RUNS_SHOWN = 5;
 
-/** The fields of a schedule besides its work. The API judges their values. */
+/** The fields of a schedule besides its work. The API validates their values. */
 export const scheduleForm = z.object({
   name: z.string().trim().default(''),
   cron: z.string().trim().default(''),
@@ -23,12 +23,12 @@ export const scheduleForm = z.object({
 
 type ScheduleInput = z.output<typeof scheduleForm> & { work: Work | null };
 
-/** Reads a form. @param changing items that are left empty stay as they are. */
+/** Reads a form. @param changing whether empty items leave those of the schedule unchanged. */
 export function readScheduleForm(body: unknown, changing: boolean): Form<ScheduleInput> {
   return readWorkForm(scheduleForm, body, ({ items }) => changing && !items?.trim());
 }
 
-/** A schedule as the API takes it. */
+/** The body of a request that creates or changes a schedule. */
 export function scheduleBody({
   work,
   maxUnits,
@@ -48,7 +48,7 @@ export function scheduleBody({
   };
 }
 
-/** What the form of a present schedule holds; its items are not shown. */
+/** The values of the form of an existing schedule. Its items are not shown. */
 export function valuesOf(schedule: ScheduleView): FormValues {
   const { name, cron, timezone, window, onlyChanges, runHours, maxUnits, webhook, operation } = schedule;
   return {
@@ -60,7 +60,7 @@ export function valuesOf(schedule: ScheduleView): FormValues {
   };
 }
 
-/** The next runs of a form, in Unix milliseconds, even if its other fields are wrong; null without a valid pattern. */
+/** The next runs of a form, in Unix milliseconds, even if other fields are not valid; null without a valid pattern. */
 export function nextRunsOf({ cron = '', timezone }: FormValues, now: number): readonly number[] | null {
   const timing = { cron: cron.trim(), timezone: timezone?.trim() || 'UTC' };
   if (!isTimeZone(timing.timezone) || cronProblem(timing, now) !== null) return null;

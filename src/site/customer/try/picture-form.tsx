@@ -6,10 +6,10 @@ import type { FormState } from '../../kit/form-request.ts';
 const RANGES = [
   ['30', '30 days'],
   ['90', '90 days'],
-  ['365', 'A year'],
+  ['365', '1 year'],
 ] as const;
 
-/** Asks for the picture of a product's prices. */
+/** The form that requests a chart of a product's prices. */
 export function PictureForm({ form }: { form: FormState }): VNode {
   return (
     <section class="card" aria-labelledby="price-history">
@@ -17,9 +17,9 @@ export function PictureForm({ form }: { form: FormState }): VNode {
       <PostForm action="/account/try/picture" form={form} class="filters">
         <Field name="asin" label="ASIN" required placeholder="B08N5WRWNX" maxLength={20} />
         <Choice name="domain" label="Site" options={Object.entries(SITES)} />
-        <Choice name="range" label="Time" preset="90" options={RANGES} />
+        <Choice name="range" label="Period" preset="90" options={RANGES} />
         <button type="submit" class="primary">
-          Draw it, for 1 unit
+          Draw the chart (1 unit)
         </button>
       </PostForm>
     </section>

@@ -11,7 +11,7 @@ import { type Answered, tryCall } from './try-call.ts';
 
 const PATH = '/account/try/picture';
 
-/** The largest that upstream draws in one request. */
+/** The largest size that the provider draws. */
 const SIZE = { width: '1000', height: '500' };
 
 const schema = z.object({
@@ -20,9 +20,9 @@ const schema = z.object({
   range: z.string().optional(),
 });
 
-/** The picture of a product's prices, by a form of its own. */
+/** Registers the page that draws a chart of a product's prices. */
 export function registerPicture(scope: FastifyInstance): void {
-  // The address of a picture that is reloaded.
+  // Reloading the page of a chart requests this address.
   scope.get(PATH, (_request, reply) => reply.redirect('/account/try', 303));
   scope.post(PATH, onSubmit(schema, showPicture, draw));
 }

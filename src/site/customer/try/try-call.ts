@@ -6,7 +6,7 @@ import { type ApiEnvelope, envelopeOf, streamApi } from '../customer-api.ts';
 
 export interface Answered extends Pick<GatewayAnswer, 'status' | 'header'> {
   kind: 'answered';
-  /** JSON, a field a line, where it is small. */
+  /** Indented JSON; null for a picture, or if the answer is too large. */
   text: string | null;
   jobId: string | null;
   isPicture: boolean;
@@ -17,16 +17,16 @@ export interface Refused extends Pick<GatewayAnswer, 'status' | 'header'> {
   envelope: ApiEnvelope;
 }
 
-/** Its job brings the answer later. */
+/** The call continues as a job. */
 export interface Accepted {
   kind: 'accepted';
   jobId: string;
 }
 
-/** How long a page is waited for. A call that takes longer is shown as its job. */
+/** A call that takes longer is shown as its job. */
 const PATIENCE_SECONDS = 20;
 
-/** Makes a call. An answer that is too large to be shown is neither held nor read here. */
+/** Makes a call. An answer that is too large to be shown is not read. */
 export async function tryCall(
   request: FastifyRequest,
   call: GatewayRequest,

@@ -8,28 +8,28 @@ import type { Operation, Route } from '../../../operations/define.ts';
 import type { JsonSchema } from '../../../operations/params/documentation.ts';
 import type { FormFaults, FormValues } from '../../kit/form-request.ts';
 
-/** One thing to fill in, and how what is filled in becomes a value. */
+/** A field of the form, and how its text becomes a value. */
 export interface TryField {
-  /** Of the parameter, as it is sent. */
+  /** Name of the parameter. */
   name: string;
   description: string;
   required: boolean;
   schema: JsonSchema;
-  /** list: of texts or numbers, with commas between; json: any other. */
+  /** list: texts or numbers separated by commas; json: any other structure. */
   kind: 'text' | 'integer' | 'boolean' | 'choice' | 'list' | 'json';
-  /** Sent beside the others, not within an object of this name. */
+  /** The fields of the object are sent as parameters of their own. */
   spread: boolean;
 }
 
-/** Names of fields in the form begin with it: parameters may be called anything. */
+/** Prefix of the fields that hold parameters, so that no parameter clashes with another field. */
 export const FIELD_PREFIX = 'p.';
 
-/** The route a call is made by: the first there is. */
+/** The route of a call: the first of the operation. */
 export function routeOf({ routes }: Operation): Route {
   return routes[0];
 }
 
-/** What an operation takes, what it needs first. */
+/** The fields of an operation, required ones first. */
 export function tryFields(operation: Operation): readonly TryField[] {
   const route = routeOf(operation);
   const place = route.method === 'GET' && !route.jsonParameter ? 'query' : 'body';
@@ -38,7 +38,7 @@ export function tryFields(operation: Operation): readonly TryField[] {
     .sort((a, b) => Number(b.required) - Number(a.required));
 }
 
-/** The canonical name, or what takes its place in a query. */
+/** The forms for this place, or else the first, which has the canonical name. */
 function formsIn({ forms }: DocumentedParameter, place: 'query' | 'body'): readonly ParameterForm[] {
   const own = forms.filter(({ only }) => only === place);
   return own.length > 0 ? own : forms.slice(0, 1);
@@ -69,7 +69,7 @@ function isPlain(items: unknown): boolean {
   return type === 'string' || type === 'integer';
 }
 
-/** What a new form holds: an example of everything that is needed. */
+/** The values of a new form: an example of every required parameter. */
 export function exampleValues(fields: readonly TryField[]): FormValues {
   return Object.fromEntries(
     fields
@@ -85,8 +85,7 @@ function written(value: unknown, kind: TryField['kind']): string {
 }
 
 /**
- * The parameters that were filled in, as a body holds them. What cannot be read as what is wanted goes as it stands: the
- * service says best what is wrong with it.
+ * Reads the parameters of a request body. A value of the wrong type is sent unchanged, and the API reports the fault.
  */
 export function readFields(
   fields: readonly TryField[],
@@ -99,7 +98,7 @@ export function readFields(
     if (text === '') continue;
     const value = valueIn(field, text);
     if (value === undefined)
-      faults[FIELD_PREFIX + field.name] = `must be JSON${field.spread ? ', an object' : ''}`;
+      faults[FIELD_PREFIX + field.name] = field.spread ? 'must be a JSON object' : 'must be valid JSON';
     else if (field.spread) Object.assign(parameters, value);
     else parameters[field.name] = value;
   }

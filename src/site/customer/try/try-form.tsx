@@ -7,7 +7,7 @@ import type { FormState } from '../../kit/form-request.ts';
 import { OperationChoice } from '../operation-choice.tsx';
 import { FIELD_PREFIX, type TryField } from './try-fields.ts';
 
-/** Chooses the operation that is tried. */
+/** The form that chooses an operation. */
 export function ChooseOperation({ operation }: { operation: Operation }): VNode {
   return (
     <FilterForm path="/account/try" values={{ operation: operation.name }} button="Choose">
@@ -16,7 +16,7 @@ export function ChooseOperation({ operation }: { operation: Operation }): VNode 
   );
 }
 
-/** A form that is made of an operation's contract: required parameters first, the others folded away. */
+/** The form of an operation's parameters: required ones first, the others collapsed. */
 export function TryForm(props: {
   operation: Operation;
   fields: readonly TryField[];
@@ -74,7 +74,7 @@ function TryInput({ field }: { field: TryField }): VNode {
         </div>
       );
     default:
-      // Bounds are told, not enforced here: what the service says of a wrong value is worth seeing.
+      // The API checks bounds, so that its error is shown.
       return <Field {...shared} placeholder={exampleText(field)} />;
   }
 }
@@ -88,20 +88,18 @@ function optionsOf({ name, kind, required, schema }: TryField): [string, string]
     isSite && sites[value] ? `${value}, ${sites[value]}` : value,
   ]);
   const { default: preset } = schema;
-  return required
-    ? options
-    : [['', preset === undefined ? '-' : `by default: ${asText(preset)}`], ...options];
+  return required ? options : [['', preset === undefined ? '-' : `default: ${asText(preset)}`], ...options];
 }
 
 function hintOf({ description, schema, kind }: TryField): string {
   const { default: preset } = schema;
   const isChosen = kind === 'choice' || kind === 'boolean';
   const facts = [
-    kind === 'list' ? 'several with commas between' : null,
+    kind === 'list' ? 'separate values with commas' : null,
     kind === 'json' ? 'as JSON' : null,
     isChosen || preset === undefined || preset === null || preset === ''
       ? null
-      : `by default ${asText(preset)}`,
+      : `default: ${asText(preset)}`,
   ].filter((fact) => fact !== null);
   return facts.length > 0 ? `${description} (${facts.join('; ')})` : description;
 }

@@ -5,24 +5,24 @@ import { counted } from '../../kit/words.tsx';
 import { AnswerViewer } from '../answer-viewer.tsx';
 import type { Answered, Refused } from './try-call.ts';
 
-/** What a call would cost, and whether it would be let in. */
+/** The price of a call, and whether it would be accepted. */
 export function Price({ quote }: { quote: QuoteView }): VNode {
   const { units, admitted, rejectMessage, rejectReason, deduplicated } = quote;
   return (
     <output class={`notice ${admitted ? 'good' : 'bad'}`}>
       <p>
         <strong>{`At most ${counted(units, 'unit')}.`}</strong>{' '}
-        {deduplicated && 'You have made this call within the last five minutes, so it is free. '}
+        {deduplicated && 'You made this call within the last five minutes, so it is free. '}
         {admitted
-          ? 'It would be let in. Nothing has been called yet.'
-          : `It would be refused: ${rejectMessage} `}
+          ? 'The call would be accepted. It has not been made yet.'
+          : `The call would be refused: ${rejectMessage} `}
         {!admitted && <code>{rejectReason}</code>}
       </p>
     </output>
   );
 }
 
-/** What came of a call. */
+/** The answer or the error of a call. */
 export function Outcome({ outcome }: { outcome: Answered | Refused }): VNode {
   if (outcome.kind === 'refused') {
     const { status, header, envelope } = outcome;
@@ -55,12 +55,13 @@ export function Outcome({ outcome }: { outcome: Answered | Refused }): VNode {
 
 function charged(header: Answered['header']): string {
   const units = Number(header('x-units-consumed') ?? 0);
-  if (header('x-deduplicated') === 'true') return 'Nothing was charged: the same call was made just before.';
+  if (header('x-deduplicated') === 'true')
+    return 'Nothing was charged because you made the same call within the last five minutes.';
   if (units === 0) return 'Nothing was charged.';
   return `${counted(units, 'unit')} ${units === 1 ? 'was' : 'were'} charged.`;
 }
 
-/** What a program would look at. */
+/** Headers that are shown, in this order. */
 const WORTH_READING = [
   'x-units-consumed',
   'x-cache',
@@ -85,7 +86,7 @@ function Headers({ header }: Pick<Answered, 'header'>): VNode {
 
 function Written({ text }: { text: string }): VNode {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: an element that scrolls must be reachable with the keyboard.
     <pre class="answer" tabIndex={0}>
       <code>{text}</code>
     </pre>

@@ -2,12 +2,12 @@ import type { GatewayRequest } from '../../../api/self-client.ts';
 import type { Operation } from '../../../operations/define.ts';
 import { routeOf } from './try-fields.ts';
 
-/** A call as it is sent. */
+/** The request of a call. */
 export interface TryRequest extends GatewayRequest {
   body?: Record<string, unknown>;
 }
 
-/** Carries parameters the way the operation's route wants them. */
+/** Builds the request of a call: parameters in path, query or body, as the operation's route defines. */
 export function tryRequest(operation: Operation, parameters: Readonly<Record<string, unknown>>): TryRequest {
   const { method, path, jsonParameter } = routeOf(operation);
   if (method === 'POST') return { method, url: path, body: parameters };
@@ -20,14 +20,14 @@ export function tryRequest(operation: Operation, parameters: Readonly<Record<str
   const filled = path.replace(/:(\w+)/g, (_, name: string) => {
     const value = sent(rest[name] ?? '');
     delete rest[name];
-    // An empty part would be another address.
+    // An empty path segment would be another address.
     return encodeURIComponent(value || '-');
   });
   const query = new URLSearchParams(Object.entries(rest).map(([name, value]) => [name, sent(value)]));
   return { method, url: query.size > 0 ? `${filled}?${query}` : filled };
 }
 
-/** The same call asking for something besides, such as a dry run. */
+/** Adds an option such as a dry run to the query. */
 export function withOption(request: TryRequest, option: string): TryRequest {
   const separator = request.url.includes('?') ? '&' : '?';
   return { ...request, url: `${request.url}${separator}${option}` };
@@ -42,7 +42,7 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value !== 'object' || value === null;
 }
 
-/** The call for a shell, to be copied; the key is left for the reader to put in. */
+/** The call as a curl command, with a placeholder for the key. */
 export function curlLine({ method, url, body }: TryRequest, baseUrl: string): string {
   const parts = ['curl', '-H', quoted('X-API-Key: YOUR_KEY')];
   if (method !== 'GET') parts.push('-X', method);
@@ -50,7 +50,7 @@ export function curlLine({ method, url, body }: TryRequest, baseUrl: string): st
   return [...parts, quoted(`${baseUrl}${url}`)].join(' ');
 }
 
-/** In single quotes a shell leaves everything alone but the quote itself. */
+/** In single quotes a shell interprets only the quote itself. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

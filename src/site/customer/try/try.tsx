@@ -24,12 +24,12 @@ interface Shown {
   fields: readonly TryField[];
   form: FormState;
   status?: number;
-  /** The call as it was understood. */
+  /** The request that the form describes. */
   call?: TryRequest;
   result?: VNode;
 }
 
-/** Any call, by a form: its price, then its answer, then the line that makes it from a shell. */
+/** Registers the page that makes any call from a form and shows its price, its answer and a curl command. */
 export function registerTry(scope: FastifyInstance, pages: Pages): void {
   scope.get(PATH, showTry);
   scope.post(PATH, submit);
@@ -66,7 +66,7 @@ export function registerTry(scope: FastifyInstance, pages: Pages): void {
     return sendTry(pages, reply, { ...shown, result: <Price quote={dataOf<QuoteView>(answer)} /> });
   }
 
-  /** The page itself is fine even if the call was refused: that is shown on it. */
+  /** The page is sent with status 200 even if the call was refused: it shows the refusal. */
   async function makeCall(reply: FastifyReply, shown: Shown & { call: TryRequest }): Promise<FastifyReply> {
     const outcome = await tryCall(reply.request, shown.call);
     if (outcome.kind === 'accepted') return reply.redirect(`/account/jobs/${outcome.jobId}`, 303);
@@ -82,7 +82,7 @@ function sendTry(pages: Pages, reply: FastifyReply, shown: Shown): FastifyReply 
     reply,
     <Page title="Try it" styles={['account.css']} scripts={['answer.js']}>
       <h1>Try it</h1>
-      <p class="lead">Calls are real, and charged like those of your programs. The price is free to see.</p>
+      <p class="lead">Calls are real and cost units. Showing the price is free.</p>
       <ChooseOperation operation={operation} />
       <section class="card" aria-labelledby="operation">
         <h2 id="operation">{operation.name}</h2>
@@ -102,14 +102,14 @@ function sendTry(pages: Pages, reply: FastifyReply, shown: Shown): FastifyReply 
   );
 }
 
-/** @returns the first operation if there is none of that name. */
+/** @returns the first operation if no operation has this name. */
 function operationOf(name: string | undefined): Operation {
   const found = OPERATIONS.find((operation) => operation.name === name) ?? OPERATIONS[0];
   if (!found) throw new Error('there are no operations');
   return found;
 }
 
-/** The faults of a refused call, beside the fields they are about. */
+/** The faults of a refused call, by field. */
 function faultsOf(answer: ApiAnswer, fields: readonly TryField[]): FormState['faults'] {
   return refusedForm(answer, (parameter) =>
     fields.some(({ name }) => name === parameter) ? FIELD_PREFIX + parameter : undefined,

@@ -5,7 +5,7 @@ import type { VNode } from 'preact';
 import { count } from '../../kit/words.tsx';
 import type { Measure, UsageDay, UsageSeries } from './usage-series.ts';
 
-/** In the units of the drawing. A narrow screen gets a narrow drawing, so that letters keep their size. */
+/** In SVG units. Narrow screens get a narrow drawing, so that text keeps its size. */
 const SIZES = {
   broad: { width: 960, height: 320, dayLabels: 10 },
   narrow: { width: 360, height: 260, dayLabels: 4 },
@@ -16,7 +16,7 @@ const MARGIN = { top: 12, right: 4, bottom: 26, left: 46 };
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const SHORT_DAY = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-/** Days as bars, each stacked of the operations that were used on it. */
+/** A bar per day, stacked by operation. */
 export function UsageChart({ series, measure }: { series: UsageSeries; measure: Measure }): VNode {
   return (
     <>
@@ -82,7 +82,7 @@ function Drawing(props: { size: keyof typeof SIZES; series: UsageSeries; measure
                 />
               ) : null;
             })}
-            {/* Counted from the end: today always has its label. */}
+            {/* Counted from the end, so that today has a label. */}
             {(days.length - 1 - i) % labelEvery === 0 && (
               <text
                 x={round(x.bandwidth() / 2)}
@@ -99,7 +99,7 @@ function Drawing(props: { size: keyof typeof SIZES; series: UsageSeries; measure
   );
 }
 
-/** What a pointer that rests on a day is told. */
+/** The tooltip of a day. */
 function titleOf({ day, bySeries, units, calls }: UsageDay, names: readonly string[]): string {
   const parts = names.filter((name) => bySeries[name]).map((name) => `${name} ${count(bySeries[name] ?? 0)}`);
   return [`${day}: ${count(units)} units, ${count(calls)} calls`, ...parts].join('\n');
@@ -108,10 +108,10 @@ function titleOf({ day, bySeries, units, calls }: UsageDay, names: readonly stri
 function describe(days: readonly UsageDay[], measure: Measure): string {
   const total = days.reduce((sum, day) => sum + day[measure], 0);
   const [first, last] = [days[0]?.day, days.at(-1)?.day];
-  return `Bar chart of ${measure} a day from ${first} to ${last}, ${count(total)} in all. The table below has its numbers.`;
+  return `Bar chart of ${measure} per day from ${first} to ${last}, ${count(total)} in total. The table below has the same numbers.`;
 }
 
-/** Tenths are finer than any screen, and keep the page light. */
+/** Rounds to tenths, which are finer than any screen and keep the page small. */
 function round(value: number): number {
   return Math.round(value * 10) / 10;
 }

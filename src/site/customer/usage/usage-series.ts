@@ -3,7 +3,7 @@ import type { DailyUse } from '../../../billing/statement.ts';
 
 export type Measure = 'units' | 'calls';
 
-/** What one day of the chart shows, by series. */
+/** The values of one day of the chart, by series. */
 export interface UsageDay {
   /** UTC, YYYY-MM-DD. */
   day: string;
@@ -13,19 +13,19 @@ export interface UsageDay {
 }
 
 export interface UsageSeries {
-  /** The operations that were used most, the most used first, and the rest of them together. */
+  /** The most used operations in descending order, and `others` for the rest. */
   names: readonly string[];
   days: readonly UsageDay[];
 }
 
-/** As many as there are colours to tell them apart. */
+/** The number of colours. */
 const MOST_SERIES = 6;
 
 export const OTHERS = 'others';
 
 const DAY_MS = 86_400_000;
 
-/** Every day of a period that ends with today, also those on which nothing was called. */
+/** Groups use by day. The period ends today and includes days without calls. */
 export function usageSeries(
   rows: readonly DailyUse[],
   { days, now, measure }: { days: number; now: number; measure: Measure },
@@ -52,7 +52,7 @@ export function usageSeries(
   };
 }
 
-/** The beginning of the first of so many days that end with today. */
+/** The start of a period of so many days that ends today, in Unix milliseconds. */
 export function firstDayAt(now: number, days: number): number {
   return Date.parse(dayOf(now)) - (days - 1) * DAY_MS;
 }

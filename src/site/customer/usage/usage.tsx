@@ -18,7 +18,7 @@ const PATH = '/account/usage';
 
 const PERIODS = ['7', '30', '90'] as const;
 
-/** Any other value in the address stands for the default. */
+/** Any other value in the address means the default. */
 const choices = z.object({
   days: z.enum(PERIODS).catch('30'),
   measure: z.enum(['units', 'calls']).catch('units'),
@@ -31,13 +31,13 @@ const MEASURES = [
   ['calls', 'Calls'],
 ] as const;
 
-/** The account's use by day and operation. */
+/** Registers the page of the account's use by day and operation. */
 export function registerUsage(scope: FastifyInstance, { database, clock }: Pages): void {
   scope.get(PATH, async (request, reply) => {
     const chosen = choices.parse(readValues(request.query));
     const now = clock.now();
     const days = Number(chosen.days);
-    // A call that was accepted in this very moment counts.
+    // Includes a call that was accepted in this millisecond.
     const period = { from: firstDayAt(now, days), to: now + 1 };
     const rows = await dailyUse(database, customerOf(request).accountId, period);
     return sendPage(
@@ -46,7 +46,7 @@ export function registerUsage(scope: FastifyInstance, { database, clock }: Pages
         <div class="row">
           <h1>Usage</h1>
           <div class="row push">
-            <Choose name="What is counted" chosen={chosen} field="measure" options={MEASURES} />
+            <Choose name="Measure" chosen={chosen} field="measure" options={MEASURES} />
             <Choose
               name="Period"
               chosen={chosen}
@@ -65,8 +65,8 @@ export function registerUsage(scope: FastifyInstance, { database, clock }: Pages
           />
         )}
         <p class="hint">
-          Days are those of UTC. A call counts on the day it was accepted; what is still under way has not
-          been charged yet. Line by line it is in the <a href="/account/ledger">ledger</a>.
+          Days are in UTC. A call counts on the day it was accepted. Calls in progress have not been charged
+          yet. The <a href="/account/ledger">ledger</a> lists every charge.
         </p>
       </Page>,
     );
@@ -76,7 +76,7 @@ export function registerUsage(scope: FastifyInstance, { database, clock }: Pages
 function NoUse({ days }: { days: number }): VNode {
   return (
     <div class="card empty">
-      <p>Nothing was called in these {days} days.</p>
+      <p>No calls in the last {days} days.</p>
       <a class="button primary" href="/account/try">
         Try a call
       </a>
@@ -165,11 +165,11 @@ function Operations({ rows }: { rows: readonly DailyUse[] }): VNode {
   );
 }
 
-/** The chart as a table. Days without a call are left out. */
+/** The chart as a table, without days that have no call. */
 function Days({ series: { names, days }, measure }: { series: UsageSeries; measure: Measure }): VNode {
   return (
     <details>
-      <summary>The chart as a table</summary>
+      <summary>Show as a table</summary>
       <Table
         name={`${measure} by day and operation`}
         rows={days.filter(({ calls }) => calls > 0)}
@@ -179,7 +179,7 @@ function Days({ series: { names, days }, measure }: { series: UsageSeries; measu
             (name) =>
               [name, ({ bySeries }) => count(bySeries[name] ?? 0), 'number'] satisfies Column<UsageDay>,
           ),
-          ['Together', (day) => count(day[measure]), 'number'],
+          ['Total', (day) => count(day[measure]), 'number'],
         ]}
       />
     </details>

@@ -24,7 +24,7 @@ interface Delivery extends DeliveryView {
   log: AttemptView[];
 }
 
-/** One delivery: its payload, every attempt at it, and how it is sent again. */
+/** Registers the page of a delivery: its payload, its attempts, and a button that sends it again. */
 export function registerDeliveryPage(scope: FastifyInstance): void {
   scope.get(PATH, showDelivery);
   scope.post(`${PATH}/replay`, replay);
@@ -52,10 +52,10 @@ async function showDelivery(request: FastifyRequest, reply: FastifyReply): Promi
         aria-label="State"
       >
         <DeliveryFacts delivery={delivery} />
-        <PostButton action={`${LIST}/deliveries/${deliveryId}/replay`}>Send it again</PostButton>
+        <PostButton action={`${LIST}/deliveries/${deliveryId}/replay`}>Send again</PostButton>
         {log.length > 0 && <Attempts log={log} />}
       </section>
-      <h2>What is told</h2>
+      <h2>Payload</h2>
       <pre class="answer wrap">
         <code>{indentJson(payload)}</code>
       </pre>
@@ -73,8 +73,8 @@ function DeliveryFacts({ delivery }: { delivery: Delivery }): VNode {
     <Facts
       facts={[
         ['State', <StateTag state={state} />],
-        ['To', url],
-        ['Made', <Time at={createdAt} />],
+        ['URL', url],
+        ['Created', <Time at={createdAt} />],
         nextAttemptAt && ['Next attempt', <Time at={nextAttemptAt} />],
         ['Delivery', <code>{deliveryId}</code>],
       ]}
@@ -89,10 +89,10 @@ function Attempts({ log }: { log: readonly AttemptView[] }): VNode {
       rows={log}
       columns={[
         ['Attempt', ({ attempt }) => attempt, 'number'],
-        ['When', ({ at }) => <Time at={at} />],
-        ['Answer', ({ status, error }) => status ?? error],
-        ['Took', ({ durationMs }) => `${count(Math.round(durationMs))} ms`, 'number'],
-        ['What it said', ({ response }) => response, 'long'],
+        ['Date', ({ at }) => <Time at={at} />],
+        ['Response', ({ status, error }) => status ?? error],
+        ['Duration', ({ durationMs }) => `${count(Math.round(durationMs))} ms`, 'number'],
+        ['Response body', ({ response }) => response, 'long'],
       ]}
     />
   );

@@ -4,7 +4,7 @@ import { Secret } from '../../kit/secret.tsx';
 import { Time } from '../../kit/words.tsx';
 import type { SecretView } from './webhooks.tsx';
 
-/** The signing secret: shown when it is made, and never again. @param shown a new one. */
+/** The signing secret. @param shown a new secret, which is shown only once. */
 export function WebhookSecret({ secret, shown }: { secret: SecretView | null; shown: string | null }): VNode {
   return (
     <section class="card" aria-labelledby="secret">
@@ -13,30 +13,32 @@ export function WebhookSecret({ secret, shown }: { secret: SecretView | null; sh
         <div class="notice good">
           <Secret id="new-secret" text={shown} />
           <p>
-            <strong>Keep it now: it is shown this once.</strong>
+            <strong>Copy it now. It is shown only once.</strong>
           </p>
         </div>
       )}
       {secret ? (
         <p>
-          Made <Time at={secret.createdAt} />.
+          Created <Time at={secret.createdAt} />.
           {secret.previousSignsUntil && (
             <>
               {' '}
-              The one of before signs too until <Time at={secret.previousSignsUntil} />, so that your
-              receivers can change over.
+              The previous secret also signs until <Time at={secret.previousSignsUntil} />, so that you can
+              update your servers.
             </>
           )}
         </p>
       ) : (
-        <p class="muted">There is none yet; without one no webhook is taken.</p>
+        <p class="muted">No secret yet. Create one before you use webhooks.</p>
       )}
       <PostButton
         action="/account/webhooks/secret"
-        confirm={secret ? 'Make a new secret? The present one goes on signing for a while.' : undefined}
+        confirm={
+          secret ? 'Create a new secret? The current secret also signs for a limited time.' : undefined
+        }
         class={secret ? '' : 'primary'}
       >
-        {secret ? 'Make a new secret' : 'Make a secret'}
+        {secret ? 'Create a new secret' : 'Create a secret'}
       </PostButton>
     </section>
   );

@@ -25,7 +25,7 @@ interface Webhooks {
 
 const testForm = z.object({ url: z.string().default('') });
 
-/** The secret that signs webhooks, and the log of their deliveries. */
+/** Registers the page of webhooks: the signing secret, a test event, and the log of deliveries. */
 export function registerWebhookPages(scope: FastifyInstance): void {
   scope.get(PATH, async (_request, reply) => showWebhooks(reply, NO_INPUT));
   scope.post(`${PATH}/secret`, createSecret);
@@ -43,7 +43,7 @@ async function sendTest(body: z.output<typeof testForm>, request: FastifyRequest
   return `${PATH}/deliveries/${dataOf<DeliveryView>(answer).deliveryId}`;
 }
 
-/** @param newSecret shown this once. */
+/** @param newSecret a new secret, which is shown only once. */
 async function showWebhooks(
   reply: FastifyReply,
   form: FormState,
@@ -65,8 +65,8 @@ async function showWebhooks(
       title="Webhooks"
       lead={
         <>
-          Calls, batches and schedules tell their end to an address of yours, signed with your secret. See{' '}
-          <a href="/docs/webhooks">how to check it</a>.
+          Souk sends a signed event to your URL when a call, a batch or a scheduled run ends. See{' '}
+          <a href="/docs/webhooks">how to verify the signature</a>.
         </>
       }
       intro={
@@ -88,8 +88,8 @@ async function showWebhooks(
       refresh={{ id: 'deliveries', seconds: 10 }}
       note={
         <p class="hint">
-          A receiver has {delivery.timeoutSeconds} seconds to answer; what fails is tried{' '}
-          {delivery.retryDelaysSeconds.length} times more. The log is kept for {delivery.keptDays} days.
+          Your server must respond within {delivery.timeoutSeconds} seconds. A failed delivery is retried{' '}
+          {delivery.retryDelaysSeconds.length} times. The log is kept for {delivery.keptDays} days.
         </p>
       }
     >
@@ -102,10 +102,10 @@ async function showWebhooks(
 function TestForm({ form }: { form: FormState }): VNode {
   return (
     <section class="card" aria-labelledby="test">
-      <h2 id="test">Test an address</h2>
+      <h2 id="test">Send a test event</h2>
       <PostForm action={`${PATH}/test`} form={form}>
-        <Field name="url" label="Address" type="url" required placeholder="https://example.com/souk" />
-        <button type="submit">Send a test</button>
+        <Field name="url" label="URL" type="url" required placeholder="https://example.com/souk" />
+        <button type="submit">Send</button>
       </PostForm>
     </section>
   );
@@ -115,7 +115,7 @@ function DeliveryTable({ deliveries }: { deliveries: readonly DeliveryView[] }):
   return (
     <Table
       name="Deliveries"
-      empty="There are no such deliveries."
+      empty="No deliveries found."
       rows={deliveries}
       columns={[
         [
@@ -126,12 +126,12 @@ function DeliveryTable({ deliveries }: { deliveries: readonly DeliveryView[] }):
             </a>
           ),
         ],
-        ['What', ({ type }) => type],
+        ['Event', ({ type }) => type],
         ['State', ({ state }) => <StateTag state={state} />],
         ['Attempts', ({ attempts }) => attempts, 'number'],
-        ['Last answer', ({ lastStatus, lastError }) => lastStatus ?? lastError ?? <Dash />],
-        ['To', ({ url }) => url, 'long'],
-        ['Made', ({ createdAt }) => <Time at={createdAt} />],
+        ['Last response', ({ lastStatus, lastError }) => lastStatus ?? lastError ?? <Dash />],
+        ['URL', ({ url }) => url, 'long'],
+        ['Created', ({ createdAt }) => <Time at={createdAt} />],
       ]}
     />
   );

@@ -5,36 +5,36 @@ import { OperationChoice } from '../operation-choice.tsx';
 import { LAYOUTS } from './work.ts';
 import { WORK_FORM_BYTES } from './work-form.ts';
 
-/** An operation, and its items as text. @param keeps said of a schedule that has items already. */
+/** The fields of an operation and its items. @param keeps a note about the items that an existing schedule has. */
 export function WorkFields({ keeps }: { keeps?: string | undefined }): VNode {
   return (
     <fieldset>
-      <legend>What is done</legend>
+      <legend>Operation and items</legend>
       {keeps && <p class="hint">{keeps}</p>}
       <div class="fields">
         <OperationChoice operations={QUEUED} preset="market.product" />
-        <Choice name="layout" label="Written as" options={Object.entries(LAYOUTS)} />
+        <Choice name="layout" label="Format" options={Object.entries(LAYOUTS)} />
         <div class="whole">
           <TextArea
             name="items"
             label="Items"
             rows={8}
             placeholder={'B0C3CDEF01\nB0C3CDEF02'}
-            hint={`Up to ${WORK_FORM_BYTES / 1024} KiB here; by the interface, a hundred thousand items.`}
+            hint={`Up to ${WORK_FORM_BYTES / 1024} KiB. The API accepts up to 100,000 items.`}
           />
         </div>
         <TextArea
           name="params"
-          label="Parameters of all items"
+          label="Parameters for all items"
           preset="domain=1"
           rows={3}
-          hint="A name=value a line."
+          hint="One name=value per line."
         />
         <Field
           name="parameter"
-          label="Parameter the list is of"
+          label="List parameter"
           placeholder="asins"
-          hint="Left empty: what the operation needs, such as asins, term or keyword."
+          hint="Default: the parameter that the operation requires, such as asins, term or keyword."
         />
       </div>
     </fieldset>

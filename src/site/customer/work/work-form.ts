@@ -3,7 +3,7 @@ import { type Form, type FormValues, readForm } from '../../kit/form-request.ts'
 import { optional } from '../../kit/paging.tsx';
 import { readWork, WORK_FIELDS, type Work } from './work.ts';
 
-/** What the forms of batches and schedules may hold: some ten thousand ASINs. */
+/** Limit of the forms of batches and schedules: tens of thousands of ASINs. */
 export const WORK_FORM_BYTES = 512 * 1024;
 
 export const optionalNumber = optional(
@@ -24,8 +24,8 @@ export function windowText(window: string): string | undefined {
 }
 
 /**
- * Reads a form that has work among its fields. Faults of all fields are told together.
- * @param keepsWork whether the form leaves the work of a schedule as it is: then there is none.
+ * Reads a form that has work among its fields, and reports the faults of all fields together.
+ * @param keepsWork whether the form leaves the work of a schedule unchanged; its work is then null.
  */
 export function readWorkForm<Input>(
   schema: z.ZodType<Input>,
@@ -39,7 +39,7 @@ export function readWorkForm<Input>(
   return { ok: false, values, faults: { ...form.faults, ...(read?.ok === false ? read.faults : {}) } };
 }
 
-/** Finds the field of such a form that a parameter of the API comes from. */
+/** Returns a function that finds the field of the form for a parameter of the API. */
 export function fieldsOf(schema: z.ZodObject): (parameter: string) => string | undefined {
   const names: readonly string[] = [...WORK_FIELDS, ...Object.keys(schema.shape)];
   return (parameter) => names.find((name) => name === parameter.replace(/^batch\./, ''));

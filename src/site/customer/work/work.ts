@@ -6,7 +6,7 @@ import { DOMAIN_NAMES } from '../../../operations/params/domain.ts';
 import { parseJson } from '../../../platform/json.ts';
 import type { FormFaults, FormValues } from '../../kit/form-request.ts';
 
-/** What a batch does, as the interface takes it. */
+/** The operation and items of a batch, in the form of the API. */
 export interface Work {
   operation: string;
   items?: unknown[];
@@ -14,17 +14,17 @@ export interface Work {
   split?: Record<string, string[]>;
 }
 
-/** The fields of a form that say it. */
+/** The fields of a form that hold work. */
 export const WORK_FIELDS = ['operation', 'layout', 'items', 'parameter', 'params'] as const;
 
-/** How the text of the items is to be read. */
+/** Formats of the text that holds the items. */
 export const LAYOUTS = {
-  list: 'One value a line, such as ASINs',
-  table: 'CSV, parameter names in the first line',
-  ndjson: 'A JSON object a line',
+  list: 'One value per line, such as ASINs',
+  table: 'CSV with parameter names in the first line',
+  ndjson: 'One JSON object per line',
 } as const;
 
-/** Reads what was filled in. What each item holds is for the service to judge. */
+/** Reads the work from a form. The API validates the items. */
 export function readWork(values: FormValues): { ok: true; work: Work } | { ok: false; faults: FormFaults } {
   const { operation: name = '', layout = 'list', items = '', parameter, params: common } = values;
   const operation = queuedOperation(name);
@@ -37,7 +37,7 @@ export function readWork(values: FormValues): { ok: true; work: Work } | { ok: f
     if (layout === 'ndjson')
       return { ok: true, work: { operation: name, items: merged(params, objectsOf(items)) } };
     const listed = parameter?.trim() || listParameterOf(operation);
-    if (!listed) throw new Misread('parameter', `${name} needs no list; choose another way`);
+    if (!listed) throw new Misread('parameter', `${name} has no list parameter; choose another format`);
     const split = { [listed]: valuesOf(items, operation, listed) };
     return { ok: true, work: { operation: name, params, split } };
   } catch (error) {
@@ -46,14 +46,14 @@ export function readWork(values: FormValues): { ok: true; work: Work } | { ok: f
   }
 }
 
-/** The parameter that a list is of unless it is said: what the operation needs besides its site. */
+/** The default list parameter: the one the operation requires besides its site. */
 export function listParameterOf(operation: QueuedOperation): string | undefined {
   if (operation.pack) return operation.pack.field;
   const names: readonly string[] = DOMAIN_NAMES;
   return parametersOf(operation.params).find(({ name, required }) => required && !names.includes(name))?.name;
 }
 
-/** What is wrong with a field. */
+/** A fault of a field. */
 class Misread extends Error {
   readonly field: string;
 
@@ -63,19 +63,19 @@ class Misread extends Error {
   }
 }
 
-/** `name=value`, a pair a line. */
+/** Reads one `name=value` pair per line. */
 function readPairs(text: string): Record<string, string> {
   const pairs: Record<string, string> = {};
   for (const line of linesOf(text)) {
     const [, name, value] = /^([^=\s]+)\s*=\s*(.*)$/.exec(line) ?? [];
     if (name === undefined || value === undefined)
-      throw new Misread('params', `${JSON.stringify(line)} must be a name, an equals sign and a value`);
+      throw new Misread('params', `must have one name=value per line, got ${JSON.stringify(line)}`);
     pairs[name] = value;
   }
   return pairs;
 }
 
-/** Values stand on lines of their own; what has no spaces, such as ASINs, may stand beside each other too. */
+/** Reads one value per line. Values without spaces, such as ASINs, may also share a line. */
 function valuesOf(text: string, operation: QueuedOperation, parameter: string): string[] {
   const field = parametersOf(operation.params).find(({ name }) => name === parameter);
   const { pattern } = (field?.schema.items ?? field?.schema ?? {}) as { pattern?: string };
@@ -90,7 +90,8 @@ function rowsOf(text: string): Record<string, unknown>[] {
   });
   const [error] = errors.filter(({ type }) => type !== 'Delimiter');
   if (error) throw new Misread('items', `line ${(error.row ?? 0) + 2}: ${error.message.toLowerCase()}`);
-  if (data.length === 0) throw new Misread('items', 'must have a line of names and at least one of values');
+  if (data.length === 0)
+    throw new Misread('items', 'must have a line of parameter names and at least one line of values');
   return data.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== '')));
 }
 
