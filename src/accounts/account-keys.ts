@@ -3,25 +3,25 @@ import { inTransaction } from '../platform/db/transaction.ts';
 import { lockAccount } from './accounts.ts';
 import { hashKey, isWellFormed, keyPrefix, newKey } from './keys.ts';
 
-/** How long the keys of before still work once an account's key is reset. */
+/** How long the previous keys of an account still work after a reset. */
 export const ROTATION_MS = 30 * 60_000;
 
-/** `rotated`: works until `expiresAt`, because a newer key has taken its place. */
+/** `rotated`: works until `expiresAt`, because a newer key has replaced it. */
 export type KeyState = 'active' | 'rotated' | 'expired' | 'revoked';
 
-/** What may be shown of a key. */
+/** A key without its secret part. */
 export interface AccountKey {
   id: number;
   prefix: string;
   state: KeyState;
   createdAt: Date;
-  /** To the minute, about; null: never, as far as is known. */
+  /** Accurate to about a minute; null: no use is known. */
   lastUsedAt: Date | null;
   expiresAt: Date | null;
   revokedAt: Date | null;
 }
 
-/** The keys of an account, the oldest first. */
+/** Returns the keys of an account, the oldest first. */
 export async function listKeys(database: Database, accountId: number, now: number): Promise<AccountKey[]> {
   const { rows } = await database.query<Omit<AccountKey, 'state'>>(
     `select ${COLUMNS} from api_keys where account_id = $1 and purpose = 'customer' order by id`,
@@ -31,9 +31,9 @@ export async function listKeys(database: Database, accountId: number, now: numbe
 }
 
 /**
- * Gives an account a key that works at once, and lets every other key of the account work for at most half an hour more,
- * so that its programs can change over without a pause.
- * @returns the new key, the only time it is seen, and when the last of the others stops working.
+ * Creates a key that works immediately, and limits every other key of the account to another 30 minutes, so that its
+ * programs can be updated without an interruption.
+ * @returns the new key, which is not stored, and when the last of the other keys expires.
  */
 export async function resetKey(
   database: Database,
@@ -43,7 +43,7 @@ export async function resetKey(
   const key = newKey();
   const olderKeysUntil = new Date(now + ROTATION_MS);
   await inTransaction(database, async (client) => {
-    // Of two resets at once the second must see the first one's key, or both new keys would stay for good.
+    // Of two concurrent resets the second must see the first one's key, or both new keys would stay valid for ever.
     await lockAccount(client, accountId);
     await client.query(
       `update api_keys set expires_at = least(coalesce(expires_at, $2), $2)
@@ -59,8 +59,8 @@ export async function resetKey(
 }
 
 /**
- * Makes keys of an account stop working at once; one that was revoked before keeps the time of then.
- * @param which 'all', or a key's id, its prefix, or the key itself. @returns those that were found.
+ * Revokes keys of an account immediately. A key that is already revoked keeps its time of revocation.
+ * @param which 'all', or a key's id, its prefix, or the key itself. @returns the keys that were found.
  */
 export async function revokeKeys(
   database: Database,
@@ -78,7 +78,7 @@ export async function revokeKeys(
   return rows.map((key) => ({ ...key, state: stateOf(key, now) })).sort((a, b) => a.id - b.id);
 }
 
-/** As the admission of calls has it: a key stops working at the very moment it expires. */
+/** The state of a key by the rules of admission: it no longer works at the time it expires. */
 function stateOf({ expiresAt, revokedAt }: Omit<AccountKey, 'state'>, now: number): KeyState {
   if (revokedAt) return 'revoked';
   if (!expiresAt) return 'active';

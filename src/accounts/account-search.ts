@@ -2,8 +2,8 @@ import type { Queryable } from '../platform/db/pool.ts';
 import type { Account } from './accounts.ts';
 
 /**
- * Accounts whose e-mail address or name contains a text, whose number it is, or that have a key which begins so; all of
- * them for an empty text. The newest first. @param before the last account of the page before.
+ * Finds accounts by a part of the e-mail address or name, by number, or by the start of a key. An empty text matches all
+ * accounts. The newest first. @param before the last account of the previous page.
  */
 export async function searchAccounts(
   database: Queryable,
@@ -21,7 +21,7 @@ export async function searchAccounts(
   return rows;
 }
 
-/** Of a key the first letters are kept; whoever has all of it finds its account as well. */
+/** The stored start of a key. A search text may be the start of a key or the whole key. */
 function keyPrefixIn(text: string): string | null {
   return /^km_[A-Za-z0-9]+$/.test(text) ? text.slice(0, 7) : null;
 }

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 
-/** `unavailable` is for whoever closes an account for good; the operator's command disables and enables. */
+/** `unavailable`: closed permanently, by a change in the database. The operator console and the command set the others. */
 export type AccountState = 'active' | 'disabled' | 'unavailable';
 
 export interface Account {
@@ -28,7 +28,7 @@ export async function ensureAccount(
   return rows[0]?.id ?? 0;
 }
 
-/** @returns null when there is an account of this e-mail address already. */
+/** @returns null if the e-mail address already has an account. */
 export async function createAccount(
   database: Queryable,
   email: string,
@@ -53,7 +53,7 @@ export async function findAccount(database: Database, id: number): Promise<Accou
   return rows[0] ?? null;
 }
 
-/** Takes effect with the next request. @returns the account, or null when there is none. */
+/** Sets the state from the next request on. @returns the account, or null if there is none. */
 export async function setAccountState(
   database: Database,
   id: number,
@@ -66,7 +66,7 @@ export async function setAccountState(
   return rows[0] ?? null;
 }
 
-/** Locks an account until the caller's transaction ends: of two changes of its grants, keys or secrets one sees the other. */
+/** Locks an account until the transaction ends, so that changes of its grants, keys and secrets happen one after the other. */
 export async function lockAccount(client: ClientBase, id: number): Promise<void> {
   await client.query('select 1 from accounts where id = $1 for no key update', [id]);
 }

@@ -3,22 +3,22 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limite
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import { networkOf } from './wrong-keys.ts';
 
-/** Wrong passwords for one account from anywhere, and of one address for any, before both have to wait. */
+/** Attempts for one account, and from one address, before further attempts must wait. */
 const ATTEMPTS = { account: 10, address: 40 } as const;
 
 const WINDOW_SECONDS = 15 * 60;
 
-/** Without an account, where there is none to guess the password of. */
+/** `email` is null if the attempt is not for an account, such as a sign-up. */
 export interface Attempt {
   address: string;
   email: string | null;
 }
 
-/** Slows down whoever tries passwords, over all gateways; while Redis is away each gateway counts for itself. */
+/** Limits attempts to guess passwords over all gateways. While Redis is unavailable each gateway counts for itself. */
 export interface Attempts {
-  /** Counts an attempt. @returns how many seconds to wait before the next, or null where it may go on. */
+  /** Counts an attempt. @returns the seconds to wait before the next, or null if the attempt is allowed. */
   count(attempt: Attempt): Promise<number | null>;
-  /** The right password was given: what was counted for the account is forgotten, and this attempt for the address. */
+  /** The password was correct: resets the count of the account, and takes this attempt off the count of the address. */
   forgive(attempt: Attempt): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export function createAttempts(redis: Redis, keys: RedisKeys): Attempts {
   const byAddress = limiter('address');
   return {
     async count({ address, email }) {
-      // Who has to wait may not use up the attempts of others at the account.
+      // An address that has to wait does not use up the attempts of the account.
       const seconds =
         (await secondsToWait(byAddress, networkOf(address))) ||
         (email === null ? 0 : await secondsToWait(byAccount, email));

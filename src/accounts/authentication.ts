@@ -3,7 +3,7 @@ import type { Database } from '../platform/db/pool.ts';
 import { SoukError } from '../platform/errors.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
 
-/** Finds the account of a key for calls that are not admitted: free ones, and those about jobs. */
+/** Finds the account of a key for requests without admission: free calls and requests about jobs. */
 export interface Authentication {
   /** @throws SoukError KEY_INVALID or KEY_FORBIDDEN. */
   accountOf(keyHash: Buffer): Promise<number>;
@@ -46,7 +46,8 @@ export function createAuthentication(
   };
 }
 
-export const unknownKey = () => new SoukError('KEY_INVALID', { message: 'This API key is not known.' });
-export const revokedKey = () => new SoukError('KEY_FORBIDDEN', { message: 'This API key was revoked.' });
+export const unknownKey = () => new SoukError('KEY_INVALID', { message: 'This API key does not exist.' });
+export const revokedKey = () =>
+  new SoukError('KEY_FORBIDDEN', { message: 'This API key has been revoked or has expired.' });
 export const unavailableAccount = () =>
   new SoukError('KEY_FORBIDDEN', { message: 'The account of this API key is disabled or unavailable.' });

@@ -17,23 +17,26 @@ export function credentialsOf(places: KeyPlaces): Buffer {
   const given = keysIn(places);
   if (given.length === 0) {
     throw new SoukError('KEY_INVALID', {
-      message: 'No API key was sent: use the X-API-Key header, Authorization: Bearer, or the key parameter.',
+      message:
+        'The request has no API key. Send it in the X-API-Key header, as Authorization: Bearer, or in the key parameter.',
     });
   }
   const hashes = given.map((key) => {
     if (typeof key === 'string' && isWellFormed(key.trim())) return hashKey(key.trim());
     throw new SoukError('KEY_INVALID', {
-      message: 'The API key is malformed: it is km_ followed by 32 letters or digits.',
+      message: 'The API key is malformed. A key is km_ followed by 32 letters or digits.',
     });
   });
   const [first, ...others] = hashes as [Buffer, ...Buffer[]];
   if (others.some((other) => !timingSafeEqual(first, other))) {
-    throw new SoukError('KEY_INVALID', { message: 'Different API keys were sent in several places.' });
+    throw new SoukError('KEY_INVALID', {
+      message: 'The request has several different API keys. Send one key.',
+    });
   }
   return first;
 }
 
-/** Whatever was sent as a key, good or bad. */
+/** All values that were sent as keys, valid or not. */
 export function keysIn(places: KeyPlaces): unknown[] {
   return [
     ...[places.apiKeyHeader ?? []].flat().flatMap((value) => value.split(',')),
@@ -42,7 +45,7 @@ export function keysIn(places: KeyPlaces): unknown[] {
   ];
 }
 
-/** The token of an Authorization header; another scheme is somebody else's business and counts as no key. */
+/** The token of an Authorization header. Other schemes are ignored. */
 function bearerToken(header: string): string[] {
   const match = /^bearer(?:\s+(.*))?$/is.exec(header.trim());
   return match ? [match[1] ?? ''] : [];

@@ -3,7 +3,7 @@ import { inTransaction } from '../platform/db/transaction.ts';
 import { lockAccount } from './accounts.ts';
 import { createKey } from './keys.ts';
 
-/** Whether an account was granted something and was never given a key. */
+/** Whether an account has a grant and has never had a key. */
 export async function isKeyDue(database: Database, accountId: number): Promise<boolean> {
   const { rows } = await database.query<{ due: boolean }>(`select ${IS_DUE} as due`, [accountId]);
   return rows[0]?.due ?? false;
@@ -11,11 +11,11 @@ export async function isKeyDue(database: Database, accountId: number): Promise<b
 
 /**
  * Creates the key that comes with the first purchase.
- * @returns the key, the only time it is seen, or null: there is one already, or nothing was granted.
+ * @returns the key, which is not stored; null if the account already had a key or has no grant.
  */
 export function createFirstKey(database: Database, accountId: number, now: number): Promise<string | null> {
   return inTransaction(database, async (client) => {
-    // Of two that ask at once one gets it.
+    // Of two concurrent requests only one receives the key.
     await lockAccount(client, accountId);
     const { rows } = await client.query<{ due: boolean }>(`select ${IS_DUE} as due`, [accountId]);
     return rows[0]?.due ? createKey(client, accountId, now) : null;

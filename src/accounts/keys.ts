@@ -13,7 +13,7 @@ export function newKey(): string {
 
 /** The API key that a digest of 64 bytes makes. */
 export function keyFromDigest(digest: Buffer): string {
-  // 2^16 is so much more than 62 that no letter is noticeably likelier.
+  // 2^16 is large enough compared to 62 that no character is noticeably more likely.
   return (
     PREFIX + Array.from({ length: LENGTH }, (_, i) => ALPHABET[digest.readUInt16LE(2 * i) % 62]).join('')
   );
@@ -24,19 +24,19 @@ export function isWellFormed(key: string): boolean {
 }
 
 /**
- * What is stored of a key, and what it is looked up by. A key has 190 bits of randomness, so a plain digest is as
- * safe as a slow one, and how long a look-up by digest takes says nothing about the key.
+ * The digest of a key that is stored and looked up. A key has 190 random bits, so a fast digest is as safe as a slow one,
+ * and the duration of a look-up by digest reveals nothing about the key.
  */
 export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/** What the owner recognises a key by in lists. */
+/** The start of a key, by which its owner recognises it in lists. */
 export function keyPrefix(key: string): string {
   return key.slice(0, PREFIX.length + 4);
 }
 
-/** Gives an account a key. @returns the key, the only time it is seen. */
+/** Creates a key for an account. @returns the key, which is not stored. */
 export async function createKey(database: Queryable, accountId: number, now: number): Promise<string> {
   const key = newKey();
   await database.query(

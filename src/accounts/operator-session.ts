@@ -7,7 +7,7 @@ export const OPERATOR_COOKIE = 'souk_operator';
 
 export type OperatorSession = Extract<Session, { kind: 'operator' }>;
 
-/** The session of a cookie, or null: there is none, it is over, or was begun with another token than ADMIN_TOKEN is now. */
+/** The session of a cookie; null if it does not exist, has expired, or was started with another value of ADMIN_TOKEN. */
 export async function findOperator(
   database: Database,
   cookie: string | undefined,
@@ -18,7 +18,7 @@ export async function findOperator(
   return session?.kind === 'operator' && isOf(session, adminToken) ? session : null;
 }
 
-/** Whether a session was begun with this token. */
+/** Whether a session was started with this token. */
 export function isOf({ credential }: OperatorSession, adminToken: string): boolean {
   const expected = credentialOf(adminToken);
   return credential.length === expected.length && timingSafeEqual(credential, expected);

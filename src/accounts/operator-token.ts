@@ -1,24 +1,24 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** What asks a browser for a name and a password. */
+/** The header value that makes a browser ask for a name and a password. */
 export const TOKEN_CHALLENGE = 'Basic realm="Souk", charset="UTF-8"';
 
 /**
- * Judges `Authorization` headers: `Bearer TOKEN`, or `Basic` with the token as the password of any user, which is what
- * browsers send. How long it takes does not tell how much of a guess was right.
+ * Returns a check of `Authorization` headers: `Bearer TOKEN`, or `Basic` with the token as the password of any user, which
+ * browsers send. It takes constant time.
  */
 export function createTokenCheck(token: string): (authorization: string | undefined) => boolean {
   const isToken = createTokenMatch(token);
   return (authorization = '') => isToken(tokenIn(authorization));
 }
 
-/** The same for the token by itself. */
+/** Returns a check of the token alone, in constant time. */
 export function createTokenMatch(token: string): (guess: string) => boolean {
   const expected = digest(token);
   return (guess) => timingSafeEqual(digest(guess), expected);
 }
 
-/** What a session remembers of the token it was begun with, so that it ends with it. */
+/** The digest of the operator token that a session stores, so that the session ends when the token changes. */
 export function credentialOf(token: string): Buffer {
   return digest(`session of the operator ${token}`);
 }

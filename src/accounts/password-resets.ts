@@ -4,12 +4,12 @@ import { inTransaction } from '../platform/db/transaction.ts';
 import { hashPassword, setPassword } from './passwords.ts';
 import { endOtherSessions } from './sessions.ts';
 
-/** How long the link to a new password can be used. */
+/** How long a password reset link is valid. */
 export const RESET_LIFETIME_MS = 86_400_000;
 
 /**
- * Lets whoever has the token set the password of an account, once; the links of before are worth nothing from now on.
- * @returns the token, the only time it is seen.
+ * Creates a token that sets the password of an account once, and invalidates the account's earlier tokens.
+ * @returns the token, which is not stored.
  */
 export async function createPasswordReset(
   database: Database,
@@ -29,7 +29,7 @@ export async function createPasswordReset(
   return token;
 }
 
-/** The e-mail address of the account whose password a token may set, or null: unknown, used, or too old. */
+/** The e-mail address of the account whose password a token sets; null if the token is unknown, used or expired. */
 export async function accountOfReset(
   database: Queryable,
   token: string,
@@ -43,7 +43,7 @@ export async function accountOfReset(
   return rows[0]?.email ?? null;
 }
 
-/** Sets the password and ends every session of the account. @returns false where the token is worth nothing (any more). */
+/** Sets the password and ends every session of the account. @returns false if the token is not valid. */
 export async function resetPassword(
   database: Database,
   token: string,
@@ -64,7 +64,7 @@ export async function resetPassword(
   });
 }
 
-/** The path of the page that takes a token. */
+/** The path of the page that sets a password with a token. */
 export function resetPath(token: string): string {
   return `/reset-password?token=${token}`;
 }

@@ -4,22 +4,22 @@ import type { Queryable } from '../platform/db/pool.ts';
 
 export const PASSWORD_LENGTH = { min: 10, max: 200 } as const;
 
-/** Of Argon2id, as OWASP recommends them: memory in KiB, passes, lanes. */
+/** Parameters of Argon2id that OWASP recommends: memory in KiB, passes, lanes. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** Each takes a thread and 19 MiB for some twenty milliseconds; the other threads are for everybody else's work. */
+/** Each hash occupies a thread and 19 MiB for about 20 ms. The limit leaves the other threads to other work. */
 const inTurn = pLimit(2);
 
-/** What is verified where there is no password, so that it takes as long as where there is one. */
+/** Verified if the account has no password, so that the check takes as long as for one that has. */
 const NOBODYS =
   '$argon2id$v=19$m=19456,t=2,p=1$neDvb7qF7lO7z7OGRwPAjQ$CPZPmiI627ioWqv5TypLNZnGbY+2KrojdwDOrAc9oKw';
 
-/** What is kept of a password. */
+/** Returns the hash of a password. */
 export function hashPassword(password: string): Promise<string> {
   return inTurn(() => hash(password, COST));
 }
 
-/** Sets an account's password in place of the one before. @param digest of `hashPassword`. */
+/** Sets or replaces an account's password. @param digest from `hashPassword`. */
 export async function setPassword(
   database: Queryable,
   accountId: number,
@@ -33,7 +33,7 @@ export async function setPassword(
   );
 }
 
-/** @returns the account that e-mail address and password belong to, or null: which of the two is wrong is not told. */
+/** @returns the account with this e-mail address and password; null if either is incorrect. */
 export async function accountWithPassword(
   database: Queryable,
   email: string,

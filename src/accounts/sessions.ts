@@ -4,13 +4,13 @@ import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { hashKey, keyFromDigest } from './keys.ts';
 
-/** A session ends when nobody has come for so long. */
+/** A session ends after this time without a request. */
 export const IDLE_MS = { customer: 7 * 86_400_000, operator: 12 * 3_600_000 } as const;
 
-/** And at the latest so long after it began. */
+/** A session ends at the latest this long after its start. */
 export const LONGEST_MS = 30 * 86_400_000;
 
-/** That somebody came is written down at most so often. */
+/** The time of the last request is stored at most this often. */
 const SEEN_EVERY_MS = 60_000;
 
 export type Session =
@@ -20,20 +20,21 @@ export type Session =
       accountId: number;
       email: string;
       name: string;
-      /** With which the pages call the service for this customer. */
+      /** The key with which the pages call the API for this customer. */
       apiKey: string;
-      /** The operator looks at the customer's pages, and may change nothing. */
+      /** The operator views the customer's pages and cannot change anything. */
       isOperator: boolean;
     }
   | {
       kind: 'operator';
-      tokenHash: Buffer /** Of what the operator has signed in with. */;
+      tokenHash: Buffer;
+      /** Digest of the operator token with which the session was started. */
       credential: Buffer;
     };
 
 /**
- * Begins a session. @param who an account, or the credential of an operator.
- * @returns its token, which goes into a cookie and is nowhere else: the database has only its digest.
+ * Starts a session. @param who an account, or the credential of an operator.
+ * @returns its token for the cookie. The database stores only its digest.
  */
 export async function beginSession(
   database: Database,
@@ -66,7 +67,7 @@ export async function beginSession(
   return token;
 }
 
-/** The session of a token, or null: unknown, over, or of an account that is not active. */
+/** The session of a token; null if it is unknown or expired, or its account is not active. */
 export async function findSession(database: Database, token: string, now: number): Promise<Session | null> {
   const tokenHash = digestOf(token);
   const { rows } = await database.query<SessionRow>({
@@ -105,7 +106,7 @@ export async function endSession(database: Database, tokenHash: Buffer): Promise
   await remove(database, 'token_hash = $1', [tokenHash]);
 }
 
-/** Ends an account's sessions, but for the one that asks for it. */
+/** Ends an account's sessions except one. */
 export async function endOtherSessions(
   database: Queryable,
   accountId: number,
@@ -114,7 +115,7 @@ export async function endOtherSessions(
   await remove(database, 'account_id = $1 and token_hash is distinct from $2', [accountId, except]);
 }
 
-/** Sessions that are over go when another begins; those that somebody else is sweeping are left to them. */
+/** Deletes expired sessions. Skips those that another process is deleting. */
 async function sweep(database: Queryable, now: number): Promise<void> {
   const over = 'select token_hash from web_sessions where expires_at <= $1 for update skip locked limit 1000';
   await remove(database, `token_hash in (${over})`, [new Date(now)]);
@@ -143,7 +144,7 @@ function digestOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** Follows from the token, so that it need not be kept, and says nothing about it. */
+/** Derives the key from the token, so that it need not be stored. The token cannot be derived from the key. */
 function apiKeyOf(token: string): string {
   return keyFromDigest(createHash('sha512').update(`key of the pages ${token}`).digest());
 }

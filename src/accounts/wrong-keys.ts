@@ -2,24 +2,24 @@ import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { SoukError } from '../platform/errors.ts';
 
-/** Wrong keys an address may send in a minute before it is asked to slow down. */
+/** Wrong keys that an address may send in a minute before it must wait. */
 export const WRONG_KEYS_A_MINUTE = 20;
 
 const MINUTE_MS = 60_000;
 
-/** Bounds on memory: what is forgotten early is only counted anew, or looked up once more. */
+/** Limits of memory. An entry that is evicted early is only counted or looked up again. */
 const MAX_ADDRESSES = 10_000;
 const MAX_DIGESTS = 50_000;
 
 /**
- * Slows down whoever tries keys. From an address that has sent too many wrong ones, each further wrong key is answered
- * with how long to wait, and one that was tried in this minute already is refused without asking the database.
- * A good key is never affected, also beside wrong ones behind the same address: it is looked up whatever was counted.
+ * Limits guessing of keys. An address that has sent too many wrong keys receives a time to wait with each further one, and
+ * a key that was wrong in the last minute is refused without a query. Valid keys are never affected, even from the same
+ * address: they are always looked up.
  */
 export interface WrongKeys {
-  /** @throws SoukError KEY_INVALID when an address that was told to wait repeats a key nobody has. */
+  /** @throws SoukError KEY_INVALID if an address that has to wait repeats an unknown key. */
   check(address: string, keyHash: Buffer): void;
-  /** Counts a wrong key. @returns what to answer: the refusal itself, or one that says how long to wait. */
+  /** Counts a wrong key. @returns the error to send: the refusal, or one with a time to wait. */
   refuse(address: string, keyHash: Buffer | null, refusal: SoukError): SoukError;
 }
 
@@ -30,7 +30,7 @@ interface Minute {
 
 export function createWrongKeys(now: () => number): WrongKeys {
   const minutes = new LRUCache<string, Minute>({ max: MAX_ADDRESSES });
-  /** Digests of keys that nobody has, with until when that is believed: a key that is new is never one of them. */
+  /** Digests of unknown keys with the time at which they are looked up again. Keys are random, so no new key is among them. */
   const unknown = new LRUCache<string, number>({ max: MAX_DIGESTS });
 
   const minuteOf = (address: string): Minute => {
@@ -44,7 +44,7 @@ export function createWrongKeys(now: () => number): WrongKeys {
       const until = unknown.get(keyHash.toString('latin1'));
       if (until === undefined || until <= now()) return;
       if (minuteOf(address).count >= WRONG_KEYS_A_MINUTE)
-        throw new SoukError('KEY_INVALID', { message: 'This API key is not known.' });
+        throw new SoukError('KEY_INVALID', { message: 'This API key does not exist.' });
     },
 
     refuse(address, keyHash, refusal) {
@@ -55,14 +55,14 @@ export function createWrongKeys(now: () => number): WrongKeys {
       if (minute.count <= WRONG_KEYS_A_MINUTE) return refusal;
       const retryAfterSeconds = Math.max(1, Math.ceil((minute.endsAt - now()) / 1000));
       return new SoukError(refusal.kind, {
-        message: `${refusal.message} Too many wrong keys have come from this address; wait ${retryAfterSeconds} s before the next.`,
+        message: `${refusal.message} Too many wrong keys were sent from this address. Wait ${retryAfterSeconds} s before you send another.`,
         retryAfterSeconds,
       });
     },
   };
 }
 
-/** Who has one IPv6 address has the 2^64 of its network as well, so they count as one. */
+/** A client with one IPv6 address can use all 2^64 of its network, so they count as one. */
 export function networkOf(address: string): string {
   if (!isIPv6(address) || address.includes('.')) return address;
   const [head = '', tail] = address.split('%', 1)[0]?.split('::') ?? [];

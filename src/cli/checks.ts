@@ -17,23 +17,23 @@ export interface Check {
     | 'Redis memory'
     | 'Redis persistence'
     | 'data provider';
-  /** `warning`: it works, and could be better. */
+  /** `warning`: works, but should be improved. */
   state: 'ok' | 'warning' | 'failed';
   message: string;
 }
 
 const MIGRATIONS = new URL('../platform/db/migrations/', import.meta.url);
 
-/** Looks at everything the service needs, one thing after the other; what hangs on something that failed is left out. */
+/** Checks everything the service needs, in order. Skips checks that depend on a failed one. */
 export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
   const checks: Check[] = [];
-  /** @returns null when the check has failed. */
+  /** Runs a check and records its outcome. @returns whether it passed. */
   const check = async (
     name: Check['name'],
-    look: () => Promise<Omit<Check, 'name' | 'state'> & { state?: Check['state'] }>,
+    run: () => Promise<Omit<Check, 'name' | 'state'> & { state?: Check['state'] }>,
   ): Promise<boolean> => {
     try {
-      checks.push({ name, state: 'ok', ...(await look()) });
+      checks.push({ name, state: 'ok', ...(await run()) });
     } catch (error) {
       checks.push({ name, state: 'failed', message: error instanceof Error ? error.message : String(error) });
     }
@@ -43,7 +43,7 @@ export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
   let config: Config | undefined;
   await check('settings', async () => {
     config = readConfig(env);
-    return { message: 'well formed' };
+    return { message: 'valid' };
   });
   if (!config) return checks;
   const settings = config;
@@ -59,7 +59,10 @@ export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
 
   const redisUrl = settings.REDIS_URL ?? own.redisUrl;
   const hasRedis = await check('Redis', async () => {
-    if (!redisUrl) throw new Error('REDIS_URL is not set, and no `npm start` runs one.');
+    if (!redisUrl)
+      throw new Error(
+        'REDIS_URL is not set, and `npm start` is not running. Set REDIS_URL or run `npm start`.',
+      );
     await checkRedis(redisUrl);
     return { message: `reachable${settings.REDIS_URL ? '' : ', run by npm start'}` };
   });
@@ -85,8 +88,8 @@ async function migrations(databaseUrl: string): Promise<{ message: string }> {
       : { rows: [] };
     const done = new Set(rows.map(({ name }) => name));
     const missing = names.filter((name) => !done.has(name));
-    if (missing.length === 0) return { message: `all ${names.length} done` };
-    throw new Error(`${missing.join(', ')} not done yet: run \`npm run migrate\`.`);
+    if (missing.length === 0) return { message: `all ${names.length} applied` };
+    throw new Error(`${missing.join(', ')} not applied. Run \`npm run migrate\`.`);
   } finally {
     await database.end();
   }
@@ -105,24 +108,27 @@ function memory(info: string): { message: string } {
   const [, policy = 'unknown'] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
   if (policy === 'noeviction') return { message: 'maxmemory-policy is noeviction' };
   throw new Error(
-    `maxmemory-policy is ${policy}: Redis may throw jobs away; set it to noeviction (CONFIG SET maxmemory-policy noeviction).`,
+    `maxmemory-policy is ${policy}, so Redis may evict jobs. Set it to noeviction (CONFIG SET maxmemory-policy noeviction).`,
   );
 }
 
-/** Losing Redis costs work and no units, so this is advice. */
+/** Losing Redis repeats work but costs no units, so this is a warning. */
 function persistence(info: string): { state?: 'warning'; message: string } {
   if (/^aof_enabled:1/m.test(info)) return { message: 'append-only file is on' };
   return {
     state: 'warning',
     message:
-      'append-only file is off, so a restart of Redis repeats work and fetches answers again; set appendonly yes.',
+      'append-only file is off, so a restart of Redis repeats work and fetches answers again. Set appendonly to yes.',
   };
 }
 
 async function provider(config: Config, own: OwnServices): Promise<{ message: string }> {
   const { KEEPA_API_KEY: key, KEEPA_BASE_URL: url } = config;
   const keepa = key ? { url, key } : own.keepa;
-  if (!keepa) throw new Error('KEEPA_API_KEY is not set, and no `npm start` runs the demo provider.');
+  if (!keepa)
+    throw new Error(
+      'KEEPA_API_KEY is not set, and `npm start` is not running the demo provider. Set KEEPA_API_KEY or run `npm start`.',
+    );
   await checkKeepa(keepa.url, keepa.key);
-  return { message: key ? `${url} accepts the key` : 'the demo provider of npm start answers' };
+  return { message: key ? `${url} accepts the key` : 'the demo provider of npm start responds' };
 }

@@ -1,11 +1,11 @@
 import { SingleBar } from 'cli-progress';
 import type { ImportStage } from '../brand-analytics/import/import-week.ts';
 
-/** A bar on standard error that shows how far an import is. */
+/** A progress bar of an import, on standard error. */
 export interface ImportBar {
-  /** Before there is a size to be part of. */
+  /** Shows a stage before the size is known. */
   waiting(what: string): void;
-  /** @param size 0 where it is not known. */
+  /** @param size 0 if it is not known. */
   reading(progress: { stage: ImportStage; rows: number; bytes: number; size: number }): void;
   stop(): void;
   elapsedSeconds(): number;

@@ -3,7 +3,7 @@ import { OperatorError } from './operator-error.ts';
 
 export { instant, wallet, wholeNumber } from '../operator/fields.ts';
 
-/** Reads what was given on the command line. @throws OperatorError naming each option that is no good. */
+/** Validates the command line. @throws OperatorError that names each invalid option. */
 export function readInput<Input>(schema: z.ZodType<Input>, given: Record<string, unknown>): Input {
   const result = schema.safeParse(given);
   if (result.success) return result.data;
@@ -13,24 +13,24 @@ export function readInput<Input>(schema: z.ZodType<Input>, given: Record<string,
 
 export const accountId = z
   .string()
-  .regex(/^[1-9]\d{0,14}$/, 'must be the number of an account, as `account list` shows it')
+  .regex(/^[1-9]\d{0,14}$/, 'must be an account number; `account list` shows them')
   .transform(Number);
 
 export const email = z
   .string()
   .trim()
   .toLowerCase()
-  .max(254, 'must have at most 254 letters')
+  .max(254, 'must have at most 254 characters')
   .pipe(z.email('must be an e-mail address such as ann@example.com'));
 
 export const accountName = z
   .string()
   .trim()
   .min(1, 'must not be empty')
-  .max(100, 'must have at most 100 letters')
+  .max(100, 'must have at most 100 characters')
   .regex(/^\P{C}*$/u, 'must not have control characters');
 
-/** `validDays` is `--valid-days` on the command line, `id` the bare argument ID. */
+/** Returns `--valid-days` for `validDays`, and ID for the argument `id`. */
 function nameOf(field: string): string {
   if (field === 'id') return 'ID';
   return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

@@ -9,13 +9,13 @@ import {
 } from '@modelcontextprotocol/client';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 
-/** JSON-RPC's code for what went wrong on the way. */
+/** JSON-RPC's code for an internal error. */
 const INTERNAL_ERROR = -32_603;
 
 /**
- * Passes messages of the Model Context Protocol from stdin to a gateway and back to stdout, until stdin ends. It decides
- * nothing: tools, keys and prices are the gateway's.
- * @returns false when stdin or stdout broke.
+ * Forwards messages of the Model Context Protocol from stdin to a gateway and its answers to stdout, until stdin ends. The
+ * gateway decides on tools, keys and prices.
+ * @returns false if stdin or stdout failed.
  */
 export async function runMcpBridge(endpoint: URL, key: string): Promise<boolean> {
   const near = new StdioServerTransport();
@@ -25,7 +25,7 @@ export async function runMcpBridge(endpoint: URL, key: string): Promise<boolean>
   let isClosing = false;
   let hasFailed = false;
 
-  // A host that reads no more receives no answer; `onerror` reports the broken stream.
+  // A host that has stopped reading receives no answer; `onerror` reports the broken stream.
   const answer = (message: JSONRPCMessage) => void near.send(message).catch(() => {});
   const refuse = (message: JSONRPCMessage, reason: string) => {
     if (isClosing) return;
@@ -49,7 +49,7 @@ export async function runMcpBridge(endpoint: URL, key: string): Promise<boolean>
   };
   far.onmessage = (message: JSONRPCMessage) => {
     if (!('method' in message) && message.id !== undefined) unanswered.delete(message.id);
-    // Later requests say which version was agreed on.
+    // Later requests state the negotiated version.
     if (isJSONRPCResultResponse(message) && message.id === initializeId) {
       const { protocolVersion } = message.result as { protocolVersion?: unknown };
       if (typeof protocolVersion === 'string') far.setProtocolVersion(protocolVersion);
@@ -70,7 +70,7 @@ export async function runMcpBridge(endpoint: URL, key: string): Promise<boolean>
   return !hasFailed;
 }
 
-/** Why a message was not delivered, for the user of the bridge. */
+/** The reason why a message was not delivered. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof SdkHttpError)) {
     const { message, cause } = error as Error;

@@ -8,10 +8,10 @@ import { checkPostgres } from '../start/check-services.ts';
 import { findOwnServices } from '../start/own-services.ts';
 import { OperatorError } from './operator-error.ts';
 
-/** PostgreSQL's codes of tables, columns and functions that are not there. */
+/** PostgreSQL's codes for missing tables, columns and functions. */
 const NOT_MIGRATED = new Set(['42P01', '42703', '42883']);
 
-/** Runs `work` on the database of DATABASE_URL, else on that of the `npm start` that is running. */
+/** Runs `work` on the database of DATABASE_URL, or else on the one of a running `npm start`. */
 export async function withDatabase<T>(
   config: Config,
   work: (database: Database) => Promise<T>,
@@ -24,7 +24,7 @@ export async function withDatabase<T>(
     return await work(database);
   } catch (error) {
     if (NOT_MIGRATED.has((error as { code?: string }).code ?? ''))
-      throw new OperatorError('The database is not up to date: run `npm run migrate` first.', {
+      throw new OperatorError('The database is not up to date. Run `npm run migrate` first.', {
         cause: error,
       });
     throw error;
@@ -33,20 +33,20 @@ export async function withDatabase<T>(
   }
 }
 
-/** @throws ConfigError when there is none. */
+/** @throws ConfigError if there is no database. */
 export async function databaseUrlOf(config: Config): Promise<string> {
   const url = config.DATABASE_URL ?? (await findOwnServices(resolve(config.SOUK_DATA_DIR))).databaseUrl;
   if (url) return url;
   throw new ConfigError(
-    `DATABASE_URL is not set, and no \`npm start\` is running a database on ${config.SOUK_DATA_DIR}: set DATABASE_URL, or run \`npm start\`.`,
+    `DATABASE_URL is not set, and \`npm start\` is not running a database in ${config.SOUK_DATA_DIR}. Set DATABASE_URL or run \`npm start\`.`,
   );
 }
 
-/** @throws OperatorError when there is no such account. */
+/** @throws OperatorError if the account does not exist. */
 export async function knownAccount(database: Database, id: number): Promise<Account> {
   const account = await findAccount(database, id);
   if (!account) throw noAccount(id);
   return account;
 }
 
-export const noAccount = (id: number) => new OperatorError(`There is no account ${id}.`);
+export const noAccount = (id: number) => new OperatorError(`Account ${id} does not exist.`);

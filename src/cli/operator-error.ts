@@ -1,2 +1,2 @@
-/** What the operator asked for cannot be done. The message is a sentence that says why. */
+/** The command cannot be executed. The message says why. */
 export class OperatorError extends Error {}

@@ -11,8 +11,8 @@ import { registerStatement } from './commands/statement.ts';
 /** Adds every command to the operator's program. */
 export function registerCommands(program: Command): void {
   program
-    .description('The operator of Souk: accounts, keys, units, reports.')
-    .showHelpAfterError('(add --help for what there is)');
+    .description('Manages a Souk installation: accounts, keys, units, reports.')
+    .showHelpAfterError('(run with --help for usage)');
   registerAccount(program);
   registerKey(program);
   registerPlan(program);

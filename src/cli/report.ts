@@ -1,16 +1,16 @@
 import Table from 'cli-table3';
 
-/** What a command has to say: `data` for scripts, `text` for people. */
+/** The output of a command: `data` for scripts, `text` for people. */
 export interface Report {
   data: unknown;
   text: string;
-  /** Makes the command fail although it has done its work. */
+  /** The command exits with an error although it has printed its report. */
   failed?: boolean;
 }
 
 export type Cell = string | number | Date | null | undefined;
 
-/** A table for people. Numbers stand to the right; what is null shows as a dash. */
+/** Formats a table. Numbers are right-aligned; null is a dash. */
 export function table(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
   if (rows.length === 0) return 'None.';
   const drawn = new Table({
@@ -24,7 +24,7 @@ export function table(columns: readonly string[], rows: readonly (readonly Cell[
   return drawn.toString();
 }
 
-/** A time for people, in UTC. */
+/** Formats a time in UTC. */
 export function moment(at: Date): string {
   return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -6,7 +6,7 @@ import { withDatabase } from './operator-database.ts';
 import type { Report } from './report.ts';
 import { programOf } from './terminal.ts';
 
-/** What was given on the command line: options by name, and the bare arguments by theirs. */
+/** Values of the command line: options and arguments by name. */
 export type Given = Record<string, unknown>;
 
 export interface Context {
@@ -15,7 +15,7 @@ export interface Context {
   now: number;
 }
 
-/** Makes a command run on the database, and print its report. */
+/** Makes a command run on the database and print its report. */
 export function onDatabase(
   command: Command,
   run: (context: Context, given: Given) => Promise<Report>,
@@ -30,12 +30,12 @@ export function onDatabase(
   );
 }
 
-/** Makes a command print its report: as text, or with --json as one JSON document. */
+/** Makes a command print its report as text, or with --json as one JSON document. */
 export function reporting(
   command: Command,
   run: (given: Given, env: NodeJS.ProcessEnv) => Promise<Report>,
 ): void {
-  command.option('--json', 'print one JSON document, for scripts').action(async () => {
+  command.option('--json', 'prints one JSON document, for scripts').action(async () => {
     const names = command.registeredArguments.map((argument) => argument.name().toLowerCase());
     const bare = Object.fromEntries(names.map((name, i) => [name, command.args[i]]));
     const { json, ...given } = command.opts<Given>();

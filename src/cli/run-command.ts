@@ -3,9 +3,9 @@ import { maskSecrets } from '../platform/log.ts';
 import { registerCommands } from './program.ts';
 import { SoukProgram, type Terminal } from './terminal.ts';
 
-/** The command failed; the sentence on standard error says why. */
+/** The command failed; standard error says why. */
 const FAILED = 1;
-/** The command line was wrong. */
+/** The command line was not valid. */
 const USAGE_ERROR = 2;
 
 /** Runs the operator's command. @param words the command line without the program. @returns the exit code: 0, 1 or 2. */
@@ -16,7 +16,7 @@ export async function runCommand(words: readonly string[], terminal: Terminal): 
     await program.parseAsync(words, { from: 'user' });
     return program.failed ? FAILED : 0;
   } catch (error) {
-    // Commander has already printed its message, or the help that was asked for.
+    // Commander has already printed its message or the help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
     terminal.writeError(`${maskSecrets(error instanceof Error ? error.message : String(error))}\n`);
     return FAILED;

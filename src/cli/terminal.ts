@@ -7,16 +7,16 @@ export interface Terminal {
   writeError(text: string): void;
 }
 
-/** The operator's command as a whole. */
+/** The operator's command. */
 export class SoukProgram extends Command {
-  /** Set by a command that did its work and found a fault. */
+  /** Set by a command that ran and reports a failure. */
   failed = false;
   readonly terminal: Terminal;
 
   constructor(terminal: Terminal) {
     super('souk');
     this.terminal = terminal;
-    // Ends by exception, so that the caller decides on the exit code. Subcommands inherit both settings.
+    // Commander throws instead of exiting, so that the caller decides on the exit code. Subcommands inherit both settings.
     this.exitOverride().configureOutput({
       writeOut: (text) => terminal.write(text),
       writeErr: (text) => terminal.writeError(text),

@@ -2,7 +2,7 @@ import type { Wallet } from '../billing/wallets.ts';
 import type { Queryable } from '../platform/db/pool.ts';
 import type { ErrorRecord } from '../platform/errors.ts';
 
-/** A subscription of an account, whenever it runs. */
+/** A past, current or future subscription of an account. */
 export interface SubscriptionFacts {
   id: number;
   wallet: Wallet;
@@ -13,7 +13,7 @@ export interface SubscriptionFacts {
   endsAt: Date;
 }
 
-/** The newest first. */
+/** Returns the subscriptions of an account, the newest first. */
 export async function subscriptionsOf(database: Queryable, accountId: number): Promise<SubscriptionFacts[]> {
   const { rows } = await database.query<SubscriptionFacts>(
     `select s.id, s.wallet, p.name as "planName", p.code as "planCode", s.quantity, s.starts_at as "startsAt",
@@ -36,7 +36,7 @@ export interface RecentCall {
   error: ErrorRecord | null;
 }
 
-/** Calls of an account, those of batches as well, the newest first. */
+/** Returns the calls of an account, including those of batches, the newest first. */
 export async function recentCalls(
   database: Queryable,
   accountId: number,

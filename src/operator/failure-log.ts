@@ -5,15 +5,15 @@ import type { Failure, StoringSink } from '../platform/telemetry/call-events.ts'
 
 const WRITE_EVERY_MS = 1_000;
 
-/** Of more failures within that time the rest is in the process's log only: a storm must not fill the database. */
+/** Further failures within that time go only to the process's log, so that they do not fill the database. */
 const MOST_AT_ONCE = 50;
 
 const LONGEST_REASON = 4_000;
 
-/** A failure as it is stored: the cause as a text, for the operator only. */
+/** A failure as stored, with its cause as a text for the operator. */
 type StoredFailure = Omit<Failure, 'cause'> & { at: string; reason: string };
 
-/** Stores failures where the operator finds them by the ids that customers received. */
+/** Stores failures, so that the operator can find them by the ids that customers received. */
 export function createFailureLog(database: Database, clock: Clock, log: Logger): StoringSink {
   let pending: StoredFailure[] = [];
 

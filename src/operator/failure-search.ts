@@ -25,7 +25,7 @@ export interface FailedCall {
   error: ErrorRecord;
 }
 
-/** The newest first. @param id an id that a customer received: of an error, a request or a job; null: any. */
+/** Returns failures, the newest first. @param id an error id, request id or job id; null: all failures. */
 export async function notedFailures(
   database: Queryable,
   { id, before, limit }: { id: string | null; before: number | null; limit: number },
@@ -42,7 +42,7 @@ export async function notedFailures(
   return rows;
 }
 
-/** Failed calls, the newest first. @param kinds only errors of these; null: all. */
+/** Returns failed calls, the newest first. @param kinds kinds of errors; null: all. */
 export async function failedCalls(
   database: Queryable,
   { kinds, limit }: { kinds: readonly string[] | null; limit: number },
@@ -54,7 +54,7 @@ export async function failedCalls(
   return rows;
 }
 
-/** The failed calls of a job id, or of the id of an error. */
+/** Returns the failed calls with this job id or error id. */
 export async function failedCallsOf(database: Queryable, id: string, limit: number): Promise<FailedCall[]> {
   const { rows } = await database.query<FailedCall>(
     `(${SELECT_FAILED} and error -> 'metadata' ->> 'errorId' = $1 limit $3)

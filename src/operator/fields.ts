@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What operators give as text, on the command line and in forms. */
+/** Fields of the operator's commands and forms, read from text. */
 export function wholeNumber(min: number, max: number) {
   const problem = `must be a whole number from ${min} to ${max}`;
   return z

@@ -9,7 +9,7 @@ export interface OperationFigures {
   tokensSaved: number;
 }
 
-/** By operation, those that cost most first. Hours count as a whole. */
+/** Returns the statistics by operation, in descending order of tokens. Only whole hours can be selected. */
 export async function operationFigures(
   database: Queryable,
   { from, to }: { from: number; to: number },
@@ -35,10 +35,10 @@ export function totalOf(figures: readonly OperationFigures[]): Omit<OperationFig
   };
 }
 
-/** Matters that wait for the operator, and calls under way. */
+/** Open calls, pending purchases and recent failures, for the front page of the operator console. */
 export interface OpenMatters {
   openCalls: number;
-  /** Of these, calls of batches. */
+  /** Those of them that belong to batches. */
   openBatchCalls: number;
   pendingOrders: number;
   /** Calls that failed through our fault or the provider's in the last day. */
@@ -56,7 +56,7 @@ export async function openMatters(database: Queryable, now: number): Promise<Ope
     [new Date(now - 86_400_000), OUR_FAILURES],
   );
   const [matters] = rows;
-  if (!matters) throw new Error('a row that must be there is not');
+  if (!matters) throw new Error('the query returned no row');
   return matters;
 }
 
@@ -69,7 +69,7 @@ export interface TokenReadingAt {
   perMinute: number;
 }
 
-/** How many tokens there were, minute by minute, the oldest first. */
+/** Returns the tokens left per minute, the oldest first. */
 export async function tokenCourse(database: Queryable, since: number): Promise<TokenReadingAt[]> {
   const { rows } = await database.query<TokenReadingAt>(
     `select minute as at, tokens_left as left, tokens_per_minute as "perMinute"

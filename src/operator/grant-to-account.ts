@@ -6,17 +6,17 @@ import { instant, wallet, wholeNumber } from './fields.ts';
 
 const DAY_MS = 86_400_000;
 
-/** What an operator says of a subscription to be given. */
+/** The fields of a subscription grant. */
 export const subscriptionGift = z.object({
   plan: z.string(),
   quantity: wholeNumber(1, 1_000),
   wallet,
   months: wholeNumber(1, 120),
-  /** When it begins; now unless given. */
+  /** Default: now. */
   starts: instant.optional(),
 });
 
-/** What an operator says of a pack to be given. */
+/** The fields of a pack grant. */
 export const packGift = z.object({
   units: wholeNumber(1, 1_000_000_000_000),
   wallet,
@@ -24,7 +24,7 @@ export const packGift = z.object({
   validDays: wholeNumber(1, 3_650),
 });
 
-/** Gives an account a subscription. @throws GrantRefused when it overlaps another of the wallet. */
+/** Grants an account a subscription. @throws GrantRefused if it overlaps another one of the wallet. */
 export async function giveSubscription(
   database: Database,
   { accountId, planId }: { accountId: number; planId: number },
@@ -38,7 +38,7 @@ export async function giveSubscription(
   return { id: await grantSubscription(database, grant), ...grant };
 }
 
-/** Gives an account a pack. */
+/** Grants an account a pack. */
 export async function givePack(
   database: Database,
   accountId: number,

@@ -4,10 +4,10 @@ import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
 import type { StoringSink } from '../platform/telemetry/call-events.ts';
 
-/** Not with each call, which would double its writes. */
+/** Writing with each call would double its writes. */
 const WRITE_EVERY_MS = 30_000;
 
-/** Keys that are used within that time; of more, those used longest ago are left out. */
+/** The most keys per write. Beyond it the least recently used are dropped. */
 const MAX_KEYS = 50_000;
 
 /** Stores when keys were last accepted. */
@@ -26,7 +26,7 @@ export function createKeyUse(database: Database, clock: Clock, log: Logger): Sto
         [used.map(([hash]) => hash), used.map(([, at]) => new Date(at))],
       );
     } catch (error) {
-      // The next use is written again; nothing that is charged depends on it.
+      // The next use is written again; no charge depends on it.
       log.debug({ err: error }, 'failed to write the use of keys');
     }
   }

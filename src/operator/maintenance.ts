@@ -10,7 +10,7 @@ const EVERY_MS = 60_000;
 /** How long the records behind the operator console are kept, in days. */
 const KEPT_DAYS = { failures: 30, token_readings: 7, operation_hours: 400, aba_imports: 400 } as const;
 
-/** The most of them, even within that time. */
+/** The most failures kept, even within that time. */
 const MOST_FAILURES = 100_000;
 
 const DAY_MS = 86_400_000;
@@ -45,7 +45,7 @@ export async function maintain({ database, redis, keys, clock }: MaintenanceDeps
   await database.query('delete from token_readings where minute < $1', before(KEPT_DAYS.token_readings));
   await database.query('delete from operation_hours where hour < $1', before(KEPT_DAYS.operation_hours));
   await database.query('delete from aba_imports where started_at < $1', before(KEPT_DAYS.aba_imports));
-  // Ids follow time, and only the oldest are looked at.
+  // Ids increase with time, so only the oldest rows are read.
   await database.query(
     `delete from failures where id in (select id from failures where at < $1 order by id limit 10000)
        or id <= (select max(id) from failures) - $2::bigint`,

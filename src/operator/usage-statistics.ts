@@ -74,7 +74,7 @@ export function createUsageStatistics(database: Database, clock: Clock, log: Log
 }
 
 async function addSums(database: Database, sums: ReadonlyMap<string, Sums>, now: number): Promise<void> {
-  // All processes write in one order, so that two of them never deadlock.
+  // All processes write in the same order, so that they cannot deadlock.
   const lines = [...sums].sort(([a], [b]) => (a < b ? -1 : 1));
   await database.query(
     `insert into operation_hours as h (hour, operation, calls, units_sold, tokens_spent, tokens_saved)

@@ -63,7 +63,7 @@ test('weeks that are fetched or waited for are listed beside those that are load
     ]);
     const { stdout } = await command.run('aba weeks');
     expect(stdout).toMatch(/us\s+│\s+2026-03-07\s+│\s+2\b/);
-    expect(stdout).toMatch(/jp\s+│\s+2026-03-14\s+│\s+0\s+│\s+2026-03-16 07:00 UTC\s+│\s+ordered/);
+    expect(stdout).toMatch(/jp\s+│\s+2026-03-14\s+│\s+0\s+│\s+2026-03-16 07:00 UTC\s+│\s+report requested/);
     expect(stdout).toMatch(/de\s+│\s+2026-03-14\s+│\s+2\s+│\s+2026-03-16 08:30 UTC\s+│\s+Not ready\./);
     expect(stdout.match(/2026-03-07/g)).toHaveLength(1);
   } finally {
@@ -74,7 +74,7 @@ test('weeks that are fetched or waited for are listed beside those that are load
 
 test.each([
   ['a broken file', 'bad.csv', 'us', /bad\.csv: Line 2: it should name the columns/],
-  ['a file that is not there', null, 'us', /There is no file .*missing\.csv\./],
+  ['a file that is not there', null, 'us', /The file .*missing\.csv does not exist\./],
   ['a site without brand analytics', 'bad.csv', 'in', /--country must be one of us, uk/],
 ])('%s ends with 1 and a sentence', async (_, name, country, sentence) => {
   const path = name ? await file(name, 'a\nb,c\n') : join(folder, 'missing.csv');
@@ -117,14 +117,14 @@ describe('fetch', () => {
     const { code, stdout } = await command.run('aba fetch --country uk --date 2026-03-21', settings);
     expect(code).toBe(1);
     expect(stdout).toBe(
-      'uk, week to 2026-03-21: the provider made no report: Not ready. A week may not be ready yet: try again later.\n',
+      'uk, week ending 2026-03-21: the provider did not create the report: Not ready. The week may not be available yet. Try again later.\n',
     );
   });
 
   test.each([
     ['a region without an account', '--country jp', /^Not set: SP_API_REFRESH_TOKEN_FE\. /],
     ['a day that is no Saturday', '--country uk --date 2026-03-20', /--date must be a Saturday/],
-    ['a week to come', '--country uk --date 2096-03-17', /2096-03-17 is not over yet/],
+    ['a week to come', '--country uk --date 2096-03-17', /2096-03-17 has not ended yet/],
   ])('%s ends with 1 and a sentence', async (_, words, sentence) => {
     const { code, stderr } = await command.run(`aba fetch ${words}`, settings);
     expect(code).toBe(1);

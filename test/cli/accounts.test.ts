@@ -31,7 +31,7 @@ test('an account is created with an e-mail address in small letters and a name',
   expect(again).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'There is an account of ann@shop.example already.\n',
+    stderr: 'ann@shop.example already has an account.\n',
   });
 });
 
@@ -77,6 +77,6 @@ test('a link to a new password names the account, is stored as a digest, and ope
   expect(await command.text(`account password --account ${accountId}`)).toContain('/reset-password?token=');
   expect(await command.run('account password --account 99999999')).toMatchObject({
     code: 1,
-    stderr: 'There is no account 99999999.\n',
+    stderr: 'Account 99999999 does not exist.\n',
   });
 });

@@ -33,7 +33,7 @@ describe('an account that does not exist', () => {
     'usage --account 999999 --json',
     'ledger --account 999999',
   ])('%s', async (line) => {
-    expect(await sentence(line)).toBe('There is no account 999999.');
+    expect(await sentence(line)).toBe('Account 999999 does not exist.');
   });
 });
 
@@ -45,8 +45,8 @@ describe('what was given is no good', () => {
       ['account', 'create', '--email', 'a@b.example', '--name', 'A\u001b[31m'],
       /^--name must not have control/,
     ],
-    ['account disable ann', /^ID must be the number of an account/],
-    ['key create --account 0', /^--account must be the number of an account/],
+    ['account disable ann', /^ID must be an account number/],
+    ['key create --account 0', /^--account must be an account number/],
     ['grant pack --account 1 --units=-5', /^--units must be a whole number from 1 to/],
     ['grant pack --account 1 --units 1e3', /^--units must be a whole number/],
     ['grant pack --account 1 --units 5 --rate 0', /^--rate must be a whole number from 1 to/],
@@ -64,7 +64,7 @@ describe('what was given is no good', () => {
   test('a plan that does not exist; the sentence names those that do', async () => {
     const { accountId } = await souk.account();
     expect(await sentence(`grant subscription --account ${accountId} --plan gold`)).toMatch(
-      /^There is no plan "gold"; there are .*basic, .*enterprise, .*pro, .*trial\.$/,
+      /^The plan "gold" does not exist\. Use one of .*basic, .*enterprise, .*pro, .*trial\.$/,
     );
   });
 });
@@ -72,8 +72,8 @@ describe('what was given is no good', () => {
 describe('a setting is missing or wrong', () => {
   test('no DATABASE_URL, and nothing is running', async () => {
     expect(await sentence('account list', { DATABASE_URL: '' })).toBe(
-      'DATABASE_URL is not set, and no `npm start` is running a database on /nonexistent/souk: ' +
-        'set DATABASE_URL, or run `npm start`.',
+      'DATABASE_URL is not set, and `npm start` is not running a database in /nonexistent/souk. ' +
+        'Set DATABASE_URL or run `npm start`.',
     );
   });
 
@@ -100,7 +100,7 @@ describe('a setting is missing or wrong', () => {
     await client.query('drop schema public cascade; create schema public');
     await client.end();
     expect(await sentence('account list', { DATABASE_URL: work.href })).toBe(
-      'The database is not up to date: run `npm run migrate` first.',
+      'The database is not up to date. Run `npm run migrate` first.',
     );
     await empty.drop();
   });

@@ -72,7 +72,7 @@ test('the list shows prefix, state and expiry, and no key', async () => {
   const { accountId, key } = await souk.account();
   await command.json(`key reset --account ${accountId}`);
   const text = await command.text(`key list --account ${accountId}`);
-  expect(text).toMatch(/ID +│ Prefix +│ State +│ Created +│ Works until +│ Revoked/);
+  expect(text).toMatch(/ID +│ Prefix +│ State +│ Created +│ Valid until +│ Revoked/);
   expect(text).toMatch(new RegExp(`${key.slice(0, 7)}\\.\\.\\. │ rotated │ .+ UTC │ .+ UTC │`));
   expect(text).not.toContain(key.slice(0, 9));
 });

@@ -69,7 +69,7 @@ test('the toolsets of the command line are shown', async () => {
 test('a key that nobody has is what the agent is told of', async () => {
   const { baseUrl } = await souk.client();
   await expect(agentOver({ baseUrl, key: `km_${'0'.repeat(32)}` })).rejects.toThrow(
-    /answered 401: This API key is not known/,
+    /answered 401: This API key does not exist/,
   );
 });
 

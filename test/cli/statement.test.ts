@@ -38,7 +38,7 @@ test('usage counts calls and units by operation and by day, and says what is lef
   expect(Date.parse(usage.to) - Date.parse(usage.from)).toBe(30 * 86_400_000);
 
   const text = await command.text(`usage --account ${account} --days 2`);
-  expect(text).toContain('In 2 days: 2 calls, 3 units.');
+  expect(text).toContain('Last 2 days: 2 calls, 3 units.');
   expect(text).toMatch(/│ market\.product │ +2 │ +3 │/);
   expect(text).toMatch(/│ general │ +97 │ +100 │/);
 });

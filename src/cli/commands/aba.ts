@@ -21,7 +21,7 @@ import { type Context, type Given, onDatabase } from '../reporting.ts';
 
 const READ_CHUNK_BYTES = 1_048_576;
 
-/** What one import takes. */
+/** Connections that one import uses. */
 const CONNECTIONS = 4;
 
 const country = z.enum(REPORT_SITE_CODES, `must be one of ${REPORT_SITE_CODES.join(', ')}`);
@@ -34,31 +34,31 @@ const importInput = z.object({ file: z.string(), country, week: saturday });
 const fetchInput = z.object({ country, date: saturday });
 
 export function registerAba(program: Command): void {
-  const aba = program.command('aba').description('brand analytics: weekly search-term reports');
+  const aba = program.command('aba').description('manages the weekly search-term reports of brand analytics');
   const sites = `site code: ${REPORT_SITE_CODES.join(', ')}`;
   onDatabase(
     aba
       .command('import')
       .description(
-        'load a weekly report, or load it again: JSON of the API or CSV of the seller site, plain or gzip',
+        'imports or replaces a weekly report: JSON of the API or CSV of the seller site, plain or gzip',
       )
-      .argument('<FILE>', 'the report')
+      .argument('<FILE>', 'path of the report')
       .requiredOption('--country <C>', sites)
-      .option('--week <W>', 'Saturday of the week, where the file does not say it'),
+      .option('--week <W>', 'Saturday of the week (default: as stated in the file)'),
     load,
     { connections: CONNECTIONS },
   );
   onDatabase(
     aba
       .command('fetch')
-      .description('order a weekly report from the Selling Partner API, wait for it, and load it')
+      .description('requests a weekly report from the Selling Partner API, waits for it and imports it')
       .requiredOption('--country <C>', sites)
-      .option('--date <D>', 'Saturday of the week; the last one that is over unless given'),
+      .option('--date <D>', 'Saturday of the week (default: the last week that has ended)'),
     fetchReport,
     { connections: CONNECTIONS },
   );
   onDatabase(
-    aba.command('weeks').description('the weeks that are loaded, and those that are fetched or waited for'),
+    aba.command('weeks').description('lists the loaded weeks, and the weeks awaited from the provider'),
     weeks,
   );
 }
@@ -68,7 +68,7 @@ async function load({ database, now }: Context, given: Given): Promise<Report> {
   const size = await stat(file).then(
     (found) => found.size,
     () => {
-      throw new OperatorError(`There is no file ${file}.`);
+      throw new OperatorError(`The file ${file} does not exist.`);
     },
   );
   const stream = createReadStream(file, { highWaterMark: READ_CHUNK_BYTES });
@@ -95,13 +95,13 @@ async function fetchReport({ database, env, now }: Context, given: Given): Promi
   const newest = lastEndedWeek(now);
   const week = date ?? newest;
   if (week > newest)
-    throw new OperatorError(`--date ${week} is not over yet; the newest week is that to ${newest}.`);
+    throw new OperatorError(`--date ${week} has not ended yet. The newest week ends on ${newest}.`);
   const credentials = credentialsFor(readConfig(env), [site]);
-  // Only here: no other command needs the client.
+  // Loaded here, because no other command needs the client.
   const { openSellingPartner } = await import('../../upstream/selling-partner/selling-partner.ts');
   const provider = openSellingPartner(credentials, systemClock);
   const interrupted = new AbortController();
-  const interrupt = () => interrupted.abort(new OperatorError('Interrupted; nothing was loaded.'));
+  const interrupt = () => interrupted.abort(new OperatorError('Interrupted. Nothing was imported.'));
   process.once('SIGINT', interrupt);
   const bar = showImportBar();
   try {
@@ -142,8 +142,8 @@ function fetchedReport(site: string, week: string, outcome: FetchOutcome, second
     data: { country: site, outcome: outcome.kind, week, reason },
     text:
       reason === null
-        ? `${site}, week to ${week}: the provider has no data.`
-        : `${site}, week to ${week}: the provider made no report: ${reason.replace(/\.$/, '')}. A week may not be ready yet: try again later.`,
+        ? `${site}, week ending ${week}: the provider has no data.`
+        : `${site}, week ending ${week}: the provider did not create the report: ${reason.replace(/\.$/, '')}. The week may not be available yet. Try again later.`,
     failed: true,
   };
 }
@@ -151,8 +151,10 @@ function fetchedReport(site: string, week: string, outcome: FetchOutcome, second
 function told(site: string, result: ImportResult, seconds: number): string {
   const terms = result.terms.toLocaleString('en-US');
   return [
-    `${site}, week to ${result.week}: ${terms} terms ${result.replaced ? 'replaced' : 'loaded'} in ${seconds} s.`,
-    ...(result.recomputed.length > 0 ? [`Changes computed anew: ${result.recomputed.join(', ')}.`] : []),
+    `${site}, week ending ${result.week}: ${terms} terms ${result.replaced ? 'replaced' : 'loaded'} in ${seconds} s.`,
+    ...(result.recomputed.length > 0
+      ? [`Recalculated the changes of the week ending ${result.recomputed.join(', ')}.`]
+      : []),
     ...result.warnings.map((warning) => `Warning: ${warning}`),
   ].join('\n');
 }
@@ -165,7 +167,7 @@ async function weeks({ database }: Context): Promise<Report> {
       loaded: loaded.map(({ site, week, terms, importId }) => ({ country: site, week, terms, importId })),
       awaited: awaited.map(({ site, ...facts }) => ({ country: site, ...facts })),
     },
-    text: [table(['Site', 'Week to', 'Terms'], rows), ...toldAwaited(awaited)].join('\n\n'),
+    text: [table(['Country', 'Week ending', 'Terms'], rows), ...toldAwaited(awaited)].join('\n\n'),
   };
 }
 
@@ -173,8 +175,8 @@ function toldAwaited(awaited: readonly AwaitedWeek[]): string[] {
   if (awaited.length === 0) return [];
   const rows = awaited.map(({ site, week, attempts, nextAttemptAt, reason }) => [
     ...[site, week, attempts, nextAttemptAt],
-    reason ?? 'ordered',
+    reason ?? 'report requested',
   ]);
-  const columns = ['Site', 'Week to', 'Attempts in vain', 'Next attempt', 'Why not yet'];
+  const columns = ['Country', 'Week ending', 'Failed attempts', 'Next attempt', 'Reason'];
   return [`Fetched from the provider:\n${table(columns, rows)}`];
 }

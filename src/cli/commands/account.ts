@@ -16,20 +16,20 @@ import { moment, type Report, table } from '../report.ts';
 import { type Context, type Given, onDatabase } from '../reporting.ts';
 
 export function registerAccount(program: Command): void {
-  const account = program.command('account').description('accounts of customers');
+  const account = program.command('account').description('manages accounts of customers');
   onDatabase(
     account
       .command('create')
-      .description('create an account; it has no key and no units yet')
-      .requiredOption('--email <E>', 'e-mail address, one account each')
-      .option('--name <N>', 'name to show (default: the e-mail address)'),
+      .description('creates an account without keys and units')
+      .requiredOption('--email <E>', 'e-mail address, unique')
+      .option('--name <N>', 'display name (default: the e-mail address)'),
     create,
   );
-  onDatabase(account.command('list').description('all accounts'), list);
+  onDatabase(account.command('list').description('lists all accounts'), list);
   onDatabase(
     account
       .command('password')
-      .description('make a link that sets a new password: it works once, for a day')
+      .description('creates a link that sets a new password; it can be used once and is valid for one day')
       .requiredOption('--account <ID>', 'number of the account'),
     password,
   );
@@ -38,7 +38,9 @@ export function registerAccount(program: Command): void {
     ['enable', 'active'],
   ] as const) {
     const effect =
-      state === 'active' ? 'let an account call again' : 'refuse all calls of an account, at once, with 403';
+      state === 'active'
+        ? 'accepts calls of an account again'
+        : 'refuses all calls of an account with 403, immediately';
     onDatabase(
       account.command(name).description(effect).argument('<ID>', 'number of the account'),
       setState(state),
@@ -55,14 +57,14 @@ async function password({ database, env, now }: Context, given: Given): Promise<
   const until = new Date(now + RESET_LIFETIME_MS);
   return {
     data: { accountId: account, email, link, until },
-    text: `${link}\nWhoever opens it sets the password of ${email}, once, until ${moment(until)}.`,
+    text: `${link}\nThe link sets the password of ${email}. It can be used once, until ${moment(until)}.`,
   };
 }
 
 async function create({ database, now }: Context, given: Given): Promise<Report> {
   const input = readInput(z.object({ email, name: accountName.optional() }), given);
   const account = await createAccount(database, input.email, input.name ?? input.email, now);
-  if (!account) throw new OperatorError(`There is an account of ${input.email} already.`);
+  if (!account) throw new OperatorError(`${input.email} already has an account.`);
   return { data: account, text: accountTable([account]) };
 }
 

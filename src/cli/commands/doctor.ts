@@ -7,7 +7,7 @@ export function registerDoctor(program: Command): void {
   reporting(
     program
       .command('doctor')
-      .description('check settings, PostgreSQL, migrations, Redis and the data provider'),
+      .description('checks settings, PostgreSQL, migrations, Redis and the data provider'),
     diagnose,
   );
 }

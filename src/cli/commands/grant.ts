@@ -14,7 +14,7 @@ const subscriptionInput = subscriptionGift.extend({ account: accountId });
 const packInput = packGift.extend({ account: accountId });
 
 export function registerGrant(program: Command): void {
-  const grant = program.command('grant').description('give units to an account');
+  const grant = program.command('grant').description('grants units to an account');
   const command = (name: string, description: string) =>
     grant
       .command(name)
@@ -22,18 +22,18 @@ export function registerGrant(program: Command): void {
       .requiredOption('--account <ID>', 'number of the account')
       .option('--wallet <W>', 'general, or off_peak: for the off-peak window only', 'general');
   onDatabase(
-    command('subscription', 'a plan for some months')
+    command('subscription', 'grants a plan for a number of months')
       .requiredOption('--plan <P>', 'code of the plan')
       .option('--quantity <N>', 'multiplies the limits of the plan', '1')
-      .option('--months <N>', 'how long', '1')
-      .option('--starts <T>', 'when it begins, such as the end of the present one (default: now)'),
+      .option('--months <N>', 'duration in months', '1')
+      .option('--starts <T>', 'start, such as the end of the current subscription (default: now)'),
     subscription,
   );
   onDatabase(
-    command('pack', 'units to use up')
-      .requiredOption('--units <N>', 'how many')
-      .option('--rate <N>', 'calls a minute', '60')
-      .option('--valid-days <N>', 'how long', '365'),
+    command('pack', 'grants a pack of units')
+      .requiredOption('--units <N>', 'number of units')
+      .option('--rate <N>', 'calls per minute', '60')
+      .option('--valid-days <N>', 'validity in days', '365'),
     pack,
   );
 }
@@ -71,7 +71,7 @@ async function pack({ database, now }: Context, given: Given): Promise<Report> {
   return {
     data: { id, ...grant },
     text: table(
-      ['Pack', 'Account', 'Units', 'Wallet', 'Calls a minute', 'Until'],
+      ['Pack', 'Account', 'Units', 'Wallet', 'Calls per minute', 'Until'],
       [[String(id), String(input.account), input.units, input.wallet, input.rate, grant.validUntil]],
     ),
   };
@@ -82,5 +82,5 @@ async function knownPlan(database: Database, code: string) {
   const plan = await findPlan(database, code);
   if (plan) return plan;
   const codes = (await listPlans(database)).map((known) => known.code);
-  throw new OperatorError(`There is no plan ${JSON.stringify(code)}; there are ${codes.join(', ')}.`);
+  throw new OperatorError(`The plan ${JSON.stringify(code)} does not exist. Use one of ${codes.join(', ')}.`);
 }

@@ -11,16 +11,16 @@ import { type Context, type Given, onDatabase } from '../reporting.ts';
 const ofAccount = z.object({ account: accountId });
 
 export function registerKey(program: Command): void {
-  const key = program.command('key').description("an account's API keys; several may work side by side");
+  const key = program.command('key').description('manages the API keys of an account');
   const command = (name: string, description: string) =>
     key.command(name).description(description).requiredOption('--account <ID>', 'number of the account');
-  onDatabase(command('list', 'what keys there are: prefix, state, expiry'), list);
-  onDatabase(command('create', 'make a further key; it is shown this once'), create);
-  onDatabase(command('reset', 'make a new key; every older one works for 30 more minutes at most'), reset);
+  onDatabase(command('list', 'lists keys with prefix, state and expiry'), list);
+  onDatabase(command('create', 'creates an additional key, which is shown only once'), create);
+  onDatabase(command('reset', 'creates a key and lets all others expire within 30 minutes'), reset);
   onDatabase(
-    command('revoke', 'make keys stop working at once').option(
+    command('revoke', 'revokes keys immediately').option(
       '--key <K>',
-      'only this one: its id, its prefix, or the key itself (default: all keys of the account)',
+      'id, prefix or full key of the key to revoke (default: all keys of the account)',
     ),
     revoke,
   );
@@ -46,7 +46,7 @@ async function reset({ database, now }: Context, given: Given): Promise<Report> 
   const { key, olderKeysUntil } = await resetKey(database, account, now);
   return {
     data: { accountId: account, key, olderKeysUntil },
-    text: `${onlyOnce(key)}\nOlder keys of the account work until ${moment(olderKeysUntil)} at most.`,
+    text: `${onlyOnce(key)}\nOlder keys of the account work until ${moment(olderKeysUntil)} at the latest.`,
   };
 }
 
@@ -54,7 +54,7 @@ async function revoke({ database, now }: Context, given: Given): Promise<Report>
   const { account, key = 'all' } = readInput(ofAccount.extend({ key: z.string().trim().optional() }), given);
   await knownAccount(database, account);
   const keys = await revokeKeys(database, account, key, now);
-  // The text given may be a key, so it is not repeated.
+  // The text may be a key, so the message does not repeat it.
   if (keys.length === 0)
     throw new OperatorError(`Account ${account} has no ${key === 'all' ? 'key to revoke' : 'such key'}.`);
   return { data: keys, text: keyTable(keys) };
@@ -64,7 +64,7 @@ const onlyOnce = (key: string) => `Key: ${key}\nThis is the only time it is show
 
 function keyTable(keys: readonly AccountKey[]): string {
   return table(
-    ['ID', 'Prefix', 'State', 'Created', 'Works until', 'Revoked'],
+    ['ID', 'Prefix', 'State', 'Created', 'Valid until', 'Revoked'],
     keys.map(({ id, prefix, state, createdAt, expiresAt, revokedAt }) => [
       ...[String(id), `${prefix}...`, state, createdAt],
       ...[revokedAt ? null : expiresAt, revokedAt],

@@ -5,15 +5,19 @@ import { runMcpBridge } from '../mcp-bridge.ts';
 import { programOf } from '../terminal.ts';
 
 const settings = z.object({
-  SOUK_URL: z.url({ protocol: /^https?$/, error: 'must be an address such as http://127.0.0.1:3000' }),
-  SOUK_API_KEY: z.string('must be an API key').regex(/^km_[A-Za-z0-9]{32}$/, 'must be an API key'),
+  SOUK_URL: z.url({ protocol: /^https?$/, error: 'must be a URL such as http://127.0.0.1:3000' }),
+  SOUK_API_KEY: z
+    .string('must be an API key')
+    .regex(/^km_[A-Za-z0-9]{32}$/, 'must be an API key: km_ and 32 letters or digits'),
 });
 
 export function registerMcp(parent: Command): void {
   const command = parent.command('mcp');
   command
-    .description('serve the tools for agents of SOUK_URL over stdin and stdout, with the key SOUK_API_KEY')
-    .option('--toolsets <list>', 'tools to show, such as market,aba')
+    .description(
+      'serves the tools of the gateway at SOUK_URL over stdin and stdout, with the key SOUK_API_KEY',
+    )
+    .option('--toolsets <list>', 'toolsets to offer, such as market,aba')
     .action(async ({ toolsets }: { toolsets?: string }) => {
       const program = programOf(command);
       const { SOUK_URL, SOUK_API_KEY } = parseSettings(settings, program.terminal.env);

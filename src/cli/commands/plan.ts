@@ -5,8 +5,8 @@ import { type Report, table } from '../report.ts';
 import { type Context, onDatabase } from '../reporting.ts';
 
 export function registerPlan(program: Command): void {
-  const plan = program.command('plan').description('what subscriptions there are');
-  onDatabase(plan.command('list').description('all plans and their limits'), list);
+  const plan = program.command('plan').description('manages plans');
+  onDatabase(plan.command('list').description('lists all plans with their limits'), list);
 }
 
 async function list({ database }: Context): Promise<Report> {
@@ -16,6 +16,6 @@ async function list({ database }: Context): Promise<Report> {
     ...[code, name],
     ...[minuteLimit, dailyLimit, monthlyLimit],
   ]);
-  const columns = ['Code', 'Name', 'Calls a minute', 'Units a day', 'Units a month'];
-  return { data: plans, text: `${table(columns, rows)}\nA dash: not limited.` };
+  const columns = ['Code', 'Name', 'Calls per minute', 'Units per day', 'Units per month'];
+  return { data: plans, text: `${table(columns, rows)}\n- means unlimited.` };
 }

@@ -13,17 +13,17 @@ export function registerStatement(program: Command): void {
   const command = (name: string, description: string) =>
     program.command(name).description(description).requiredOption('--account <ID>', 'number of the account');
   onDatabase(
-    command('usage', 'what an account has used, and what it may still use').option(
+    command('usage', 'shows the units an account has used and its remaining allowance').option(
       '--days <N>',
-      'how far back, today included',
+      'number of days, including today',
       '30',
     ),
     showUsage,
   );
   onDatabase(
-    command('ledger', 'what was granted, reserved, charged and given back, the newest first')
-      .option('--limit <N>', 'how many lines at most', '50')
-      .option('--before <L>', 'only lines before this one'),
+    command('ledger', 'lists grants, reservations, charges and releases, the newest first')
+      .option('--limit <N>', 'maximum number of lines', '50')
+      .option('--before <L>', 'only lines before this line'),
     showLedger,
   );
 }
@@ -49,7 +49,7 @@ async function showUsage({ database, now }: Context, given: Given): Promise<Repo
       })),
     },
     text: [
-      `In ${days} days: ${used.calls} calls, ${used.units} units.`,
+      `Last ${days} days: ${used.calls} calls, ${used.units} units.`,
       ...(used.calls === 0 ? [] : usageTables(used)),
       `Subscriptions:\n${subscriptionTable(subscriptions)}`,
       `Packs:\n${packTable(packs)}`,
@@ -77,7 +77,17 @@ async function showLedger({ database }: Context, given: Given): Promise<Report> 
     ...[String(id), at, kind, wallet, `${source} ${sourceId}`],
     ...[units, change, operation, callId],
   ]);
-  const columns = ['Line', 'When', 'What', 'Wallet', 'Source', 'Units', 'Change', 'Operation', 'Call'];
+  const columns = [
+    'Line',
+    'Date',
+    'Kind',
+    'Wallet',
+    'Pack or subscription',
+    'Units',
+    'Change',
+    'Operation',
+    'Call',
+  ];
   return { data: lines, text: table(columns, rows) };
 }
 
@@ -106,7 +116,7 @@ function subscriptionTable(subscriptions: WalletBalances['subscriptions']): stri
 
 function packTable(packs: WalletBalances['packs']): string {
   return table(
-    ['ID', 'Wallet', 'Left', 'Of', 'Calls a minute', 'Valid', 'Until'],
+    ['ID', 'Wallet', 'Left', 'Of', 'Calls per minute', 'Valid', 'Until'],
     packs.map((one) => [
       ...[String(one.id), one.wallet, one.remainingUnits, one.totalUnits, one.rateLimitPerMinute],
       ...[one.valid ? 'yes' : 'no', new Date(one.validUntil)],

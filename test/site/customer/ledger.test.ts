@@ -79,7 +79,7 @@ describe('the ledger of an account with packs and a subscription', () => {
   });
 
   test.each([
-    ['kind=release', 'Refund', 'Charge'],
+    ['kind=release', 'Release', 'Charge'],
     ['operation=market.deal', 'market.deal', 'market.product'],
   ])('%s leaves only such lines', async (query, wanted, other) => {
     const { html } = await customer.visitor.get(`/account/ledger?${query}`);
