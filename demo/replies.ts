@@ -10,7 +10,7 @@ const gzip = promisify(zlib.gzip);
 
 const SHORTEST_COMPRESSED_BYTES = 1000;
 
-/** The replies of the provider: each tells the state of the token bucket, and some are spoiled, as the settings say. */
+/** The replies of the provider. Each has the state of the token bucket; the settings can corrupt some of them. */
 export function createReplies(deps: { settings: DemoSettings; tokens: DemoTokens; clock: Clock }) {
   const { settings, tokens, clock } = deps;
 
@@ -63,7 +63,7 @@ export function createReplies(deps: { settings: DemoSettings; tokens: DemoTokens
   return { sendAnswer, sendError };
 }
 
-/** Sends a body as it is, or at the rates of the settings a spoiled one. */
+/** Sends a body, or a corrupt one at the rates of the settings. */
 function sendBytes(
   reply: FastifyReply,
   bytes: Buffer,

@@ -16,7 +16,7 @@ import type { DemoSettings } from './settings.ts';
 import { DemoTokens } from './tokens.ts';
 import { trendsRoutes } from './trends/routes.ts';
 
-/** Every key of the shortest length or more is accepted, except this one, which has not paid. */
+/** The provider accepts every key of at least the minimum length except this one, which has not been paid for. */
 const UNPAID_KEY = 'unpaid-key-unpaid-key';
 const SHORTEST_KEY = 16;
 
@@ -45,7 +45,7 @@ export function buildDemoProvider(settings: DemoSettings, clock: Clock): Fastify
   }
   app.register(trendsRoutes, { settings, clock });
   app.setNotFoundHandler((request, reply) =>
-    sendError(request, reply, new ProviderError(404, 'unknownPath', 'There is nothing at this path.')),
+    sendError(request, reply, new ProviderError(404, 'unknownPath', 'This path does not exist.')),
   );
   // The handlers catch their own errors, so only a body that cannot be parsed ends here.
   app.setErrorHandler((_error, request, reply) => sendError(request, reply, invalidParameter()));

@@ -32,7 +32,7 @@ const schema = z.object({
 
 export type DemoSettings = z.output<typeof schema>;
 
-/** @throws ConfigError naming every bad setting. */
+/** @throws ConfigError naming every invalid setting. */
 export function readDemoSettings(env: NodeJS.ProcessEnv): DemoSettings {
   return parseSettings(schema, env);
 }

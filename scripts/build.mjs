@@ -1,11 +1,11 @@
 // `npm run build [FOLDER]`: compiles the programs to JavaScript in dist/, one file for each source file, with source maps.
-// The tree stays as it is, because files find their neighbours (migrations, assets, guides) by paths relative to themselves.
+// The folder structure is kept, because files find migrations, assets and guides by relative paths.
 import { cpSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { COPIED, SOURCES, STAMP } from './dist.mjs';
 import { ensureInstalled, root } from './install.mjs';
 
-/** Every import stays an import: of a package as it is, of a file of ours with the ending that it has in dist/. */
+/** Keeps all imports: those of packages unchanged, those of source files with the extension they have in dist/. */
 const keepImports = {
   name: 'keep-imports',
   setup(build) {
@@ -17,7 +17,7 @@ const keepImports = {
   },
 };
 
-/** Compiles into the folder `target`, whose content it replaces. */
+/** Compiles into the folder `target` and replaces its content. */
 export async function build(target) {
   const { build: compile } = await import('esbuild');
   const startedAt = new Date();
@@ -42,7 +42,7 @@ export async function build(target) {
   for (const path of [...SOURCES, ...COPIED]) {
     cpSync(join(root, path), join(target, path), { recursive: true, filter: isCopied });
   }
-  // What has changed while it was built is newer.
+  // A source that changed during the build is newer than the build.
   utimesSync(join(target, STAMP), startedAt, startedAt);
 }
 

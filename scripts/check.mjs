@@ -1,4 +1,4 @@
-// `npm run check`: format, lint and types, at the same time. Prints each tool's output and fails when one of them does.
+// `npm run check`: checks format, lint and types concurrently. Prints the output of each tool, and fails if one of them fails.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { ensureInstalled, root } from './install.mjs';
@@ -9,7 +9,7 @@ const CHECKS = {
   types: ['tsc', '--project', '.'],
 };
 
-/** Runs every check; returns how many passed and failed. */
+/** Runs every check. Returns the numbers of passed and failed checks. */
 export async function check() {
   const results = await Promise.all(Object.entries(CHECKS).map(([name, command]) => runCheck(name, command)));
   const passed = results.filter(Boolean).length;

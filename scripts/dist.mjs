@@ -1,4 +1,4 @@
-// What `npm run build` compiles, and whether it has to be built again.
+// The sources of `npm run build`, and a check whether dist/ is up to date.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './install.mjs';
@@ -6,13 +6,13 @@ import { root } from './install.mjs';
 /** Folders of TypeScript; files of other kinds in them are copied. */
 export const SOURCES = ['src', 'jobs', 'workers', 'demo'];
 
-/** What the programs read at run time beside them. */
+/** Files that the programs read at run time. */
 export const COPIED = ['docs', 'package.json'];
 
-/** The build writes it last. */
+/** The last file that the build writes. */
 export const STAMP = 'package.json';
 
-/** The compiled file of dist/ for a TypeScript file, or null when there is none or a source is newer. */
+/** Returns the compiled file of a TypeScript file, or null if there is none or a source is newer. */
 export function compiledFile(file) {
   const compiled = join(root, 'dist', file.replace(/\.tsx?$/, '.js'));
   if (!existsSync(compiled)) return null;
@@ -22,7 +22,7 @@ export function compiledFile(file) {
   return [...SOURCES, ...COPIED].some((path) => newestChange(join(root, path)) > builtAt) ? null : compiled;
 }
 
-/** Folders count as well: theirs is the only time that a removed file changes. */
+/** Includes folders, because removing a file changes only the time of its folder. */
 function newestChange(path) {
   const entries = statSync(path).isDirectory() ? readdirSync(path, { recursive: true }) : [];
   return Math.max(...['', ...entries].map((entry) => statSync(join(path, entry)).mtimeMs));

@@ -11,7 +11,7 @@ import {
 } from './tables/operations.ts';
 import { settingsTable } from './tables/settings.ts';
 
-/** `npm run generate`: writes the parts of the documents that follow from contracts, errors and settings. */
+/** `npm run generate`: writes the parts of the documents that are generated from contracts, errors and settings. */
 export const PARTS: Record<string, () => string> = {
   operations: operationsTable,
   'batch operations': batchTable,
@@ -24,7 +24,7 @@ export const PARTS: Record<string, () => string> = {
   settings: settingsTable,
 };
 
-/** Paths of the documents that may have generated parts. */
+/** Returns the paths of the documents with generated parts. */
 export function documents(): string[] {
   const inDocs = readdirSync('docs', { recursive: true, encoding: 'utf8' });
   return ['README.md', 'CONTRIBUTING.md', ...inDocs.map((name) => join('docs', name))].filter((path) =>
@@ -34,12 +34,12 @@ export function documents(): string[] {
 
 const START = /<!-- ([\w ]+): npm run generate -->/g;
 
-/** Names of the generated parts of a document, in their order. */
+/** Returns the names of the generated parts of a document, in order. */
 export function partsOf(text: string): string[] {
   return [...text.matchAll(START)].map(([, name = '']) => name);
 }
 
-/** The document with its generated parts up to date. @throws for an unknown part and for a part without an end mark. */
+/** Returns the document with updated generated parts. @throws for an unknown part, and for a part without an end mark. */
 export function withParts(text: string): string {
   return partsOf(text).reduce((document, name) => {
     const [start, end] = [`<!-- ${name}: npm run generate -->`, `<!-- end of ${name} -->`];

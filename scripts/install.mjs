@@ -1,4 +1,4 @@
-// Installs what package-lock.json names when it is not installed yet. Has no dependencies itself: it runs before there are any.
+// Installs the packages of package-lock.json if they are not installed yet. This script must not import any of them.
 import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,13 +11,13 @@ const OLDEST_NODE = [20, 19];
 export function ensureInstalled() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1])) {
-    stop(`Souk needs Node ${OLDEST_NODE.join('.')} or later; this is ${process.versions.node}.`);
+    stop(`Souk requires Node ${OLDEST_NODE.join('.')} or later; this is ${process.versions.node}.`);
   }
   if (isInstalled()) return;
   console.log('Installing dependencies ...');
   const npm = process.env.npm_execpath;
   const [command, args] = npm ? [process.execPath, [npm]] : ['npm', []];
-  // --include=dev also where NODE_ENV=production: the checks and tests are run from here.
+  // --include=dev, even with NODE_ENV=production, because checks and tests run from here.
   const { status } = spawnSync(command, [...args, 'ci', '--include=dev', '--no-audit', '--no-fund'], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -8,7 +8,7 @@ import { root } from './install.mjs';
 const PLACES = ['src', 'jobs', 'workers', 'demo', 'docs', 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
 const ALLOWED = 'plain-english: allow';
 
-/** Each expression with the advice that is printed beside a use of it. */
+/** Expressions, each with the advice that is printed with it. */
 const WORDS = [
   [/\b(whoever|whatever|whichever|whosoever)\b/i, 'name the subject'],
   [/\bnobody\b/i, 'name the subject: "no caller", "no process"'],
@@ -23,7 +23,7 @@ const WORDS = [
   [/\bdoors?\b/i, 'rate-limited endpoint'],
 ];
 
-/** Uses of such words, as `file:line: word: advice`. */
+/** Returns the uses of these words, as `file:line: "word": advice`. */
 export function unplainWords() {
   const files = spawnSync('git', ['ls-files', '--', ...PLACES], { cwd: root, encoding: 'utf8' });
   return files.stdout
@@ -32,7 +32,7 @@ export function unplainWords() {
     .flatMap((path) => usesIn(path, readFileSync(join(root, path), 'utf8')));
 }
 
-/** @param text of the file at `path`. */
+/** Returns the uses in a file. @param text the content of the file at `path`. */
 export function usesIn(path, text) {
   const lines = text.split('\n');
   return lines.flatMap((line, i) => {

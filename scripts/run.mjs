@@ -1,5 +1,5 @@
 // Runs a program of the project in this process, so that signals reach it directly: node scripts/run.mjs FILE.ts [ARGUMENTS]
-// From dist/ where that is up to date, otherwise TypeScript, after installing what is missing.
+// Runs the compiled program if dist/ is up to date, otherwise the TypeScript source after installing missing packages.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { compiledFile } from './dist.mjs';

@@ -5,7 +5,7 @@ import { build } from './build.mjs';
 
 /**
  * `npm run soak [SEED] [SECONDS]`: sends calls, batches and schedules to a whole service while its processes are killed and
- * started again, and then looks whether every unit is where it belongs, and everything that was wanted has been done. SOAK_SEED and SOAK_SECONDS say the same.
+ * restarted, then checks the ledger and that all work has been completed. SOAK_SEED and SOAK_SECONDS set the same values.
  */
 const [seedText = process.env.SOAK_SEED, secondsText = process.env.SOAK_SECONDS ?? '120'] =
   process.argv.slice(2);
@@ -15,14 +15,14 @@ if (!Number.isSafeInteger(seed) || !(seconds > 0)) {
   process.exit(1);
 }
 
-console.log(`Seed ${seed}; again with: npm run soak -- ${seed} ${seconds}`);
+console.log(`Seed ${seed}. To repeat: npm run soak -- ${seed} ${seconds}`);
 const programs = resolve('dist');
 await build(programs);
 const report = await soak({
   programs,
   seed,
   seconds,
-  // Long enough, mostly, for everything to be back and busy again.
+  // Usually enough time for all processes to be running and busy again.
   pauseMs: 12_000,
   clients: 24,
   rounds: 3,

@@ -1,4 +1,4 @@
-// `npm test`: every test, and the checks beside them. Arguments go to vitest, which then runs without the checks:
+// `npm test`: runs all tests and the checks. With arguments, which are passed to vitest, it runs without the checks:
 // npm test -- test/billing. Ends with a plain line: N passed, N failed, N skipped (each check counts as one).
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -28,7 +28,7 @@ async function test(args) {
   try {
     return { status, ...JSON.parse(readFileSync(file, 'utf8')) };
   } catch {
-    // The run broke off before it could count.
+    // The run was interrupted before it wrote its result.
     return { status, passed: 0, failed: 1, skipped: 0 };
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -18,8 +18,8 @@ import { type DemoReports, openDemoReports } from './start/demo-reports.ts';
 import { noteOwnServices } from './start/own-services.ts';
 
 /**
- * `npm start`: starts what is not configured (PostgreSQL, Redis, a demo of the data provider), then a worker and a gateway.
- * On a signal it stops what it has started, in the reverse order.
+ * `npm start`: starts the services that are not configured (PostgreSQL, Redis, a demo data provider), then a worker and a
+ * gateway. On a signal it stops them in reverse order.
  */
 const undo: (() => Promise<void>)[] = [];
 let stopping = false;
@@ -34,7 +34,7 @@ async function start(): Promise<void> {
   const dataDir = resolve(config.SOUK_DATA_DIR);
   undo.push(await claimDataDir(dataDir));
 
-  // Generated reports are loaded only into a database of our own: they must not mix with real ones.
+  // Generated reports are loaded only into the embedded database, so that they do not mix with real ones.
   const reports = isDemo && !config.DATABASE_URL ? await demoReports(dataDir) : null;
   const databaseUrl = config.DATABASE_URL ?? (await embeddedPostgres(dataDir));
   const redisUrl = config.REDIS_URL ?? (await embeddedRedis(dataDir));
@@ -48,7 +48,7 @@ async function start(): Promise<void> {
     : { url: config.KEEPA_BASE_URL, key: config.KEEPA_API_KEY ?? '' };
   await checkKeepa(keepa.url, keepa.key);
 
-  // The demo shows the operator's pages as well; with a real provider the operator decides about them.
+  // With the demo provider the operator console is always on; with a real provider the operator decides.
   const adminToken = isDemo && !config.ADMIN_TOKEN ? await keepAdminToken(dataDir) : null;
   const env = {
     ...process.env,
@@ -79,7 +79,7 @@ function usesDemoProvider({ KEEPA_API_KEY }: Config): boolean {
   if (KEEPA_API_KEY !== undefined) return false;
   if (!isSet('KEEPA_BASE_URL')) return true;
   throw new ConfigError(
-    'KEEPA_BASE_URL is set, but KEEPA_API_KEY is not: set both, or neither for the demo provider.',
+    'KEEPA_BASE_URL is set, but KEEPA_API_KEY is not. Set both, or neither to use the demo provider.',
   );
 }
 
@@ -90,14 +90,14 @@ function isSet(name: string): boolean {
 async function embeddedPostgres(dataDir: string): Promise<string> {
   const postgres = await startPostgres(join(dataDir, 'postgres'), { durable: true });
   undo.push(postgres.stop);
-  void postgres.ended.then(() => fail(new Error('The embedded PostgreSQL has ended.')));
+  void postgres.ended.then(() => fail(new Error('The embedded PostgreSQL has stopped.')));
   return postgres.url;
 }
 
 async function embeddedRedis(dataDir: string): Promise<string> {
   const redis = await startRedis(join(dataDir, 'redis'), join(dataDir, 'tools'), { durable: true });
   undo.push(redis.stop);
-  void redis.ended.then(() => fail(new Error('The embedded Redis has ended.')));
+  void redis.ended.then(() => fail(new Error('The embedded Redis has stopped.')));
   return redis.url;
 }
 
@@ -106,7 +106,7 @@ async function demoProvider(dataDir: string): Promise<{ url: string; key: string
   return { url, key: 'demo-demo-demo-demo' };
 }
 
-/** What is tried out with the demo provider, as far as it is not configured: search trends and payments. */
+/** Settings that use the demo for search trends and payments, unless they are configured. */
 function demoSettings(providerUrl: string): NodeJS.ProcessEnv {
   return {
     ...(isSet('TRENDS_BASE_URL') ? {} : { TRENDS_BASE_URL: providerUrl }),
@@ -121,7 +121,7 @@ async function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir
   return started.ready;
 }
 
-/** Generates search-term reports of the newest weeks. */
+/** Starts generating search-term reports of the newest weeks. */
 async function demoReports(dataDir: string): Promise<DemoReports> {
   const ahead = !existsSync(join(dataDir, 'postgres'));
   const reports = await openDemoReports({ dataDir, now: systemClock.now(), ahead });
@@ -129,10 +129,10 @@ async function demoReports(dataDir: string): Promise<DemoReports> {
   return reports;
 }
 
-/** Loads the generated reports; a failure is only reported. @returns when the first site has its weeks. */
+/** Loads the generated reports, and only reports a failure. Resolves when the first site has its weeks. */
 async function loadReports(reports: DemoReports, databaseUrl: string): Promise<void> {
   const { first, all } = reports.load(databaseUrl);
-  // Must stop before the database does.
+  // Must stop before the database.
   undo.push(reports.stop);
   all.catch((error: unknown) => {
     if (!stopping)
@@ -141,7 +141,7 @@ async function loadReports(reports: DemoReports, databaseUrl: string): Promise<v
   await first.catch(() => {});
 }
 
-/** Creates the standard plans, and with the demo provider an account. @returns the key of that account. */
+/** Creates the standard plans, and an account if the demo provider is used. @returns the account's key. */
 async function prepareAccounts(
   databaseUrl: string,
   dataDir: string,

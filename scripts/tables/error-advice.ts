@@ -1,20 +1,20 @@
 import type { ErrorKind } from '../../src/platform/errors.ts';
 
-/** What the documentation says about an error beyond its text, in Markdown. */
+/** Cause and solution of an error for the documentation, in Markdown. */
 export interface ErrorAdvice {
-  /** When it happens. */
+  /** When the error occurs. */
   cause: string;
-  /** What the caller does about it. */
+  /** What the caller can do. */
   solution: string;
 }
 
-/** One entry for each error of the list; the compiler requires it. */
+/** Advice for each error; the compiler requires all of them. */
 export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   VALIDATION_FAILED: {
     cause:
       'A required parameter is missing, a value has the wrong type or is out of bounds, or two parameters contradict each other, such as `domain` and `country`. Malformed addresses, malformed requests and bodies that are not JSON get this error too.',
     solution:
-      'Read `metadata.errors`: it names every bad parameter, with the problem and the allowed values. For a batch, each entry has the `index` of its item. Repeating the same request fails again.',
+      'Read `metadata.errors`: it names every invalid parameter, with the problem and the allowed values. For a batch, each entry has the `index` of its item. Repeating the same request fails again.',
   },
   SELECTION_INVALID: {
     cause:
@@ -38,19 +38,20 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   },
   JOB_NOT_FOUND: {
     cause:
-      'The id is wrong, the job belongs to another account, or the job is older than 24 hours: jobs and results are kept for that long.',
+      'The id does not exist, the job belongs to another account, or the job is older than 24 hours: jobs and results are kept for that long.',
     solution: 'List your jobs with `/api/jobs`. If the result has expired, repeat the call.',
   },
   BATCH_NOT_FOUND: {
-    cause: 'The id is wrong, the batch belongs to another account, or it ended more than 7 days ago.',
+    cause: 'The id does not exist, the batch belongs to another account, or it ended more than 7 days ago.',
     solution: 'List your batches with `/api/batches`.',
   },
   SCHEDULE_NOT_FOUND: {
-    cause: 'The id is wrong, the schedule belongs to another account, or it was deleted.',
+    cause: 'The id does not exist, the schedule belongs to another account, or it was deleted.',
     solution: 'List your schedules with `/api/schedules`.',
   },
   DELIVERY_NOT_FOUND: {
-    cause: 'The id is wrong, the delivery belongs to another account, or it ended more than 30 days ago.',
+    cause:
+      'The id does not exist, the delivery belongs to another account, or it ended more than 30 days ago.',
     solution: 'List your deliveries with `/api/webhooks/deliveries`.',
   },
   PRODUCT_NOT_FOUND: {
@@ -73,15 +74,15 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   },
   JOB_SHARED: {
     cause:
-      'You cancelled a job that another request of your account had joined. Cancelling it would have taken the answer away from that request.',
-    solution: 'Nothing to do. The job continues and is charged once.',
+      'You cancelled a job that another request of your account had joined. If it were cancelled, that request would get no answer.',
+    solution: 'You need not do anything. The job continues and is charged once.',
   },
   CANCELLED: {
     cause: 'Your account cancelled the job with `DELETE` while it was queued or running.',
     solution: 'Repeat the call if you still want its answer.',
   },
   IDEMPOTENCY_CONFLICT: {
-    cause: 'A batch with this `idempotencyKey` exists, and its request was different.',
+    cause: 'A batch with this `idempotencyKey` already exists, and its request was different.',
     solution: 'Use a new key for a new request. Only an identical request gets the same batch.',
   },
   BATCH_STATE: {
@@ -92,7 +93,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     cause:
       'The body exceeds the limit of the address (64 KiB; more for batches and schedules), or the address and headers together exceed 64 KiB.',
     solution:
-      'Ask for fewer things in one request, send lists in the body of a POST, or create a [batch](batches-and-schedules.md).',
+      'Request fewer items at once, send lists in the body of a POST, or create a [batch](batches-and-schedules.md).',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     cause:
@@ -136,7 +137,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     solution: 'Raise `maxUnits`, or ask for less. `?dryRun=1` returns the price.',
   },
   INTERNAL: {
-    cause: 'A fault of this service. Your request did not cause it.',
+    cause: 'An error of this service that your request did not cause.',
     solution: 'Retry later. If the error persists, send the operator the `X-Request-Id` of the answer.',
   },
   UPSTREAM_ERROR: {

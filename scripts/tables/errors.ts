@@ -2,16 +2,16 @@ import { STATUS_CODES } from 'node:http';
 import { ERRORS, type ErrorKind } from '../../src/platform/errors.ts';
 import { ERROR_ADVICE } from './error-advice.ts';
 
-/** What happens to the units of the call, in short and as a sentence. */
+/** What happens to the units of a call: short, and as a sentence. */
 const UNITS = {
   none: ['none reserved', 'No. The request is refused before units are reserved.'],
   refunded: ['released', 'No. The units that were reserved for the call are released.'],
 } as const;
 
-/** Kinds of errors by status; within a status, in the order of the list. */
+/** Kinds of errors by status, and within a status in the order of the list. */
 const KINDS = (Object.keys(ERRORS) as ErrorKind[]).sort((a, b) => ERRORS[a].status - ERRORS[b].status);
 
-/** Every error as a row of a Markdown table, by status. */
+/** Returns a Markdown table of all errors, by status. */
 export function errorsTable(): string {
   const rows = KINDS.map((kind) => {
     const { status, code, text, units } = ERRORS[kind];
@@ -20,7 +20,7 @@ export function errorsTable(): string {
   return ['| Status | Code | Meaning | Units |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-/** Every error as a Markdown section whose heading is its code, by status. */
+/** Returns a Markdown section for each error, by status. Its heading is the code. */
 export function errorSections(): string {
   const statuses = [...new Set(KINDS.map((kind) => ERRORS[kind].status))];
   return statuses

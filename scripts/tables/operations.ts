@@ -4,7 +4,7 @@ import { POOL_NAMES, POOLS, SYNC_PATIENCE_MS } from '../../src/operations/pools.
 
 const queued = OPERATIONS.filter((operation) => operation.kind === 'queued');
 
-/** Every operation with all that its contract says about calling it. */
+/** Returns a table of all operations with the facts for calling them. */
 export function operationsTable(): string {
   const header = ['Operation', 'Address', 'Aliases', 'Tool', 'Pool', 'Timeout', 'Units'];
   return table(
@@ -25,7 +25,7 @@ export function operationsTable(): string {
   );
 }
 
-/** The names that batches and schedules take as `operation`. */
+/** Returns a table of the names for the field `operation` of batches and schedules. */
 export function batchTable(): string {
   return table(
     ['`operation`', 'Address'],
@@ -33,7 +33,7 @@ export function batchTable(): string {
   );
 }
 
-/** The price of every operation. */
+/** Returns a table of prices. */
 export function priceTable(): string {
   return table(
     ['Address', 'What it does', 'Units'],
@@ -45,7 +45,7 @@ export function priceTable(): string {
   );
 }
 
-/** The tools that are operations. */
+/** Returns a table of the tools that run operations. */
 export function toolTable(): string {
   return table(
     ['Tool', 'What it does', 'Units'],
@@ -57,7 +57,7 @@ function priceOf(operation: Operation): string {
   return operation.kind === 'queued' ? operation.price.text : 'free';
 }
 
-/** How long the operations may take, the longest first. */
+/** Returns a table of timeouts, the longest first. */
 export function timeoutTable(): string {
   const byTimeout = new Map<number, string[]>();
   for (const { pools, routes } of queued) {
@@ -76,7 +76,7 @@ export function timeoutTable(): string {
   );
 }
 
-/** The worker pools that run operations. */
+/** Returns a table of the worker pools. */
 export function poolTable(): string {
   return table(
     ['Pool', 'Operations', 'Timeout', 'Jobs at a time per process'],
@@ -92,7 +92,7 @@ export function poolTable(): string {
   );
 }
 
-/** One text a path, with all its methods; the canonical one first. */
+/** Returns one text per path with its methods, the canonical path first. */
 function addressesOf(routes: readonly Route[]): string[] {
   const methods = new Map<string, string[]>();
   for (const { method, path, type } of routes) {

@@ -1,6 +1,6 @@
 import { describeSettings } from '../../src/config/config.ts';
 
-/** Every setting with its default, as a Markdown table. */
+/** Returns a Markdown table of all settings with their defaults. */
 export function settingsTable(): string {
   const rows = describeSettings().map(
     ({ name, fallback, meaning }) => `| \`${name}\` | ${fallback && `\`${fallback}\``} | ${meaning} |`,

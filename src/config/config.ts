@@ -141,7 +141,7 @@ const settings = {
     .enum(['demo', 'manual', 'stripe'], 'must be demo, manual or stripe')
     .optional()
     .describe(
-      'Payment method: `demo` grants purchases at once, `manual` waits for the operator, `stripe` needs the two Stripe settings. Default: `stripe` if those are set, `demo` under `npm start` with the demo provider, otherwise `manual`',
+      'Payment method: `demo` grants purchases immediately, `manual` waits for the operator, `stripe` needs the two Stripe settings. Default: `stripe` if those are set, `demo` under `npm start` with the demo provider, otherwise `manual`',
     ),
   PAYMENT_CURRENCY: z
     .string()
