@@ -9,13 +9,13 @@ import { startPostgres } from './platform/embedded/postgres.ts';
 import { startRedis } from './platform/embedded/redis.ts';
 import { createLogger } from './platform/log.ts';
 import { ConfigError } from './platform/settings.ts';
-import { keepAdminToken } from './start/admin-token.ts';
+import { ensureAdminToken } from './start/admin-token.ts';
 import { checkKeepa, checkPostgres, checkRedis } from './start/check-services.ts';
 import { startChild } from './start/child.ts';
 import { claimDataDir } from './start/data-dir.ts';
 import { ensureDemoAccount } from './start/demo-account.ts';
 import { type DemoReports, openDemoReports } from './start/demo-reports.ts';
-import { noteOwnServices } from './start/own-services.ts';
+import { writeOwnServices } from './start/own-services.ts';
 
 /**
  * `npm start`: starts the services that are not configured (PostgreSQL, Redis, a demo data provider), then a worker and a
@@ -49,7 +49,7 @@ async function start(): Promise<void> {
   await checkKeepa(keepa.url, keepa.key);
 
   // With the demo provider the operator console is always on; with a real provider the operator decides.
-  const adminToken = isDemo && !config.ADMIN_TOKEN ? await keepAdminToken(dataDir) : null;
+  const adminToken = isDemo && !config.ADMIN_TOKEN ? await ensureAdminToken(dataDir) : null;
   const env = {
     ...process.env,
     ...(isDemo ? demoSettings(keepa.url) : {}),
@@ -66,7 +66,7 @@ async function start(): Promise<void> {
   await firstReports;
   const key = await prepareAccounts(databaseUrl, dataDir, isDemo);
   undo.push(
-    await noteOwnServices(dataDir, {
+    await writeOwnServices(dataDir, {
       ...(config.DATABASE_URL ? {} : { databaseUrl }),
       ...(config.REDIS_URL ? {} : { redisUrl }),
       ...(isDemo ? { keepa } : {}),

@@ -8,15 +8,15 @@ export const PASSWORD_LENGTH = { min: 10, max: 200 } as const;
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 /** Each hash occupies a thread and 19 MiB for about 20 ms. The limit leaves the other threads to other work. */
-const inTurn = pLimit(2);
+const limited = pLimit(2);
 
 /** Verified if the account has no password, so that the check takes as long as for one that has. */
-const NOBODYS =
+const ABSENT_PASSWORD_HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$neDvb7qF7lO7z7OGRwPAjQ$CPZPmiI627ioWqv5TypLNZnGbY+2KrojdwDOrAc9oKw';
 
 /** Returns the hash of a password. */
 export function hashPassword(password: string): Promise<string> {
-  return inTurn(() => hash(password, COST));
+  return limited(() => hash(password, COST));
 }
 
 /** Sets or replaces an account's password. @param digest from `hashPassword`. */
@@ -44,6 +44,8 @@ export async function accountWithPassword(
     [email],
   );
   const found = rows[0];
-  const isRight = await inTurn(() => verify(found?.hash ?? NOBODYS, password).catch(() => false));
+  const isRight = await limited(() =>
+    verify(found?.hash ?? ABSENT_PASSWORD_HASH, password).catch(() => false),
+  );
   return found && isRight ? found.id : null;
 }

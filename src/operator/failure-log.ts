@@ -6,9 +6,9 @@ import type { Failure, StoringSink } from '../platform/telemetry/call-events.ts'
 const WRITE_EVERY_MS = 1_000;
 
 /** Further failures within that time go only to the process's log, so that they do not fill the database. */
-const MOST_AT_ONCE = 50;
+const MAX_PENDING = 50;
 
-const LONGEST_REASON = 4_000;
+const MAX_REASON_CHARACTERS = 4_000;
 
 /** A failure as stored, with its cause as a text for the operator. */
 type StoredFailure = Omit<Failure, 'cause'> & { at: string; reason: string };
@@ -31,16 +31,16 @@ export function createFailureLog(database: Database, clock: Clock, log: Logger):
       );
     } catch (error) {
       log.debug({ err: error }, 'failed to write the failure log, will retry');
-      pending = [...written, ...pending].slice(0, MOST_AT_ONCE);
+      pending = [...written, ...pending].slice(0, MAX_PENDING);
     }
   }
 
   const stop = every(clock, WRITE_EVERY_MS, write);
   return {
     onEvent(event) {
-      if (event.type !== 'failure' || pending.length >= MOST_AT_ONCE) return;
+      if (event.type !== 'failure' || pending.length >= MAX_PENDING) return;
       const { code, place, errorId, requestId, callId, accountId, cause } = event;
-      const reason = printable(maskSecrets(reasonOf(cause))).slice(0, LONGEST_REASON);
+      const reason = printable(maskSecrets(reasonOf(cause))).slice(0, MAX_REASON_CHARACTERS);
       const at = new Date(clock.now()).toISOString();
       pending.push({ at, code, place, errorId, requestId, callId, accountId, reason });
     },

@@ -2,7 +2,7 @@ import type { Queryable } from '../platform/db/pool.ts';
 import type { ErrorRecord } from '../platform/errors.ts';
 
 /** A failure of the failure log. */
-export interface NotedFailure {
+export interface LoggedFailure {
   id: number;
   at: Date;
   code: string;
@@ -26,11 +26,11 @@ export interface FailedCall {
 }
 
 /** Returns failures, the newest first. @param id an error id, request id or job id; null: all failures. */
-export async function notedFailures(
+export async function searchFailures(
   database: Queryable,
   { id, before, limit }: { id: string | null; before: number | null; limit: number },
-): Promise<NotedFailure[]> {
-  const { rows } = await database.query<NotedFailure>(
+): Promise<LoggedFailure[]> {
+  const { rows } = await database.query<LoggedFailure>(
     `select id, at, code, place, error_id as "errorId", request_id as "requestId", call_id as "callId",
        account_id as "accountId", reason
      from failures

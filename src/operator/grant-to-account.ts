@@ -7,7 +7,7 @@ import { instant, wallet, wholeNumber } from './fields.ts';
 const DAY_MS = 86_400_000;
 
 /** The fields of a subscription grant. */
-export const subscriptionGift = z.object({
+export const subscriptionFields = z.object({
   plan: z.string(),
   quantity: wholeNumber(1, 1_000),
   wallet,
@@ -17,7 +17,7 @@ export const subscriptionGift = z.object({
 });
 
 /** The fields of a pack grant. */
-export const packGift = z.object({
+export const packFields = z.object({
   units: wholeNumber(1, 1_000_000_000_000),
   wallet,
   rate: wholeNumber(1, 1_000_000),
@@ -25,24 +25,24 @@ export const packGift = z.object({
 });
 
 /** Grants an account a subscription. @throws GrantRefused if it overlaps another one of the wallet. */
-export async function giveSubscription(
+export async function grantPlanTo(
   database: Database,
   { accountId, planId }: { accountId: number; planId: number },
-  gift: z.output<typeof subscriptionGift>,
+  fields: z.output<typeof subscriptionFields>,
   now: number,
 ): Promise<SubscriptionGrant & { id: number }> {
-  const startsAt = gift.starts ?? new Date(now);
-  const endsAt = monthsAfter(startsAt, gift.months);
-  const { wallet, quantity } = gift;
+  const startsAt = fields.starts ?? new Date(now);
+  const endsAt = monthsAfter(startsAt, fields.months);
+  const { wallet, quantity } = fields;
   const grant = { accountId, wallet, planId, quantity, startsAt, endsAt };
   return { id: await grantSubscription(database, grant), ...grant };
 }
 
 /** Grants an account a pack. */
-export async function givePack(
+export async function grantUnitsTo(
   database: Database,
   accountId: number,
-  { units, wallet, rate, validDays }: z.output<typeof packGift>,
+  { units, wallet, rate, validDays }: z.output<typeof packFields>,
   now: number,
 ): Promise<PackGrant & { id: number }> {
   const [validFrom, validUntil] = [new Date(now), new Date(now + validDays * DAY_MS)];

@@ -11,7 +11,7 @@ const EVERY_MS = 60_000;
 const KEPT_DAYS = { failures: 30, token_readings: 7, operation_hours: 400, aba_imports: 400 } as const;
 
 /** The most failures kept, even within that time. */
-const MOST_FAILURES = 100_000;
+const MAX_FAILURES = 100_000;
 
 const DAY_MS = 86_400_000;
 
@@ -49,6 +49,6 @@ export async function maintain({ database, redis, keys, clock }: MaintenanceDeps
   await database.query(
     `delete from failures where id in (select id from failures where at < $1 order by id limit 10000)
        or id <= (select max(id) from failures) - $2::bigint`,
-    [...before(KEPT_DAYS.failures), MOST_FAILURES],
+    [...before(KEPT_DAYS.failures), MAX_FAILURES],
   );
 }

@@ -28,7 +28,7 @@ export function loadSession({ database, clock }: Pages, kind: keyof typeof SESSI
 }
 
 /** Sets the session cookie, which scripts cannot read and other sites cannot send. */
-export function keepToken(
+export function setSessionCookie(
   reply: FastifyReply,
   pages: Pages,
   kind: keyof typeof SESSION_COOKIES,
@@ -37,7 +37,11 @@ export function keepToken(
   reply.setCookie(SESSION_COOKIES[kind], token, { ...cookieOptions(pages), maxAge: 30 * 86_400 });
 }
 
-export function forgetToken(reply: FastifyReply, pages: Pages, kind: keyof typeof SESSION_COOKIES): void {
+export function clearSessionCookie(
+  reply: FastifyReply,
+  pages: Pages,
+  kind: keyof typeof SESSION_COOKIES,
+): void {
   reply.clearCookie(SESSION_COOKIES[kind], cookieOptions(pages));
 }
 
@@ -50,7 +54,7 @@ export async function signInCustomer(
 ): Promise<void> {
   const { database, clock } = pages;
   if (request.session) await endSession(database, request.session.tokenHash);
-  keepToken(reply, pages, 'customer', await beginSession(database, { accountId }, clock.now()));
+  setSessionCookie(reply, pages, 'customer', await beginSession(database, { accountId }, clock.now()));
 }
 
 /** The viewer of a page, who determines its navigation. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const FORM = /^[\w-]{16,100}$/;
 
 /** Returns the folder's operator token, which the first start generates. Only the file's owner can read it. */
-export async function keepAdminToken(dataDir: string): Promise<string> {
+export async function ensureAdminToken(dataDir: string): Promise<string> {
   const file = join(dataDir, 'admin-token');
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
   if (FORM.test(kept)) return kept;

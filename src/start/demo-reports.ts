@@ -83,12 +83,12 @@ export async function openDemoReports(options: {
       const url = new URL(databaseUrl);
       url.searchParams.set('options', QUICK);
       const database = openDatabase(url.href, createLogger('silent'), { max: 4 });
-      let tellFirst = () => {};
+      let resolveFirst = () => {};
       const isFirstLoaded = new Promise<void>((resolve) => {
-        tellFirst = resolve;
+        resolveFirst = resolve;
       });
       const all = load(database, (site) => {
-        if (site !== REPORT_SITE_CODES[0]) tellFirst();
+        if (site !== REPORT_SITE_CODES[0]) resolveFirst();
       });
       loading = all.catch(() => {});
       return { first: Promise.race([isFirstLoaded, all]), all };

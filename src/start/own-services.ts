@@ -11,7 +11,7 @@ export interface OwnServices {
 const fileIn = (dataDir: string) => join(dataDir, 'services.json');
 
 /** Writes the services' addresses, with passwords, to a file for programs of the same user. @returns a function that removes it. */
-export async function noteOwnServices(dataDir: string, services: OwnServices): Promise<() => Promise<void>> {
+export async function writeOwnServices(dataDir: string, services: OwnServices): Promise<() => Promise<void>> {
   const file = fileIn(dataDir);
   // Writing to a file that a killed run left would keep its mode.
   await rm(file, { force: true });

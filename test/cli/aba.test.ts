@@ -32,7 +32,7 @@ test('a report is loaded, and loaded again', async () => {
   expect(loaded).toMatchObject({ country: 'us', week: '2026-03-07', terms: 2, replaced: false });
   const { code, stdout } = await command.run(['aba', 'import', path, '--country', 'us']);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^us, week to 2026-03-07: 2 terms replaced in \d+ s\.\n$/);
+  expect(stdout).toMatch(/^us, week ending 2026-03-07: 2 terms replaced in \d+ s\.\n$/);
   expect(await command.json('aba weeks')).toMatchObject({
     loaded: [{ country: 'us', week: '2026-03-07', terms: 2 }],
     awaited: [],

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { failedCallsOf, notedFailures } from '../../src/operator/failure-search.ts';
-import { operationFigures, tokenCourse } from '../../src/operator/figures.ts';
+import { failedCallsOf, searchFailures } from '../../src/operator/failure-search.ts';
+import { tokenHistory } from '../../src/operator/token-history.ts';
+import { usageByOperation } from '../../src/operator/usage-report.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import { PLENTY } from '../support/scripted-upstream.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
@@ -18,7 +19,7 @@ const product = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
 
 async function figures() {
   const to = souk.clock.now();
-  return operationFigures(souk.database, { from: to - 3_600_000, to });
+  return usageByOperation(souk.database, { from: to - 3_600_000, to });
 }
 
 test('what operations brought and cost is summed over all processes', async () => {
@@ -62,7 +63,7 @@ test('a failure is found by what its customer was told, with what the customer w
   await expect
     .poll(async () => {
       souk.clock.advance(1_000);
-      return notedFailures(souk.database, { id: errorId, before: null, limit: 10 });
+      return searchFailures(souk.database, { id: errorId, before: null, limit: 10 });
     })
     .toMatchObject([{ code: 'UPSTREAM_ERROR', place: 'market.product', errorId, accountId }]);
   const jobId = reply.headers['x-job-id'] ?? '';
@@ -96,7 +97,7 @@ test("an internal error is found by its request, and no customer's key is kept w
   await expect
     .poll(async () => {
       souk.clock.advance(1_000);
-      return (await notedFailures(souk.database, { id, before: null, limit: 10 })).map(
+      return (await searchFailures(souk.database, { id, before: null, limit: 10 })).map(
         ({ reason }) => reason,
       );
     })
@@ -113,10 +114,10 @@ test('tokens are noted once a minute, and what is old goes', async () => {
   await expect
     .poll(async () => {
       clock.advance(60_000);
-      return (await tokenCourse(database, clock.now() - 3_600_000)).length;
+      return (await tokenHistory(database, clock.now() - 3_600_000)).length;
     })
     .toBeGreaterThan(2);
-  const course = await tokenCourse(database, 0);
+  const course = await tokenHistory(database, 0);
   expect(new Set(course.map(({ at }) => Math.floor(at.getTime() / 60_000))).size).toBe(course.length);
   const { rows } = await database.query("select 1 from failures where place = 'old'");
   expect(rows).toEqual([]);

@@ -83,12 +83,12 @@ export async function openBilling(options: { start?: number } = {}): Promise<Bil
       for (const [i, subscription] of subscriptions.entries()) {
         await grant(accountId, `${name}-${i}`, subscription);
       }
-      for (const pack of packs) await givePack(accountId, pack);
+      for (const pack of packs) await grantUnitsTo(accountId, pack);
       const key = await createKey(database, accountId, clock.now());
       return { accountId, key, keyHash: hashKey(key) };
     },
 
-    pack: ({ accountId }, pack) => givePack(accountId, pack),
+    pack: ({ accountId }, pack) => grantUnitsTo(accountId, pack),
 
     request: ({ keyHash }, units, details = {}) => ({
       caller: { keyHash },
@@ -134,7 +134,7 @@ export async function openBilling(options: { start?: number } = {}): Promise<Bil
     });
   }
 
-  async function givePack(accountId: number, pack: PackGrant): Promise<number> {
+  async function grantUnitsTo(accountId: number, pack: PackGrant): Promise<number> {
     const { wallet = 'general', units, rate: rateLimitPerMinute = 1_000_000, window } = pack;
     const validFrom = pack.validFrom ?? new Date(clock.now() - DAY_MS);
     const validUntil = pack.validUntil ?? new Date(clock.now() + 90 * DAY_MS);

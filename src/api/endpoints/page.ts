@@ -10,12 +10,13 @@ export function pageOf(name: string, field: string, entry: z.ZodType): z.ZodObje
   return z.object(shape).register(SCHEMA_NAMES, { id: name });
 }
 
-/** The cursor of the page after this one; null where this one is not full. */
-export function nextCursor<Entry>(
-  page: readonly Entry[],
+/** Cuts a page from entries that were read with one more than the page holds. `nextCursor` is null for the last page. */
+export function cutPage<Entry>(
+  found: readonly Entry[],
   limit: number,
-  idOf: (entry: Entry) => string,
-): string | null {
-  const last = page.length === limit ? page.at(-1) : undefined;
-  return last === undefined ? null : idOf(last);
+  cursorOf: (entry: Entry) => string,
+): { entries: readonly Entry[]; nextCursor: string | null } {
+  const entries = found.slice(0, limit);
+  const last = found.length > limit ? entries.at(-1) : undefined;
+  return { entries, nextCursor: last === undefined ? null : cursorOf(last) };
 }

@@ -81,7 +81,7 @@ async function load({ database, now }: Context, given: Given): Promise<Report> {
       now,
       onProgress: (progress) => bar.reading({ ...progress, bytes: stream.bytesRead, size }),
     });
-    return { data: { country: site, ...result }, text: told(site, result, bar.elapsedSeconds()) };
+    return { data: { country: site, ...result }, text: importText(site, result, bar.elapsedSeconds()) };
   } catch (error) {
     if (error instanceof ReportError) throw new OperatorError(`${file}: ${error.message}`, { cause: error });
     throw error;
@@ -134,7 +134,7 @@ function fetchedReport(site: string, week: string, outcome: FetchOutcome, second
     const { result } = outcome;
     return {
       data: { country: site, outcome: outcome.kind, ...result },
-      text: told(site, result, seconds),
+      text: importText(site, result, seconds),
     };
   }
   const reason = outcome.kind === 'failed' ? outcome.reason : null;
@@ -148,7 +148,7 @@ function fetchedReport(site: string, week: string, outcome: FetchOutcome, second
   };
 }
 
-function told(site: string, result: ImportResult, seconds: number): string {
+function importText(site: string, result: ImportResult, seconds: number): string {
   const terms = result.terms.toLocaleString('en-US');
   return [
     `${site}, week ending ${result.week}: ${terms} terms ${result.replaced ? 'replaced' : 'loaded'} in ${seconds} s.`,
@@ -167,11 +167,11 @@ async function weeks({ database }: Context): Promise<Report> {
       loaded: loaded.map(({ site, week, terms, importId }) => ({ country: site, week, terms, importId })),
       awaited: awaited.map(({ site, ...facts }) => ({ country: site, ...facts })),
     },
-    text: [table(['Country', 'Week ending', 'Terms'], rows), ...toldAwaited(awaited)].join('\n\n'),
+    text: [table(['Country', 'Week ending', 'Terms'], rows), ...awaitedText(awaited)].join('\n\n'),
   };
 }
 
-function toldAwaited(awaited: readonly AwaitedWeek[]): string[] {
+function awaitedText(awaited: readonly AwaitedWeek[]): string[] {
   if (awaited.length === 0) return [];
   const rows = awaited.map(({ site, week, attempts, nextAttemptAt, reason }) => [
     ...[site, week, attempts, nextAttemptAt],

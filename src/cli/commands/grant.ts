@@ -1,7 +1,12 @@
 import type { Command } from 'commander';
 import { findPlan, listPlans } from '../../billing/grants.ts';
 import { ensureStandardPlans } from '../../billing/standard-plans.ts';
-import { givePack, giveSubscription, packGift, subscriptionGift } from '../../operator/grant-to-account.ts';
+import {
+  grantPlanTo,
+  grantUnitsTo,
+  packFields,
+  subscriptionFields,
+} from '../../operator/grant-to-account.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { accountId, readInput } from '../input.ts';
 import { knownAccount } from '../operator-database.ts';
@@ -9,9 +14,9 @@ import { OperatorError } from '../operator-error.ts';
 import { type Report, table } from '../report.ts';
 import { type Context, type Given, onDatabase } from '../reporting.ts';
 
-const subscriptionInput = subscriptionGift.extend({ account: accountId });
+const subscriptionInput = subscriptionFields.extend({ account: accountId });
 
-const packInput = packGift.extend({ account: accountId });
+const packInput = packFields.extend({ account: accountId });
 
 export function registerGrant(program: Command): void {
   const grant = program.command('grant').description('grants units to an account');
@@ -44,7 +49,7 @@ async function subscription({ database, now }: Context, given: Given): Promise<R
   const plan = await knownPlan(database, input.plan);
   const { account } = input;
   const whose = { accountId: account, planId: plan.id };
-  const { planId: _, id, ...grant } = await giveSubscription(database, whose, input, now);
+  const { planId: _, id, ...grant } = await grantPlanTo(database, whose, input, now);
   return {
     data: { id, ...grant, plan: plan.code },
     text: table(
@@ -67,7 +72,7 @@ async function subscription({ database, now }: Context, given: Given): Promise<R
 async function pack({ database, now }: Context, given: Given): Promise<Report> {
   const input = readInput(packInput, given);
   await knownAccount(database, input.account);
-  const { id, ...grant } = await givePack(database, input.account, input, now);
+  const { id, ...grant } = await grantUnitsTo(database, input.account, input, now);
   return {
     data: { id, ...grant },
     text: table(

@@ -37,7 +37,7 @@ async function create({ database, now }: Context, given: Given): Promise<Report>
   const { account } = readInput(ofAccount, given);
   await knownAccount(database, account);
   const key = await createKey(database, account, now);
-  return { data: { accountId: account, key }, text: onlyOnce(key) };
+  return { data: { accountId: account, key }, text: newKeyText(key) };
 }
 
 async function reset({ database, now }: Context, given: Given): Promise<Report> {
@@ -46,7 +46,7 @@ async function reset({ database, now }: Context, given: Given): Promise<Report> 
   const { key, olderKeysUntil } = await resetKey(database, account, now);
   return {
     data: { accountId: account, key, olderKeysUntil },
-    text: `${onlyOnce(key)}\nOlder keys of the account work until ${moment(olderKeysUntil)} at the latest.`,
+    text: `${newKeyText(key)}\nOlder keys of the account work until ${moment(olderKeysUntil)} at the latest.`,
   };
 }
 
@@ -60,7 +60,7 @@ async function revoke({ database, now }: Context, given: Given): Promise<Report>
   return { data: keys, text: keyTable(keys) };
 }
 
-const onlyOnce = (key: string) => `Key: ${key}\nThis is the only time it is shown.`;
+const newKeyText = (key: string) => `Key: ${key}\nThis is the only time it is shown.`;
 
 function keyTable(keys: readonly AccountKey[]): string {
   return table(

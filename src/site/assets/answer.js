@@ -2,7 +2,7 @@
 // JSON.parse would round ids beyond 2^53.
 
 /** Longer answers are cut. */
-const MOST_CHARACTERS = 400_000;
+const MAX_CHARACTERS = 400_000;
 
 showNew();
 // A refreshed part of the page may contain an answer.
@@ -20,10 +20,10 @@ async function writeOut(pre) {
   try {
     const response = await fetch(pre.dataset.answer);
     const text = await response.text();
-    const rest = text.length - MOST_CHARACTERS;
+    const rest = text.length - MAX_CHARACTERS;
     code.textContent =
       rest > 0
-        ? `${pretty(text.slice(0, MOST_CHARACTERS))}\n… and ${rest.toLocaleString('en')} more characters. Download the answer to see all of it.`
+        ? `${pretty(text.slice(0, MAX_CHARACTERS))}\n… and ${rest.toLocaleString('en')} more characters. Download the answer to see all of it.`
         : pretty(text);
   } catch {
     code.textContent = 'The answer could not be loaded. Download it, or try again.';

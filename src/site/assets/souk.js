@@ -33,13 +33,13 @@ function lock(form, isLocked) {
 }
 
 // The server writes times in UTC; the title shows the local time.
-function enliven(part) {
+function enhance(part) {
   for (const time of part.querySelectorAll('time[datetime]'))
     time.title = new Date(time.dateTime).toLocaleString();
   for (const button of part.querySelectorAll('button[data-copy]')) button.hidden = false;
 }
 
-enliven(document);
+enhance(document);
 
 // Refreshes a part of the page every two seconds: <section id="x" data-refresh="2">.
 for (const part of document.querySelectorAll('[data-refresh]')) refresh(part);
@@ -58,7 +58,7 @@ async function renew(part) {
       const page = new DOMParser().parseFromString(await response.text(), 'text/html');
       next = page.getElementById(part.id) ?? part;
       if (next !== part) part.replaceWith(next);
-      enliven(next);
+      enhance(next);
     } catch {
       // Retried at the next refresh.
     }

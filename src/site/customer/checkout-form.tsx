@@ -11,7 +11,7 @@ import { count, money } from '../kit/words.tsx';
 import { packFacts, planFacts } from './offer-cards.tsx';
 import { DemoNotice } from './plans.tsx';
 
-const MOST = { quantity: 100, months: 12 } as const;
+const MAX = { quantity: 100, months: 12 } as const;
 
 const wholeNumber = (most: number) => {
   const problem = `must be a whole number from 1 to ${most}`;
@@ -25,8 +25,8 @@ export const checkoutSchema = z.object({
   /** The price of the offer that the form showed, in cents. */
   priceCents: z.string().optional(),
   wallet: z.enum(['general', 'off_peak'], 'must be general or off_peak').default('general'),
-  quantity: wholeNumber(MOST.quantity).default(1),
-  months: wholeNumber(MOST.months).default(1),
+  quantity: wholeNumber(MAX.quantity).default(1),
+  months: wholeNumber(MAX.months).default(1),
 });
 
 const BUTTONS: Record<ProviderName, string> = {
@@ -115,10 +115,10 @@ function Amounts({ kind }: { kind: Offer['kind'] }): VNode {
         name="quantity"
         label="Quantity"
         {...shared}
-        max={MOST.quantity}
+        max={MAX.quantity}
         hint={kind === 'plan' ? 'Multiplies the limits of the plan.' : undefined}
       />
-      {kind === 'plan' && <Field name="months" label="Months" {...shared} max={MOST.months} />}
+      {kind === 'plan' && <Field name="months" label="Months" {...shared} max={MAX.months} />}
     </>
   );
 }

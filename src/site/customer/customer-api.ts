@@ -72,7 +72,7 @@ export function errorOf({ status, envelope }: ApiAnswer): SoukError {
   return new SoukError(kind, { message, ...(metadata ? { metadata } : {}) });
 }
 
-const MOST_FAULTS_SHOWN = 5;
+const MAX_FAULTS_SHOWN = 5;
 
 /**
  * The refused form, with the faults the API reports: beside the field of a parameter, all others above the form.
@@ -89,9 +89,9 @@ export function refusedForm(
     if (field !== undefined) faults[field] ??= problem;
     else others.push(`${index === undefined ? '' : `Item ${index + 1}: `}${parameter} ${problem}`);
   }
-  const more = others.length - MOST_FAULTS_SHOWN;
+  const more = others.length - MAX_FAULTS_SHOWN;
   if (others.length > 0)
-    faults[''] = others.slice(0, MOST_FAULTS_SHOWN).join('; ') + (more > 0 ? `; and ${more} more` : '');
+    faults[''] = others.slice(0, MAX_FAULTS_SHOWN).join('; ') + (more > 0 ? `; and ${more} more` : '');
   return new FormRefused(status, Object.keys(faults).length > 0 ? faults : { '': envelope.msg });
 }
 

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { z } from 'zod';
+import { cutPage } from '../../api/endpoints/page.ts';
 import type { FormValues } from './form-request.ts';
 
 /** An address with a query. Absent and empty values are omitted. */
@@ -29,9 +30,8 @@ export function pageOf<Item>(
   query: FormValues,
   cursorOf: (item: Item) => string | number,
 ): Listed<Item> {
-  const items = found.slice(0, limit);
-  const last = found.length > limit ? items.at(-1) : undefined;
-  return { items, query, next: last === undefined ? null : String(cursorOf(last)) };
+  const { entries, nextCursor } = cutPage(found, limit, (item) => String(cursorOf(item)));
+  return { items: entries, query, next: nextCursor };
 }
 
 /** Links to the next page and to the first page; nothing if the list has one page. */

@@ -7,7 +7,7 @@ import { viewerOf } from '../session.ts';
 import { CurrentPage, type PageContext } from './page-context.ts';
 
 /** A page that fits into one packet gains nothing from compression. */
-const WORTH_COMPRESSING_CHARACTERS = 1_400;
+const MIN_COMPRESSED_CHARACTERS = 1_400;
 
 /** Renders a page. The renderer escapes all text and attributes. */
 export function renderHtml(page: VNode): string {
@@ -26,7 +26,7 @@ export function sendPage(reply: FastifyReply, page: VNode, status = 200): Fastif
     .header('cache-control', 'no-store')
     .header('vary', 'accept-encoding');
   const accepted = reply.request.headers['accept-encoding'] === undefined ? [] : encodings(reply);
-  if (html.length < WORTH_COMPRESSING_CHARACTERS || accepted[0] !== 'gzip') return reply.send(html);
+  if (html.length < MIN_COMPRESSED_CHARACTERS || accepted[0] !== 'gzip') return reply.send(html);
   const compressed = createGzip();
   compressed.end(html);
   return reply.header('content-encoding', 'gzip').send(compressed);

@@ -3,11 +3,16 @@ import { type AccountState, setAccountState } from '../../accounts/accounts.ts';
 import { createPasswordReset, resetPath } from '../../accounts/password-resets.ts';
 import { beginSession, endOtherSessions } from '../../accounts/sessions.ts';
 import { findPlan, GrantRefused } from '../../billing/grants.ts';
-import { givePack, giveSubscription, packGift, subscriptionGift } from '../../operator/grant-to-account.ts';
+import {
+  grantPlanTo,
+  grantUnitsTo,
+  packFields,
+  subscriptionFields,
+} from '../../operator/grant-to-account.ts';
 import { FormRefused, type FormState, onSubmit, readForm } from '../kit/form-request.ts';
 import { Secret } from '../kit/secret.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
-import { keepToken } from '../session.ts';
+import { setSessionCookie } from '../session.ts';
 import { accountIn, sendAccountPage } from './account-page.tsx';
 
 /** Registers the operator's actions on an account. */
@@ -31,7 +36,7 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
   async function viewAsCustomer(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { id } = await accountIn(pages, request);
     const token = await beginSession(database, { accountId: id, isOperator: true }, clock.now());
-    keepToken(reply, pages, 'customer', token);
+    setSessionCookie(reply, pages, 'customer', token);
     return reply.redirect('/account', 303);
   }
 
@@ -58,20 +63,20 @@ function registerGrants(scope: FastifyInstance, pages: Pages): void {
 
   scope.post(
     '/admin/accounts/:id/subscription',
-    onSubmit(readSubscription, showAgain('subscription'), async (gift, request) =>
+    onSubmit(readSubscription, showAgain('subscription'), async (fields, request) =>
       grant(request, async (accountId) => {
-        const plan = await findPlan(database, gift.plan);
+        const plan = await findPlan(database, fields.plan);
         if (!plan) throw new GrantRefused('This plan no longer exists. Reload the page and choose another.');
-        await giveSubscription(database, { accountId, planId: plan.id }, gift, clock.now());
+        await grantPlanTo(database, { accountId, planId: plan.id }, fields, clock.now());
       }),
     ),
   );
 
   scope.post(
     '/admin/accounts/:id/pack',
-    onSubmit(packGift, showAgain('pack'), async (gift, request) =>
+    onSubmit(packFields, showAgain('pack'), async (fields, request) =>
       grant(request, async (accountId) => {
-        await givePack(database, accountId, gift, clock.now());
+        await grantUnitsTo(database, accountId, fields, clock.now());
       }),
     ),
   );
@@ -98,5 +103,5 @@ function registerGrants(scope: FastifyInstance, pages: Pages): void {
 /** Browsers send an empty string for an empty start. */
 function readSubscription(body: unknown) {
   const { starts, ...rest } = body as Record<string, unknown>;
-  return readForm(subscriptionGift, starts === '' ? rest : { ...rest, starts });
+  return readForm(subscriptionFields, starts === '' ? rest : { ...rest, starts });
 }

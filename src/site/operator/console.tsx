@@ -2,13 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
 import type { PoolReading, QueueReading } from '../../../jobs/queue-gauges.ts';
 import { failedCalls } from '../../operator/failure-search.ts';
-import {
-  type OperationFigures,
-  OUR_FAILURES,
-  openMatters,
-  operationFigures,
-  totalOf,
-} from '../../operator/figures.ts';
+import { OUR_FAILURES, readOpenWork } from '../../operator/open-work.ts';
+import { type OperationUsage, totalOf, usageByOperation } from '../../operator/usage-report.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
@@ -26,10 +21,10 @@ export function registerConsole(scope: FastifyInstance, pages: Pages): void {
 
   scope.get('/admin', async (_request, reply) => {
     const now = clock.now();
-    const [reading, matters, figures, failed] = await Promise.all([
+    const [reading, work, usage, failed] = await Promise.all([
       readQueues(pages),
-      openMatters(database, now),
-      operationFigures(database, { from: now - DAY_MS, to: now }),
+      readOpenWork(database, now),
+      usageByOperation(database, { from: now - DAY_MS, to: now }),
       failedCalls(database, { kinds: OUR_FAILURES, limit: 8 }),
     ]);
     return sendPage(
@@ -37,15 +32,15 @@ export function registerConsole(scope: FastifyInstance, pages: Pages): void {
       <Page title="Operator console" wide>
         <h1>Operator console</h1>
         <div id="console" data-refresh="10">
-          <PendingPurchases pending={matters.pendingOrders} />
+          <PendingPurchases pending={work.pendingOrders} />
           <div class="grid tiles">
             <section class="card">
               <h2>Upstream tokens</h2>
               <TokenGauge tokens={reading?.tokens ?? null} />
               <a href="/admin/upstream">History and spending</a>
             </section>
-            <UnitsAndTokens figures={figures} />
-            <Matters matters={matters} />
+            <UnitsAndTokens usage={usage} />
+            <OpenWorkTiles work={work} />
           </div>
           <h2>Queues and workers</h2>
           {reading ? (
@@ -85,8 +80,8 @@ function PendingPurchases({ pending }: { pending: number }): VNode | null {
   );
 }
 
-function Matters({ matters }: { matters: Awaited<ReturnType<typeof openMatters>> }): VNode {
-  const { openCalls, openBatchCalls, failedCalls, pendingOrders } = matters;
+function OpenWorkTiles({ work }: { work: Awaited<ReturnType<typeof readOpenWork>> }): VNode {
+  const { openCalls, openBatchCalls, failedCalls, pendingOrders } = work;
   return (
     <>
       <Tile
@@ -110,8 +105,8 @@ function Matters({ matters }: { matters: Awaited<ReturnType<typeof openMatters>>
   );
 }
 
-function UnitsAndTokens({ figures }: { figures: readonly OperationFigures[] }): VNode {
-  const { calls, unitsSold, tokensSpent, tokensSaved } = totalOf(figures);
+function UnitsAndTokens({ usage }: { usage: readonly OperationUsage[] }): VNode {
+  const { calls, unitsSold, tokensSpent, tokensSaved } = totalOf(usage);
   return (
     <>
       <Tile title="Units sold" figure={count(unitsSold)} note={`in 24 hours, in ${count(calls)} calls`}>

@@ -3,8 +3,8 @@ import type { VNode } from 'preact';
 import {
   failedCalls,
   failedCallsOf,
-  type NotedFailure,
-  notedFailures,
+  type LoggedFailure,
+  searchFailures,
 } from '../../operator/failure-search.ts';
 import { ListPage } from '../kit/list-page.tsx';
 import { pageOf } from '../kit/paging.tsx';
@@ -24,7 +24,7 @@ export function registerErrors(scope: FastifyInstance, { database }: Pages): voi
   scope.get(PATH, async (request, reply) => {
     const { q, before, query } = readSearch(request.query, 100);
     const [found, calls] = await Promise.all([
-      notedFailures(database, { id: q || null, before, limit: FAILURES_A_PAGE + 1 }),
+      searchFailures(database, { id: q || null, before, limit: FAILURES_A_PAGE + 1 }),
       q
         ? failedCallsOf(database, q, FAILURES_A_PAGE)
         : failedCalls(database, { kinds: null, limit: FAILURES_A_PAGE }),
@@ -67,7 +67,7 @@ export function registerErrors(scope: FastifyInstance, { database }: Pages): voi
   });
 }
 
-function Failure({ failure }: { failure: NotedFailure }): VNode {
+function Failure({ failure }: { failure: LoggedFailure }): VNode {
   const { at, code, place, errorId, requestId, callId, accountId, reason } = failure;
   const [firstLine = '', ...otherLines] = reason.split('\n');
   const ids = [

@@ -23,7 +23,7 @@ import { OfferForm, valuesOfPack, valuesOfPlan } from './offer-form.tsx';
 
 const PATH = '/admin/offers';
 
-const MOST_CENTS = 100_000_000;
+const MAX_CENTS = 100_000_000;
 
 const code = z
   .string()
@@ -39,7 +39,7 @@ const price = z
   .trim()
   .regex(/^\d{1,7}(?:\.\d{1,2})?$/, 'must be an amount such as 29 or 29.50')
   .transform((text) => Math.round(Number(text) * 100))
-  .pipe(z.number().max(MOST_CENTS, `must be at most ${MOST_CENTS / 100}`));
+  .pipe(z.number().max(MAX_CENTS, `must be at most ${MAX_CENTS / 100}`));
 const ticked = z
   .string()
   .optional()

@@ -8,7 +8,7 @@ import { FormRefused, type FormState, onSubmit } from '../kit/form-request.ts';
 import { Page, VISITOR } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
-import { forgetToken, keepToken, SESSION_COOKIES } from '../session.ts';
+import { clearSessionCookie, SESSION_COOKIES, setSessionCookie } from '../session.ts';
 import { countAttempt } from '../visitor/attempt.ts';
 
 const schema = z.object({
@@ -48,19 +48,19 @@ export function registerOperatorSignIn(scope: FastifyInstance, pages: Pages, adm
     if (!isToken(token)) throw new FormRefused(401, { token: 'Incorrect token' });
     await pages.attempts.forgive(attempt);
     const credential = credentialOf(adminToken);
-    keepToken(reply, pages, 'operator', await beginSession(database, { credential }, clock.now()));
+    setSessionCookie(reply, pages, 'operator', await beginSession(database, { credential }, clock.now()));
     return consolePath(to);
   }
 
   async function signOut(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     if (request.session) await endSession(database, request.session.tokenHash);
-    forgetToken(reply, pages, 'operator');
+    clearSessionCookie(reply, pages, 'operator');
     // Ends the operator's session on a customer's pages as well.
     const cookie = request.cookies[SESSION_COOKIES.customer];
     const viewing = cookie ? await findSession(database, cookie, clock.now()) : null;
     if (viewing?.kind === 'customer' && viewing.isOperator) {
       await endSession(database, viewing.tokenHash);
-      forgetToken(reply, pages, 'customer');
+      clearSessionCookie(reply, pages, 'customer');
     }
     return reply.redirect('/admin/sign-in', 303);
   }

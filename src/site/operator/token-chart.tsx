@@ -2,7 +2,7 @@ import { max } from 'd3-array';
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import type { VNode } from 'preact';
-import type { TokenReadingAt } from '../../operator/figures.ts';
+import type { TokenReadingAt } from '../../operator/token-history.ts';
 import { amount } from '../kit/words.tsx';
 
 /** In SVG units. Narrow screens get a narrow drawing, so that text keeps its size. */
@@ -17,7 +17,7 @@ const MARGIN = { top: 14, right: 8, bottom: 26, left: 50 };
 const GAP_MS = 10 * 60_000;
 
 /** A day has more readings than a screen can show. */
-const MOST_POINTS = 300;
+const MAX_POINTS = 300;
 
 interface Period {
   /** Unix milliseconds. */
@@ -26,12 +26,12 @@ interface Period {
 }
 
 /** A chart of the tokens left over time. */
-export function TokenChart({ course, ...period }: Period & { course: readonly TokenReadingAt[] }): VNode {
-  if (course.length < 2) return <p class="muted">No readings yet. Workers record one per minute.</p>;
+export function TokenChart({ readings, ...period }: Period & { readings: readonly TokenReadingAt[] }): VNode {
+  if (readings.length < 2) return <p class="muted">No readings yet. Workers record one per minute.</p>;
   return (
     <>
       {(['token-chart-broad', 'token-chart-narrow'] as const).map((size) => (
-        <Drawing key={size} size={size} course={course} period={period} />
+        <Drawing key={size} size={size} readings={readings} period={period} />
       ))}
     </>
   );
@@ -39,16 +39,16 @@ export function TokenChart({ course, ...period }: Period & { course: readonly To
 
 function Drawing(props: {
   size: keyof typeof SIZES;
-  course: readonly TokenReadingAt[];
+  readings: readonly TokenReadingAt[];
   period: Period;
 }): VNode {
-  const { size, course, period } = props;
+  const { size, readings, period } = props;
   const { width, height, times } = SIZES[size];
   const bottom = height - MARGIN.bottom;
   const x = scaleUtc([period.from, period.to], [MARGIN.left, width - MARGIN.right]);
-  const highest = max(course, ({ left }) => left) ?? 0;
+  const highest = max(readings, ({ left }) => left) ?? 0;
   const y = scaleLinear([0, Math.max(highest, 1)], [bottom, MARGIN.top]).nice(4);
-  const points = withGaps(thinned(course));
+  const points = withGaps(thinned(readings));
   const isKnown = (point: TokenReadingAt | null) => point !== null;
   const across = (point: TokenReadingAt | null) => x(point?.at ?? 0);
   const up = (point: TokenReadingAt | null) => y(Math.max(0, point?.left ?? 0));
@@ -57,7 +57,7 @@ function Drawing(props: {
   const time = x.tickFormat(times, '%H:%M');
   return (
     <div class={`chart ${size}`}>
-      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={describe(course)}>
+      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={describe(readings)}>
         {y.ticks(4).map((tick) => (
           <g key={tick} transform={`translate(0 ${y(tick)})`}>
             <line class="token-rule" x1={MARGIN.left} x2={width - MARGIN.right} />
@@ -79,20 +79,20 @@ function Drawing(props: {
 }
 
 /** Selects evenly spaced readings, including the newest. */
-function thinned(course: readonly TokenReadingAt[]): TokenReadingAt[] {
-  const every = Math.ceil(course.length / MOST_POINTS);
-  return course.filter((_, i) => (course.length - 1 - i) % every === 0);
+function thinned(readings: readonly TokenReadingAt[]): TokenReadingAt[] {
+  const every = Math.ceil(readings.length / MAX_POINTS);
+  return readings.filter((_, i) => (readings.length - 1 - i) % every === 0);
 }
 
-function withGaps(course: readonly TokenReadingAt[]): (TokenReadingAt | null)[] {
-  return course.flatMap((point, i) => {
-    const before = course[i - 1];
+function withGaps(readings: readonly TokenReadingAt[]): (TokenReadingAt | null)[] {
+  return readings.flatMap((point, i) => {
+    const before = readings[i - 1];
     const isGap = before !== undefined && point.at.getTime() - before.at.getTime() > GAP_MS;
     return isGap ? [null, point] : [point];
   });
 }
 
-function describe(course: readonly TokenReadingAt[]): string {
-  const all = course.map(({ left }) => left);
+function describe(readings: readonly TokenReadingAt[]): string {
+  const all = readings.map(({ left }) => left);
   return `Tokens left in the last 24 hours, in UTC: from ${amount(Math.min(...all))} to ${amount(Math.max(...all))}, now ${amount(all.at(-1) ?? 0)}.`;
 }

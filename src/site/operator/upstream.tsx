@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
-import { type OperationFigures, operationFigures, tokenCourse, totalOf } from '../../operator/figures.ts';
+import { tokenHistory } from '../../operator/token-history.ts';
+import { type OperationUsage, totalOf, usageByOperation } from '../../operator/usage-report.ts';
 import { readTokens } from '../../upstream/token-bucket.ts';
 import { Choice, FilterForm } from '../kit/form.tsx';
 import { Page } from '../kit/layout.tsx';
@@ -29,10 +30,10 @@ export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
   scope.get('/admin/upstream', async (request, reply) => {
     const { days } = period.parse(request.query);
     const now = clock.now();
-    const [tokens, course, figures] = await Promise.all([
+    const [tokens, history, usage] = await Promise.all([
       readTokens(redis, keys.tokens('keepa'), now).catch(() => null),
-      tokenCourse(database, now - DAY_MS),
-      operationFigures(database, { from: now - Number(days) * DAY_MS, to: now }),
+      tokenHistory(database, now - DAY_MS),
+      usageByOperation(database, { from: now - Number(days) * DAY_MS, to: now }),
     ]);
     return sendPage(
       reply,
@@ -46,7 +47,7 @@ export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
             </section>
             <section class="card">
               <h2>Tokens in the last 24 hours</h2>
-              <TokenChart course={course} from={now - DAY_MS} to={now} />
+              <TokenChart readings={history} from={now - DAY_MS} to={now} />
             </section>
           </div>
         </div>
@@ -54,7 +55,7 @@ export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
         <FilterForm path="/admin/upstream" values={{ days }} button="Show">
           <Choice name="days" label="Period" options={PERIODS} />
         </FilterForm>
-        <SpendTable figures={figures} />
+        <SpendTable usage={usage} />
         <p class="hint">
           Sums over all processes by hour, updated every few seconds. A process that dies loses its last five
           seconds; only the ledger is exact. Saved tokens are the tokens that cached data cost when it was
@@ -65,13 +66,13 @@ export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
   });
 }
 
-function SpendTable({ figures }: { figures: readonly OperationFigures[] }): VNode {
-  const all = { operation: 'All', ...totalOf(figures) };
+function SpendTable({ usage }: { usage: readonly OperationUsage[] }): VNode {
+  const all = { operation: 'All', ...totalOf(usage) };
   return (
     <Table
       name="Spending by operation"
       empty="No calls in this period."
-      rows={[...figures, ...(figures.length > 1 ? [all] : [])]}
+      rows={[...usage, ...(usage.length > 1 ? [all] : [])]}
       columns={[
         [
           'Operation',

@@ -8,7 +8,7 @@ import { Page, VISITOR } from '../kit/layout.tsx';
 import { NewPasswordField, newPassword } from '../kit/new-password-field.tsx';
 import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
-import { forgetToken } from '../session.ts';
+import { clearSessionCookie } from '../session.ts';
 
 const tokenField = z.string().regex(/^[\w-]{43}$/);
 const reset = z.object({ token: tokenField, password: newPassword });
@@ -31,7 +31,7 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
     // Checked first, so that an invalid link does not cost a password hash.
     await emailOf(pages, token);
     if (!(await resetPassword(database, token, password, clock.now()))) throw spent();
-    forgetToken(reply, pages, 'customer');
+    clearSessionCookie(reply, pages, 'customer');
     return '/sign-in';
   }
 

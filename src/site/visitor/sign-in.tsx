@@ -9,7 +9,7 @@ import { Page, VISITOR } from '../kit/layout.tsx';
 import { presentPassword } from '../kit/new-password-field.tsx';
 import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
-import { forgetToken, signInCustomer } from '../session.ts';
+import { clearSessionCookie, signInCustomer } from '../session.ts';
 import { countAttempt } from './attempt.ts';
 import { EmailField, emailField } from './email-field.tsx';
 
@@ -44,7 +44,7 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
 
   scope.post('/sign-out', async ({ session }, reply) => {
     if (session) await endSession(pages.database, session.tokenHash);
-    forgetToken(reply, pages, 'customer');
+    clearSessionCookie(reply, pages, 'customer');
     const wasOperator = session?.kind === 'customer' && session.isOperator;
     return reply.redirect(wasOperator ? `/admin/accounts/${session.accountId}` : '/', 303);
   });

@@ -79,11 +79,11 @@ test('pages follow one another without gap or repetition, also when jobs are add
   expect(third.nextCursor).toBeNull();
 });
 
-test('a last page that is full is followed by an empty one', async () => {
+test('a last page that is full has no cursor', async () => {
   await doneJob();
   await doneJob();
-  const { nextCursor } = await list('?limit=2');
-  expect(await list(`?limit=2&cursor=${nextCursor}`)).toEqual({ jobs: [], nextCursor: null });
+  const { jobs, nextCursor } = await list('?limit=2');
+  expect([jobs.length, nextCursor]).toEqual([2, null]);
 });
 
 test('jobs are found by state and by operation', async () => {

@@ -6,7 +6,7 @@ import { sendEnvelope } from '../../envelope.ts';
 import { uuidParameter } from '../../ids.ts';
 import { enveloped } from '../../openapi/responses.ts';
 import { endpoint } from '../endpoint.ts';
-import { nextCursor, pageOf } from '../page.ts';
+import { cutPage, pageOf } from '../page.ts';
 import type { BatchDeps } from './own-batch.ts';
 
 export const listBatches = endpoint({
@@ -25,10 +25,11 @@ export const listBatches = endpoint({
 
   async handle({ database }: Pick<BatchDeps, 'database'>, { account, query, reply }) {
     const { state = null, scheduleId = null, cursor: before = null, limit } = query;
-    const batches = await findBatches(database, account.accountId, { state, scheduleId, before, limit });
-    return sendEnvelope(reply, 200, {
-      batches: batches.map(batchView),
-      nextCursor: nextCursor(batches, limit, ({ batchId }) => batchId),
+    const found = await findBatches(database, account.accountId, {
+      ...{ state, scheduleId, before },
+      limit: limit + 1,
     });
+    const { entries, nextCursor } = cutPage(found, limit, ({ batchId }) => batchId);
+    return sendEnvelope(reply, 200, { batches: entries.map(batchView), nextCursor });
   },
 });

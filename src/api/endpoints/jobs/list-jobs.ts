@@ -8,7 +8,7 @@ import { uuidParameter } from '../../ids.ts';
 import { JOB_STATES, type JobState, type JobViewDeps, jobSchema, jobView } from '../../job-view.ts';
 import { enveloped } from '../../openapi/responses.ts';
 import { endpoint } from '../endpoint.ts';
-import { nextCursor, pageOf } from '../page.ts';
+import { cutPage, pageOf } from '../page.ts';
 import type { OwnJobDeps } from './own-job.ts';
 
 /** The states of calls that a state of jobs may stand for. */
@@ -44,13 +44,14 @@ export const listJobs = endpoint({
       operation: operation ?? null,
       acceptedAfter: deps.clock.now() - POLL_LIFETIME_MS,
       before: cursor ?? null,
-      limit,
+      limit: limit + 1,
     });
-    const jobs = await Promise.all(calls.map((call) => jobView(deps, call)));
+    const { entries, nextCursor } = cutPage(calls, limit, ({ callId }) => callId);
+    const jobs = await Promise.all(entries.map((call) => jobView(deps, call)));
     return sendEnvelope(reply, 200, {
       // Which of the calls that have not ended run, and which wait, only their queue knows.
       jobs: jobs.filter((job) => state === undefined || job.state === state),
-      nextCursor: nextCursor(calls, limit, ({ callId }) => callId),
+      nextCursor,
     });
   },
 });

@@ -3,7 +3,7 @@ import { runSchema, runView } from '../../../batches/schedules/view.ts';
 import { sendEnvelope } from '../../envelope.ts';
 import { enveloped } from '../../openapi/responses.ts';
 import { endpoint } from '../endpoint.ts';
-import { nextCursor, pageOf } from '../page.ts';
+import { cutPage, pageOf } from '../page.ts';
 import { ownSchedule, pageQuery, type ScheduleDeps, scheduleId } from './own-schedule.ts';
 
 export const listScheduleRuns = endpoint({
@@ -19,10 +19,8 @@ export const listScheduleRuns = endpoint({
   async handle({ database }: Pick<ScheduleDeps, 'database'>, { account, id, query, reply }) {
     const { limit, cursor = null } = query;
     await ownSchedule({ database }, account, id);
-    const found = await listRuns(database, id, { before: cursor, limit });
-    return sendEnvelope(reply, 200, {
-      runs: found.map(runView),
-      nextCursor: nextCursor(found, limit, ({ runId }) => runId),
-    });
+    const found = await listRuns(database, id, { before: cursor, limit: limit + 1 });
+    const { entries, nextCursor } = cutPage(found, limit, ({ runId }) => runId);
+    return sendEnvelope(reply, 200, { runs: entries.map(runView), nextCursor });
   },
 });

@@ -3,7 +3,7 @@ import { scheduleSchema, scheduleView } from '../../../batches/schedules/view.ts
 import { sendEnvelope } from '../../envelope.ts';
 import { enveloped } from '../../openapi/responses.ts';
 import { endpoint } from '../endpoint.ts';
-import { nextCursor, pageOf } from '../page.ts';
+import { cutPage, pageOf } from '../page.ts';
 import { pageQuery, type ScheduleDeps } from './own-schedule.ts';
 
 export const listSchedules = endpoint({
@@ -17,10 +17,11 @@ export const listSchedules = endpoint({
 
   async handle({ database, clock }: ScheduleDeps, { account, query, reply }) {
     const { limit, cursor = null } = query;
-    const found = await findSchedules(database, account.accountId, { before: cursor, limit });
+    const found = await findSchedules(database, account.accountId, { before: cursor, limit: limit + 1 });
+    const { entries, nextCursor } = cutPage(found, limit, ({ scheduleId }) => scheduleId);
     return sendEnvelope(reply, 200, {
-      schedules: found.map((schedule) => scheduleView(schedule, clock.now())),
-      nextCursor: nextCursor(found, limit, ({ scheduleId }) => scheduleId),
+      schedules: entries.map((schedule) => scheduleView(schedule, clock.now())),
+      nextCursor,
     });
   },
 });

@@ -7,7 +7,7 @@ import { sendEnvelope } from '../../envelope.ts';
 import { uuidParameter } from '../../ids.ts';
 import { enveloped } from '../../openapi/responses.ts';
 import { endpoint } from '../endpoint.ts';
-import { pageOf } from '../page.ts';
+import { cutPage, pageOf } from '../page.ts';
 
 export const listDeliveries = endpoint({
   tag: 'webhooks',
@@ -24,8 +24,7 @@ export const listDeliveries = endpoint({
   async handle({ database }: { database: Database }, { account, query, reply }) {
     const { state = null, cursor: before = null, limit } = query;
     const found = await findDeliveries(database, account.accountId, { state, before, limit: limit + 1 });
-    const page = found.slice(0, limit);
-    const nextCursor = found.length > limit ? (page.at(-1)?.id ?? null) : null;
-    return sendEnvelope(reply, 200, { deliveries: page.map(deliveryView), nextCursor });
+    const { entries, nextCursor } = cutPage(found, limit, ({ id }) => id);
+    return sendEnvelope(reply, 200, { deliveries: entries.map(deliveryView), nextCursor });
   },
 });

@@ -17,7 +17,7 @@ export function registerBatchList(scope: FastifyInstance): void {
   scope.get(PATH, async (request, reply) => {
     const filters = ['state', 'scheduleId'];
     const list = await apiList<BatchView>(request, { url: '/api/batches', name: 'batches', filters });
-    const isMoving = list.items.some(({ finishedAt }) => finishedAt === null);
+    const hasOpen = list.items.some(({ finishedAt }) => finishedAt === null);
     return sendPage(
       reply,
       <ListPage
@@ -31,7 +31,7 @@ export function registerBatchList(scope: FastifyInstance): void {
             <StateChoice states={BATCH_STATES} />
           </FilterForm>
         }
-        refresh={{ id: 'batches', seconds: isMoving ? 3 : null }}
+        refresh={{ id: 'batches', seconds: hasOpen ? 3 : null }}
       >
         <BatchTable batches={list.items} />
       </ListPage>,

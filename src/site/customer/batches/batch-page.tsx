@@ -9,7 +9,7 @@ import { sendPage } from '../../kit/render.tsx';
 import { StateTag } from '../../kit/tag.tsx';
 import { count, Time } from '../../kit/words.tsx';
 import { apiData, idIn } from '../customer-api.ts';
-import { passOn } from '../passed-on.ts';
+import { sendDownload } from '../download.ts';
 import { windowText } from '../work/work-form.ts';
 import { BatchProgress } from './batch-list.tsx';
 
@@ -53,7 +53,7 @@ async function sendResults(request: FastifyRequest, reply: FastifyReply): Promis
   const { format } = request.params as { format: string };
   const id = idIn(request);
   const url = `/api/batches/${id}/results?format=${format}`;
-  return passOn(request, reply, { url, name: `souk-batch-${id.slice(-12)}` });
+  return sendDownload(request, reply, { url, name: `souk-batch-${id.slice(-12)}` });
 }
 
 async function retryBatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

@@ -22,7 +22,7 @@ export function registerJobList(scope: FastifyInstance): void {
       name: 'jobs',
       filters: ['state', 'operation'],
     });
-    const isMoving = list.items.some(({ finishedAt }) => finishedAt === null);
+    const hasOpen = list.items.some(({ finishedAt }) => finishedAt === null);
     return sendPage(
       reply,
       <ListPage
@@ -36,7 +36,7 @@ export function registerJobList(scope: FastifyInstance): void {
             <OperationChoice operations={QUEUED} none="All" />
           </FilterForm>
         }
-        refresh={{ id: 'jobs', seconds: isMoving ? 3 : 15 }}
+        refresh={{ id: 'jobs', seconds: hasOpen ? 3 : 15 }}
       >
         <JobTable list={list} />
       </ListPage>,
@@ -70,7 +70,7 @@ function JobTable({ list }: { list: Listed<JobView> }): VNode {
         ['Operation', ({ operation }) => operation],
         ['State', (job) => <JobState job={job} />],
         ['Accepted', ({ createdAt }) => <Time at={createdAt} />],
-        ['Duration', tookText],
+        ['Duration', durationText],
         ['Units', unitsText, 'number'],
       ]}
     />
@@ -94,7 +94,7 @@ export function unitsText({ finishedAt, unitsCharged, unitsReserved }: JobView):
 }
 
 /** The time from the acceptance of a job to its end. */
-export function tookText({ createdAt, finishedAt }: JobView): string {
+export function durationText({ createdAt, finishedAt }: JobView): string {
   if (finishedAt === null) return '-';
   const ms = Date.parse(finishedAt) - Date.parse(createdAt);
   return ms < 10_000 ? `${count(ms)} ms` : `${count(Math.round(ms / 1000))} s`;

@@ -10,8 +10,8 @@ import { StateTag } from '../../kit/tag.tsx';
 import { count, Time } from '../../kit/words.tsx';
 import { AnswerViewer } from '../answer-viewer.tsx';
 import { apiData, idIn } from '../customer-api.ts';
-import { passOn } from '../passed-on.ts';
-import { tookText, unitsText } from './job-list.tsx';
+import { sendDownload } from '../download.ts';
+import { durationText, unitsText } from './job-list.tsx';
 
 const LIST = '/account/jobs';
 
@@ -24,7 +24,7 @@ export function registerJobPage(scope: FastifyInstance): void {
 
 async function sendResult(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const id = idIn(request);
-  return passOn(request, reply, { url: `/api/jobs/${id}/result`, name: `souk-${id.slice(-12)}` });
+  return sendDownload(request, reply, { url: `/api/jobs/${id}/result`, name: `souk-${id.slice(-12)}` });
 }
 
 async function cancelJob(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -88,7 +88,7 @@ function JobFacts({ job }: { job: JobView }): VNode {
           'Ended',
           <>
             <Time at={finishedAt} />
-            {finishedAt !== null && `, after ${tookText(job)}`}
+            {finishedAt !== null && `, after ${durationText(job)}`}
           </>,
         ],
         ['Job', <code>{job.jobId}</code>],

@@ -24,14 +24,14 @@ export interface Accepted {
 }
 
 /** A call that takes longer is shown as its job. */
-const PATIENCE_SECONDS = 20;
+const WAIT_SECONDS = 20;
 
 /** Makes a call. An answer that is too large to be shown is not read. */
 export async function tryCall(
   request: FastifyRequest,
   call: GatewayRequest,
 ): Promise<Answered | Accepted | Refused> {
-  const answer = await streamApi(request, call, { prefer: `wait=${PATIENCE_SECONDS}` });
+  const answer = await streamApi(request, call, { prefer: `wait=${WAIT_SECONDS}` });
   const { status, header } = answer;
   if (status >= 400) return { kind: 'refused', status, header, envelope: await envelopeOf(answer) };
   const jobId = header('x-job-id') ?? null;

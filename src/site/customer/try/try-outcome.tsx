@@ -62,7 +62,7 @@ function charged(header: Answered['header']): string {
 }
 
 /** Headers that are shown, in this order. */
-const WORTH_READING = [
+const SHOWN_HEADERS = [
   'x-units-consumed',
   'x-cache',
   'x-deduplicated',
@@ -75,7 +75,7 @@ const WORTH_READING = [
 ];
 
 function Headers({ header }: Pick<Answered, 'header'>): VNode {
-  const shown = WORTH_READING.map((name) => [<code>{name}</code>, header(name)] as const);
+  const shown = SHOWN_HEADERS.map((name) => [<code>{name}</code>, header(name)] as const);
   return (
     <details>
       <summary>Headers</summary>

@@ -19,7 +19,7 @@ export interface UsageSeries {
 }
 
 /** The number of colours. */
-const MOST_SERIES = 6;
+const MAX_SERIES = 6;
 
 export const OTHERS = 'others';
 
@@ -34,7 +34,7 @@ export function usageSeries(
     .map(([operation, some]) => ({ operation, total: sum(some, (row) => row[measure]) }))
     .sort((a, b) => b.total - a.total || (a.operation < b.operation ? -1 : 1));
   const all = byOperation.map(({ operation }) => operation);
-  const own = all.length > MOST_SERIES ? all.slice(0, MOST_SERIES - 1) : all;
+  const own = all.length > MAX_SERIES ? all.slice(0, MAX_SERIES - 1) : all;
   const names = all.length > own.length ? [...own, OTHERS] : own;
   const byDay = group(rows, ({ day }) => day);
   return {

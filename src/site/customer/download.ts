@@ -14,7 +14,7 @@ const EXTENSIONS: Record<string, string> = {
  * Streams an answer of the API to the browser as a file.
  * @throws SoukError the error of the API.
  */
-export async function passOn(
+export async function sendDownload(
   request: FastifyRequest,
   reply: FastifyReply,
   { url, name }: { url: string; name: string },
