@@ -8,8 +8,13 @@ export interface WorkLoop {
   close(): Promise<void>;
 }
 
-/** Takes a step every `intervalMs` and after each `wake`, never concurrently. */
-export function startWorkLoop(clock: Clock, intervalMs: number, step: () => Promise<void>): WorkLoop {
+/** Takes a step every `intervalMs` and after each `wake`, never concurrently. @param name of the timer between steps. */
+export function startWorkLoop(
+  clock: Clock,
+  name: string,
+  intervalMs: number,
+  step: () => Promise<void>,
+): WorkLoop {
   let closed = false;
   let running: Promise<void> | null = null;
   let wokenMeanwhile = false;
@@ -27,11 +32,11 @@ export function startWorkLoop(clock: Clock, intervalMs: number, step: () => Prom
       running = null;
       if (closed) return;
       if (wokenMeanwhile) run();
-      else cancel = clock.after(intervalMs, run, 'work loop');
+      else cancel = clock.after(intervalMs, run, name);
     });
   }
 
-  cancel = clock.after(intervalMs, run, 'work loop');
+  cancel = clock.after(intervalMs, run, name);
   return {
     wake: run,
     async close() {

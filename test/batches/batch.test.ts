@@ -1,24 +1,12 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { knowsEveryProduct } from '../support/answers.ts';
+import { expect } from 'vitest';
 import { asinsFrom, batchNow, finished, resultsOf, startBatch } from '../support/batches.ts';
-import type { Client } from '../support/client.ts';
-import { openSouk, type Souk, showLogOnFailure } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk();
-});
-afterAll(() => souk.close());
-beforeEach(async () => {
-  client = await souk.client();
-  souk.upstream.calls.length = 0;
-  souk.upstream.on('product', knowsEveryProduct);
-});
-
-test('250 split ASINs are three calls upstream, 250 units, and a line each in order', async () => {
-  showLogOnFailure(souk);
+test('250 ASINs in a split need three upstream calls, cost 250 units and have a line each, in order', async ({
+  client,
+  upstream,
+}) => {
   const asins = asinsFrom('B0BAT', 250);
   const batch = await startBatch(client, {
     operation: 'market.product',
@@ -32,7 +20,7 @@ test('250 split ASINs are three calls upstream, 250 units, and a line each in or
     counts: { items: 250, pending: 0, running: 0, done: 250, failed: 0 },
     units: { quoted: 250, reserved: 0, charged: 250 },
   });
-  expect(souk.upstream.callsTo('product')).toHaveLength(3);
+  expect(upstream.callsTo('product')).toHaveLength(3);
   expect(await unitsUsed(client)).toBe(250);
   const lines = await resultsOf(client, batch);
   expect(lines.map(({ index }) => index)).toEqual(asins.map((_, i) => i));
@@ -44,7 +32,7 @@ test('250 split ASINs are three calls upstream, 250 units, and a line each in or
   });
 });
 
-test('an item is answered what the same call alone is answered', async () => {
+test('an item has the same answer as the same call', async ({ client }) => {
   const asins = asinsFrom('B0SAM', 3);
   const batch = await startBatch(client, {
     operation: 'market.product',
@@ -56,7 +44,7 @@ test('an item is answered what the same call alone is answered', async () => {
   expect({ ...first?.data, fromCache: null }).toEqual({ ...json.data, fromCache: null });
 });
 
-test('another account has no such batch', async () => {
+test('returns BATCH_NOT_FOUND for a batch of another account', async ({ souk, client }) => {
   const batch = await startBatch(client, {
     operation: 'market.product',
     items: [{ domain: 1, asin: 'B0FOREIGN1' }],
@@ -65,4 +53,21 @@ test('another account has no such batch', async () => {
   for (const path of ['', '/results'])
     expect((await other.get(`/api/batches/${batch.batchId}${path}`)).json.code).toBe('BATCH_NOT_FOUND');
   expect((await batchNow(client, batch)).batchId).toBe(batch.batchId);
+});
+
+test('an item that admission refuses as invalid fails with that error and without a charge', async ({
+  client,
+}) => {
+  // No report is loaded here; admission looks up which are.
+  const batch = await startBatch(client, {
+    operation: 'aba.rank',
+    items: [{ country: 'us', reportDate: '2026-02-28' }],
+  });
+  expect(await finished(client, batch)).toMatchObject({
+    state: 'done',
+    counts: { failed: 1, pending: 0 },
+    units: { charged: 0, reserved: 0 },
+  });
+  expect(await resultsOf(client, batch)).toMatchObject([{ index: 0, code: 'VALIDATION_FAILED' }]);
+  expect(await unitsUsed(client)).toBe(0);
 });

@@ -1,66 +1,42 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { knowsEveryProduct, newAsin } from '../support/answers.ts';
-import { asinsFrom, batchOnce, resultsOf, startBatch } from '../support/batches.ts';
-import { balancesFromLedger, keptBalances } from '../support/books.ts';
-import type { Client } from '../support/client.ts';
-import { gate } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk, showLogOnFailure } from '../support/souk.ts';
+import { expect } from 'vitest';
+import { holdProducts } from '../support/answers.ts';
+import {
+  asinsFrom,
+  batchOnce,
+  callsOf,
+  isFinished,
+  isWaiting,
+  learnTokens,
+  resultsOf,
+  startBatch,
+} from '../support/batches.ts';
+import { expectBalancesOfLedger } from '../support/books.ts';
+import type { ScriptedUpstream } from '../support/scripted-upstream.ts';
+import type { Souk, TestAccount } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 import { loseRedis, stopWorkers } from '../support/workers.ts';
 
-// A batch passes through much work and much time.
-vi.setConfig({ testTimeout: 60_000 });
+const DAY_MS = 86_400_000;
 
-let souk: Souk;
-let client: Client;
-let accountId: number;
-let letGo = () => {};
-beforeEach(async () => {
-  souk = await openSouk();
-  souk.upstream.on('product', knowsEveryProduct);
-  const account = await souk.account();
-  client = souk.clientOf(account.key);
-  accountId = account.accountId;
-  // While nothing is known of the tokens only a few calls may be under way.
-  await (await souk.client()).get(`/api/market/product?domain=1&asins=${newAsin()}`);
-  souk.upstream.calls.length = 0;
-  showLogOnFailure(souk);
-});
-afterEach(async () => {
-  letGo();
-  await souk.close();
-});
+// Tests that lose Redis lose what the service knows of the tokens.
+test.beforeEach(({ souk, upstream: _ }) => learnTokens(souk));
 
-const operation = 'market.product';
-/** Alternating options, so that each item is a call of its own. */
-const callsOf = (asins: readonly string[]) => ({
-  operation,
-  items: asins.map((asin, i) => ({ domain: 1, asin, history: i % 2 })),
-});
-const isFinished = ({ finishedAt }: { finishedAt: string | null }) => finishedAt !== null;
-const asked = () => souk.upstream.callsTo('product').map(({ params }) => params.asin);
-
-/** Upstream was asked for each of these once, in whatever order. */
-function expectEachOnce(asins: readonly string[]): void {
-  expect(asked()).toHaveLength(asins.length);
-  expect(new Set(asked())).toEqual(new Set(asins));
+/** Upstream was asked once for each of these, in any order. */
+function expectEachOnce(upstream: ScriptedUpstream, asins: readonly string[]): void {
+  const asked = upstream.callsTo('product').map(({ params }) => params.asin);
+  expect(asked).toHaveLength(asins.length);
+  expect(new Set(asked)).toEqual(new Set(asins));
 }
 
-/** Holds every call from the nth on. */
-function holdFrom(nth: number) {
-  const held = gate();
-  letGo = held.open;
-  let calls = 0;
-  souk.upstream.on('product', async (...call) => {
-    calls += 1;
-    if (calls >= nth) await held.reached;
-    return knowsEveryProduct(...call);
-  });
-  return held;
-}
-
-/** All items have ended well, each once, and the books agree with each other and with the batch. */
-async function endsWell(batch: { batchId: string }, asins: readonly string[]): Promise<void> {
+/** Each item ends well once, and the balances agree with the ledger and the batch. */
+async function endsWell(
+  souk: Souk,
+  { accountId, key }: TestAccount,
+  batch: { batchId: string },
+  asins: readonly string[],
+): Promise<void> {
+  const client = souk.clientOf(key);
   const after = await batchOnce(souk, client, batch, isFinished);
   expect(after).toMatchObject({
     state: 'done',
@@ -70,14 +46,26 @@ async function endsWell(batch: { batchId: string }, asins: readonly string[]): P
   const lines = await resultsOf(client, batch);
   expect(lines.map(({ data }) => data.products[0].asin)).toEqual(asins);
   expect(await unitsUsed(client)).toBe(asins.length);
-  const now = souk.clock.now();
-  expect(await keptBalances(souk.database, accountId, now)).toEqual(
-    await balancesFromLedger(souk.database, accountId, now),
-  );
+  await expectBalancesOfLedger(souk, accountId);
 }
 
-test('two workers that feed the same batches feed no call twice', async () => {
-  await souk.addWorker();
+/** Stops the workers while time moves on: a worker waits some time for its jobs. */
+async function stopWorkersInTime(souk: Souk): Promise<void> {
+  let stopped = false;
+  const stopping = stopWorkers(souk).finally(() => {
+    stopped = true;
+  });
+  await expect
+    .poll(() => {
+      if (!stopped) souk.clock.advance(1_000);
+      return stopped;
+    })
+    .toBe(true);
+  await stopping;
+}
+
+test('two workers submit each call of the same batches once', async ({ souk, account, client, upstream }) => {
+  const second = await souk.addWorker();
   const batches: [{ batchId: string }, string[]][] = [];
   for (const prefix of ['B0TWOA', 'B0TWOB', 'B0TWOC']) {
     const asins = asinsFrom(prefix, 30);
@@ -87,112 +75,139 @@ test('two workers that feed the same batches feed no call twice', async () => {
     await batchOnce(souk, client, batch, isFinished, 10);
     expect((await resultsOf(client, batch)).map(({ data }) => data.products[0].asin)).toEqual(asins);
   }
-  expectEachOnce(batches.flatMap(([, asins]) => asins));
+  expectEachOnce(
+    upstream,
+    batches.flatMap(([, asins]) => asins),
+  );
   expect(await unitsUsed(client)).toBe(90);
-  const { rows } = await souk.database.query('select count(*)::integer as calls from calls where background');
-  expect(rows).toEqual([{ calls: 90 }]);
+  const ofBatches = 'select 1 from calls where background and account_id = $1';
+  expect((await souk.database.query(ofBatches, [account.accountId])).rowCount).toBe(90);
+  souk.workers.splice(souk.workers.indexOf(second), 1);
+  await second.close();
 });
 
-test('a worker that stops in the middle leaves its batches to the next', async () => {
+test('the next worker finishes the batch of a worker that stops', async ({
+  souk,
+  account,
+  client,
+  upstream,
+}) => {
   const asins = asinsFrom('B0WORKER', 40);
-  const held = holdFrom(10);
+  const open = holdProducts(upstream, 10);
   const batch = await startBatch(client, callsOf(asins));
   await batchOnce(souk, client, batch, ({ counts }) => counts.done === 9 && counts.running === 16, 10);
-  let stopped = false;
-  const stopping = stopWorkers(souk).finally(() => {
-    stopped = true;
-  });
-  await expect
-    .poll(() => {
-      souk.clock.advance(1_000);
-      return stopped;
-    })
-    .toBe(true);
-  await stopping;
-  held.open();
+  await stopWorkersInTime(souk);
+  open();
   await souk.addWorker();
-  await endsWell(batch, asins);
+  await endsWell(souk, account, batch, asins);
 });
 
-test('a gateway has no part in a batch that is under way', async () => {
+test('a batch continues while no gateway runs', async ({ souk, account, client, upstream }) => {
   const asins = asinsFrom('B0GATE', 40);
-  const held = holdFrom(10);
+  const open = holdProducts(upstream, 10);
   const batch = await startBatch(client, callsOf(asins));
   await batchOnce(souk, client, batch, ({ counts }) => counts.done === 9, 10);
   await Promise.all(souk.gateways.splice(0).map((gateway) => gateway.close()));
-  held.open();
+  open();
   await souk.addGateway();
-  client = souk.clientOf(client.key);
-  await endsWell(batch, asins);
+  await endsWell(souk, account, batch, asins);
 });
 
-test('a Redis that is lost in the middle costs work, and neither items nor units', async () => {
+test('a batch loses no items and no units when Redis loses its data', async ({
+  souk,
+  account,
+  client,
+  upstream,
+}) => {
   const asins = asinsFrom('B0FLUSH', 40);
-  const held = holdFrom(10);
+  const open = holdProducts(upstream, 10);
   const batch = await startBatch(client, callsOf(asins));
   await batchOnce(souk, client, batch, ({ counts }) => counts.done === 9 && counts.running === 16, 10);
   expect(await loseRedis(souk)).toBeGreaterThan(0);
-  held.open();
-  await endsWell(batch, asins);
+  open();
+  await endsWell(souk, account, batch, asins);
 });
 
-test('an answer that Redis has lost before it was collected is made again for nothing', async () => {
+test('an answer that Redis loses before it is collected is made again without a charge', async ({
+  souk,
+  account,
+  client,
+  upstream,
+}) => {
   const asins = asinsFrom('B0ANSLOST', 1);
-  const held = holdFrom(1);
+  const open = holdProducts(upstream, 1);
   const batch = await startBatch(client, callsOf(asins));
-  await souk.upstream.received(1);
-  // Nobody collects while nobody feeds: only the workers of the other pools are there.
+  await upstream.received(1);
+  // Without a worker of the pool `batch` no result is collected.
   const [withBatches] = souk.workers.splice(0);
-  await souk.addWorker(['market']);
-  held.open();
+  const withoutBatches = await souk.addWorker(['market']);
+  open();
   let stopped = false;
   void withBatches?.close().finally(() => {
     stopped = true;
   });
   const settled = async () => {
     souk.clock.advance(1_000);
-    const { rows } = await souk.database.query("select 1 from calls where background and state = 'settled'");
-    return stopped && rows.length === 1;
+    return stopped && souk.events.seen('call.settled', { accountId: account.accountId }).length === 1;
   };
   await expect.poll(settled).toBe(true);
-  const { rows } = await souk.database.query('select state from batch_calls');
+  const ofBatch = 'select state from batch_calls where batch_id = $1';
+  const { rows } = await souk.database.query(ofBatch, [batch.batchId]);
   if (rows[0].state === 'fed') {
     await loseRedis(souk, `${souk.redisNamespace}:answer:*`);
     await loseRedis(souk, `${souk.redisNamespace}:source:*`);
   }
   await souk.addWorker();
-  await endsWell(batch, asins);
+  await endsWell(souk, account, batch, asins);
+  souk.workers.splice(souk.workers.indexOf(withoutBatches), 1);
+  await withoutBatches.close();
 });
 
-test('a call that was taken and never admitted, because its worker died, is admitted once', async () => {
+test('a call that a worker took and did not admit before it died is admitted once', async ({
+  souk,
+  account,
+  client,
+  upstream,
+}) => {
   const asins = asinsFrom('B0TAKEN', 2);
+  // At midnight UTC the window is closed.
+  souk.clock.advance(DAY_MS - (souk.clock.now() % DAY_MS));
   const batch = await startBatch(client, { ...callsOf(asins), window: 'off_peak' });
-  await batchOnce(souk, client, batch, ({ state }) => state === 'waiting', 10);
-  // As a worker leaves it that dies between taking a call and having it admitted.
+  await batchOnce(souk, client, batch, isWaiting, 10);
+  // The state in which a worker leaves a call if it dies between taking the call and its admission.
   await souk.database.query(
-    `update batch_calls set state = 'fed', call_id = gen_random_uuid(), attempts = 1, fed_at = $1 where first_item = 0`,
-    [new Date(souk.clock.now())],
+    `update batch_calls set state = 'fed', call_id = gen_random_uuid(), attempts = 1, fed_at = $1
+     where batch_id = $2 and first_item = 0`,
+    [new Date(souk.clock.now()), batch.batchId],
   );
   await souk.database.query(
-    "update batches set feed_window = 'any', waiting_until = null, waiting_reason = null",
+    `update batches set feed_window = 'any', waiting_until = null, waiting_reason = null where id = $1`,
+    [batch.batchId],
   );
-  await endsWell(batch, asins);
-  expectEachOnce(asins);
+  await endsWell(souk, account, batch, asins);
+  expectEachOnce(upstream, asins);
 });
 
-test('a call that can never be collected ends with its batch, and is counted as paid', async () => {
+test('a call that cannot be collected ends with its batch and counts as charged', async ({
+  souk,
+  client,
+  upstream,
+}) => {
   const deadline = new Date(souk.clock.now() + 300_000).toISOString();
-  const held = holdFrom(1);
+  const open = holdProducts(upstream, 1);
   const batch = await startBatch(client, { ...callsOf(['B0NEVER001']), deadline });
-  await souk.upstream.received(1);
-  // An item that the operation does not take any more, though its call was good.
-  await souk.database.query(`update batch_calls set items = '[{"domain":1},{"domain":1}]'`);
-  held.open();
-  // Before time goes on, or the call would run out of it.
-  const open = "select 1 from calls where state = 'reserved'";
-  await expect.poll(async () => (await souk.database.query(open)).rowCount).toBe(0);
+  await upstream.received(1);
+  // The operation does not accept these items any more, although it accepted the call.
+  await souk.database.query(
+    `update batch_calls set items = '[{"domain":1},{"domain":1}]' where batch_id = $1`,
+    [batch.batchId],
+  );
+  const settled = souk.events.next('call.settled', { operation: 'market.product' });
+  open();
+  // Time must not move before, or the call would reach its deadline.
+  await settled;
   const after = await batchOnce(souk, client, batch, isFinished, 5_000);
-  // At the deadline itself, whoever looks first decides whether it ended by that or by the end of its last call.
+  // At the deadline, the batch ends either by the deadline or by the end of its last call, whichever is seen first.
   expect(['expired', 'done']).toContain(after.state);
   expect(after).toMatchObject({ units: { charged: 1 } });
   expect(souk.clock.now()).toBeGreaterThanOrEqual(Date.parse(deadline));

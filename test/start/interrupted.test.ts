@@ -1,26 +1,47 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
 import { killProcessesWith, processesWith } from '../support/processes.ts';
 import { createDataDir, start } from '../support/start.ts';
 
 let dataDir: Awaited<ReturnType<typeof createDataDir>>;
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
 beforeAll(async () => {
   dataDir = await createDataDir();
+  database = await createTestDatabase();
 });
 afterAll(async () => {
   await killProcessesWith(dataDir.path);
+  await database.drop();
   await dataDir.remove();
 });
 
-/** The log of each service appears when it is started. */
-test.each(['postgres/postgres.log', 'redis/redis.log', 'demo.log', 'worker.log', 'gateway.log'])(
-  'Ctrl-C when %s has just appeared ends the start quietly and leaves nothing running',
-  { timeout: 300_000 },
-  async (file) => {
+/** The log of each service appears when the service is started. Later ones start sooner on stores that exist. */
+test.each([
+  ['postgres/postgres.log', 'embedded stores'],
+  ['redis/redis.log', 'embedded stores'],
+  ['demo.log', 'external stores'],
+  ['worker.log', 'external stores'],
+  ['gateway.log', 'external stores'],
+])(
+  'Ctrl-C ends the start without output and without processes left when %s has just appeared (%s)',
+  {
+    timeout: 300_000,
+  },
+  async (file, stores) => {
+    const external = {
+      DATABASE_URL: database.url,
+      REDIS_URL: inject('redisUrl'),
+      REDIS_NAMESPACE: 'test-ctrl-c',
+    };
     await rm(join(dataDir.path, file), { force: true });
-    const attempt = start({ SOUK_DATA_DIR: dataDir.path, PORT: '0' });
+    const attempt = start({
+      SOUK_DATA_DIR: dataDir.path,
+      PORT: '0',
+      ...(stores === 'external stores' ? external : {}),
+    });
     await expect
       .poll(() => existsSync(join(dataDir.path, file)), { interval: 5, timeout: 120_000 })
       .toBe(true);

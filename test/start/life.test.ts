@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -8,12 +8,13 @@ import { hasCommand } from '../../src/platform/embedded/commands.ts';
 import { freePort } from '../../src/platform/embedded/server-process.ts';
 import { type Client, createClient } from '../support/client.ts';
 import { isAlive, killProcessesWith, processesWith } from '../support/processes.ts';
+import { type SoukCommand, soukProcess } from '../support/souk-command.ts';
 import { createDataDir, type Start, start } from '../support/start.ts';
 
 const run = promisify(execFile);
 const SERVICES = ['demo', 'gateway', 'postgres', 'redis', 'worker'];
 
-// One life in several chapters: each test goes on where the one before has stopped.
+// Each test continues where the previous one has stopped: a start of the whole service takes seconds.
 let dataDir: Awaited<ReturnType<typeof createDataDir>>;
 let env: Record<string, string>;
 let address: string;
@@ -21,6 +22,9 @@ let current: Start;
 let key: string;
 let token: string;
 let client: Client;
+/** Where `npm start` notes the addresses of its stores for the operator's command. */
+let note: string;
+let command: SoukCommand;
 const bystander = spawn('sleep', ['3600'], { stdio: 'ignore' });
 
 beforeAll(async () => {
@@ -28,6 +32,8 @@ beforeAll(async () => {
   const port = await freePort();
   address = `http://127.0.0.1:${port}`;
   env = { SOUK_DATA_DIR: dataDir.path, PORT: String(port) };
+  note = join(dataDir.path, 'services.json');
+  command = soukProcess({ SOUK_DATA_DIR: dataDir.path });
 });
 afterAll(async () => {
   bystander.kill();
@@ -37,7 +43,9 @@ afterAll(async () => {
 
 const unitsUsed = async () => (await client.get('/api/quota')).json.data.general.daily.used;
 
-test('a first start says where it is, the key, and a call to try', { timeout: 300_000 }, async () => {
+test('the first start prints its address, the demo key and an example call', {
+  timeout: 300_000,
+}, async () => {
   current = start(env, 'checkout');
   const [, curl = ''] = await current.line(/^Try: (curl .+)$/m);
   expect(current.said()).toContain(`Souk ready: ${address}\n`);
@@ -53,7 +61,7 @@ test('a first start says where it is, the key, and a call to try', { timeout: 30
   expect(await unitsUsed()).toBe(1);
 });
 
-test('all nine sites have weekly reports soon after', { timeout: 300_000 }, async () => {
+test('loads weekly reports of all nine sites', { timeout: 300_000 }, async () => {
   const countries = async () => (await client.get('/api/aba/countries')).json.data.countries;
   const weeksOf = (one: { available_dates: string[] }) => one.available_dates.length;
   await expect
@@ -62,20 +70,34 @@ test('all nine sites have weekly reports soon after', { timeout: 300_000 }, asyn
   await expect.poll(() => existsSync(join(dataDir.path, 'demo-reports'))).toBe(false);
 });
 
-test('the operator console opens with the token it has said, and with no other', async () => {
+test('the operator console accepts only the printed token', async () => {
   const ask = (authorization: string) => client.raw('/admin', { headers: { authorization } });
   expect((await ask(`Bearer ${token}`)).status).toBe(200);
   expect((await ask(`Bearer ${token}x`)).status).toBe(401);
 });
 
-test('a second start on the same folder is refused while the first runs', async () => {
+test("the operator's command without settings uses the running service", { timeout: 300_000 }, async () => {
+  expect((await stat(note)).mode & 0o777).toBe(0o600);
+  const { id } = await command.json('account create --email ann@shop.example');
+  await command.json(`grant subscription --account ${id} --plan trial`);
+  const created = await command.json(`key create --account ${id}`);
+  const reply = await createClient(address, created.key).get('/api/market/product?domain=1&asins=B0AA11BB22');
+  expect(reply.status).toBe(200);
+  expect(await command.json(`usage --account ${id}`)).toMatchObject({ calls: 1, units: 1 });
+
+  const { ok, checks } = await command.json('doctor');
+  expect(ok).toBe(true);
+  expect(new Set(checks.map(({ state }: { state: string }) => state))).toEqual(new Set(['ok']));
+});
+
+test('refuses a second start on the same folder while the first runs', async () => {
   const second = start({ ...env, PORT: '0' });
   expect(await second.ended).toBe(1);
   expect(second.said()).toContain(`Souk is already running on ${dataDir.path} (process ${current.pid})`);
   expect(Object.keys(await current.children()).sort()).toEqual(SERVICES);
 });
 
-test('a process that dies is started again, and calls are answered again', { timeout: 300_000 }, async () => {
+test('restarts a process that dies, and answers calls again', { timeout: 300_000 }, async () => {
   const { worker = 0 } = await current.children();
   process.kill(worker, 'SIGKILL');
   await current.line(/^The worker process ended \(SIGKILL\); starting it again\.$/m);
@@ -90,7 +112,7 @@ test('a process that dies is started again, and calls are answered again', { tim
     .toBe(200);
 });
 
-test('Ctrl-C stops everything it started, and nothing else', { timeout: 300_000 }, async () => {
+test('Ctrl-C stops all started processes and no other', { timeout: 300_000 }, async () => {
   const children = Object.values(await current.children());
   expect(children).toHaveLength(SERVICES.length);
   current.interrupt();
@@ -101,14 +123,23 @@ test('Ctrl-C stops everything it started, and nothing else', { timeout: 300_000 
   await expect(client.get('/healthz')).rejects.toThrow();
 });
 
-test('the next start has the same key and remembers what was used', { timeout: 300_000 }, async () => {
+test("after a stop the operator's command says which setting is missing", async () => {
+  await expect(stat(note)).rejects.toThrow('ENOENT');
+  const { code, stderr } = await command.run('account list');
+  expect([code, stderr]).toMatchObject([
+    1,
+    expect.stringMatching(/^DATABASE_URL is not set, .* run `npm start`\.\n$/),
+  ]);
+});
+
+test('the next start has the same key, token and usage', { timeout: 300_000 }, async () => {
   current = start(env);
   await current.line(new RegExp(`^Demo key: ${key}$`, 'm'));
   await current.line(new RegExp(`^Operator console: .*token: ${token}$`, 'm'));
   expect(await unitsUsed()).toBe(2);
 });
 
-test('whatever it started stops when it is killed outright', { timeout: 300_000 }, async () => {
+test('all started processes stop after SIGKILL of the start', { timeout: 300_000 }, async () => {
   const children = Object.values(await current.children());
   expect(children).toHaveLength(SERVICES.length);
   current.kill();
@@ -116,15 +147,27 @@ test('whatever it started stops when it is killed outright', { timeout: 300_000 
   await expect.poll(() => processesWith(dataDir.path), { timeout: 120_000 }).toEqual([]);
 });
 
-test('a start after that has the same key and data', { timeout: 300_000 }, async () => {
+test("the operator's command does not use the note of a killed start", async () => {
+  expect(await readFile(note, 'utf8')).toContain('postgresql://');
+  const { code, stderr } = await command.run('account list');
+  expect([code, stderr]).toMatchObject([1, expect.stringMatching(/^DATABASE_URL is not set, /)]);
+  await writeFile(note, 'not JSON', { mode: 0o644 });
+  expect((await command.run('account list')).code).toBe(1);
+});
+
+test('a start after SIGKILL has the same key and data, and writes a new note', {
+  timeout: 300_000,
+}, async () => {
   current = start(env);
   await current.line(new RegExp(`^Demo key: ${key}$`, 'm'));
   expect(await unitsUsed()).toBe(2);
+  expect((await stat(note)).mode & 0o777).toBe(0o600);
+  expect(await command.text('account list')).toContain('ann@shop.example');
   current.interrupt();
   expect(await current.ended).toBe(0);
 });
 
-/** Runs the command as a user would, where there is curl; else does the same. */
+/** Runs the curl command, or makes the same request if curl is not installed. */
 async function answerTo(curl: string): Promise<string> {
   if (await hasCommand('curl')) return (await run('sh', ['-c', `${curl} --silent`])).stdout;
   const [, header = '', url = ''] = /"X-API-Key: (\w+)" "([^"]+)"/.exec(curl) ?? [];

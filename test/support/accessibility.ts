@@ -4,20 +4,20 @@ import { faultsOf, LOOKS, outsideRequests, type Page, screenshot } from './brows
 
 const GRAVE = ['serious', 'critical'];
 /**
- * Colours that fade from one scheme to the other have no contrast on the way. Scripts hear of the scheme when the next frame
- * is drawn, and may start transitions then.
+ * During a transition between color schemes, colors lack contrast. Scripts learn of the scheme when the next frame is drawn,
+ * and may start transitions then.
  */
 const FINISH_TRANSITIONS = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() =>
   document.getAnimations().forEach((one) => one instanceof CSSTransition && one.finish()))`;
 const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 
 export interface AccessibilityOptions {
-  /** Parts of the page that are not ours to mend, as CSS selectors. */
+  /** Parts of the page that are not checked, as CSS selectors. */
   except?: readonly string[];
-  /** Rules of axe that are not asked, by their ids; say why beside them. */
+  /** Ids of axe's rules that are not checked; give the reason beside them. */
   withoutRules?: readonly string[];
-  /** Only the rules about colours, for a page that was checked in other colours before. */
-  onlyColors?: boolean;
+  /** 'only': for a page that was checked in other colors before. 'none': for one that was checked at another width. */
+  colors?: 'only' | 'none';
 }
 
 /**
@@ -25,11 +25,11 @@ export interface AccessibilityOptions {
  * as wide as the window. @param name of the screenshots, without the appearance.
  */
 export async function expectUsable(page: Page, name: string): Promise<void> {
-  for (const { look, width, colorScheme } of LOOKS) {
+  for (const { look, width, colorScheme, ...only } of LOOKS) {
     await page.setViewportSize({ width, height: 800 });
     await page.emulateMedia({ colorScheme });
     await page.evaluate(FINISH_TRANSITIONS);
-    await expectAccessible(page, { onlyColors: colorScheme === 'dark' });
+    await expectAccessible(page, only);
     const scrollWidth = await page.evaluate('document.documentElement.scrollWidth');
     expect({ name, look, scrollWidth }).toEqual({ name, look, scrollWidth: width });
     await screenshot(page, `${name}-${look}`);
@@ -40,12 +40,13 @@ export async function expectUsable(page: Page, name: string): Promise<void> {
 
 /** Fails with what axe finds on the page as it is now, where its impact is serious or critical. */
 export async function expectAccessible(page: Page, options: AccessibilityOptions = {}): Promise<void> {
-  const { except = [], withoutRules = [], onlyColors = false } = options;
-  // Evaluated by the debugger, so that no policy of the page stands against it.
+  const { except = [], withoutRules = [], colors } = options;
+  const disabled = [...withoutRules, ...(colors === 'none' ? COLOR_RULES : [])];
+  // The debugger evaluates it, so that the page's policy does not apply.
   if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(axe.source);
   const settings = {
-    rules: Object.fromEntries(withoutRules.map((id) => [id, { enabled: false }])),
-    ...(onlyColors ? { runOnly: { type: 'rule', values: COLOR_RULES } } : {}),
+    rules: Object.fromEntries(disabled.map((id) => [id, { enabled: false }])),
+    ...(colors === 'only' ? { runOnly: { type: 'rule', values: COLOR_RULES } } : {}),
     resultTypes: ['violations'],
   };
   const context = { exclude: except.map((one) => [one]) };

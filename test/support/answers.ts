@@ -1,4 +1,5 @@
 import sharp from 'sharp';
+import { onTestFinished } from 'vitest';
 import { gate, type Script, type ScriptedUpstream } from './scripted-upstream.ts';
 
 /** An upstream that knows every ASIN. The products say which parameters they were asked with. */
@@ -14,13 +15,19 @@ export const knowsEveryProduct: Script = ({ params }) => ({
   },
 });
 
-/** Lets the upstream answer for products only after the returned function was called. */
-export function holdProducts(upstream: ScriptedUpstream): () => void {
+/**
+ * Lets the upstream answer requests for products only after the returned function was called, or the test has ended.
+ * @param nth the first request that is held.
+ */
+export function holdProducts(upstream: ScriptedUpstream, nth = 1): () => void {
   const { reached, open } = gate();
+  let requests = 0;
   upstream.on('product', async (...call) => {
-    await reached;
+    requests += 1;
+    if (requests >= nth) await reached;
     return knowsEveryProduct(...call);
   });
+  onTestFinished(open);
   return open;
 }
 

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { BatchView } from '../../src/batches/view.ts';
+import { newAsin } from './answers.ts';
 import type { Client, Reply } from './client.ts';
 import type { Souk } from './souk.ts';
 
@@ -13,10 +14,28 @@ export interface ResultLine {
   data?: any;
 }
 
-/** ASINs that nobody else has asked for. */
+/** ASINs with a prefix, which a test chooses so that no other test asks for them. */
 export function asinsFrom(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, i) => `${prefix}${String(i).padStart(10 - prefix.length, '0')}`);
 }
+
+/** A batch of products with alternating options, so that each item is a call of its own. */
+export function callsOf(asins: readonly string[]) {
+  return {
+    operation: 'market.product',
+    items: asins.map((asin, i) => ({ domain: 1, asin, history: i % 2 })),
+  };
+}
+
+/** Lets the service learn that tokens are plenty: before that, only a few calls may be in progress. */
+export async function learnTokens(souk: Souk): Promise<void> {
+  await (await souk.client()).get(`/api/market/product?domain=1&asins=${newAsin()}`);
+  souk.upstream.calls.length = 0;
+}
+
+export const isFinished = ({ finishedAt }: BatchView): boolean => finishedAt !== null;
+
+export const isWaiting = ({ state }: BatchView): boolean => state === 'waiting';
 
 export function linesOf(reply: Reply): ResultLine[] {
   return reply.text
@@ -36,7 +55,7 @@ export async function batchNow(client: Client, { batchId }: { batchId: string })
   return (await client.get(`/api/batches/${batchId}`)).json.data;
 }
 
-/** The batch as it is once something holds of it, while time moves on. */
+/** The batch once a condition holds; until then time moves on. */
 export async function batchOnce(
   souk: Pick<Souk, 'clock'>,
   client: Client,

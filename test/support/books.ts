@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import type { Database } from '../../src/platform/db/pool.ts';
 
 /** Balances of an account, by name; those of nothing are left out. */
@@ -59,5 +60,16 @@ export function balancesFromLedger(database: Database, accountId: number, now: n
      ) as projected where units <> 0`,
     accountId,
     now,
+  );
+}
+
+/** Fails unless the stored balances of an account are those that follow from its ledger. */
+export async function expectBalancesOfLedger(
+  { database, clock }: { database: Database; clock: { now(): number } },
+  accountId: number,
+): Promise<void> {
+  const now = clock.now();
+  expect(await keptBalances(database, accountId, now)).toEqual(
+    await balancesFromLedger(database, accountId, now),
   );
 }

@@ -11,14 +11,14 @@ const SCREENSHOTS = resolve('test/screenshots');
 const found = await findChromium();
 if ('missing' in found) process.stderr.write(`Skipping what needs a browser: ${found.missing}.\n`);
 
-/** `describe` for tests that need a browser; where there is none they are skipped, with a note that says why. */
+/** `describe` for tests that need a browser; without one they are skipped, with a note that says why. */
 export const describeInBrowser = describe.skipIf('missing' in found);
 
-/** The appearances in which a page is checked. */
+/** The appearances in which a page is checked. Colors do not depend on the width. */
 export const LOOKS = [
   { look: 'light', width: 1280, colorScheme: 'light' },
-  { look: 'dark', width: 1280, colorScheme: 'dark' },
-  { look: 'narrow', width: 390, colorScheme: 'light' },
+  { look: 'dark', width: 1280, colorScheme: 'dark', colors: 'only' },
+  { look: 'narrow', width: 390, colorScheme: 'light', colors: 'none' },
 ] as const;
 
 export interface PageOptions {
@@ -32,23 +32,23 @@ export interface PageOptions {
   context?: BrowserContextOptions;
 }
 
-/** What went wrong on a page since it was opened; filled while it is used. */
+/** The faults and requests of a page since it was opened. */
 export interface PageFaults {
-  /** Errors and warnings on the console, exceptions nobody caught. */
+  /** Errors and warnings on the console, and uncaught exceptions. */
   errors: string[];
-  /** Every address that was asked for, outside `data:` and `blob:`. */
+  /** Every requested address, outside `data:` and `blob:`. */
   requests: string[];
 }
 
 export interface TestBrowser {
-  /** A new page with cookies and storage of its own. */
+  /** A new page with cookies and storage of its own. Close it with `page.context().close()`. */
   page(options?: PageOptions): Promise<Page>;
   close(): Promise<void>;
 }
 
 const faults = new WeakMap<Page, PageFaults>();
 
-/** Debian's Chromium, without a window. One for each test file, closed in `afterAll`. */
+/** Chromium without a window. A test file opens one and closes it in `afterAll`. */
 export async function openBrowser(): Promise<TestBrowser> {
   if ('missing' in found) throw new Error(`No Chromium: ${found.missing}.`);
   const isRoot = process.getuid?.() === 0;
@@ -67,8 +67,7 @@ export async function openBrowser(): Promise<TestBrowser> {
         ...context,
       });
       const page = await opened.newPage();
-      // Before the test's own time is over: then the failure says what was waited for.
-      // Two cores that do other things as well may take long; a page that never comes is noticed all the same.
+      // Shorter than the limit of a test, so that the failure says what was waited for; long enough for a busy machine.
       page.setDefaultTimeout(60_000);
       faults.set(page, watch(page));
       return page;
@@ -96,13 +95,13 @@ export function faultsOf(page: Page): PageFaults {
   return seen;
 }
 
-/** The addresses a page has asked for that are not of the service it came from. */
+/** The addresses that a page has requested from other services than its own. */
 export function outsideRequests(page: Page): string[] {
   const { origin } = new URL(page.url());
   return faultsOf(page).requests.filter((url) => new URL(url).origin !== origin);
 }
 
-/** With SOUK_SCREENSHOTS=1: the whole page as test/screenshots/NAME.png, for people to look at. */
+/** With SOUK_SCREENSHOTS=1, saves the whole page as test/screenshots/NAME.png. */
 export async function screenshot(page: Page, name: string): Promise<void> {
   if (process.env.SOUK_SCREENSHOTS !== '1') return;
   await mkdir(SCREENSHOTS, { recursive: true });

@@ -9,7 +9,7 @@ import type { Souk } from './souk.ts';
 
 export const HOUR_MS = 3_600_000;
 
-/** What makes a schedule of products: every hour, unless it says otherwise. */
+/** The body of a request for a schedule of products, hourly unless `fields` has another pattern. */
 export function productsHourly(asins: readonly string[], fields: Record<string, unknown> = {}) {
   return {
     name: 'Every hour',
@@ -45,12 +45,17 @@ export async function scheduleNow(
   return (await client.get(`/api/schedules/${scheduleId}`)).json.data;
 }
 
+/** Moves time to the end of this hour. */
+export function passHour({ clock }: Souk): void {
+  clock.advance(HOUR_MS - (clock.now() % HOUR_MS));
+}
+
 /** The newest first. */
 export async function runsOf(client: Client, { scheduleId }: { scheduleId: string }): Promise<RunView[]> {
   return (await client.get(`/api/schedules/${scheduleId}/runs`)).json.data.runs;
 }
 
-/** The runs of a schedule, once there are so many. */
+/** The runs of a schedule, once there are `count`. */
 export async function runsMade(
   souk: Souk,
   client: Client,
@@ -63,7 +68,7 @@ export async function runsMade(
   return runs;
 }
 
-/** Moves time on, a second at a time unless told otherwise, until something has come about. */
+/** Moves time on, by default a second at a time, until something has happened. */
 export async function comesAbout(
   souk: Souk,
   hasHappened: () => Promise<boolean>,
@@ -74,7 +79,7 @@ export async function comesAbout(
     souk.clock.advance(stepMs);
     return false;
   };
-  // Not expect.poll, which works in tests only, and not where they are prepared.
+  // expect.poll works in tests only, and not in hooks.
   await vi.waitUntil(look, { interval: 25, timeout: 20_000 });
 }
 

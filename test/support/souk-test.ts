@@ -7,7 +7,7 @@ import { knowsEveryProduct } from './answers.ts';
 import { openBilling } from './billing.ts';
 import { createTestDatabase } from './database.ts';
 import { openDemo } from './demo-provider.ts';
-import { openSouk, type SoukOptions } from './souk.ts';
+import { openSouk, type SoukOptions, showLogOnFailure } from './souk.ts';
 
 /**
  * Vitest's `test` with what most tests need: a test names what it uses, `test('...', async ({ souk, client }) => {})`, and the
@@ -36,8 +36,10 @@ export const test = base
     onCleanup(() => souk.close());
     return souk;
   })
-  /** What the service asks: it knows every product and has no calls of earlier tests. */
-  .extend('upstream', ({ souk: { upstream } }) => {
+  /** The upstream of the service: it knows every product and has no calls of earlier tests. */
+  .extend('upstream', ({ souk }) => {
+    showLogOnFailure(souk);
+    const { upstream } = souk;
     upstream.calls.length = 0;
     upstream.on('product', knowsEveryProduct);
     return upstream;

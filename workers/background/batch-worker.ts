@@ -56,7 +56,7 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
 
 function startBatchLoop(deps: FeedDeps): WorkLoop {
   const { database, clock, log, onFinished } = deps;
-  const loop = startWorkLoop(clock, LOOK_EVERY_MS, () =>
+  const loop = startWorkLoop(clock, 'batch step', LOOK_EVERY_MS, () =>
     step().catch((error: unknown) => log.warn({ err: error }, 'batch step failed')),
   );
 
@@ -82,7 +82,7 @@ function startScheduleLoop(deps: PrepareDeps): WorkLoop {
     await dropOldBatches(database, clock.now());
     await dropOldRuns(database, clock.now());
   }
-  return startWorkLoop(clock, LOOK_EVERY_MS, () =>
+  return startWorkLoop(clock, 'schedule step', LOOK_EVERY_MS, () =>
     step().catch((error: unknown) => log.warn({ err: error }, 'schedule step failed')),
   );
 }

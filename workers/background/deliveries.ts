@@ -94,7 +94,7 @@ export function startDeliveries(deps: DeliveryDeps): Deliveries {
     await purgeSecrets(database, clock.now());
   }
 
-  const loop = startWorkLoop(clock, LOOK_EVERY_MS, () =>
+  const loop = startWorkLoop(clock, 'delivery step', LOOK_EVERY_MS, () =>
     look().catch((error: unknown) => log.warn({ err: error }, 'looking for webhooks to send failed')),
   );
   const stopPurging = every(clock, PURGE_EVERY_MS, () =>

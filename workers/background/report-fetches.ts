@@ -43,7 +43,7 @@ export async function openReportFetches(
   const database = openDatabase(databaseUrl, log, { max: CONNECTIONS });
   const closing = new AbortController();
 
-  const loop = startWorkLoop(clock, LOOK_EVERY_MS, () =>
+  const loop = startWorkLoop(clock, 'report step', LOOK_EVERY_MS, () =>
     fetchWithLock().catch((error: unknown) => {
       if (!closing.signal.aborted) log.warn({ err: error }, 'a step of fetching reports failed');
     }),

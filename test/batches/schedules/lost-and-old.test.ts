@@ -1,59 +1,44 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
-import type { Client } from '../../support/client.ts';
+import { expect } from 'vitest';
+import { newAsin } from '../../support/answers.ts';
 import {
   batchQueueOf,
   createSchedule,
   deleteSchedule,
-  HOUR_MS,
+  passHour,
   productsHourly,
   runsMade,
   runsOf,
 } from '../../support/schedules.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { loseRedis, stopWorkers } from '../../support/workers.ts';
 
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk();
-});
-afterAll(() => souk.close());
-beforeEach(async () => {
-  client = await souk.client();
-  souk.upstream.on('product', knowsEveryProduct);
-  passHour();
-});
+// Each test starts on the hour, when no other schedule is due.
+test.beforeEach(({ souk, upstream: _ }) => passHour(souk));
 
-/** Moves time to the end of this hour. */
-function passHour(): void {
-  souk.clock.advance(HOUR_MS - (souk.clock.now() % HOUR_MS));
-}
-
-test('a Redis that loses everything costs no tick', async () => {
+test('runs every tick even if Redis loses all data', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   expect(await loseRedis(souk)).toBeGreaterThan(0);
-  passHour();
+  passHour(souk);
   expect(await runsMade(souk, client, schedule, 1)).toMatchObject([{ trigger: 'tick', state: 'started' }]);
   await deleteSchedule(client, schedule);
 });
 
-test('a worker that starts runs at once what is due', async () => {
+test('a worker that starts runs due schedules at once', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   await stopWorkers(souk);
-  passHour();
+  passHour(souk);
   await souk.addWorker();
-  // Time stands still.
+  // The clock does not move.
   await expect.poll(() => runsOf(client, schedule)).toHaveLength(1);
   await deleteSchedule(client, schedule);
 });
 
-/** What an earlier version asked BullMQ to add at every tick of a schedule. */
+/** The job that an earlier version had BullMQ add at every tick of a schedule. */
 function oldTick(scheduleId: string): never {
   return { kind: 'tick', scheduleId } as never;
 }
 
-test('a worker that starts removes the job schedulers of an earlier version', async () => {
+test('a worker that starts removes the job schedulers of an earlier version', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   const queue = batchQueueOf(souk);
   await queue.upsertJobScheduler(
@@ -69,7 +54,7 @@ test('a worker that starts removes the job schedulers of an earlier version', as
   await deleteSchedule(client, schedule);
 });
 
-test('a tick that the queue of an earlier version adds runs nothing and does not fail', async () => {
+test('a tick in the queue of an earlier version runs nothing and does not fail', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   const queue = batchQueueOf(souk);
   const { logLines } = souk;

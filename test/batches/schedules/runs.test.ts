@@ -1,10 +1,9 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { putUpload } from '../../../jobs/replies.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
-import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { holdProducts, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { resultsOf } from '../../support/batches.ts';
-import type { Client } from '../../support/client.ts';
 import {
   batchQueueOf,
   comesAbout,
@@ -12,56 +11,32 @@ import {
   deleteSchedule,
   ended,
   HOUR_MS,
+  passHour,
   patchSchedule,
   productsHourly,
   runsMade,
   runsOf,
   runThrough,
 } from '../../support/schedules.ts';
-import { openSouk, type Souk, showLogOnFailure } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk({ workers: 2 });
-});
-afterAll(() => souk.close());
-beforeEach(async () => {
-  showLogOnFailure(souk);
-  client = await souk.client();
-  souk.upstream.on('product', knowsEveryProduct);
-  // Every test begins on an hour, in which nothing is due any more.
-  passHour();
-});
+test.override('soukOptions', { workers: 2 });
 
-const hour = (offset: number) => {
-  const begins = souk.clock.now() - (souk.clock.now() % HOUR_MS);
-  return new Date(begins + offset * HOUR_MS).toISOString();
-};
+// Each test starts on the hour, when no other schedule is due.
+test.beforeEach(({ souk, upstream: _ }) => passHour(souk));
 
-/** Moves time to the end of this hour. */
-function passHour(): void {
-  souk.clock.advance(HOUR_MS - (souk.clock.now() % HOUR_MS));
+/** The start of the hour that is so many hours later. */
+function hour({ clock }: Souk, later: number): string {
+  const start = clock.now() - (clock.now() % HOUR_MS);
+  return new Date(start + later * HOUR_MS).toISOString();
 }
 
-/** An upstream that answers when it is let. */
-function heldUpstream(): () => void {
-  let release = () => {};
-  const held = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  souk.upstream.on('product', async (call, response) => {
-    await held;
-    return knowsEveryProduct(call, response);
-  });
-  return release;
-}
-
-test('a schedule runs once when it is due, and its batch says whose it is', async () => {
+test('a due schedule runs once, and its batch has its id', async ({ souk, client }) => {
   const asin = newAsin();
   const schedule = await createSchedule(client, productsHourly([asin]));
-  const dueAt = hour(1);
-  passHour();
+  const dueAt = hour(souk, 1);
+  passHour(souk);
   const [run] = await runsMade(souk, client, schedule, 1);
   expect(run).toMatchObject({ trigger: 'tick', state: 'started', reason: null, dueAt });
   const batch = await ended(souk, client, { batchId: run?.batchId ?? '' });
@@ -77,11 +52,11 @@ test('a schedule runs once when it is due, and its batch says whose it is', asyn
   expect(listed.json.data.batches).toEqual([batch]);
 });
 
-test('ten schedules and two workers: each schedule runs once', async () => {
+test('two workers run each of ten schedules once', async ({ souk, client }) => {
   const schedules = await Promise.all(
     Array.from({ length: 10 }, () => createSchedule(client, productsHourly([newAsin()]))),
   );
-  passHour();
+  passHour(souk);
   for (const schedule of schedules) {
     const [run] = await runsMade(souk, client, schedule, 1);
     await ended(souk, client, run ?? { batchId: null });
@@ -93,26 +68,30 @@ test('ten schedules and two workers: each schedule runs once', async () => {
   for (const schedule of schedules) await deleteSchedule(client, schedule);
 });
 
-test('ticks that nothing ran at are one run, for the last of them, and it says that it is late', async () => {
+test('makes one run with the trigger "missed" for several missed ticks', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
-  const dueAt = hour(5);
+  const dueAt = hour(souk, 5);
   souk.clock.advance(5 * HOUR_MS + HOUR_MS / 4);
   const [run] = await runsMade(souk, client, schedule, 1);
   expect(run).toMatchObject({ trigger: 'missed', state: 'started', dueAt });
   await ended(souk, client, run ?? { batchId: null });
   const [next] = (await client.get(`/api/schedules/${schedule.scheduleId}`)).json.data.nextRuns;
   expect(next).toBe(new Date(Date.parse(dueAt) + HOUR_MS).toISOString());
-  passHour();
+  passHour(souk);
   expect((await runsMade(souk, client, schedule, 2))[0]).toMatchObject({ trigger: 'tick' });
 });
 
-test('while a run goes on the next one is skipped, and says why; afterwards they come again', async () => {
-  const release = heldUpstream();
+test('skips ticks while a run is in progress, and runs again afterwards', async ({
+  souk,
+  client,
+  upstream,
+}) => {
+  const release = holdProducts(upstream);
   const schedule = await createSchedule(client, productsHourly([newAsin()], { cron: '*/2 * * * *' }));
   souk.clock.advance(120_000);
   const [first] = await runsMade(souk, client, schedule, 1);
-  await souk.upstream.received(1, 'product');
-  // The call under way times out and is made again; the batch is not done.
+  await comesAbout(souk, async () => upstream.calls.length > 0);
+  // The call in progress times out and is made again, so the batch is not done.
   souk.clock.advance(120_000);
   const [second] = await runsMade(souk, client, schedule, 2);
   expect(second).toMatchObject({
@@ -124,16 +103,16 @@ test('while a run goes on the next one is skipped, and says why; afterwards they
   const manual = await client.post(`/api/schedules/${schedule.scheduleId}/run`, {});
   expect(manual.json.data).toMatchObject({ run: { trigger: 'manual', state: 'skipped' }, batch: null });
   release();
-  souk.upstream.on('product', knowsEveryProduct);
+  upstream.on('product', knowsEveryProduct);
   await patchSchedule(client, schedule, { cron: '0 * * * *' });
   await ended(souk, client, first ?? { batchId: null });
-  passHour();
+  passHour(souk);
   await comesAbout(souk, async () => (await runsOf(client, schedule)).length >= 4);
   expect((await runsOf(client, schedule))[0]).toMatchObject({ trigger: 'tick', state: 'started' });
   await deleteSchedule(client, schedule);
 });
 
-test('run now runs beside the ticks, and takes none of them', async () => {
+test('a manual run does not replace the next tick', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   souk.clock.advance(HOUR_MS / 2);
   const reply = await client.post(`/api/schedules/${schedule.scheduleId}/run`, {});
@@ -150,13 +129,12 @@ test('run now runs beside the ticks, and takes none of them', async () => {
   await deleteSchedule(client, schedule);
 });
 
-test('an order to run that is read twice is one run', async () => {
-  const { accountId, key } = await souk.account();
-  client = souk.clientOf(key);
+test('a request for a run that the queue delivers twice makes one run', async ({ souk, account, client }) => {
+  const { accountId } = account;
   const { scheduleId } = await createSchedule(client, productsHourly([newAsin()], { paused: true }));
   const { run } = (await client.post(`/api/schedules/${scheduleId}/run`, '')).json.data;
   await ended(souk, client, run);
-  // As it is when a worker dies after it has made the run: the order is still there, and the queue gives it to another.
+  // If a worker dies after it has made the run, the upload still exists and the queue delivers it to another worker.
   const redis = new Redis(souk.redisUrl);
   await putUpload(redis, redisKeys(souk.redisNamespace), run.runId, '');
   redis.disconnect();
@@ -166,13 +144,13 @@ test('an order to run that is read twice is one run', async () => {
   expect(await runsOf(client, { scheduleId })).toEqual([run]);
 });
 
-test('what passes while it is paused is not made up for', async () => {
+test('a paused schedule does not make up for missed ticks', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   await patchSchedule(client, schedule, { paused: true });
   souk.clock.advance(3 * HOUR_MS + HOUR_MS / 2);
   const resumed = await patchSchedule(client, schedule, { paused: false });
-  expect(resumed.json.data.nextRuns[0]).toBe(hour(1));
-  const dueAt = hour(1);
+  expect(resumed.json.data.nextRuns[0]).toBe(hour(souk, 1));
+  const dueAt = hour(souk, 1);
   souk.clock.advance(5_000);
   expect(await runsOf(client, schedule)).toEqual([]);
   souk.clock.advance(HOUR_MS / 2);
@@ -180,17 +158,21 @@ test('what passes while it is paused is not made up for', async () => {
   await deleteSchedule(client, schedule);
 });
 
-test('a schedule that is paused runs when somebody wants it to', async () => {
+test('a paused schedule can be run manually', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()], { paused: true }));
   expect(schedule.nextRuns).toEqual([]);
   expect(await runThrough(souk, client, schedule)).toMatchObject({ state: 'done' });
 });
 
-test('deleted while it runs: the batch ends as it would have, and nothing comes again', async () => {
-  const release = heldUpstream();
+test('deletes a schedule during a run: the batch finishes, and no run follows', async ({
+  souk,
+  client,
+  upstream,
+}) => {
+  const release = holdProducts(upstream);
   const schedule = await createSchedule(client, productsHourly([newAsin()], { onlyChanges: true }));
   const { run } = (await client.post(`/api/schedules/${schedule.scheduleId}/run`, {})).json.data;
-  await souk.upstream.received(1, 'product');
+  await comesAbout(souk, async () => upstream.calls.length > 0);
   const deleted = await deleteSchedule(client, schedule);
   expect(deleted.json.data).toEqual({ deleted: true, scheduleId: schedule.scheduleId });
   release();
@@ -204,15 +186,15 @@ test('deleted while it runs: the batch ends as it would have, and nothing comes 
   expect(listed.json.data.batches).toHaveLength(1);
 });
 
-test('items that are no good any more make a run that has failed, and says which', async () => {
+test('a run fails with the index of an item that has become invalid', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin(), newAsin()]));
-  // As it is when the rules of an operation change: what was good is stored, and is not now.
+  // The rules of an operation may change after its items were stored.
   const other = await createSchedule(client, productsHourly([newAsin()], { paused: true }));
   await souk.database.query(
     `update schedules set operation = 'market.variations', items = s.items from (select items from schedules where id = $1) s where id = $2`,
     [other.scheduleId, schedule.scheduleId],
   );
-  passHour();
+  passHour(souk);
   const [run] = await runsMade(souk, client, schedule, 1);
   expect(run).toMatchObject({
     state: 'failed',
@@ -222,19 +204,19 @@ test('items that are no good any more make a run that has failed, and says which
   await souk.database.query(`update schedules set operation = 'market.gone' where id = $1`, [
     schedule.scheduleId,
   ]);
-  passHour();
+  passHour(souk);
   const [next] = await runsMade(souk, client, schedule, 2);
   expect(next).toMatchObject({ state: 'failed', reason: 'There is no operation market.gone any more.' });
   await souk.database.query('delete from schedules where id = $1', [schedule.scheduleId]);
 });
 
-test('a schedule that cannot be run holds up no other', async () => {
+test('a schedule that cannot be read does not delay other schedules', async ({ souk, client }) => {
   const [broken, sound] = [
     await createSchedule(client, productsHourly([newAsin()])),
     await createSchedule(client, productsHourly([newAsin()])),
   ];
   await souk.database.query(`update schedules set items = 'no gzip' where id = $1`, [broken.scheduleId]);
-  passHour();
+  passHour(souk);
   await runsMade(souk, client, sound, 1);
   expect(await runsOf(client, broken)).toEqual([]);
   await souk.database.query('delete from schedules where id = any($1)', [
@@ -242,7 +224,7 @@ test('a schedule that cannot be run holds up no other', async () => {
   ]);
 });
 
-test('an off-peak run waits for the window', async () => {
+test('an off-peak run waits for the window', async ({ souk, client }) => {
   // The window is open from 11:00 to 23:00 UTC.
   souk.clock.advance(24 * HOUR_MS - (souk.clock.now() % (24 * HOUR_MS)));
   const schedule = await createSchedule(
@@ -261,7 +243,7 @@ test('an off-peak run waits for the window', async () => {
   await deleteSchedule(client, schedule);
 });
 
-test('runs are read a page at a time, the newest first, for ninety days', async () => {
+test('lists runs in pages, newest first, and deletes them after ninety days', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()], { paused: true }));
   const ids: string[] = [];
   for (let i = 0; i < 3; i += 1) {

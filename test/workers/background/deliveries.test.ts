@@ -59,7 +59,7 @@ test('what comes later is found within a second, and at once by whoever is woken
   sending.wake();
   await deliveryIs(first, 'delivered');
   const second = await enqueueEvent(souk, customer.accountId, receiver.url);
-  await souk.clock.until('work loop');
+  await souk.clock.until('delivery step');
   souk.clock.advance(1_000);
   await deliveryIs(second, 'delivered');
   expect(receiver.ids()).toEqual([first, second]);
