@@ -32,9 +32,9 @@ export async function importMemory(format: 'csv' | 'json', sizesMb: readonly num
         stdio: ['ignore', 'pipe', 'inherit'],
       },
     );
-    let told = '';
-    for await (const text of child.stdout.setEncoding('utf8')) told += text as string;
-    found.push({ sizeMb, ...(JSON.parse(told) as { rows: number; peakMb: number }) });
+    let output = '';
+    for await (const text of child.stdout.setEncoding('utf8')) output += text as string;
+    found.push({ sizeMb, ...(JSON.parse(output) as { rows: number; peakMb: number }) });
   }
   const [small, large] = found;
   if (!small || !large) return [];

@@ -6,24 +6,24 @@ import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { CompletionMessage } from './completion-message.ts';
 import { countMoreUrgent, type Queues } from './queues.ts';
 
-/** How long a worker counts as alive after its last sign of life. */
+/** How long a worker counts as alive after its last report. */
 export const WORKER_LIFETIME_MS = 15_000;
 
 const SAMPLE_EVERY_MS = 1_000;
 
-/** How much one job moves the mean duration of its pool. */
+/** The weight of one job in the mean duration of its pool. */
 const SMOOTHING = 0.1;
 
-/** An estimate, kept fresh in every gateway, of how long a job submitted now would wait. */
+/** Estimates, in every gateway, how long a job submitted now would wait. */
 export interface Backlog {
   /**
-   * Milliseconds a new job of the pool would wait for a worker; Infinity while none is alive.
+   * Returns the milliseconds a new job of the pool would wait for a worker; Infinity if no worker is alive.
    * @param priority as in fairness.ts: a job waits for those of the same or a lower number.
    */
   estimateWaitMs(pool: PoolName, priority: number): Promise<number>;
-  /** The same for a job that has so many before it. */
+  /** The same for a job with this many jobs before it. */
   estimateWaitBehindMs(pool: PoolName, ahead: number): number;
-  /** How long a job of the pool runs, on average; 0 while none has ended. */
+  /** Returns the mean run time of the pool's jobs; 0 before the first one has ended. */
   meanDurationMs(pool: PoolName): number;
   sample(): Promise<void>;
   close(): Promise<void>;
@@ -70,7 +70,7 @@ export async function openBacklog(deps: {
 
   await sample();
   const stop = every(clock, SAMPLE_EVERY_MS, () =>
-    sample().catch((error) => log.warn({ err: error }, 'sampling the queues failed')),
+    sample().catch((error) => log.warn({ err: error }, 'failed to sample the queues')),
   );
 
   function waitBehindMs(pool: PoolName, ahead: number): number {
@@ -80,7 +80,8 @@ export async function openBacklog(deps: {
 
   return {
     async estimateWaitMs(pool, priority) {
-      // Only who has several calls under way already is behind others; that is looked up for each call.
+      // Only calls of accounts with several calls under way are queued behind others, so their place is looked up
+      // for each call.
       const before = priority === 0 ? 0 : await countMoreUrgent(redis, queues[pool], priority + 1);
       return waitBehindMs(pool, pools[pool].first + before);
     },
@@ -91,7 +92,7 @@ export async function openBacklog(deps: {
   };
 }
 
-/** How many worker processes serve a pool. */
+/** Counts the live worker processes of a pool. */
 export async function countAlive(
   redis: Redis,
   keys: RedisKeys,
@@ -101,7 +102,7 @@ export async function countAlive(
   return redis.zcount(keys.workers(pool), now - WORKER_LIFETIME_MS, '+inf');
 }
 
-/** A worker process's sign of life in a pool, to be repeated well within WORKER_LIFETIME_MS. */
+/** Reports that a worker process serves a pool. Must be repeated well within WORKER_LIFETIME_MS. */
 export async function reportAlive(
   redis: Redis,
   keys: RedisKeys,
@@ -117,7 +118,7 @@ export async function reportAlive(
     .exec();
 }
 
-/** A worker process leaves: calls are no longer counted on it. */
+/** Reports that a worker process stops serving a pool. */
 export async function reportGone(
   redis: Redis,
   keys: RedisKeys,

@@ -8,7 +8,7 @@ import type { RedisKeys } from '../src/platform/redis-keys.ts';
 /** A job of the pool `batch`. */
 const batchJobSchema = z.discriminatedUnion('kind', [
   z.object({
-    /** Reads an upload and makes a batch of it. */
+    /** Reads an upload and creates a batch from it. */
     kind: z.literal('batch'),
     uploadId: z.uuid(),
     accountId: z.int().positive(),
@@ -17,7 +17,7 @@ const batchJobSchema = z.discriminatedUnion('kind', [
     dryRun: z.boolean(),
   }),
   z.object({
-    /** Reads an upload and makes a schedule of it, or changes one. */
+    /** Reads an upload and creates or changes a schedule. */
     kind: z.literal('schedule'),
     uploadId: z.uuid(),
     accountId: z.int().positive(),

@@ -21,20 +21,20 @@ export interface CancelDeps {
 }
 
 /**
- * Cancels a job: a queued job never runs, a running job stops, and all units of the call are released. A job that has ended
- * stays as it ended.
- * @returns whether this cancelled it.
- * @throws SoukError JOB_SHARED when other requests of the account have joined it.
+ * Cancels a job: a queued job never runs, a running job stops, and all units of the call are released. A job that
+ * has ended does not change.
+ * @returns whether this call cancelled it.
+ * @throws SoukError JOB_SHARED if other requests of the account have joined it.
  */
 export async function cancelJob(deps: CancelDeps, call: Call): Promise<boolean> {
   const { redis, keys, queues, clock } = deps;
   const { callId, pool } = call;
   if (await redis.exists(keys.joined(callId))) throw new SoukError('JOB_SHARED');
   const error = toRecord(new SoukError('CANCELLED'));
-  // Of a call that has not ended, only the queue knows whether its job has started.
+  // Only the queue knows whether the job of an open call has started.
   const job = await queues[pool].getJob(callId);
   const begun = { startedAt: job?.processedOn ?? null, attempts: job?.attemptsStarted ?? 0 };
-  // The release comes first: work that is done for the job afterwards cannot be charged.
+  // The release comes first, so that later work on the job cannot be charged.
   const ended = await retryDuringOutage(clock, () => endCall(deps, call, { error }, begun));
   if (!ended?.endedNow) return false;
   // A running job is locked by its worker and stays in the queue; the control message stops it.

@@ -4,14 +4,14 @@ import { POOL_NAMES, type PoolName } from '../src/operations/pools.ts';
 import type { ErrorRecord } from '../src/platform/errors.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 
-/** Says that a call has ended. It wakes those who wait; the truth is in PostgreSQL. */
+/** Says that a call has ended, for processes that wait for it. PostgreSQL has the authoritative state. */
 export interface CompletionMessage {
   callId: string;
   pool: PoolName;
   state: 'settled' | 'released';
   unitsCharged: number;
   error: ErrorRecord | null;
-  /** How long the work took, without waiting in the queue or for tokens; null when it was not done to its end. */
+  /** Run time, without waiting in the queue or for tokens; null if the job did not complete. */
   durationMs: number | null;
 }
 

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 
-/** A command to the worker that runs a job: cancel it, or promote it because a request waits for it now. */
+/** A command to the worker that runs a job: cancel it, or promote it because a request now waits for it. */
 export interface Control {
   action: 'cancel' | 'promote';
   callId: string;
@@ -29,7 +29,7 @@ export async function publishControl(
   );
 }
 
-/** @param subscriber a Redis connection that is switched to subscription. */
+/** @param subscriber a Redis connection for subscriptions only. */
 export async function onControl(
   subscriber: Redis,
   keys: RedisKeys,

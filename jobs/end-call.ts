@@ -5,7 +5,7 @@ import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 /** A settled call has an answer and is charged at most `units`; a released call has an error. */
 export type CallOutcome = { units: number; answer: string } | { error: ErrorRecord };
 
-/** Attempts at the job of a call, as far as there were any. */
+/** Attempts at the job of a call, if there were any. */
 export interface Attempts {
   /** Unix milliseconds. */
   startedAt: number | null;
@@ -14,7 +14,7 @@ export interface Attempts {
 
 const NOT_STARTED: Attempts = { startedAt: null, attempts: 0 };
 
-/** Settles or releases a call, once: a second ending changes nothing. @returns null when there is no such call. */
+/** Settles or releases a call, once: a second ending changes nothing. @returns null if the call does not exist. */
 export async function endCall(
   { settlements, events }: { settlements: Settlements; events: CallEvents },
   { accountId, callId, operation }: { accountId: number; callId: string; operation: string },

@@ -1,13 +1,19 @@
 import { LRUCache } from 'lru-cache';
 import type { PoolName } from '../src/operations/pools.ts';
 
-/** The priority of batches' calls, after all others. Which batch comes first is decided before they are queued. */
+/**
+ * The priority of calls of batches, which is the lowest. The order between batches is decided before they are
+ * queued.
+ */
 export const BACKGROUND_PRIORITY = 1_000_000;
 
-/** How many calls of an account go first; each further one goes behind accounts with fewer under way. */
+/**
+ * The number of an account's calls with priority 0. Further ones are queued behind accounts with fewer calls under
+ * way.
+ */
 const CALLS_GOING_FIRST = 4;
 
-/** Calls of an account that count together: those it waits for apart from those it comes back for. */
+/** Calls of an account are counted in two groups: synchronous and asynchronous ones. */
 export interface Line {
   pool: PoolName;
   waiting: 'caller' | 'poller';
@@ -25,7 +31,7 @@ export interface Fairness {
   take(call: Line & { accountId: number; key: string; callId: string; deadlineAt: number }): number;
   /** Returns the priority `take` would give, without counting. A key is known from its first queued call on. */
   peek(line: Line & { key: string }): number;
-  /** The call has ended. */
+  /** Removes a call that has ended. */
   end(callId: string): void;
 }
 
@@ -33,9 +39,9 @@ const SWEEP_EVERY_CALLS = 1_000;
 
 const KEYS_KNOWN = 10_000;
 
-/** Counts the calls one gateway has queued, so each gateway gives an account places of its own. */
+/** Counts the calls that this gateway has queued. Each gateway counts by itself. */
 export function createFairness(now: () => number): Fairness {
-  /** How many calls of a line are under way. */
+  /** Number of calls under way, by line. */
   const underWay = new Map<string, number>();
   const calls = new Map<string, { line: string; deadlineAt: number }>();
   const accounts = new LRUCache<string, number>({ max: KEYS_KNOWN });
@@ -52,7 +58,7 @@ export function createFairness(now: () => number): Fairness {
     else underWay.delete(call.line);
   }
 
-  /** The completion message of a call may be lost. */
+  /** Removes calls after their deadline, because completion messages may be lost. */
   function sweep(): void {
     sinceSweep = 0;
     for (const [callId, { deadlineAt }] of calls) if (deadlineAt < now()) end(callId);
@@ -78,7 +84,7 @@ export function createFairness(now: () => number): Fairness {
   };
 }
 
-/** @param nth how many calls of its line are under way with this one. */
+/** @param nth the number of calls of its line under way, including this one. */
 function priorityOf(nth: number): number {
   return nth <= CALLS_GOING_FIRST ? 0 : Math.min(nth, BACKGROUND_PRIORITY - 1);
 }

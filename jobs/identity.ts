@@ -8,15 +8,18 @@ import type { Answer, AnswerStore } from '../src/results/answer-store.ts';
 
 /** The identities of a call. */
 export interface IdentifiedCall {
-  /** The same for calls of all accounts that have the same answer. */
+  /** Equal for calls of all accounts that have the same answer. */
   presentationId: string;
-  /** The same for calls of an account that are charged once. */
+  /** Equal for calls of an account that are charged once. */
   chargeId: string;
-  /** A shared answer that is fresh enough for it. */
+  /** A shared answer that is fresh enough for this call. */
   cached: Answer | null;
 }
 
-/** Derives the identities of a call and looks for a cached answer. @throws SoukError VALIDATION_FAILED when a report is not loaded. */
+/**
+ * Derives the identities of a call and looks for a cached answer. @throws SoukError VALIDATION_FAILED if a report
+ * is not loaded.
+ */
 export async function identifyCall(
   { database, answers, clock }: { database: Database; answers: AnswerStore; clock: Clock },
   operation: QueuedOperation,
@@ -35,8 +38,8 @@ export async function identifyCall(
 }
 
 /**
- * What identifies an answer that may be shown to any account: all of the input that shows in it, and the edition of the
- * reports it is made from, where there are such.
+ * Returns the identity of an answer that all accounts share: the input that affects it, and the edition of the
+ * reports, if it is made from reports.
  */
 export function presentationIdOf(
   operation: QueuedOperation,
@@ -47,7 +50,7 @@ export function presentationIdOf(
   return fingerprint(...parts, ...(edition === null ? [] : [edition]));
 }
 
-/** What identifies a call among those of its account: what it shows, and how fresh it must be. */
+/** Identifies a call among those of its account: by its answer, and how fresh that must be. */
 export function chargeIdOf(
   operation: QueuedOperation,
   input: unknown,

@@ -4,7 +4,7 @@ import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { publishControl } from './control.ts';
 import type { Queues } from './queues.ts';
 
-/** Marks a job as joined by another request: from then on it cannot be cancelled. */
+/** Marks a job as joined by another request. Such a job cannot be cancelled. */
 export async function noteJoined(
   redis: Redis,
   keys: RedisKeys,
@@ -13,13 +13,13 @@ export async function noteJoined(
   await redis.set(keys.joined(callId), 1, 'PX', POOLS[pool].timeoutMs + ASYNC_QUEUE_ALLOWANCE_MS);
 }
 
-/** Promotes the job of a batch's call that a request waits for now: it goes first, like the job of any other call. */
+/** Promotes the job of a batch's call because a request now waits for it: it gets the priority of other calls. */
 export async function promote(
   deps: { redis: Redis; keys: RedisKeys; queues: Queues },
   { pool, callId }: { pool: PoolName; callId: string },
 ): Promise<void> {
   const job = await deps.queues[pool].getJob(callId);
-  // It may have been taken, or have ended, in the meantime.
+  // The job may have been taken, or have ended, in the meantime.
   await job?.changePriority({ priority: 0 }).catch(() => {});
   if (await job?.isDelayed()) await job?.promote().catch(() => {});
   await publishControl(deps.redis, deps.keys, { action: 'promote', callId });

@@ -6,7 +6,7 @@ import { payloadOf } from './payload.ts';
 import { addJob } from './queues.ts';
 import type { SubmitDeps } from './submit.ts';
 
-/** Makes the answer of a call that is settled already once more; nothing is charged for it. */
+/** Queues the job of a settled call again to recreate its answer, at no charge. */
 export async function enqueueAgain(
   { queues, clock }: Pick<SubmitDeps, 'queues' | 'clock'>,
   operation: QueuedOperation,
@@ -21,8 +21,8 @@ export async function enqueueAgain(
 }
 
 /**
- * Whether a lost answer is made again for its owner. The answer to a caller who waited was delivered; it is owed again
- * only for as long as the same call would join it. A caller who polls is owed it for as long as results are kept.
+ * Returns whether a lost answer is recreated. For a caller that waited and got its answer, only while an identical
+ * call would join this one; for a caller that polls, as long as results are kept.
  */
 export function canBeMadeAgain({ acceptedAt, deadlineAt, pool }: Call, now: number): boolean {
   const polled = deadlineAt - acceptedAt > POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * A job in its queue: everything a worker needs to run and end a call, and nothing secret. The BullMQ job id is the call
- * id.
+ * A job in its queue: everything that a worker needs to run and end a call, without secrets. The BullMQ job id is
+ * the call id.
  */
 export const payloadSchema = z.object({
   version: z.literal(1),
@@ -12,17 +12,17 @@ export const payloadSchema = z.object({
   /** Canonical input; the worker parses it again. */
   input: z.unknown(),
   unitsReserved: z.int().nonnegative(),
-  /** Unix milliseconds. The call is released by then. */
+  /** Unix milliseconds. A call that is still open at this time is released. */
   deadlineAt: z.number(),
-  /** A call of a batch: no request waits for it, so it leaves tokens to calls that requests wait for. */
+  /** True for a call of a batch: no request waits for it, so it leaves tokens to calls with waiting requests. */
   background: z.boolean().default(false),
-  /** The span that submitted it, as W3C Trace Context writes it, so that one trace shows request and job. */
+  /** The span that submitted the job, as W3C `traceparent`, so that one trace shows request and job. */
   traceparent: z.string().optional(),
 });
 
 export type Payload = z.output<typeof payloadSchema>;
 
-/** The payload of a call's job: of the call, only what a worker needs. */
+/** Returns the payload of a call's job, with only the fields that a worker needs. */
 export function payloadOf(call: Omit<Payload, 'version' | 'traceparent'>, traceparent?: string): Payload {
   const { callId, accountId, operation, input, unitsReserved, deadlineAt, background } = call;
   const span = traceparent === undefined ? {} : { traceparent };

@@ -14,24 +14,27 @@ import { type Backlog, countAlive } from './backlog.ts';
 import type { BatchQueue } from './batch-queue.ts';
 import type { Queues } from './queues.ts';
 
-/** What all processes share, as Redis has it: queues, workers, tokens. Every gateway shows the same. */
+/**
+ * Gauges of the state that all processes share in Redis: queues, workers, tokens. All gateways report the same
+ * values.
+ */
 export interface QueueGauges {
-  /** Reads it now. What cannot be read is not shown. */
+  /** Reads the values now. A value that cannot be read is omitted. */
   sample(): Promise<void>;
-  /** The same, for pages. */
+  /** Returns the values, for pages. */
   read(): Promise<QueueReading>;
 }
 
 export interface QueueReading {
   pools: PoolReading[];
-  /** null: nothing is known of them. */
+  /** null if they are unknown. */
   tokens: { left: number; perMinute: number } | null;
 }
 
 export interface PoolReading {
   pool: WorkerPoolName;
   jobs: { waiting: number; running: number; delayed: number };
-  /** Of the pools that calls go through. Infinity: there is no worker. */
+  /** For pools of calls. Infinity if the pool has no worker. */
   expectedWaitMs: number | null;
   workers: number | null;
 }
@@ -57,14 +60,14 @@ export function createQueueGauges(
   ]);
   const expectedWait = gauge(
     'souk_queue_expected_wait_seconds',
-    'How long a job submitted now would wait, by the estimate that calls are refused by; +Inf without a worker.',
+    'Expected wait of a job submitted now, which decides whether calls are refused; +Inf without a worker.',
     ['pool'],
   );
-  const workers = gauge('souk_workers', 'Worker processes alive in a pool.', ['pool']);
-  const tokensLeft = gauge('souk_upstream_tokens_left', 'Tokens the data provider has left for us.', []);
+  const workers = gauge('souk_workers', 'Live worker processes of a pool.', ['pool']);
+  const tokensLeft = gauge('souk_upstream_tokens_left', 'Tokens left at the data provider.', []);
   const tokenRate = gauge(
     'souk_upstream_tokens_per_minute',
-    'Tokens the data provider gives us a minute.',
+    'Tokens that the data provider adds per minute.',
     [],
   );
 
@@ -94,10 +97,10 @@ export function createQueueGauges(
     read,
     async sample() {
       const reading = await read().catch((error: unknown) => {
-        log.warn({ err: error }, 'reading the queues for the metrics failed');
+        log.warn({ err: error }, 'failed to read the queues for the metrics');
         return null;
       });
-      // All at one moment, so that several who ask at once never see half of it.
+      // All set in one step, so that concurrent reads never see some old and some new values.
       for (const each of [jobs, expectedWait, workers]) each.reset();
       for (const each of [tokensLeft, tokenRate]) each.remove();
       if (!reading) return;

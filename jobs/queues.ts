@@ -9,18 +9,19 @@ import type { Payload } from './payload.ts';
 export type Queues = Record<PoolName, Queue<Payload>>;
 
 /**
- * The queues of all pools, for submitting. A job is removed when it has ended: the state of its call is in PostgreSQL and
- * the answer in the result store.
+ * Opens the queues of all pools for submission. A job is removed when it has ended: PostgreSQL has the state of its
+ * call, and the answer store has the answer.
  */
 export function openQueues(redis: Redis, keys: RedisKeys, log: Logger): Queues {
   const entries = POOL_NAMES.map((pool) => {
     const queue = new Queue<Payload>(pool, {
       connection: redis,
       prefix: keys.queuePrefix(pool),
-      // The event stream has no readers: the end of a job is published on a channel of our own.
+      // The event stream has no readers, because the service publishes completion messages on its own channel.
       streams: { events: { maxLen: 100 } },
       defaultJobOptions: {
-        // Only infrastructure faults throw out of a job; upstream's faults are handled, and end the call, inside it.
+        // Retries are for faults of the infrastructure only. Faults of upstream are handled in the job and end the
+        // call.
         attempts: 5,
         backoff: { type: 'exponential', delay: 500, jitter: 0.5 },
         removeOnComplete: true,
@@ -40,24 +41,24 @@ export async function closeQueues(queues: Queues): Promise<void> {
 
 const PRIORITY_STEP = 2 ** 32;
 
-/** How many jobs wait that are neither first of all (priority 0) nor as far back as `priority`. */
+/** Counts waiting jobs with a priority above 0 and below `priority`. */
 export async function countMoreUrgent(redis: Redis, queue: Queue, priority: number): Promise<number> {
   return redis.zcount(queue.toKey('prioritized'), '-inf', `(${priority * PRIORITY_STEP}`);
 }
 
-/** How many jobs of its queue come before a waiting job; null when it does not wait. */
+/** Counts the jobs before a waiting job in its queue; null if the job is not waiting. */
 export async function countAhead(redis: Redis, queue: Queue, jobId: string): Promise<number | null> {
   const [first, place, later] = await Promise.all([
     redis.llen(queue.toKey('wait')),
     redis.lpos(queue.toKey('wait'), jobId),
     redis.zrank(queue.toKey('prioritized'), jobId),
   ]);
-  // The list is taken from its end.
+  // Jobs are taken from the end of the list.
   if (place !== null) return first - 1 - place;
   return later === null ? null : first + later;
 }
 
-/** Adds the job of a call to its queue; a job that is there already stays as it is. */
+/** Adds the job of a call to its queue. A job that is already there does not change. */
 export async function addJob(
   queues: Queues,
   pool: PoolName,

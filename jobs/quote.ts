@@ -5,26 +5,26 @@ import { SoukError } from '../src/platform/errors.ts';
 import { identifyCall } from './identity.ts';
 import { type CallRequest, checkMaxUnits, refuseWhenBusy, type SubmitDeps } from './submit.ts';
 
-/** The outcome a call would have if it were submitted now. */
+/** The outcome of a call if it were submitted now. */
 export interface Quote {
-  /** What it costs at most; the charge is this or less. */
+  /** The highest possible charge. */
   units: number;
-  /** The account made the same call a moment ago, so that this one would join it and cost nothing. */
+  /** True if the call would join a recent identical call of the account, and cost nothing. */
   deduplicated: boolean;
   verdict:
     | { admitted: true; wallet: Wallet | null; source: GrantKind | null }
     | { admitted: false; error: SoukError };
 }
 
-/** Quotes a call without making it. @throws SoukError KEY_*, or VALIDATION_FAILED when a report is not loaded. */
+/** Quotes a call without submitting it. @throws SoukError KEY_*, or VALIDATION_FAILED if a report is not loaded. */
 export async function quoteCall(deps: SubmitDeps, request: CallRequest): Promise<Quote> {
   const { operation, input, caller } = request;
   const units = operation.price.quote(input);
   const { chargeId, cached } = await identifyCall(deps, operation, input);
-  // A cached answer may cost less than the quote, and needs no worker. It may be gone when the call is made, so the quote
-  // stays the same.
+  // A cached answer may cost less than the quote, and needs no worker. It may have expired when the call is
+  // submitted, so it does not lower the quote.
   const needed = cached?.meta.units ?? units;
-  // Admission checks the key first, so its error comes first here too.
+  // Admission checks the key first, so the quote does the same and reports the same error.
   const prediction = await deps.admissions.predict(caller, needed);
   const acceptedAfter = deps.clock.now() - DEDUPLICATION_SECONDS * 1000;
   const deduplicated =

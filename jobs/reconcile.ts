@@ -23,7 +23,7 @@ export interface ReconcileDeps {
   log: Logger;
 }
 
-/** Repairs the work of dead processes: puts lost jobs back, releases overdue calls, and expires packs. */
+/** Repairs calls of dead processes: puts lost jobs back, releases overdue calls, and expires packs. */
 export async function reconcile(deps: ReconcileDeps): Promise<void> {
   const { database, redis, keys, queues, settlements, events, clock, log } = deps;
   await requeueLostJobs(database, queues, clock.now());
@@ -34,11 +34,13 @@ export async function reconcile(deps: ReconcileDeps): Promise<void> {
     await publishCompletion(redis, keys, completionMessage(call));
   }
   for (const { packId, accountId, units } of await expirePacks(database, clock.now())) {
-    log.info({ packId, accountId, units }, 'a resource pack expired');
+    log.info({ packId, accountId, units }, 'expired a resource pack');
   }
 }
 
-/** Reconciles for as long as the process lives. Every process may: each step is harmless when done twice. */
+/**
+ * Runs the reconciler periodically until the process stops. All processes run it, because each step is idempotent.
+ */
 export function startReconciling(deps: ReconcileDeps): () => Promise<void> {
   return every(deps.clock, RECONCILE_EVERY_MS, () =>
     reconcile(deps).catch((error) => deps.log.warn({ err: error }, 'failed to reconcile')),

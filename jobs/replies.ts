@@ -9,10 +9,10 @@ export interface Reply {
   body: string;
 }
 
-/** How long uploads and replies are kept for a process that is late. */
+/** How long uploads and replies are kept for a slow process. */
 const LIFETIME_MS = 600_000;
 
-/** A piece of an upload; several travel one after the other, so that none of them blocks Redis. */
+/** The size of a piece of an upload. Pieces are sent one by one, so that none of them blocks Redis for long. */
 const PIECE_BYTES = 256 * 1024;
 
 export async function putUpload(
@@ -24,7 +24,7 @@ export async function putUpload(
   const key = keys.upload(uploadId);
   const bytes = Buffer.from(text);
   for (let i = 0; i < Math.max(1, bytes.length); i += PIECE_BYTES) {
-    // Together, so that nothing stays when this process dies in between.
+    // In one transaction, so that nothing remains if this process dies in between.
     await redis
       .multi()
       .rpush(key, bytes.subarray(i, i + PIECE_BYTES))
@@ -33,7 +33,7 @@ export async function putUpload(
   }
 }
 
-/** @returns null when the request has given up. */
+/** @returns null if the request has timed out. */
 export async function getUpload(redis: Redis, keys: RedisKeys, uploadId: string): Promise<string | null> {
   const pieces = await redis.lrangeBuffer(keys.upload(uploadId), 0, -1);
   return pieces.length === 0 ? null : Buffer.concat(pieces).toString('utf8');
@@ -54,15 +54,15 @@ export async function sendReply(
   await redis.publish(keys.repliesChannel, uploadId);
 }
 
-/** Where the requests of a gateway process wait for replies to their uploads. */
+/** The requests of a gateway process that wait for replies to their uploads. */
 export interface Replies {
-  /** null: none came in time, or before this process stops. */
+  /** Returns null if no reply comes in time, or this process stops. */
   wait(uploadId: string, timeoutMs: number): Promise<Reply | null>;
-  /** Ends all waiting. */
+  /** Ends all waits. */
   close(): void;
 }
 
-/** @param subscriber a Redis connection that is switched to subscription. */
+/** @param subscriber a Redis connection for subscriptions only. */
 export async function openReplies(deps: {
   redis: Redis;
   subscriber: Redis;
@@ -91,7 +91,7 @@ export async function openReplies(deps: {
         });
       });
       waiting.delete(uploadId);
-      // The message may have been lost while the reply is stored. It may be large, and is read only once.
+      // The message may be lost, but the reply is stored. It may be large, so it is read only once.
       const stored = await redis.getdel(keys.reply(uploadId));
       if (stored === null) return null;
       const end = stored.indexOf('\n');

@@ -30,7 +30,7 @@ import { identifyCall } from './identity.ts';
 import { type Payload, payloadOf } from './payload.ts';
 import { addJob, type Queues } from './queues.ts';
 
-/** A valid request for a call, ready to be admitted. */
+/** A valid request for a call, before admission. */
 export interface CallRequest {
   operation: QueuedOperation;
   /** Canonical input. */
@@ -41,7 +41,7 @@ export interface CallRequest {
   waiting: Waiting;
 }
 
-/** Who waits for the answer: a request, a caller who polls the job, or a batch, which has time until `batchUntil`. */
+/** Who waits for the answer: a request, a caller that polls the job, or a batch, whose deadline is `batchUntil`. */
 export type Waiting = 'caller' | 'poller' | { batchUntil: number; callId: string };
 
 /** The outcome of a call request. Units were reserved or charged unless it was joined. */
@@ -61,7 +61,7 @@ export type Submission =
       callId: string;
       pool: PoolName;
       finished: boolean;
-      /** It was a call of a batch so far. */
+      /** True if it was a call of a batch until now. */
       background: boolean;
       answerRef: string | null;
     };
@@ -80,9 +80,9 @@ export interface SubmitDeps {
 }
 
 /**
- * Admits a call: answers it from the shared answers, joins it to the same call of the account, or reserves its units so that
- * it can be enqueued.
- * @throws SoukError KEY_*, QUOTA_*, BUSY, or VALIDATION_FAILED when a report is not loaded; then nothing is charged.
+ * Admits a call: answers it from the cache, joins it to an identical call of the account, or reserves its units so
+ * that it can be queued.
+ * @throws SoukError KEY_*, QUOTA_*, BUSY, or VALIDATION_FAILED if a report is not loaded; then nothing is charged.
  */
 export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submission> {
   const { operation, input, caller, waiting } = request;
@@ -105,8 +105,9 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
       pool,
       deadlineAt,
       input,
-      // A caller who polls may come for the answer after it was lost. Only a call that could be a job keeps its input, from
-      // which the answer is made again; so its units are reserved, and it is settled once the answer is in its place.
+      // A caller that polls may request the answer after it was lost. Recreating it needs the input, which is
+      // stored only for calls that can be jobs. So the units are reserved first, and the call is settled when its
+      // answer is stored.
       answer: cached && waiting !== 'poller' ? sharedAnswerRef(presentationId, cached.meta.version) : null,
       background,
     });
@@ -160,7 +161,7 @@ export function checkMaxUnits(needed: number, maxUnits: number | null): void {
   });
 }
 
-/** @throws SoukError BUSY. Calls of batches are never refused: they are fed only as there is room. */
+/** @throws SoukError BUSY. Calls of batches are never refused, because batches are fed only if there is room. */
 export async function refuseWhenBusy(
   { backlog, clock, database, fairness }: SubmitDeps,
   { caller, waiting }: CallRequest,
@@ -171,7 +172,7 @@ export async function refuseWhenBusy(
   const allowedMs = waiting === 'poller' ? ASYNC_QUEUE_ALLOWANCE_MS : QUEUE_ALLOWANCE_MS;
   const priority = fairness.peek({ pool, waiting, key: nameOf(caller) });
   const busy = busyError(await backlog.estimateWaitMs(pool, priority), allowedMs);
-  // A call that is under way, or was answered just now, can be joined however busy the pool is.
+  // A call can join one that is under way or recent even if the pool is busy.
   const acceptedAfter = clock.now() - DEDUPLICATION_SECONDS * 1000;
   if (busy && !(await hasJoinableCall(database, caller.keyHash, chargeId, acceptedAfter))) throw busy;
 }
@@ -183,8 +184,8 @@ function deadlineOf(waiting: Waiting, pool: PoolName, now: number): number {
 }
 
 /**
- * Admits a call although the database may be going away. An admission whose reply was lost may have counted, so the call
- * is offered again under its own id: what it then joins is itself.
+ * Admits a call even if the database restarts meanwhile. An admission whose reply was lost may have been committed,
+ * so it is repeated with the same call id and then joins itself.
  */
 async function admit(
   { admissions, clock, events }: SubmitDeps,
@@ -207,7 +208,10 @@ async function admit(
   return admission;
 }
 
-/** Settles a call with a cached answer. @returns false when the answer could not be stored; then the call becomes a job. */
+/**
+ * Settles a call with a cached answer. @returns false if the answer could not be stored; then the call becomes a
+ * job.
+ */
 async function settleAtOnce(
   deps: SubmitDeps,
   call: { accountId: number; callId: string; operation: string },

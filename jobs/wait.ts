@@ -8,13 +8,13 @@ import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import { type CompletionMessage, completionMessage, decodeCompletion } from './completion-message.ts';
 
-/** One call to wait for. */
+/** A call to wait for. */
 export interface Awaited {
   accountId: number;
   callId: string;
 }
 
-/** The one place of a gateway process where requests wait for jobs. */
+/** The requests of a gateway process that wait for jobs. */
 export interface CompletionMap {
   /**
    * Resolves when the call ends, or with null after `timeoutMs`.
@@ -22,15 +22,15 @@ export interface CompletionMap {
    *   have ended already.
    */
   wait(call: Awaited, timeoutMs: number, ours: boolean): Promise<CompletionMessage | null>;
-  /** Called for every job that ends anywhere. */
+  /** Adds a listener for the ends of all jobs. */
   onEnded(listener: (message: CompletionMessage) => void): void;
-  /** Whether waiting has ended for good. */
+  /** True after `close`. */
   readonly closed: boolean;
-  /** Ends all waiting with null. */
+  /** Ends all waits with null. */
   close(): Promise<void>;
 }
 
-/** Lost messages are made good by looking up, this often, the calls that requests still wait for. */
+/** Calls that requests wait for are looked up this often, in case a message was lost. */
 const CHECK_EVERY_MS = 5_000;
 
 interface Waiter {
@@ -38,7 +38,7 @@ interface Waiter {
   resolve(message: CompletionMessage | null): void;
 }
 
-/** @param subscriber a Redis connection of its own: it is switched to subscription. */
+/** @param subscriber a Redis connection for subscriptions only. */
 export async function openCompletionMap(deps: {
   subscriber: Redis;
   keys: RedisKeys;
@@ -62,7 +62,7 @@ export async function openCompletionMap(deps: {
   });
 
   const lookUp = (call: Awaited) =>
-    lookUps.submit(call).catch((error) => log.warn({ err: error }, 'looking up a waiting call failed'));
+    lookUps.submit(call).catch((error) => log.warn({ err: error }, 'failed to look up a waiting call'));
 
   async function lookUpAll(): Promise<void> {
     const calls = [...waiters.values()].flatMap((set) => [...set].slice(0, 1).map(({ call }) => call));
@@ -75,7 +75,7 @@ export async function openCompletionMap(deps: {
     resolveWaiters(completion);
     for (const listener of listeners) listener(completion);
   });
-  // A connection that was away has missed messages.
+  // Messages are lost while the connection is down.
   subscriber.on('ready', () => void lookUpAll());
   await subscriber.subscribe(keys.jobsChannel);
   let closed = false;
@@ -103,7 +103,8 @@ export async function openCompletionMap(deps: {
         const cancel = clock.after(timeoutMs, () => waiter.resolve(null), 'call wait');
         set.add(waiter);
         events.emit({ type: 'call.awaited', ...call });
-        // Its message may have come before this process listened for it; an earlier waiter would have received it.
+        // The message may have been published before this process listened for it; an earlier waiter would have
+        // received it.
         if (!ours && !alreadyAwaited) void lookUp(call);
       });
     },

@@ -13,7 +13,7 @@ await runProcess('gateway', async (env) => {
   const config = requireSettings(readConfig(env), 'DATABASE_URL', 'REDIS_URL');
   const log = createLogger(config.LOG_LEVEL);
   const tracing = await openTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, 'souk-gateway', (reason) =>
-    log.warn({ reason }, 'sending traces failed'),
+    log.warn({ reason }, 'failed to send traces'),
   );
   const gateway = await openGateway(
     {
@@ -49,8 +49,7 @@ async function listen(gateway: RunningGateway, host: string, port: number): Prom
   } catch (error) {
     await gateway.close();
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE')
-      throw new ConfigError(`PORT ${port} is in use on ${host}; set PORT to another.`);
-    throw new ConfigError(`HOST ${host} and PORT ${port} cannot be listened on: ${message}.`);
+    if (code === 'EADDRINUSE') throw new ConfigError(`PORT ${port} is in use on ${host}; set another PORT.`);
+    throw new ConfigError(`Cannot listen on HOST ${host} and PORT ${port}: ${message}.`);
   }
 }

@@ -5,21 +5,21 @@ import type { Answer } from '../src/results/answer-store.ts';
 import { packAfter } from '../src/results/compression.ts';
 import { outlineOf } from '../src/results/outline.ts';
 
-/** What an operation answers, ready to be stored. */
+/** The answer of an operation, ready to be stored. */
 export interface Content {
   contentType: string;
   compressible: boolean;
   units: number;
-  /** How the body begins; it says whether the data came from the cache. */
+  /** The beginning of the body, which says whether the data came from the cache. */
   beginning(fromCache: boolean): Buffer;
   rest: Buffer;
-  /** What the data hold, in short. */
+  /** An outline of the data. */
   outline?(): string;
 }
 
 const NOTHING = Buffer.alloc(0);
 
-/** @param staleSince when the data were fetched, where they are older than they should be. Unix milliseconds, like `now`. */
+/** @param staleSince when stale data were fetched; Unix milliseconds, like `now`. */
 export function present(
   operation: QueuedOperation,
   input: unknown,
@@ -54,7 +54,9 @@ export function present(
   };
 }
 
-/** The content as it is kept, compressed where that pays: what makes an answer of what is known of it. */
+/**
+ * Compresses the content if that saves space. @returns a function that creates the stored answer from its metadata.
+ */
 export async function packed({
   contentType,
   compressible,
@@ -67,7 +69,7 @@ export async function packed({
     const begin = beginning(facts.fromCache);
     const { encoding, bytes } = pack(begin);
     const size = begin.length + rest.length;
-    // For callers that want no large answer: gateways do not parse one, so the worker writes its outline.
+    // Gateways do not parse large answers, so the worker writes their outlines.
     const summary = outline && size > INLINE_LIMIT_BYTES ? { outline: outline() } : {};
     return { meta: { ...facts, contentType, encoding, size, ...summary }, body: bytes };
   };
@@ -79,7 +81,7 @@ function metadataText(metadata: Record<string, unknown>): string {
   return Object.keys(metadata).length > 0 ? `,"metadata":${stringifyJson(metadata)}` : '';
 }
 
-/** What an answer says that is older than it should be, because upstream refuses. */
+/** Returns the fields that an answer with stale data has. */
 function staleness(fetchedAt: number, now: number): Record<string, unknown> {
   const ageSeconds = Math.floor((now - fetchedAt) / 1000);
   return { stale: true, fetchedAt: new Date(fetchedAt).toISOString(), ageSeconds };

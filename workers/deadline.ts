@@ -2,20 +2,20 @@ import { setMaxListeners } from 'node:events';
 import type { Clock } from '../src/platform/clock.ts';
 import { SoukError } from '../src/platform/errors.ts';
 
-/** The time a job has, as a signal to be handed to everything that waits. */
+/** The deadline of a job, with a signal for everything that waits. */
 export interface Deadline {
   signal: AbortSignal;
   deadlineAt: number;
-  /** Aborts it now. */
+  /** Aborts the signal now. */
   abort(reason: Error): void;
-  /** Stops the clock and aborts requests of the call that are still under way. */
+  /** Ends the timer, and aborts requests of the call that are still under way. */
   end(): void;
 }
 
-/** A signal that aborts at a time of our clock, or with another signal. */
+/** Returns a signal that aborts at a time of the clock, or with another signal. */
 export function deadlineSignal(clock: Clock, deadlineAt: number, other: AbortSignal): Deadline {
   const controller = new AbortController();
-  // Each source of a large batch listens for itself.
+  // Each source of a large batch adds a listener.
   setMaxListeners(0, controller.signal);
   const abort = (reason: unknown) =>
     controller.abort(reason instanceof Error ? reason : new Error(String(reason)));
@@ -32,7 +32,7 @@ export function deadlineSignal(clock: Clock, deadlineAt: number, other: AbortSig
     end() {
       cancel();
       other.removeEventListener('abort', onOther);
-      // A call that failed may have left other requests under way, which nothing else would ever end.
+      // A call that failed may have other requests under way, which nothing else would end.
       abort(new Error('the call has ended'));
     },
   };

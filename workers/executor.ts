@@ -28,15 +28,15 @@ export interface ExecutorDeps extends ProduceDeps {
 /** One execution of a job, as the queue sees it. */
 export interface Attempt {
   pool: PoolName;
-  /** What the queue holds; parsed here. */
+  /** The payload in the queue; parsed here. */
   data: unknown;
   /** From 1. */
   number: number;
-  /** How long it waited for its first attempt; null for later ones. */
+  /** How long the job waited for its first attempt; null for later ones. */
   waitedMs: number | null;
-  /** Aborts when this process gives the job up. */
+  /** Aborts when this process stops running the job. */
   signal: AbortSignal;
-  /** Takes note of how much is done, in percent. */
+  /** Receives the progress in percent. */
   onProgress(percent: number): void;
 }
 
@@ -52,12 +52,12 @@ export interface Executor {
   control(control: Control): void;
 }
 
-/** A job that was cancelled on its way from the queue to here is not begun. */
+/** A job that is cancelled between the queue and its start is not started. */
 const CANCELLED_JOBS_KNOWN = 10_000;
 
 /**
- * Owns the hard parts of running jobs, so that a handler only fetches: the deadline and its AbortSignal, cancelling, the
- * caches and the single flight, presenting and storing, settling once, telling who waits.
+ * Runs jobs, so that a handler only fetches: deadline and AbortSignal, cancelling, caches and single flight,
+ * presenting and storing, settling once, and publishing the completion message.
  */
 export function createExecutor(deps: ExecutorDeps): Executor {
   const { redis, keys, flights, events, tracing, clock, log } = deps;
@@ -91,12 +91,12 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     let result: { units: number } | SoukError;
     try {
       if (cancelled.has(callId)) throw new SoukError('CANCELLED');
-      // A request may have joined it since it was queued.
+      // A request may have joined the job since it was queued.
       if (run.background && (await redis.exists(keys.joined(callId)))) run.promote();
       const running = { pool, payload, run, startedAt, onProgress, log: jobLog };
       result = await produceInTurn(deps, running, (awaited) => pause(job, run, awaited));
     } catch (error) {
-      // This process gives the job up; another attempt may well succeed.
+      // This process stops running the job. Another attempt may succeed.
       if (signal.aborted || error instanceof TokensAwaited) throw error;
       result = publicError(error, jobLog);
       emitFailure(deps, result, payload);
@@ -108,8 +108,8 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   }
 
   /**
-   * A job that pauses keeps its place among those that run. Half of the places are kept for others: jobs that somebody waits
-   * for must not wait for jobs that wait.
+   * A paused job occupies a place among the running jobs. Half of the places are reserved, so that jobs with
+   * waiting requests do not wait for paused ones.
    */
   async function pause(job: JobIds, run: Run, awaited: TokensAwaited): Promise<void> {
     const { pool } = job;
@@ -149,7 +149,10 @@ interface JobIds {
   operation: string;
 }
 
-/** Lets a job in the background begin again whenever it had to wait for tokens; meanwhile it holds nothing others want. */
+/**
+ * Restarts a background job each time it had to wait for tokens. While it waits, it holds nothing that other jobs
+ * need.
+ */
 async function produceInTurn(
   deps: ExecutorDeps,
   job: RunningJob,
@@ -188,8 +191,8 @@ async function complete(
     result instanceof SoukError ? { error: toRecord(result) } : { units: result.units, answer: OWN_ANSWER };
   const ended = await endCall(deps, job, outcome, { startedAt, attempts });
   const { pool, callId } = job;
-  // A call that had ended before (it was released, or its answer is being made again) stays as it ended. When an attempt
-  // fails after another has settled the call, the answer of that one stands.
+  // A call that had already ended (released, or its answer is being recreated) does not change. If an attempt fails
+  // after another has settled the call, the answer of that attempt stays.
   const stands = failure !== null && ended?.state === 'settled' && (await answers.load(callId, OWN_ANSWER));
   const error = stands ? null : failure;
   const unitsCharged = ended?.unitsCharged ?? 0;
@@ -197,7 +200,7 @@ async function complete(
   const completion = completionMessage({ callId, pool, unitsCharged, error }, durationMs);
   const { state } = completion;
   events.emit({ type: 'job.ended', ...job, state, error: error ? error.kind : null, durationMs });
-  // A call that was released meanwhile, for it was cancelled or its time was over, has had its message.
+  // If the call was released meanwhile (cancelled or overdue), its completion message has already been published.
   if (ended && !ended.endedNow && ended.state === 'released') return completion;
   // Not awaited: a gateway that misses the message looks the call up.
   publishCompletion(redis, keys, completion).catch((error: unknown) => {
@@ -206,7 +209,7 @@ async function complete(
   return completion;
 }
 
-/** A failure that is only shared, or is the customer's own, has no cause to tell the operator. */
+/** Failures shared by another call and failures caused by the customer are not reported to the operator. */
 function emitFailure({ events }: ExecutorDeps, error: SoukError, payload: Payload): void {
   const { kind, metadata, cause } = error;
   if (cause === undefined || (kind !== 'INTERNAL' && kind !== 'UPSTREAM_ERROR')) return;

@@ -18,21 +18,21 @@ export interface HandledJob extends RunningJob {
   operation: QueuedOperation;
   input: unknown;
   deadline: Deadline;
-  /** It was begun before, and had to stop for lack of tokens. */
+  /** The job was started before, and stopped to wait for tokens. */
   again: boolean;
 }
 
-/** What a handler has gathered so far. */
+/** The data that a handler has gathered. */
 export interface Gathered {
   obtained: Obtained[];
-  /** Whether upstream had something for each source. */
+  /** Whether upstream had data for each source. */
   complete: boolean;
-  /** The edition of the reports it has read. */
+  /** The edition of the reports that were read. */
   edition: string | null;
   tokensSpent: number;
 }
 
-/** Creates everything a handler works with; `gathered` is what the answer is made from. */
+/** Creates the context of a handler. The answer is made from `gathered`. */
 export function createHandlerContext(
   deps: HandlerContextDeps,
   job: HandledJob,
@@ -88,7 +88,7 @@ async function obtain<Raw>(
     async fetch(missing) {
       const values = await wanted.fetch(missing);
       fetched += missing.length;
-      // A job that fetches everything in one go has no progress to report.
+      // A job that fetches everything at once has no progress to report.
       if (fetched < count && missing.length < count) onProgress(Math.floor((100 * fetched) / count));
       return values;
     },
@@ -110,7 +110,7 @@ function createPrepare(
     fetch: () => Promise<Raw>,
     { insteadOf }: { insteadOf?: Raw } = {},
   ) => {
-    // Other calls may have found out before that it is of no use, and have replaced it already.
+    // Another call may have replaced the useless value already.
     const ageMs = insteadOf && clock.now() - (preparedAt.get(insteadOf) ?? clock.now());
     const got = await sources.obtain({
       operation: operation.name,

@@ -9,12 +9,12 @@ import { openTracing } from '../src/platform/telemetry/tracing.ts';
 import { openMetricsServer } from './metrics-server.ts';
 import { openWorker } from './worker.ts';
 
-/** The worker process: does the jobs of the pools in WORKER_POOLS until it receives a signal to stop. */
+/** The worker process: runs the jobs of the pools in WORKER_POOLS until a signal stops it. */
 await runProcess('worker', async (env) => {
   const config = requireSettings(readConfig(env), 'DATABASE_URL', 'REDIS_URL', 'KEEPA_API_KEY');
   const log = createLogger(config.LOG_LEVEL);
   const tracing = await openTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, 'souk-worker', (reason) =>
-    log.warn({ reason }, 'sending traces failed'),
+    log.warn({ reason }, 'failed to send traces'),
   );
   const { ABA_FETCH_COUNTRIES: sites } = config;
   const worker = await openWorker(
@@ -37,7 +37,7 @@ await runProcess('worker', async (env) => {
   collectDefaultMetrics({ register: worker.registry });
   const { HOST: host, METRICS_PORT: port, METRICS_TOKEN: token } = config;
   const metrics = port === undefined ? null : await openMetricsServer(worker.registry, { host, port, token });
-  // The call is free. Jobs need not wait for it, but without a reading only a few may start.
+  // This call is free. Jobs do not wait for it, but without a token reading only a few may start.
   void worker.learnTokens();
   return {
     async close() {

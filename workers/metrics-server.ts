@@ -9,7 +9,7 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** Serves `/metrics` of a worker, which has no other HTTP. @throws ConfigError when the port cannot be listened on. */
+/** Serves `/metrics` of a worker, which has no other HTTP. @throws ConfigError if it cannot listen on the port. */
 export async function openMetricsServer(
   registry: Registry,
   { host, port, token }: { host: string; port: number; token: string | undefined },
@@ -29,7 +29,7 @@ export async function openMetricsServer(
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', ({ message }) => {
-      reject(new ConfigError(`HOST ${host} and METRICS_PORT ${port} cannot be listened on: ${message}.`));
+      reject(new ConfigError(`Cannot listen on HOST ${host} and METRICS_PORT ${port}: ${message}.`));
     });
     server.listen(port, host, resolve);
   });

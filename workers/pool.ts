@@ -10,21 +10,21 @@ import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import type { Executor } from './executor.ts';
 
-/** The jobs of one pool, as far as this process does them. */
+/** Runs the jobs of one pool in this process. */
 export interface PoolWorker {
-  /** Takes no more jobs, lets those that run finish for a while, then hands them back. */
+  /** Takes no more jobs, waits some time for running jobs, then returns the rest to the queue. */
   close(): Promise<void>;
 }
 
-/** How long running jobs are given when the process stops. */
+/** How long running jobs may continue when the process stops. */
 const GRACE_MS = 10_000;
 
 /**
- * The jobs of a process that was killed are given to another after the first of these, and at most the second: soon enough
- * that their callers still wait. A process that lives renews its hold every half of the first.
+ * The lock of a running job expires after HOLD_MS unless its process renews it, which it does twice in that time. Every
+ * ABANDONED_CHECK_MS, jobs with expired locks are given to another process, while their callers still wait.
  */
 const HOLD_MS = 10_000;
-const LOOK_FOR_ABANDONED_EVERY_MS = 5_000;
+const ABANDONED_CHECK_MS = 5_000;
 
 export async function openPoolWorker(deps: {
   pool: PoolName;
@@ -39,7 +39,7 @@ export async function openPoolWorker(deps: {
   const { pool, redis, pulling, keys, execute, clock, log } = deps;
   const workerId = randomUUID();
 
-  // BullMQ hands over the signal only to a function that declares three parameters.
+  // BullMQ passes the signal only to a function that declares three parameters.
   const process = async (job: Job<Payload>, token: string | undefined, signal: AbortSignal | undefined) => {
     const { callId, state, unitsCharged } = await execute({
       pool,
@@ -48,7 +48,7 @@ export async function openPoolWorker(deps: {
       waitedMs: job.attemptsMade === 0 && job.processedOn ? job.processedOn - job.timestamp : null,
       signal: signal ?? new AbortController().signal,
       onProgress: (percent) => {
-        // Nothing depends on it.
+        // Progress is informative only, so errors are ignored.
         job.updateProgress(percent).catch(() => {});
       },
     }).catch((error: unknown) => {
@@ -57,10 +57,10 @@ export async function openPoolWorker(deps: {
     });
     return { callId, state, unitsCharged };
   };
-  /** Puts a job that cannot go on back into the queue for a while. */
+  /** Returns a job that cannot continue to the queue for a while. */
   const later = async (job: Job<Payload>, token: string | undefined, waitMs: number): Promise<never> => {
     await job.moveToDelayed(Date.now() + waitMs, token);
-    // A request that promoted it while it was still held here has not found it among the delayed ones.
+    // If a request promoted the job before it was delayed, it is promoted here.
     if (await redis.exists(keys.joined(job.data.callId))) await job.promote();
     throw new DelayedError();
   };
@@ -69,11 +69,11 @@ export async function openPoolWorker(deps: {
     prefix: keys.queuePrefix(pool),
     concurrency: POOLS[pool].concurrency,
     lockDuration: HOLD_MS,
-    stalledInterval: LOOK_FOR_ABANDONED_EVERY_MS,
+    stalledInterval: ABANDONED_CHECK_MS,
   });
-  worker.on('error', (error) => log.warn({ err: error, pool }, 'worker connection'));
+  worker.on('error', (error) => log.warn({ err: error, pool }, 'worker connection error'));
   worker.on('failed', (job, error) => log.warn({ err: error, pool, callId: job?.id }, 'job attempt failed'));
-  // Another worker will be given these jobs; settling is idempotent, but the upstream call need not be made twice.
+  // Another worker gets these jobs. Settling is idempotent, but aborting here avoids a second upstream call.
   worker.on('lockRenewalFailed', (jobIds) => {
     for (const id of jobIds) worker.cancelJob(id, 'lock lost');
   });

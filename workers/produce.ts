@@ -22,7 +22,7 @@ export interface ProduceDeps extends HandlerContextDeps {
 
 /**
  * Fetches, presents and stores the answer of a job.
- * @param again it was begun before, and had to stop for lack of tokens.
+ * @param again the job was started before, and stopped to wait for tokens.
  */
 export async function produceAnswer(
   deps: ProduceDeps,
@@ -53,11 +53,11 @@ export async function produceAnswer(
 }
 
 interface Age {
-  /** When the oldest source was fetched. */
+  /** Fetch time of the oldest source. */
   fetchedAt: number;
   /** Whether all sources came from the cache. */
   fromCache: boolean;
-  /** Whether a source is older than was asked for. */
+  /** Whether a source is older than requested. */
   stale: boolean;
 }
 
@@ -69,7 +69,7 @@ function ageOf({ obtained }: Gathered, now: number): Age {
   };
 }
 
-/** Stores the answer for its call, and for later calls that ask the same. */
+/** Stores the answer for its call, and for later calls with the same input. */
 async function store(
   { answers, clock }: ProduceDeps,
   { callId, background }: Payload,
@@ -81,8 +81,8 @@ async function store(
   const tokens = gathered.obtained.reduce((sum, source) => sum + source.tokens, 0);
   const answerOf = await packed(content);
   const answerWith = (cached: boolean) => answerOf({ version, fetchedAt, fromCache: cached, units, tokens });
-  // What upstream had nothing for may be there in a minute, and stale data is for this caller alone: neither is shared for
-  // an hour. The answer of a batch's call is not asked for again; its sources are shared all the same.
+  // An answer with missing data may be complete in a minute, and stale data is for this caller only: neither is
+  // shared for an hour. The answer of a batch's call is not requested again, but its sources are shared.
   const isShared = gathered.complete && !stale && !background;
   const freshForMs = fetchedAt + CACHE_LIFETIME_MS - clock.now();
   const own = answerWith(fromCache);

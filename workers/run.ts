@@ -15,26 +15,26 @@ export interface RunningJob {
   log: Logger;
 }
 
-/** How a running job is stopped, paused and promoted. */
+/** Stops, pauses and promotes a running job. */
 export interface Run {
-  /** Aborts when the job is given up: cancelled, or handed back because the process stops. */
+  /** Aborts when the job is cancelled, or returned to the queue because the process stops. */
   signal: AbortSignal;
-  /** No request waits for it. */
+  /** True if no request waits for the job. */
   readonly background: boolean;
-  /** The fetches that it leads at the moment. */
+  /** The flights that the job leads at present. */
   leading: Set<Flight>;
-  /** Waits, but not any longer once somebody waits for the job. Rejects when the job is given up. */
+  /** Waits, but ends early if a request starts to wait for the job. Rejects if the job stops. */
   pause(durationMs: number): Promise<void>;
-  /** Milliseconds it has paused. */
+  /** Total milliseconds of pauses. */
   readonly pausedMs: number;
-  /** Ends its pause: a request waits for it now. */
+  /** Ends the pause, because a request now waits for the job. */
   promote(): void;
-  /** Gives it up, unless others need what it is fetching. */
+  /** Cancels the job, unless other calls need its fetches. */
   cancel(flights: Pick<SingleFlight, 'anyFollowed'>): Promise<void>;
   end(): void;
 }
 
-/** @param stopped aborts when the process gives the job up. */
+/** @param stopped aborts when the process stops running the job. */
 export function createRun(clock: Clock, stopped: AbortSignal, isBackground: boolean): Run {
   const controller = new AbortController();
   const leading = new Set<Flight>();
@@ -62,7 +62,7 @@ export function createRun(clock: Clock, stopped: AbortSignal, isBackground: bool
       const enough = new AbortController();
       const signal = AbortSignal.any([controller.signal, enough.signal]);
       const rested = sleep(clock, durationMs, signal, 'token pause');
-      // The race may be over before it rejects.
+      // Prevents an unhandled rejection if the race ends before this rejects.
       rested.catch(() => {});
       try {
         await Promise.race([rested, promoted]);

@@ -6,32 +6,35 @@ import type { Logger } from '../src/platform/log.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { decodeSource, encodeSource, type StoredSource } from '../src/results/stored-source.ts';
 
-/** The fetching of one source. A forced one asks upstream for more than an ordinary one, so it does not follow one. */
+/**
+ * The fetch of one source. A forced flight must return fresher data than an ordinary one, so it does not follow
+ * one.
+ */
 export interface Flight {
   identity: string;
   forced: boolean;
 }
 
 /**
- * Lets one call at a time, of all calls in all worker processes, fetch a source. That one leads; the others follow: they
- * wait for its end and find what it stored, or share its error.
+ * Lets one call at a time, of all calls in all worker processes, fetch a source. That call leads. The others
+ * follow: they wait until it ends, and then read what it stored or get its error.
  */
 export interface SingleFlight {
   /**
-   * Takes what is stored of the source, when it was fetched after `newerThan` (Unix milliseconds); or the lead, when
-   * no other call has it; then the caller must `finish`.
+   * Returns the stored source if it was fetched after `newerThan` (Unix milliseconds). Otherwise takes the lead if
+   * no other call has it; then the caller must call `finish`.
    */
   take(flight: Flight, newerThan: number): Promise<StoredSource | 'leads' | 'follows'>;
-  /** What is stored of a source, however old. */
+  /** Returns the stored source, of any age. */
   stored(identity: string): Promise<StoredSource | null>;
-  /** Stores what was fetched, if anything was, and tells the followers; `error` is given to those who wait now. */
+  /** Stores what was fetched, if anything, and notifies the followers; those that wait now get `error`. */
   finish(
     flight: Flight,
     outcome: { fetched: StoredSource; lifetimeMs: number } | { error?: SoukError },
   ): Promise<void>;
-  /** Starts listening for the end of the present leader. Follow before taking, so that no end falls between. */
+  /** Listens for the end of the present leader. Call it before `take`, so that no end is missed. */
   follow(flight: Flight, signal: AbortSignal): Following;
-  /** Whether anybody has followed one of these flights since it took off. */
+  /** Returns whether a call has followed one of these flights since it started. */
   anyFollowed(flights: readonly Flight[]): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -39,19 +42,19 @@ export interface SingleFlight {
 export interface Following {
   /** Resolves when the leader may have ended. @throws SoukError the leader's error, or the signal's reason. */
   ended(): Promise<void>;
-  /** Stops listening; needed when the caller does not wait for the end. */
+  /** Stops listening. Required if the caller does not wait for the end. */
   stop(): void;
 }
 
-/** A leader whose process died stops leading after this time. */
+/** If the process of a leader dies, its lead ends after this time. */
 const LEASE_MS = 15_000;
 
 const RENEW_EVERY_MS = 5_000;
 
-/** A follower looks again after this time, in case the message of the end was lost. */
+/** A follower checks again after this time, in case the completion message was lost. */
 const LOOK_AGAIN_MS = 2_000;
 
-/** How long it is remembered that a flight is followed; followers look again before. */
+/** How long a follow is remembered. Followers check again before that. */
 const FOLLOWED_MS = 2 * LOOK_AGAIN_MS;
 
 const TAKE = `
@@ -69,7 +72,7 @@ const FINISH = `
 const RENEW = `
   if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`;
 
-/** @param subscriber a Redis connection of its own: it is switched to subscription. */
+/** @param subscriber a Redis connection for subscriptions only. */
 export async function openSingleFlight(deps: {
   redis: Redis;
   subscriber: Redis;
@@ -92,7 +95,7 @@ export async function openSingleFlight(deps: {
 
   const stopRenewing = every(clock, RENEW_EVERY_MS, async () => {
     const renewals = [...leading].map((flight) => scripts.renew(flight, leaderId, LEASE_MS));
-    await Promise.all(renewals).catch((error) => log.warn({ err: error }, 'renewing leases failed'));
+    await Promise.all(renewals).catch((error) => log.warn({ err: error }, 'failed to renew leases'));
   });
 
   return {
@@ -120,7 +123,7 @@ export async function openSingleFlight(deps: {
 
     async finish({ identity, forced }, outcome) {
       const flight = keys.flight(identity, forced);
-      // First of all: where the rest fails, the lease runs out and another takes over.
+      // First, so that the lease ends and another call takes over even if the rest fails.
       leading.delete(flight);
       const [stored, lifetimeMs] =
         'fetched' in outcome
@@ -152,11 +155,11 @@ export async function openSingleFlight(deps: {
   };
 }
 
-/** The calls of this process that wait for the ends of flights. */
+/** The calls of this process that wait for the end of a flight. */
 function createFollowers(clock: Clock) {
   const followers = new Map<string, Set<(error: ErrorRecord | null) => void>>();
   return {
-    /** The leader of a flight has ended; `error` is what it shares. */
+    /** Ends the waits for a flight whose leader has ended; `error` is the error of the leader. */
     notify(flight: string, error: ErrorRecord | null): void {
       for (const end of [...(followers.get(flight) ?? [])]) end(error);
     },
@@ -186,7 +189,7 @@ function createFollowers(clock: Clock) {
         if (signal.aborted) onAbort();
         else signal.addEventListener('abort', onAbort, { once: true });
       });
-      // It may fail before anything awaits it.
+      // Prevents an unhandled rejection if it fails before a caller awaits it.
       ended.catch(() => {});
       return { ended: () => ended, stop };
     },

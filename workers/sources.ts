@@ -7,16 +7,16 @@ import type { StoredSource } from '../src/results/stored-source.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import type { Flight, SingleFlight } from './single-flight.ts';
 
-/** What was obtained for one source. */
+/** The result for one source. */
 export interface Obtained {
   value: unknown;
   /** Unix milliseconds. */
   fetchedAt: number;
-  /** False when it was fetched for this call, or for another that this one waited with. */
+  /** False if it was fetched for this call, or for another call that this one followed. */
   fromCache: boolean;
-  /** It is older than was asked for: upstream refuses, and it is the best there is. */
+  /** True if it is older than requested, because upstream refuses and no newer data exists. */
   stale?: true;
-  /** What fetching it has cost upstream. */
+  /** Tokens that the fetch has cost. */
   tokens: number;
 }
 
@@ -24,41 +24,44 @@ export interface ObtainRequest {
   operation: string;
   callId: string;
   sources: readonly Source[];
-  /** Older data will not do. 0: always ask upstream. */
+  /** Only data up to this age is accepted. 0 always fetches from upstream. */
   maxAgeMs: number;
-  /** How long it is kept; an hour unless given. */
+  /** How long the data is kept. Default: one hour. */
   lifetimeMs?: number;
-  /** When the call began, Unix milliseconds. */
+  /** When the call started, Unix milliseconds. */
   startedAt: number;
-  /** The job was begun before, and had to stop: any source fetched since the call began is fresh enough. */
+  /**
+   * The job was started before and stopped, so sources that were fetched since the start of the call are fresh
+   * enough.
+   */
   again: boolean;
-  /** Asks upstream for several sources at once; those it has nothing for are absent from the result, by key. */
+  /** Fetches several sources from upstream, by key; sources without data are absent from the result. */
   fetch(missing: readonly Source[]): Promise<ReadonlyMap<string, unknown>>;
-  /** What it has cost, on average, to fetch one of those that were fetched so far. */
+  /** Returns the mean cost of the sources that were fetched so far. */
   tokensEach(): number;
-  /** How many sources one `fetch` may be asked for. The sources of one are kept, also when another fails. */
+  /** The highest number of sources for one `fetch`. Its results are stored even if another `fetch` fails. */
   atOnce: number;
   signal: AbortSignal;
-  /** The flights that this call leads at the moment; kept up to date here. */
+  /** The flights that this call leads at present; updated here. */
   leading: Set<Flight>;
 }
 
 export interface Sources {
-  /** By key. A source that upstream has nothing for is absent. */
+  /** Returns sources by key. Sources without upstream data are absent. */
   obtain(request: ObtainRequest): Promise<Map<string, Obtained>>;
 }
 
-/** How long we remember that upstream has nothing; a product may appear any minute. */
+/** How long missing data is remembered; a product may appear at any time. */
 const NOTHING_LIFETIME_MS = 60_000;
 
-/** Fetches of one call under way at a time. */
+/** Concurrent fetches of one call. */
 const FETCHES_AT_ONCE = 4;
 
 export function createSources(flights: SingleFlight, clock: Clock, events: CallEvents): Sources {
   return { obtain: (request) => new Obtaining(request, flights, clock, events).run() };
 }
 
-/** The sources of one call on their way. */
+/** Obtains the sources of one call. */
 class Obtaining {
   readonly #request: ObtainRequest;
   readonly #flights: SingleFlight;
@@ -76,12 +79,13 @@ class Obtaining {
 
   async run(): Promise<Map<string, Obtained>> {
     const { sources, maxAgeMs, again } = this.#request;
-    // A forced call takes nothing that was there before.
+    // A forced call accepts no data from before the call.
     const newerThan = maxAgeMs === 0 && !again ? Number.POSITIVE_INFINITY : this.#newerThan;
     const taken = await Promise.all(sources.map((source) => this.#take(source, newerThan)));
     const ours = sources.filter((_, i) => taken[i] === 'leads');
     const theirs = sources.filter((_, i) => taken[i] === 'follows');
-    // Our own first and without waiting for others: two calls that each lead what the other follows both get on.
+    // Fetches the sources that this call leads before it waits for others, so that two calls that follow each other
+    // do not deadlock.
     await allButTokens([
       ...(ours.length > 0 ? [this.#fetch(ours)] : []),
       ...theirs.map((source) => this.#follow(source)),
@@ -89,7 +93,7 @@ class Obtaining {
     return this.#obtained;
   }
 
-  /** What came in since the call began will do, for a forced call too. */
+  /** Data fetched since the start of the call is fresh enough, also for a forced call. */
   get #newerThan(): number {
     const { maxAgeMs, startedAt } = this.#request;
     return maxAgeMs === 0 ? startedAt - 1 : this.#clock.now() - maxAgeMs;
@@ -109,7 +113,7 @@ class Obtaining {
     if (stored.value !== null) this.#obtained.set(key, { ...stored, fromCache });
   }
 
-  /** Takes what is kept for the time when upstream refuses. @returns false when there is none, or this is another error. */
+  /** Uses stale data while upstream refuses. @returns false if there is none, or the error is another one. */
   async #takeStale(source: Source, error: unknown): Promise<boolean> {
     const { staleForMs } = source;
     if (staleForMs === undefined || !(error instanceof SoukError && error.kind === 'UPSTREAM_ERROR'))
@@ -160,7 +164,7 @@ class Obtaining {
     try {
       fetched = await this.#request.fetch(sources);
     } catch (error) {
-      // What upstream said holds for the followers too. Our own deadline does not: one of them takes over.
+      // Followers share an error of upstream. They do not share our own deadline: one of them takes over.
       const shared = error instanceof SoukError && error.kind === 'UPSTREAM_ERROR' ? { error } : {};
       await this.#finish(sources, shared);
       const stale = await Promise.all(sources.map((source) => this.#takeStale(source, error)));
@@ -213,8 +217,8 @@ class Obtaining {
 }
 
 /**
- * Waits for the parts of a call. A failure ends the call at once; a part that has to wait for tokens ends it only when the
- * others have come to their end, because what they bring is paid for.
+ * Waits for the parts of a call. An error ends the call at once, but a wait for tokens only after the other parts
+ * have ended, because their data is already paid for.
  */
 async function allButTokens(parts: readonly Promise<void>[]): Promise<void> {
   const awaited: TokensAwaited[] = [];

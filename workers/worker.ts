@@ -37,13 +37,13 @@ export interface WorkerSettings extends BackgroundSettings {
   pools: readonly WorkerPoolName[];
 }
 
-/** A worker: everything a process needs to do the jobs of some pools. */
+/** A worker with everything that a process needs to run the jobs of some pools. */
 export interface SoukWorker {
-  /** Everything this worker counts. */
+  /** The metrics of this worker. */
   registry: Registry;
-  /** Asks the provider how many tokens there are; a failure is only logged. */
+  /** Requests the number of tokens from the provider. A failure is only logged. */
   learnTokens(): Promise<void>;
-  /** One round of finishing what dead processes left; it also runs by itself every few seconds. */
+  /** Runs the reconciler once. It also runs every few seconds. */
   reconcile(): Promise<void>;
   close(): Promise<void>;
 }
@@ -51,9 +51,10 @@ export interface SoukWorker {
 const TOKEN_QUESTION_MS = 10_000;
 
 /**
- * Connects to everything and starts working.
- * @param onEvent receives each call event of this worker, beside metrics and records: a test waits for events with it.
- * @throws when a store cannot be reached.
+ * Connects to all stores and starts working.
+ * @param onEvent receives each call event of this worker, in addition to the other sinks. Tests wait for these
+ * events.
+ * @throws if a store cannot be reached.
  */
 export async function openWorker(
   settings: WorkerSettings,
@@ -132,5 +133,7 @@ async function learnTokens(keepa: KeepaTransport, clock: Clock, log: Logger): Pr
   const context = { signal, deadlineAt: clock.now() + TOKEN_QUESTION_MS, background: false };
   await keepa
     .json({ path: 'token', params: {}, cost: 0 }, context)
-    .catch((error: unknown) => log.warn({ err: error }, 'failed to ask the provider for its tokens'));
+    .catch((error: unknown) =>
+      log.warn({ err: error }, 'failed to request the number of tokens from the provider'),
+    );
 }

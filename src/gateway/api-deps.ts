@@ -24,7 +24,7 @@ interface Parts extends Omit<Stores, 'close'>, Omit<JobEngine, 'close'> {
   log: Logger;
 }
 
-/** Gives each group of endpoints what it works with. */
+/** Returns the dependencies of each group of endpoints. */
 export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
   const { offPeak, links, webhooks, mcp, operator } = settings;
   const { database, redis, keys, clock, log, events, tracing } = parts;

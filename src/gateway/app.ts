@@ -22,20 +22,20 @@ import type { SiteDeps } from '../site/pages.ts';
 import { registerWeb } from '../site/web.ts';
 
 export interface AppDeps {
-  /** The setting TRUST_PROXY: proxies that are believed when they tell who calls. */
+  /** The setting TRUST_PROXY: proxies whose forwarded client addresses are trusted. */
   trustProxy: string | undefined;
   requestLimits: RequestLimits;
   errors: ErrorReplyDeps;
   requestMetrics: RequestMetrics;
   tracing: Tracing | null;
   api: ApiDeps;
-  /** null: without a token for operators. */
+  /** null if ADMIN_TOKEN is not set. */
   queueBoard: (QueueBoardDeps & { token: string }) | null;
   stripe: StripePayments | null;
   site: SiteDeps;
 }
 
-/** The gateway's HTTP side: plugins for every request, the API, and the pages. */
+/** Builds the HTTP side of the gateway: plugins for every request, the API, and the pages. */
 export function buildApp(deps: AppDeps): FastifyInstance {
   const { errors, requestMetrics, tracing, queueBoard, stripe, requestLimits, site } = deps;
   const timeouts = requestTimeouts(requestLimits);
@@ -44,7 +44,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     genReqId: () => uuid(),
     trustProxy: deps.trustProxy ?? false,
     bodyLimit: BODY_LIMIT_BYTES,
-    // Of two Authorization headers Node would drop the second, and with it a key that disagrees.
+    // Node would drop the second of two Authorization headers, and with it a conflicting key.
     http: { ...timeouts.http, maxHeaderSize: HEADER_LIMIT_BYTES, joinDuplicateHeaders: true },
     requestTimeout: timeouts.requestTimeout,
     keepAliveTimeout: 72_000,

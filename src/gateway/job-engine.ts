@@ -9,7 +9,7 @@ import type { Logger } from '../platform/log.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
 import type { Stores } from './stores.ts';
 
-/** The gateway's side of the job engine: queues to submit to, and what is heard of jobs. */
+/** The gateway's side of the job engine: queues for submission, and completion messages. */
 export interface JobEngine {
   queues: Queues;
   batchQueue: BatchQueue;
@@ -17,7 +17,7 @@ export interface JobEngine {
   completions: CompletionMap;
   fairness: Fairness;
   backlog: Backlog;
-  /** Ends all waiting: requests that wait for jobs are answered with their jobs. */
+  /** Ends all waiting: requests that wait for jobs get a 202 with the job. */
   stopWaiting(): Promise<void>;
   close(): Promise<void>;
 }

@@ -9,11 +9,11 @@ import type { Logger } from '../platform/log.ts';
 import { type CallEventSink, type CallEvents, createCallEvents } from '../platform/telemetry/call-events.ts';
 import { createCallMetrics } from '../platform/telemetry/call-metrics.ts';
 
-/** The call events of a gateway, and what takes note of them. */
+/** The call events of a gateway, with their sinks. */
 export interface Observers {
   events: CallEvents;
   requestMetrics: RequestMetrics;
-  /** Writes what has been noted. */
+  /** Writes the remaining data. */
   close(): Promise<void>;
 }
 

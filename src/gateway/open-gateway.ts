@@ -31,15 +31,15 @@ export interface GatewaySettings extends StoreSettings {
   requestLimits?: RequestLimits;
 }
 
-/** What lets operators in. */
+/** Access of operators. */
 export interface OperatorSettings {
-  /** The setting ADMIN_TOKEN; without it there is nothing at /admin. */
+  /** The setting ADMIN_TOKEN; without it, /admin does not exist. */
   adminToken?: string | undefined;
-  /** The setting METRICS_TOKEN; without it anybody may read the metrics. */
+  /** The setting METRICS_TOKEN; without it, the metrics are public. */
   metricsToken?: string | undefined;
 }
 
-/** What the pages of customers need. */
+/** Settings of the customers' pages. */
 export interface PageSettings {
   /** The setting PUBLIC_URL. */
   publicUrl?: string | undefined;
@@ -50,17 +50,18 @@ const DEFAULT_PAGES: PageSettings = { payments: { way: 'manual', currency: 'usd'
 
 export interface RunningGateway {
   app: FastifyInstance;
-  /** Everything this gateway counts. */
+  /** The metrics of this gateway. */
   registry: Registry;
-  /** Looks at the queues now, instead of at the next second. */
+  /** Samples the queues now, instead of at the next second. */
   sampleBacklog(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
  * Connects a gateway to its stores; it does not listen yet.
- * @param onEvent receives each call event of this gateway, beside metrics and records: a test waits for events with it.
- * @throws when a store cannot be reached.
+ * @param onEvent receives each call event of this gateway, in addition to the other sinks. Tests wait for these
+ * events.
+ * @throws if a store cannot be reached.
  */
 export async function openGateway(
   settings: GatewaySettings,
@@ -102,9 +103,9 @@ export async function openGateway(
     registry,
     sampleBacklog: backlog.sample,
     async close() {
-      // A connection that is answered only now must not be kept alive: closing would wait for its client to leave.
+      // Connections must not be kept alive any more, because closing would wait for their clients.
       app.server.keepAliveTimeout = 1;
-      // Requests under way are answered first: those that wait for jobs with a 202.
+      // Requests under way are answered first; those that wait for jobs get a 202.
       await engine.stopWaiting();
       await app.close();
       await observers.close();

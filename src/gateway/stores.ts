@@ -15,7 +15,7 @@ export interface Stores {
   keys: RedisKeys;
   database: Database;
   redis: Redis;
-  /** Switched to subscription. */
+  /** A connection in subscriber mode. */
   subscriber: Redis;
   /** For the queues. */
   submitting: Redis;

@@ -109,7 +109,9 @@ test('the old layout has its week from line 1, from the operator, or not at all'
   expect(await rowsOf('de', '2026-03-07')).toMatchObject([
     { keyword: 'zelt', rank: 1234, clickShareSum: 12.5, convShareSum: 3, brands: [] },
   ]);
-  await expect(load(database, 'de', `whatever\n${names}\n${row}\n`)).rejects.toThrow('does not say its week');
+  await expect(load(database, 'de', `whatever\n${names}\n${row}\n`)).rejects.toThrow(
+    'does not name its week',
+  );
   expect(await load(database, 'de', `whatever\n${names}\n${row}\n`, '2026-03-14')).toMatchObject({
     week: '2026-03-14',
   });
@@ -130,7 +132,7 @@ test.each([
   [
     'no share',
     csvReport('2026-03-07', [{ ...tent, products: [['B0TENT0001', '', '101', '']] }]),
-    'Line 3: column 11, "101", is no share from 0 to 100.',
+    'Line 3: column 11: "101" is not a share from 0 to 100.',
   ],
   ['another date', inLine(5, '2026-03-07', '2026-03-14'), 'Line 5: the reporting date is 2026-03-14'],
   [
@@ -141,7 +143,7 @@ test.each([
   [
     'a line 1 about another week',
     csvReport('2026-03-07', ranked('one'), 'x=["2026-03-08 - 2026-03-14"]'),
-    'line 1 names the week to 2026-03-14',
+    'the week in line 1 ends on 2026-03-14',
   ],
   [
     'a month',
@@ -153,7 +155,7 @@ test.each([
     csvReport('2026-03-07', ranked('one'), 'a=["b"],c=["d"],e=["f"]'),
     'Line 1: the download was filtered',
   ],
-  ['other columns', 'a\nb,c\n1,2\n', 'Line 2: it should name the columns'],
+  ['other columns', 'a\nb,c\n1,2\n', 'Line 2: must name the columns'],
   ['no rows', good.split('\n').slice(0, 2).join('\n'), 'The file has no rows.'],
   ['an empty file', '', 'The file is empty.'],
   ['quotes that do not end', inLine(4, 'two', '"two'), /Line 4: /],
@@ -195,14 +197,14 @@ test.each([
   [
     'a second list of entries',
     jsonReport('2026-03-07', [reportEntry('a', 1, 1)]).replace('}]', '}],"dataByDepartmentAndSearchTerm":[]'),
-    'After entry 1: there is a second list of entries.',
+    'After entry 1: the document has a second list of entries.',
   ],
   [
     'a document of another report',
     jsonReport('2026-03-07', [])
       .replace('SEARCH_TERMS', 'MARKET_BASKET')
       .replace('dataByDepartmentAnd', 'other'),
-    'reportSpecification is not that of a weekly search-terms report.',
+    'reportSpecification must describe a weekly search-terms report.',
   ],
   [
     'a document that is no UTF-8',
@@ -231,7 +233,7 @@ test.each([
   [
     'a bad entry',
     jsonReport('2026-03-07', [reportEntry('a', 1, 1), reportEntry('b', 2, 1, { clickShare: 1.5 })]),
-    'Entry 2: clickShare 1.5 is no share',
+    'Entry 2: clickShare must be a number from 0 to 1, got 1.5',
   ],
   ['another marketplace', jsonReport('2026-03-07', [reportEntry('a', 1, 1)]), 'not ATVPDKIKX0DER (us)'],
 ])('%s is refused, and everything stays as it was', async (_, content, reason) => {
@@ -366,7 +368,7 @@ describe.skipIf(!existsSync(FIXTURES))('real rows (where ../shared/fixtures/bran
 
   test.each([
     ['header-zh-2026-a.csv', 'Line 1: the download was filtered'],
-    ['top-search-terms-missing-header.csv', 'Line 2: it should name the columns'],
+    ['top-search-terms-missing-header.csv', 'Line 2: must name the columns'],
   ])('%s is refused', async (name, reason) => {
     await expect(load(database, 'us', readFileSync(join(FIXTURES, name)))).rejects.toThrow(reason);
   });

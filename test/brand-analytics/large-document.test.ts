@@ -111,7 +111,7 @@ test.each([
   [
     'a bad share',
     withEntry(20_000, (e) => e.replace(/"clickShare":[\d.]+/, '"clickShare":7')),
-    'Entry 20000: clickShare 7 is no share from 0 to 1.',
+    'Entry 20000: clickShare must be a number from 0 to 1, got 7.',
   ],
   [
     'a blank term',

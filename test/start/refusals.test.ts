@@ -90,6 +90,6 @@ test('refuses a PORT that is in use', { timeout: 300_000 }, async ({ services })
   await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
   const { port } = other.address() as { port: number };
   expect(await refusal({ ...services, PORT: String(port) })).toBe(
-    `The gateway cannot start: PORT ${port} is in use on 127.0.0.1; set PORT to another.\n`,
+    `The gateway cannot start: PORT ${port} is in use on 127.0.0.1; set another PORT.\n`,
   );
 });

@@ -65,8 +65,8 @@ test.each(['http://127.0.0.1:3000/x', 'http://localhost:3000/x', 'http://10.0.0.
 );
 
 test.each([
-  ['http://169.254.169.254/latest', 'special'],
-  ['http://0.0.0.0/', 'special'],
+  ['http://169.254.169.254/latest', 'reserved'],
+  ['http://0.0.0.0/', 'reserved'],
   ['ftp://127.0.0.1/', 'http://'],
   ['http://127.0.0.1:22/', 'port'],
 ])('%s is refused even there', (url, problem) => {

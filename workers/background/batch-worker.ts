@@ -25,10 +25,16 @@ const LOOK_EVERY_MS = 1_000;
 const UPKEEP_EVERY_MS = 60_000;
 const FED_CALLS_KNOWN = 10_000;
 
-/** The pool `batch`: reads uploads, runs schedules, feeds batches and collects their results. Any number of processes may. */
+/**
+ * The pool `batch`: reads uploads, runs schedules, feeds batches and collects their results. Several processes can
+ * run it.
+ */
 export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorker> {
   const { subscriber, pulling, keys, log } = deps;
-  /** Calls that this process has fed: it notices their ends at once, and those of others within a second. */
+  /**
+   * Calls that this process has fed. It collects them as soon as they end, and calls of other processes within a
+   * second.
+   */
   const fedHere = new LRUCache<string, true>({ max: FED_CALLS_KNOWN });
   const batches = startBatchLoop({ ...deps, onFed: (callId) => void fedHere.set(callId, true) });
   const schedules = startScheduleLoop(deps);

@@ -21,13 +21,13 @@ export async function cancelFedCalls(deps: CancelFedDeps): Promise<void> {
     const call = await findCall(deps.database, fed.accountId, fed.callId);
     if (call?.state !== 'reserved') continue;
     await cancelJob(deps, call).catch((error: unknown) => {
-      // A request waits for it, so it goes on.
+      // A request waits for this call, so the call continues.
       if (!(error instanceof SoukError && error.kind === 'JOB_SHARED')) throw error;
     });
   }
 }
 
-/** Ends a call that belongs to another request, which goes on without this batch. */
+/** Ends a call of the batch that belongs to another request. That request's call continues. */
 async function leaveJoined({ database, clock, onFinished }: CancelFedDeps, fed: FedCall): Promise<void> {
   const error = toRecord(new SoukError('CANCELLED'));
   await inTransaction(database, async (client) => {

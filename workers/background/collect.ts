@@ -29,26 +29,29 @@ import { gzip, unpack } from '../../src/results/compression.ts';
 import { feedAgain } from './feed.ts';
 import type { FeedDeps } from './feed-deps.ts';
 
-/** Calls collected in one go, and at the same time. */
+/** Number of calls that are collected in one round, concurrently. */
 const MOST_AT_ONCE = 100;
 const COLLECTED_TOGETHER = 2;
 
-/** A call that is not in the books so long after it was taken was lost on its way to them. */
+/** A call that was taken this long ago but never admitted is lost. */
 const LOST_AFTER_MS = 10_000;
 
-/** What may go better another time, how often it is tried in all, and how long after the first time; four times as long after each. */
+/**
+ * Errors after which a call is retried, the number of attempts, and the first pause, which quadruples with each
+ * attempt.
+ */
 const PASSING: ReadonlySet<ErrorKind> = new Set([
   ...(['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'BUSY', 'INTERNAL'] as const),
-  // Somebody else has cancelled the job, which the batch had joined.
+  // Another request has cancelled the job that the batch had joined.
   'CANCELLED',
 ]);
 const MOST_ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 15_000;
 
-/** How often it is seen whether a lost answer has been made again. */
+/** The pause between checks whether a lost answer has been recreated. */
 const COLLECT_AGAIN_MS = 30_000;
 
-/** Notes the ends of calls, with what they brought. @returns whether there was anything to note. */
+/** Collects the calls that have ended, with their results. @returns whether there were any. */
 export async function collectCalls(deps: FeedDeps): Promise<boolean> {
   const { database, clock, log } = deps;
   const now = clock.now();
@@ -97,7 +100,7 @@ async function collect(deps: FeedDeps, call: CollectableCall): Promise<void> {
   });
 }
 
-/** A call that cannot be collected holds up no other, and its batch not beyond the deadline. */
+/** Postpones a call that cannot be collected, so that it does not delay others. After the deadline it fails. */
 async function leaveForLater(deps: FeedDeps, call: CollectableCall): Promise<void> {
   const { database, clock, onFinished } = deps;
   await inTransaction(database, async (client) => {
@@ -108,12 +111,12 @@ async function leaveForLater(deps: FeedDeps, call: CollectableCall): Promise<voi
   });
 }
 
-/** Whether there is anybody left to try for. */
+/** Returns whether the batch still has time for this call. */
 function hasTime({ batchState, deadlineAt }: CollectableCall, now: number): boolean {
   return batchState === 'running' && now < deadlineAt;
 }
 
-/** What was paid for, but can be neither shown nor made again. */
+/** A call that was charged, but whose answer can be neither read nor recreated. */
 function lost({ joined }: CollectableCall, booked: Call | null): CallEnding {
   const error = toRecord(new SoukError('INTERNAL', { message: 'The answer was lost.' }));
   return { state: 'failed', error, unitsCharged: joined ? 0 : (booked?.unitsCharged ?? 0) };
@@ -132,7 +135,7 @@ function failureOf({ batchState, attempts, deadlineAt }: CollectableCall, error:
   return canWait ? 'again' : ({ state: 'failed', error } as const);
 }
 
-/** The answer is paid for, so it is made again for nothing, for as long as the batch has time. */
+/** The answer is paid for, so it is recreated at no charge while the batch has time. */
 async function makeAgain(
   deps: FeedDeps,
   client: ClientBase,
@@ -142,14 +145,14 @@ async function makeAgain(
   const { clock, log } = deps;
   if (!hasTime(call, clock.now())) return lost(call, booked);
   log.warn({ callId: call.callId }, 'the answer to a call of a batch was lost');
-  // A job that is there already stays as it is.
+  // A job that is already there does not change.
   await enqueueAgain(deps, operationOf(call), call, true);
   deps.onFed(call.callId);
   await postponeCollection(client, call, clock.now() + COLLECT_AGAIN_MS);
   return 'later';
 }
 
-/** @returns null: the answer is not there any more. */
+/** @returns null if the answer has expired. */
 async function successOf(
   deps: FeedDeps,
   client: ClientBase,
@@ -188,7 +191,7 @@ async function packed(
   };
 }
 
-/** A picture has no place in JSON but as text. */
+/** JSON can contain a picture only as text. */
 async function readAnswer({ meta, body }: Answer): Promise<CallAnswer> {
   const bytes = await unpack({ encoding: meta.encoding, bytes: body });
   if (meta.contentType.startsWith('image/'))

@@ -20,11 +20,11 @@ export interface DeliveryDeps {
   /** The setting WEBHOOK_ALLOW_PRIVATE. */
   allowPrivate: boolean;
   limits?: SendingLimits;
-  /** How host names are looked up; by the system unless given. */
+  /** How host names are resolved. Default: by the system. */
   resolve?: Resolve;
 }
 
-/** Sends webhooks for as long as the process lives. Any number of processes may. */
+/** Sends webhooks until the process stops. Several processes can do so at the same time. */
 export interface Deliveries {
   /** Looks for due deliveries now, instead of at the next second. */
   wake(): void;
@@ -35,7 +35,10 @@ export interface Deliveries {
 const LOOK_EVERY_MS = 1_000;
 const PURGE_EVERY_MS = 3_600_000;
 
-/** A receiver that takes the whole time for every attempt holds up a quarter of a process at most, an account half of it. */
+/**
+ * A receiver that always takes the full time limit occupies at most a quarter of a process, an account at most half
+ * of it.
+ */
 const LIMITS: SendingLimits = { atOnce: 16, perHost: 4, perAccount: 8 };
 
 const NO_SECRET: Outcome = {
@@ -77,7 +80,7 @@ export function startDeliveries(deps: DeliveryDeps): Deliveries {
       const now = clock.now();
       const verdict = verdictOf(outcome.status, retries, now);
       const { status, durationMs } = outcome;
-      // The path and the query of the address may hold what only the receiver should know.
+      // Only the origin is logged, because path and query may contain secrets of the receiver.
       log.debug(
         { deliveryId: id, accountId, host, status, durationMs, state: verdict.state },
         'webhook sent',

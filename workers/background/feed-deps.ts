@@ -11,19 +11,18 @@ export interface FeedDeps extends SubmitDeps {
   keys: RedisKeys;
   offPeak: OffPeakWindow;
   log: Logger;
-  /** Told of each call that is under way now, so that its end is noticed at once. */
+  /** Called for each call that is under way, so that its end is noticed at once. */
   onFed(callId: string): void;
   onFinished: OnFinished;
 }
 
 /**
- * What became of a call that was fed.
- * ended: its answer was at hand. again: it was split, or given back. refused: not now, and nothing else of this account.
- * unknown: whether it was admitted is found out later.
+ * The outcome of feeding a call. ended: its answer was in the cache. again: it was split or returned. refused: not
+ * now, and no other call of this account either. unknown: whether it was admitted is determined later.
  */
 export type Outcome =
   | { kind: 'under way' | 'ended'; rate?: MinuteRate }
   | { kind: 'again' | 'refused' | 'unknown' };
 
-/** How long after a call could not be queued. */
+/** How long to wait after a call could not be queued. */
 export const QUEUE_AWAY_MS = 5_000;

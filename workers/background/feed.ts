@@ -21,21 +21,22 @@ import { isStoreAway } from '../../src/platform/outage.ts';
 import { type FeedDeps, type Outcome, QUEUE_AWAY_MS } from './feed-deps.ts';
 import { notNow } from './not-now.ts';
 
-/** The share of a pool's capacity that batches may take: the rest is free for calls that requests wait for. */
+/** The share of a pool's capacity that batches may use. The rest is free for calls with waiting requests. */
 const SHARE = 0.5;
 
-/** Calls a batch is given at a turn, before other accounts have theirs. */
+/** Calls that are fed for a batch before the next account is served. */
 const CALLS_A_TURN = 4;
 
-/** Of the calls an account has in a minute, what its batches leave to its other requests. */
+/** The share of an account's calls per minute that its batches leave to its other requests. */
 const RESERVED_MINUTE_SHARE = 0.2;
 
-/** Calls whose answers were at hand are collected before more are fed. */
+/** After this many cache hits, their results are collected before more calls are fed. */
 const MOST_ENDED = 32;
 
 /**
- * Feeds batches once: as many calls as there is room for, in turns between accounts, the one with the fewest calls under
- * way first. @returns whether some calls have ended already, because their answers were at hand.
+ * Feeds batches once: as many calls as there is room for, alternating between accounts, the account with the fewest
+ * calls under way first.
+ * @returns whether some calls have already ended, because their answers were in the cache.
  */
 export async function feedBatches(deps: FeedDeps): Promise<boolean> {
   const { database, clock } = deps;
@@ -46,7 +47,7 @@ export async function feedBatches(deps: FeedDeps): Promise<boolean> {
   const fedByAccount = new Map<number, number>();
   for (const { accountId, fed } of pending)
     fedByAccount.set(accountId, (fedByAccount.get(accountId) ?? 0) + fed);
-  /** How many more calls of its minute each account's batches may take; absent where its first call is yet to tell. */
+  /** How many more calls per minute each account's batches may use; absent before the account's first call. */
   const minuteCalls = new Map<number, number>();
   let ended = 0;
 
@@ -92,12 +93,14 @@ export async function feedBatches(deps: FeedDeps): Promise<boolean> {
   return ended > 0;
 }
 
-/** The pools a batch's calls may use. */
+/** Returns the pools that calls of a batch may use. */
 function poolsOf({ operation }: PendingBatch): readonly PoolName[] {
   return queuedOperation(operation)?.pools ?? POOL_NAMES;
 }
 
-/** What an account's batches may still take of its minute, after these calls: they leave some to its other requests. */
+/**
+ * Returns how many calls of this minute an account's batches may still use. They leave some to its other requests.
+ */
 function minuteCallsLeft(outcomes: readonly Outcome[]): { calls: number; resetAt: number } | null {
   let left: { calls: number; resetAt: number } | null = null;
   for (const outcome of outcomes) {
@@ -111,12 +114,12 @@ function minuteCallsLeft(outcomes: readonly Outcome[]): { calls: number; resetAt
   return left;
 }
 
-/** Feeds a call that was taken by a process which then died: it may have been admitted, or not. */
+/** Feeds a call that was taken by a process that died: it may or may not have been admitted. */
 export async function feedAgain(deps: FeedDeps, batch: PendingBatch, call: FedCall): Promise<void> {
   await feedCall(deps, batch, call);
 }
 
-/** The batch of the account with the fewest calls under way; of several the one whose turn was longest ago. */
+/** Selects a batch of the account with the fewest calls under way; of several, the one that was fed longest ago. */
 function leastFed(pending: readonly PendingBatch[], fedByAccount: ReadonlyMap<number, number>): PendingBatch {
   const fedOf = ({ accountId }: PendingBatch) => fedByAccount.get(accountId) ?? 0;
   return pending.reduce((best, batch) => (fedOf(batch) < fedOf(best) ? batch : best));
@@ -149,7 +152,7 @@ async function letReservedOnesWait(
   return pending.filter(({ minuteReservedUntil }) => minuteReservedUntil === null);
 }
 
-/** How many more calls of batches each pool takes. */
+/** Returns how many more calls of batches each pool accepts. */
 async function roomByPool({ database, redis, keys, clock }: FeedDeps): Promise<Map<PoolName, number>> {
   const fed = await countFed(database);
   const room = new Map<PoolName, number>();
@@ -181,7 +184,7 @@ async function feedCall(deps: FeedDeps, batch: PendingBatch, call: FedCall): Pro
     return await goOn(deps, call, submission);
   } catch (error) {
     if (error instanceof SoukError) return notNow(deps, batch, call, error);
-    // Whether it was admitted is found out later.
+    // Whether it was admitted is determined later.
     if (!isStoreAway(error)) log.error({ err: error, batchId }, 'feeding a call failed');
     return { kind: 'unknown' };
   }
@@ -203,7 +206,7 @@ async function goOn(deps: FeedDeps, call: FedCall, submission: Submission): Prom
         await submission.enqueue();
       } catch (error) {
         if (!(error instanceof SoukError)) throw error;
-        // The call was released; another takes its place.
+        // The call was released, and a new one takes its place.
         await giveBack(database, call, clock.now() + QUEUE_AWAY_MS);
         return { kind: 'refused' };
       }

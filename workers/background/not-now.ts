@@ -8,10 +8,10 @@ import { ERRORS, type SoukError, toRecord } from '../../src/platform/errors.ts';
 import { stringifyJson } from '../../src/platform/json.ts';
 import { type FeedDeps, type Outcome, QUEUE_AWAY_MS } from './feed-deps.ts';
 
-/** How long a batch waits for what has no known end: a subscription, or an account that is disabled. */
+/** How long a batch waits if the end of the obstacle is unknown: no subscription, or a disabled account. */
 const UNKNOWN_WAIT_MS = 600_000;
 
-/** The account cannot pay for the call now. It never fails for that: it waits, or is made smaller. */
+/** Handles a call that the account cannot pay for now. The call does not fail: it waits, or is split. */
 export async function notNow(
   deps: FeedDeps,
   batch: PendingBatch,
@@ -35,7 +35,10 @@ export async function notNow(
   return { kind: 'refused' };
 }
 
-/** Items that were good when the batch was made are not any more, such as those of a report that was taken back. */
+/**
+ * Fails items that were valid when the batch was created but are not any more, for example because a report was
+ * removed.
+ */
 async function refusedForGood(
   { database, clock, onFinished }: FeedDeps,
   call: FedCall,
@@ -49,7 +52,7 @@ async function refusedForGood(
   return { kind: 'again' };
 }
 
-/** Splits a call that costs more units than the account has left, so that these are used. */
+/** Splits a call that costs more units than the account has left, so that the remaining units can be used. */
 async function split(
   { database }: FeedDeps,
   { operation: name }: PendingBatch,

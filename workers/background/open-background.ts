@@ -10,7 +10,7 @@ export interface BackgroundSettings {
   databaseUrl: string;
   offPeak: OffPeakWindow;
   webhooks: { allowPrivate: boolean };
-  /** Weekly reports that are fetched; none without. */
+  /** Settings for fetching weekly reports; absent: no reports are fetched. */
   reportFetches?: ReportFetchSettings | undefined;
 }
 
@@ -25,7 +25,7 @@ export async function openBackground(
     offPeak,
     webhooks,
     admissions: createAdmissions(database, clock.now, offPeak),
-    // Calls of batches are fed as there is room, and never refused because others wait.
+    // Batches are fed only if there is room, so their calls are never refused because of the queue.
     backlog: { estimateWaitMs: async () => 0 },
     fairness: createFairness(clock.now),
     onFinished: createBatchNotifier(clock),

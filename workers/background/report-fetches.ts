@@ -26,18 +26,18 @@ const LOOK_EVERY_MS = 60_000;
 /** An import takes three connections, the lock one. */
 const CONNECTIONS = 5;
 
-/** Weeks older than these are no more tried for, so their rows can go. */
+/** Weeks older than this are not requested any more, so their rows are deleted. */
 const KEPT_DAYS = 70;
 
 /**
- * Fetches the weekly reports of some sites as they become ready, one after the other. Any number of processes may look;
- * the one that has the lock fetches, and loses it when it dies.
+ * Fetches the weekly reports of some sites when they become available, one after the other. Any number of processes
+ * can run this; the one that holds the lock fetches, and the lock ends with its connection.
  */
 export async function openReportFetches(
   { credentials, sites }: ReportFetchSettings,
   { databaseUrl, clock, log }: { databaseUrl: string; clock: Clock; log: Logger },
 ): Promise<{ close(): Promise<void> }> {
-  // Only here, so that a worker that fetches nothing does not load the client.
+  // Imported here, so that a worker that fetches no reports does not load the client.
   const { openSellingPartner } = await import('../../src/upstream/selling-partner/selling-partner.ts');
   const provider = openSellingPartner(credentials, clock);
   const database = openDatabase(databaseUrl, log, { max: CONNECTIONS });
@@ -51,7 +51,7 @@ export async function openReportFetches(
 
   async function fetchWithLock(): Promise<void> {
     const client = await database.connect();
-    // Whose connection is lost has lost the lock, and stops before another begins the same.
+    // A process that loses its connection has lost the lock, so it stops before another starts the same fetch.
     const lost = new AbortController();
     client.once('error', () => lost.abort());
     try {

@@ -17,14 +17,14 @@ import { queuedOperation } from '../../src/operations/index.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
 import { type PrepareDeps, packedCalls, yieldToEvents } from './prepare.ts';
 
-/** A run that begins later than so much after it was due was missed. */
+/** A run that starts this long after its time counts as missed. */
 const MISSED_AFTER_MS = 60_000;
 
 const SCHEDULES_AT_ONCE = 50;
 
 const HOUR_MS = 3_600_000;
 
-/** Runs every schedule that is due, once for each tick in all processes. */
+/** Runs every schedule that is due, once for each time in all processes. */
 export async function runDueSchedules(deps: PrepareDeps): Promise<void> {
   const { database, clock, log } = deps;
   for (;;) {
@@ -34,7 +34,7 @@ export async function runDueSchedules(deps: PrepareDeps): Promise<void> {
       try {
         if (await runIfDue(deps, scheduleId, clock.now())) runs += 1;
       } catch (error) {
-        log.error({ err: error, scheduleId }, 'running a schedule failed');
+        log.error({ err: error, scheduleId }, 'failed to run a schedule');
       }
     }
     if (due.length < SCHEDULES_AT_ONCE || runs === 0) return;
@@ -42,8 +42,8 @@ export async function runDueSchedules(deps: PrepareDeps): Promise<void> {
 }
 
 /**
- * Runs a schedule if it is due up to an instant. Ticks that passed while nothing ran are run once, for the last of them.
- * @returns null when it is not due, or is being run by another process.
+ * Runs a schedule if it was due by `upTo`. If several times were missed, it runs once, for the last of them.
+ * @returns null if it is not due, or another process is running it.
  */
 async function runIfDue(deps: PrepareDeps, scheduleId: string, upTo: number): Promise<Run | null> {
   const { clock } = deps;
@@ -58,9 +58,9 @@ async function runIfDue(deps: PrepareDeps, scheduleId: string, upTo: number): Pr
 }
 
 /**
- * Runs a schedule because somebody wants it to.
- * @param runId of the order, so that one which is read twice makes one run.
- * @returns null when there is no such schedule.
+ * Runs a schedule on demand.
+ * @param runId id of the upload, so that an upload that is read twice starts one run.
+ * @returns null if the schedule does not exist.
  */
 export async function runOnDemand(deps: PrepareDeps, scheduleId: string, runId: string): Promise<Run | null> {
   return beginRun(deps, async (client) => {
@@ -80,7 +80,10 @@ async function beginRun(
   return run;
 }
 
-/** Makes the batch of a run of a locked schedule, or notes why there is none. @returns null when this tick has had its run. */
+/**
+ * Creates the batch of a run of a locked schedule, or records why there is none. @returns null if the schedule
+ * already has a run for this time.
+ */
 async function noteRun(
   deps: PrepareDeps,
   client: ClientBase,
@@ -103,19 +106,19 @@ async function noteRun(
 
 async function obstacleOf(client: ClientBase, scheduleId: string) {
   if (!(await isRunning(client, scheduleId))) return null;
-  return { state: 'skipped', reason: 'The run before has not finished.' } as const;
+  return { state: 'skipped', reason: 'The previous run has not finished.' } as const;
 }
 
 type Work = { calls: PackedCall[] } | { state: 'failed'; reason: string };
 
-/** Items that were good when the schedule was made may not be any more. */
+/** Items that were valid when the schedule was created may have become invalid. */
 async function workOf(
   client: ClientBase,
   { scheduleId, operation: name }: Schedule,
   now: number,
 ): Promise<Work> {
   const operation = queuedOperation(name);
-  if (!operation) return { state: 'failed', reason: `There is no operation ${name} any more.` };
+  if (!operation) return { state: 'failed', reason: `The operation ${name} no longer exists.` };
   try {
     const items = await readItems(operation, await scheduleItems(client, scheduleId), yieldToEvents, now);
     return { calls: await packedCalls(operation, items) };

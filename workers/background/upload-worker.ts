@@ -12,7 +12,7 @@ export interface UploadWorkerDeps extends PrepareDeps {
   pulling: Redis;
 }
 
-/** Does what uploads ask for: creates batches, creates and changes schedules, runs schedules on demand. */
+/** Processes uploads: creates batches, creates and changes schedules, and runs schedules on demand. */
 export async function openUploadWorker(deps: UploadWorkerDeps): Promise<{ close(): Promise<void> }> {
   const { pulling, keys, log } = deps;
   const worker = new Worker<BatchJob>(
@@ -35,7 +35,7 @@ export async function openUploadWorker(deps: UploadWorkerDeps): Promise<{ close(
   worker.on('error', (error) => log.warn({ err: error, pool: BATCH_POOL }, 'worker connection error'));
   worker.on('failed', (job, error) => {
     log.warn({ err: error, job: job?.name }, 'batch job attempt failed');
-    // Without the time of its end it is tried again.
+    // A job without an end time is retried.
     if (!job?.finishedOn || !('uploadId' in job.data)) return;
     answerFailure(deps, job.data.uploadId).catch((error: unknown) =>
       log.warn({ err: error }, 'failed to reply to an upload'),

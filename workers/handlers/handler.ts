@@ -5,7 +5,7 @@ import type { Logger } from '../../src/platform/log.ts';
 import type { KeepaTransport } from '../../src/upstream/keepa/transport.ts';
 import type { Trends } from '../../src/upstream/trends/trends.ts';
 
-/** The upstream sources a handler may ask. */
+/** The upstream clients of a handler. */
 export interface Upstreams {
   keepa: KeepaTransport;
   trends: Trends;
@@ -14,11 +14,11 @@ export interface Upstreams {
 }
 
 export interface HandlerContext {
-  /** What the contract names for this input. */
+  /** The sources that the contract names for this input. */
   sources: readonly Source[];
   /**
-   * Gets sources from the cache or from upstream, by key: `fetch` is called with those that are missing, at most
-   * `atOnce` of them each time, and for each of them once in all processes. What upstream has nothing for is absent.
+   * Returns sources from the cache or from upstream, by key. Calls `fetch` with missing sources, at most `atOnce`
+   * of them each time, and once for each source in all processes. Sources without upstream data are absent.
    */
   obtain<Raw>(
     sources: readonly Source[],
@@ -26,31 +26,37 @@ export interface HandlerContext {
     atOnce?: number,
   ): Promise<ReadonlyMap<string, Raw>>;
   /**
-   * Gets what upstream wants to be asked before it gives data: from the cache, or by `fetch`, once in all processes.
-   * @param options.insteadOf what this gave before and is of no use any more: only something newer will do.
+   * Returns a preliminary value that upstream requires before it gives data: from the cache, or by `fetch`, once in
+   * all processes.
+   * @param options.insteadOf an earlier value that turned out to be useless; only a newer one is returned.
    */
   prepare<Raw extends object>(
     preliminary: Preliminary,
     fetch: () => Promise<Raw>,
     options?: { insteadOf?: Raw },
   ): Promise<Raw>;
-  /** The present moment, Unix milliseconds. */
+  /** The present time, Unix milliseconds. */
   now(): number;
-  /** Says which edition of our reports the answer is made from; it is shared only while that is the newest. */
+  /**
+   * Sets the edition of the reports that the answer is made from. The answer is shared only while that is the
+   * newest.
+   */
   useEdition(edition: string): void;
-  /** Aborts at the deadline; to be handed to everything that waits. */
+  /** Aborts at the deadline. Handlers pass it to everything that waits. */
   signal: AbortSignal;
   /** Unix milliseconds. */
   deadlineAt: number;
-  /** No request waits for the answer. That may change while the job runs, so it is read here and never copied. */
+  /**
+   * True if no request waits for the answer. This can change while the job runs, so read it here and never copy it.
+   */
   readonly background: boolean;
-  /** Counts the tokens that a call upstream has cost. */
+  /** Counts the tokens that an upstream call has cost. */
   onSpent(tokens: number): void;
   upstream: Upstreams;
   log: Logger;
 }
 
-/** Gets the raw data of an operation, by the keys of its sources. */
+/** Fetches the raw data of an operation, by the keys of its sources. */
 export type Handler<Operation> = (
   input: InputOf<Operation>,
   context: HandlerContext,
@@ -61,7 +67,7 @@ export type HandlersOf<Group extends string> = {
   [Name in Extract<QueuedName, `${Group}.${string}`>]: Handler<QueuedByName<Name>>;
 };
 
-/** The handler of an operation that needs what its contract names, and fetches several of them at once. */
+/** Creates the handler of an operation that fetches several of its sources at once. */
 export function fetching<Operation>(
   fetch: (
     input: InputOf<Operation>,
@@ -74,7 +80,7 @@ export function fetching<Operation>(
     context.obtain(context.sources, (missing) => fetch(input, missing, context), atOnce?.(input));
 }
 
-/** The handler of an operation with a single source. */
+/** Creates the handler of an operation with a single source. */
 export function single<Operation>(
   fetch: (input: InputOf<Operation>, context: HandlerContext) => Promise<RawOf<Operation>>,
 ): Handler<Operation> {
@@ -84,7 +90,10 @@ export function single<Operation>(
   });
 }
 
-/** The handler of an operation whose sources are fetched each by itself: what some bring is kept, also where another fails. */
+/**
+ * Creates the handler of an operation that fetches its sources one by one. If one fails, the others are still
+ * stored.
+ */
 export function fetchingEach<Operation>(
   fetch: (input: InputOf<Operation>, source: Source, context: HandlerContext) => Promise<RawOf<Operation>>,
 ): Handler<Operation> {

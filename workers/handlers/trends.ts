@@ -17,23 +17,23 @@ export const TRENDS_HANDLERS: HandlersOf<'trends'> = {
     context.upstream.trends.interestByRegion(questionOf(input), resolutionToAskFor(input), context),
   ),
 
-  // One call for each keyword; all of them get their tokens from the same call to explore.
+  // One call for each keyword; all of them get their provider tokens from one call to explore.
   'trends.related-queries': fetchingEach((input, { key }, context) =>
     context.upstream.trends.relatedQueries(questionOf(input), key, context),
   ),
 
-  // Upstream gives topics only to a question about one keyword, so each has an explore of its own.
+  // Upstream returns topics only for a single keyword, so each keyword needs its own explore call.
   'trends.related-topics': fetchingEach((input, { key }, context) =>
     context.upstream.trends.relatedTopics(questionOf(input, [key]), context),
   ),
 
-  // The window reaches to the beginning of the day. The feed has only recent trends, so it suffices for today.
+  // The window ends at the start of the day. The feed has only recent trends, so it can answer only for today.
   'trends.daily-trends': single(({ geo, hl, trendDate = '' }, context) => {
     const hours = (context.now() - Date.parse(trendDate)) / HOUR_MS;
     return context.upstream.trends.trending({ geo, hl, hours, feedWillDo: hours <= DAY_HOURS }, context);
   }),
 
-  // The feed has no topics, so it does not suffice where only some are wanted.
+  // The feed has no topics, so it cannot filter by category.
   'trends.real-time-trends': single(async ({ geo, hl, category }, context) => {
     const question = { geo, hl, hours: REAL_TIME_HOURS, feedWillDo: !needsTopics(category) };
     const list = await context.upstream.trends.trending(question, context);
@@ -41,7 +41,7 @@ export const TRENDS_HANDLERS: HandlersOf<'trends'> = {
   }),
 };
 
-/** The question to upstream for an input whose window is complete, about all of its keywords or some. */
+/** Returns the upstream question for an input with complete dates, about all or some of its keywords. */
 function questionOf(input: KeywordInput, keywords: readonly string[] = input.keyword): KeywordQuestion {
   const { startDate = '', endDate = '', geo, hl, property, category, timezone } = input;
   return { keywords, geo, startDate, endDate, hl, property, category, timezone };

@@ -8,8 +8,8 @@ import { asinsPerCall, fetchProducts } from '../../src/upstream/keepa/products.t
 import type { Handler } from './handler.ts';
 
 /**
- * Finds the family through the product that was asked for, or its parent, then fetches the members on the page. Every
- * product is a source of its own, so pages, levels and members of one family share what is fetched.
+ * Finds the family through the requested product or its parent, then fetches the members on the page. Every product
+ * is a source of its own, so pages, levels and members of one family share fetched data.
  */
 export const handleVariations: Handler<typeof variations> = async (input, context) => {
   const { domain, asin, page, perPage } = input;

@@ -3,13 +3,13 @@ import sharp from 'sharp';
 import { SoukError } from '../../src/platform/errors.ts';
 import type { Logger } from '../../src/platform/log.ts';
 
-/** Keeps every colour as it is: charts have far fewer than 256, and customers choose some of them. */
+/** Keeps all colours: charts have far fewer than 256, and customers choose some of them. */
 const LOSSLESS_PALETTE = { palette: true, colours: 256, quality: 100, effort: 7, dither: 0 } as const;
 
 /**
- * A picture that is certainly a whole PNG of the size asked for, re-encoded with a palette where that is smaller: charts have
- * few colours, so it usually is by far.
- * @throws SoukError UPSTREAM_ERROR when it is anything else.
+ * Checks that a picture is a complete PNG of the requested size, and re-encodes it with a palette if that is
+ * smaller. Charts have few colours, so it usually is much smaller.
+ * @throws SoukError UPSTREAM_ERROR for any other picture.
  */
 export async function checkedPng(
   picture: Buffer,
@@ -37,7 +37,7 @@ async function faultOf(
     if (found.width !== width || found.height !== height) {
       return `size ${found.width}x${found.height} instead of ${width}x${height}`;
     }
-    // Only decoding every pixel shows that the file is whole.
+    // Only decoding every pixel shows that the file is complete.
     await image.stats();
     return null;
   } catch (error) {

@@ -66,7 +66,7 @@ function shareAt(record: readonly string[], column: number, line: number): numbe
   const text = record[column] ?? '';
   const hundredths = shareOf(text);
   if (hundredths !== null) return hundredths;
-  throw badLine(line, `column ${column + 1}, "${text}", is no share from 0 to 100`);
+  throw badLine(line, `column ${column + 1}: "${text}" is not a share from 0 to 100`);
 }
 
 /** Reads YYYY-MM-DD, or 4/11/2026 as spreadsheets write it. Null for other texts. */

@@ -150,7 +150,7 @@ describe('refused, with nothing charged:', () => {
   test.each([
     ['what is no address', 'hook', 'webhook: must be an address such as'],
     ['an empty one', '', 'webhook: must be a text of 1 to 2000 characters'],
-    ['a metadata service', 'http://169.254.169.254/', 'webhook: must not lead to a private'],
+    ['a metadata service', 'http://169.254.169.254/', 'webhook: must not resolve to a private'],
   ])('%s', async (_what, url, problem) => {
     const reply = await customer.client.get(newCall(url));
     expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);

@@ -124,7 +124,7 @@ describe('a test', () => {
     ['a number', { url: 5 }, 'url: must be a text'],
     ['another protocol', { url: 'ftp://example.com/' }, 'url: must start with https:// or http://'],
     ['a password', { url: 'https://a:b@example.com/' }, 'url: must not contain a user name'],
-    ['metadata', { url: 'http://169.254.169.254/' }, 'url: must not lead to a private'],
+    ['metadata', { url: 'http://169.254.169.254/' }, 'url: must not resolve to a private'],
   ])('with %s is refused by name', async (_what, body, problem) => {
     const reply = await customer.client.post('/api/webhooks/test', body);
     expect(reply.status).toBe(400);
@@ -150,7 +150,7 @@ test('where private addresses are not allowed, none is taken', async () => {
     const reply = await client.post('/api/webhooks/test', { url });
     expect([reply.status, reply.json.msg]).toEqual([
       400,
-      expect.stringMatching(/^url: must not lead to a private/),
+      expect.stringMatching(/^url: must not resolve to a private/),
     ]);
   }
   const fine = await client.post('/api/webhooks/test', { url: 'https://hooks.example.com/' });

@@ -96,7 +96,7 @@ test('skips ticks while a run is in progress, and runs again afterwards', async 
   const [second] = await runsMade(souk, client, schedule, 2);
   expect(second).toMatchObject({
     state: 'skipped',
-    reason: 'The run before has not finished.',
+    reason: 'The previous run has not finished.',
     batchId: null,
     links: { batch: null },
   });
@@ -206,7 +206,7 @@ test('a run fails with the index of an item that has become invalid', async ({ s
   ]);
   passHour(souk);
   const [next] = await runsMade(souk, client, schedule, 2);
-  expect(next).toMatchObject({ state: 'failed', reason: 'There is no operation market.gone any more.' });
+  expect(next).toMatchObject({ state: 'failed', reason: 'The operation market.gone no longer exists.' });
   await souk.database.query('delete from schedules where id = $1', [schedule.scheduleId]);
 });
 

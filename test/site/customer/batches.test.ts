@@ -89,7 +89,7 @@ test.each([
   [{ deadline: 'soon' }, 'must be a date'],
   [{ deadline: '2001-01-01' }, 'must be after the present time'],
   [{ window: 'midnight' }, 'must be one of any, off_peak'],
-  [{ webhook: 'ftp://x' }, 'must be'],
+  [{ webhook: 'ftp://x' }, 'must start with'],
   [{ webhook: 'https://example.com/' }, 'secret'],
 ])('%j is told beside the form what is wrong with it', async (fields, problem) => {
   for (const intent of ['price', 'start']) {

@@ -22,7 +22,7 @@ export const handleAsinReverse = fromReports(
   },
 );
 
-/** Weeks whose Saturday lies within the dates; without dates the latest of each site. */
+/** Returns the weeks whose Saturday is within the dates; without dates, the latest week of each site. */
 function weeksOf(weeks: readonly LoadedWeek[], { startDate, endDate }: AsinReverseInput): LoadedWeek[] {
   if (startDate === undefined && endDate === undefined)
     return weeks.filter(({ site }, i) => weeks.findIndex((one) => one.site === site) === i);

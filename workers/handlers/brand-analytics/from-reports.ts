@@ -4,19 +4,19 @@ import type { InputOf, RawOf } from '../../../src/operations/index.ts';
 import type { Database } from '../../../src/platform/db/pool.ts';
 import type { Handler } from '../handler.ts';
 
-/** PostgreSQL's code of a table that is not there. */
+/** PostgreSQL's code of a missing table. */
 const NO_TABLE = '42P01';
 
-/** The loaded weeks an operation reads: of its site, or of all, the newest first. */
+/** The loaded weeks that an operation reads: of its site, or of all sites, the newest first. */
 export interface Reports {
   database: Database;
   weeks: LoadedWeek[];
 }
 
 /**
- * The handler of an operation on our reports. Tables of weeks never change, so that all rows are of one edition;
- * when a table was replaced meanwhile, everything is read again. Only the answer is cached: reading our own tables takes no
- * longer than reading a source cache.
+ * Creates the handler of an operation on our reports. Tables of weeks never change, so all rows are of one edition.
+ * If a table was replaced meanwhile, everything is read again. Only the answer is cached, because reading our own
+ * tables is as fast as reading a source cache.
  */
 export function fromReports<Operation extends { reports?: unknown }>(
   operation: Operation,

@@ -4,10 +4,10 @@ import { siteOfWord } from '../../../src/operations/brand-analytics/keywords/wor
 import type { Database } from '../../../src/platform/db/pool.ts';
 import { SoukError } from '../../../src/platform/errors.ts';
 
-/** A term by its id. @throws SoukError WORD_NOT_FOUND. */
+/** Returns a term by its id. @throws SoukError WORD_NOT_FOUND. */
 export async function knownWord(database: Database, wordId: number): Promise<Word & { country: ReportSite }> {
   const country = siteOfWord(wordId);
   const word = country && (await findWord(database, country, wordId));
-  if (!word) throw new SoukError('WORD_NOT_FOUND', { message: `There is no keyword with the id ${wordId}.` });
+  if (!word) throw new SoukError('WORD_NOT_FOUND', { message: `No keyword with the id ${wordId} exists.` });
   return { ...word, country };
 }

@@ -8,7 +8,7 @@ import { fromReports } from './from-reports.ts';
 export const handleRank = fromReports(rank, async (input: RankInput, { database, weeks }) => {
   const { country, reportDate, rankMin = 1, rankMax, limit, offset, afterRank = 0, ...filter } = input;
   const week = reportDate === undefined ? weeks[0] : weeks.find((one) => one.week === reportDate);
-  // The call was let in, so the week was loaded a moment ago.
+  // The call was admitted, so the week was loaded a moment ago.
   if (!week)
     throw new SoukError('INTERNAL', { cause: new Error(`week ${reportDate} of ${country} is gone`) });
   const skip = offset ?? 0;
@@ -16,7 +16,7 @@ export const handleRank = fromReports(rank, async (input: RankInput, { database,
     filter,
     after: Math.max(rankMin - 1, afterRank),
     to: rankMax ?? week.lastRank,
-    // One more tells whether there is a next page.
+    // One more row shows whether there is a next page.
     count: skip + limit + 1,
   });
   const page = pageOf(found, skip, limit, offset === undefined);
@@ -34,12 +34,12 @@ export const handleRank = fromReports(rank, async (input: RankInput, { database,
     limit,
     ...(offset === undefined ? { afterRank } : { offset }),
     nextAfterRank: isLast ? null : (rows.at(-1)?.rank ?? null),
-    // Counting what fits in three million rows is dear.
+    // Counting matching rows among three million is slow.
     total: offset !== undefined && isUnfiltered ? week.terms : null,
   };
 });
 
-/** With afterRank a page never ends between rows of one rank: the next would begin behind them. */
+/** With afterRank, a page never ends between rows of one rank, because the next page would skip the rest. */
 function pageOf<Row extends { rank: number }>(
   rows: Row[],
   skip: number,

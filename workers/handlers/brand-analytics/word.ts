@@ -4,7 +4,7 @@ import { word } from '../../../src/operations/brand-analytics/word.ts';
 import { fromReports } from './from-reports.ts';
 import { knownWord } from './known-word.ts';
 
-/** Weeks shown, and weeks kept. */
+/** The number of weeks shown, and the number of weeks kept. */
 const SHOWN_WEEKS = 52;
 const KEPT_WEEKS = 104;
 
