@@ -73,7 +73,7 @@ test('weeks that are fetched or waited for are listed beside those that are load
 });
 
 test.each([
-  ['a broken file', 'bad.csv', 'us', /bad\.csv: Line 2: it should name the columns/],
+  ['a broken file', 'bad.csv', 'us', /bad\.csv: Line 2: must name the columns/],
   ['a file that is not there', null, 'us', /The file .*missing\.csv does not exist\./],
   ['a site without brand analytics', 'bad.csv', 'in', /--country must be one of us, uk/],
 ])('%s ends with 1 and a sentence', async (_, name, country, sentence) => {
