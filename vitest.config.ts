@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['test/support/setup-file.ts'],
     // The files of a process share its modules: importing them anew for each file took a third of a run.
     pool: 'forks',
     isolate: false,

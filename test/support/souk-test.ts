@@ -7,6 +7,7 @@ import { knowsEveryProduct } from './answers.ts';
 import { openBilling } from './billing.ts';
 import { createTestDatabase } from './database.ts';
 import { openDemo } from './demo-provider.ts';
+import { atFileStart } from './file-start.ts';
 import { openSouk, type SoukOptions, showLogOnFailure } from './souk.ts';
 
 /**
@@ -64,3 +65,6 @@ export const test = base
     });
     return database;
   });
+
+// Vitest keeps an override of a file in `test` itself, which the next files of the process share.
+atFileStart.push(() => test.override('soukOptions', {}).override('demoSettings', {}));
