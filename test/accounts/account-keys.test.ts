@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { listKeys, resetKey, revokeKeys } from '../../src/accounts/account-keys.ts';
 import { createKey, hashKey, keyPrefix } from '../../src/accounts/keys.ts';
-import { knowsEveryProduct, newAsin } from '../support/answers.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import { newAsin } from '../support/answers.ts';
+import type { Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 
 const MINUTE_MS = 60_000;
 
-let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk({ gateways: 2 });
-  souk.upstream.on('product', knowsEveryProduct);
-});
-afterAll(() => souk.close());
+test.override('soukOptions', { gateways: 2 });
 
 /** What a charged call, a free one and a question about a job get with this key, from both gateways. */
-async function statuses(key: string): Promise<number[]> {
+async function statuses(souk: Souk, key: string): Promise<number[]> {
   const paths = [
     `/api/market/product?domain=1&asins=${newAsin()}`,
     '/api/quota',
@@ -30,104 +26,106 @@ async function statuses(key: string): Promise<number[]> {
 
 const WORKS = [200, 200, 404, 200, 200, 404];
 const FORBIDDEN = [403, 403, 403, 403, 403, 403];
-const now = () => souk.clock.now();
+const now = (souk: Souk) => souk.clock.now();
 
-test('several keys of an account work side by side', async () => {
+test('several keys of an account work side by side', async ({ souk }) => {
   const { accountId, key } = await souk.account();
-  const further = await createKey(souk.database, accountId, now());
-  expect(await statuses(key)).toEqual(WORKS);
-  expect(await statuses(further)).toEqual(WORKS);
+  const further = await createKey(souk.database, accountId, now(souk));
+  expect(await statuses(souk, key)).toEqual(WORKS);
+  expect(await statuses(souk, further)).toEqual(WORKS);
 });
 
-test('after a reset the new key works at once, and the old ones for 30 minutes and not a millisecond more', async () => {
+test('after a reset the new key works at once, and the old ones for 30 minutes and not a millisecond more', async ({
+  souk,
+}) => {
   const { accountId, key } = await souk.account();
-  const further = await createKey(souk.database, accountId, now());
-  const { key: fresh, olderKeysUntil } = await resetKey(souk.database, accountId, now());
-  expect(olderKeysUntil.getTime()).toBe(now() + 30 * MINUTE_MS);
-  expect(await statuses(fresh)).toEqual(WORKS);
+  const further = await createKey(souk.database, accountId, now(souk));
+  const { key: fresh, olderKeysUntil } = await resetKey(souk.database, accountId, now(souk));
+  expect(olderKeysUntil.getTime()).toBe(now(souk) + 30 * MINUTE_MS);
+  expect(await statuses(souk, fresh)).toEqual(WORKS);
 
   souk.clock.advance(30 * MINUTE_MS - 1_000);
   // Whoever was alive half an hour ago counts as gone: time leapt past the workers' signs of life.
   await souk.addWorker(['market']);
-  expect(await statuses(key)).toEqual(WORKS);
-  expect(await statuses(further)).toEqual(WORKS);
+  expect(await statuses(souk, key)).toEqual(WORKS);
+  expect(await statuses(souk, further)).toEqual(WORKS);
   souk.clock.advance(999);
-  expect(await statuses(key)).toEqual(WORKS);
+  expect(await statuses(souk, key)).toEqual(WORKS);
   souk.clock.advance(1);
-  expect(await statuses(key)).toEqual(FORBIDDEN);
-  expect(await statuses(further)).toEqual(FORBIDDEN);
-  expect(await statuses(fresh)).toEqual(WORKS);
+  expect(await statuses(souk, key)).toEqual(FORBIDDEN);
+  expect(await statuses(souk, further)).toEqual(FORBIDDEN);
+  expect(await statuses(souk, fresh)).toEqual(WORKS);
 });
 
-test('a second reset gives the first key no more time', async () => {
+test('a second reset gives the first key no more time', async ({ souk }) => {
   const { accountId, key } = await souk.account();
-  const first = await resetKey(souk.database, accountId, now());
+  const first = await resetKey(souk.database, accountId, now(souk));
   souk.clock.advance(20 * MINUTE_MS);
-  const second = await resetKey(souk.database, accountId, now());
+  const second = await resetKey(souk.database, accountId, now(souk));
   souk.clock.advance(10 * MINUTE_MS);
   await souk.addWorker(['market']);
-  expect(await statuses(key)).toEqual(FORBIDDEN);
-  expect(await statuses(first.key)).toEqual(WORKS);
+  expect(await statuses(souk, key)).toEqual(FORBIDDEN);
+  expect(await statuses(souk, first.key)).toEqual(WORKS);
   souk.clock.advance(20 * MINUTE_MS);
   await souk.addWorker(['market']);
-  expect(await statuses(first.key)).toEqual(FORBIDDEN);
-  expect(await statuses(second.key)).toEqual(WORKS);
+  expect(await statuses(souk, first.key)).toEqual(FORBIDDEN);
+  expect(await statuses(souk, second.key)).toEqual(WORKS);
 });
 
-test('of many resets at once one key stays, the others are rotated', async () => {
+test('of many resets at once one key stays, the others are rotated', async ({ souk }) => {
   const { accountId } = await souk.account();
-  await Promise.all(Array.from({ length: 12 }, () => resetKey(souk.database, accountId, now())));
-  const states = (await listKeys(souk.database, accountId, now())).map(({ state }) => state);
+  await Promise.all(Array.from({ length: 12 }, () => resetKey(souk.database, accountId, now(souk))));
+  const states = (await listKeys(souk.database, accountId, now(souk))).map(({ state }) => state);
   expect(states.filter((state) => state === 'active')).toHaveLength(1);
   expect(states.filter((state) => state === 'rotated')).toHaveLength(12);
 });
 
-test('a reset does not bring a revoked key back, nor touches another account', async () => {
+test('a reset does not bring a revoked key back, nor touches another account', async ({ souk }) => {
   const { accountId, key } = await souk.account();
   const other = await souk.account();
-  await revokeKeys(souk.database, accountId, 'all', now());
-  await resetKey(souk.database, accountId, now());
-  expect(await statuses(key)).toEqual(FORBIDDEN);
-  expect(await listKeys(souk.database, other.accountId, now())).toMatchObject([{ state: 'active' }]);
+  await revokeKeys(souk.database, accountId, 'all', now(souk));
+  await resetKey(souk.database, accountId, now(souk));
+  expect(await statuses(souk, key)).toEqual(FORBIDDEN);
+  expect(await listKeys(souk.database, other.accountId, now(souk))).toMatchObject([{ state: 'active' }]);
 });
 
 describe('a revoked key is refused by every gateway from the next request on, the others are not', () => {
-  test.each<[string, (key: string, id: number) => string]>([
+  test.for<[string, (key: string, id: number) => string]>([
     ['by its id', (_key, id) => String(id)],
     ['by its prefix', (key) => keyPrefix(key)],
     ['by the key itself', (key) => key],
-  ])('%s', async (_how, nameOf) => {
+  ])('%s', async ([_how, nameOf], { souk }) => {
     const { accountId, key } = await souk.account();
-    const other = await createKey(souk.database, accountId, now());
-    const [first] = await listKeys(souk.database, accountId, now());
-    expect(await statuses(key)).toEqual(WORKS);
-    const revoked = await revokeKeys(souk.database, accountId, nameOf(key, first?.id ?? 0), now());
+    const other = await createKey(souk.database, accountId, now(souk));
+    const [first] = await listKeys(souk.database, accountId, now(souk));
+    expect(await statuses(souk, key)).toEqual(WORKS);
+    const revoked = await revokeKeys(souk.database, accountId, nameOf(key, first?.id ?? 0), now(souk));
     expect(revoked).toMatchObject([{ id: first?.id, prefix: keyPrefix(key), state: 'revoked' }]);
-    expect(await statuses(key)).toEqual(FORBIDDEN);
-    expect(await statuses(other)).toEqual(WORKS);
+    expect(await statuses(souk, key)).toEqual(FORBIDDEN);
+    expect(await statuses(souk, other)).toEqual(WORKS);
   });
 
-  test('all of an account', async () => {
+  test('all of an account', async ({ souk }) => {
     const { accountId, key } = await souk.account();
-    const other = await createKey(souk.database, accountId, now());
-    expect(await revokeKeys(souk.database, accountId, 'all', now())).toHaveLength(2);
-    for (const each of [key, other]) expect(await statuses(each)).toEqual(FORBIDDEN);
+    const other = await createKey(souk.database, accountId, now(souk));
+    expect(await revokeKeys(souk.database, accountId, 'all', now(souk))).toHaveLength(2);
+    for (const each of [key, other]) expect(await statuses(souk, each)).toEqual(FORBIDDEN);
   });
 
-  test('but not by the name of a key of somebody else', async () => {
+  test('but not by the name of a key of somebody else', async ({ souk }) => {
     const { accountId } = await souk.account();
     const other = await souk.account();
-    const [theirs] = await listKeys(souk.database, other.accountId, now());
+    const [theirs] = await listKeys(souk.database, other.accountId, now(souk));
     for (const name of [other.key, keyPrefix(other.key), String(theirs?.id), '', '%']) {
-      expect(await revokeKeys(souk.database, accountId, name, now())).toEqual([]);
+      expect(await revokeKeys(souk.database, accountId, name, now(souk))).toEqual([]);
     }
-    expect(await statuses(other.key)).toEqual(WORKS);
+    expect(await statuses(souk, other.key)).toEqual(WORKS);
   });
 });
 
-test('the list says what each key is, and nothing that could be used as one', async () => {
+test('the list says what each key is, and nothing that could be used as one', async ({ souk }) => {
   const { accountId, key } = await souk.account();
-  const start = now();
+  const start = now(souk);
   const { key: fresh } = await resetKey(souk.database, accountId, start);
   const list = await listKeys(souk.database, accountId, start);
   expect(list).toMatchObject([

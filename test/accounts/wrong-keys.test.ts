@@ -1,28 +1,28 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { hashKey, newKey } from '../../src/accounts/keys.ts';
 import { createWrongKeys, WRONG_KEYS_A_MINUTE } from '../../src/accounts/wrong-keys.ts';
 import { SoukError } from '../../src/platform/errors.ts';
 import { TestClock } from '../support/clock.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
+
+test.override('soukOptions', { workers: 0 });
 
 describe('over HTTP', () => {
-  let souk: Souk;
-  beforeEach(async () => {
-    souk = await openSouk({ workers: 0 });
-  });
-  afterEach(() => souk.close());
+  // The wrong keys of one test are forgotten before the next.
+  test.beforeEach(({ souk }) => souk.clock.advance(120_000));
 
-  const ask = (key: string, gateway = 0) => souk.clientOf(key, gateway).get('/api/quota');
+  const ask = (souk: Souk, key: string, gateway = 0) => souk.clientOf(key, gateway).get('/api/quota');
 
-  test.each<[string, () => string]>([
+  test.for<[string, () => string]>([
     ['of new keys', newKey],
     ['of the same key', () => `km_${'a'.repeat(32)}`],
     ['of malformed keys', () => 'km_short'],
   ])(
     'after many %s in a minute the next are told to wait, until the minute is over',
-    async (_what, wrong) => {
+    async ([_what, wrong], { souk }) => {
       for (let i = 0; i < WRONG_KEYS_A_MINUTE; i += 1) {
-        const reply = await ask(wrong());
+        const reply = await ask(souk, wrong());
         expect([reply.status, reply.json.code, reply.headers['retry-after']]).toEqual([
           401,
           '4001',
@@ -30,40 +30,44 @@ describe('over HTTP', () => {
         ]);
       }
       souk.clock.advance(15_000);
-      const slowed = await ask(wrong());
+      const slowed = await ask(souk, wrong());
       expect([slowed.status, slowed.json.code, slowed.headers['retry-after']]).toEqual([401, '4001', '45']);
       expect(slowed.json.msg).toContain('wait 45 s');
 
       souk.clock.advance(45_000);
-      expect((await ask(wrong())).headers).not.toHaveProperty('retry-after');
+      expect((await ask(souk, wrong())).headers).not.toHaveProperty('retry-after');
     },
   );
 
-  test('good keys from the same address are served all the while, old ones and new ones', async () => {
+  test('good keys from the same address are served all the while, old ones and new ones', async ({
+    souk,
+  }) => {
     const before = await souk.account();
     for (let i = 0; i < 3 * WRONG_KEYS_A_MINUTE; i += 1) {
-      await ask(newKey());
-      if (i % 10 === 0) expect((await ask(before.key)).status).toBe(200);
+      await ask(souk, newKey());
+      if (i % 10 === 0) expect((await ask(souk, before.key)).status).toBe(200);
     }
-    expect((await ask(newKey())).headers).toHaveProperty('retry-after');
+    expect((await ask(souk, newKey())).headers).toHaveProperty('retry-after');
     const after = await souk.account();
     for (const { key } of [before, after]) {
-      const reply = await ask(key);
+      const reply = await ask(souk, key);
       expect([reply.status, reply.headers['retry-after']]).toEqual([200, undefined]);
     }
   });
 
-  test('a key that is wrong and repeated is looked up no more, from an address that was told to wait', async () => {
+  test('a key that is wrong and repeated is looked up no more, from an address that was told to wait', async ({
+    souk,
+  }) => {
     const wrong = newKey();
-    for (let i = 0; i <= WRONG_KEYS_A_MINUTE; i += 1) await ask(wrong);
+    for (let i = 0; i <= WRONG_KEYS_A_MINUTE; i += 1) await ask(souk, wrong);
     // Without the database nobody could be looked up: this refusal is made of memory alone.
     await souk.database.query('alter table api_keys rename to api_keys_away');
-    expect((await ask(wrong)).status).toBe(401);
-    expect((await ask(newKey())).status).toBe(500);
+    expect((await ask(souk, wrong)).status).toBe(401);
+    expect((await ask(souk, newKey())).status).toBe(500);
     await souk.database.query('alter table api_keys_away rename to api_keys');
   });
 
-  test('no key at all, revoked keys and bad parameters are not held against anybody', async () => {
+  test('no key at all, revoked keys and bad parameters are not held against anybody', async ({ souk }) => {
     const { key, accountId } = await souk.account();
     await souk.database.query('update api_keys set revoked_at = $2 where account_id = $1', [
       accountId,
@@ -72,10 +76,10 @@ describe('over HTTP', () => {
     const good = await souk.client();
     for (let i = 0; i < 2 * WRONG_KEYS_A_MINUTE; i += 1) {
       expect((await souk.clientOf('').raw('/api/quota')).headers).not.toHaveProperty('retry-after');
-      expect((await ask(key)).status).toBe(403);
+      expect((await ask(souk, key)).status).toBe(403);
       expect((await good.get('/api/market/charturl?domain=99')).status).toBe(400);
     }
-    expect((await ask(newKey())).headers).not.toHaveProperty('retry-after');
+    expect((await ask(souk, newKey())).headers).not.toHaveProperty('retry-after');
   });
 });
 

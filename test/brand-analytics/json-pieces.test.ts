@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openJsonFrame } from '../../src/brand-analytics/import/json-frame.ts';
 import { jsonPieces } from '../../src/brand-analytics/import/json-pieces.ts';
+import { repetitions } from '../support/repetitions.ts';
 
 /** What the pieces of a document hold, which arrives in chunks of these sizes; throws where a piece is no JSON. */
 async function entriesOf(text: string, sizes: readonly number[]): Promise<unknown[]> {
@@ -73,7 +74,7 @@ test('the pieces of any document are its entries, however it arrives', async () 
     fc.asyncProperty(document, sizes, async ({ text, entries }, chunkSizes) => {
       expect(await entriesOf(text, chunkSizes)).toEqual(parsed(JSON.stringify(entries))?.value);
     }),
-    { numRuns: 150 },
+    { numRuns: repetitions(50) },
   );
 });
 
@@ -90,6 +91,6 @@ test('no document that is broken anywhere is taken for a whole one', async () =>
       fc.pre(parsed(damaged) === null);
       await expect(entriesOf(damaged, chunkSizes)).rejects.toThrow();
     }),
-    { numRuns: 150 },
+    { numRuns: repetitions(50) },
   );
 });

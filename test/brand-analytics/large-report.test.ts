@@ -10,7 +10,7 @@ import { csvReport, load, type TestTerm } from '../support/reports.ts';
 const database = await openTestDatabase();
 
 const WEEK = '2026-03-07';
-const TERMS = 7_000;
+const TERMS = 1_500;
 /** Every so many titles have a line end and quotes. */
 const ODD = 50;
 const asin = (rank: number, place: number) => `B${String(rank * 10 + place).padStart(9, '0')}`;
@@ -23,7 +23,7 @@ const terms: TestTerm[] = Array.from({ length: TERMS }, (_, i) => ({
   categories: [`Category ${i % 7}`],
   products: [1, 2, 3].map((place) => [
     asin(i + 1, place),
-    `${i % ODD === 0 ? 'A "long"\ntitle ' : 'Title '}${i + 1} ${'x'.repeat(600)}`,
+    `${i % ODD === 0 ? 'A "long"\ntitle ' : 'Title '}${i + 1} ${'x'.repeat(2_400)}`,
     '7.5',
     '',
   ]),
@@ -61,7 +61,7 @@ test('a report that is read in threads becomes the rows it has', async () => {
   expect(await load(database, 'us', good)).toMatchObject({ week: WEEK, terms: TERMS, warnings: [] });
   const week = (await loadedWeeks(database, 'us')).find((one) => one.week === WEEK);
   if (!week) throw new Error('the week is not there');
-  for (const rank of [1, 3_001, TERMS]) {
+  for (const rank of [1, 1_001, TERMS]) {
     const walk = { filter: {}, after: rank - 1, to: rank, count: 1 };
     const [row] = await describeRows(database, 'us', await walkRanks(database, week, walk));
     const { brands, categories, products } = terms[rank - 1] ?? {};
@@ -82,14 +82,14 @@ const inRow = (rank: number, from: string, to: string) =>
   Buffer.from(report.replace(`\n${rank},term number ${rank},`, (found) => found.replace(from, to)));
 
 test.each([
-  ['a bad rank', inRow(6_900, '6900', 'x'), `Line ${lineOf(6_900)}: the rank "x" is not a positive integer.`],
-  ['a blank term', inRow(6_900, 'term number 6900', ' '), `Row ${lineOf(6_900)}: the search term is blank.`],
+  ['a bad rank', inRow(1_480, '1480', 'x'), `Line ${lineOf(1_480)}: the rank "x" is not a positive integer.`],
+  ['a blank term', inRow(1_480, 'term number 1480', ' '), `Row ${lineOf(1_480)}: the search term is blank.`],
   [
     'another date',
     Buffer.from(report.replace(/2026-03-07\n$/, '2026-03-14\n')),
     `Line ${lineOf(TERMS)}: the reporting date is 2026-03-14, but 2026-03-07 in the rows before.`,
   ],
-  ['a quote without end', inRow(6_000, 'term', '"term'), /^Line \d+: /],
+  ['a quote without end', inRow(1_200, 'term', '"term'), /^Line \d+: /],
 ])('%s that a thread finds is refused, and the threads end', async (_, content, reason) => {
   const before = ports();
   await expect(load(database, 'uk', content)).rejects.toThrow(reason);
@@ -99,8 +99,8 @@ test.each([
 
 test('ranks that go back anywhere are refused', async () => {
   // Wherever a piece ends, each of these rows is behind some that are larger.
-  const ranks = terms.map((term) => ({ ...term, rank: term.rank > 6_500 ? term.rank - 1_000 : term.rank }));
+  const ranks = terms.map((term) => ({ ...term, rank: term.rank > 1_400 ? term.rank - 300 : term.rank }));
   await expect(load(database, 'uk', csvReport(WEEK, ranks))).rejects.toThrow(
-    `Row ${lineOf(6_501)}: rank 5501 follows rank 6500; ranks must not decrease.`,
+    `Row ${lineOf(1_401)}: rank 1101 follows rank 1400; ranks must not decrease.`,
   );
 });

@@ -1,52 +1,46 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { knowsEveryProduct } from '../support/answers.ts';
 import { asins } from '../support/parameters.ts';
 import { gate } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
-let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk();
-});
-afterAll(() => souk.close());
-beforeEach(() => {
-  souk.upstream.calls.length = 0;
-});
-
-test('a call that fails leaves no upstream request under way', async () => {
+test('a call that fails leaves no upstream request under way', async ({ souk, upstream }) => {
   const never = gate();
   // With offers a batch goes upstream in parts: the first is refused, the others are never answered.
-  souk.upstream.on('product', async ({ params }) => {
+  upstream.on('product', async ({ params }) => {
     if (!params.asin?.startsWith('B000000000')) await never.reached;
-    else await souk.upstream.received(3);
+    else await upstream.received(3);
     return { status: 400, json: { error: { type: 'invalidParameter' } } };
   });
   const client = await souk.client();
   const reply = await client.post('/api/market/product', { domain: 1, asins: asins(60), offers: 20 });
   expect(reply.json.code).toBe('UPSTREAM_ERROR');
-  await souk.upstream.abandoned(2);
+  await upstream.abandoned(2);
   expect(await unitsUsed(client)).toBe(0);
   never.open();
 });
 
-test('what a failed call was fetching for others as well is taken over by them', async () => {
+test('what a failed call was fetching for others as well is taken over by them', async ({
+  souk,
+  upstream,
+}) => {
   const { reached: failed, open: fail } = gate();
   const never = gate();
-  souk.upstream.on('product', async (call, response) => {
+  upstream.on('product', async (call, response) => {
     const { params } = call;
     if (params.asin === 'B0FAILS001') {
       await failed;
       return { status: 400, json: { error: { type: 'invalidParameter' } } };
     }
-    if (souk.upstream.calls.length === 2) await never.reached;
+    if (upstream.calls.length === 2) await never.reached;
     return knowsEveryProduct(call, response);
   });
   const [one, two, three] = await Promise.all([0, 1, 2].map(() => souk.client()));
   const first = one?.get('/api/market/product?domain=2&asins=B0FAILS001');
-  await souk.upstream.received(1, 'product');
+  await upstream.received(1, 'product');
   const second = two?.get('/api/market/product?domain=2&asins=B0FAILS001,B0OTHER001');
-  await souk.upstream.received(2, 'product');
+  await upstream.received(2, 'product');
   const followed = souk.events.next('source.followed');
   const third = three?.get('/api/market/product?domain=2&asins=B0OTHER001');
   await followed;

@@ -1,52 +1,50 @@
 import { Registry } from 'prom-client';
 import { request } from 'undici';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { ConfigError } from '../../src/platform/settings.ts';
 import { type MetricsServer, openMetricsServer } from '../../workers/metrics-server.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import { parseExposition, type Scrape } from '../support/exposition.ts';
 import { PLENTY } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import { test as base } from '../support/souk-test.ts';
 import { advanceUntil } from '../support/time.ts';
 
 const host = '127.0.0.1';
 
-let souk: Souk;
-let server: MetricsServer;
-beforeAll(async () => {
-  souk = await openSouk();
-  const [worker] = souk.workers;
-  server = await openMetricsServer(worker?.registry ?? new Registry(), { host, port: 0, token: undefined });
-});
-afterAll(async () => {
-  await server.close();
-  await souk.close();
+const test = base.extend('server', { scope: 'file' }, async ({ souk }, { onCleanup }) => {
+  const registry = souk.workers[0]?.registry ?? new Registry();
+  const server = await openMetricsServer(registry, { host, port: 0, token: undefined });
+  onCleanup(() => server.close());
+  return server;
 });
 
-async function scrape(): Promise<Scrape> {
+async function scrape(server: MetricsServer): Promise<Scrape> {
   const { statusCode, body } = await request(`http://${host}:${server.port}/metrics`);
   expect(statusCode).toBe(200);
   return parseExposition(await body.text());
 }
 
 /** By how much each number rises through what is done. */
-async function rises(act: () => Promise<unknown>) {
-  const before = await scrape();
+async function rises(server: MetricsServer, act: () => Promise<unknown>) {
+  const before = await scrape(server);
   await act();
-  const after = await scrape();
+  const after = await scrape(server);
   return (name: string, labels: Record<string, string> = {}) =>
     after.sum(name, labels) - before.sum(name, labels);
 }
 
 const product = (asins: string, more = '') => `/api/market/product?domain=1&asins=${asins}${more}`;
 
-test('a job that brings an answer is measured, with its wait, its units and its tokens', async () => {
+test('a job that brings an answer is measured, with its wait, its units and its tokens', async ({
+  souk,
+  server,
+}) => {
   souk.upstream.on('product', async (call, response) => {
     const answer = (await knowsEveryProduct(call, response)) as { json: object };
     return { json: { ...answer.json, tokensConsumed: 7 } };
   });
   const client = await souk.client();
-  const rise = await rises(() => client.get(product(`${newAsin()},${newAsin()}`)));
+  const rise = await rises(server, () => client.get(product(`${newAsin()},${newAsin()}`)));
   expect(rise('souk_job_duration_seconds_count', { pool: 'market', state: 'settled' })).toBe(1);
   expect(rise('souk_queue_wait_seconds_count', { pool: 'market' })).toBe(1);
   expect(rise('souk_units_settled_total')).toBe(2);
@@ -55,7 +53,10 @@ test('a job that brings an answer is measured, with its wait, its units and its 
   expect(rise('souk_job_failures_total')).toBe(0);
 });
 
-test('a job that finds some of its data is credited with the tokens it did not need', async () => {
+test('a job that finds some of its data is credited with the tokens it did not need', async ({
+  souk,
+  server,
+}) => {
   souk.upstream.on('product', async (call, response) => {
     const answer = (await knowsEveryProduct(call, response)) as { json: object };
     return { json: { ...answer.json, tokensConsumed: 6 } };
@@ -63,28 +64,34 @@ test('a job that finds some of its data is credited with the tokens it did not n
   const client = await souk.client();
   const [a, b, c] = [newAsin(), newAsin(), newAsin()];
   await client.get(product(`${a},${b}`));
-  const rise = await rises(() => client.get(product(`${a},${b},${c}`)));
+  const rise = await rises(server, () => client.get(product(`${a},${b},${c}`)));
   expect(rise('souk_cache_hits_total', { cache: 'sources' })).toBe(2);
   expect(rise('souk_cache_misses_total', { cache: 'sources' })).toBe(1);
   expect(rise('souk_upstream_tokens_saved_total')).toBe(6);
   expect(rise('souk_upstream_tokens_spent_total')).toBe(6);
 });
 
-test('an answer that does not say what it has cost counts with what was expected', async () => {
+test('an answer that does not say what it has cost counts with what was expected', async ({
+  souk,
+  server,
+}) => {
   const { tokensConsumed: _, ...silent } = PLENTY;
   souk.upstream.on('product', ({ params }) => ({
     raw: JSON.stringify({ ...silent, timestamp: 1e9, products: [{ asin: params.asin, csv: [] }] }),
   }));
   const client = await souk.client();
   // Three for a product with Buy Box prices.
-  const rise = await rises(() => client.get(product(newAsin(), '&buybox=1')));
+  const rise = await rises(server, () => client.get(product(newAsin(), '&buybox=1')));
   expect(rise('souk_upstream_tokens_spent_total')).toBe(3);
 });
 
-test('a job that fails is measured as released, and counted by the code of its error', async () => {
+test('a job that fails is measured as released, and counted by the code of its error', async ({
+  souk,
+  server,
+}) => {
   souk.upstream.on('product', () => ({ status: 500, json: {} }));
   const client = await souk.client();
-  const rise = await rises(async () => {
+  const rise = await rises(server, async () => {
     let isAnswered = false;
     const reply = client.get(product(newAsin())).finally(() => {
       isAnswered = true;
@@ -97,8 +104,8 @@ test('a job that fails is measured as released, and counted by the code of its e
   expect(rise('souk_units_settled_total')).toBe(0);
 });
 
-test('no label holds anything but names of ours', async () => {
-  const { samples } = await scrape();
+test('no label holds anything but names of ours', async ({ server }) => {
+  const { samples } = await scrape(server);
   const names = new Set(samples.flatMap(({ labels }) => Object.keys(labels)));
   const known = ['operation', 'outcome', 'cache', 'pool', 'state', 'code', 'le'];
   expect([...names].filter((name) => !known.includes(name))).toEqual([]);
@@ -106,7 +113,7 @@ test('no label holds anything but names of ours', async () => {
   expect(values.filter((value) => !/^[a-z.]+$|^[A-Z_]+$/.test(value))).toEqual([]);
 });
 
-test('only /metrics is served, and with a token only to those who have it', async () => {
+test('only /metrics is served, and with a token only to those who have it', async ({ server }) => {
   const token = 'for-prometheus-only';
   const closed = await openMetricsServer(new Registry(), { host, port: 0, token });
   const statusOf = async (port: number, path: string, headers = {}) => {
@@ -121,7 +128,7 @@ test('only /metrics is served, and with a token only to those who have it', asyn
   await closed.close();
 });
 
-test('a port that is taken is named', async () => {
+test('a port that is taken is named', async ({ server }) => {
   const again = openMetricsServer(new Registry(), { host, port: server.port, token: undefined });
   await expect(again).rejects.toThrow(ConfigError);
   await expect(again).rejects.toThrow(/Cannot listen on HOST .* and METRICS_PORT \d+/);

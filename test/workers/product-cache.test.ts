@@ -1,40 +1,39 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { knowsEveryProduct } from '../support/answers.ts';
 import { asins } from '../support/parameters.ts';
-import { gate } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import { gate, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { test } from '../support/souk-test.ts';
 
-let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk({ workers: 2 });
-});
-afterAll(() => souk.close());
-beforeEach(() => {
-  souk.upstream.on('product', knowsEveryProduct);
-  souk.upstream.calls.length = 0;
-  souk.clock.advance(1);
-});
+test.override('soukOptions', { workers: 2 });
+test.beforeEach(({ souk }) => souk.clock.advance(1));
 
-const askedFor = () => souk.upstream.calls.flatMap(({ params }) => params.asin?.split(',') ?? []);
+const askedFor = (upstream: ScriptedUpstream) =>
+  upstream.calls.flatMap(({ params }) => params.asin?.split(',') ?? []);
 
 /** So that no test finds what another has cached: each has a site of its own. */
 const lookUp = (domain: number, wanted: readonly string[]) => ({ domain, asins: wanted });
 
-test('a look-up of a hundred ASINs of which ninety are cached fetches ten and is charged for a hundred', async () => {
+test('a look-up of a hundred ASINs of which ninety are cached fetches ten and is charged for a hundred', async ({
+  souk,
+  upstream,
+}) => {
   const client = await souk.client();
   const all = asins(100);
   await client.post('/api/market/product', lookUp(1, all.slice(0, 90)));
   souk.clock.advance(1);
-  souk.upstream.calls.length = 0;
+  upstream.calls.length = 0;
   const reply = await client.post('/api/market/product', lookUp(1, all));
   expect(reply.json.data.count).toBe(100);
   expect(reply.headers).toMatchObject({ 'x-units-consumed': '100', 'x-cache': 'MISS' });
-  expect(askedFor()).toEqual(all.slice(90));
+  expect(askedFor(upstream)).toEqual(all.slice(90));
 });
 
-test('overlapping batches at the same time ask upstream for each product once', async () => {
+test('overlapping batches at the same time ask upstream for each product once', async ({
+  souk,
+  upstream,
+}) => {
   const { reached, open } = gate();
-  souk.upstream.on('product', async (...call) => {
+  upstream.on('product', async (...call) => {
     await reached;
     return knowsEveryProduct(...call);
   });
@@ -46,26 +45,26 @@ test('overlapping batches at the same time ask upstream for each product once', 
     client.post('/api/market/product', lookUp(2, all.slice(from, from + 40))),
   );
   // Between them they want every product, so that nobody has to be waited for once all have been asked for.
-  await expect.poll(() => new Set(askedFor()).size).toBe(100);
+  await expect.poll(() => new Set(askedFor(upstream)).size).toBe(100);
   open();
   for (const reply of await Promise.all(replies)) expect(reply.json.data.count).toBe(40);
-  expect(askedFor().sort((a, b) => a.localeCompare(b))).toEqual(all);
+  expect(askedFor(upstream).sort((a, b) => a.localeCompare(b))).toEqual(all);
 });
 
-test('the same product under other options is another question', async () => {
+test('the same product under other options is another question', async ({ souk, upstream }) => {
   const client = await souk.client();
   const [asin] = asins(1);
   await client.get(`/api/market/product?domain=3&asins=${asin}`);
   await client.get(`/api/market/product?domain=3&asins=${asin}&rating=1`);
   await client.get(`/api/market/product?domain=4&asins=${asin}`);
-  expect(souk.upstream.calls.map(({ params }) => [params.domain, params.rating])).toEqual([
+  expect(upstream.calls.map(({ params }) => [params.domain, params.rating])).toEqual([
     ['3', undefined],
     ['3', '1'],
     ['4', undefined],
   ]);
 });
 
-test('what only trims the answer is served from what was fetched', async () => {
+test('what only trims the answer is served from what was fetched', async ({ souk, upstream }) => {
   const client = await souk.client();
   const path = `/api/market/product?domain=5&asins=${asins(3).join(',')}`;
   await client.get(path);
@@ -80,11 +79,14 @@ test('what only trims the answer is served from what was fetched', async () => {
     expect(reply.headers).toMatchObject({ 'x-units-consumed': '3', 'x-cache': 'HIT' });
     expect(reply.json.data.fromCache).toBe(true);
   }
-  expect(souk.upstream.calls).toHaveLength(1);
+  expect(upstream.calls).toHaveLength(1);
 });
 
-test('a product that upstream does not know is not asked for again at once, and not kept for an hour with the others', async () => {
-  souk.upstream.on('product', () => ({
+test('a product that upstream does not know is not asked for again at once, and not kept for an hour with the others', async ({
+  souk,
+  upstream,
+}) => {
+  upstream.on('product', () => ({
     json: { products: [{ asin: 'B000000000', title: 'Known', csv: [] }] },
   }));
   const path = `/api/market/product?domain=6&asins=${asins(2).join(',')}`;
@@ -92,5 +94,5 @@ test('a product that upstream does not know is not asked for again at once, and 
   expect(first.json.data.errors).toEqual([{ asin: 'B000000001', errorId: 'PRODUCT_NOT_FOUND' }]);
   souk.clock.advance(1);
   await (await souk.client()).get(path);
-  expect(souk.upstream.calls).toHaveLength(1);
+  expect(upstream.calls).toHaveLength(1);
 });

@@ -1,16 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { knowsEveryProduct } from '../../support/answers.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { expect } from 'vitest';
+import { test } from '../../support/souk-test.ts';
 import { leapAhead } from '../../support/time.ts';
 
-let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk();
-  souk.upstream.on('product', knowsEveryProduct);
-});
-afterAll(() => souk.close());
-
-test('/api/quota and /api/token tell the same truth after every call', async () => {
+test('/api/quota and /api/token tell the same truth after every call', async ({ souk }) => {
   const client = await souk.client({ plan: { minuteLimit: 10, dailyLimit: 50, monthlyLimit: null } });
   await client.get('/api/market/product?domain=1&asins=B00QUOTA01,B00QUOTA02');
   const [quota, token] = [await client.get('/api/quota'), await client.get('/api/token')];
@@ -38,7 +30,7 @@ test('/api/quota and /api/token tell the same truth after every call', async () 
   });
 });
 
-test('asking is free, not limited and leaves no usage behind', async () => {
+test('asking is free, not limited and leaves no usage behind', async ({ souk }) => {
   const { accountId, key } = await souk.account({ plan: { minuteLimit: 1 } });
   const client = souk.clientOf(key);
   for (let i = 0; i < 5; i += 1) {
@@ -50,13 +42,13 @@ test('asking is free, not limited and leaves no usage behind', async () => {
   expect(rowCount).toBe(0);
 });
 
-test.each([
+test.for([
   ['QUOTA_MINUTE_EXCEEDED', { minuteLimit: 1 }, 60_000],
   ['QUOTA_DAILY_EXCEEDED', { dailyLimit: 1 }, 86_400_000],
   ['QUOTA_MONTHLY_EXCEEDED', { monthlyLimit: 1 }, 31 * 86_400_000],
-])(
+] as const)(
   'foretells %s exactly as the next call gets it, and that it will pass',
-  async (code, plan, resetWithinMs) => {
+  async ([code, plan, resetWithinMs], { souk }) => {
     const client = await souk.client({ plan });
     const call = () => client.get(`/api/market/product?domain=1&asins=B00FORETEL&stats=${code.length}`);
     await client.get('/api/market/product?domain=1&asins=B00QUOTA03');
@@ -78,7 +70,7 @@ test.each([
   },
 );
 
-test('an account with nothing is told so', async () => {
+test('an account with nothing is told so', async ({ souk }) => {
   const client = await souk.client({ plan: null });
   const { data } = (await client.get('/api/quota')).json;
   expect(data).toMatchObject({

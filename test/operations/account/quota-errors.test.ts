@@ -1,19 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { knowsEveryProduct } from '../../support/answers.ts';
+import { expect } from 'vitest';
 import type { AccountOptions } from '../../support/souk.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
-
-let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk();
-  souk.upstream.on('product', knowsEveryProduct);
-});
-afterAll(() => souk.close());
+import { test } from '../../support/souk-test.ts';
 
 const GENERAL = { wallet: 'general', needed: 2, remaining: 0 };
 
 /** The clock stands at 10:00 UTC, an hour before the off-peak window of Shanghai opens. */
-test.each<[string, AccountOptions, Record<string, unknown>, string | undefined]>([
+test.for<[string, AccountOptions, Record<string, unknown>, string | undefined]>([
   ['QUOTA_NO_SUBSCRIPTION', { plan: null }, { ...GENERAL, wallet: null, resetAt: null }, '3600'],
   [
     'QUOTA_OFF_PEAK_ONLY',
@@ -47,7 +39,7 @@ test.each<[string, AccountOptions, Record<string, unknown>, string | undefined]>
   ],
 ])(
   '%s says what was needed, what is left and when to come back',
-  async (code, account, metadata, retryAfter) => {
+  async ([code, account, metadata, retryAfter], { souk }) => {
     const client = await souk.client(account);
     await client.get('/api/market/product?domain=1&asins=B00SPEND01');
     const refused = await client.get('/api/market/product?domain=1&asins=B00REFUSE1,B00REFUSE2');
@@ -58,7 +50,9 @@ test.each<[string, AccountOptions, Record<string, unknown>, string | undefined]>
   },
 );
 
-test('QUOTA_PACK_EXHAUSTED has no time to come back at, so clients are told not to hurry', async () => {
+test('QUOTA_PACK_EXHAUSTED has no time to come back at, so clients are told not to hurry', async ({
+  souk,
+}) => {
   const { accountId, key } = await souk.account({ plan: null });
   await souk.database.query(
     `insert into packs (account_id, wallet, total_units, remaining_units, rate_limit_per_minute, valid_from, valid_until)

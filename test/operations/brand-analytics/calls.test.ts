@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Client } from '../../support/client.ts';
 import { csvReport, load, type TestTerm } from '../../support/reports.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 const WEEK = '2026-04-11';
@@ -27,11 +27,7 @@ const terms: TestTerm[] = Array.from({ length: TERMS }, (_, i) => ({
   ],
 }));
 
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk();
-  client = await souk.client();
+test.beforeAll(async ({ souk }) => {
   await load(
     souk.database,
     'us',
@@ -51,9 +47,8 @@ beforeAll(async () => {
     ]),
   );
 });
-afterAll(() => souk.close());
 
-const get = async (path: string) => {
+const get = async (client: Client, path: string) => {
   const { status, json } = await client.get(`/api/aba/${path}`);
   expect(json).toMatchObject({ code: '0000' });
   expect(status).toBe(200);
@@ -61,7 +56,7 @@ const get = async (path: string) => {
 };
 const keywords = (rows: { keyword: string }[]) => rows.map(({ keyword }) => keyword);
 
-test('countries are free and list all nine sites with their weeks', async () => {
+test('countries are free and list all nine sites with their weeks', async ({ client }) => {
   const { json, headers } = await client.get('/api/aba/countries');
   expect(headers['x-units-consumed']).toBe('0');
   expect(json.data.countries).toHaveLength(9);
@@ -78,27 +73,30 @@ test('countries are free and list all nine sites with their weeks', async () => 
   });
 });
 
-test('report-dates are those that are loaded, the newest first', async () => {
-  expect(await get('report-dates?country=US')).toMatchObject({ country: 'us', dates: [WEEK, BEFORE] });
-  expect(await get('report-dates?country=mx')).toMatchObject({ dates: [] });
+test('report-dates are those that are loaded, the newest first', async ({ client }) => {
+  expect(await get(client, 'report-dates?country=US')).toMatchObject({
+    country: 'us',
+    dates: [WEEK, BEFORE],
+  });
+  expect(await get(client, 'report-dates?country=mx')).toMatchObject({ dates: [] });
 });
 
-test.each([
+test.for([
   '',
   '&keyword=lamp',
   '&brand=lumio',
   '&category=GARDEN&clickSumMin=40',
   '&fluctuationType=falling',
-])('pages by afterRank%s walk the whole week without a gap or a repetition', async (filter) => {
+])('pages by afterRank%s walk the whole week without a gap or a repetition', async (filter, { client }) => {
   const whole: { rank: number; wordId: number }[] = [];
   let afterRank = 0;
   while (afterRank !== null) {
-    const page = await get(`rank?country=us&limit=33&afterRank=${afterRank}${filter}`);
+    const page = await get(client, `rank?country=us&limit=33&afterRank=${afterRank}${filter}`);
     expect(page.count).toBe(page.rows.length);
     whole.push(...page.rows);
     afterRank = page.nextAfterRank;
   }
-  const { rows } = await get(`rank?country=us&limit=1000&offset=0${filter}`);
+  const { rows } = await get(client, `rank?country=us&limit=1000&offset=0${filter}`);
   expect(whole).toEqual(rows);
   expect(new Set(whole.map(({ wordId }) => wordId)).size).toBe(whole.length);
   expect(whole.length).toBeGreaterThan(20);
@@ -118,8 +116,8 @@ describe('filters', () => {
     'brand=nobody': () => false,
     'keyword=%3F%3F': () => false,
   };
-  test.each(Object.entries(has))('%s', async (filter, fits) => {
-    const { rows } = await get(`rank?country=us&limit=1000&${filter}`);
+  test.for(Object.entries(has))('%s', async ([filter, fits], { client }) => {
+    const { rows } = await get(client, `rank?country=us&limit=1000&${filter}`);
     // Three terms share a rank; which of them comes first is not promised.
     const wanted = terms.filter(fits).map(({ term, rank }) => ({ keyword: term, rank }));
     expect(rows.map(({ rank }: TestTerm) => rank)).toEqual(wanted.map(({ rank }) => rank));
@@ -127,15 +125,15 @@ describe('filters', () => {
   });
 });
 
-test('total is told of an unfiltered week by offset, and nowhere else', async () => {
-  expect(await get('rank?country=us&offset=498')).toMatchObject({
+test('total is told of an unfiltered week by offset, and nowhere else', async ({ client }) => {
+  expect(await get(client, 'rank?country=us&offset=498')).toMatchObject({
     total: TERMS,
     offset: 498,
     count: 2,
     nextAfterRank: null,
   });
-  expect(await get('rank?country=us&offset=0&rankMin=2')).toMatchObject({ total: null });
-  expect(await get('rank?country=us&limit=5')).toMatchObject({
+  expect(await get(client, 'rank?country=us&offset=0&rankMin=2')).toMatchObject({ total: null });
+  expect(await get(client, 'rank?country=us&limit=5')).toMatchObject({
     total: null,
     afterRank: 0,
     nextAfterRank: 5,
@@ -143,9 +141,11 @@ test('total is told of an unfiltered week by offset, and nowhere else', async ()
   });
 });
 
-test('search finds English by words and Japanese by any part, the best first', async () => {
+test('search finds English by words and Japanese by any part, the best first', async ({ client }) => {
   const found = async (country: string, keyword: string) =>
-    keywords((await get(`search?country=${country}&keyword=${encodeURIComponent(keyword)}&limit=3`)).items);
+    keywords(
+      (await get(client, `search?country=${country}&keyword=${encodeURIComponent(keyword)}&limit=3`)).items,
+    );
   expect(await found('us', 'lamp')).toEqual(['desk lamps 0', 'desk lamps 7', 'desk lamps 14']);
   expect(await found('us', 'desk lamps 14')).toEqual(['desk lamps 14', 'desk lamps 140', 'desk lamps 147']);
   expect(await found('jp', '猫')).toEqual(['猫', '猫砂 大容量']);
@@ -154,10 +154,10 @@ test('search finds English by words and Japanese by any part, the best first', a
   expect(await found('uk', 'lamp')).toEqual([]);
 });
 
-test('a keyword has its history, its goods, and its weeks of absence', async () => {
-  const { items } = await get('search?country=us&keyword=desk%20lamps%207');
+test('a keyword has its history, its goods, and its weeks of absence', async ({ client }) => {
+  const { items } = await get(client, 'search?country=us&keyword=desk%20lamps%207');
   const { wordId } = items[0];
-  const detail = await get(`word/${wordId}`);
+  const detail = await get(client, `word/${wordId}`);
   expect(detail.word).toEqual({
     ...{ wordId, keyword: 'desk lamps 7', country: 'us', firstSeen: WEEK, lastSeen: WEEK },
     ...{ weeksSeen: 1, bestRank: 8, bestRankDate: WEEK },
@@ -173,18 +173,18 @@ test('a keyword has its history, its goods, and its weeks of absence', async () 
     title: 'Title of B0FIRST007',
     conversionShare: null,
   });
-  expect((await get(`word/${wordId}/history?limit=1`)).history).toHaveLength(1);
-  expect(await get(`word/${wordId}/goods?country=us&reportDate=${WEEK}`)).toMatchObject({
+  expect((await get(client, `word/${wordId}/history?limit=1`)).history).toHaveLength(1);
+  expect(await get(client, `word/${wordId}/goods?country=us&reportDate=${WEEK}`)).toMatchObject({
     rank: 8,
     goods: detail.goods,
   });
-  expect(await get(`word/${wordId}/goods?country=us&reportDate=${BEFORE}`)).toMatchObject({
+  expect(await get(client, `word/${wordId}/goods?country=us&reportDate=${BEFORE}`)).toMatchObject({
     rank: null,
     goods: [],
   });
 });
 
-test('a reverse look-up has a limit an ASIN, all sites, and dates', async () => {
+test('a reverse look-up has a limit an ASIN, all sites, and dates', async ({ client }) => {
   const reverse = async (body: object) => (await client.post('/api/aba/asin-reverse', body)).json.data.items;
   const asins = ['b0second00', 'B0NOBODY00', 'B0FIRST007'];
   const items = await reverse({ asins, limit: 3 });
@@ -220,7 +220,7 @@ test('a reverse look-up has a limit an ASIN, all sites, and dates', async () => 
   );
 });
 
-test.each([
+test.for([
   [
     'rank?country=us&reportDate=2026-04-05',
     'reportDate: must be a loaded week, got 2026-04-05; nearest: 2026-04-04, 2026-04-11',
@@ -235,26 +235,26 @@ test.each([
   ['word/33/goods?country=jp&reportDate=2026-04-11', 'country: is not the site of this wordId'],
   ['word/33/goods?country=us&reportDate=2026-02-30', 'reportDate: must be a date such as 2026-04-11'],
   ['word/none', 'wordId: must be an integer from 1 to 2147483647'],
-])('%s is refused and costs nothing', async (path, message) => {
+] as const)('%s is refused and costs nothing', async ([path, message], { souk }) => {
   const caller = await souk.client();
   const { status, json } = await caller.get(`/api/aba/${path}`);
   expect([status, json.msg]).toEqual([400, message]);
   expect(await unitsUsed(caller)).toBe(0);
 });
 
-test('an unknown key hears of the key, whatever else is wrong', async () => {
+test('an unknown key hears of the key, whatever else is wrong', async ({ souk }) => {
   const stranger = souk.clientOf(`km_${'x'.repeat(32)}`);
   expect((await stranger.get('/api/aba/rank?country=us&reportDate=2026-04-05')).status).toBe(401);
 });
 
-test.each([39, 2_147_483_633])('no keyword has the id %i: 404, refunded', async (wordId) => {
+test.for([39, 2_147_483_633])('no keyword has the id %i: 404, refunded', async (wordId, { souk }) => {
   const caller = await souk.client();
   const { status, json } = await caller.get(`/api/aba/word/${wordId}`);
   expect([status, json.code]).toEqual([404, 'WORD_NOT_FOUND']);
   expect(await unitsUsed(caller)).toBe(0);
 });
 
-test('a week that is imported again is not answered from what was cached', async () => {
+test('a week that is imported again is not answered from what was cached', async ({ souk }) => {
   const path = '/api/aba/rank?country=ca&limit=10';
   await load(souk.database, 'ca', csvReport(WEEK, [{ term: 'old', rank: 1 }]));
   const ask = async () => (await (await souk.client()).get(path)).json.data;

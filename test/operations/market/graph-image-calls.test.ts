@@ -1,26 +1,21 @@
 import sharp from 'sharp';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { drawsPictures, newAsin, picture } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import type { Script } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 const GRAPH = '/api/market/graphimage';
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk();
-});
-beforeEach(async () => {
-  souk.upstream.on('graphimage', drawsPictures);
-  client = await souk.client();
-});
-afterAll(() => souk.close());
+test.beforeEach(({ souk }) => souk.upstream.on('graphimage', drawsPictures));
 
-test('is a PNG of the size asked for; the first time drawn, then taken from the cache', async () => {
+test('is a PNG of the size asked for; the first time drawn, then taken from the cache', async ({
+  souk,
+  client,
+}) => {
   const path = `${GRAPH}?domain=1&asin=b00graph01&width=640&height=320`;
   const first = await client.get(path);
   expect(first.status).toBe(200);
@@ -42,7 +37,7 @@ test('is a PNG of the size asked for; the first time drawn, then taken from the 
   expect(souk.upstream.calls).toHaveLength(1);
 });
 
-test('shows what upstream drew, also when it is encoded smaller', async () => {
+test('shows what upstream drew, also when it is encoded smaller', async ({ client }) => {
   const reply = await client.get(`${GRAPH}?domain=1&asin=B00GRAPH02`);
   const drawn = await picture(500, 200);
   const pixels = (bytes: Buffer) => sharp(bytes).removeAlpha().raw().toBuffer();
@@ -55,7 +50,7 @@ test('shows what upstream drew, also when it is encoded smaller', async () => {
 });
 
 describe('parameters', () => {
-  const paramsFor = async (query: string) => {
+  const paramsFor = async (souk: Souk, client: Client, query: string) => {
     const reply = await client.get(`${GRAPH}?${query}`);
     expect(reply.status).toBe(200);
     const { key: _, ...params } = souk.upstream.calls.at(-1)?.params ?? {};
@@ -66,17 +61,23 @@ describe('parameters', () => {
     ...{ amazon: '1', new: '1', used: '0', salesrank: '0', bb: '0', fba: '0', fbm: '0', ld: '0', wd: '0' },
   };
 
-  test('have defaults', async () => {
-    expect(await paramsFor('domain=1&asin=B00GRAPH03')).toEqual({ ...DEFAULTS, asin: 'B00GRAPH03' });
+  test('have defaults', async ({ souk, client }) => {
+    expect(await paramsFor(souk, client, 'domain=1&asin=B00GRAPH03')).toEqual({
+      ...DEFAULTS,
+      asin: 'B00GRAPH03',
+    });
   });
 
-  test('reach upstream under the names it has for them, in whichever case they come', async () => {
+  test('reach upstream under the names it has for them, in whichever case they come', async ({
+    souk,
+    client,
+  }) => {
     const query = [
       'DOMAIN=1&Asin=b00graph04&Retailer=0&NEW=false&used=1&SalesRank=true&bb=1&FBA=1&fbm=1&ld=1&wd=1&YZoom=0',
       'Range=31&cBackground=%23FFFFFF&CFONT=000000&cretailer=ff9900&cNew=111111&cused=222222&csales=333333',
       'cfba=444444&cfbm=555555&cbb=666666&cld=777777&cwd=88888a',
     ].join('&');
-    expect(await paramsFor(query)).toEqual({
+    expect(await paramsFor(souk, client, query)).toEqual({
       ...DEFAULTS,
       ...{ asin: 'B00GRAPH04', range: '31', amazon: '0', new: '0', yzoom: '0' },
       ...{ used: '1', salesrank: '1', bb: '1', fba: '1', fbm: '1', ld: '1', wd: '1' },
@@ -85,17 +86,17 @@ describe('parameters', () => {
     });
   });
 
-  test('that are not listed are dropped and make no other picture', async () => {
-    const known = await paramsFor('domain=1&asin=B00GRAPH05');
+  test('that are not listed are dropped and make no other picture', async ({ souk, client }) => {
+    const known = await paramsFor(souk, client, 'domain=1&asin=B00GRAPH05');
     const calls = souk.upstream.calls.length;
     const unknown = ['title=0', 'amazon=0', 'update=1', '__proto__=x', 'constructor=y', 'toString=z'].join(
       '&',
     );
-    expect(await paramsFor(`domain=1&asin=B00GRAPH05&${unknown}`)).toEqual(known);
+    expect(await paramsFor(souk, client, `domain=1&asin=B00GRAPH05&${unknown}`)).toEqual(known);
     expect(souk.upstream.calls).toHaveLength(calls);
   });
 
-  test.each([
+  test.for([
     ['domain=1', 'asin'],
     ['asin=B00GRAPH06', 'domain'],
     ['domain=1&asin=B00GRAPH06&ASIN=B00GRAPH07', 'asin'],
@@ -103,7 +104,7 @@ describe('parameters', () => {
     ['domain=1&asin=B00GRAPH06&range=0', 'range'],
     ['domain=1&asin=B00GRAPH06&used=2', 'used'],
     ['domain=1&asin=B00GRAPH06&cnew=red', 'cnew'],
-  ])('%s is refused as JSON', async (query, parameter) => {
+  ] as const)('%s is refused as JSON', async ([query, parameter], { client }) => {
     const reply = await client.get(`${GRAPH}?${query}`);
     expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(reply.json.metadata?.errors).toEqual([expect.objectContaining({ parameter })]);
@@ -114,7 +115,7 @@ describe('parameters', () => {
 describe('what is not the picture asked for is refused as JSON with 502, and costs nothing', () => {
   const png = (bytes: Buffer | string, contentType = 'image/png') => ({ raw: bytes, contentType });
 
-  test.each<[string, Script]>([
+  test.for<[string, Script]>([
     ['a picture of another size', async () => png(await picture(499, 200))],
     ['a picture that breaks off', async () => png((await picture(500, 200)).subarray(0, -60))],
     ['the beginning of a picture', () => png(PNG_SIGNATURE)],
@@ -134,7 +135,7 @@ describe('what is not the picture asked for is refused as JSON with 502, and cos
     ['an error with status 200', () => ({ json: { error: { type: 'internal', message: 'no chart' } } })],
     ['an error with status 400', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } })],
     ['a page with status 404', () => ({ status: 404, ...png('gone', 'text/html') })],
-  ])('%s', async (_what, script) => {
+  ])('%s', async ([_what, script], { souk, client }) => {
     const path = `${GRAPH}?domain=1&asin=${newAsin()}`;
     souk.upstream.on('graphimage', script);
     const reply = await client.get(path);
@@ -151,7 +152,7 @@ describe('what is not the picture asked for is refused as JSON with 502, and cos
   });
 });
 
-test('a quota refusal is JSON', async () => {
+test('a quota refusal is JSON', async ({ souk }) => {
   const poor = await souk.client({ plan: null });
   const reply = await poor.get(`${GRAPH}?domain=1&asin=B00GRAPH09`);
   expect([reply.status, reply.json.code, reply.json.data]).toEqual([429, 'QUOTA_NO_SUBSCRIPTION', null]);

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { toKeepaMinutes } from '../../../src/operations/products/keepa-time.ts';
 import { hasDeals } from '../../support/answers.ts';
-import type { Client, Reply } from '../../support/client.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Reply } from '../../support/client.ts';
+import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 const DEALS = '/api/market/lightningdeal';
 
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk();
-});
-beforeEach(async () => {
+test.beforeEach(async ({ souk }) => {
   const now = toKeepaMinutes(souk.clock.now());
   const running = { startTime: now - 60, endTime: now + 60 };
   souk.upstream.on(
@@ -27,13 +22,11 @@ beforeEach(async () => {
       { asin: 'B00DEAL007', dealState: 'CANCELLED', startTime: now + 10, endTime: now + 70 },
     ]),
   );
-  client = await souk.client();
 });
-afterAll(() => souk.close());
 
 const asinsOf = ({ json }: Reply) => json.data.lightningDeals.map(({ asin }: { asin: string }) => asin);
 
-test('the deal of one ASIN costs one unit and is passed on as upstream has it', async () => {
+test('the deal of one ASIN costs one unit and is passed on as upstream has it', async ({ souk, client }) => {
   const reply = await client.get(`${DEALS}?country=uk&asin=b00deal001`);
   expect(reply.headers['x-units-consumed']).toBe('1');
   expect(reply.json.data).toMatchObject({
@@ -43,7 +36,10 @@ test('the deal of one ASIN costs one unit and is passed on as upstream has it', 
   expect(souk.upstream.calls.at(-1)?.params).toMatchObject({ domain: '2', asin: 'B00DEAL001' });
 });
 
-test('an ASIN without a deal has an empty list, whatever upstream calls nothing', async () => {
+test('an ASIN without a deal has an empty list, whatever upstream calls nothing', async ({
+  souk,
+  client,
+}) => {
   expect(asinsOf(await client.get(`${DEALS}?domain=1&asin=B00NODEAL1`))).toEqual([]);
   for (const [asin, json] of [
     ['B00NODEAL2', {}],
@@ -54,7 +50,7 @@ test('an ASIN without a deal has an empty list, whatever upstream calls nothing'
   }
 });
 
-test("a site's list costs 500 units, is fetched once and filtered here", async () => {
+test("a site's list costs 500 units, is fetched once and filtered here", async ({ souk, client }) => {
   const before = souk.upstream.calls.length;
   const whole = await client.get(`${DEALS}?domain=3`);
   expect(whole.headers['x-units-consumed']).toBe('500');
@@ -86,7 +82,7 @@ test("a site's list costs 500 units, is fetched once and filtered here", async (
   expect(await unitsUsed(client)).toBe(500 * 11);
 });
 
-test.each([
+test.for([
   ['asin=', 'asin'],
   ['asin=B00', 'asin'],
   ['asin=B00DEAL001,B00DEAL002', 'asin'],
@@ -96,10 +92,13 @@ test.each([
   [`type=${'x'.repeat(51)}`, 'type'],
   ['type=a%00b', 'type'],
   ['type=a%0Ab', 'type'],
-])('%s is refused and never taken for the whole site', async (query, parameter) => {
-  const before = souk.upstream.calls.length;
-  const reply = await client.get(`${DEALS}?domain=1&${query}`);
-  expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
-  expect(reply.json.metadata?.errors).toEqual([expect.objectContaining({ parameter })]);
-  expect(souk.upstream.calls).toHaveLength(before);
-});
+] as const)(
+  '%s is refused and never taken for the whole site',
+  async ([query, parameter], { souk, client }) => {
+    const before = souk.upstream.calls.length;
+    const reply = await client.get(`${DEALS}?domain=1&${query}`);
+    expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(reply.json.metadata?.errors).toEqual([expect.objectContaining({ parameter })]);
+    expect(souk.upstream.calls).toHaveLength(before);
+  },
+);

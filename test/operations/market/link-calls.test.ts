@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Client } from '../../support/client.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { describe, expect } from 'vitest';
+import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 // Links are built without a worker.
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk({ workers: 0 });
-  client = await souk.client({ plan: { minuteLimit: 1 } });
-});
-afterAll(() => souk.close());
+test.override('soukOptions', { workers: 0 });
 
 describe('chart links', () => {
   const CHART = '/api/market/charturl';
 
-  test('are built from asin and asins together, in the order given, each once, in capitals', async () => {
+  test('are built from asin and asins together, in the order given, each once, in capitals', async ({
+    client,
+  }) => {
     const reply = await client.get(
       `${CHART}?country=DE&asin=b00linked1&asins=B00LINKED2,B00LINKED1&asins=B00LINKED3`,
     );
@@ -33,7 +28,7 @@ describe('chart links', () => {
     });
   });
 
-  test('are built for a thousand ASINs, and for one more not', async () => {
+  test('are built for a thousand ASINs, and for one more not', async ({ client }) => {
     const asins = Array.from({ length: 1001 }, (_, i) => `B${String(i).padStart(9, '0')}`);
     const thousand = await client.get(`${CHART}?domain=1&asins=${asins.slice(1).join(',')}`);
     expect([thousand.status, thousand.json.data.count]).toEqual([200, 1000]);
@@ -42,7 +37,7 @@ describe('chart links', () => {
     expect(tooMany.json.msg).toContain('1000');
   });
 
-  test.each([
+  test.for([
     ['no ASIN', 'domain=1', 'asins'],
     ['an empty ASIN', 'domain=1&asin=', 'asins'],
     ['a short ASIN', 'domain=1&asin=B00', 'asins'],
@@ -50,7 +45,7 @@ describe('chart links', () => {
     ['no site', 'asin=B00LINKED1', 'domain'],
     ['a site that does not exist', 'domain=7&asin=B00LINKED1', 'domain'],
     ['sites that do not agree', 'domain=1&country=uk&asin=B00LINKED1', 'domain'],
-  ])('are refused for %s', async (_what, query, parameter) => {
+  ] as const)('are refused for %s', async ([_what, query, parameter], { client }) => {
     const reply = await client.get(`${CHART}?${query}`);
     expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(reply.json.metadata?.errors).toEqual([expect.objectContaining({ parameter })]);
@@ -60,7 +55,7 @@ describe('chart links', () => {
 describe('image links', () => {
   const IMAGE = '/api/retail/imageurl';
 
-  test('are built from image and images together, in the order given, each once', async () => {
+  test('are built from image and images together, in the order given, each once', async ({ client }) => {
     const names = ['71Abc+d-EfL.jpg', '41xyz._SL160_.PNG', 'swatch_1.gif'];
     const query = new URLSearchParams([
       ['domainId', '5'],
@@ -77,7 +72,7 @@ describe('image links', () => {
     });
   });
 
-  test.each([
+  test.for([
     ['no name', 'domain=1'],
     ['a path', 'domain=1&image=a/b.jpg'],
     ['a path in an encoding', 'domain=1&image=a%2Fb.jpg'],
@@ -92,14 +87,15 @@ describe('image links', () => {
       'more than a thousand',
       `domain=1&images=${Array.from({ length: 1001 }, (_, i) => `${i}.jpg`).join(',')}`,
     ],
-  ])('are refused for %s', async (_what, query) => {
+  ] as const)('are refused for %s', async ([_what, query], { client }) => {
     const reply = await client.get(`${IMAGE}?${query}`);
     expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(reply.json.metadata?.errors).toEqual([expect.objectContaining({ parameter: 'images' })]);
   });
 });
 
-test('links cost no units and count as no calls', async () => {
+test('links cost no units and count as no calls', async ({ souk }) => {
+  const client = await souk.client({ plan: { minuteLimit: 1 } });
   for (const path of ['market/charturl?domain=1&asin=B00LINKED1', 'retail/imageurl?domain=1&image=a.jpg']) {
     const reply = await client.get(`/api/${path}`);
     expect([reply.status, reply.headers['x-units-consumed']]).toEqual([200, '0']);

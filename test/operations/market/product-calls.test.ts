@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { describe, expect } from 'vitest';
+import { newAsin } from '../../support/answers.ts';
 import type { Reply } from '../../support/client.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 const PRODUCT = '/api/market/product';
 
-let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk();
-});
-beforeEach(() => souk.upstream.on('product', knowsEveryProduct));
-afterAll(() => souk.close());
-
 const asinsOf = ({ json }: Reply) => json.data.products.map(({ asin }: { asin: string }) => asin);
 
-test('a list, a repeated parameter and a body are the same call, charged once', async () => {
+test('a list, a repeated parameter and a body are the same call, charged once', async ({ souk }) => {
   const client = await souk.client();
   const replies = [
     await client.get(`${PRODUCT}?domain=1&asins=b00same002,B00SAME001,B00SAME002`),
@@ -30,7 +23,7 @@ test('a list, a repeated parameter and a body are the same call, charged once', 
   expect(souk.upstream.callsTo('product')).toHaveLength(1);
 });
 
-test('an unfinished call is joined, also through another gateway', async () => {
+test('an unfinished call is joined, also through another gateway', async ({ souk }) => {
   await souk.addGateway();
   const { key } = await souk.account();
   const path = `${PRODUCT}?domain=1&asins=B00ATONCE1`;
@@ -43,7 +36,7 @@ test('an unfinished call is joined, also through another gateway', async () => {
   expect(await unitsUsed(souk.clientOf(key))).toBe(1);
 });
 
-test('upstream is asked for each ASIN once an hour, whoever asks with whom', async () => {
+test('upstream is asked for each ASIN once an hour, whoever asks with whom', async ({ souk }) => {
   const [one, two] = await Promise.all([souk.client(), souk.client()]);
   const before = souk.upstream.calls.length;
   await one.get(`${PRODUCT}?domain=1&asins=B00OVERLP1,B00OVERLP2`);
@@ -57,26 +50,29 @@ test('upstream is asked for each ASIN once an hour, whoever asks with whom', asy
 describe('what upstream has nothing for', () => {
   const nothing = { productType: 4, title: null, csv: null };
 
-  test.each<[string, Record<string, unknown>[], string]>([
+  test.for<[string, Record<string, unknown>[], string]>([
     ['is left out of its answer', [], 'PRODUCT_NOT_FOUND'],
     ['comes without data', [{ asin: 'B00NOTHING', ...nothing }], 'PRODUCT_UNAVAILABLE'],
     ['is out of reach', [{ asin: 'B00NOTHING', ...nothing, productType: 3 }], 'PRODUCT_UNAVAILABLE'],
     ['comes without its ASIN', [{ title: 'Nobody' }], 'PRODUCT_NOT_FOUND'],
     ['comes as null', [null as unknown as Record<string, unknown>], 'PRODUCT_NOT_FOUND'],
-  ])('goes to errors[] when it %s, and the others are answered', async (_how, products, errorId) => {
-    const asin = newAsin();
-    souk.upstream.on('product', () => ({
-      json: { products: [{ asin, productType: 0, title: 'Something' }, ...products] },
-    }));
-    const client = await souk.client();
-    const reply = await client.get(`${PRODUCT}?domain=1&asins=${asin},B00NOTHING&update=0`);
-    expect([reply.status, reply.json.code]).toEqual([200, '0000']);
-    expect(reply.json.data).toMatchObject({ count: 1, errors: [{ asin: 'B00NOTHING', errorId }] });
-    expect(asinsOf(reply)).toEqual([asin]);
-    expect(reply.headers['x-units-consumed']).toBe('2');
-  });
+  ])(
+    'goes to errors[] when it %s, and the others are answered',
+    async ([_how, products, errorId], { souk }) => {
+      const asin = newAsin();
+      souk.upstream.on('product', () => ({
+        json: { products: [{ asin, productType: 0, title: 'Something' }, ...products] },
+      }));
+      const client = await souk.client();
+      const reply = await client.get(`${PRODUCT}?domain=1&asins=${asin},B00NOTHING&update=0`);
+      expect([reply.status, reply.json.code]).toEqual([200, '0000']);
+      expect(reply.json.data).toMatchObject({ count: 1, errors: [{ asin: 'B00NOTHING', errorId }] });
+      expect(asinsOf(reply)).toEqual([asin]);
+      expect(reply.headers['x-units-consumed']).toBe('2');
+    },
+  );
 
-  test('makes no answer that others are given for an hour', async () => {
+  test('makes no answer that others are given for an hour', async ({ souk }) => {
     const asin = newAsin();
     souk.upstream.on('product', () => ({ json: { products: [] } }));
     const path = `${PRODUCT}?domain=1&asins=${asin}`;
@@ -92,7 +88,7 @@ describe('what upstream has nothing for', () => {
   });
 });
 
-test.each([
+test.for([
   ['nothing but ASINs', {}, { stats: '90', history: '1' }],
   ['no history', { history: 0 }, { stats: '90', history: '0' }],
   ['statistics', { stats: 30 }, { stats: '30', history: '1' }],
@@ -107,7 +103,7 @@ test.each([
   ['a refresh', { update: 0 }, { stats: '90', history: '1', update: '0' }],
   ['what is not older than a day', { update: 24 }, { stats: '90', history: '1' }],
   ['a part of the history', { days: 7 }, { stats: '90', history: '1' }],
-])('upstream is asked in its own words for %s', async (_what, options, expected) => {
+] as const)('upstream is asked in its own words for %s', async ([_what, options, expected], { souk }) => {
   const asin = newAsin();
   const client = await souk.client();
   const reply = await client.post(PRODUCT, { domain: 6, asins: [asin], ...options });
@@ -116,9 +112,9 @@ test.each([
   expect(params).toEqual({ domain: '6', asin, ...expected });
 });
 
-test.each(['summary', 'lite', 'full'])(
+test.for(['summary', 'lite', 'full'])(
   'the answer says that it is at level %s, and what others have',
-  async (level) => {
+  async (level, { souk }) => {
     const client = await souk.client();
     const reply = await client.get(`${PRODUCT}?domain=1&asins=B00LEVELS1&detailLevel=${level}`);
     expect(reply.json.data).toMatchObject({

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Product } from '../../../src/operations/products/product.ts';
 import { parseJson, stringifyJson } from '../../../src/platform/json.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 
 /** Answers recorded from the real provider. They are not ours to keep here, so without them these tests are skipped. */
 const FOLDER = resolve('../shared/fixtures/keepa');
@@ -11,13 +11,7 @@ const FOLDER = resolve('../shared/fixtures/keepa');
 const wireOf = (file: string) => readFileSync(join(FOLDER, file), 'utf8');
 
 describe.skipIf(!existsSync(FOLDER))('recorded answers (where ../shared/fixtures/keepa exists)', () => {
-  let souk: Souk;
-  beforeAll(async () => {
-    souk = await openSouk();
-  });
-  afterAll(() => souk.close());
-
-  test('150 deals come through as they were sent, ids beyond 2^53 included', async () => {
+  test('150 deals come through as they were sent, ids beyond 2^53 included', async ({ souk }) => {
     const wire = wireOf('deal-us-150-2025-04-30.json');
     souk.upstream.on('deal', () => ({ raw: wire }));
     const client = await souk.client();
@@ -36,7 +30,7 @@ describe.skipIf(!existsSync(FOLDER))('recorded answers (where ../shared/fixtures
     });
   });
 
-  test('a recorded product shows its recorded family, all of it', async () => {
+  test('a recorded product shows its recorded family, all of it', async ({ souk }) => {
     const recorded = parseJson(wireOf('product-us-variations-stats-2025-11.json')) as {
       products?: Product[];
     };

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Client } from '../../support/client.ts';
-import { type Demo, openDemo } from '../../support/demo-provider.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { describe, expect } from 'vitest';
+import { openSouk } from '../../support/souk.ts';
+import { test as base } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 /** Every marketplace operation as a customer meets it: an address that works, its aliases, its price. */
@@ -105,22 +104,21 @@ const CASES: {
 
 const HOUR_MS = 3_600_000;
 
-let demo: Demo;
-let demoSouk: Souk;
-beforeAll(async () => {
-  demo = await openDemo({ DEMO_TOKENS_PER_MINUTE: '100000' });
-  demoSouk = await openSouk({ upstreamUrl: demo.url });
-});
-afterAll(async () => {
-  await demoSouk.close();
-  await demo.close();
-});
+const test = base
+  .override('demoSettings', { DEMO_TOKENS_PER_MINUTE: '100000' })
+  .override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url }))
+  /** A service whose upstream the tests script, beside `souk`, which asks the demo provider. */
+  .extend('failing', { scope: 'file' }, async ({ soukOptions: _ }, { onCleanup }) => {
+    const failing = await openSouk();
+    onCleanup(() => failing.close());
+    return failing;
+  });
 
 describe.each(CASES)('$name', ({ paths: [path = '', ...aliases], query, units, upstream, field }) => {
   const address = `/api/market/${path}?${query}`;
 
-  test('answers, and charges its price', async () => {
-    const client = await demoSouk.client();
+  test('answers, and charges its price', async ({ souk }) => {
+    const client = await souk.client();
     const { status, headers, json } = await client.get(address);
     expect({ status, code: json.code }).toEqual({ status: 200, code: '0000' });
     expect(json.data[field]).toBeDefined();
@@ -129,8 +127,8 @@ describe.each(CASES)('$name', ({ paths: [path = '', ...aliases], query, units, u
     expect(await unitsUsed(client)).toBe(units);
   });
 
-  test.each(aliases)('joins a call of its alias %s: same body, no charge', async (alias) => {
-    const client = await demoSouk.client();
+  test.for(aliases)('joins a call of its alias %s: same body, no charge', async (alias, { souk }) => {
+    const client = await souk.client();
     const first = await client.get(address);
     const second = await client.get(`/api/market/${alias}?${query}`);
     expect(second.headers['x-deduplicated']).toBe('true');
@@ -138,38 +136,29 @@ describe.each(CASES)('$name', ({ paths: [path = '', ...aliases], query, units, u
     expect(await unitsUsed(client)).toBe(units);
   });
 
-  test('is charged again, from the cache, to another account', async () => {
-    await (await demoSouk.client()).get(address);
-    const other = await demoSouk.client();
+  test('is charged again, from the cache, to another account', async ({ souk }) => {
+    await (await souk.client()).get(address);
+    const other = await souk.client();
     const { headers, json } = await other.get(address);
     expect(headers).toMatchObject({ 'x-cache': 'HIT', 'x-units-consumed': String(units) });
     expect(json.data.fromCache).toBe(true);
   });
 
-  test('is refused without a key, and without enough units', async () => {
-    const poor = await demoSouk.client({ plan: { dailyLimit: Math.max(1, units - 1) } });
+  test('is refused without a key, and without enough units', async ({ souk }) => {
+    const poor = await souk.client({ plan: { dailyLimit: Math.max(1, units - 1) } });
     expect((await poor.raw(address)).json.code).toBe('4001');
     if (units > 1) {
       const refused = await poor.get(address);
       expect(refused.status).toBe(429);
       expect(refused.json.code).toBe('QUOTA_INSUFFICIENT_UNITS');
     }
-    expect((await (await demoSouk.client({ plan: null })).get(address)).json.code).toBe(
-      'QUOTA_NO_SUBSCRIPTION',
-    );
+    expect((await (await souk.client({ plan: null })).get(address)).json.code).toBe('QUOTA_NO_SUBSCRIPTION');
   });
 
   describe('with an upstream that fails', () => {
-    let souk: Souk;
-    let client: Client;
-    beforeAll(async () => {
-      souk = await openSouk();
-      client = await souk.client();
-    });
-    afterAll(() => souk.close());
-
-    test('answers 502 with an error id and refunds when upstream refuses', async () => {
-      souk.upstream.on(upstream, () => ({
+    test('answers 502 with an error id and refunds when upstream refuses', async ({ failing }) => {
+      const client = await failing.client();
+      failing.upstream.on(upstream, () => ({
         status: 200,
         json: { error: { type: 'invalidParameter', message: 'no' } },
       }));
@@ -179,26 +168,27 @@ describe.each(CASES)('$name', ({ paths: [path = '', ...aliases], query, units, u
       expect(await unitsUsed(client)).toBe(0);
     });
 
-    test('answers 504, hangs up and refunds when upstream never answers', async () => {
-      souk.upstream.on(upstream, () => new Promise<never>(() => {}));
-      const before = souk.upstream.callsTo(upstream).length;
+    test('answers 504, hangs up and refunds when upstream never answers', async ({ failing }) => {
+      const client = await failing.client();
+      failing.upstream.on(upstream, () => new Promise<never>(() => {}));
+      failing.upstream.calls.length = 0;
       const reply = client.get(address);
-      await souk.upstream.received(before + 1, upstream);
+      await failing.upstream.received(1, upstream);
       // Just the pool's timeout: a little later the caller would be told to come back.
-      souk.clock.advance(path === 'seller' && units === 10 ? 120_000 : 60_000);
+      failing.clock.advance(path === 'seller' && units === 10 ? 120_000 : 60_000);
       const { status, json } = await reply;
       expect({ status, code: json.code }).toEqual({ status: 504, code: 'UPSTREAM_TIMEOUT' });
-      await expect.poll(() => souk.upstream.callsTo(upstream).at(-1)?.aborted).toBe(true);
+      await failing.upstream.abandoned(1);
       expect(await unitsUsed(client)).toBe(0);
     });
   });
 });
 
-test('data are asked for again after an hour', async () => {
-  const client = await demoSouk.client();
+test('data are asked for again after an hour', async ({ souk }) => {
+  const client = await souk.client();
   const address = '/api/market/category?domain=2&category=0';
   await client.get(address);
-  demoSouk.clock.advance(HOUR_MS + 1000);
+  souk.clock.advance(HOUR_MS + 1000);
   const { headers, json } = await client.get(address);
   expect(headers).toMatchObject({ 'x-cache': 'MISS', 'x-units-consumed': '1' });
   expect(json.data.fromCache).toBe(false);

@@ -1,23 +1,14 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Client } from '../../support/client.ts';
+import { expect } from 'vitest';
 import type { UpstreamCall } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 const PARENT = 'P000000001';
 const MEMBERS = Array.from({ length: 5 }, (_, i) => `M00000000${i}`);
 
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk();
-});
-afterAll(() => souk.close());
-beforeEach(async () => {
-  client = await souk.client();
+test.beforeEach(({ souk, upstream }) => {
   souk.clock.advance(3_700_000);
-  souk.upstream.calls.length = 0;
-  souk.upstream.on('product', ({ params }) => ({ json: { products: asinsOf(params).map(productOf) } }));
+  upstream.on('product', ({ params }) => ({ json: { products: asinsOf(params).map(productOf) } }));
 });
 
 const asinsOf = (params: UpstreamCall['params']) => (params.asin ?? '').split(',');
@@ -49,7 +40,7 @@ function productOf(asin: string) {
   };
 }
 
-test.each([PARENT, MEMBERS[2]])('the whole family is found from %s', async (asin) => {
+test.for([PARENT, MEMBERS[2]])('the whole family is found from %s', async (asin, { client }) => {
   const { json, headers } = await client.get(
     `/api/market/variations?domain=1&asin=${asin}&detailLevel=summary`,
   );
@@ -67,7 +58,7 @@ test.each([PARENT, MEMBERS[2]])('the whole family is found from %s', async (asin
   expect(json.data).not.toHaveProperty('_pagination');
 });
 
-test('the summary has chosen fields with named statistics', async () => {
+test('the summary has chosen fields with named statistics', async ({ client }) => {
   const { json } = await client.get(`/api/market/variations?domain=1&asin=${PARENT}&detailLevel=summary`);
   expect(json.data.variations[0]).toEqual({
     asin: MEMBERS[0],
@@ -94,7 +85,7 @@ test('the summary has chosen fields with named statistics', async () => {
   expect(json.data.variations[1]).not.toHaveProperty('upcList');
 });
 
-test('lite leaves out csv and keeps the latest review counts, full is raw', async () => {
+test('lite leaves out csv and keeps the latest review counts, full is raw', async ({ client }) => {
   const address = `/api/market/variations?domain=1&asin=${PARENT}`;
   const lite = (await client.get(`${address}&detailLevel=lite`)).json.data.variations[0];
   expect(lite).not.toHaveProperty('csv');
@@ -108,7 +99,10 @@ test('lite leaves out csv and keeps the latest review counts, full is raw', asyn
   expect(full).toMatchObject({ reviews: { ratingCount: [1, 10, 2, 20] } });
 });
 
-test('each page and level is a charge of its own, but each member is asked for once an hour', async () => {
+test('each page and level is a charge of its own, but each member is asked for once an hour', async ({
+  souk,
+  client,
+}) => {
   const address = `/api/market/variations?domain=1&asin=${MEMBERS[0]}`;
   const queries = [
     '&perPage=2',
@@ -125,7 +119,7 @@ test('each page and level is a charge of its own, but each member is asked for o
   expect(asked.sort()).toEqual([...MEMBERS, PARENT].sort());
 });
 
-test.each([1, 2, 3, 5, 7])('pages of %i make up the family', async (perPage) => {
+test.for([1, 2, 3, 5, 7])('pages of %i make up the family', async (perPage, { client }) => {
   const found: string[] = [];
   for (let page = 0; page * perPage < 5; page += 1) {
     const address = `/api/market/variations?domain=1&asin=${PARENT}&perPage=${perPage}&page=${page}`;
@@ -137,7 +131,7 @@ test.each([1, 2, 3, 5, 7])('pages of %i make up the family', async (perPage) => 
   expect(found).toEqual(MEMBERS);
 });
 
-test('a product without variations stands alone and costs 1 of the 5 units', async () => {
+test('a product without variations stands alone and costs 1 of the 5 units', async ({ client }) => {
   const { json, headers } = await client.post('/api/market/variations', { domain: 1, asin: 'S000000001' });
   expect(headers['x-units-consumed']).toBe('1');
   expect(await unitsUsed(client)).toBe(1);
@@ -145,7 +139,7 @@ test('a product without variations stands alone and costs 1 of the 5 units', asy
   expect(json.data.variations[0].asin).toBe('S000000001');
 });
 
-test('a parent without a product record is a 404 that costs nothing', async () => {
+test('a parent without a product record is a 404 that costs nothing', async ({ souk, client }) => {
   souk.upstream.on('product', ({ params }) => ({
     json: { products: asinsOf(params).flatMap((asin) => (asin === PARENT ? [] : productOf(asin))) },
   }));
@@ -156,7 +150,7 @@ test('a parent without a product record is a 404 that costs nothing', async () =
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('a family of 400 comes whole at full detail', async () => {
+test('a family of 400 comes whole at full detail', async ({ souk, client }) => {
   const members = Array.from({ length: 400 }, (_, i) => `L${String(i).padStart(9, '0')}`);
   souk.upstream.on('product', ({ params }) => ({
     json: {

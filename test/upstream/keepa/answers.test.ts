@@ -1,22 +1,13 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import type { Script } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
-
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk();
-});
-beforeEach(async () => {
-  client = await souk.client();
-});
-afterAll(() => souk.close());
 
 let timestamp = 0;
 function envelope(payload: string): string {
@@ -24,7 +15,7 @@ function envelope(payload: string): string {
   return `{"timestamp":${timestamp},"tokensLeft":9000,"refillIn":1000,"refillRate":300,${payload}}`;
 }
 
-function lookUp(script: Script, level = 'full') {
+function lookUp(souk: Souk, client: Client, script: Script, level = 'full') {
   souk.upstream.on('product', script);
   return client.get(`/api/market/product?domain=1&asins=${newAsin()}&detailLevel=${level}`);
 }
@@ -39,9 +30,9 @@ describe('integers that no double holds', () => {
       ),
     });
 
-  test('arrive digit by digit, the first time, when joined and from the cache', async () => {
+  test('arrive digit by digit, the first time, when joined and from the cache', async ({ souk, client }) => {
     const blank = '9223372036854775807';
-    const first = await lookUp(withNumbers([blank, '5', '-9007199254740993']));
+    const first = await lookUp(souk, client, withNumbers([blank, '5', '-9007199254740993']));
     const path = `/api/market/product?domain=1&asins=${first.json.data.products[0].asin}`;
     const expected = `"categories":[${blank},5,-9007199254740993],"rootCategory":${blank}`;
     expect(first.body.toString()).toContain(expected);
@@ -53,11 +44,11 @@ describe('integers that no double holds', () => {
     }
   });
 
-  test('arrive whatever they are', async () => {
+  test('arrive whatever they are', async ({ souk, client }) => {
     const integer = fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map(String);
     await fc.assert(
       fc.asyncProperty(fc.array(integer, { minLength: 1, maxLength: 20 }), async (numbers) => {
-        const reply = await lookUp(withNumbers(numbers));
+        const reply = await lookUp(souk, client, withNumbers(numbers));
         expect(reply.body.toString()).toContain(
           `"categories":[${numbers.join()}],"rootCategory":${numbers[0]}`,
         );
@@ -66,7 +57,7 @@ describe('integers that no double holds', () => {
     );
   });
 
-  test('in a list of deals arrive, too', async () => {
+  test('in a list of deals arrive, too', async ({ souk, client }) => {
     souk.upstream.on('lightningdeal', () => ({
       raw: envelope('"lightningDeals":[{"asin":"B00BIGDEAL","dealId":9223372036854775807}]'),
     }));
@@ -75,31 +66,36 @@ describe('integers that no double holds', () => {
   });
 });
 
-test.each([
+test.for([
   ['gzip', gzipSync],
   ['x-gzip', gzipSync],
   ['deflate', deflateSync],
   ['br', brotliCompressSync],
-])('an answer compressed with %s is read', async (encoding, compress) => {
-  const reply = await lookUp(({ params }) => ({
+] as const)('an answer compressed with %s is read', async ([encoding, compress], { souk, client }) => {
+  const reply = await lookUp(souk, client, ({ params }) => ({
     raw: compress(envelope(`"products":[{"asin":"${params.asin}","title":"Zipped"}]`)),
     headers: { 'content-encoding': encoding },
   }));
   expect(reply.json.data.products).toEqual([expect.objectContaining({ title: 'Zipped' })]);
 });
 
-test('an answer that inflates beyond all bounds is given up: 502, asked for once, nothing charged', async () => {
+test('an answer that inflates beyond all bounds is given up: 502, asked for once, nothing charged', async ({
+  souk,
+  client,
+}) => {
   const bomb = gzipSync(Buffer.alloc(129 * 1024 * 1024, ' '));
   const before = souk.upstream.calls.length;
-  const reply = await lookUp(() => ({ raw: bomb, headers: { 'content-encoding': 'gzip' } }));
+  const reply = await lookUp(souk, client, () => ({ raw: bomb, headers: { 'content-encoding': 'gzip' } }));
   expect([reply.status, reply.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
   expect(souk.upstream.calls).toHaveLength(before + 1);
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('a product may hold HTML and any letter', async () => {
+test('a product may hold HTML and any letter', async ({ souk, client }) => {
   const title = '<b>Größe "M"</b> — 日本 🎉 \u2028 \\ \u0000 </script>';
   const reply = await lookUp(
+    souk,
+    client,
     ({ params }) => ({ json: { products: [{ asin: params.asin, title }] } }),
     'summary',
   );
@@ -135,7 +131,10 @@ const FIELDS = [
   ],
 ];
 
-test('a product of odd fields never costs more than itself: 200, with all others in the answer', async () => {
+test('a product of odd fields never costs more than itself: 200, with all others in the answer', async ({
+  souk,
+  client,
+}) => {
   const oddProduct = fc.dictionary(fc.constantFrom(...FIELDS), anything, { maxKeys: 8 });
   const options = fc.constantFrom(
     'days=30',

@@ -1,21 +1,20 @@
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { expect } from 'vitest';
+import { test } from '../../support/souk-test.ts';
 
 /** The largest 64-bit integer stands for the blank category; a double would make it ...6000. */
 const BLANK = '9223372036854775807';
 
-let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk();
-  souk.upstream.on('product', ({ params }) => ({
+test.beforeEach(({ upstream }) => {
+  upstream.on('product', ({ params }) => ({
     raw: `{"products":[{"asin":"${params.asin}","productType":0,"title":"T","rootCategory":${BLANK},
       "categoryTree":[{"catId": ${BLANK},"name":"?"}],"salesRanks":{"${BLANK}":[7000000,5]},"csv":null}]}`,
   }));
 });
-afterAll(() => souk.close());
 
-test('category ids beyond 2^53 reach the customer digit by digit, from upstream and from the cache', async () => {
+test('category ids beyond 2^53 reach the customer digit by digit, from upstream and from the cache', async ({
+  souk,
+}) => {
   const client = await souk.client();
   const another = await souk.client();
   const path = '/api/market/product?domain=1&asins=B000000001&detailLevel=full';
@@ -33,7 +32,7 @@ test('category ids beyond 2^53 reach the customer digit by digit, from upstream 
   expect(souk.upstream.callsTo('product')).toHaveLength(1);
 });
 
-test('category ids beyond 2^53 survive compression', async () => {
+test('category ids beyond 2^53 survive compression', async ({ souk }) => {
   const client = await souk.client();
   const asins = Array.from({ length: 100 }, (_, i) => `B0000001${String(i).padStart(2, '0')}`);
   souk.upstream.on('product', ({ params }) => ({

@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Product } from '../../../src/operations/products/product.ts';
 import { parseJson, stringifyJson } from '../../../src/platform/json.ts';
 import type { Reply } from '../../support/client.ts';
 import { TestClock } from '../../support/clock.ts';
 import { modelCut } from '../../support/history.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 
 /** Answers recorded from the real provider. They are not ours to keep here, so without them these tests are skipped. */
 const FOLDER = resolve('../shared/fixtures/keepa');
@@ -43,21 +43,17 @@ const WINDOWS = [
   { query: '&dateRangeStart=0&dateRangeEnd=1', window: { startMs: 0, endMs: 1 } },
 ];
 
-describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/keepa exists)', () => {
-  let souk: Souk;
-  beforeAll(async () => {
-    souk = await openSouk({ clock: new TestClock(NOW) });
-  });
-  afterAll(() => souk.close());
+test.override('soukOptions', { clock: new TestClock(NOW) });
 
+describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/keepa exists)', () => {
   test('are there, for more than one site', () => {
     expect(recordings.length).toBeGreaterThanOrEqual(6);
     expect(new Set(recordings.map(({ product }) => product.domainId))).toEqual(new Set([1, 5]));
   });
 
-  test.each(recordings)(
+  test.for(recordings)(
     '$file comes back at every level and cut to every window',
-    async ({ wire, product }) => {
+    async ({ wire, product }, { souk }) => {
       const client = await souk.client();
       souk.upstream.on('product', () => ({ raw: wire }));
       const before = souk.upstream.calls.length;
@@ -75,7 +71,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/keep
     },
   );
 
-  test.each([1, 5])('of site %i come back in one batch, whatever their order', async (site) => {
+  test.for([1, 5])('of site %i come back in one batch, whatever their order', async (site, { souk }) => {
     const client = await souk.client();
     const ofSite = recordings.map(({ product }) => product).filter(({ domainId }) => domainId === site);
     const sorted = ofSite.map(({ asin }) => asin).sort();
@@ -101,21 +97,24 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/keep
     for (const text of texts) expect(big(stringifyJson(parseJson(text)))).toEqual(big(text));
   });
 
-  test.each([
+  test.for([
     ['error-400-bad-key.json', 400],
     ['error-200-in-body.json', 200],
-  ])('%s, sent with %i, is an upstream error and costs nothing', async (file, status) => {
-    const client = await souk.client();
-    const raw = readFileSync(join(FOLDER, file), 'utf8');
-    souk.upstream.on('product', () => ({ status, raw }));
-    const reply = await client.get('/api/market/product?domain=1&asins=B0000000ER&rating=1');
-    expect(reply.status).toBe(502);
-    expect(reply.json).toMatchObject({ code: 'UPSTREAM_ERROR', metadata: { errorId: expect.any(String) } });
-    expect(reply.body.toString()).not.toContain('invalid parameter');
-    expect(reply.headers['x-units-consumed']).toBe('0');
-  });
+  ] as const)(
+    '%s, sent with %i, is an upstream error and costs nothing',
+    async ([file, status], { souk }) => {
+      const client = await souk.client();
+      const raw = readFileSync(join(FOLDER, file), 'utf8');
+      souk.upstream.on('product', () => ({ status, raw }));
+      const reply = await client.get('/api/market/product?domain=1&asins=B0000000ER&rating=1');
+      expect(reply.status).toBe(502);
+      expect(reply.json).toMatchObject({ code: 'UPSTREAM_ERROR', metadata: { errorId: expect.any(String) } });
+      expect(reply.body.toString()).not.toContain('invalid parameter');
+      expect(reply.headers['x-units-consumed']).toBe('0');
+    },
+  );
 
-  test('of lightning deals come back whole', async () => {
+  test('of lightning deals come back whole', async ({ souk }) => {
     const client = await souk.client();
     const raw = readFileSync(join(FOLDER, 'handwritten', 'lightning-deals.json'), 'utf8');
     const { lightningDeals } = JSON.parse(raw) as { lightningDeals: { asin: string }[] };

@@ -1,9 +1,10 @@
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { hasDeals, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import { gate, type Script } from '../../support/scripted-upstream.ts';
 import { openSouk, type Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { advanceUntil } from '../../support/time.ts';
 import { unitsUsed } from '../../support/units.ts';
 
@@ -11,18 +12,8 @@ const ONCE = 1;
 /** The first attempt and three more. */
 const ALL_ATTEMPTS = 4;
 
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk();
-});
-beforeEach(async () => {
-  client = await souk.client();
-});
-afterAll(() => souk.close());
-
 /** Looks up a new product, letting time pass for what has to wait. */
-async function lookUp(script: Script) {
+async function lookUp(souk: Souk, client: Client, script: Script) {
   souk.upstream.on('product', script);
   const before = souk.upstream.calls.length;
   const path = `/api/market/product?domain=1&asins=${newAsin()}`;
@@ -44,7 +35,7 @@ const wrongKey = {
 };
 
 describe('a call that upstream spoils ends with 502, an error id and nothing charged', () => {
-  test.each<[string, number, Script]>([
+  test.for<[string, number, Script]>([
     [
       'HTTP 200 with an error in the body',
       ONCE,
@@ -91,8 +82,8 @@ describe('a call that upstream spoils ends with 502, an error id and nothing cha
         return 'handled';
       },
     ],
-  ])('%s', async (_what, attempts, script) => {
-    const { path, reply, calls } = await lookUp(script);
+  ])('%s', async ([_what, attempts, script], { souk, client }) => {
+    const { path, reply, calls } = await lookUp(souk, client, script);
     expect([reply.status, reply.json.code, reply.json.data]).toEqual([502, 'UPSTREAM_ERROR', null]);
     expect(reply.headers['x-units-consumed']).toBe('0');
     expect(calls).toHaveLength(attempts);
@@ -111,9 +102,12 @@ describe('a call that upstream spoils ends with 502, an error id and nothing cha
   });
 });
 
-test('an operator whose key is refused finds the refusal in the log, as an error', async () => {
+test('an operator whose key is refused finds the refusal in the log, as an error', async ({
+  souk,
+  client,
+}) => {
   for (const script of [() => ({ status: 402, json: {} }), () => ({ status: 400, json: wrongKey })]) {
-    const { reply } = await lookUp(script);
+    const { reply } = await lookUp(souk, client, script);
     const line = souk.logLines.find((entry) => entry.includes(String(reply.json.metadata?.errorId)));
     expect(JSON.parse(line ?? '')).toMatchObject({
       level: 50,
@@ -122,17 +116,17 @@ test('an operator whose key is refused finds the refusal in the log, as an error
   }
 });
 
-test('an answer that comes at a later attempt is as good as any', async () => {
+test('an answer that comes at a later attempt is as good as any', async ({ souk, client }) => {
   let attempts = 0;
-  const { reply, calls } = await lookUp((call, response) => {
+  const { reply, calls } = await lookUp(souk, client, (call, response) => {
     attempts += 1;
     return attempts < ALL_ATTEMPTS ? { status: 500, json: {} } : knowsEveryProduct(call, response);
   });
   expect([reply.status, reply.headers['x-units-consumed'], calls.length]).toEqual([200, '1', ALL_ATTEMPTS]);
 });
 
-test('an error beside data does not spoil the data', async () => {
-  const { reply } = await lookUp(({ params }) => ({
+test('an error beside data does not spoil the data', async ({ souk, client }) => {
+  const { reply } = await lookUp(souk, client, ({ params }) => ({
     json: {
       error: { type: 'partly', message: 'Some are unknown.' },
       products: [{ asin: params.asin, title: 'T' }],
@@ -159,25 +153,28 @@ test('an upstream that cannot be reached is 502, and costs nothing', async () =>
 });
 
 describe("a site's list of deals", () => {
-  test.each<[string, Script]>([
+  test.for<[string, Script]>([
     ['that is missing', () => ({ json: {} })],
     ['that is null', () => ({ json: { lightningDeals: null } })],
     ['that is no list', () => ({ json: { lightningDeals: 12 } })],
-  ])('%s is not an empty one: 502, and 500 units are given back', async (_what, script) => {
-    souk.upstream.on('lightningdeal', script);
-    const refused = await client.get('/api/market/lightningdeal?domain=4');
-    expect([refused.status, refused.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
-    expect(await unitsUsed(client)).toBe(0);
-  });
+  ])(
+    '%s is not an empty one: 502, and 500 units are given back',
+    async ([_what, script], { souk, client }) => {
+      souk.upstream.on('lightningdeal', script);
+      const refused = await client.get('/api/market/lightningdeal?domain=4');
+      expect([refused.status, refused.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
+      expect(await unitsUsed(client)).toBe(0);
+    },
+  );
 
-  test('may be empty', async () => {
+  test('may be empty', async ({ souk, client }) => {
     souk.upstream.on('lightningdeal', hasDeals([]));
     const reply = await client.get('/api/market/lightningdeal?domain=4');
     expect(reply.json.data.lightningDeals).toEqual([]);
   });
 });
 
-test('of callers who wait for the same product none pays when it fails', async () => {
+test('of callers who wait for the same product none pays when it fails', async ({ souk, client }) => {
   const [other, asin, answered] = [await souk.client(), newAsin(), gate()];
   souk.upstream.on('product', async () => {
     await answered.reached;

@@ -1,17 +1,8 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { knowsEveryProduct } from '../../support/answers.ts';
-import type { Client } from '../../support/client.ts';
 import type { Script } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
-
-let souk: Souk;
-let client: Client;
-beforeEach(async () => {
-  souk = await openSouk();
-  client = await souk.client();
-});
-afterEach(() => souk.close());
 
 const never = new Promise<never>(() => {});
 const silent: Script = () => never;
@@ -21,7 +12,7 @@ const stuckInTheBody: Script = (_call, response) => {
   return never;
 };
 
-test.each<[string, string, number, number, Script]>([
+test.for<[string, string, number, number, Script]>([
   ['a product look-up', 'market/product?domain=1&asins=B00TOOSLOW,B00TOOSLO2', 60, 2, silent],
   ['the deal of an ASIN', 'market/lightningdeal?domain=1&asin=B00TOOSLOW', 60, 1, silent],
   ["a site's list of deals", 'market/lightningdeal?domain=1', 120, 500, silent],
@@ -29,11 +20,11 @@ test.each<[string, string, number, number, Script]>([
   ['an answer that stops in the middle', 'market/product?domain=1&asins=B00TOOSLOW', 60, 1, stuckInTheBody],
 ])(
   '%s is given up after its time: 504, the socket is closed, nothing is charged',
-  async (_what, path, seconds, units, script) => {
-    for (const endpoint of ['product', 'lightningdeal', 'graphimage']) souk.upstream.on(endpoint, script);
+  async ([_what, path, seconds, units, script], { souk, client, upstream }) => {
+    for (const endpoint of ['product', 'lightningdeal', 'graphimage']) upstream.on(endpoint, script);
     const waiting = client.get(`/api/${path}`);
-    await souk.upstream.received(1);
-    const [call] = souk.upstream.calls;
+    await upstream.received(1);
+    const [call] = upstream.calls;
 
     souk.clock.advance(seconds * 1000 - 1);
     // The units are held meanwhile. That round trip is time enough for an abort that comes too early to be seen.
@@ -44,22 +35,26 @@ test.each<[string, string, number, number, Script]>([
     const reply = await waiting;
     expect([reply.status, reply.json.code, reply.json.data]).toEqual([504, 'UPSTREAM_TIMEOUT', null]);
     expect(reply.headers['x-units-consumed']).toBe('0');
-    await expect.poll(() => call?.aborted).toBe(true);
+    await upstream.abandoned(1);
     expect(await unitsUsed(client)).toBe(0);
-    expect(souk.upstream.calls).toHaveLength(1);
+    expect(upstream.calls).toHaveLength(1);
   },
 );
 
-test('what is given up is not tried again, even if another attempt was due', async () => {
-  souk.upstream.on('product', () => ({ status: 500, json: {} }));
+test('what is given up is not tried again, even if another attempt was due', async ({
+  souk,
+  client,
+  upstream,
+}) => {
+  upstream.on('product', () => ({ status: 500, json: {} }));
   const waiting = client.get('/api/market/product?domain=1&asins=B00RETRIES');
-  await souk.upstream.received(1);
+  await upstream.received(1);
   // From here on the second attempt waits for its time, which comes together with the end of all time.
-  souk.upstream.on('product', silent);
+  upstream.on('product', silent);
   await expect
     .poll(() => {
       souk.clock.advance(60_000);
-      return souk.upstream.calls.length <= 2;
+      return upstream.calls.length <= 2;
     })
     .toBe(true);
   const reply = await waiting;
@@ -67,25 +62,25 @@ test('what is given up is not tried again, even if another attempt was due', asy
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('a caller who hangs up cancels nothing for the one who joined', async () => {
+test('a caller who hangs up cancels nothing for the one who joined', async ({ client, upstream }) => {
   let answer = () => {};
   const answered = new Promise<void>((resolve) => {
     answer = resolve;
   });
-  souk.upstream.on('product', async (call, response) => {
+  upstream.on('product', async (call, response) => {
     await answered;
     return knowsEveryProduct(call, response);
   });
   const path = '/api/market/product?domain=1&asins=B00HANGSUP';
   const hangUp = new AbortController();
   const leaving = client.get(path, { signal: hangUp.signal });
-  await souk.upstream.received(1);
+  await upstream.received(1);
   const staying = client.get(path);
   hangUp.abort();
   await expect(leaving).rejects.toThrow();
   answer();
   const reply = await staying;
   expect([reply.status, reply.headers['x-deduplicated']]).toEqual([200, 'true']);
-  expect(souk.upstream.calls.map(({ aborted }) => aborted)).toEqual([false]);
+  expect(upstream.calls.map(({ aborted }) => aborted)).toEqual([false]);
   expect(await unitsUsed(client)).toBe(1);
 });
