@@ -28,14 +28,14 @@ const WORKS = [200, 200, 404, 200, 200, 404];
 const FORBIDDEN = [403, 403, 403, 403, 403, 403];
 const now = (souk: Souk) => souk.clock.now();
 
-test('several keys of an account work side by side', async ({ souk }) => {
+test('accepts several keys of an account', async ({ souk }) => {
   const { accountId, key } = await souk.account();
   const further = await createKey(souk.database, accountId, now(souk));
   expect(await statuses(souk, key)).toEqual(WORKS);
   expect(await statuses(souk, further)).toEqual(WORKS);
 });
 
-test('after a reset the new key works at once, and the old ones for 30 minutes and not a millisecond more', async ({
+test('accepts the new key at once after a reset, and the old ones for exactly 30 minutes', async ({
   souk,
 }) => {
   const { accountId, key } = await souk.account();
@@ -57,7 +57,7 @@ test('after a reset the new key works at once, and the old ones for 30 minutes a
   expect(await statuses(souk, fresh)).toEqual(WORKS);
 });
 
-test('a second reset gives the first key no more time', async ({ souk }) => {
+test('gives the first key no more time at a second reset', async ({ souk }) => {
   const { accountId, key } = await souk.account();
   const first = await resetKey(souk.database, accountId, now(souk));
   souk.clock.advance(20 * MINUTE_MS);
@@ -72,7 +72,7 @@ test('a second reset gives the first key no more time', async ({ souk }) => {
   expect(await statuses(souk, second.key)).toEqual(WORKS);
 });
 
-test('of many resets at once one key stays, the others are rotated', async ({ souk }) => {
+test('leaves one active key after concurrent resets', async ({ souk }) => {
   const { accountId } = await souk.account();
   await Promise.all(Array.from({ length: 12 }, () => resetKey(souk.database, accountId, now(souk))));
   const states = (await listKeys(souk.database, accountId, now(souk))).map(({ state }) => state);
@@ -80,7 +80,7 @@ test('of many resets at once one key stays, the others are rotated', async ({ so
   expect(states.filter((state) => state === 'rotated')).toHaveLength(12);
 });
 
-test('a reset does not bring a revoked key back, nor touches another account', async ({ souk }) => {
+test('leaves revoked keys and other accounts alone at a reset', async ({ souk }) => {
   const { accountId, key } = await souk.account();
   const other = await souk.account();
   await revokeKeys(souk.database, accountId, 'all', now(souk));
@@ -89,7 +89,7 @@ test('a reset does not bring a revoked key back, nor touches another account', a
   expect(await listKeys(souk.database, other.accountId, now(souk))).toMatchObject([{ state: 'active' }]);
 });
 
-describe('a revoked key is refused by every gateway from the next request on, the others are not', () => {
+describe('refuses a revoked key at the next request to any gateway, and accepts the others', () => {
   test.for<[string, (key: string, id: number) => string]>([
     ['by its id', (_key, id) => String(id)],
     ['by its prefix', (key) => keyPrefix(key)],
@@ -112,7 +112,7 @@ describe('a revoked key is refused by every gateway from the next request on, th
     for (const each of [key, other]) expect(await statuses(souk, each)).toEqual(FORBIDDEN);
   });
 
-  test('but not by the name of a key of somebody else', async ({ souk }) => {
+  test('but not a key of another account', async ({ souk }) => {
     const { accountId } = await souk.account();
     const other = await souk.account();
     const [theirs] = await listKeys(souk.database, other.accountId, now(souk));
@@ -123,7 +123,7 @@ describe('a revoked key is refused by every gateway from the next request on, th
   });
 });
 
-test('the list says what each key is, and nothing that could be used as one', async ({ souk }) => {
+test('lists keys without anything that could be used as one', async ({ souk }) => {
   const { accountId, key } = await souk.account();
   const start = now(souk);
   const { key: fresh } = await resetKey(souk.database, accountId, start);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { hashKey, isWellFormed, keyPrefix, newKey } from '../../src/accounts/keys.ts';
 
-test('a key is km_ and 32 letters or digits, each as likely as any other, and never the same twice', () => {
+test('creates unique keys of km_ and 32 uniformly distributed letters or digits', () => {
   const keys = Array.from({ length: 20_000 }, newKey);
   expect(keys.filter((key) => !isWellFormed(key) || key.length !== 35)).toEqual([]);
   expect(new Set(keys).size).toBe(keys.length);
@@ -15,7 +15,7 @@ test('a key is km_ and 32 letters or digits, each as likely as any other, and ne
   expect([counts.size, unlikely]).toEqual([62, []]);
 });
 
-test('what is kept of a key does not tell it', () => {
+test('stores nothing that reveals a key', () => {
   const key = newKey();
   expect(hashKey(key).toString('latin1')).not.toContain(key.slice(3, 10));
   expect(hashKey(key)).toHaveLength(32);

@@ -13,11 +13,11 @@ test.each([
   basic('', TOKEN),
   basic('anybody', TOKEN),
   basic('jürgen', TOKEN),
-])('the token opens: %s', (authorization) => {
+])('accepts the token: %s', (authorization) => {
   expect(isGood(authorization)).toBe(true);
 });
 
-describe('anything else does not:', () => {
+describe('refuses anything else:', () => {
   test.each([
     undefined,
     '',
@@ -36,7 +36,7 @@ describe('anything else does not:', () => {
     expect(isGood(authorization)).toBe(false);
   });
 
-  test('whatever is tried', () => {
+  test('any other text', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         fc.pre(text !== TOKEN);

@@ -19,7 +19,7 @@ describe('over HTTP', () => {
     ['of the same key', () => `km_${'a'.repeat(32)}`],
     ['of malformed keys', () => 'km_short'],
   ])(
-    'after many %s in a minute the next are told to wait, until the minute is over',
+    'tells the next to wait after many %s in a minute, until the minute is over',
     async ([_what, wrong], { souk }) => {
       for (let i = 0; i < WRONG_KEYS_A_MINUTE; i += 1) {
         const reply = await ask(souk, wrong());
@@ -39,9 +39,7 @@ describe('over HTTP', () => {
     },
   );
 
-  test('good keys from the same address are served all the while, old ones and new ones', async ({
-    souk,
-  }) => {
+  test('serves valid keys from an address that sends many wrong ones', async ({ souk }) => {
     const before = await souk.account();
     for (let i = 0; i < 3 * WRONG_KEYS_A_MINUTE; i += 1) {
       await ask(souk, newKey());
@@ -55,9 +53,7 @@ describe('over HTTP', () => {
     }
   });
 
-  test('a key that is wrong and repeated is looked up no more, from an address that was told to wait', async ({
-    souk,
-  }) => {
+  test('refuses a repeated wrong key without a query once its address must wait', async ({ souk }) => {
     const wrong = newKey();
     for (let i = 0; i <= WRONG_KEYS_A_MINUTE; i += 1) await ask(souk, wrong);
     // Without the database nobody could be looked up: this refusal is made of memory alone.
@@ -67,7 +63,7 @@ describe('over HTTP', () => {
     await souk.database.query('alter table api_keys_away rename to api_keys');
   });
 
-  test('no key at all, revoked keys and bad parameters are not held against anybody', async ({ souk }) => {
+  test('does not count missing keys, revoked keys or invalid parameters', async ({ souk }) => {
     const { key, accountId } = await souk.account();
     await souk.database.query('update api_keys set revoked_at = $2 where account_id = $1', [
       accountId,
@@ -102,11 +98,11 @@ describe('by itself', () => {
     [['2001:db8:1:2::1', '2001:db8:1:3::1'], 2 * WRONG_KEYS_A_MINUTE],
     [['::1', '::2'], WRONG_KEYS_A_MINUTE],
     [['fe80::1%eth0', 'fe80::2%eth0'], WRONG_KEYS_A_MINUTE],
-  ])('%s: counts each address, and the IPv6 addresses of one network as one', (addresses, expected) => {
+  ])('%s: counts by address, and by network for IPv6', (addresses, expected) => {
     expect(patience(addresses)).toBe(expected);
   });
 
-  test('a key nobody had a minute ago is looked up again, and at once from an address that is in good standing', () => {
+  test('looks an unknown key up again after a minute, and at once for an address without wrong keys', () => {
     const clock = new TestClock();
     const wrongKeys = createWrongKeys(clock.now);
     const digest = hashKey(newKey());
@@ -120,7 +116,7 @@ describe('by itself', () => {
     expect(() => wrongKeys.check('192.0.2.1', digest)).not.toThrow();
   });
 
-  test('memory is bounded, however many addresses and keys are tried', () => {
+  test('bounds memory for any number of addresses and keys', () => {
     const wrongKeys = createWrongKeys(new TestClock().now);
     const address = (i: number) => `10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}`;
     for (let i = 0; i <= WRONG_KEYS_A_MINUTE; i += 1) wrongKeys.refuse('192.0.2.1', null, refusal());

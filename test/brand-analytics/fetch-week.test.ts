@@ -100,7 +100,7 @@ test.each(['POST .*reports$', 'GET .*reports/R1', 'GET .*documents/'])(
   },
 );
 
-test('a call that is throttled for ever is given up with a sentence', async () => {
+test('fails with an explanation if a call is throttled forever', async () => {
   server.faults.push(...Array.from({ length: 20 }, () => ({ call: /POST .*reports$/, status: 429 })));
   await expect(fetching()).rejects.toThrow(
     'The Selling Partner API answered createReport with 429: Fault, As scripted.',

@@ -69,7 +69,7 @@ const document = fc
   }));
 const sizes = fc.array(fc.integer({ min: 1, max: 70_000 }), { minLength: 1, maxLength: 5 });
 
-test('the pieces of any document are its entries, however it arrives', async () => {
+test('cuts any document into its entries for chunks of any size', async () => {
   await fc.assert(
     fc.asyncProperty(document, sizes, async ({ text, entries }, chunkSizes) => {
       expect(await entriesOf(text, chunkSizes)).toEqual(parsed(JSON.stringify(entries))?.value);
@@ -78,7 +78,7 @@ test('the pieces of any document are its entries, however it arrives', async () 
   );
 });
 
-test('no document that is broken anywhere is taken for a whole one', async () => {
+test('refuses a document that is damaged anywhere', async () => {
   const damage = fc.record({
     at: fc.nat(),
     deleted: fc.nat({ max: 2 }),

@@ -56,7 +56,7 @@ const read = ({ bytes }: JsonPiece) => JSON.parse(Buffer.from(bytes).toString())
 test.each([
   ['as it comes', report],
   ['with blanks', JSON.stringify(JSON.parse(report), null, 2)],
-])('a document %s is cut between terms, however it arrives', async (_, text) => {
+])('cuts a document %s between terms for chunks of any size', async (_, text) => {
   const pieces = await cut(text);
   expect(pieces.length).toBeGreaterThan(40);
   expect(pieces.flatMap(read)).toEqual(entries);
@@ -130,7 +130,7 @@ test.each([
   ],
   ['a bracket too few', withEntry(5_601, (e) => e.slice(0, -1)), 'Entry 5601: longer than 1 MiB.'],
   ['an end too early', report.slice(0, report.length - 700), 'After entry 6449: the file is incomplete.'],
-])('%s is refused behind the first megabytes, too', async (_, content, reason) => {
+])('refuses %s after the first megabytes', async (_, content, reason) => {
   await expect(load(database, 'ca', content)).rejects.toThrow(reason);
   expect(await loadedWeeks(database, 'ca')).toEqual([]);
 });

@@ -33,7 +33,7 @@ const good = Buffer.from(report);
 /** Line ends in titles come before it: three for each odd row, and the two of the head. */
 const lineOf = (rank: number) => 2 + rank + 3 * Math.ceil((rank - 1) / ODD);
 
-test('a report is cut between records, however it arrives', async () => {
+test('cuts a report between records for chunks of any size', async () => {
   async function* chunks() {
     for (let from = 0, bytes = 1; from < good.length; from += bytes, bytes = (bytes * 7 + 3) % 90_001)
       yield good.subarray(from, from + bytes);
@@ -57,7 +57,7 @@ test('a report is cut between records, however it arrives', async () => {
   expect(pieces.join('\n')).toBe(report);
 });
 
-test('a report that is read in threads becomes the rows it has', async () => {
+test('imports all rows of a report that is read in threads', async () => {
   expect(await load(database, 'us', good)).toMatchObject({ week: WEEK, terms: TERMS, warnings: [] });
   const week = (await loadedWeeks(database, 'us')).find((one) => one.week === WEEK);
   if (!week) throw new Error('the week is not there');
@@ -90,14 +90,14 @@ test.each([
     `Line ${lineOf(TERMS)}: the reporting date is 2026-03-14, but 2026-03-07 in the rows before.`,
   ],
   ['a quote without end', inRow(1_200, 'term', '"term'), /^Line \d+: /],
-])('%s that a thread finds is refused, and the threads end', async (_, content, reason) => {
+])('refuses %s found in a thread, and ends the threads', async (_, content, reason) => {
   const before = ports();
   await expect(load(database, 'uk', content)).rejects.toThrow(reason);
   expect(await loadedWeeks(database, 'uk')).toEqual([]);
   expect(ports()).toBe(before);
 });
 
-test('ranks that go back anywhere are refused', async () => {
+test('refuses decreasing ranks anywhere', async () => {
   // Wherever a piece ends, each of these rows is behind some that are larger.
   const ranks = terms.map((term) => ({ ...term, rank: term.rank > 1_400 ? term.rank - 300 : term.rank }));
   await expect(load(database, 'uk', csvReport(WEEK, ranks))).rejects.toThrow(

@@ -34,7 +34,7 @@ async function read(name: QueuedName, given: Record<string, unknown>): Promise<u
   return value;
 }
 
-test('whoever reads while weeks and dictionaries are replaced finds all of a week or all of the next', async () => {
+test('returns all of one week or all of the next while weeks and dictionaries are replaced', async () => {
   await load(database, 'us', report(0));
   const { rows } = await database.query<{ id: number }>("select id from aba_terms where term = 'tent'");
   const wordId = rows[0]?.id;

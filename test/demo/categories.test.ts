@@ -113,7 +113,7 @@ describe('best sellers', () => {
     expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
   });
 
-  test('a list by an average is another order of the same products', async ({ demo }) => {
+  test('orders the same products differently by an average', async ({ demo }) => {
     const [now, before] = await Promise.all([
       list(demo, { category: 302_020, variations: 1 }),
       list(demo, { category: 302_020, variations: 1, range: 90 }),
@@ -151,7 +151,7 @@ describe('best sellers', () => {
     expect(json).not.toHaveProperty('bestSellersList');
   });
 
-  test('a list stays the same within an hour', async ({ demo }) => {
+  test('keeps a list for an hour', async ({ demo }) => {
     const first = await list(demo, { category: 302_020 });
     demo.clock.advance(59 * 60_000);
     expect(await list(demo, { category: 302_020 })).toEqual(first);

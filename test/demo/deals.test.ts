@@ -30,9 +30,7 @@ async function ask(demo: Demo, selection: Record<string, unknown>) {
 
 const at = (row: readonly number[] | undefined, index: number): number => row?.[index] ?? Number.NaN;
 
-test('a deal has its arrays in rows of 36, four date ranges of them, and agrees with its product', async ({
-  demo,
-}) => {
+test('returns deals with rows of 36 for four date ranges that agree with the product', async ({ demo }) => {
   const { dr, drDateIndex } = await ask(demo, { page: 0 });
   expect(drDateIndex).toEqual([]);
   for (const deal of dr) {
@@ -55,7 +53,7 @@ test('a deal has its arrays in rows of 36, four date ranges of them, and agrees 
   }
 });
 
-test('GET with a selection and POST with a body are the same', async ({ demo }) => {
+test('answers GET with a selection like POST with a body', async ({ demo }) => {
   const selection = { domainId: 1, priceTypes: [0], sortType: 2, dateRange: 2 };
   const got = await demo.get('deal', { selection: JSON.stringify(selection) });
   expect((await demo.post('deal', {}, selection)).json.deals).toEqual(got.json.deals);
@@ -84,7 +82,7 @@ test.for([
   expect(keys).toEqual([...keys].sort((a, b) => a - b));
 });
 
-describe('ranges hold when they are switched on:', () => {
+describe('applies ranges when they are enabled:', () => {
   test.for<[string, [number, number], (deal: Deal) => number]>([
     ['currentRange', [2000, 5000], (deal) => at(deal.current, 1)],
     ['deltaRange', [300, 900], (deal) => at(deal.delta[1], 1)],
@@ -101,14 +99,14 @@ describe('ranges hold when they are switched on:', () => {
     expect(within(off)).toBeLessThan(off.dr.length);
   });
 
-  test('-1 leaves a range open above', async ({ demo }) => {
+  test('leaves a range open above at -1', async ({ demo }) => {
     const { dr } = await ask(demo, { isRangeEnabled: true, currentRange: [20_000, -1] });
     expect(dr.length).toBeGreaterThan(0);
     expect(dr.every(({ current }) => at(current, 1) >= 20_000)).toBe(true);
   });
 });
 
-describe('filters hold:', () => {
+describe('applies filters:', () => {
   const products = async (demo: Demo, { dr }: { dr: Deal[] }) => {
     const asin = dr
       .slice(0, 40)
@@ -172,7 +170,7 @@ describe('filters hold:', () => {
   });
 });
 
-test('carries the blank category, whose id is beyond 2^53, with all its digits', async ({ demo }) => {
+test('returns the id of the blank category, beyond 2^53, with all digits', async ({ demo }) => {
   const { bytes } = await demo.post('deal', {}, { domainId: 1, priceTypes: [0] });
   expect(bytes.toString()).toMatch(/"categoryIds":\[[\d,]*\b9223372036854775807\]/);
 });

@@ -17,9 +17,7 @@ const namedAsin = fc
   })
   .map((rest) => `B0${rest}`);
 
-test('every member of a family names the same parent and the same members, itself included', async ({
-  demo,
-}) => {
+test('names the same parent and members for every member of a family', async ({ demo }) => {
   const sizes = new Set<number>();
   await fc.assert(
     fc.asyncProperty(namedAsin, async (asin) => {
@@ -50,9 +48,7 @@ test('every member of a family names the same parent and the same members, itsel
   expect(sizes.size).toBeGreaterThan(2);
 });
 
-test('what a variation says of colour, size and picture is what the member says of itself', async ({
-  demo,
-}) => {
+test('gives a variation the colour, size and picture of its product', async ({ demo }) => {
   const { variations } = await anyFamily(demo);
   const asins = variations.map(({ asin }) => asin).slice(0, 20);
   const members = await products(demo, asins);

@@ -34,7 +34,7 @@ test.each(['product', 'graphimage'])('DEMO_TRUNCATE_RATE breaks off the answer o
   expect(broken.bytes).toEqual(bytes.subarray(0, bytes.length >> 1));
 });
 
-test('what is broken off cannot be inflated to its end', async () => {
+test('truncates compressed answers so that they cannot be inflated', async () => {
   demo = await openDemo({ DEMO_TRUNCATE_RATE: '1' });
   const reply = await demo.raw(`/product?key=${DEMO_KEY}&domain=1&asin=B0AA11BB22`, {
     headers: { 'accept-encoding': 'gzip' },
@@ -72,7 +72,7 @@ test('DEMO_LATENCY_MS delays every answer by that much', async () => {
   expect((await reply).json).toMatchObject({ processingTimeInMs: 2_500, products: [{ asin: CALL.asin }] });
 });
 
-test('without settings nothing goes wrong', async () => {
+test('causes no faults without settings', async () => {
   demo = await openDemo();
   const calls = await Promise.all(Array.from({ length: 60 }, () => demo.get('product', CALL)));
   expect(new Set(calls.map(({ status }) => status))).toEqual(new Set([200]));

@@ -32,7 +32,7 @@ const current =
   ({ stats }: Found) =>
     stats.current?.[index] ?? Number.NaN;
 
-describe('filters hold for every product found:', () => {
+describe('applies filters to every product found:', () => {
   const inTree = (id: number) => (found: Found) => found.categoryTree.some(({ catId }) => catId === id);
 
   test.for<[string, Record<string, unknown>, (found: Found) => boolean]>([
@@ -98,19 +98,19 @@ describe('filters hold for every product found:', () => {
     }
   });
 
-  test('singleVariation names no family twice', async ({ demo }) => {
+  test('returns one product a family for singleVariation', async ({ demo }) => {
     const { asinList } = await find(demo, { rootCategory: 300_000, singleVariation: true, perPage: 100 });
     const parents = (await products(demo, asinList)).flatMap(({ parentAsin }) => parentAsin ?? []);
     expect(new Set(parents).size).toBe(parents.length);
   });
 
-  test('nothing is sold but ordinary products', async ({ demo }) => {
+  test('finds only ordinary products', async ({ demo }) => {
     expect((await find(demo, { productType: [5] })).asinList).toEqual([]);
     expect((await find(demo, { productType: [0, 5] })).asinList).toHaveLength(50);
   });
 });
 
-test('the best rank comes first, unless sorted otherwise, by up to three fields', async ({ demo }) => {
+test('sorts by rank, or by up to three given fields', async ({ demo }) => {
   const ranks = (await products(demo, (await find(demo, { title: 'tent' })).asinList)).map(current(3));
   expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
   const sort = [
@@ -134,13 +134,13 @@ test('pages follow one another up to the number found', async ({ demo }) => {
   expect((await find(demo, { ...selection, page: 100 })).asinList).toEqual([]);
 });
 
-test('GET with a selection and POST with a body are the same', async ({ demo }) => {
+test('answers GET with a selection like POST with a body', async ({ demo }) => {
   const selection = { brand: ['Acme'], current_SALES_lte: 5000 };
   const { json } = await demo.get('query', { domain: 1, selection: JSON.stringify(selection) });
   expect((await find(demo, selection)).asinList).toEqual(json.asinList);
 });
 
-test('insights are about all that was found', async ({ demo }) => {
+test('computes insights from all products found', async ({ demo }) => {
   const selection = { title: 'tent', brand: ['Acme', 'Globex'] };
   const { json } = await demo.post('query', { domain: 1, stats: 1 }, selection);
   expect(json.searchInsights).toMatchObject({ brandCount: 2, relatedCategories: [500_000] });

@@ -59,7 +59,7 @@ const anyAsin = fc
   })
   .filter((asin) => !/^Z[XZ]|^BP/.test(asin));
 
-test('any ASIN is a product of the documented shape, the same one every time', async ({ demo }) => {
+test('returns the same product of the documented shape for any ASIN', async ({ demo }) => {
   await fc.assert(
     fc.asyncProperty(fc.uniqueArray(anyAsin, { minLength: 1, maxLength: 5 }), async (asins) => {
       const first = await products(demo, asins);
@@ -176,7 +176,7 @@ test('offers are live and past ones, of the number asked for at most, with histo
   expect(live.offers).toHaveLength(live.liveOffersOrder.length);
 });
 
-test('an ASIN that is gone is an element without data, one nobody knows is no element', async ({ demo }) => {
+test('returns a removed ASIN without data and leaves out an unknown one', async ({ demo }) => {
   const found = await products(demo, ['ZZ00000001', 'ZX00000001', 'B0AA11BB22']);
   expect(found.map(({ asin, productType }: Record<string, unknown>) => [asin, productType])).toEqual([
     ['ZZ00000001', 4],

@@ -69,7 +69,7 @@ test('the demo provider has the products under the same titles and brands', asyn
     expect(new Set(products.map(({ asin }) => found.get(asin)?.brand))).toEqual(new Set(brands));
 });
 
-test('the file says what the ranking says, quotes, commas and line ends included', () => {
+test('writes the ranking as CSV, with quotes, commas and line ends', () => {
   const odd: RankedTerm = {
     rank: 1,
     term: '15" screen, "matt"',

@@ -16,7 +16,7 @@ test.for(['yoga mat', 'ACME', 'portable tent', 'blue lipstick'])(
   },
 );
 
-test('what nobody sells is not found', async ({ demo }) => {
+test('finds nothing for words that no title has', async ({ demo }) => {
   expect((await search(demo, { term: 'yoga unicorn' })).products).toEqual([]);
 });
 
@@ -32,7 +32,7 @@ test('pages are of ten, follow one another and end with a short one', async ({ d
   expect((await search(demo, { term: 'board game', 'asins-only': 1 })).asinList).toEqual(asins.slice(0, 40));
 });
 
-test('the products found are those that /product gives, with its options', async ({ demo }) => {
+test('returns the same products as /product, with its options', async ({ demo }) => {
   const options = { stats: 30, rating: 1 };
   const { products } = await search(demo, { term: 'kite', page: 0, ...options });
   const asin = products.map((product: { asin: string }) => product.asin).join();

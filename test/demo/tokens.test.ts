@@ -81,7 +81,7 @@ test('fills by ticks of a minute, up to its capacity', async () => {
   expect(await left()).toBe(300);
 });
 
-test('a call runs on whatever is left and may overdraw; then everything is refused until it is paid back', async () => {
+test('lets a call overdraw the tokens, then refuses all calls until they are refilled', async () => {
   expect((await demo.get('lightningdeal', { domain: 1 })).json.tokensLeft).toBe(-200);
   demo.clock.advance(20_000);
   const refused = await demo.get('product', { domain: 1, asin: ASIN });

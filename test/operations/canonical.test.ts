@@ -144,7 +144,7 @@ const CASES: { name: string; operation: TakingParameters<unknown>; sent: fc.Arbi
 ];
 
 describe.each(CASES)('the canonical input of $name', ({ operation, sent }) => {
-  test('is its own canonical input, also after a journey through a queue', () => {
+  test('parses to itself, also after JSON serialisation', () => {
     fc.assert(
       fc.property(sent, (request) => {
         const once = canonical(operation, request);
@@ -169,7 +169,7 @@ describe.each(CASES)('the canonical input of $name', ({ operation, sent }) => {
     );
   });
 
-  test('is never made from nonsense, and nonsense never breaks anything', () => {
+  test('refuses arbitrary input with readable messages', () => {
     const names = [
       'domain',
       'country',

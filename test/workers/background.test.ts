@@ -54,7 +54,7 @@ async function paused(asin: string, options?: { patienceMs: number }): Promise<s
   return callId;
 }
 
-test('with tokens above the reserve a call of a batch is done like any other, and charged', async () => {
+test('runs and charges a background call while tokens exceed the reserve', async () => {
   await learn(600);
   const callId = await background.submit(account, { domain: '1', asins: newAsin() });
   const job = (await client.get(`/api/jobs/${callId}?wait=30`)).json.data;
@@ -62,7 +62,7 @@ test('with tokens above the reserve a call of a batch is done like any other, an
   expect((await client.get(`/api/jobs/${callId}/result`)).json.data.count).toBe(1);
 });
 
-test('the reserve is for calls that somebody waits for', async () => {
+test('keeps the token reserve for interactive calls', async () => {
   await learn(60);
   const [asin, another] = [newAsin(), newAsin()];
   const callId = await paused(asin);
@@ -73,7 +73,7 @@ test('the reserve is for calls that somebody waits for', async () => {
   expect((await client.get(`/api/jobs/${callId}?wait=30`)).json.data.state).toBe('done');
 });
 
-test('what a call waits to fetch is free for others, and fetched once', async () => {
+test('lets another call fetch the source of a paused call, once for both', async () => {
   await learn(60);
   const asin = newAsin();
   const callId = await paused(asin);
@@ -96,8 +96,8 @@ test('what a call waits to fetch is free for others, and fetched once', async ()
 
 test.each([
   ['an ordinary call', {}],
-  ['a call that wants nothing from before', { update: '0' }],
-])('what arrived for %s is kept while it waits for tokens for the rest', async (_what, options) => {
+  ['a call with update=0', { update: '0' }],
+])('keeps the fetched part of %s while it waits for tokens for the rest', async (_what, options) => {
   // Twenty ASINs a request, of which there are tokens for two beside the reserve.
   await learn(600);
   const asins = Array.from({ length: 60 }, newAsin);
@@ -116,7 +116,7 @@ test.each([
   expect([data.count, data.fromCache]).toEqual([60, false]);
 });
 
-test('a call that somebody joins while it waits for tokens takes them from the reserve', async () => {
+test('takes tokens from the reserve when a request joins a paused call', async () => {
   await learn(60);
   const asin = newAsin();
   const callId = await paused(asin);
@@ -127,7 +127,7 @@ test('a call that somebody joins while it waits for tokens takes them from the r
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('a call that somebody joins before it was begun does so too, and goes first', async () => {
+test('promotes a queued background call and gives it the reserve when a request joins it', async () => {
   await learn(60);
   await stopWorkers(souk);
   const [first, second] = [newAsin(), newAsin()];
@@ -148,7 +148,7 @@ test('a call that somebody joins before it was begun does so too, and goes first
   await expect.poll(() => openCalls(souk)).toBe(0);
 });
 
-test('calls that somebody waits for find a worker, however many calls of batches wait for tokens', async () => {
+test('runs interactive calls at once while forty background calls wait for tokens', async () => {
   await learn(60, 300);
   const asins = Array.from({ length: 40 }, newAsin);
   const callIds = await Promise.all(
@@ -185,7 +185,7 @@ test('calls that somebody waits for find a worker, however many calls of batches
   for (const asin of asins) expect(asksFor(asin)).toHaveLength(1);
 });
 
-test('a call that is cancelled while it waits for tokens never goes upstream', async () => {
+test('sends nothing upstream for a call cancelled while it waits for tokens', async () => {
   await learn(60);
   const asin = newAsin();
   const callId = await paused(asin);
@@ -196,7 +196,7 @@ test('a call that is cancelled while it waits for tokens never goes upstream', a
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('a call for which there are no tokens before its deadline is given up at once, and refunded', async () => {
+test('releases a background call at once if no tokens come before its deadline', async () => {
   await learn(60);
   const asin = newAsin();
   const callId = await background.submit(account, { domain: '1', asins: asin }, { patienceMs: 20_000 });
@@ -206,7 +206,7 @@ test('a call for which there are no tokens before its deadline is given up at on
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('waiting for tokens does not count as work, by which the waiting of others is estimated', async () => {
+test('leaves the wait for tokens out of the estimated wait of other calls', async () => {
   await learn(45);
   const asin = newAsin();
   const callId = await paused(asin);

@@ -5,7 +5,7 @@ import { gate } from '../support/scripted-upstream.ts';
 import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
-test('a call that fails leaves no upstream request under way', async ({ souk, upstream }) => {
+test('aborts all upstream requests of a call that fails', async ({ souk, upstream }) => {
   const never = gate();
   // With offers a batch goes upstream in parts: the first is refused, the others are never answered.
   upstream.on('product', async ({ params }) => {
@@ -21,10 +21,7 @@ test('a call that fails leaves no upstream request under way', async ({ souk, up
   never.open();
 });
 
-test('what a failed call was fetching for others as well is taken over by them', async ({
-  souk,
-  upstream,
-}) => {
+test('lets followers take over the fetch of a call that failed', async ({ souk, upstream }) => {
   const { reached: failed, open: fail } = gate();
   const never = gate();
   upstream.on('product', async (call, response) => {

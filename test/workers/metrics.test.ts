@@ -35,10 +35,7 @@ async function rises(server: MetricsServer, act: () => Promise<unknown>) {
 
 const product = (asins: string, more = '') => `/api/market/product?domain=1&asins=${asins}${more}`;
 
-test('a job that brings an answer is measured, with its wait, its units and its tokens', async ({
-  souk,
-  server,
-}) => {
+test('measures a settled job with its wait, units and tokens', async ({ souk, server }) => {
   souk.upstream.on('product', async (call, response) => {
     const answer = (await knowsEveryProduct(call, response)) as { json: object };
     return { json: { ...answer.json, tokensConsumed: 7 } };
@@ -53,10 +50,7 @@ test('a job that brings an answer is measured, with its wait, its units and its 
   expect(rise('souk_job_failures_total')).toBe(0);
 });
 
-test('a job that finds some of its data is credited with the tokens it did not need', async ({
-  souk,
-  server,
-}) => {
+test('counts the tokens saved by sources from the cache', async ({ souk, server }) => {
   souk.upstream.on('product', async (call, response) => {
     const answer = (await knowsEveryProduct(call, response)) as { json: object };
     return { json: { ...answer.json, tokensConsumed: 6 } };
@@ -71,10 +65,7 @@ test('a job that finds some of its data is credited with the tokens it did not n
   expect(rise('souk_upstream_tokens_spent_total')).toBe(6);
 });
 
-test('an answer that does not say what it has cost counts with what was expected', async ({
-  souk,
-  server,
-}) => {
+test('counts the expected tokens if the answer does not state its cost', async ({ souk, server }) => {
   const { tokensConsumed: _, ...silent } = PLENTY;
   souk.upstream.on('product', ({ params }) => ({
     raw: JSON.stringify({ ...silent, timestamp: 1e9, products: [{ asin: params.asin, csv: [] }] }),
@@ -85,10 +76,7 @@ test('an answer that does not say what it has cost counts with what was expected
   expect(rise('souk_upstream_tokens_spent_total')).toBe(3);
 });
 
-test('a job that fails is measured as released, and counted by the code of its error', async ({
-  souk,
-  server,
-}) => {
+test('measures a failed job as released and counts its error code', async ({ souk, server }) => {
   souk.upstream.on('product', () => ({ status: 500, json: {} }));
   const client = await souk.client();
   const rise = await rises(server, async () => {
@@ -104,7 +92,7 @@ test('a job that fails is measured as released, and counted by the code of its e
   expect(rise('souk_units_settled_total')).toBe(0);
 });
 
-test('no label holds anything but names of ours', async ({ server }) => {
+test('labels metrics with names from the code only', async ({ server }) => {
   const { samples } = await scrape(server);
   const names = new Set(samples.flatMap(({ labels }) => Object.keys(labels)));
   const known = ['operation', 'outcome', 'cache', 'pool', 'state', 'code', 'le'];
@@ -113,7 +101,7 @@ test('no label holds anything but names of ours', async ({ server }) => {
   expect(values.filter((value) => !/^[a-z.]+$|^[A-Z_]+$/.test(value))).toEqual([]);
 });
 
-test('only /metrics is served, and with a token only to those who have it', async ({ server }) => {
+test('serves only /metrics, with a token only to clients that send it', async ({ server }) => {
   const token = 'for-prometheus-only';
   const closed = await openMetricsServer(new Registry(), { host, port: 0, token });
   const statusOf = async (port: number, path: string, headers = {}) => {
@@ -128,7 +116,7 @@ test('only /metrics is served, and with a token only to those who have it', asyn
   await closed.close();
 });
 
-test('a port that is taken is named', async ({ server }) => {
+test('names a port that is in use', async ({ server }) => {
   const again = openMetricsServer(new Registry(), { host, port: server.port, token: undefined });
   await expect(again).rejects.toThrow(ConfigError);
   await expect(again).rejects.toThrow(/Cannot listen on HOST .* and METRICS_PORT \d+/);

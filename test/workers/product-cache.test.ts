@@ -13,7 +13,7 @@ const askedFor = (upstream: ScriptedUpstream) =>
 /** So that no test finds what another has cached: each has a site of its own. */
 const lookUp = (domain: number, wanted: readonly string[]) => ({ domain, asins: wanted });
 
-test('a look-up of a hundred ASINs of which ninety are cached fetches ten and is charged for a hundred', async ({
+test('fetches ten and charges a hundred for a hundred ASINs of which ninety are cached', async ({
   souk,
   upstream,
 }) => {
@@ -28,10 +28,7 @@ test('a look-up of a hundred ASINs of which ninety are cached fetches ten and is
   expect(askedFor(upstream)).toEqual(all.slice(90));
 });
 
-test('overlapping batches at the same time ask upstream for each product once', async ({
-  souk,
-  upstream,
-}) => {
+test('asks upstream once for each product of overlapping concurrent calls', async ({ souk, upstream }) => {
   const { reached, open } = gate();
   upstream.on('product', async (...call) => {
     await reached;
@@ -51,7 +48,7 @@ test('overlapping batches at the same time ask upstream for each product once', 
   expect(askedFor(upstream).sort((a, b) => a.localeCompare(b))).toEqual(all);
 });
 
-test('the same product under other options is another question', async ({ souk, upstream }) => {
+test('fetches the same product again for other options', async ({ souk, upstream }) => {
   const client = await souk.client();
   const [asin] = asins(1);
   await client.get(`/api/market/product?domain=3&asins=${asin}`);
@@ -64,7 +61,7 @@ test('the same product under other options is another question', async ({ souk, 
   ]);
 });
 
-test('what only trims the answer is served from what was fetched', async ({ souk, upstream }) => {
+test('serves options that only trim the answer from the cache', async ({ souk, upstream }) => {
   const client = await souk.client();
   const path = `/api/market/product?domain=5&asins=${asins(3).join(',')}`;
   await client.get(path);
@@ -82,10 +79,7 @@ test('what only trims the answer is served from what was fetched', async ({ souk
   expect(upstream.calls).toHaveLength(1);
 });
 
-test('a product that upstream does not know is not asked for again at once, and not kept for an hour with the others', async ({
-  souk,
-  upstream,
-}) => {
+test('remembers an unknown product for a minute, not for an hour', async ({ souk, upstream }) => {
   upstream.on('product', () => ({
     json: { products: [{ asin: 'B000000000', title: 'Known', csv: [] }] },
   }));

@@ -88,7 +88,7 @@ async function following(begin: () => void, howMany = 1): Promise<void> {
   await followed;
 }
 
-test('what is fresh is not fetched again, and says that it came from the cache', async () => {
+test('returns a fresh source from the cache and marks it so', async () => {
   const [a, b, c] = [name(), name(), name()];
   await obtain(here, [a, b], () => 'old');
   clock.advance(1);
@@ -102,7 +102,7 @@ test('what is fresh is not fetched again, and says that it came from the cache',
   expect(found.get(c)).toMatchObject({ value: 'new', fetchedAt: clock.now(), fromCache: false });
 });
 
-test('a source from the cache is a hit with what it had cost, a fetched one is a miss', async () => {
+test('reports a cached source as a hit with its cost and a fetched one as a miss', async () => {
   const [a, b] = [name(), name()];
   const [hits, misses] = [events.seen('source.hit').length, events.seen('source.miss').length];
   await obtain(here, [a], () => 'first');
@@ -113,7 +113,7 @@ test('a source from the cache is a hit with what it had cost, a fetched one is a
   expect(events.seen('source.miss').length - misses).toBe(2);
 });
 
-test('of two processes that want overlapping sources, each source is fetched by one', async () => {
+test("fetches each of two processes' overlapping sources once", async () => {
   const [a, b, c] = [name(), name(), name()];
   const { reached, open } = gate();
   const asked: string[][] = [];
@@ -134,13 +134,13 @@ test('of two processes that want overlapping sources, each source is fetched by 
   expect(two.get(b)?.fromCache).toBe(false);
 });
 
-test('two calls that each lead what the other follows both get on', async () => {
+test("completes two calls that each follow the other's source", async () => {
   const [a, b] = [name(), name()];
   const both = await Promise.all([obtain(here, [a, b], () => 'here'), obtain(there, [b, a], () => 'there')]);
   for (const found of both) expect([...found.keys()].sort((x, y) => x.localeCompare(y))).toHaveLength(2);
 });
 
-test('what upstream has nothing for is remembered for a minute', async () => {
+test('remembers for a minute that upstream has no data', async () => {
   const a = name();
   expect((await obtain(here, [a], () => undefined)).size).toBe(0);
   expect((await obtain(there, [a], unexpected)).size).toBe(0);
@@ -149,7 +149,7 @@ test('what upstream has nothing for is remembered for a minute', async () => {
   expect(lifetimeMs).toBeLessThanOrEqual(60_000);
 });
 
-test('what upstream has is remembered for an hour', async () => {
+test('keeps a source for an hour', async () => {
   const a = name();
   await obtain(here, [a], () => 'thing');
   const lifetimeMs = await redis.pttl(keys.source(`test/${a}`));
@@ -161,7 +161,7 @@ test('what upstream has is remembered for an hour', async () => {
   expect((await obtain(there, [a], () => 'newer')).get(a)?.value).toBe('newer');
 });
 
-test("the leader's upstream error is that of all who wait, and nobody asks again for them", async () => {
+test("fails all followers with the leader's upstream error, without another fetch", async () => {
   const a = name();
   const { reached, open } = gate();
   let asked = 0;
@@ -187,7 +187,7 @@ test.each([
   ['timeout', new SoukError('UPSTREAM_TIMEOUT')],
   ['lack of tokens before its deadline', new SoukError('BUSY')],
   ['own fault', new TypeError('a bug')],
-])("the leader's %s is its own: one who follows takes over", async (_, error) => {
+])("lets a follower take over after the leader's %s", async (_, error) => {
   const a = name();
   const { reached, open } = gate();
   let asked = 0;
@@ -206,7 +206,7 @@ test.each([
   expect((await follower).get(a)).toMatchObject({ value: 'thing', fromCache: false });
 });
 
-test('when the leader dies a follower takes over once its lease has run out', async () => {
+test('lets a follower take over when the lease of a dead leader has expired', async () => {
   const a = name();
   const dead = gate();
   let asked = 0;
@@ -230,7 +230,7 @@ test('when the leader dies a follower takes over once its lease has run out', as
   dead.open();
 });
 
-test('a leader that is alive keeps its lease', async () => {
+test('renews the lease of a living leader', async () => {
   const a = name();
   const { reached, open } = gate();
   let asked = 0;
@@ -248,7 +248,7 @@ test('a leader that is alive keeps its lease', async () => {
   expect(await redis.exists(lease)).toBe(0);
 });
 
-test('a forced call takes nothing that was there before, and does not follow one that is not forced', async () => {
+test('fetches anew for a forced call, which neither uses the cache nor follows an unforced one', async () => {
   const a = name();
   await obtain(here, [a], () => 'old');
   const { reached, open } = gate();
@@ -266,7 +266,7 @@ test('a forced call takes nothing that was there before, and does not follow one
   expect((await obtain(there, [a], unexpected)).get(a)?.value).toBe('forced');
 });
 
-test('forced calls at the same time are one', async () => {
+test('fetches once for concurrent forced calls', async () => {
   const a = name();
   const { reached, open } = gate();
   let asked = 0;
@@ -290,7 +290,7 @@ test('forced calls at the same time are one', async () => {
   expect((await second).get(a)?.value).toBe('forced');
 });
 
-test('a follower whose own time is over waits no longer', async () => {
+test('fails a follower at its own deadline', async () => {
   const a = name();
   const { reached, open } = gate();
   let asked = 0;
@@ -311,7 +311,7 @@ test('a follower whose own time is over waits no longer', async () => {
   await leading;
 });
 
-describe('a source that will do when stale', () => {
+describe('a source that may be stale', () => {
   const HOUR = CACHE_LIFETIME_MS;
   const refuses = () => {
     throw new SoukError('UPSTREAM_ERROR', { metadata: { errorId: 'x' } });
@@ -339,7 +339,7 @@ describe('a source that will do when stale', () => {
     });
   }
 
-  test('is fetched again after an hour, and given with its age where upstream refuses', async () => {
+  test('is fetched again after an hour, and returned with its age if upstream refuses', async () => {
     const [a] = [name()];
     await obtainLasting(here, [a], () => 'old');
     clock.advance(20 * HOUR);
@@ -359,14 +359,14 @@ describe('a source that will do when stale', () => {
     });
   });
 
-  test('is no longer given after its time', async () => {
+  test('is not returned after its time', async () => {
     const a = name();
     await obtainLasting(here, [a], () => 'old');
     clock.advance(24 * HOUR);
     await expect(obtainLasting(here, [a], refuses)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
   });
 
-  test('is not given for other errors, nor without the contract saying so', async () => {
+  test('is not returned for other errors, nor if the contract does not allow it', async () => {
     const a = name();
     await obtainLasting(here, [a], () => 'old');
     clock.advance(2 * HOUR);
@@ -378,7 +378,7 @@ describe('a source that will do when stale', () => {
     await expect(plain).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
   });
 
-  test('is given to those who waited with the one that was refused', async () => {
+  test('is returned to the followers of a refused leader', async () => {
     const a = name();
     await obtainLasting(here, [a], () => 'old');
     clock.advance(2 * HOUR);
@@ -399,7 +399,7 @@ describe('a source that will do when stale', () => {
     expect((await second)?.get(a)?.stale).toBe(true);
   });
 
-  test('does not save a call that needs another which was never fetched', async () => {
+  test('does not complete a call that also needs a source that was never fetched', async () => {
     const [a, b] = [name(), name()];
     await obtainLasting(here, [a], () => 'old');
     clock.advance(2 * HOUR);

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { test } from '../../support/souk-test.ts';
 import { leapAhead } from '../../support/time.ts';
 
-test('/api/quota and /api/token tell the same truth after every call', async ({ souk }) => {
+test('returns the same figures from /api/quota and /api/token after every call', async ({ souk }) => {
   const client = await souk.client({ plan: { minuteLimit: 10, dailyLimit: 50, monthlyLimit: null } });
   await client.get('/api/market/product?domain=1&asins=B00QUOTA01,B00QUOTA02');
   const [quota, token] = [await client.get('/api/quota'), await client.get('/api/token')];
@@ -47,7 +47,7 @@ test.for([
   ['QUOTA_DAILY_EXCEEDED', { dailyLimit: 1 }, 86_400_000],
   ['QUOTA_MONTHLY_EXCEEDED', { monthlyLimit: 1 }, 31 * 86_400_000],
 ] as const)(
-  'foretells %s exactly as the next call gets it, and that it will pass',
+  'predicts %s of the next call, and when it ends',
   async ([code, plan, resetWithinMs], { souk }) => {
     const client = await souk.client({ plan });
     const call = () => client.get(`/api/market/product?domain=1&asins=B00FORETEL&stats=${code.length}`);
@@ -70,7 +70,7 @@ test.for([
   },
 );
 
-test('an account with nothing is told so', async ({ souk }) => {
+test('returns empty figures for an account without plan or pack', async ({ souk }) => {
   const client = await souk.client({ plan: null });
   const { data } = (await client.get('/api/quota')).json;
   expect(data).toMatchObject({

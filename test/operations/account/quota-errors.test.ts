@@ -38,7 +38,7 @@ test.for<[string, AccountOptions, Record<string, unknown>, string | undefined]>(
     String(14 * 3600),
   ],
 ])(
-  '%s says what was needed, what is left and when to come back',
+  'returns units needed, units left and Retry-After with %s',
   async ([code, account, metadata, retryAfter], { souk }) => {
     const client = await souk.client(account);
     await client.get('/api/market/product?domain=1&asins=B00SPEND01');

@@ -242,19 +242,22 @@ test.for([
   expect(await unitsUsed(caller)).toBe(0);
 });
 
-test('an unknown key hears of the key, whatever else is wrong', async ({ souk }) => {
+test('reports an unknown key before any other fault', async ({ souk }) => {
   const stranger = souk.clientOf(`km_${'x'.repeat(32)}`);
   expect((await stranger.get('/api/aba/rank?country=us&reportDate=2026-04-05')).status).toBe(401);
 });
 
-test.for([39, 2_147_483_633])('no keyword has the id %i: 404, refunded', async (wordId, { souk }) => {
-  const caller = await souk.client();
-  const { status, json } = await caller.get(`/api/aba/word/${wordId}`);
-  expect([status, json.code]).toEqual([404, 'WORD_NOT_FOUND']);
-  expect(await unitsUsed(caller)).toBe(0);
-});
+test.for([39, 2_147_483_633])(
+  'returns 404 and releases the units for the unknown keyword id %i',
+  async (wordId, { souk }) => {
+    const caller = await souk.client();
+    const { status, json } = await caller.get(`/api/aba/word/${wordId}`);
+    expect([status, json.code]).toEqual([404, 'WORD_NOT_FOUND']);
+    expect(await unitsUsed(caller)).toBe(0);
+  },
+);
 
-test('a week that is imported again is not answered from what was cached', async ({ souk }) => {
+test('does not use the cache for a week that was imported again', async ({ souk }) => {
   const path = '/api/aba/rank?country=ca&limit=10';
   await load(souk.database, 'ca', csvReport(WEEK, [{ term: 'old', rank: 1 }]));
   const ask = async () => (await (await souk.client()).get(path)).json.data;

@@ -112,7 +112,7 @@ describe('parameters', () => {
   });
 });
 
-describe('what is not the picture asked for is refused as JSON with 502, and costs nothing', () => {
+describe('returns 502 as JSON, without charge, for anything but the picture requested:', () => {
   const png = (bytes: Buffer | string, contentType = 'image/png') => ({ raw: bytes, contentType });
 
   test.for<[string, Script]>([

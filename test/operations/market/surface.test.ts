@@ -117,7 +117,7 @@ const test = base
 describe.each(CASES)('$name', ({ paths: [path = '', ...aliases], query, units, upstream, field }) => {
   const address = `/api/market/${path}?${query}`;
 
-  test('answers, and charges its price', async ({ souk }) => {
+  test('returns 200 and charges its price', async ({ souk }) => {
     const client = await souk.client();
     const { status, headers, json } = await client.get(address);
     expect({ status, code: json.code }).toEqual({ status: 200, code: '0000' });
@@ -136,7 +136,7 @@ describe.each(CASES)('$name', ({ paths: [path = '', ...aliases], query, units, u
     expect(await unitsUsed(client)).toBe(units);
   });
 
-  test('is charged again, from the cache, to another account', async ({ souk }) => {
+  test('charges another account for the cached answer', async ({ souk }) => {
     await (await souk.client()).get(address);
     const other = await souk.client();
     const { headers, json } = await other.get(address);
@@ -144,7 +144,7 @@ describe.each(CASES)('$name', ({ paths: [path = '', ...aliases], query, units, u
     expect(json.data.fromCache).toBe(true);
   });
 
-  test('is refused without a key, and without enough units', async ({ souk }) => {
+  test('refuses a call without a key or without enough units', async ({ souk }) => {
     const poor = await souk.client({ plan: { dailyLimit: Math.max(1, units - 1) } });
     expect((await poor.raw(address)).json.code).toBe('4001');
     if (units > 1) {
@@ -156,7 +156,7 @@ describe.each(CASES)('$name', ({ paths: [path = '', ...aliases], query, units, u
   });
 
   describe('with an upstream that fails', () => {
-    test('answers 502 with an error id and refunds when upstream refuses', async ({ failing }) => {
+    test('returns 502 with an error id and releases the units if upstream refuses', async ({ failing }) => {
       const client = await failing.client();
       failing.upstream.on(upstream, () => ({
         status: 200,
@@ -168,7 +168,7 @@ describe.each(CASES)('$name', ({ paths: [path = '', ...aliases], query, units, u
       expect(await unitsUsed(client)).toBe(0);
     });
 
-    test('answers 504, hangs up and refunds when upstream never answers', async ({ failing }) => {
+    test('returns 504, hangs up and releases the units if upstream never answers', async ({ failing }) => {
       const client = await failing.client();
       failing.upstream.on(upstream, () => new Promise<never>(() => {}));
       failing.upstream.calls.length = 0;
@@ -184,7 +184,7 @@ describe.each(CASES)('$name', ({ paths: [path = '', ...aliases], query, units, u
   });
 });
 
-test('data are asked for again after an hour', async ({ souk }) => {
+test('fetches data again after an hour', async ({ souk }) => {
   const client = await souk.client();
   const address = '/api/market/category?domain=2&category=0';
   await client.get(address);

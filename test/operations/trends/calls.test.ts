@@ -93,7 +93,7 @@ describe.each([
   ['related-queries', 'results'],
   ['related-topics', 'results'],
 ])('%s', (name, field) => {
-  test('answers for one unit, and the same call again is neither charged nor asked', async () => {
+  test('charges one unit, and neither charges nor fetches for an identical call', async () => {
     showLogOnFailure(souk);
     const first = await post(name, { keyword: 'kettle' });
     expect(first.status, first.body.toString()).toBe(200);
@@ -111,7 +111,7 @@ describe.each([
     expect(await unitsUsed(client)).toBe(1);
   });
 
-  test('is refused for nothing where a parameter is bad, and takes no GET', async () => {
+  test('refuses invalid parameters without charge, and refuses GET', async () => {
     const reply = await post(name, { keyword: 'a,b,c,d,e,f', geo: 'XX', startDate: '2026-05-05' });
     expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(reply.json.msg).toMatch(/^keyword: .+; geo: .+/);
@@ -124,7 +124,7 @@ describe.each([
     expect(await unitsUsed(client)).toBe(0);
   });
 
-  test('gives what it has, with its age, while upstream refuses; and what is new as soon as it does not', async () => {
+  test('returns stale data with their age while upstream refuses, and fresh data afterwards', async () => {
     await post(name, { keyword: 'kettle' });
     souk.clock.advance(2 * HOUR_MS);
     refuse(SERIES, MAP, RELATED);
@@ -148,7 +148,7 @@ describe.each([
     expect(fresh.json.metadata).toBeUndefined();
   });
 
-  test('fails with 502 and gives the unit back where there is nothing at hand', async () => {
+  test('returns 502 and releases the unit if upstream refuses and nothing is stored', async () => {
     refuse(EXPLORE);
     const { status, json, headers } = await post(name, { keyword: 'kettle' });
     expect(status).toBe(502);
@@ -160,7 +160,7 @@ describe.each([
     expect(await unitsUsed(client)).toBe(0);
   });
 
-  test('is a timeout, hangs up and gives the unit back where upstream never answers', async () => {
+  test('returns 504, hangs up and releases the unit if upstream never answers', async () => {
     souk.upstream.on(EXPLORE, () => new Promise<never>(() => {}));
     const reply = post(name, { keyword: 'kettle' });
     await expect.poll(() => times(EXPLORE)).toBe(1);
@@ -171,7 +171,7 @@ describe.each([
   });
 });
 
-test('all about the same keywords and window take one explore, for a day', async () => {
+test('explores the same keywords and window once a day for all operations', async () => {
   const body = { keyword: ['kettle'], geo: 'US', startDate: '2026-01-01', endDate: '2026-02-01' };
   for (const name of ['interest-over-time', 'interest-by-region', 'related-queries', 'related-topics']) {
     expect((await post(name, body)).status).toBe(200);
@@ -186,7 +186,7 @@ test('all about the same keywords and window take one explore, for a day', async
   expect(times(EXPLORE)).toBe(2);
 });
 
-test('an old explore makes no answer old: it is kept for its hour', async () => {
+test('keeps an answer for its own hour, even if its explore is older', async () => {
   const body = { keyword: ['kettle'] };
   await post('interest-over-time', body);
   souk.clock.advance(5 * HOUR_MS);
@@ -199,7 +199,7 @@ test('an old explore makes no answer old: it is kept for its hour', async () => 
   expect([times(EXPLORE), times(SERIES)]).toEqual([1, 2]);
 });
 
-test('a token that is refused is replaced for everybody', async () => {
+test('replaces a refused token for all calls', async () => {
   await post('interest-over-time', { keyword: 'kettle' });
   souk.clock.advance(2 * HOUR_MS);
   const tokens: (string | undefined)[] = [];
@@ -214,7 +214,7 @@ test('a token that is refused is replaced for everybody', async () => {
   expect(tokens).toEqual(['token-1', 'token-2', 'token-2']);
 });
 
-test('tokens that are refused one after the other are replaced together', async () => {
+test('explores once for several tokens that are refused one after the other', async () => {
   const keywords = ['pot', 'kettle', 'cup', 'lid', 'tea'];
   await post('interest-over-time', { keyword: keywords });
   souk.clock.advance(60_000);
@@ -232,7 +232,7 @@ test('tokens that are refused one after the other are replaced together', async 
   expect(times(EXPLORE)).toBe(2);
 });
 
-test('related queries of several keywords take one explore and a call for each, all at once', async () => {
+test('fetches related queries of several keywords with one explore and concurrent calls', async () => {
   let waiting = 0;
   let open = () => {};
   const all = new Promise<void>((resolve) => {
@@ -254,7 +254,7 @@ test('related queries of several keywords take one explore and a call for each, 
   expect([times(EXPLORE), times(RELATED)]).toEqual([1, 3]);
 });
 
-test('of several keywords those that were answered are not asked again when one has failed', async () => {
+test('does not fetch answered keywords again after another one failed', async () => {
   const asked: string[] = [];
   let isBroken = true;
   souk.upstream.on(RELATED, ({ params }) => {
@@ -271,7 +271,7 @@ test('of several keywords those that were answered are not asked again when one 
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('topics that are withheld are an answer: 200, empty, and said to be so', async () => {
+test('returns 200 with available: false for topics that upstream withholds', async () => {
   const { status, json } = await post('related-topics', { keyword: 'kettle,pot' });
   expect(status).toBe(200);
   expect(json.data).toMatchObject({
@@ -285,7 +285,7 @@ test('topics that are withheld are an answer: 200, empty, and said to be so', as
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('within a country the default resolution is left to upstream, and the one used is said', async () => {
+test('leaves the resolution within a country to upstream and returns the one used', async () => {
   const own = await post('interest-by-region', { keyword: 'kettle', geo: 'us' });
   expect(own.json.data).toMatchObject({ resolution: 'REGION', geo: 'US', valueMode: 'index' });
   const cities = await post('interest-by-region', { keyword: 'kettle', geo: 'us', resolution: 'CITY' });
@@ -295,7 +295,7 @@ test('within a country the default resolution is left to upstream, and the one u
   ]);
 });
 
-test('a region nobody knows is refused by name, and costs nothing', async () => {
+test('refuses an unknown region by name, without charge', async () => {
   souk.upstream.on(EXPLORE, () => REFUSALS.badRequest);
   const { status, json, headers } = await post('interest-over-time', { keyword: 'kettle', geo: 'US-QQ' });
   expect(status).toBe(400);
@@ -304,7 +304,7 @@ test('a region nobody knows is refused by name, and costs nothing', async () => 
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('a new day is a new window', async () => {
+test('uses a new window on a new day', async () => {
   await post('interest-over-time', { keyword: 'kettle' });
   souk.clock.advance(13.9 * HOUR_MS);
   await post('interest-over-time', { keyword: 'kettle' });
@@ -324,7 +324,7 @@ describe('trends', () => {
     return { raw: `<rss><channel>${item}</channel></rss>`, contentType: 'text/xml' };
   };
 
-  test('of a day are kept for an hour, those of the moment for a minute', async () => {
+  test('are kept for an hour for a day, for a minute in real time', async () => {
     const first = await daily();
     expect(first.json.data).toMatchObject({ geo: 'US', trendDate: '2026-03-04', source: 'trending_now' });
     expect(queries(first)).toEqual(['kettle']);
@@ -341,7 +341,7 @@ describe('trends', () => {
     expect(times(LIST)).toBe(3);
   });
 
-  test('come from the feed where the list cannot be had', async () => {
+  test('come from the feed if the list fails', async () => {
     souk.upstream.on(LIST, () => REFUSALS.gone);
     souk.upstream.on(FEED, feed);
     for (const reply of [await daily(), await realTime()]) {
@@ -362,7 +362,7 @@ describe('trends', () => {
     }
   });
 
-  test('of another day, or of a category, are not in the feed', async () => {
+  test('of another day or a category do not come from the feed', async () => {
     souk.upstream.on(LIST, () => REFUSALS.gone);
     souk.upstream.on(FEED, feed);
     expect((await daily('?trendDate=2026-03-01')).status).toBe(502);
@@ -371,7 +371,7 @@ describe('trends', () => {
     expect(await unitsUsed(client)).toBe(0);
   });
 
-  test('are given with their age while upstream refuses', async () => {
+  test('are returned with their age while upstream refuses', async () => {
     await daily();
     await realTime();
     souk.clock.advance(2 * HOUR_MS);
@@ -383,7 +383,7 @@ describe('trends', () => {
     expect((await realTime()).json.data.updatedAt).toBe('2026-03-04T10:00:00.000Z');
   });
 
-  test('of a day too long ago are refused for nothing', async () => {
+  test('of a day too long ago are refused without charge', async () => {
     const { status, json } = await daily('?trendDate=2026-02-24');
     expect([status, json.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(json.msg).toBe(
@@ -392,7 +392,7 @@ describe('trends', () => {
     expect(await unitsUsed(client)).toBe(0);
   });
 
-  test('of a region upstream does not know are refused by name', async () => {
+  test('of an unknown region are refused by name', async () => {
     souk.upstream.on(LIST, () =>
       guarded([['wrb.fr', 'i0OFE', null, null, null, [3], 'generic']], ")]}'\n\n"),
     );
@@ -402,7 +402,7 @@ describe('trends', () => {
   });
 });
 
-test('who does not wait is given what there is as well', async () => {
+test('returns stale data to an asynchronous call', async () => {
   await post('interest-over-time', { keyword: 'kettle' });
   souk.clock.advance(2 * HOUR_MS);
   refuse(SERIES);
@@ -412,14 +412,14 @@ test('who does not wait is given what there is as well', async () => {
   expect(result.json.metadata).toMatchObject({ stale: true });
 });
 
-test('a language that is none is refused by name, not with 500', async () => {
+test('refuses an unknown language by name', async () => {
   for (const hl of ['und', 'mul', 'en-XX']) {
     const { status, json } = await post('interest-over-time', { keyword: 'kettle', hl });
     expect([status, json.msg]).toEqual([400, 'hl: must be a language such as en-US, zh-CN or ja']);
   }
 });
 
-test('trends beyond time are a fault of upstream, and are not kept', async () => {
+test('returns 502 for trends with impossible times, and does not store them', async () => {
   const item = ['kettle', null, 'US', [1e15], null, null, 500, null, 75, ['kettle'], [18], [], 'kettle'];
   const row = ['wrb.fr', 'i0OFE', JSON.stringify([null, [item]]), null, null, null, 'generic'];
   souk.upstream.on(LIST, () => guarded([row], ")]}'\n\n"));
@@ -430,7 +430,7 @@ test('trends beyond time are a fault of upstream, and are not kept', async () =>
   expect((await client.get('/api/webtrends/daily-trends')).status).toBe(200);
 });
 
-test('requests nested beyond all bounds are a fault of upstream, and nobody has to wait for them', async () => {
+test('returns 502 for an explore with excessive nesting, and recovers at the next call', async () => {
   const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
   const widget = `{"id":"TIMESERIES","type":"fe_line_chart","request":${deep},"token":"t"}`;
   souk.upstream.on(EXPLORE, () => ({ ...guarded({}), raw: `)]}'\n{"widgets":[${widget}]}` }));
@@ -439,7 +439,7 @@ test('requests nested beyond all bounds are a fault of upstream, and nobody has 
   expect((await post('interest-over-time', { keyword: 'kettle' })).status).toBe(200);
 });
 
-test('a job brings them as well', async () => {
+test('returns the result of an asynchronous job', async () => {
   const { status, json } = await client.post(
     '/api/webtrends/interest-over-time',
     { keyword: 'kettle' },

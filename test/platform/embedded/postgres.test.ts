@@ -65,7 +65,7 @@ test('listens on 127.0.0.1 only, asks for its password, and understands every sc
   await postgres.stop();
 });
 
-test('durable means that a commit is on disk', async () => {
+test('enables fsync only if it must be durable', async () => {
   const durable = await inFolder(true);
   expect(await ask(durable.url, 'show fsync')).toEqual([{ fsync: 'on' }]);
   await durable.stop();
@@ -74,7 +74,7 @@ test('durable means that a commit is on disk', async () => {
   await careless.stop();
 });
 
-test('needs nothing of what is installed on the machine', async () => {
+test('runs without an installed PostgreSQL', async () => {
   vi.stubEnv('SOUK_IGNORE_SYSTEM', '1');
   const postgres = await inFolder();
   expect(await ask(postgres.url, 'select 1 as one')).toEqual([{ one: 1 }]);
@@ -83,7 +83,7 @@ test('needs nothing of what is installed on the machine', async () => {
   await postgres.stop();
 });
 
-test('says so when somebody else ends it', async () => {
+test('resolves `ended` when another process kills the server', async () => {
   const postgres = await inFolder();
   process.kill(await pidOf(postgres), 'SIGKILL');
   await postgres.ended;
@@ -103,7 +103,7 @@ test('takes over from a server that was left behind on its folder', async () => 
   await next.stop();
 });
 
-test('a data folder it cannot use is a sentence that names the log', async () => {
+test('names the log if the data folder cannot be used', async () => {
   await mkdir(join(folder, 'pg', 'data'), { recursive: true, mode: 0o700 });
   await writeFile(join(folder, 'pg', 'data', 'PG_VERSION'), '9.6\n');
   await writeFile(join(folder, 'pg', 'password'), 'unused');

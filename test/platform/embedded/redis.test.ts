@@ -49,7 +49,7 @@ test('starts in a fresh folder, keeps its data over a restart, and leaves no pro
   await second.stop();
 });
 
-test('forgets everything when it need not be durable', async () => {
+test('keeps no data if it need not be durable', async () => {
   const first = await inFolder();
   await withClient(first.url, (client) => client.set('kept', '42'));
   await first.stop();
@@ -84,7 +84,7 @@ test('asks for its password', async () => {
 
 const canFetch = (await isExecutable(join(OWN_COPY, 'redis-server'))) || (await hasCommand('apt-get'));
 
-test.skipIf(!canFetch)('needs nothing of what is installed', { timeout: 120_000 }, async () => {
+test.skipIf(!canFetch)('runs without an installed Redis', { timeout: 120_000 }, async () => {
   vi.stubEnv('SOUK_IGNORE_SYSTEM', '1');
   expect((await redisBinary(resolve('.souk/tools'))).command).toBe(join(OWN_COPY, 'redis-server'));
   const redis = await inFolder();
@@ -92,7 +92,7 @@ test.skipIf(!canFetch)('needs nothing of what is installed', { timeout: 120_000 
   await redis.stop();
 });
 
-test('says so when somebody else ends it', async () => {
+test('resolves `ended` when another process kills the server', async () => {
   const redis = await inFolder();
   await withClient(redis.url, (client) => client.ping());
   for (const pid of started) process.kill(pid, 'SIGKILL');
@@ -117,7 +117,7 @@ test('a REDIS_SERVER_BIN that is not there is named', async () => {
   await expect(redisBinary(join(folder, 'none'))).rejects.toThrow(/^REDIS_SERVER_BIN \S+\/missing .+\.$/);
 });
 
-test('where no server can be had, the way out is named', async () => {
+test('names what to install if no server is found', async () => {
   vi.stubEnv('SOUK_IGNORE_SYSTEM', '1');
   vi.stubEnv('PATH', folder);
   await expect(redisBinary(join(folder, 'none'))).rejects.toThrow(

@@ -9,7 +9,7 @@ import { openSouk, type Souk, UPSTREAM_KEY } from '../../support/souk.ts';
 const { cache } = createRequire(import.meta.url);
 const loadedSdk = () => Object.keys(cache).filter((path) => path.includes('@opentelemetry/sdk-trace'));
 
-test('without a collector there is no tracing, and nothing of it is loaded', async () => {
+test('loads no tracing without a collector', async () => {
   await import('../../../src/gateway/open-gateway.ts');
   await import('../../../workers/worker.ts');
   expect(await openTracing(undefined, 'souk', () => {})).toBeNull();
@@ -60,7 +60,7 @@ function lineage(spans: readonly CollectedSpan[], span: CollectedSpan | undefine
   ];
 }
 
-test('one trace leads from the request to the call upstream, and goes on the trace of the client', async () => {
+test('links request, job and upstream call in the trace of the client', async () => {
   const spans = await collect(async () => {
     const client = await souk.client();
     const options = { headers: { traceparent: TRACEPARENT } };
@@ -84,7 +84,7 @@ test('one trace leads from the request to the call upstream, and goes on the tra
   expect(troubles).toEqual([]);
 });
 
-test('requests that have no trace of their own, or a malformed one, have one each', async () => {
+test('starts a trace for each request without a valid traceparent', async () => {
   const spans = await collect(async () => {
     const { raw } = souk.clientOf('');
     await raw('/healthz');
@@ -97,7 +97,7 @@ test('requests that have no trace of their own, or a malformed one, have one eac
   ]);
 });
 
-test('a failure is marked where it happened and in all that it failed', async () => {
+test('marks a failure in its span and in all parent spans', async () => {
   const spans = await collect(async () => {
     souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
     const client = await souk.client();
@@ -111,7 +111,7 @@ test('a failure is marked where it happened and in all that it failed', async ()
   expect(job?.attributes).toMatchObject({ 'error.type': 'UPSTREAM_ERROR', 'souk.state': 'released' });
 });
 
-test('an answer at hand has no job, and says that it was cached', async () => {
+test('records a cached answer without a job span', async () => {
   const spans = await collect(async () => {
     const path = '/api/market/product?domain=1&asins=B0TRACED03';
     for (const client of [await souk.client(), await souk.client()]) await client.get(path);
@@ -121,7 +121,7 @@ test('an answer at hand has no job, and says that it was cached', async () => {
   expect(submissions.map(({ attributes }) => attributes['souk.outcome'])).toEqual(['started', 'cached']);
 });
 
-test('nothing that a customer sent, and no key, is part of a trace', async () => {
+test('sends no customer input and no key to the collector', async () => {
   const before = collector.received().length;
   let key = '';
   await collect(async () => {
@@ -139,7 +139,7 @@ test('nothing that a customer sent, and no key, is part of a trace', async () =>
     expect(sent).not.toContain(secret);
 });
 
-test('a collector that is away is told of, and disturbs nothing', async () => {
+test('reports an unreachable collector and serves requests', async () => {
   const away = await openTracing('http://127.0.0.1:9', 'souk-test', (trouble) => void troubles.push(trouble));
   const traced = await openSouk({ ...(away ? { tracing: away } : {}), workers: 0 });
   expect((await traced.clientOf('').raw('/healthz')).status).toBe(200);

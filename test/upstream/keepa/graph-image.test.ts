@@ -25,11 +25,11 @@ async function sent(parameters: object): Promise<KeepaCall> {
   return call;
 }
 
-test('a picture is asked for at its address, for a token', async () => {
+test('requests a picture at its address for one token', async () => {
   expect(await sent({})).toMatchObject({ path: 'graphimage', cost: 1 });
 });
 
-test('what was not asked for is sent as the default, colours are left to upstream', async () => {
+test('sends defaults for missing parameters, but no colours', async () => {
   expect((await sent({})).params).toEqual({
     ...{ domain: 8, asin: 'B000000001', range: 90, width: 500, height: 200, yzoom: 1 },
     ...{ amazon: 1, new: 1, used: 0, salesrank: 0, bb: 0, fba: 0, fbm: 0, ld: 0, wd: 0 },
@@ -61,12 +61,12 @@ test.each([
   ['cbb', '102030', 'cBB', '102030'],
   ['cld', '102030', 'cLD', '102030'],
   ['cwd', '102030', 'cWD', '102030'],
-])('our %s=%s is sent as %s=%s and changes nothing else', async (ours, value, theirs, expected) => {
+])('sends %s=%s as %s=%s and changes nothing else', async (ours, value, theirs, expected) => {
   const plain = (await sent({})).params;
   expect((await sent({ [ours]: value })).params).toEqual({ ...plain, [theirs]: expected });
 });
 
-test('nothing else is ever sent', async () => {
+test('sends no other parameters', async () => {
   const plain = (await sent({})).params;
   expect((await sent({ key: 'customer', title: 0, bbu: 1, cPE: 'ffffff', amazon: 0 })).params).toEqual(plain);
 });

@@ -34,7 +34,7 @@ const wrongKey = {
   refillIn: 0,
 };
 
-describe('a call that upstream spoils ends with 502, an error id and nothing charged', () => {
+describe('returns 502 with an error id and charges nothing for a bad upstream answer:', () => {
   test.for<[string, number, Script]>([
     [
       'HTTP 200 with an error in the body',
@@ -102,10 +102,7 @@ describe('a call that upstream spoils ends with 502, an error id and nothing cha
   });
 });
 
-test('an operator whose key is refused finds the refusal in the log, as an error', async ({
-  souk,
-  client,
-}) => {
+test("logs an error if the provider refuses the operator's key", async ({ souk, client }) => {
   for (const script of [() => ({ status: 402, json: {} }), () => ({ status: 400, json: wrongKey })]) {
     const { reply } = await lookUp(souk, client, script);
     const line = souk.logLines.find((entry) => entry.includes(String(reply.json.metadata?.errorId)));
@@ -116,7 +113,7 @@ test('an operator whose key is refused finds the refusal in the log, as an error
   }
 });
 
-test('an answer that comes at a later attempt is as good as any', async ({ souk, client }) => {
+test('returns the answer of a later attempt', async ({ souk, client }) => {
   let attempts = 0;
   const { reply, calls } = await lookUp(souk, client, (call, response) => {
     attempts += 1;
@@ -125,7 +122,7 @@ test('an answer that comes at a later attempt is as good as any', async ({ souk,
   expect([reply.status, reply.headers['x-units-consumed'], calls.length]).toEqual([200, '1', ALL_ATTEMPTS]);
 });
 
-test('an error beside data does not spoil the data', async ({ souk, client }) => {
+test('returns data that come with an error', async ({ souk, client }) => {
   const { reply } = await lookUp(souk, client, ({ params }) => ({
     json: {
       error: { type: 'partly', message: 'Some are unknown.' },
@@ -135,7 +132,7 @@ test('an error beside data does not spoil the data', async ({ souk, client }) =>
   expect([reply.status, reply.json.data.count]).toEqual([200, 1]);
 });
 
-test('an upstream that cannot be reached is 502, and costs nothing', async () => {
+test('returns 502 and charges nothing if upstream cannot be reached', async () => {
   const nowhere = await openSouk({ upstreamUrl: 'http://127.0.0.1:9' });
   try {
     const someone = await nowhere.client();
@@ -174,7 +171,7 @@ describe("a site's list of deals", () => {
   });
 });
 
-test('of callers who wait for the same product none pays when it fails', async ({ souk, client }) => {
+test('charges none of the callers that wait for a product that fails', async ({ souk, client }) => {
   const [other, asin, answered] = [await souk.client(), newAsin(), gate()];
   souk.upstream.on('product', async () => {
     await answered.reached;

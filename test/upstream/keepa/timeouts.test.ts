@@ -19,7 +19,7 @@ test.for<[string, string, number, number, Script]>([
   ['a picture', 'market/graphimage?domain=1&asin=B00TOOSLOW', 30, 1, silent],
   ['an answer that stops in the middle', 'market/product?domain=1&asins=B00TOOSLOW', 60, 1, stuckInTheBody],
 ])(
-  '%s is given up after its time: 504, the socket is closed, nothing is charged',
+  'returns 504 for %s at its timeout, closes the socket and charges nothing',
   async ([_what, path, seconds, units, script], { souk, client, upstream }) => {
     for (const endpoint of ['product', 'lightningdeal', 'graphimage']) upstream.on(endpoint, script);
     const waiting = client.get(`/api/${path}`);
@@ -41,7 +41,7 @@ test.for<[string, string, number, number, Script]>([
   },
 );
 
-test('what is given up is not tried again, even if another attempt was due', async ({
+test('does not retry after the timeout, even if an attempt is due at that moment', async ({
   souk,
   client,
   upstream,
@@ -62,7 +62,7 @@ test('what is given up is not tried again, even if another attempt was due', asy
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('a caller who hangs up cancels nothing for the one who joined', async ({ client, upstream }) => {
+test('continues for the joined caller when the first one hangs up', async ({ client, upstream }) => {
   let answer = () => {};
   const answered = new Promise<void>((resolve) => {
     answer = resolve;

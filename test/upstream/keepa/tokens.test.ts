@@ -41,27 +41,24 @@ test.each([
   ['with tokens for the next minute', refused(0, 20_000), 20],
   ['with an overdraft of several minutes', refused(-12, 10_000, 10), 70],
   ['without a word on tokens', { status: 429, raw: 'slow down' } as UpstreamAnswer, 60],
-])(
-  'a call that is refused with 429 %s waits for them and is answered',
-  async (_what, refusal, waitSeconds) => {
-    // With deals of a whole site the wait may be longer than for a product.
-    const path = '/api/market/lightningdeal?domain=1';
-    const answers = [refusal];
-    souk.upstream.on('lightningdeal', () => {
-      askedAt.push(souk.clock.now());
-      return answers.shift() ?? { json: { lightningDeals: [] } };
-    });
-    const waiting = client.get(path);
-    await advanceUntil(souk.clock, () => askedAt.length === 2, 500);
-    const reply = await waiting;
-    expect([reply.status, reply.headers['x-units-consumed']]).toEqual([200, '500']);
-    const [first = 0, second = 0] = askedAt;
-    expect(second - first).toBeGreaterThanOrEqual(waitSeconds * 1000);
-    expect(second - first).toBeLessThan((waitSeconds + 5) * 1000);
-  },
-);
+])('waits and answers after a 429 %s', async (_what, refusal, waitSeconds) => {
+  // With deals of a whole site the wait may be longer than for a product.
+  const path = '/api/market/lightningdeal?domain=1';
+  const answers = [refusal];
+  souk.upstream.on('lightningdeal', () => {
+    askedAt.push(souk.clock.now());
+    return answers.shift() ?? { json: { lightningDeals: [] } };
+  });
+  const waiting = client.get(path);
+  await advanceUntil(souk.clock, () => askedAt.length === 2, 500);
+  const reply = await waiting;
+  expect([reply.status, reply.headers['x-units-consumed']]).toEqual([200, '500']);
+  const [first = 0, second = 0] = askedAt;
+  expect(second - first).toBeGreaterThanOrEqual(waitSeconds * 1000);
+  expect(second - first).toBeLessThan((waitSeconds + 5) * 1000);
+});
 
-test('a call that would have to wait beyond its time is refused at once: 503 BUSY, when to come back, nothing charged', async () => {
+test('returns 503 BUSY with Retry-After at once, without charge, if the wait for tokens exceeds the deadline', async () => {
   answerWith(refused(-100, 30_000));
   const reply = await client.get(pathOf(newAsin()));
   expect([reply.status, reply.json.code, reply.json.data]).toEqual([503, 'BUSY', null]);
@@ -75,7 +72,7 @@ test('a call that would have to wait beyond its time is refused at once: 503 BUS
   expect(askedAt).toHaveLength(1);
 });
 
-test('an ordinary answer that leaves the bucket empty stops the calls after it, of all workers', async () => {
+test('stops the next calls of all workers after an answer that leaves no tokens', async () => {
   await souk.addWorker();
   answerWith({ json: { ...bucket(0, 15_000), products: [] } });
   await client.get(pathOf(newAsin()));
@@ -91,7 +88,7 @@ test('an ordinary answer that leaves the bucket empty stops the calls after it, 
   expect(Math.min(...others) - first).toBeGreaterThanOrEqual(15_000);
 });
 
-test("readings hold after a 429 that had none, though the provider's clock is behind ours", async () => {
+test("accepts readings after a 429 without one, though the provider's clock is behind", async () => {
   const answers: UpstreamAnswer[] = [
     { status: 429, raw: '' },
     { json: { ...bucket(0, 40_000), lightningDeals: [] } },

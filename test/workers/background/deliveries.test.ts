@@ -38,7 +38,7 @@ afterEach(async () => {
 const deliveryIs = (id: string, state: string) =>
   expect.poll(async () => (await storedDelivery(souk, id)).state).toBe(state);
 
-test('an event arrives, signed with the secret of its account at the time of the attempt', async () => {
+test('delivers an event signed with the secret of its account at the time of the attempt', async () => {
   const id = await enqueueEvent(souk, customer.accountId, `${receiver.url}/in?token=hush-hush`, { units: 7 });
   startSending(souk);
   await deliveryIs(id, 'delivered');
@@ -52,7 +52,7 @@ test('an event arrives, signed with the secret of its account at the time of the
   }
 });
 
-test('what comes later is found within a second, and at once by whoever is woken', async () => {
+test('finds a later event within a second, and at once when woken', async () => {
   const sending = startSending(souk);
   const first = await enqueueEvent(souk, customer.accountId, receiver.url);
   // The look it began with may be under way, or over.
@@ -65,7 +65,7 @@ test('what comes later is found within a second, and at once by whoever is woken
   expect(receiver.ids()).toEqual([first, second]);
 });
 
-test('a receiver that is down for a day gets every event when it is back, each attempt signed for its own time', async () => {
+test('delivers after the receiver was down for a day, each attempt signed for its own time', async () => {
   const id = await enqueueEvent(souk, customer.accountId, receiver.url, { one: 1 });
   receiver.react(() => 503);
   const began = souk.clock.now();
@@ -97,7 +97,7 @@ test('a receiver that is down for a day gets every event when it is back, each a
   expect(times.at(-1)).toBe(Math.floor(souk.clock.now() / 1000) * 1000);
 });
 
-test('a receiver that stays down: after the last retry the delivery has failed, and is left alone', async () => {
+test('fails a delivery after the last retry and sends it no more', async () => {
   const id = await enqueueEvent(souk, customer.accountId, receiver.url);
   receiver.react(() => 500);
   await sendDue(souk);
@@ -116,14 +116,14 @@ test('a receiver that stays down: after the last retry the delivery has failed, 
   expect(receiver.received).toHaveLength(8);
 });
 
-test('410 Gone ends a delivery at its first attempt', async () => {
+test('fails a delivery at its first attempt on 410 Gone', async () => {
   const id = await enqueueEvent(souk, customer.accountId, receiver.url);
   receiver.react(() => 410);
   await sendDue(souk);
   expect(await storedDelivery(souk, id)).toMatchObject({ state: 'failed', last_status: 410, attempts: 1 });
 });
 
-test('for a day after a rotation both secrets sign, then the new one alone', async () => {
+test('signs with both secrets for a day after a rotation, then with the new one only', async () => {
   const { client, accountId, secret: old } = customer;
   const { json } = await client.post('/api/webhooks/secret', {});
   const { secret } = json.data;
@@ -144,7 +144,7 @@ test('for a day after a rotation both secrets sign, then the new one alone', asy
   expect(() => verified(after, old, now)).toThrow('No matching signature');
 });
 
-test('each account signs with its own', async () => {
+test('signs the events of each account with its own secret', async () => {
   const other = await webhookCustomer(souk);
   const ids = [
     await enqueueEvent(souk, customer.accountId, receiver.url),
@@ -163,7 +163,7 @@ test('each account signs with its own', async () => {
   expect(receiver.received).toHaveLength(2);
 });
 
-test('two processes send each delivery once', async () => {
+test('sends each delivery once from two processes', async () => {
   const ids = await Promise.all(
     Array.from({ length: 40 }, () => enqueueEvent(souk, customer.accountId, receiver.url)),
   );
@@ -173,7 +173,7 @@ test('two processes send each delivery once', async () => {
   expect(receiver.ids().sort()).toEqual([...ids].sort());
 });
 
-test('a process that is closed finishes what it sends and begins nothing more', async () => {
+test('finishes the delivery in progress and starts no other when closed', async () => {
   const arrived = gate();
   const answer = gate();
   receiver.react(async () => {
@@ -200,7 +200,7 @@ test('a process that is closed finishes what it sends and begins nothing more', 
   expect(receiver.received).toHaveLength(2);
 });
 
-test('a process that dies between sending and writing down: the same message is sent again, under the same id', async () => {
+test('sends a message again under the same id if the process died before recording the attempt', async () => {
   const arrived = gate();
   const answer = gate();
   receiver.react(async () => {
@@ -231,7 +231,7 @@ test('a process that dies between sending and writing down: the same message is 
   expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
 });
 
-test('a receiver that answers nothing holds up neither other receivers nor other accounts', async () => {
+test('keeps other receivers and accounts moving while one receiver does not answer', async () => {
   const slow = await openReceiver();
   slow.react(() => 'handled');
   const other = await webhookCustomer(souk);
@@ -250,7 +250,7 @@ test('a receiver that answers nothing holds up neither other receivers nor other
   await slow.close();
 });
 
-test('an account with many receivers that answer nothing leaves room for the others', async () => {
+test('leaves slots for other accounts while many receivers of one account do not answer', async () => {
   const slow = await Promise.all(Array.from({ length: 4 }, () => openReceiver()));
   for (const one of slow) {
     one.react(() => 'handled');
@@ -266,7 +266,7 @@ test('an account with many receivers that answer nothing leaves room for the oth
   await Promise.all(slow.map((one) => one.close()));
 });
 
-test('an address that leads inside is refused at every attempt, and nothing is connected to', async () => {
+test('refuses a private address at every attempt without connecting', async () => {
   const id = await enqueueEvent(souk, customer.accountId, receiver.url);
   await sendDue(souk, { allowPrivate: false });
   expect(await storedDelivery(souk, id)).toMatchObject({
@@ -278,7 +278,7 @@ test('an address that leads inside is refused at every attempt, and nothing is c
   expect(receiver.received).toEqual([]);
 });
 
-test('without a secret nothing is sent unsigned', async () => {
+test('sends nothing for an account without a signing secret', async () => {
   const { accountId } = await souk.account();
   const id = await enqueueEvent(souk, accountId, receiver.url);
   await sendDue(souk);
@@ -286,7 +286,7 @@ test('without a secret nothing is sent unsigned', async () => {
   expect(receiver.received).toEqual([]);
 });
 
-test('a database that is away for a moment loses no delivery, and the loop goes on', async () => {
+test('delivers after the database was away', async () => {
   startSending(souk);
   await souk.database.query('alter table webhook_deliveries rename to webhook_deliveries_away');
   souk.clock.advance(1_000);
@@ -301,7 +301,7 @@ test('a database that is away for a moment loses no delivery, and the loop goes 
     .toBe('delivered');
 });
 
-test('a running process forgets what ended long ago', async () => {
+test('deletes ended deliveries after 30 days', async () => {
   const id = await enqueueEvent(souk, customer.accountId, receiver.url);
   await sendDue(souk);
   souk.clock.advance(31 * 24 * HOUR_MS);
@@ -313,7 +313,7 @@ test('a running process forgets what ended long ago', async () => {
     .toBe(0);
 });
 
-test('secrets and full addresses are in no log', () => {
+test('logs no secrets and no full addresses', () => {
   const log = souk.logLines.join('');
   expect(log).toContain('webhook sent');
   expect(log).not.toContain('whsec_');

@@ -59,7 +59,7 @@ const said = (message: string) => logLines.filter((line) => line.includes(`"${me
 const FETCHED = 'a weekly report was fetched';
 const NOT_FETCHED = 'a weekly report was not fetched';
 
-test('weeks are wanted from Sunday evening on, the newest first', () => {
+test('wants a week from Sunday evening on, the newest first', () => {
   expect(wantedWeeks(['us', 'de'], SUNDAY).slice(0, 3)).toEqual([
     { site: 'us', week: NEWEST },
     { site: 'de', week: NEWEST },
@@ -69,13 +69,13 @@ test('weeks are wanted from Sunday evening on, the newest first', () => {
   expect(wantedWeeks(['us'], SUNDAY - 1)[0]?.week).toBe('2026-02-28');
 });
 
-test('attempts come after an hour, two, four, and every day in the end', () => {
+test('retries after one, two and four hours, at last once a day', () => {
   expect([1, 2, 3, 5, 6, 20].map((attempts) => pauseAfter(attempts) / HOUR_MS)).toEqual([
     1, 2, 4, 16, 24, 24,
   ]);
 });
 
-test('weeks that are missing are fetched, by one of several processes', async () => {
+test('fetches missing weeks in only one of several processes', async () => {
   const weeks = wantedWeeks(['us'], SUNDAY).map(({ week }) => week);
   await load(database, 'us', csvReport(weeks[1] ?? '', ranked('one')));
   for (const week of weeks.filter((_, i) => i !== 1))
@@ -90,7 +90,7 @@ test('weeks that are missing are fetched, by one of several processes', async ()
   expect(server.calls).toHaveLength(looks);
 });
 
-test('a week that is not ready is tried again later, and later still', async () => {
+test('retries a week that is not ready with growing delays', async () => {
   await loadOlder();
   const notReady = () =>
     server.reports.push({ statuses: ['FATAL'], document: Buffer.from('{"errorDetails":"Not ready."}') });
@@ -108,7 +108,7 @@ test('a week that is not ready is tried again later, and later still', async () 
   expect((await loadedWeeks(database, 'us'))[0]?.week).toBe(NEWEST);
 });
 
-test('a report that cannot be loaded is told, leaves the rest alone, and is tried for again', async () => {
+test('logs a report that cannot be loaded, imports the others and retries', async () => {
   await loadOlder();
   server.reports.push({ statuses: ['DONE'], document: report('2026-01-03') });
   await start();
@@ -118,7 +118,7 @@ test('a report that cannot be loaded is told, leaves the rest alone, and is trie
   await advanceUntil(clock, () => said(FETCHED) === 1, 60_000);
 });
 
-test('a process that ends leaves its report to the next one', async () => {
+test('continues with the report request of a process that ended', async () => {
   await loadOlder();
   server.reports.push({ statuses: ['IN_PROGRESS', 'IN_PROGRESS', 'DONE'], document: report(NEWEST) });
   await start();
