@@ -32,7 +32,7 @@ describe('over HTTP', () => {
       souk.clock.advance(15_000);
       const slowed = await ask(souk, wrong());
       expect([slowed.status, slowed.json.code, slowed.headers['retry-after']]).toEqual([401, '4001', '45']);
-      expect(slowed.json.msg).toContain('wait 45 s');
+      expect(slowed.json.msg).toContain('Wait 45 s');
 
       souk.clock.advance(45_000);
       expect((await ask(souk, wrong())).headers).not.toHaveProperty('retry-after');
