@@ -15,22 +15,27 @@ const LIFETIME_MS = 600_000;
 /** The size of a piece of an upload. Pieces are sent one by one, so that none of them blocks Redis for long. */
 const PIECE_BYTES = 256 * 1024;
 
+/** Stores an upload as it arrives, so that the gateway holds one piece of it at a time. */
 export async function putUpload(
   redis: Redis,
   keys: RedisKeys,
   uploadId: string,
-  text: string,
+  body: AsyncIterable<Buffer>,
 ): Promise<void> {
   const key = keys.upload(uploadId);
-  const bytes = Buffer.from(text);
-  for (let i = 0; i < Math.max(1, bytes.length); i += PIECE_BYTES) {
-    // In one transaction, so that nothing remains if this process dies in between.
-    await redis
-      .multi()
-      .rpush(key, bytes.subarray(i, i + PIECE_BYTES))
-      .pexpire(key, LIFETIME_MS)
-      .exec();
+  // In one transaction, so that no piece without an expiry is left when this process dies.
+  const put = (piece: Buffer) => redis.multi().rpush(key, piece).pexpire(key, LIFETIME_MS).exec();
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
+  for await (const chunk of body) {
+    pending.push(chunk);
+    pendingBytes += chunk.length;
+    if (pendingBytes < PIECE_BYTES) continue;
+    await put(Buffer.concat(pending));
+    [pending, pendingBytes] = [[], 0];
   }
+  // Also for an empty body: the list exists as long as the request waits.
+  await put(Buffer.concat(pending));
 }
 
 /** @returns null if the request has timed out. */

@@ -1,6 +1,7 @@
 import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from './billing/wallets.ts';
 import { mcpSettings, readConfig, readPayments, requireSettings } from './config/config.ts';
+import { requestLimits } from './config/limits.ts';
 import { openGateway, type RunningGateway } from './gateway/open-gateway.ts';
 import { systemClock } from './platform/clock.ts';
 import { createLogger } from './platform/log.ts';
@@ -23,6 +24,7 @@ await runProcess('gateway', async (env) => {
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
       links: { chartSiteUrl: config.CHART_SITE_URL, imageCdnUrl: config.IMAGE_CDN_URL },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE },
+      limits: requestLimits(config),
       trustProxy: config.TRUST_PROXY,
       pages: { publicUrl: config.PUBLIC_URL, payments: readPayments(config) },
       operator: { adminToken: config.ADMIN_TOKEN, metricsToken: config.METRICS_TOKEN },

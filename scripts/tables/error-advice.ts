@@ -100,6 +100,17 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
       'The body has another `Content-Type`, such as the type of an HTML form, which curl sends by default.',
     solution: 'Send `Content-Type: application/json`. Batches also accept `application/x-ndjson`.',
   },
+  TOO_MANY_REQUESTS: {
+    cause:
+      'The account sent more requests that cost no units (quotes, lists, job status, refused and joined calls) than the service accepts: 20 per second by default, counted over 5 seconds.',
+    solution:
+      'Wait as long as `Retry-After` says. Instead of asking for the status of a job again and again, wait with `?wait=60`, follow its events, or have a webhook called.',
+  },
+  TOO_MANY_OPEN: {
+    cause:
+      'The account has too many requests under way at the same time: 200 calls and long polls, 20 event streams, 2 uploads or 2 downloads of batch results by default. A gateway that receives too many bytes of uploads answers with this error too, before it reads the body.',
+    solution: 'Wait until some of the requests have been answered. For many calls at a time, create a batch.',
+  },
   QUOTA_NO_SUBSCRIPTION: {
     cause: 'The key is valid, but its account has never had a subscription or a pack, or no longer has one.',
     solution: 'Buy a plan or a pack, or ask the operator of this service for one.',

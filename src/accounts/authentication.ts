@@ -1,12 +1,23 @@
+import { LRUCache } from 'lru-cache';
 import { MicroBatcher } from '../platform/db/micro-batcher.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { SoukError } from '../platform/errors.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
 
-/** Finds the account of a key for requests without admission: free calls and requests about jobs. */
+/** Bounds memory. A key that is forgotten is looked up again. */
+const MAX_KNOWN_KEYS = 50_000;
+
+/** Finds the account of a key. */
 export interface Authentication {
-  /** @throws SoukError KEY_INVALID or KEY_FORBIDDEN. */
+  /** Looks the key up in the database. @throws SoukError KEY_INVALID or KEY_FORBIDDEN. */
   accountOf(keyHash: Buffer): Promise<number>;
+  /**
+   * Returns the account of a key that this process has seen to be valid. The key may have been revoked since, so this only
+   * permits reading the request; the admission of the call decides.
+   */
+  knownAccountOf(keyHash: Buffer): number | null;
+  /** Forgets a key that turned out to be invalid. */
+  forget(keyHash: Buffer): void;
 }
 
 interface KeyRow {
@@ -34,12 +45,16 @@ export function createAuthentication(
     });
     return rows;
   });
+  const known = new LRUCache<string, number>({ max: MAX_KNOWN_KEYS });
   return {
+    knownAccountOf: (keyHash) => known.get(keyHash.toString('latin1')) ?? null,
+    forget: (keyHash) => void known.delete(keyHash.toString('latin1')),
     async accountOf(keyHash) {
       const key = await batcher.submit(keyHash);
       if (key.accountId === null) throw unknownKey();
       if (key.revoked) throw revokedKey();
       if (!key.active) throw unavailableAccount();
+      known.set(keyHash.toString('latin1'), key.accountId);
       events.emit({ type: 'key.accepted', keyHash });
       return key.accountId;
     },

@@ -8,6 +8,7 @@ import { SCHEDULE_ENDPOINTS } from './endpoints/schedules/index.ts';
 import { getMetrics } from './endpoints/service/get-metrics.ts';
 import { SERVICE_ENDPOINTS } from './endpoints/service/index.ts';
 import { WEBHOOK_ENDPOINTS } from './endpoints/webhooks/index.ts';
+import { limitCalls, limitFreeRequests, type RequestLimits } from './limits/limits.ts';
 import { type McpDeps, registerMcp } from './mcp/index.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { registerLocalOperations, registerQueuedOperations } from './operations/register.ts';
@@ -26,6 +27,7 @@ import { versionOf } from './version.ts';
 /** What the groups of endpoints work with. */
 export interface ApiDeps {
   authentication: AuthenticationDeps;
+  limits: RequestLimits;
   queued: QueuedDeps;
   local: LocalDeps;
   jobs: DepsOf<typeof JOB_ENDPOINTS>;
@@ -48,10 +50,12 @@ export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
   refusingOtherMethods(app, (api) => {
     api.register(async (scope) => {
       requireKey(scope, deps.authentication);
+      limitCalls(scope, deps.limits);
       registerQueuedOperations(scope, deps.queued);
     });
     api.register(async (scope) => {
       requireAccount(scope, deps.authentication);
+      limitFreeRequests(scope, deps.limits);
       registerLocalOperations(scope, deps.local);
       registerEndpoints(scope, JOB_ENDPOINTS, deps.jobs);
       registerEndpoints(scope, BATCH_ENDPOINTS, deps.batches);

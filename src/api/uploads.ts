@@ -1,4 +1,5 @@
-import type { FastifyReply } from 'fastify';
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Redis } from 'ioredis';
 import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
@@ -28,6 +29,32 @@ export interface UploadDeps {
   replies: Replies;
 }
 
+/** Stores the body of a request for a worker, piece by piece. @throws SoukError PAYLOAD_TOO_LARGE or VALIDATION_FAILED. */
+async function receiveUpload(
+  { redis, keys }: Pick<UploadDeps, 'redis' | 'keys'>,
+  uploadId: string,
+  { body }: FastifyRequest,
+): Promise<void> {
+  try {
+    await putUpload(redis, keys, uploadId, limited((body ?? Readable.from([])) as Readable));
+  } catch (error) {
+    await dropUpload(redis, keys, uploadId).catch(() => {});
+    throw error;
+  }
+}
+
+async function* limited(body: Readable): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > UPLOAD_LIMIT_BYTES)
+      throw new SoukError('PAYLOAD_TOO_LARGE', {
+        message: `The request body is larger than ${UPLOAD_LIMIT_BYTES} bytes.`,
+      });
+    yield chunk;
+  }
+}
+
 /** Has a worker handle a request with its body, and sends the worker's reply. */
 export async function sendToWorker(
   { redis, keys, batchQueue, replies }: UploadDeps,
@@ -35,7 +62,7 @@ export async function sendToWorker(
   jobOf: (upload: { uploadId: string; accountId: number }) => BatchJob,
 ): Promise<FastifyReply> {
   const uploadId = uuid();
-  await putUpload(redis, keys, uploadId, typeof request.body === 'string' ? request.body : '');
+  await receiveUpload({ redis, keys }, uploadId, request);
   const job = jobOf({ uploadId, accountId: account.accountId });
   const [answer] = await Promise.all([
     replies.wait(uploadId, REPLY_TIMEOUT_MS),

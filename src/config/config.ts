@@ -5,6 +5,7 @@ import { WORKER_POOL_NAMES } from '../operations/pools.ts';
 import { readToolsets, TOOLSET_NAMES } from '../operations/toolsets.ts';
 import { ConfigError, parseSettings } from '../platform/settings.ts';
 import { isTimeZone } from '../platform/time-zone.ts';
+import { LIMITS } from './limits.ts';
 
 const DAILY_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
 
@@ -126,6 +127,7 @@ const settings = {
     .stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], error: 'must be true or false' })
     .default(false)
     .describe('Allows webhooks to private and loopback addresses; for trials and tests only'),
+  ...LIMITS,
   TRUST_PROXY: z
     .string()
     .optional()

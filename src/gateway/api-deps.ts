@@ -3,6 +3,7 @@ import type { QueueGauges } from '../../jobs/queue-gauges.ts';
 import { createAuthentication } from '../accounts/authentication.ts';
 import { createWrongKeys } from '../accounts/wrong-keys.ts';
 import type { ApiDeps } from '../api/api.ts';
+import { createRequestLimits } from '../api/limits/limits.ts';
 import { createBatchNotifier } from '../batches/notify-webhook.ts';
 import { createAdmissions } from '../billing/admission.ts';
 import { createSettlements } from '../billing/settlement.ts';
@@ -34,12 +35,14 @@ export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
   const admissions = createAdmissions(database, clock.now, offPeak);
   const settlements = createSettlements(database, clock.now);
   const answers = createAnswerStore(redis, keys);
+  const limits = createRequestLimits(redis, keys, settings.limits);
   const money = { database, clock, events, admissions, settlements };
   const jobs = { redis, keys, queues, backlog, completions, answers };
   const uploads = { redis, keys, batchQueue, replies };
   return {
     authentication: { authentication, wrongKeys },
-    queued: { ...money, ...jobs, fairness, tracing, authentication, webhooks },
+    limits,
+    queued: { ...money, ...jobs, fairness, tracing, authentication, webhooks, freeRequests: limits.free },
     local: { database, admissions, clock, offPeak, links },
     jobs: { ...money, ...jobs },
     batches: { database, clock, log, ...uploads, onBatchFinished: createBatchNotifier(clock) },
@@ -49,7 +52,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
     metrics: { registry, queueGauges },
     metricsToken: operator?.metricsToken,
     mcp: {
-      ...{ authentication, wrongKeys, settings: mcp },
+      ...{ authentication, wrongKeys, limits, settings: mcp },
       ...{ database, redis, keys, clock, log, completions, answers },
     },
   };

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { createQueueGauges } from '../../jobs/queue-gauges.ts';
+import type { RequestLimitSettings } from '../api/limits/limits.ts';
 import type { McpSettings } from '../api/mcp/index.ts';
 import type { WebhookSettings } from '../api/operations/call-webhook.ts';
 import type { LinkSettings } from '../api/operations/local/local-answer.ts';
@@ -22,6 +23,7 @@ export interface GatewaySettings extends StoreSettings {
   offPeak: OffPeakWindow;
   links: LinkSettings;
   webhooks: WebhookSettings;
+  limits: RequestLimitSettings;
   operator?: OperatorSettings;
   pages?: PageSettings;
   /** The setting TRUST_PROXY. */

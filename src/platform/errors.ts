@@ -112,6 +112,18 @@ export const ERRORS = {
     units: 'none',
     text: 'The request body must be JSON, with Content-Type: application/json.',
   },
+  TOO_MANY_REQUESTS: {
+    status: 429,
+    code: 'TOO_MANY_REQUESTS',
+    units: 'none',
+    text: 'The account has sent too many requests that cost no units; retry later.',
+  },
+  TOO_MANY_OPEN: {
+    status: 429,
+    code: 'TOO_MANY_OPEN',
+    units: 'none',
+    text: 'Too many requests or uploads are open at the same time; finish some first.',
+  },
   QUOTA_NO_SUBSCRIPTION: {
     status: 429,
     code: 'QUOTA_NO_SUBSCRIPTION',

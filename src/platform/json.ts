@@ -1,5 +1,8 @@
 import { isSafeNumber, parse as parseLossless, stringify as stringifyLossless } from 'lossless-json';
 
+/** Longest integer that is parsed: converting digits takes more than linear time. */
+const LONGEST_INTEGER_DIGITS = 1_000;
+
 /**
  * Parses JSON and keeps integers beyond 2^53 as bigint, which `stringifyJson` writes as digits again. Upstream sends such
  * ids in normal answers (the blank category is 2^63-1). Texts without a number of 16 digits use the native parser.
@@ -7,9 +10,11 @@ import { isSafeNumber, parse as parseLossless, stringify as stringifyLossless } 
  */
 export function parseJson(text: string): unknown {
   if (!hasLargeInteger(text)) return JSON.parse(text);
-  return parseLossless(text, null, (digits) =>
-    /^-?\d+$/.test(digits) && !isSafeNumber(digits) ? BigInt(digits) : Number(digits),
-  );
+  return parseLossless(text, null, (digits) => {
+    if (digits.length > LONGEST_INTEGER_DIGITS)
+      throw new SyntaxError(`A number has more than ${LONGEST_INTEGER_DIGITS} digits`);
+    return /^-?\d+$/.test(digits) && !isSafeNumber(digits) ? BigInt(digits) : Number(digits);
+  });
 }
 
 /** Returns whether a JSON text may contain an integer that a number cannot represent. */

@@ -45,6 +45,8 @@ export interface RedisKeys {
   workers(pool: string): string;
   /** Prefix of the counters of sign-in attempts, by account or by address. */
   attempts(kind: string): string;
+  /** Prefix of the counters of requests that cost no units, by account. */
+  freeRequests: string;
   /** Prefix of a pool's queue. */
   queuePrefix(pool: string): string;
 }
@@ -73,6 +75,7 @@ export function redisKeys(namespace: string): RedisKeys {
     cookie: (provider) => `${namespace}:cookie:{${provider}}`,
     workers: (pool) => `${namespace}:workers:{${pool}}`,
     attempts: (kind) => `${namespace}:attempts:${kind}`,
+    freeRequests: `${namespace}:free`,
     queuePrefix: (pool) => `{${namespace}-${pool}}`,
   };
 }

@@ -1,3 +1,4 @@
+import { NO_LIMITS } from '../../src/api/limits/limits.ts';
 import { mcpSettings, readConfig } from '../../src/config/config.ts';
 import { openGateway } from '../../src/gateway/open-gateway.ts';
 import { systemClock } from '../../src/platform/clock.ts';
@@ -28,6 +29,7 @@ const gateway = await openGateway(
     offPeak: { start: '19:00', end: '07:00', timezone: 'UTC' },
     links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
     webhooks: { allowPrivate: false },
+    limits: NO_LIMITS,
     mcp: mcpSettings(readConfig({})),
   },
   systemClock,

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { inject, onTestFailed } from 'vitest';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/keys.ts';
+import { NO_LIMITS, type RequestLimitSettings } from '../../src/api/limits/limits.ts';
 import type { McpSettings } from '../../src/api/mcp/index.ts';
 import { grantSubscription, type Plan, upsertPlan } from '../../src/billing/grants.ts';
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
@@ -71,6 +72,8 @@ export interface SoukOptions {
   clock?: Clock;
   offPeak?: OffPeakWindow;
   allowPrivateWebhooks?: boolean;
+  /** Default: no limits, since most tests send many requests for one account. */
+  limits?: Partial<RequestLimitSettings>;
   operator?: OperatorSettings;
   pages?: PageSettings;
   mcp?: McpSettings;
@@ -117,6 +120,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
           offPeak,
           links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
           webhooks: { allowPrivate: options.allowPrivateWebhooks ?? true },
+          limits: { ...NO_LIMITS, ...options.limits },
           operator: options.operator ?? {},
           ...(options.pages ? { pages: options.pages } : {}),
           mcp: options.mcp ?? mcpSettings(readConfig({})),

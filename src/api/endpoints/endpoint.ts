@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { ErrorKind } from '../../platform/errors.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { isUuid } from '../ids.ts';
+import type { Occupied } from '../limits/open-requests.ts';
 import type { MediaType, Method, ResponseObject } from '../openapi/shape.ts';
 import { type Account, accountOf } from '../plugins/authentication.ts';
 import { parseAs } from '../request-input.ts';
@@ -37,11 +38,13 @@ export interface EndpointDescription {
   uploadQuery?: z.ZodObject;
   /** Parsed before the handler. */
   body?: BodyDescription;
-  /** A large body, which the handler passes on as text for a worker to parse. */
+  /** A large body, which the handler passes on as a stream for a worker to parse. */
   upload?: BodyDescription;
   answers: Record<number, ResponseObject>;
   /** Besides those that every address below /api/ has. */
   errors?: readonly ErrorKind[];
+  /** What a request occupies until it is answered, by which it is limited. Default: `waiting`, or `uploads` with `upload`. */
+  occupies?: Occupied;
   /** No key needed. */
   isPublic?: boolean;
   /** For other systems than customers': not in the document. */

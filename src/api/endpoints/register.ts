@@ -1,5 +1,5 @@
 import type { FastifyInstance, HTTPMethods, RouteOptions } from 'fastify';
-import { keepBodiesAsText } from '../plugins/body-parsing.ts';
+import { keepBodiesAsStreams } from '../plugins/body-parsing.ts';
 import { UPLOAD_LIMIT_BYTES } from '../uploads.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -11,16 +11,17 @@ export function registerEndpoints<Deps>(
 ): void {
   for (const endpoint of endpoints.filter(({ upload }) => !upload)) scope.route(routeOf(endpoint, deps));
   scope.register(async (uploads) => {
-    keepBodiesAsText(uploads);
+    keepBodiesAsStreams(uploads);
     for (const endpoint of endpoints.filter(({ upload }) => upload))
       uploads.route({ ...routeOf(endpoint, deps), bodyLimit: UPLOAD_LIMIT_BYTES });
   });
 }
 
-function routeOf<Deps>({ method, path, serve }: Endpoint<Deps>, deps: Deps): RouteOptions {
+function routeOf<Deps>({ method, path, serve, upload, occupies }: Endpoint<Deps>, deps: Deps): RouteOptions {
   return {
     method: method.toUpperCase() as HTTPMethods,
     url: path.replace('{id}', ':id'),
+    config: { occupies: upload ? 'uploads' : occupies },
     handler: async (request, reply) => serve(deps, request, reply),
   };
 }

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { readToolsets, TOOLSET_NAMES, type Toolset } from '../../operations/toolsets.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
+import { limitFreeRequests, type RequestLimits } from '../limits/limits.ts';
 import { type AuthenticationDeps, accountOf, keyOf, requireAccount } from '../plugins/authentication.ts';
 import { requestsTo, type SendRequest } from '../self-client.ts';
 import { callTool, PATIENCE_SECONDS, type ToolCallDeps, type ToolCaller } from './call-tool.ts';
@@ -20,6 +21,7 @@ interface Caller extends ToolCaller {
 export interface McpDeps extends AuthenticationDeps, Omit<ToolCallDeps, 'send' | 'budgetTokens'> {
   redis: Redis;
   keys: RedisKeys;
+  limits: RequestLimits;
   settings: McpSettings;
 }
 
@@ -52,6 +54,7 @@ export function registerMcp(scope: FastifyInstance, deps: McpDeps): void {
     },
   });
   requireAccount(scope, deps);
+  limitFreeRequests(scope, deps.limits);
 }
 
 function toolsOf(send: SendRequest, deps: McpDeps): Served<Caller> {

@@ -113,6 +113,8 @@ export const COMMON_ERRORS = [
   'KEY_INVALID',
   'KEY_FORBIDDEN',
   'PAYLOAD_TOO_LARGE',
+  'TOO_MANY_REQUESTS',
+  'TOO_MANY_OPEN',
   'INTERNAL',
   'BUSY',
 ] as const;

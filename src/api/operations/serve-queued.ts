@@ -14,6 +14,7 @@ import { OWN_ANSWER } from '../../results/answer-store.ts';
 import { requireSecret } from '../../webhooks/secrets.ts';
 import { type CallFacts, type MinuteFacts, sendEnvelope } from '../envelope.ts';
 import { jobLinks, PENDING_RETRY_SECONDS } from '../job-view.ts';
+import type { FreeRequests } from '../limits/free-requests.ts';
 import { authenticate, wellFormedKey } from '../plugins/authentication.ts';
 import { quoteView } from '../quote-view.ts';
 import { parseInput } from '../request-input.ts';
@@ -28,6 +29,7 @@ export interface QueuedDeps extends SubmitDeps {
   completions: CompletionMap;
   authentication: Authentication;
   webhooks: WebhookSettings;
+  freeRequests: FreeRequests;
 }
 
 /** A call that was submitted, and how it is to be answered. */
@@ -41,7 +43,7 @@ interface SubmittedCall {
 
 /** Serves one route of a queued operation: from the request to the answer, or to the job that will bring it. */
 export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route: Route) {
-  const { clock, database } = deps;
+  const { clock, database, freeRequests } = deps;
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const keyHash = wellFormedKey(request);
     const input = parseInput(operation, route, request, clock.now());
@@ -55,11 +57,15 @@ export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route:
     }
     const waiting = preference.async ? 'poller' : 'caller';
     const call: CallRequest = { operation, input, caller: { keyHash }, maxUnits, waiting };
-    if (dryRun) return sendEnvelope(reply, 200, quoteView(operation, await quoteCall(deps, call)));
+    if (dryRun) {
+      if (request.accountId !== null) await freeRequests.count(request.accountId);
+      return sendEnvelope(reply, 200, quoteView(operation, await quoteCall(deps, call)));
+    }
     if (preference.applied) reply.header('preference-applied', preference.applied);
 
     const submission = await submit(deps, call);
     request.account = { accountId: submission.accountId, keyHash };
+    if (submission.kind === 'joined') freeRequests.countLater(submission.accountId);
     if (webhook !== null) await watchCall(deps, submission, webhook);
     return replyTo({ deps, reply, operation, input, preference }, submission);
   };

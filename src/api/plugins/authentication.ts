@@ -14,6 +14,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The digest of the API key, once the key was found to be well formed. */
     keyHash: Buffer | null;
+    /** The account of the key, which may have been revoked a moment ago; for limits. */
+    accountId: number | null;
     /** The account, once the key was found to be valid. */
     account: Account | null;
   }
@@ -27,6 +29,7 @@ export interface AuthenticationDeps {
 /** Adds `request.keyHash` and `request.account`; scopes fill them by `requireKey` and `requireAccount`. */
 export function decorateWithAccount(app: FastifyInstance): void {
   app.decorateRequest('keyHash', null);
+  app.decorateRequest('accountId', null);
   app.decorateRequest('account', null);
 }
 
@@ -40,14 +43,18 @@ export function requireAccount(scope: FastifyInstance, deps: AuthenticationDeps)
 }
 
 /**
- * Requires a well-formed key on every route of a scope. Whether it is valid is found by the admission of the call, in the
- * same round trip; a handler that finds the account sets `request.account`.
+ * Requires a key that is known on every route of a scope, before the body is read. Whether the key is still valid is found by
+ * the admission of the call, in the same round trip; a handler that finds the account sets `request.account`.
  */
 export function requireKey(scope: FastifyInstance, deps: AuthenticationDeps): void {
+  const { authentication } = deps;
   scope.addHook('onRequest', (request, _reply, done) => {
     try {
-      request.keyHash = keyHashOf(deps, request);
-      done();
+      const keyHash = keyHashOf(deps, request);
+      request.keyHash = keyHash;
+      request.accountId = authentication.knownAccountOf(keyHash);
+      if (request.accountId !== null) done();
+      else authenticate(deps, request, keyHash).then(() => done(), done);
     } catch (error) {
       done(error as Error);
     }
@@ -74,6 +81,7 @@ export async function authenticate(
   keyHash: Buffer,
 ): Promise<Account> {
   const accountId = await authentication.accountOf(keyHash);
+  request.accountId = accountId;
   request.account = { accountId, keyHash };
   return request.account;
 }
@@ -94,9 +102,16 @@ function keyHashOf({ wrongKeys }: AuthenticationDeps, request: FastifyRequest): 
 function replyWithKeyErrors(scope: FastifyInstance, deps: AuthenticationDeps): void {
   scope.setErrorHandler(async (error: FastifyError | SoukError | Error, request) => {
     const first = await keyErrorFirst(deps, error, request);
-    const isWrongKey = first instanceof SoukError && first.kind === 'KEY_INVALID' && carriesKey(request);
-    throw isWrongKey ? deps.wrongKeys.refuse(request.ip, request.keyHash, first) : first;
+    const { keyHash } = request;
+    if (!isKeyError(first)) throw first;
+    if (keyHash) deps.authentication.forget(keyHash);
+    const isWrongKey = first.kind === 'KEY_INVALID' && carriesKey(request);
+    throw isWrongKey ? deps.wrongKeys.refuse(request.ip, keyHash, first) : first;
   });
+}
+
+function isKeyError(error: Error): error is SoukError {
+  return error instanceof SoukError && (error.kind === 'KEY_INVALID' || error.kind === 'KEY_FORBIDDEN');
 }
 
 async function keyErrorFirst(

@@ -1,5 +1,7 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Route } from '../../operations/define.ts';
+import { callerJsonFault } from '../../platform/caller-json.ts';
+import { invalidParameters, type SoukError } from '../../platform/errors.ts';
 import { hasLargeInteger, parseJson } from '../../platform/json.ts';
 
 declare module 'fastify' {
@@ -12,7 +14,7 @@ declare module 'fastify' {
 /** No body that is parsed here is larger. */
 export const BODY_LIMIT_BYTES = 65_536;
 
-/** Bodies are JSON. Integers beyond 2^53 keep their digits. */
+/** Parses JSON bodies in linear time. Integers beyond 2^53 keep their digits. */
 export function parseJsonBodies(app: FastifyInstance): void {
   app.removeContentTypeParser('text/plain');
   const parseBody = app.getDefaultJsonParser('error', 'error');
@@ -22,17 +24,43 @@ export function parseJsonBodies(app: FastifyInstance): void {
       done(null, undefined);
       return;
     }
-    // What the framework's own parser refuses stays refused.
+    const tooLarge = callerJsonFault(text);
+    if (tooLarge !== null) {
+      done(invalidBody(request, tooLarge));
+      return;
+    }
+    // The framework's parser also refuses fields that would set a prototype.
     void parseBody(request, text, (error, value: unknown) => {
       if (error) done(error);
-      else done(null, hasLargeInteger(text) ? parseJson(text) : value);
+      else if (!hasLargeInteger(text)) done(null, value);
+      else parseWithLargeIntegers(request, text, done);
     });
   });
 }
 
-/** Bodies of a scope are passed on as they came: a worker parses them. */
-export function keepBodiesAsText(scope: FastifyInstance): void {
+function parseWithLargeIntegers(
+  request: FastifyRequest,
+  text: string,
+  done: (error: Error | null, body?: unknown) => void,
+): void {
+  let body: unknown;
+  try {
+    body = parseJson(text);
+  } catch {
+    done(invalidBody(request, 'has a number with too many digits'));
+    return;
+  }
+  done(null, body);
+}
+
+/** Creates the 400 for a body that is not the JSON the route takes. */
+export function invalidBody({ routeOptions }: FastifyRequest, problem: string): SoukError {
+  return invalidParameters([{ parameter: 'body', problem }], routeOptions.config.invalidJsonKind);
+}
+
+/** Passes the bodies of a scope on as streams, which their handlers read. */
+export function keepBodiesAsStreams(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
   const types = ['application/json', 'application/x-ndjson'];
-  scope.addContentTypeParser(types, { parseAs: 'string' }, (_request, text, done) => done(null, text));
+  scope.addContentTypeParser(types, (_request, payload, done) => done(null, payload));
 }

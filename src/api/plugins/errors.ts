@@ -14,6 +14,7 @@ import type { CallEvents } from '../../platform/telemetry/call-events.ts';
 import { errorBody, JSON_TYPE } from '../../results/envelope.ts';
 import { sendError } from '../envelope.ts';
 import { keepPrivate, PRIVATE_ANSWER } from './answer-headers.ts';
+import { invalidBody } from './body-parsing.ts';
 import { tooSlow } from './slow-requests.ts';
 
 /** Room for a thousand image names in the address. */
@@ -120,11 +121,7 @@ function fromFramework(error: FastifyError | Error, request: FastifyRequest): So
     return new SoukError(code.endsWith('TYPE') ? 'UNSUPPORTED_MEDIA_TYPE' : 'VALIDATION_FAILED');
   }
   if (statusCode >= 400 && statusCode < 500) {
-    const message = 'body: is not valid JSON';
-    return new SoukError(request.routeOptions.config.invalidJsonKind ?? 'VALIDATION_FAILED', {
-      message,
-      metadata: { errors: [{ parameter: 'body', problem: 'is not valid JSON' }] },
-    });
+    return invalidBody(request, 'is not valid JSON');
   }
   if (isStoreAway(error)) {
     const message = 'A part of the service cannot be reached just now.';

@@ -11,7 +11,7 @@ import { filters, sortOrder } from './finder-fields.ts';
 const LARGEST_RESULT = 10_000;
 const FEWEST_PER_PAGE = 50;
 
-const PAGE_NAMES = ['page', 'perPage', 'sort', 'stats'];
+const NAMED = new Set<string>([...DOMAIN_NAMES, 'page', 'perPage', 'sort', 'stats']);
 
 /** Every field that is not a named parameter is a filter; `gatherFilters` collects them under one name. */
 const params = z.preprocess(
@@ -92,13 +92,11 @@ export const productFinder = defineQueued<'market.productfinder', ProductFinderI
 /** Canonical input already has its filters collected, so parsing it again returns the same. */
 function gatherFilters(raw: unknown): unknown {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw;
-  const known = new Set<string>([...DOMAIN_NAMES, ...PAGE_NAMES]);
-  const result: Record<string, unknown> = {};
-  let gathered: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(raw)) {
-    if (known.has(name)) result[name] = value;
-    else if (name === 'selection' && typeof value === 'object') gathered = { ...gathered, ...value };
-    else gathered = { ...gathered, [name]: value };
-  }
-  return { ...result, selection: gathered };
+  const entries = Object.entries(raw);
+  const named = entries.filter(([name]) => NAMED.has(name));
+  const gathered = entries.flatMap(([name, value]): [string, unknown][] => {
+    if (NAMED.has(name)) return [];
+    return name === 'selection' && typeof value === 'object' ? Object.entries(value ?? {}) : [[name, value]];
+  });
+  return { ...Object.fromEntries(named), selection: Object.fromEntries(gathered) };
 }

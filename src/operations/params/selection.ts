@@ -1,3 +1,4 @@
+import { callerJsonFault } from '../../platform/caller-json.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { RawRequest, Route } from '../define.ts';
@@ -15,6 +16,8 @@ function selectionOf({ query: { selection } }: RawRequest): unknown {
   if (selection === undefined || selection === '')
     throw fault('is required: it must be a JSON object, URL-encoded');
   if (typeof selection !== 'string') throw fault('was given more than once');
+  const tooLarge = callerJsonFault(selection);
+  if (tooLarge !== null) throw fault(tooLarge);
   try {
     return parseJson(selection);
   } catch {

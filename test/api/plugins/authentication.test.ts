@@ -169,9 +169,17 @@ describe('a request is authenticated once', () => {
     },
   );
 
-  test('by its admission only, for a call that is charged', async () => {
-    expect(await lookUps(PRODUCT)).toBe(1);
-    expect(await lookUps(PRODUCT, { headers: { prefer: 'respond-async' } })).toBe(1);
+  test('by its admission only, for a charged call whose key the gateway knows', async () => {
+    const client = await souk.client();
+    const keyHash = hashKey(client.key);
+    const seen = () =>
+      souk.events.seen('key.accepted').filter((event) => event.keyHash.equals(keyHash)).length;
+    await client.get('/api/quota');
+    for (const headers of [{}, { prefer: 'respond-async' }]) {
+      const before = seen();
+      await client.get(PRODUCT, { headers });
+      expect(seen() - before).toBe(1);
+    }
   });
 
   test('for a call that is refused before its admission', async () => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+import { NO_LIMITS } from '../../../src/api/limits/limits.ts';
 import { mcpSettings, readConfig } from '../../../src/config/config.ts';
 import { openGateway, type RunningGateway } from '../../../src/gateway/open-gateway.ts';
 import { createLogger } from '../../../src/platform/log.ts';
@@ -24,6 +25,7 @@ beforeAll(async () => {
       offPeak: { start: '19:00', end: '07:00', timezone: 'UTC' },
       links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
       webhooks: { allowPrivate: false },
+      limits: NO_LIMITS,
       mcp: mcpSettings(readConfig({})),
     },
     clock,

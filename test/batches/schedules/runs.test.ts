@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import { putUpload } from '../../../jobs/replies.ts';
@@ -136,7 +137,7 @@ test('a request for a run that the queue delivers twice makes one run', async ({
   await ended(souk, client, run);
   // If a worker dies after it has made the run, the upload still exists and the queue delivers it to another worker.
   const redis = new Redis(souk.redisUrl);
-  await putUpload(redis, redisKeys(souk.redisNamespace), run.runId, '');
+  await putUpload(redis, redisKeys(souk.redisNamespace), run.runId, Readable.from([]));
   redis.disconnect();
   const queue = batchQueueOf(souk);
   await queue.add('run', { kind: 'run', uploadId: run.runId, accountId, scheduleId });

@@ -25,6 +25,7 @@ export const getBatchResults = endpoint({
   description:
     'Streams what a batch has brought so far: a JSON object a line with `index`, `params`, `code` and `data` or `msg`, or a table.',
   id: batchId,
+  occupies: 'downloads',
   query: z
     .object({
       order: oneOf(RESULT_ORDERS)

@@ -28,6 +28,7 @@ export const getJobEvents = endpoint({
   description:
     'Sends `job` with the job at once and whenever something has changed, and `end` with the job when it has ended.',
   id: jobId,
+  occupies: 'streams',
   answers: {
     200: {
       description: 'Events, each with a job as JSON',

@@ -1,0 +1,90 @@
+import type { FastifyInstance } from 'fastify';
+import type { Redis } from 'ioredis';
+import { ERRORS, SoukError } from '../../platform/errors.ts';
+import type { RedisKeys } from '../../platform/redis-keys.ts';
+import { UPLOAD_LIMIT_BYTES } from '../uploads.ts';
+import { createFreeRequests, type FreeRequests } from './free-requests.ts';
+import {
+  createOpenRequests,
+  type Occupied,
+  type OpenRequestLimits,
+  type OpenRequests,
+} from './open-requests.ts';
+import { createUploadBudget, type UploadBudget } from './upload-budget.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What a request of the route occupies until it is answered. Default: `waiting`. */
+    occupies?: Occupied | undefined;
+  }
+}
+
+/** Limits on what an account may occupy without paying for it; null: no limit. */
+export interface RequestLimitSettings extends OpenRequestLimits {
+  freePerSecond: number | null;
+  uploadBytes: number | null;
+}
+
+export const NO_LIMITS: RequestLimitSettings = {
+  freePerSecond: null,
+  waiting: null,
+  streams: null,
+  uploads: null,
+  downloads: null,
+  uploadBytes: null,
+};
+
+export interface RequestLimits {
+  free: FreeRequests;
+  open: OpenRequests;
+  uploadBudget: UploadBudget;
+}
+
+export function createRequestLimits(
+  redis: Redis,
+  keys: RedisKeys,
+  { freePerSecond, uploadBytes, ...open }: RequestLimitSettings,
+): RequestLimits {
+  return {
+    free: createFreeRequests(redis, keys, freePerSecond),
+    open: createOpenRequests(open),
+    uploadBudget: createUploadBudget(uploadBytes, UPLOAD_LIMIT_BYTES),
+  };
+}
+
+/** Limits the requests of a scope whose requests are all free. Its account is known: `requireAccount` comes first. */
+export function limitFreeRequests(scope: FastifyInstance, { free, open, uploadBudget }: RequestLimits): void {
+  scope.addHook('onRequest', async (request, reply) => {
+    const { occupies = 'waiting' } = request.routeOptions.config;
+    if (request.accountId === null) return;
+    await free.count(request.accountId);
+    open.open(occupies, request.accountId, reply);
+    if (occupies === 'uploads') uploadBudget.reserve(request, reply);
+  });
+}
+
+/**
+ * Limits the requests of a scope whose requests are calls: how many wait at the same time, and how many are refused.
+ * `requireKey` comes first.
+ */
+export function limitCalls(scope: FastifyInstance, { free, open }: RequestLimits): void {
+  scope.addHook('onRequest', (request, reply, done) => {
+    try {
+      if (request.accountId !== null) {
+        free.refuseExhausted(request.accountId);
+        open.open('waiting', request.accountId, reply);
+      }
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  scope.addHook('onError', async ({ accountId }, _reply, error) => {
+    if (accountId !== null && isRefusal(error)) free.countLater(accountId);
+  });
+}
+
+/** Whether a request was refused for what it asked; failures of the service or of a provider are not the caller's. */
+function isRefusal(error: Error): boolean {
+  return error instanceof SoukError && ERRORS[error.kind].status < 500;
+}

@@ -1,0 +1,48 @@
+import { expect } from 'vitest';
+import { newAsin } from '../../support/answers.ts';
+import type { Client } from '../../support/client.ts';
+import { test } from '../../support/souk-test.ts';
+
+/** Requests that an account may send within five seconds. */
+const LIMIT = 5;
+
+test.override('soukOptions', { gateways: 2, limits: { freePerSecond: LIMIT / 5 } });
+
+const many = (client: Client, path: string) =>
+  Promise.all(Array.from({ length: 3 * LIMIT }, () => client.get(path)));
+
+test.for([
+  ['quota look-ups', '/api/quota'],
+  ['quotes', '/api/market/product?domain=1&asins=B00FREEREQ&dryRun=1'],
+  ['requests that are refused', '/api/market/product?domain=99'],
+  ['tool lists', '/api/jobs'],
+])('limits %s of one account, and not those of another', async ([, path], { souk, client }) => {
+  // More than the limit at once; in a pause of the machine a second window may begin.
+  const replies = (await Promise.all([many(client, path as string), many(client, path as string)])).flat();
+  const limited = replies.filter(({ status }) => status === 429);
+  const refusedLater = path?.includes('domain=99') ? await client.get('/api/quota') : null;
+  const refusal = limited[0] ?? refusedLater;
+  expect(refusal?.json).toMatchObject({
+    code: 'TOO_MANY_REQUESTS',
+    metadata: { limit: LIMIT, seconds: 5 },
+  });
+  expect(Number(refusal?.headers['retry-after'])).toBeGreaterThan(0);
+  const other = await souk.client();
+  expect((await other.get('/api/quota')).status).toBe(200);
+});
+
+test('counts over all gateways', async ({ souk, account }) => {
+  await many(souk.clientOf(account.key, 0), '/api/quota');
+  const reply = await souk.clientOf(account.key, 1).get('/api/quota');
+  expect(reply.json.code).toBe('TOO_MANY_REQUESTS');
+});
+
+test('counts joined calls, and never a call that was charged', async ({ client }) => {
+  const charged = await Promise.all(
+    Array.from({ length: 3 * LIMIT }, () => client.get(`/api/market/product?domain=1&asins=${newAsin()}`)),
+  );
+  expect(charged.map(({ status }) => status)).toEqual(charged.map(() => 200));
+  const path = `/api/market/product?domain=1&asins=${newAsin()}`;
+  await many(client, path);
+  expect((await client.get(path)).json.code).toBe('TOO_MANY_REQUESTS');
+});
