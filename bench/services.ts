@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { ensureAccount } from '../src/accounts/accounts.ts';
 import { createKey } from '../src/accounts/keys.ts';
 import { grantSubscription, upsertPlan } from '../src/billing/grants.ts';
+import { LIMITS } from '../src/config/limits.ts';
 import { migrate } from '../src/platform/db/migrate.ts';
 import { type Database, openDatabase } from '../src/platform/db/pool.ts';
 import { startPostgres } from '../src/platform/embedded/postgres.ts';
@@ -84,6 +85,8 @@ export async function openServices(): Promise<Services> {
         KEEPA_BASE_URL: upstreamUrl,
         PORT: '0',
         LOG_LEVEL: 'warn',
+        // A few accounts send everything.
+        ...Object.fromEntries(Object.keys(LIMITS).map((name) => [name, '1000000000'])),
       };
       const worker = await start('workers/main.ts', env, './bench/probe.ts');
       const gateway = await start('src/main.ts', env, './bench/probe.ts');

@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { LIMITS } from '../../../src/config/limits.ts';
 import { migrate } from '../../../src/platform/db/migrate.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/pool.ts';
 import { startPostgres } from '../../../src/platform/embedded/postgres.ts';
@@ -93,6 +94,8 @@ export async function openSoakServices(programs: string): Promise<SoakServices> 
       KEEPA_BASE_URL: provider.ready,
       KEEPA_API_KEY: 'soak-soak-soak-soak',
       LOG_LEVEL: 'warn',
+      // A few accounts send everything.
+      ...Object.fromEntries(Object.keys(LIMITS).map((name) => [name, '1000000000'])),
       // Off-peak units are in use whenever this runs.
       OFF_PEAK_WINDOW: '00:00-23:59',
       OFF_PEAK_TIMEZONE: 'UTC',
