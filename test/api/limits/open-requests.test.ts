@@ -99,7 +99,7 @@ test('refuses an upload without Content-Length once it has more than 16 MiB, and
     headers: { 'x-api-key': client.key, 'content-type': 'application/json' },
     body: Readable.from(Array.from({ length: 17 }, () => piece)),
     duplex: 'half',
-  } as RequestInit);
+  } as unknown as RequestInit);
   expect(reply.status).toBe(413);
   const redis = new Redis(souk.redisUrl);
   expect(await redis.keys(`${souk.redisNamespace}:*upload*`)).toEqual([]);
