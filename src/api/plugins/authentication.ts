@@ -48,16 +48,11 @@ export function requireAccount(scope: FastifyInstance, deps: AuthenticationDeps)
  */
 export function requireKey(scope: FastifyInstance, deps: AuthenticationDeps): void {
   const { authentication } = deps;
-  scope.addHook('onRequest', (request, _reply, done) => {
-    try {
-      const keyHash = keyHashOf(deps, request);
-      request.keyHash = keyHash;
-      request.accountId = authentication.knownAccountOf(keyHash);
-      if (request.accountId !== null) done();
-      else authenticate(deps, request, keyHash).then(() => done(), done);
-    } catch (error) {
-      done(error as Error);
-    }
+  scope.addHook('onRequest', async (request) => {
+    const keyHash = keyHashOf(deps, request);
+    request.keyHash = keyHash;
+    request.accountId = authentication.knownAccountOf(keyHash);
+    if (request.accountId === null) await authenticate(deps, request, keyHash);
   });
   replyWithKeyErrors(scope, deps);
 }
