@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { RequestLimitSettings } from '../api/limits/limits.ts';
 
 const most = (count: number) => z.coerce.number().int().min(1).default(count);
 
@@ -26,7 +25,7 @@ export const LIMITS = {
 type LimitConfig = { [Name in keyof typeof LIMITS]: number };
 
 /** Returns the limits on what an account may occupy without paying for it. */
-export function requestLimits(config: LimitConfig): RequestLimitSettings {
+export function requestLimits(config: LimitConfig) {
   return {
     freePerSecond: config.FREE_REQUESTS_PER_SECOND,
     waiting: config.OPEN_REQUESTS_PER_ACCOUNT,
