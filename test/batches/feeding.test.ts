@@ -58,7 +58,7 @@ test.for([
     expect(waiting).toMatchObject({
       counts: { done: 5, failed: 0, pending: 3 },
       units: { charged: 5, reserved: 0 },
-      waiting: { reason, until: until.toISOString(), message: expect.stringMatching(/used up/) },
+      waiting: { reason, until: until.toISOString(), message: expect.stringMatching(/has used all units/) },
     });
     souk.clock.advance(until.getTime() - souk.clock.now() - 2_000);
     expect((await batchNow(client, batch)).state).toBe('waiting');
@@ -186,7 +186,7 @@ test('an off-peak batch waits for its window and runs within it', async ({ souk,
   const waiting = await batchOnce(souk, client, batch, isWaiting);
   expect(waiting.waiting).toEqual({
     reason: 'OFF_PEAK_WINDOW',
-    message: 'The batch is for the off-peak window, which is closed.',
+    message: 'The off-peak window is closed. The batch continues when it opens.',
     until: new Date(opensAt).toISOString(),
   });
   clock.advance(opensAt - clock.now() - 5_000);
