@@ -36,7 +36,7 @@ test('a reset gives a key that works at once and says until when the older ones 
 
   const text = await command.text(`key reset --account ${accountId}`);
   expect(text).toMatch(
-    /^Key: km_\w{32}\nThis is .+\nOlder keys of the account work until .+ UTC at most\.\n$/,
+    /^Key: km_\w{32}\nThis is .+\nOlder keys of the account work until .+ UTC at the latest\.\n$/,
   );
   const states = (await command.json(`key list --account ${accountId}`)).map(
     (one: { state: string }) => one.state,

@@ -72,14 +72,14 @@ test('the ledger adds up to what is left, newest first, page by page', async () 
   const rest = await command.json(`ledger --account ${account} --before ${page[1].id}`);
   expect([...page, ...rest]).toEqual(lines);
   expect(await command.text(`ledger --account ${account}`)).toMatch(
-    /│ grant +│ general │ pack \d+ │ +100 │ +100 │/,
+    /│ grant +│ general │ pack \d+ +│ +100 │ +100 │/,
   );
 });
 
 test('an account that has nothing has an empty usage and an empty ledger', async () => {
   const { accountId } = await souk.account({ plan: null });
   expect(await command.text(`usage --account ${accountId}`)).toBe(
-    'In 30 days: 0 calls, 0 units.\n\nSubscriptions:\nNone.\n\nPacks:\nNone.\n',
+    'Last 30 days: 0 calls, 0 units.\n\nSubscriptions:\nNone.\n\nPacks:\nNone.\n',
   );
   expect(await command.text(`ledger --account ${accountId}`)).toBe('None.\n');
   expect(await command.json(`ledger --account ${accountId}`)).toEqual([]);

@@ -79,7 +79,7 @@ test('a failure is found by what its customer was told, with what the customer w
     expect(page.text).toContain(jobId);
   }
   expect((await operator.get('/admin/errors?q=nothing-of-the-kind')).text).toContain(
-    'Nothing was noted of it.',
+    'No failures found.',
   );
 });
 
