@@ -78,9 +78,7 @@ test('a failure is found by what its customer was told, with what the customer w
     expect(page.text).toContain('HTTP 400, odd: no such thing');
     expect(page.text).toContain(jobId);
   }
-  expect((await operator.get('/admin/errors?q=nothing-of-the-kind')).text).toContain(
-    'No failures found.',
-  );
+  expect((await operator.get('/admin/errors?q=nothing-of-the-kind')).text).toContain('No failures found.');
 });
 
 test("an internal error is found by its request, and no customer's key is kept with it", async () => {
