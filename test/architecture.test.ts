@@ -36,7 +36,7 @@ const ROOMS = [
 /** A separate program: a server that speaks the protocols of the upstreams. It uses the two purest rooms. */
 const DEMO = { room: 'demo', mayImport: ['demo', 'platform', 'operations'] };
 
-/** Rooms that never load each other, whatever the order allows. */
+/** Rooms that never load each other, although the order allows it. */
 const APART: readonly (readonly [string, string])[] = [
   ['api', 'workers'],
   ['site', 'workers'],

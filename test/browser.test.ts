@@ -34,7 +34,7 @@ describeInBrowser('a page in the browser of the tests', () => {
     server.close();
   });
 
-  test('tells what it asked of other places, and what went wrong', async () => {
+  test('reports requests to other hosts, and errors', async () => {
     const page = await browser.page({ baseURL });
     await page.goto('/faulty');
     expect(outsideRequests(page)).toEqual(['http://elsewhere.invalid/pixel.png']);
@@ -45,7 +45,7 @@ describeInBrowser('a page in the browser of the tests', () => {
     expect(faultsOf(sound).errors).toEqual([]);
   });
 
-  test('is judged by axe even where it lets no script in', async () => {
+  test('is checked by axe, even if its policy allows no scripts', async () => {
     const page = await browser.page({ baseURL });
     await page.goto('/faulty');
     await expect(expectAccessible(page)).rejects.toThrow('image-alt');
@@ -54,7 +54,7 @@ describeInBrowser('a page in the browser of the tests', () => {
     await expectAccessible(page);
   });
 
-  test('has the width and the colours that are asked for', async () => {
+  test('has the requested width and colour scheme', async () => {
     const page = await browser.page({ baseURL, width: 390, colorScheme: 'dark' });
     await page.goto('/sound');
     expect(await page.evaluate('innerWidth')).toBe(390);

@@ -40,7 +40,7 @@ test('is valid by the Compose specification', () => {
   const validate = ajv.compile(withoutIds(composeSchema));
   validate(document);
   expect(validate.errors ?? []).toEqual([]);
-  // The schema does refuse what is wrong.
+  // The schema refuses an unknown field.
   expect(validate({ services: { one: { image: 'x', comand: ['y'] } } })).toBe(false);
 });
 
@@ -66,7 +66,7 @@ test('each pool has one worker service that serves it and nothing else', () => {
   expect(new Set(served)).toEqual(new Set(WORKER_POOL_NAMES));
 });
 
-test('the gateway is published and answers to every address', () => {
+test('the gateway listens on every address, and its port is published', () => {
   expect(services.gateway?.ports?.[0]).toMatch(/:3000$/);
   expect(services.gateway?.environment).toMatchObject({ HOST: '0.0.0.0', PORT: '3000' });
 });
@@ -80,7 +80,7 @@ test('the metrics of workers are served within their network, not published', ()
   }
 });
 
-test('gateway and workers have every setting they need, all of them good', () => {
+test('gateway and workers have all required settings, with valid values', () => {
   const ours = Object.entries(services).filter(([name]) => name === 'gateway' || name.startsWith('worker-'));
   expect(ours).toHaveLength(WORKER_POOL_NAMES.length + 1);
   for (const [, service] of ours) {
@@ -89,7 +89,7 @@ test('gateway and workers have every setting they need, all of them good', () =>
   }
 });
 
-/** The schema has the `id` of an old draft. */
+/** The schema without the `id` keywords of an old draft. */
 function withoutIds(schema: unknown): object {
   const inner = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(inner);
@@ -100,7 +100,7 @@ function withoutIds(schema: unknown): object {
   return { ...(inner(schema) as object), $schema: undefined };
 }
 
-/** With what compose puts in the place of variables: the default, or here a word where one must be given. */
+/** Replaces variables as Compose does: with their default, or with a word if they are required. */
 function interpolated(values: Record<string, string | null>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [

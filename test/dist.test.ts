@@ -1,25 +1,24 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject } from 'vitest';
 import type { ProcessMessage } from '../src/platform/process.ts';
 import { ensureDemoAccount } from '../src/start/demo-account.ts';
-import { openTestDatabase } from './support/database.ts';
+import { test as base } from './support/souk-test.ts';
 
 const run = promisify(execFile);
 
-const database = await openTestDatabase();
-let folder: string;
-let env: NodeJS.ProcessEnv;
+/** What `npm run build` has compiled. */
+const DIST = inject('programs');
 const children: ChildProcess[] = [];
+let folder: string;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'souk-dist-'));
-  await symlink(resolve('node_modules'), join(folder, 'node_modules'));
-  await run(process.execPath, ['scripts/build.mjs', join(folder, 'dist')]);
-  env = {
+const test = base.extend(
+  'env',
+  { scope: 'file' },
+  ({ database }): NodeJS.ProcessEnv => ({
     PATH: process.env.PATH,
     NODE_ENV: 'production',
     DATABASE_URL: database.options.connectionString,
@@ -28,7 +27,11 @@ beforeAll(async () => {
     KEEPA_API_KEY: 'any-key-of-sixteen-or-more',
     PORT: '0',
     LOG_LEVEL: 'warn',
-  };
+  }),
+);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'souk-dist-'));
 });
 afterAll(async () => {
   await Promise.all(
@@ -40,9 +43,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Starts a compiled program and returns what it says when it is ready. */
-function startProgram(file: string): Promise<string> {
-  const child = spawn(process.execPath, [join(folder, 'dist', file)], {
+/** Starts a compiled program. @returns what it reports when it is ready. */
+function startProgram(env: NodeJS.ProcessEnv, file: string): Promise<string> {
+  const child = spawn(process.execPath, [join(DIST, file)], {
     cwd: folder,
     env,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -56,15 +59,18 @@ function startProgram(file: string): Promise<string> {
   });
 }
 
-async function runProgram(file: string, ...args: string[]): Promise<string> {
-  const { stdout } = await run(process.execPath, [join(folder, 'dist', file), ...args], { cwd: folder, env });
+async function runProgram(env: NodeJS.ProcessEnv, file: string, ...args: string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, [join(DIST, file), ...args], { cwd: folder, env });
   return stdout;
 }
 
-test('the compiled programs answer a call', { timeout: 120_000 }, async () => {
-  expect(await runProgram('src/migrate.js')).toBe('The database is up to date.\n');
-  env.KEEPA_BASE_URL = await startProgram('demo/main.js');
-  const [gateway] = await Promise.all([startProgram('src/main.js'), startProgram('workers/main.js')]);
+test('the compiled programs answer a call', { timeout: 120_000 }, async ({ database, env }) => {
+  expect(await runProgram(env, 'src/migrate.js')).toBe('The database is up to date.\n');
+  env.KEEPA_BASE_URL = await startProgram(env, 'demo/main.js');
+  const [gateway] = await Promise.all([
+    startProgram(env, 'src/main.js'),
+    startProgram(env, 'workers/main.js'),
+  ]);
 
   const key = await ensureDemoAccount(database, join(folder, 'demo-key'), Date.now());
   const reply = await fetch(`${gateway}/api/market/product?domain=1&asins=B08N5WRWNX`, {
@@ -78,10 +84,10 @@ test('the compiled programs answer a call', { timeout: 120_000 }, async () => {
     expect((await fetch(`${gateway}${path}`)).status).toBe(200);
 });
 
-test('the compiled command reads a report in threads', { timeout: 120_000 }, async () => {
-  await runProgram('demo/reports/main.js', folder, '200', 'us:2026-03-07');
+test('the compiled command reads a report in threads', { timeout: 120_000 }, async ({ env }) => {
+  await runProgram(env, 'demo/reports/main.js', folder, '200', 'us:2026-03-07');
   const report = join(folder, 'us-2026-03-07.csv');
-  const result = await runProgram('src/cli.js', 'aba', 'import', report, '--country', 'us', '--json');
+  const result = await runProgram(env, 'src/cli.js', 'aba', 'import', report, '--country', 'us', '--json');
   expect(JSON.parse(result)).toMatchObject({ week: '2026-03-07', terms: 200 });
 });
 
@@ -90,5 +96,5 @@ test('the image is built from everything that is compiled or copied', async () =
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, names = '']) =>
     names.split(' '),
   );
-  expect(copied).toEqual(expect.arrayContaining(await readdir(join(folder, 'dist'))));
+  expect(copied).toEqual(expect.arrayContaining(await readdir(DIST)));
 });

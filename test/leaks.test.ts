@@ -4,9 +4,9 @@ import type { Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { createTestDatabase } from './support/database.ts';
+import { afterAll, beforeAll, expect, inject } from 'vitest';
 import { openSouk } from './support/souk.ts';
+import { test } from './support/souk-test.ts';
 
 const run = promisify(execFile);
 
@@ -48,7 +48,7 @@ async function sessionsIn(databaseName: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-test('nothing is left of two gateways and a worker that have done some work, once they are closed', async () => {
+test('closed gateways and workers leave no connection', async () => {
   const souk = await openSouk({ gateways: 2 });
   souk.upstream.on('product', ({ params }) => ({
     json: { products: [{ asin: params.asin, domainId: 1, productType: 0, title: 'T', csv: [] }] },
@@ -68,19 +68,19 @@ test('nothing is left of two gateways and a worker that have done some work, onc
   const toStores = sockets.filter(({ remotePort }) => storePorts.includes(remotePort ?? 0));
   expect(toStores.length).toBeGreaterThan(8);
 
-  // Closing drops the database, which fails while anybody is connected to it.
+  // Closing drops the database, which fails while a connection is open.
   await souk.close();
   await expect.poll(() => redisConnections(ports)).toEqual([]);
   expect(await sessionsIn(databaseName)).toBe(0);
   expect(toStores.filter(({ destroyed }) => !destroyed)).toEqual([]);
 });
 
-test('a process that has closed gateway and worker ends by itself', { timeout: 60_000 }, async () => {
-  const database = await createTestDatabase();
-  const program = ['--import', 'tsx', 'test/support/open-and-close.ts'];
-  const stores = [database.url, inject('redisUrl'), 'test-leaks'];
-  // What keeps it alive would keep it until this limit, which ends it with an error.
+test('a process ends by itself after it has closed its gateway and worker', { timeout: 60_000 }, async ({
+  database,
+}) => {
+  const program = ['test/support/open-and-close.mjs', inject('programs')];
+  const stores = [database.options.connectionString ?? '', inject('redisUrl'), 'test-leaks'];
+  // A process that does not end by itself fails at this limit.
   const { stdout } = await run(process.execPath, [...program, ...stores], { timeout: 50_000 });
   expect(stdout).toBe('open\nclosed\n');
-  await database.drop();
 });

@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { drawsPictures, hasDeals, knowsEveryProduct } from '../support/answers.ts';
+import { expect } from 'vitest';
+import { drawsPictures, hasDeals } from '../support/answers.ts';
 import type { Reply } from '../support/client.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import { openSouk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 import { leapAhead } from '../support/time.ts';
 import { unitsUsed } from '../support/units.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk();
-  souk.upstream.on('product', knowsEveryProduct);
+test.beforeAll(async ({ souk }) => {
   souk.upstream.on('lightningdeal', hasDeals([{ asin: 'B00ENVELOP' }]));
   souk.upstream.on('graphimage', drawsPictures);
 });
-afterAll(() => souk.close());
 
 const JSON_PATHS = [
   '/api/market/product?domain=1&asins=B00ENVELOP',
@@ -25,7 +21,7 @@ const JSON_PATHS = [
   '/api/token',
 ];
 
-test.each(JSON_PATHS)('%s answers with an envelope and the headers of every answer', async (path) => {
+test.for(JSON_PATHS)('%s returns an envelope and the common headers', async (path, { souk }) => {
   const reply = await (await souk.client()).get(path);
   expect(reply.status).toBe(200);
   expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
@@ -33,9 +29,9 @@ test.each(JSON_PATHS)('%s answers with an envelope and the headers of every answ
   expectCommonHeaders(reply);
 });
 
-test.each([...JSON_PATHS, '/api/market/graphimage?domain=1&asin=B00ENVELOP'])(
-  '%s refuses in the same envelope, with the same headers',
-  async (path) => {
+test.for([...JSON_PATHS, '/api/market/graphimage?domain=1&asin=B00ENVELOP'])(
+  '%s returns errors in the same envelope, with the same headers',
+  async (path, { souk }) => {
     const reply = await souk.clientOf('').raw(path);
     expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
     expect(reply.json).toEqual({ code: '4001', msg: expect.any(String), data: null });
@@ -50,7 +46,7 @@ function expectCommonHeaders({ headers }: Reply): void {
   expect(headers['x-request-id']).toMatch(UUID);
 }
 
-test('an answer says what it cost, whether upstream was asked, and which job made it', async () => {
+test('an answer states its units, whether it was cached, and its job', async ({ souk }) => {
   const [client, other] = await Promise.all([souk.client(), souk.client()]);
   const path = '/api/market/product?domain=1&asins=B00ENV0001,B00ENV0002,B00ENV0003';
   const facts = ({ headers }: Reply) => [
@@ -77,7 +73,9 @@ test('an answer says what it cost, whether upstream was asked, and which job mad
   expect(await Promise.all([unitsUsed(client), unitsUsed(other)])).toEqual([3, 3]);
 });
 
-test('an account with a minute limit is told in every charged answer what is left of it, and when to come back', async () => {
+test('charged answers to an account with a minute limit state what is left, and refusals when to retry', async ({
+  souk,
+}) => {
   const client = await souk.client({ plan: { minuteLimit: 2 } });
   const get = (asin: string) => client.get(`/api/market/product?domain=1&asins=${asin}`);
   // The clock stands at a full minute plus what earlier tests have let pass.
@@ -102,13 +100,13 @@ test('an account with a minute limit is told in every charged answer what is lef
   expect((await get('B00LIMIT03')).status).toBe(200);
 });
 
-test('an account without a minute limit is told nothing of one', async () => {
+test('answers to an account without a minute limit have no rate limit headers', async ({ souk }) => {
   const reply = await (await souk.client()).get('/api/market/product?domain=1&asins=B00LIMIT04');
   expect(reply.headers).not.toHaveProperty('ratelimit');
   expect(reply.headers).not.toHaveProperty('ratelimit-policy');
 });
 
-test('without a worker a call is refused at once with 503, says when to come back, and costs nothing', async () => {
+test('returns 503 with Retry-After at once, and charges nothing, when no worker runs', async () => {
   const idle = await openSouk({ workers: 0 });
   try {
     const client = await idle.client();

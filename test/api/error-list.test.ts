@@ -40,7 +40,7 @@ const PROMISED: Record<ErrorKind, [status: number, code: string, units: 'none' |
   UPSTREAM_TIMEOUT: [504, 'UPSTREAM_TIMEOUT', 'refunded'],
 };
 
-test('the list holds what is promised, and nothing else', () => {
+test('the list has exactly the promised errors', () => {
   const listed = Object.entries(ERRORS).map(([kind, { status, code, units }]) => [
     kind,
     [status, code, units],
@@ -48,7 +48,7 @@ test('the list holds what is promised, and nothing else', () => {
   expect(Object.fromEntries(listed)).toEqual(PROMISED);
 });
 
-test('no two kinds share a code', () => {
+test('each error has a code of its own', () => {
   const codes = Object.values(ERRORS).map(({ code }) => code);
   expect(new Set(codes).size).toBe(codes.length);
 });
@@ -63,7 +63,7 @@ describe.each(Object.keys(ERRORS) as ErrorKind[])('%s', (kind) => {
     });
   });
 
-  test('keeps what is public, and only that, on its way from worker to customer', () => {
+  test('keeps its public fields, and no other, from worker to customer', () => {
     const details = { message: 'Said so.', metadata: { errorId: 'e1' }, retryAfterSeconds: 7 };
     const error = new SoukError(kind, { ...details, cause: new Error('password=hunter2') });
     const arrived = fromRecord(JSON.parse(JSON.stringify(toRecord(error))));

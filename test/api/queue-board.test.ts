@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { hasDeals } from '../support/answers.ts';
 import type { RequestOptions } from '../support/client.ts';
 import { gate } from '../support/scripted-upstream.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
 const TOKEN = 'only-for-the-operator';
@@ -10,17 +11,12 @@ const bearer = { authorization: `Bearer ${TOKEN}` };
 const asPassword = (password: string) => ({
   authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`,
 });
+test.override('soukOptions', { operator: { adminToken: TOKEN } });
 
-let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk({ operator: { adminToken: TOKEN } });
-});
-afterAll(() => souk.close());
-
-const ask = (path: string, options: RequestOptions = {}) =>
+const ask = (souk: Souk, path: string, options: RequestOptions = {}) =>
   souk.clientOf('').raw(`/admin/queues${path}`, options);
 
-test('without ADMIN_TOKEN there is nothing at /admin', async () => {
+test('/admin returns 404 without ADMIN_TOKEN', async () => {
   const plain = await openSouk({ workers: 0 });
   for (const path of ['/admin', '/admin/queues', '/admin/queues/', '/admin/queues/api/queues']) {
     const reply = await plain.clientOf('').raw(path, { headers: bearer });
@@ -31,39 +27,39 @@ test('without ADMIN_TOKEN there is nothing at /admin', async () => {
 
 const PATHS = ['', '/', '/api/queues', '/queue/market', '/static/images/logo.svg'];
 
-test.each(PATHS)('%s is for nobody without the token, and asks a browser for it', async (path) => {
+test.for(PATHS)('%s returns 401 without the token, and asks a browser for it', async (path, { souk }) => {
   for (const headers of [{}, { authorization: 'Bearer only-for-the-operatoR' }, asPassword('guess')]) {
-    const reply = await ask(path, { headers });
+    const reply = await ask(souk, path, { headers });
     expect([reply.status, reply.json.code]).toEqual([401, '4001']);
     expect(reply.headers['www-authenticate']).toMatch(/^Basic /);
   }
   const customer = await souk.account();
-  expect((await ask(path, { headers: { 'x-api-key': customer.key } })).status).toBe(401);
+  expect((await ask(souk, path, { headers: { 'x-api-key': customer.key } })).status).toBe(401);
 });
 
-test.each(PATHS)('%s opens with the token, as bearer or as password', async (path) => {
-  expect((await ask(path, { headers: bearer })).status).toBe(200);
-  expect((await ask(path, { headers: asPassword(TOKEN) })).status).toBe(200);
+test.for(PATHS)('%s opens with the token as bearer or password', async (path, { souk }) => {
+  expect((await ask(souk, path, { headers: bearer })).status).toBe(200);
+  expect((await ask(souk, path, { headers: asPassword(TOKEN) })).status).toBe(200);
 });
 
-test('the page is made of what the gateway serves, and loads nothing from elsewhere', async () => {
-  const page = await ask('', { headers: bearer });
+test('the page loads files from the gateway only', async ({ souk }) => {
+  const page = await ask(souk, '', { headers: bearer });
   expect(page.headers['content-security-policy']).toMatch(/^default-src 'self'; (?!.*https?:)/);
   const files = [...page.text.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(([, file]) => file);
   expect(files.length).toBeGreaterThan(3);
   for (const file of files)
-    expect([file, (await ask(`/${file}`, { headers: bearer })).status]).toEqual([file, 200]);
+    expect([file, (await ask(souk, `/${file}`, { headers: bearer })).status]).toEqual([file, 200]);
 });
 
-test('all queues are there, with the jobs that are in them', async () => {
-  const reply = await ask('/api/queues', { headers: bearer });
+test('shows all queues', async ({ souk }) => {
+  const reply = await ask(souk, '/api/queues', { headers: bearer });
   const { queues } = JSON.parse(reply.text) as { queues: { name: string; hasWorkers: boolean }[] };
   expect(queues.map(({ name }) => name)).toEqual([
     ...['market', 'lightning', 'storefront', 'graph', 'keywords', 'trends', 'batch'],
   ]);
 });
 
-test('a job deleted there is put back, and its call ends as if nothing had been', async () => {
+test('a job that the operator deletes is queued again, and its call succeeds', async ({ souk }) => {
   const client = await souk.client();
   const working = gate();
   souk.upstream.on('lightningdeal', async (call, response) => {
@@ -79,9 +75,9 @@ test('a job deleted there is put back, and its call ends as if nothing had been'
   await souk.upstream.received(2, 'lightningdeal');
   const [, , last = ''] = jobIds;
   const path = `/api/queues/lightning/${last}`;
-  expect(JSON.parse((await ask(path, { headers: bearer })).text)).toMatchObject({ job: { id: last } });
-  expect((await ask(`${path}/clean`, { method: 'PUT', headers: bearer })).status).toBe(204);
-  expect((await ask(path, { headers: bearer })).status).toBe(404);
+  expect(JSON.parse((await ask(souk, path, { headers: bearer })).text)).toMatchObject({ job: { id: last } });
+  expect((await ask(souk, `${path}/clean`, { method: 'PUT', headers: bearer })).status).toBe(204);
+  expect((await ask(souk, path, { headers: bearer })).status).toBe(404);
 
   working.open();
   souk.clock.advance(11_000);
@@ -94,14 +90,14 @@ test('a job deleted there is put back, and its call ends as if nothing had been'
   expect(await unitsUsed(client)).toBe(1_500);
 });
 
-test('what a page of another site makes a browser send does nothing', async () => {
+test('refuses requests from pages of other sites', async ({ souk }) => {
   const pause = (site: string) =>
-    ask('/api/queues/graph/pause', {
+    ask(souk, '/api/queues/graph/pause', {
       method: 'PUT',
       headers: { ...asPassword(TOKEN), 'sec-fetch-site': site },
     });
   const isPaused = async () => {
-    const { text } = await ask('/api/queues', { headers: bearer });
+    const { text } = await ask(souk, '/api/queues', { headers: bearer });
     const { queues } = JSON.parse(text) as { queues: { name: string; isPaused: boolean }[] };
     return queues.find(({ name }) => name === 'graph')?.isPaused;
   };
@@ -109,13 +105,13 @@ test('what a page of another site makes a browser send does nothing', async () =
   expect(await isPaused()).toBe(false);
   expect((await pause('same-origin')).status).toBe(200);
   expect(await isPaused()).toBe(true);
-  await ask('/api/queues/graph/resume', { method: 'PUT', headers: bearer });
+  await ask(souk, '/api/queues/graph/resume', { method: 'PUT', headers: bearer });
   expect(await isPaused()).toBe(false);
 });
 
-test('the token is nowhere in the log', async () => {
-  await ask('', { headers: bearer });
-  await ask('', { headers: asPassword(TOKEN) });
+test('the log does not hold the token', async ({ souk }) => {
+  await ask(souk, '', { headers: bearer });
+  await ask(souk, '', { headers: asPassword(TOKEN) });
   const log = souk.logLines.join('');
   expect(log).toContain('/admin/queues');
   for (const text of [TOKEN, Buffer.from(`admin:${TOKEN}`).toString('base64')])

@@ -19,7 +19,7 @@ export interface Conformance {
 }
 
 /** Headers that are no part of HTTP itself: each of them that is sent must be described. */
-const OUR_HEADERS = /^(x-|ratelimit|retry-after|location|preference-applied|etag)/;
+const OUR_HEADERS = /^(x-(?!content-type-options)|ratelimit|retry-after|location|preference-applied|etag)/;
 
 export function createConformance(document: OpenApiDocument): Conformance {
   const closed = closeObjects(JSON.parse(JSON.stringify(document))) as OpenApiDocument;

@@ -26,7 +26,14 @@ export interface Agent {
 
 type CallOptions = Parameters<Client['callTool']>[1];
 
-export async function connectAgent(
+/** An agent that is closed after the test. */
+export async function connectAgent(...[account, options]: Parameters<typeof openAgent>): Promise<Agent> {
+  const agent = await openAgent(account, options);
+  onTestFinished(() => agent.client.close());
+  return agent;
+}
+
+export async function openAgent(
   { baseUrl, key }: { baseUrl: string; key: string },
   { era = 'legacy', toolsets }: McpOptions = {},
 ): Promise<Agent> {
@@ -36,7 +43,6 @@ export async function connectAgent(
   await client.connect(
     new StreamableHTTPClientTransport(url, { requestInit: { headers: { 'x-api-key': key } } }),
   );
-  onTestFinished(() => client.close());
   return agentOf(client);
 }
 

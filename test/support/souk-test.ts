@@ -1,13 +1,15 @@
 // biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
 // oxlint-disable no-empty-pattern -- for the same reason
+import { Redis } from 'ioredis';
 import { test as base } from 'vitest';
 import { openDatabase } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
-import { knowsEveryProduct } from './answers.ts';
+import { holdProducts, knowsEveryProduct } from './answers.ts';
 import { openBilling } from './billing.ts';
 import { createTestDatabase } from './database.ts';
 import { openDemo } from './demo-provider.ts';
 import { atFileStart } from './file-start.ts';
+import { openReceiver } from './receiver.ts';
 import { openSouk, type SoukOptions, showLogOnFailure } from './souk.ts';
 
 /**
@@ -37,6 +39,12 @@ export const test = base
     onCleanup(() => souk.close());
     return souk;
   })
+  /** A connection to the Redis of `souk`. */
+  .extend('redis', { scope: 'file' }, ({ souk }, { onCleanup }) => {
+    const redis = new Redis(souk.redisUrl);
+    onCleanup(() => redis.disconnect());
+    return redis;
+  })
   /** The upstream of the service: it knows every product and has no calls of earlier tests. */
   .extend('upstream', ({ souk }) => {
     showLogOnFailure(souk);
@@ -49,6 +57,12 @@ export const test = base
   .extend('account', ({ souk }) => souk.account())
   /** Sends requests to the first gateway as that account. */
   .extend('client', ({ souk, account, upstream: _ }) => souk.clientOf(account.key))
+  /** A server that takes webhooks. */
+  .extend('receiver', async ({}, { onCleanup }) => {
+    const receiver = await openReceiver();
+    onCleanup(() => receiver.close());
+    return receiver;
+  })
   /** Admission and settlement on a database of the file, without the rest of the service. */
   .extend('billing', { scope: 'file' }, async ({}, { onCleanup }) => {
     const billing = await openBilling();
@@ -66,5 +80,13 @@ export const test = base
     return database;
   });
 
+/** `test` with an upstream that holds back its answers for products until the test calls `release`, or ends. */
+export const testWithHeldProducts = test.extend('release', { auto: true }, ({ upstream }, { onCleanup }) => {
+  const release = holdProducts(upstream);
+  onCleanup(release);
+  return release;
+});
+
 // Vitest keeps an override of a file in `test` itself, which the next files of the process share.
 atFileStart.push(() => test.override('soukOptions', {}).override('demoSettings', {}));
+atFileStart.push(() => testWithHeldProducts.override('soukOptions', {}).override('demoSettings', {}));

@@ -11,8 +11,9 @@ const DESCRIPTION = `Retail-marketplace data over HTTP, with keys, units, a resu
 
 Answers are envelopes with \`code\`, \`msg\` and \`data\`; \`code\` is \`0000\` on success. In a query booleans are true, false,
 1 or 0; lists are separated by commas or repeated. Prices are in cents (for JP in whole yen), ratings are stars x 10,
--1 means no data. Unknown query parameters are ignored. \`x-errors\` lists every error there is; any address answers 404
-\`NOT_FOUND\` where nothing is, and 405 \`METHOD_NOT_ALLOWED\` to methods it does not take. \`x-units\` is the price of a call,
+-1 means no data. Unknown query parameters are ignored. \`x-errors\` lists every error. An unknown address answers 404
+\`NOT_FOUND\`, a method that an address does not support 405 \`METHOD_NOT_ALLOWED\`, and a request that does not arrive in
+time 408 \`REQUEST_TIMEOUT\`. \`x-units\` is the price of a call,
 \`x-pool\` and \`x-timeout-seconds\` say where it is done and how long that may take, \`x-tool\` names the equivalent tool.`;
 
 const TAGS: Record<string, string> = {

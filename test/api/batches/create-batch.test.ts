@@ -1,23 +1,12 @@
-import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { knowsEveryProduct } from '../../support/answers.ts';
+import type { Redis } from 'ioredis';
+import { expect } from 'vitest';
 import { asinsFrom, batchNow, finished, resultsOf, startBatch } from '../../support/batches.ts';
 import type { Client } from '../../support/client.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { advanceUntil } from '../../support/time.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { loseRedis, stopWorkers } from '../../support/workers.ts';
-
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk();
-  souk.upstream.on('product', knowsEveryProduct);
-});
-afterAll(() => souk.close());
-beforeEach(async () => {
-  client = await souk.client();
-});
 
 const operation = 'market.product';
 const itemOf = (asin: string) => ({ domain: 1, asin });
@@ -25,18 +14,11 @@ const NDJSON = { headers: { 'content-type': 'application/x-ndjson' } };
 
 const batchesOf = async (of: Client) => (await of.get('/api/batches')).json.data.batches;
 
-/** What uploads leave in Redis. */
-const uploadsInRedis = async () => {
-  const redis = new Redis(souk.redisUrl);
-  try {
-    return await redis.keys(`${souk.redisNamespace}:upload:*`);
-  } finally {
-    redis.disconnect();
-  }
-};
-afterEach(async () => expect(await uploadsInRedis()).toEqual([]));
+/** The uploads in Redis. */
+const uploadsIn = (redis: Redis, souk: Souk) => redis.keys(`${souk.redisNamespace}:upload:*`);
+test.afterEach(async ({ redis, souk }) => expect(await uploadsIn(redis, souk)).toEqual([]));
 
-test('a batch is accepted with its quote, and says where it is', async () => {
+test('accepts a batch with 202, its quote and its address', async ({ client }) => {
   const body = {
     operation,
     params: { domain: 1 },
@@ -60,7 +42,7 @@ test('a batch is accepted with its quote, and says where it is', async () => {
   await finished(client, { batchId });
 });
 
-test('items can be lines, with the settings in the address', async () => {
+test('accepts items as lines, with the settings in the query', async ({ client }) => {
   const lines = asinsFrom('B0NDJSON', 3).map((asin) => JSON.stringify(itemOf(asin)));
   const reply = await client.post(
     `/api/batches?operation=${operation}&name=lines`,
@@ -75,7 +57,7 @@ test('items can be lines, with the settings in the address', async () => {
   );
 });
 
-test('a dry run tells the price and creates nothing', async () => {
+test('a dry run returns the price and creates nothing', async ({ client }) => {
   const body = { operation, items: asinsFrom('B0DRYRUN', 3).map(itemOf), idempotencyKey: 'dry' };
   const reply = await client.post('/api/batches?dryRun=1', body);
   expect(reply.status).toBe(200);
@@ -85,7 +67,7 @@ test('a dry run tells the price and creates nothing', async () => {
   await finished(client, await startBatch(client, body));
 });
 
-test('a batch that costs more than maxUnits is refused, with its price', async () => {
+test('refuses a batch that costs more than maxUnits, with its price', async ({ client }) => {
   const body = { operation, items: asinsFrom('B0DEAR', 3).map(itemOf), maxUnits: 2 };
   for (const path of ['/api/batches', '/api/batches?dryRun=1']) {
     const { status, json } = await client.post(path, body);
@@ -95,7 +77,7 @@ test('a batch that costs more than maxUnits is refused, with its price', async (
   await finished(client, await startBatch(client, { ...body, maxUnits: 3 }));
 });
 
-test('faults are told with their index, and nothing is created or charged', async () => {
+test('reports each bad item with its index, and creates and charges nothing', async ({ client }) => {
   const items = [itemOf('B0FAULTS01'), itemOf('B0'), { domain: 7, asin: 'B0FAULTS01' }];
   const { status, json } = await client.post('/api/batches', { operation, items });
   expect([status, json.code]).toEqual([400, 'VALIDATION_FAILED']);
@@ -108,15 +90,15 @@ test('faults are told with their index, and nothing is created or charged', asyn
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('of many faults the message tells the first and how many more, the metadata all', async () => {
+test('lists the first of many bad items in the message, and all in the metadata', async ({ client }) => {
   const items = asinsFrom('B0', 12).map((asin) => ({ asin }));
   const { json } = await client.post('/api/batches', { operation, items });
   expect(json.msg).toMatch(/items\[4\]\.domain: [^;]*; and 7 more$/);
   expect(json.metadata?.errors).toHaveLength(12);
 });
 
-test.each<[string, object, RegExp]>([
-  ['is over', { deadline: '2026-03-04T09:59:59Z' }, /deadline: must be after the present time/],
+test.for<[string, object, RegExp]>([
+  ['has passed', { deadline: '2026-03-04T09:59:59Z' }, /deadline: must be after the present time/],
   ['is too far away', { deadline: '2026-04-04T10:00:00Z' }, /deadline: must be at most 30 days away/],
   // It is 18:00 in Shanghai; the window opens at 19:00.
   [
@@ -124,7 +106,7 @@ test.each<[string, object, RegExp]>([
     { deadline: '2026-03-04T10:59:00Z', window: 'off_peak' },
     /deadline: contradicts window: the off-peak window opens at 2026-03-04T11:00:00.000Z/,
   ],
-])('a deadline that %s is refused', async (_, settings, message) => {
+])('refuses a deadline that %s', async ([_, settings, message], { client }) => {
   const { status, json } = await client.post('/api/batches', {
     ...{ operation, items: [itemOf('B0DEADLN01')] },
     ...settings,
@@ -134,7 +116,10 @@ test.each<[string, object, RegExp]>([
   expect(await batchesOf(client)).toEqual([]);
 });
 
-test('the same idempotency key is the same batch, with another body a conflict, and anew for another account', async () => {
+test('an idempotency key returns the same batch, conflicts with another body, and belongs to one account', async ({
+  souk,
+  client,
+}) => {
   const body = {
     operation,
     items: [itemOf('B0IDEM0001')],
@@ -152,7 +137,7 @@ test('the same idempotency key is the same batch, with another body a conflict, 
   expect((await startBatch(stranger, body)).batchId).not.toBe(first.batchId);
 });
 
-test('without a key two equal requests are two batches', async () => {
+test('two identical requests without an idempotency key make two batches', async ({ client }) => {
   const body = { operation, items: [itemOf('B0IDEM0003')] };
   const first = await startBatch(client, body);
   const second = await startBatch(client, body);
@@ -163,7 +148,7 @@ test('without a key two equal requests are two batches', async () => {
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('a repetition with lines counts the settings in the address', async () => {
+test('compares the settings in the query when a request with lines is repeated', async ({ client }) => {
   const line = JSON.stringify(itemOf('B0IDEM0004'));
   const send = (query: string) =>
     client.post(`/api/batches?operation=${operation}&idempotencyKey=k2${query}`, line, NDJSON);
@@ -173,25 +158,9 @@ test('a repetition with lines counts the settings in the address', async () => {
   await finished(client, first.json.data);
 });
 
-test('a repetition is answered the same when its deadline has passed', async () => {
-  const own = await openSouk();
-  try {
-    own.upstream.on('product', knowsEveryProduct);
-    const of = await own.client();
-    const deadline = new Date(own.clock.now() + 3_600_000).toISOString();
-    const body = { operation, items: [itemOf('B0IDEM0005')], idempotencyKey: 'k3', deadline };
-    const first = await startBatch(of, body);
-    await finished(of, first);
-    own.clock.advance(2 * 3_600_000);
-    expect((await startBatch(of, body)).batchId).toBe(first.batchId);
-  } finally {
-    await own.close();
-  }
-});
-
-test.each<[string, string | Buffer, object, number, string]>([
-  ['more than 16 MiB', Buffer.alloc(16 * 1024 * 1024 + 1, 32), {}, 413, 'PAYLOAD_TOO_LARGE'],
-  ['a text', 'operation', { headers: { 'content-type': 'text/plain' } }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
+test.for<[string, string | Buffer, object, number, string]>([
+  ['a body of more than 16 MiB', Buffer.alloc(16 * 1024 * 1024 + 1, 32), {}, 413, 'PAYLOAD_TOO_LARGE'],
+  ['a text body', 'operation', { headers: { 'content-type': 'text/plain' } }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
   [
     'a form',
     'a=1',
@@ -199,23 +168,23 @@ test.each<[string, string | Buffer, object, number, string]>([
     415,
     'UNSUPPORTED_MEDIA_TYPE',
   ],
-  ['no JSON', '{"operation":', {}, 400, 'VALIDATION_FAILED'],
-  ['nothing', '', {}, 400, 'VALIDATION_FAILED'],
-  ['bytes that are no text', Buffer.from([0x7b, 0xff, 0xfe, 0x7d]), {}, 400, 'VALIDATION_FAILED'],
-  ['lists, a million deep', '['.repeat(1_000_000), {}, 400, 'VALIDATION_FAILED'],
-])('%s is refused', async (_, body, options, status, code) => {
+  ['a body that is not JSON', '{"operation":', {}, 400, 'VALIDATION_FAILED'],
+  ['an empty body', '', {}, 400, 'VALIDATION_FAILED'],
+  ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff, 0xfe, 0x7d]), {}, 400, 'VALIDATION_FAILED'],
+  ['a million nested lists', '['.repeat(1_000_000), {}, 400, 'VALIDATION_FAILED'],
+])('refuses %s', async ([_, body, options, status, code], { client }) => {
   const headers = { 'content-type': 'application/json' };
   const reply = await client.post('/api/batches', body, { headers, ...options });
   expect([reply.status, reply.json.code]).toEqual([status, code]);
   expect(await batchesOf(client)).toEqual([]);
 });
 
-test('an operation takes no lines', async () => {
+test('an operation refuses a body of lines', async ({ client }) => {
   const reply = await client.post('/api/market/product', JSON.stringify(itemOf('B0NOLINES1')), NDJSON);
   expect(reply.status).toBe(415);
 });
 
-test('a bad key is refused before the body is looked at', async () => {
+test('refuses a bad key before it reads the body', async ({ client }) => {
   const headers = { 'content-type': 'application/json', 'x-api-key': `km_${'x'.repeat(32)}` };
   const large = Buffer.alloc(16 * 1024 * 1024 + 1, 32);
   for (const body of ['{"operation":', large]) {
@@ -226,7 +195,11 @@ test('a bad key is refused before the body is looked at', async () => {
   expect([status, without['x-units-consumed']]).toEqual([401, '0']);
 });
 
-test('a key in the address is never in Redis, nor is what nobody reads', async () => {
+test('stores neither a key in the query nor unknown query parameters in Redis', async ({
+  souk,
+  redis,
+  client,
+}) => {
   await stopWorkers(souk);
   const { raw, key } = client;
   const address = `/api/batches?key=${key}&operation=${operation}&other=unread-${key}`;
@@ -235,12 +208,10 @@ test('a key in the address is never in Redis, nor is what nobody reads', async (
     raw(address, { method: 'POST', body: line, ...NDJSON }),
     raw(address, { method: 'POST', body: { operation, items: [itemOf('B0SECRET02')] } }),
   ];
-  await expect.poll(uploadsInRedis).toHaveLength(2);
-  const redis = new Redis(souk.redisUrl);
+  await expect.poll(() => uploadsIn(redis, souk)).toHaveLength(2);
   const jobs = await redis.keys(`{${souk.redisNamespace}-batch}:batch:????????-*`);
   expect(jobs).toHaveLength(2);
   const data = await Promise.all(jobs.map((job) => redis.hget(job, 'data')));
-  redis.disconnect();
   expect(data.join()).toContain(operation);
   expect(data.join()).not.toContain(key.slice(3));
   await souk.addWorker();
@@ -248,7 +219,7 @@ test('a key in the address is never in Redis, nor is what nobody reads', async (
   expect(souk.logLines.join('')).not.toContain(key.slice(3));
 });
 
-test('an address as long as it may be does no harm', async () => {
+test('accepts a query of the maximum length, and refuses a name that long', async ({ client }) => {
   const long = '%22'.repeat(20_000);
   const line = JSON.stringify(itemOf('B0LONGADR1'));
   const unread = await client.post(`/api/batches?operation=${operation}&other=${long}`, line, NDJSON);
@@ -257,7 +228,10 @@ test('an address as long as it may be does no harm', async () => {
   expect([name.status, name.json.msg]).toEqual([400, 'name: must be a text of 1 to 200 characters']);
 });
 
-test('while no worker reads uploads they are refused in time, and made no batch of later', async () => {
+test('refuses an upload with 503 while no worker reads it, and makes no batch of it later', async ({
+  souk,
+  client,
+}) => {
   await stopWorkers(souk);
   let answered = false;
   const reply = client.post('/api/batches', { operation, items: [itemOf('B0NOBODY01')] }).finally(() => {
@@ -270,7 +244,7 @@ test('while no worker reads uploads they are refused in time, and made no batch 
   expect(await batchesOf(client)).toHaveLength(1);
 });
 
-test('what fails here for no fault of the customer is told so', async () => {
+test('returns 500 when storing a batch fails', async ({ souk, client }) => {
   await souk.database.query(
     "alter table batches add constraint broken check (name is distinct from 'broken')",
   );
@@ -283,7 +257,7 @@ test('what fails here for no fault of the customer is told so', async () => {
   expect(await batchesOf(client)).toEqual([]);
 });
 
-test('batches are listed page by page, the newest first, and by state', async () => {
+test('lists batches by page, newest first, and by state', async ({ souk, client }) => {
   const ids: string[] = [];
   for (const asin of asinsFrom('B0LIST', 3)) {
     const batch = await startBatch(client, { operation, items: [itemOf(asin)] });
@@ -299,18 +273,18 @@ test('batches are listed page by page, the newest first, and by state', async ()
   expect(await batchesOf(await souk.client())).toEqual([]);
 });
 
-test.each([
+test.for([
   ['/api/batches?state=sleeping', 'state'],
   ['/api/batches?limit=0', 'limit'],
   ['/api/batches?cursor=1', 'cursor'],
-])('a bad list is refused: %s', async (path, parameter) => {
+] as const)('refuses the list %s', async ([path, parameter], { client }) => {
   const { status, json } = await client.get(path);
   expect([status, json.metadata?.errors]).toMatchObject([400, [{ parameter }]]);
 });
 
-test.each(['1', 'x', '00000000-0000-7000-8000-000000000000', '%00', 'null'])(
-  'there is no batch %s',
-  async (id) => {
+test.for(['1', 'x', '00000000-0000-7000-8000-000000000000', '%00', 'null'])(
+  'returns 404 for the unknown batch id %s',
+  async (id, { client }) => {
     for (const [method, path] of [
       ['GET', ''],
       ['GET', '/results'],
@@ -323,7 +297,7 @@ test.each(['1', 'x', '00000000-0000-7000-8000-000000000000', '%00', 'null'])(
   },
 );
 
-test('a foreign batch can be neither cancelled nor retried', async () => {
+test('returns 404 to a request to cancel or retry a batch of another account', async ({ souk, client }) => {
   const batch = await startBatch(client, { operation, items: [itemOf('B0FOREIGN2')], window: 'off_peak' });
   const stranger = await souk.client();
   for (const [method, path] of [
@@ -336,16 +310,29 @@ test('a foreign batch can be neither cancelled nor retried', async () => {
   expect(await batchNow(client, batch)).toMatchObject({ finishedAt: null });
 });
 
-test('a gateway that stops does not wait for workers that are away', async () => {
+test('a gateway that stops does not wait for workers that are away', async ({ souk, redis, client }) => {
   await stopWorkers(souk);
   await souk.addGateway();
   const [, gateway] = souk.gateways;
   const other = souk.clientOf(client.key, 1);
   const reply = other.post('/api/batches', { operation, items: [itemOf('B0GATEWAY1')] });
-  await expect.poll(uploadsInRedis).toHaveLength(1);
+  await expect.poll(() => uploadsIn(redis, souk)).toHaveLength(1);
   souk.gateways.splice(1);
   await gateway?.close();
   expect((await reply).status).toBe(503);
   await loseRedis(souk);
   await souk.addWorker();
+});
+
+// The last test of the file, because it moves the clock.
+test('returns the same batch for an idempotency key after its deadline has passed', async ({
+  souk,
+  client,
+}) => {
+  const deadline = new Date(souk.clock.now() + 3_600_000).toISOString();
+  const body = { operation, items: [itemOf('B0IDEM0005')], idempotencyKey: 'k3', deadline };
+  const first = await startBatch(client, body);
+  await finished(client, first);
+  souk.clock.advance(2 * 3_600_000);
+  expect((await startBatch(client, body)).batchId).toBe(first.batchId);
 });

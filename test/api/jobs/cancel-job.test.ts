@@ -1,61 +1,50 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { closeQueues, openQueues } from '../../../jobs/queues.ts';
 import { ledgerLines } from '../../../src/billing/ledger-lines.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../../../src/platform/redis.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
-import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { newAsin } from '../../support/answers.ts';
 import { openBackground } from '../../support/background.ts';
 import type { Client } from '../../support/client.ts';
-import { gate } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk, type TestAccount } from '../../support/souk.ts';
+import type { Souk, TestAccount } from '../../support/souk.ts';
+import { testWithHeldProducts as test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { openCalls, stopWorkers } from '../../support/workers.ts';
 
-let souk: Souk;
-let account: TestAccount;
-let client: Client;
-let open: () => void;
-beforeAll(async () => {
-  souk = await openSouk({ gateways: 2 });
-});
-afterAll(() => souk.close());
-beforeEach(async () => {
+test.override('soukOptions', { gateways: 2 });
+test.beforeEach(async ({ souk }) => {
   if (souk.workers.length === 0) await souk.addWorker();
-  account = await souk.account();
-  client = souk.clientOf(account.key);
-  const { reached, ...opening } = gate();
-  open = opening.open;
-  souk.upstream.calls.length = 0;
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
 });
-afterEach(async () => {
-  open();
+test.afterEach(async ({ souk, release }) => {
+  release();
   await expect.poll(() => openCalls(souk)).toBe(0);
 });
 
 const pathOf = (...asins: string[]) => `/api/market/product?domain=1&asins=${asins.join(',')}`;
 
-async function newJob(path = pathOf(newAsin())): Promise<string> {
+async function newJob(client: Client, path = pathOf(newAsin())): Promise<string> {
   return (await client.get(`${path}&async=1`)).json.data.links.self;
 }
 
-const cancel = (job: string, as = client) => as.get(job, { method: 'DELETE' });
+const cancel = (client: Client, job: string, as = client) => as.get(job, { method: 'DELETE' });
 
-async function ledger() {
+async function ledger(souk: Souk, account: TestAccount) {
   const lines = await ledgerLines(souk.database, account.accountId, { limit: 10 });
   return lines.map(({ kind, units }) => [kind, units]);
 }
 
-test('a queued job never runs, and all its units come back', async () => {
+test('a cancelled queued job never runs, and releases all its units', async ({
+  souk,
+  account,
+  client,
+  release,
+}) => {
   await stopWorkers(souk);
   const [a, b] = [newAsin(), newAsin()];
-  const job = await newJob(pathOf(a, b));
+  const job = await newJob(client, pathOf(a, b));
   expect(await unitsUsed(client)).toBe(2);
-  const reply = await cancel(job);
+  const reply = await cancel(client, job);
   expect(reply.status).toBe(200);
   expect(reply.headers).toMatchObject({ 'x-units-consumed': '0', 'x-job-id': job.split('/').at(-1) });
   expect(reply.headers).not.toHaveProperty('retry-after');
@@ -71,47 +60,51 @@ test('a queued job never runs, and all its units come back', async () => {
     ...{ error: { code: 'CANCELLED' }, finishedAt: new Date(souk.clock.now()).toISOString() },
   });
   expect(await unitsUsed(client)).toBe(0);
-  expect(await ledger()).toEqual([
+  expect(await ledger(souk, account)).toEqual([
     ['release', 2],
     ['reserve', 2],
   ]);
   const result = await client.get(`${job}/result`);
   expect([result.status, result.json.code]).toEqual([409, 'CANCELLED']);
   await souk.addWorker();
-  open();
+  release();
   // One that was queued behind it is done, and it was not.
   expect((await client.get(pathOf(newAsin()))).status).toBe(200);
   expect(souk.upstream.calls.map(({ params }) => params.asin)).not.toContain(`${a},${b}`);
 });
 
-test('of a running job the upstream call is aborted, and all its units come back', async () => {
-  const job = await newJob(pathOf(newAsin(), newAsin(), newAsin()));
+test('cancelling a running job aborts the upstream call and releases all its units', async ({
+  souk,
+  account,
+  client,
+}) => {
+  const job = await newJob(client, pathOf(newAsin(), newAsin(), newAsin()));
   await souk.upstream.received(1, 'product');
-  expect((await cancel(job)).json.data).toMatchObject({
+  expect((await cancel(client, job)).json.data).toMatchObject({
     ...{ state: 'cancelled', unitsCharged: 0, progress: 0, startedAt: expect.any(String), attempts: 1 },
   });
   await souk.upstream.abandoned(1);
   expect(await unitsUsed(client)).toBe(0);
-  expect(await ledger()).toEqual([
+  expect(await ledger(souk, account)).toEqual([
     ['release', 3],
     ['reserve', 3],
   ]);
 });
 
-test('it does not matter which gateway is asked, nor which worker runs the job', async () => {
+test('cancels a job through any gateway, on any worker', async ({ souk, account, client }) => {
   await souk.addWorker();
-  const jobs = [await newJob(), await newJob(), await newJob()];
+  const jobs = [await newJob(client), await newJob(client), await newJob(client)];
   await souk.upstream.received(3, 'product');
-  for (const job of jobs) await cancel(job, souk.clientOf(account.key, 1));
+  for (const job of jobs) await cancel(client, job, souk.clientOf(account.key, 1));
   await souk.upstream.abandoned(3);
 });
 
-test('whoever waits for the job is told that it was cancelled', async () => {
+test('requests that wait for the job receive CANCELLED', async ({ souk, client }) => {
   const waiting = client.get(pathOf(newAsin()));
   await souk.upstream.received(1, 'product');
   const polling = client.get(`/api/jobs?limit=1`).then(async ({ json }) => {
     const job = json.data.jobs[0].links.self as string;
-    const [poll] = await Promise.all([client.get(`${job}/result?wait=30`), cancel(job)]);
+    const [poll] = await Promise.all([client.get(`${job}/result?wait=30`), cancel(client, job)]);
     return poll;
   });
   for (const reply of [await waiting, await polling]) {
@@ -122,16 +115,16 @@ test('whoever waits for the job is told that it was cancelled', async () => {
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('what another account waits for as well goes on, as one upstream call', async () => {
+test('an upstream call that another account waits for continues', async ({ souk, client, release }) => {
   const asin = newAsin();
-  const job = await newJob(pathOf(asin));
+  const job = await newJob(client, pathOf(asin));
   await souk.upstream.received(1, 'product');
   const other = await souk.client();
   const followed = souk.events.next('source.followed');
   const waiting = other.get(pathOf(asin));
   await followed;
-  expect((await cancel(job)).json.data.state).toBe('cancelled');
-  open();
+  expect((await cancel(client, job)).json.data.state).toBe('cancelled');
+  release();
   const reply = await waiting;
   expect(reply.status).toBe(200);
   expect(reply.headers['x-units-consumed']).toBe('1');
@@ -140,110 +133,131 @@ test('what another account waits for as well goes on, as one upstream call', asy
   expect((await client.get(job)).json.data).toMatchObject({ state: 'cancelled', unitsCharged: 0 });
 });
 
-test('one that waits for what another account is fetching leaves that alone', async () => {
+test('cancelling a follower does not affect the fetch of another account', async ({
+  souk,
+  client,
+  release,
+}) => {
   const asin = newAsin();
   const other = await souk.client();
   const waiting = other.get(pathOf(asin));
   await souk.upstream.received(1, 'product');
-  const job = await newJob(pathOf(asin));
+  const job = await newJob(client, pathOf(asin));
   const callId = job.split('/').at(-1) ?? '';
   await souk.events.until('source.followed', { callId });
   const ended = souk.events.next('job.ended', { callId });
-  await cancel(job);
+  await cancel(client, job);
   await ended;
-  open();
+  release();
   expect((await waiting).status).toBe(200);
   expect(souk.upstream.calls.map(({ aborted }) => aborted)).toEqual([false]);
 });
 
-test('a job that other requests of the account have joined goes on', async () => {
+test('refuses to cancel a job that other requests of the account have joined', async ({
+  souk,
+  client,
+  release,
+}) => {
   const path = pathOf(newAsin());
-  const job = await newJob(path);
+  const job = await newJob(client, path);
   await souk.upstream.received(1, 'product');
   const awaited = souk.events.next('call.awaited');
   const joining = client.get(path);
   await awaited;
-  const refused = await cancel(job);
+  const refused = await cancel(client, job);
   expect([refused.status, refused.json.code]).toEqual([409, 'JOB_SHARED']);
-  open();
+  release();
   expect((await joining).headers).toMatchObject({ 'x-deduplicated': 'true' });
   expect((await client.get(`${job}?wait=30`)).json.data).toMatchObject({ state: 'done', unitsCharged: 1 });
 });
 
-test.each([
+test.for([
   ['done', true],
   ['failed', false],
-] as const)('a job that is %s stays so', async (state, goesWell) => {
+] as const)('does not change a job that is %s', async ([state, goesWell], { souk, client, release }) => {
   if (!goesWell) souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'no' } } }));
-  open();
-  const job = await newJob();
+  release();
+  const job = await newJob(client);
   const before = (await client.get(`${job}?wait=30`)).json.data;
   const used = await unitsUsed(client);
-  const reply = await cancel(job);
+  const reply = await cancel(client, job);
   expect(reply.status).toBe(200);
   expect(reply.json.data).toEqual(before);
   expect(reply.json.data.state).toBe(state);
   expect(await unitsUsed(client)).toBe(used);
 });
 
-test('cancelling it many times gives its units back once', async () => {
-  const job = await newJob(pathOf(newAsin(), newAsin()));
+test('releases the units once when a job is cancelled many times', async ({ souk, account, client }) => {
+  const job = await newJob(client, pathOf(newAsin(), newAsin()));
   await souk.upstream.received(1, 'product');
   const there = souk.clientOf(account.key, 1);
-  const replies = await Promise.all([cancel(job), cancel(job, there), cancel(job), cancel(job, there)]);
-  for (const { status, json } of [...replies, await cancel(job)])
+  const replies = await Promise.all([
+    cancel(client, job),
+    cancel(client, job, there),
+    cancel(client, job),
+    cancel(client, job, there),
+  ]);
+  for (const { status, json } of [...replies, await cancel(client, job)])
     expect([status, json.data.state]).toEqual([200, 'cancelled']);
-  expect(await ledger()).toEqual([
+  expect(await ledger(souk, account)).toEqual([
     ['release', 2],
     ['reserve', 2],
   ]);
 });
 
-test('asking again is a new call, with a job of its own', async () => {
+test('the same request after a cancellation is a new call with a new job', async ({
+  souk,
+  client,
+  release,
+}) => {
   const path = pathOf(newAsin());
-  const job = await newJob(path);
+  const job = await newJob(client, path);
   await souk.upstream.received(1, 'product');
-  await cancel(job);
-  open();
+  await cancel(client, job);
+  release();
   const again = await client.get(path);
   expect(again.status).toBe(200);
   expect(again.headers).toMatchObject({ 'x-units-consumed': '1' });
   expect(again.headers['x-job-id']).not.toBe(job.split('/').at(-1));
 });
 
-test('a client that gives its request the type of a body it does not send is understood', async () => {
-  const job = await newJob();
+test('accepts a content type without a body', async ({ client }) => {
+  const job = await newJob(client);
   const headers = { 'content-type': 'application/json' };
   expect((await client.get(job, { method: 'DELETE', headers })).json.data.state).toBe('cancelled');
 });
 
-test('the job of another account does not exist, and goes on', async () => {
-  const job = await newJob();
+test('returns 404 for a job of another account, which continues', async ({ souk, client, release }) => {
+  const job = await newJob(client);
   const stranger = await souk.client();
   for (const place of [job, '/api/jobs/01890000-0000-7000-8000-000000000000', '/api/jobs/none']) {
-    const { status, json } = await cancel(place, stranger);
+    const { status, json } = await cancel(client, place, stranger);
     expect([status, json.code]).toEqual([404, 'JOB_NOT_FOUND']);
   }
   expect((await stranger.raw(job, { method: 'DELETE' })).status).toBe(401);
-  open();
+  release();
   expect((await client.get(`${job}?wait=30`)).json.data.state).toBe('done');
 });
 
-test('a job that a worker is handed after it was cancelled is not begun', async () => {
+test('a worker does not start a job that was cancelled before it received it', async ({
+  souk,
+  client,
+  release,
+}) => {
   const keys = redisKeys(souk.redisNamespace);
   const redis = await connectRedis(souk.redisUrl, 'submitting', createLogger('silent'));
   const queues = openQueues(redis, keys, createLogger('silent'));
   await queues.market.pause();
   const asin = newAsin();
-  const job = await newJob(pathOf(asin));
+  const job = await newJob(client, pathOf(asin));
   const callId = job.split('/').at(-1) ?? '';
   const held = await queues.market.getJob(callId);
-  expect((await cancel(job)).json.data.state).toBe('cancelled');
+  expect((await cancel(client, job)).json.data.state).toBe('cancelled');
   expect(await queues.market.getJob(callId)).toBeUndefined();
   // As if a worker had taken it from the queue just before.
   await queues.market.add('market.product', held?.data as never, { jobId: callId });
   await queues.market.resume();
-  open();
+  release();
   expect((await client.get(pathOf(newAsin()))).status).toBe(200);
   await expect.poll(() => queues.market.getJob(callId)).toBeUndefined();
   expect(souk.upstream.calls.map(({ params }) => params.asin)).not.toContain(asin);
@@ -252,11 +266,11 @@ test('a job that a worker is handed after it was cancelled is not begun', async 
   await closeRedis(redis);
 });
 
-test('a call of a batch can be cancelled by its id', async () => {
+test('cancels a call of a batch by its id', async ({ souk, account, client }) => {
   const background = await openBackground(souk);
   const callId = await background.submit(account, { domain: '1', asins: newAsin() });
   await souk.upstream.received(1, 'product');
-  expect((await cancel(`/api/jobs/${callId}`)).json.data).toMatchObject({ state: 'cancelled' });
+  expect((await cancel(client, `/api/jobs/${callId}`)).json.data).toMatchObject({ state: 'cancelled' });
   await souk.upstream.abandoned(1);
   expect(await unitsUsed(client)).toBe(0);
   await background.close();

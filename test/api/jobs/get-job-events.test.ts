@@ -1,36 +1,20 @@
 import { EventSource } from 'undici';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { expect } from 'vitest';
+import { newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import { type Listener, listen } from '../../support/events.ts';
-import { gate } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { testWithHeldProducts as test } from '../../support/souk-test.ts';
 import { advanceUntil } from '../../support/time.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { stopWorkers } from '../../support/workers.ts';
 
-let souk: Souk;
-let client: Client;
-let open: () => void;
-beforeAll(async () => {
-  souk = await openSouk({ gateways: 2 });
-});
-afterAll(() => souk.close());
-beforeEach(async () => {
+test.override('soukOptions', { gateways: 2 });
+test.beforeEach(async ({ souk }) => {
   if (souk.workers.length === 0) await souk.addWorker();
-  client = await souk.client();
-  const { reached, ...opening } = gate();
-  open = opening.open;
-  souk.upstream.calls.length = 0;
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
 });
-afterEach(() => open());
 
-/** A job that is under way. */
-async function newJob(from = client): Promise<{ path: string; events: string }> {
+/** A job that runs. */
+async function newJob(client: Client, from = client): Promise<{ path: string; events: string }> {
   const path = `/api/market/product?domain=1&asins=${newAsin()}`;
   const { json } = await from.get(`${path}&async=1`);
   return { path, events: json.data.links.events };
@@ -38,9 +22,13 @@ async function newJob(from = client): Promise<{ path: string; events: string }> 
 
 const names = ({ events }: Listener) => events.map(({ name }) => name);
 
-test('a job is told at once, whenever something has changed, and when it has ended; then it is over', async () => {
+test('sends the job at once, on every change and at its end, then closes', async ({
+  souk,
+  client,
+  release,
+}) => {
   await stopWorkers(souk);
-  const { events } = await newJob();
+  const { events } = await newJob(client);
   const listener = await listen(client, events);
   expect(listener.status).toBe(200);
   expect(listener.headers).toMatchObject({
@@ -55,7 +43,7 @@ test('a job is told at once, whenever something has changed, and when it has end
   expect(listener.events[0]?.data).toMatchObject({ state: 'queued', position: 0 });
   await souk.addWorker();
   await advanceUntil(souk.clock, () => listener.events.at(-1)?.data.state === 'running', 1_000);
-  open();
+  release();
   await listener.ended;
   expect(names(listener).at(-1)).toBe('end');
   expect(names(listener).filter((name) => name === 'end')).toHaveLength(1);
@@ -63,9 +51,9 @@ test('a job is told at once, whenever something has changed, and when it has end
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('events show the job as it is shown to whoever asks', async () => {
-  open();
-  const { events } = await newJob();
+test('events hold what GET /api/jobs/{id} returns', async ({ client, release }) => {
+  release();
+  const { events } = await newJob(client);
   const job = events.replace('/events', '');
   const shown = await client.get(`${job}?wait=30`);
   const listener = await listen(client, events);
@@ -73,20 +61,20 @@ test('events show the job as it is shown to whoever asks', async () => {
   expect(listener.events).toEqual([{ name: 'end', data: shown.json.data }]);
 });
 
-test('an end on another gateway is heard without looking again', async () => {
+test('receives the end of a job from another gateway without polling', async ({ souk, client, release }) => {
   const { key } = await souk.account();
-  const { events } = await newJob(souk.clientOf(key, 0));
+  const { events } = await newJob(client, souk.clientOf(key, 0));
   await souk.upstream.received(1);
   const listener = await listen(souk.clientOf(key, 1), events);
   await expect.poll(() => names(listener)).toContain('job');
-  open();
+  release();
   // Time stands still.
   await listener.ended;
   expect(listener.events.at(-1)).toMatchObject({ name: 'end', data: { state: 'done' } });
 });
 
-test('while nothing changes there is a sign of life, and no repetition', async () => {
-  const { events } = await newJob();
+test('sends comments, and no repeated event, while nothing changes', async ({ souk, client }) => {
+  const { events } = await newJob(client);
   await souk.upstream.received(1);
   const listener = await listen(client, events);
   await advanceUntil(souk.clock, () => names(listener).includes(':'), 1_000);
@@ -95,9 +83,9 @@ test('while nothing changes there is a sign of life, and no repetition', async (
   listener.hangUp();
 });
 
-test('a failed job ends with its error', async () => {
+test('ends with the error of a failed job', async ({ souk, client }) => {
   souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
-  const listener = await listen(client, (await newJob()).events);
+  const listener = await listen(client, (await newJob(client)).events);
   await listener.ended;
   expect(listener.events.at(-1)).toMatchObject({
     name: 'end',
@@ -105,8 +93,8 @@ test('a failed job ends with its error', async () => {
   });
 });
 
-test('a cancelled job ends as cancelled', async () => {
-  const { events } = await newJob();
+test('ends with the state cancelled for a cancelled job', async ({ client }) => {
+  const { events } = await newJob(client);
   const listener = await listen(client, events);
   await expect.poll(() => names(listener)).toContain('job');
   await client.get(events.replace('/events', ''), { method: 'DELETE' });
@@ -114,8 +102,8 @@ test('a cancelled job ends as cancelled', async () => {
   expect(listener.events.at(-1)).toMatchObject({ name: 'end', data: { state: 'cancelled' } });
 });
 
-test('nothing is looked up any more for a client that has left', async () => {
-  const { events } = await newJob();
+test('stops reading the job when the client disconnects', async ({ souk, client }) => {
+  const { events } = await newJob(client);
   await souk.upstream.received(1, 'product');
   const idle = souk.clock.countOf('call wait');
   const awaited = souk.events.next('call.awaited');
@@ -131,10 +119,10 @@ test('nothing is looked up any more for a client that has left', async () => {
     .toBeLessThanOrEqual(idle);
 });
 
-test('it ends when the gateway closes, and goes on at another', async () => {
+test('ends when the gateway closes, and continues on another', async ({ souk, client, release }) => {
   await souk.addGateway();
   const { key } = await souk.account();
-  const { events } = await newJob(souk.clientOf(key, 2));
+  const { events } = await newJob(client, souk.clientOf(key, 2));
   const listener = await listen(souk.clientOf(key, 2), events);
   await expect.poll(() => names(listener)).toContain('job');
   const [closing] = souk.gateways.splice(2);
@@ -142,32 +130,32 @@ test('it ends when the gateway closes, and goes on at another', async () => {
   await listener.ended;
   expect(names(listener)).not.toContain('end');
   const elsewhere = await listen(souk.clientOf(key, 1), events);
-  open();
+  release();
   await elsewhere.ended;
   expect(elsewhere.events.at(-1)).toMatchObject({ name: 'end', data: { state: 'done' } });
 });
 
-test('an event source understands it', async () => {
-  const { events } = await newJob();
+test('is readable by EventSource', async ({ client, release }) => {
+  const { events } = await newJob(client);
   const source = new EventSource(`${client.baseUrl}${events}?key=${client.key}`);
-  const heard: { type: string; state: string }[] = [];
+  const received: { type: string; state: string }[] = [];
   const ended = new Promise<void>((resolve) => {
     for (const type of ['job', 'end'])
       source.addEventListener(type, (event) => {
         const { data } = event as unknown as { data: string };
-        heard.push({ type, state: (JSON.parse(data) as { state: string }).state });
+        received.push({ type, state: (JSON.parse(data) as { state: string }).state });
         if (type === 'end') resolve();
       });
   });
-  await expect.poll(() => heard).not.toHaveLength(0);
-  open();
+  await expect.poll(() => received).not.toHaveLength(0);
+  release();
   await ended;
   source.close();
-  expect(heard.at(-1)).toEqual({ type: 'end', state: 'done' });
+  expect(received.at(-1)).toEqual({ type: 'end', state: 'done' });
 });
 
-test('the story of a job of another account does not exist, nor that of one that never was', async () => {
-  const { events } = await newJob();
+test('returns 404 for a job of another account and for an unknown job', async ({ souk, client }) => {
+  const { events } = await newJob(client);
   const stranger = await souk.client();
   for (const path of [
     events,
@@ -180,10 +168,10 @@ test('the story of a job of another account does not exist, nor that of one that
   expect((await stranger.raw(events)).status).toBe(401);
 });
 
-test('it is over after ten minutes, for clients that connect again', async () => {
+test('ends after ten minutes, so that clients reconnect', async ({ souk, client }) => {
   await stopWorkers(souk);
-  // Nobody does it, so it does not end.
-  const { events } = await newJob();
+  // No worker runs the job, so it does not end.
+  const { events } = await newJob(client);
   const listener = await listen(client, events);
   await advanceUntil(souk.clock, listener.hasEnded, 20_000);
   await listener.ended;

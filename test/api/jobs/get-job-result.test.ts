@@ -1,16 +1,14 @@
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
-import { drawsPictures, hasDeals, knowsEveryProduct, newAsin } from '../../support/answers.ts';
-import type { Reply } from '../../support/client.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { drawsPictures, hasDeals, newAsin } from '../../support/answers.ts';
+import type { Client, Reply } from '../../support/client.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { stopWorkers } from '../../support/workers.ts';
 
 const DAY_MS = 24 * 3_600_000;
-
-let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk();
+const GZIP = { headers: { 'accept-encoding': 'gzip' } };
+test.beforeAll(async ({ souk }) => {
   const deals = Array.from({ length: 3_000 }, () => ({
     asin: newAsin(),
     title: 'A deal',
@@ -19,17 +17,16 @@ beforeAll(async () => {
   souk.upstream.on('lightningdeal', hasDeals(deals));
   souk.upstream.on('graphimage', drawsPictures);
 });
-afterAll(() => souk.close());
 
-/** Every process of the service ends, and others take their place. */
-async function restart(): Promise<void> {
+/** Replaces every process of the service. */
+async function restart(souk: Souk): Promise<void> {
   await Promise.all(souk.gateways.splice(0).map((gateway) => gateway.close()));
   await stopWorkers(souk);
   await souk.addGateway();
   await souk.addWorker();
 }
 
-/** What of a reply is the answer. */
+/** The parts of a reply that belong to the answer. */
 function answerOf({ status, body, headers }: Reply) {
   const { 'content-type': type, 'content-encoding': encoding } = headers;
   return { status, type, encoding, units: headers['x-units-consumed'], cache: headers['x-cache'], body };
@@ -41,72 +38,74 @@ const CASES: [string, () => string][] = [
   ['a picture', () => `/api/market/graphimage?domain=1&asin=${newAsin()}`],
 ];
 
-test.each(CASES)(
-  'the result of a job is what the synchronous call gives, after a restart of everything too: %s',
-  async (_what, newPath) => {
-    souk.upstream.on('product', knowsEveryProduct);
-    const path = newPath();
-    const headers = { 'accept-encoding': 'gzip' };
-    const account = await souk.account();
-    const accepted = await souk.clientOf(account.key).get(`${path}&async=1`);
-    const result = `${accepted.headers.location}/result`;
-    const first = answerOf(await souk.clientOf(account.key).get(`${result}?wait=30`, { headers }));
-    expect(first).toMatchObject({ status: 200, cache: 'MISS' });
-    const joined = answerOf(await souk.clientOf(account.key).get(path, { headers }));
-    // It joins the job, so it costs nothing and nothing is fetched.
-    expect(joined).toEqual({ ...first, units: '0', cache: 'HIT' });
-    await restart();
-    const asked = souk.upstream.calls.length;
-    expect(answerOf(await souk.clientOf(account.key).get(result, { headers }))).toEqual(first);
-    expect(souk.upstream.calls).toHaveLength(asked);
-  },
-);
+/** Calls for a job and waits for its result. */
+async function resultOf(client: Client, path: string) {
+  const { headers } = await client.get(`${path}&async=1`);
+  const address = `${headers.location}/result`;
+  return { address, first: await client.get(`${address}?wait=30`, GZIP) };
+}
 
-test('a synchronous call of another account is given the same, but for where it comes from', async () => {
-  souk.upstream.on('product', knowsEveryProduct);
-  const path = `/api/market/product?domain=1&asins=${newAsin()}`;
-  const [one, two] = [await souk.client(), await souk.client()];
-  const { headers } = await one.get(`${path}&async=1`);
-  const result = await one.get(`${headers.location}/result?wait=30`);
-  const { json } = await two.get(path);
-  expect(json).toEqual({ ...result.json, data: { ...result.json.data, fromCache: true } });
+test.for(CASES)('returns what the synchronous call returns: %s', async ([_what, newPath], { client }) => {
+  const path = newPath();
+  const first = answerOf((await resultOf(client, path)).first);
+  expect(first).toMatchObject({ status: 200, cache: 'MISS' });
+  // The synchronous call joins the job, so it is free and fetches nothing.
+  const joined = answerOf(await client.get(path, GZIP));
+  expect(joined).toEqual({ ...first, units: '0', cache: 'HIT' });
 });
 
-test.each(CASES)('for a day it is kept: %s', async (_what, newPath) => {
-  souk.upstream.on('product', knowsEveryProduct);
-  const client = await souk.client();
+test('keeps results and errors while all processes restart', async ({ souk, account, client, upstream }) => {
+  const before = [];
+  for (const [, newPath] of CASES) before.push(await resultOf(client, newPath()));
+  upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
+  const failed = await resultOf(client, `/api/market/product?domain=1&asins=${newAsin()}`);
+  expect([failed.first.status, failed.first.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
+  await restart(souk);
+  const asked = upstream.calls.length;
+  const after = souk.clientOf(account.key);
+  for (const { address, first } of [...before, failed])
+    expect(answerOf(await after.get(address, GZIP))).toEqual(answerOf(first));
+  expect(upstream.calls).toHaveLength(asked);
+});
+
+test('returns to another account the same data, as a cache hit', async ({ souk, client }) => {
+  const path = `/api/market/product?domain=1&asins=${newAsin()}`;
+  const { first } = await resultOf(client, path);
+  const { json } = await (await souk.client()).get(path);
+  expect(json).toEqual({ ...first.json, data: { ...first.json.data, fromCache: true } });
+});
+
+test.for(CASES)('keeps a result for a day: %s', async ([_what, newPath], { souk, client, redis }) => {
   const { headers } = await client.get(`${newPath()}&async=1`);
   await client.get(`${headers.location}?wait=30`);
-  const redis = new Redis(souk.redisUrl);
   const name = redisKeys(souk.redisNamespace).callAnswer(headers['x-job-id'] ?? '');
   const held = (await redis.keys(`${name}*`)).filter((key) => !key.endsWith(':keep'));
   expect(held).not.toHaveLength(0);
   for (const key of held) expect(await redis.pttl(key)).toBeGreaterThan(DAY_MS - 600_000);
-  redis.disconnect();
 });
 
-test('how a job failed is kept as long', async () => {
-  souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
-  const { key } = await souk.account();
-  const accepted = await souk.clientOf(key).get(`/api/market/product?domain=1&asins=${newAsin()}&async=1`);
-  const result = `${accepted.headers.location}/result`;
-  const failed = await souk.clientOf(key).get(`${result}?wait=30`);
-  expect([failed.status, failed.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
-  await restart();
+test('keeps the error of a failed job for a day', async ({ souk, client, upstream }) => {
+  upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
+  const { address, first } = await resultOf(client, `/api/market/product?domain=1&asins=${newAsin()}`);
   souk.clock.advance(DAY_MS);
-  const later = await souk.clientOf(key).get(result);
-  expect([later.status, later.json]).toEqual([502, failed.json]);
+  const later = await client.get(address);
+  expect([later.status, later.json]).toEqual([502, first.json]);
   souk.clock.advance(1);
-  expect((await souk.clientOf(key).get(result)).json.code).toBe('JOB_NOT_FOUND');
+  expect((await client.get(address)).json.code).toBe('JOB_NOT_FOUND');
 });
 
-test('a job that waits outlives a restart, and is done by whoever comes next', async () => {
-  souk.upstream.on('product', knowsEveryProduct);
-  await restart();
+test('a queued job survives a restart, and the next worker runs it', async ({
+  souk,
+  account,
+  upstream: _,
+}) => {
+  // The clock has left the former workers behind, so that gateways take them for dead.
+  await restart(souk);
   await stopWorkers(souk);
-  const { key } = await souk.account();
-  const { headers } = await souk.clientOf(key).get(`/api/market/product?domain=1&asins=${newAsin()}&async=1`);
-  await restart();
-  const job = await souk.clientOf(key).get(`${headers.location}?wait=30`);
+  const { headers } = await souk
+    .clientOf(account.key)
+    .get(`/api/market/product?domain=1&asins=${newAsin()}&async=1`);
+  await restart(souk);
+  const job = await souk.clientOf(account.key).get(`${headers.location}?wait=30`);
   expect(job.json.data).toMatchObject({ state: 'done', unitsCharged: 1 });
 });

@@ -1,42 +1,20 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { knowsEveryProduct } from '../../support/answers.ts';
-import type { Client } from '../../support/client.ts';
-import { gate } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { expect } from 'vitest';
+import { testWithHeldProducts as test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { stopWorkers } from '../../support/workers.ts';
 
-let souk: Souk;
-let client: Client;
-let open: () => void;
-beforeAll(async () => {
-  souk = await openSouk({ gateways: 2 });
-});
-afterAll(() => souk.close());
-beforeEach(async () => {
-  client = await souk.client();
-  const { reached, ...opening } = gate();
-  open = opening.open;
-  souk.upstream.calls.length = 0;
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
-});
-
-afterEach(() => open());
-
+test.override('soukOptions', { gateways: 2 });
 let lastAsin = 0;
 function newProduct(): string {
   lastAsin += 1;
   return `/api/market/product?domain=1&asins=B0JOBS${String(lastAsin).padStart(4, '0')}`;
 }
 
-test.each([
+test.for([
   ['Prefer: respond-async', '', { prefer: 'respond-async' }, 'respond-async'],
   ['?async=1', '&async=1', {}, undefined],
   ['?async=true', '&async=true', {}, undefined],
-])('%s is answered with the job at once', async (_, suffix, headers, applied) => {
+] as const)('%s returns the job at once', async ([_, suffix, headers, applied], { client, release }) => {
   const reply = await client.get(`${newProduct()}${suffix}`, { headers });
   expect(reply.status).toBe(202);
   const jobId = reply.headers['x-job-id'];
@@ -51,22 +29,22 @@ test.each([
       links: { self: `/api/jobs/${jobId}`, result: `/api/jobs/${jobId}/result` },
     },
   });
-  open();
+  release();
   expect((await client.get(`/api/jobs/${jobId}?wait=30`)).json.data.state).toBe('done');
 });
 
-test('?async=0 waits for the answer', async () => {
-  open();
+test('?async=0 waits for the answer', async ({ client, release }) => {
+  release();
   expect((await client.get(`${newProduct()}&async=0`)).status).toBe(200);
 });
 
-test('?async=perhaps is refused', async () => {
+test('?async=perhaps is refused', async ({ client }) => {
   const reply = await client.get(`${newProduct()}&async=perhaps`);
   expect(reply.status).toBe(400);
   expect(reply.json.metadata).toMatchObject({ errors: [{ parameter: 'async' }] });
 });
 
-test('a job is queued, running and done, with the times at which it became so', async () => {
+test('shows a job as queued, running and done, with the time of each', async ({ souk, client, release }) => {
   const seen = new Date(souk.clock.now()).toISOString();
   await stopWorkers(souk);
   const { headers } = await client.get(`${newProduct()}&async=1`);
@@ -82,7 +60,7 @@ test('a job is queued, running and done, with the times at which it became so', 
   await souk.addWorker();
   await souk.upstream.received(1);
   expect((await client.get(job)).json.data).toMatchObject({ state: 'running', attempts: 1 });
-  open();
+  release();
   const done = await client.get(`${job}?wait=30`);
   expect(done.headers).not.toHaveProperty('retry-after');
   expect(done.json.data).toMatchObject({
@@ -91,7 +69,10 @@ test('a job is queued, running and done, with the times at which it became so', 
   });
 });
 
-test('a failed job says why, costs nothing, and its result is the error', async () => {
+test('a failed job has an error, costs nothing, and returns the error as its result', async ({
+  souk,
+  client,
+}) => {
   souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
   const { headers } = await client.get(`${newProduct()}&async=1`);
   const job = (await client.get(`${headers.location}?wait=30`)).json.data;
@@ -103,7 +84,10 @@ test('a failed job says why, costs nothing, and its result is the error', async 
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('the result is pending until the job is done, and then the body that a waiting caller gets', async () => {
+test('the result is 202 until the job is done, then the body of the synchronous call', async ({
+  client,
+  release,
+}) => {
   const path = newProduct();
   const { headers } = await client.get(`${path}&async=1`);
   const result = `${headers.location}/result`;
@@ -111,7 +95,7 @@ test('the result is pending until the job is done, and then the body that a wait
   expect(pending.status).toBe(202);
   expect(pending.headers['retry-after']).toBe('1');
   const waiting = client.get(`${result}?wait=30`);
-  open();
+  release();
   const done = await waiting;
   expect(done.status).toBe(200);
   expect(done.headers).toMatchObject({ 'x-units-consumed': '1', 'x-cache': 'MISS' });
@@ -121,21 +105,21 @@ test('the result is pending until the job is done, and then the body that a wait
   expect(done.headers['content-type']).toBe(joined.headers['content-type']);
 });
 
-test('a long poll answers as soon as the job ends, on any gateway, and looking costs nothing', async () => {
+test('a long poll returns when the job ends, on any gateway, and is free', async ({ souk, release }) => {
   const { key } = await souk.account();
   const [here, there] = [souk.clientOf(key, 0), souk.clientOf(key, 1)];
   const { headers } = await here.get(`${newProduct()}&async=1`);
   const awaited = souk.events.next('call.awaited');
   const poll = there.get(`${headers.location}?wait=60`);
   await awaited;
-  open();
+  release();
   const reply = await poll;
   expect(reply.json.data.state).toBe('done');
   expect(reply.headers['x-units-consumed']).toBe('0');
   expect(await unitsUsed(here)).toBe(1);
 });
 
-test('a long poll whose time is over tells the state as it is', async () => {
+test('a long poll returns the current state when its time is over', async ({ souk, client }) => {
   const { headers } = await client.get(`${newProduct()}&async=1`);
   const awaited = souk.events.next('call.awaited');
   const poll = client.get(`${headers.location}?wait=5`);
@@ -144,15 +128,15 @@ test('a long poll whose time is over tells the state as it is', async () => {
   expect((await poll).json.data.state).toBe('running');
 });
 
-test.each(['61', '-1', 'long', '1.5'])('?wait=%s is refused', async (wait) => {
-  open();
+test.for(['61', '-1', 'long', '1.5'])('?wait=%s is refused', async (wait, { client, release }) => {
+  release();
   const { headers } = await client.get(`${newProduct()}&async=1`);
   const reply = await client.get(`${headers.location}?wait=${wait}`);
   expect(reply.status).toBe(400);
   expect(reply.json.metadata).toMatchObject({ errors: [{ parameter: 'wait' }] });
 });
 
-test('the job of another account does not exist, and neither does one that never was', async () => {
+test('returns 404 for a job of another account and for an unknown job', async ({ souk, client }) => {
   const { headers } = await client.get(`${newProduct()}&async=1`);
   const stranger = await souk.client();
   const places = [headers.location ?? '', '/api/jobs/01890000-0000-7000-8000-000000000000', '/api/jobs/none'];
@@ -164,8 +148,12 @@ test('the job of another account does not exist, and neither does one that never
   expect((await stranger.raw(headers.location ?? '')).status).toBe(401);
 });
 
-test('a cached answer is a job too, done at once', async () => {
-  open();
+test('an asynchronous call with a cached answer makes a job that is done at once', async ({
+  souk,
+  client,
+  release,
+}) => {
+  release();
   const path = newProduct();
   await (await souk.client()).get(path);
   const reply = await client.get(`${path}&async=1`);
@@ -179,8 +167,8 @@ test('a cached answer is a job too, done at once', async () => {
   expect(result.json.data).toMatchObject({ fromCache: true, count: 1 });
 });
 
-test('the result is kept for a day for whoever polls, and then forgotten', async () => {
-  open();
+test('keeps a job and its result for a day, then returns 404', async ({ souk, client, release }) => {
+  release();
   const { headers } = await client.get(`${newProduct()}&async=1`);
   await client.get(`${headers.location}?wait=30`);
   souk.clock.advance(24 * 3_600_000);

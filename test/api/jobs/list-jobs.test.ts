@@ -1,31 +1,20 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { createKey } from '../../../src/accounts/keys.ts';
 import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { openBackground } from '../../support/background.ts';
 import type { Client } from '../../support/client.ts';
 import { gate } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk();
-});
-afterAll(() => souk.close());
-beforeEach(async () => {
-  souk.upstream.calls.length = 0;
-  souk.upstream.on('product', knowsEveryProduct);
-  souk.upstream.on('category', () => ({ json: { categories: {} } }));
-  client = await souk.client();
-});
+test.beforeAll(({ souk }) => souk.upstream.on('category', () => ({ json: { categories: {} } })));
 
 interface Page {
   jobs: { jobId: string; state: string; operation: string }[];
   nextCursor: string | null;
 }
 
-async function list(query = '', as = client): Promise<Page> {
+async function list(client: Client, query = '', as = client): Promise<Page> {
   const { status, json } = await as.get(`/api/jobs${query}`);
   expect(status).toBe(200);
   return json.data;
@@ -33,72 +22,80 @@ async function list(query = '', as = client): Promise<Page> {
 
 const ids = ({ jobs }: Page) => jobs.map(({ jobId }) => jobId);
 
-async function newJob(path = `/api/market/product?domain=1&asins=${newAsin()}`): Promise<string> {
+async function newJob(
+  client: Client,
+  path = `/api/market/product?domain=1&asins=${newAsin()}`,
+): Promise<string> {
   return (await client.get(`${path}&async=1`)).json.data.jobId;
 }
 
-async function doneJob(path?: string): Promise<string> {
-  const job = await newJob(path);
+async function doneJob(client: Client, path?: string): Promise<string> {
+  const job = await newJob(client, path);
   await client.get(`/api/jobs/${job}?wait=30`);
   return job;
 }
 
-test('an account without calls has no jobs', async () => {
-  expect(await list()).toEqual({ jobs: [], nextCursor: null });
+test('returns an empty list for an account without calls', async ({ client }) => {
+  expect(await list(client)).toEqual({ jobs: [], nextCursor: null });
 });
 
-test('an account sees its calls, the newest first, each as by itself, and looking is free', async () => {
-  const asynchronous = await doneJob();
+test('lists the calls of an account, newest first, as GET /api/jobs/{id} returns them, for free', async ({
+  client,
+}) => {
+  const asynchronous = await doneJob(client);
   const { headers } = await client.get(`/api/market/product?domain=1&asins=${newAsin()}`);
   const cached = await client.get(`/api/market/product?domain=1&asins=${newAsin()}`);
   const used = await unitsUsed(client);
-  const page = await list();
+  const page = await list(client);
   expect(ids(page)).toEqual([cached.headers['x-job-id'], headers['x-job-id'], asynchronous]);
   for (const job of page.jobs) expect((await client.get(`/api/jobs/${job.jobId}`)).json.data).toEqual(job);
   expect(await unitsUsed(client)).toBe(used);
 });
 
-test('another account sees nothing of them, another key of the same account everything', async () => {
+test('lists the same jobs for every key of an account, and none for another account', async ({
+  souk,
+  client,
+}) => {
   const { accountId, key } = await souk.account();
   client = souk.clientOf(key);
-  const job = await doneJob();
-  expect(ids(await list('', await souk.client()))).toEqual([]);
+  const job = await doneJob(client);
+  expect(ids(await list(client, '', await souk.client()))).toEqual([]);
   const other = souk.clientOf(await createKey(souk.database, accountId, souk.clock.now()));
-  expect(ids(await list('', other))).toEqual([job]);
+  expect(ids(await list(client, '', other))).toEqual([job]);
 });
 
-test('pages follow one another without gap or repetition, also when jobs are added meanwhile', async () => {
+test('pages have no gap and no repetition while jobs are added', async ({ client }) => {
   const jobs: string[] = [];
-  for (let i = 0; i < 7; i += 1) jobs.unshift(await doneJob());
-  const first = await list('?limit=3');
-  await doneJob();
-  const second = await list(`?limit=3&cursor=${first.nextCursor}`);
-  const third = await list(`?limit=3&cursor=${second.nextCursor}`);
+  for (let i = 0; i < 7; i += 1) jobs.unshift(await doneJob(client));
+  const first = await list(client, '?limit=3');
+  await doneJob(client);
+  const second = await list(client, `?limit=3&cursor=${first.nextCursor}`);
+  const third = await list(client, `?limit=3&cursor=${second.nextCursor}`);
   expect([first, second, third].map((page) => page.jobs.length)).toEqual([3, 3, 1]);
   expect([first, second, third].flatMap(ids)).toEqual(jobs);
   expect(third.nextCursor).toBeNull();
 });
 
-test('a last page that is full has no cursor', async () => {
-  await doneJob();
-  await doneJob();
-  const { jobs, nextCursor } = await list('?limit=2');
+test('a full last page has no cursor', async ({ client }) => {
+  await doneJob(client);
+  await doneJob(client);
+  const { jobs, nextCursor } = await list(client, '?limit=2');
   expect([jobs.length, nextCursor]).toEqual([2, null]);
 });
 
-test('jobs are found by state and by operation', async () => {
-  const done = await doneJob();
+test('filters by state and by operation', async ({ souk, client }) => {
+  const done = await doneJob(client);
   souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
-  const failed = await doneJob();
-  const category = await doneJob('/api/market/category?domain=1&category=0');
+  const failed = await doneJob(client);
+  const category = await doneJob(client, '/api/market/category?domain=1&category=0');
   const { reached, open } = gate();
   souk.upstream.on('product', async (...call) => {
     await reached;
     return knowsEveryProduct(...call);
   });
-  const cancelled = await newJob();
+  const cancelled = await newJob(client);
   await client.get(`/api/jobs/${cancelled}`, { method: 'DELETE' });
-  const running = await newJob();
+  const running = await newJob(client);
   await expect.poll(async () => (await client.get(`/api/jobs/${running}`)).json.data.state).toBe('running');
   for (const [query, expected] of [
     ['?state=done', [category, done]],
@@ -111,41 +108,41 @@ test('jobs are found by state and by operation', async () => {
     ['?operation=market.product&state=done', [done]],
     ['?operation=market.seller', []],
   ] as const) {
-    expect({ query, found: ids(await list(query)) }).toEqual({ query, found: expected });
+    expect({ query, found: ids(await list(client, query)) }).toEqual({ query, found: expected });
   }
-  // A page of failed ones is not thinned out by cancelled ones.
-  expect(ids(await list('?state=failed&limit=1'))).toEqual([failed]);
+  // Cancelled jobs take no place on a page of failed ones.
+  expect(ids(await list(client, '?state=failed&limit=1'))).toEqual([failed]);
   open();
 });
 
-test('jobs are listed for a day', async () => {
-  const job = await doneJob();
+test('lists a job for a day', async ({ souk, client }) => {
+  const job = await doneJob(client);
   souk.clock.advance(24 * 3_600_000);
-  expect(ids(await list())).toEqual([job]);
+  expect(ids(await list(client))).toEqual([job]);
   souk.clock.advance(1);
-  expect(ids(await list())).toEqual([]);
+  expect(ids(await list(client))).toEqual([]);
   await souk.addWorker();
 });
 
-test('calls of batches are left out', async () => {
+test('leaves out the calls of batches', async ({ souk, client }) => {
   const account = await souk.account();
   client = souk.clientOf(account.key);
   const background = await openBackground(souk);
   const callId = await background.submit(account, { domain: '1', asins: newAsin() });
   expect((await client.get(`/api/jobs/${callId}?wait=30`)).json.data.state).toBe('done');
-  const job = await doneJob();
-  expect(ids(await list())).toEqual([job]);
+  const job = await doneJob(client);
+  expect(ids(await list(client))).toEqual([job]);
   await background.close();
 });
 
-test.each([
+test.for([
   ['state=waiting', 'state'],
   ['operation=market.nothing', 'operation'],
   ['limit=0', 'limit'],
   ['limit=101', 'limit'],
   ['limit=some', 'limit'],
   ['cursor=yesterday', 'cursor'],
-])('?%s is refused, by name', async (query, parameter) => {
+] as const)('refuses ?%s by name', async ([query, parameter], { client }) => {
   const reply = await client.get(`/api/jobs?${query}`);
   expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
   expect(reply.json.metadata).toMatchObject({ errors: [{ parameter }] });

@@ -1,43 +1,42 @@
 import type { AddressInfo } from 'node:net';
 import { fastify } from 'fastify';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { mountProtocol } from '../../../src/api/mcp/mount.ts';
 import { SoukError } from '../../../src/platform/errors.ts';
-import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { newAsin } from '../../support/answers.ts';
 import { connectAgent } from '../../support/mcp-client.ts';
 import { conformanceFixtures } from '../../support/mcp-fixtures.ts';
 import { gate } from '../../support/scripted-upstream.ts';
-import { openSouk } from '../../support/souk.ts';
+import { testWithHeldProducts as test } from '../../support/souk-test.ts';
 
-test.each([
+test.for([
   ['market_get_product', { domain: 1, asins: [newAsin()] }, 'jobId'],
   [
     'batches_create',
     { operation: 'market.product', params: { domain: 1 }, split: { asins: [newAsin(), newAsin()] } },
     'batchId',
   ],
-])('who follows %s while the gateway closes is told what goes on without it', async (tool, args, id) => {
-  const souk = await openSouk();
-  const { reached, open } = gate();
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
-  const agent = await connectAgent(await souk.client(), { toolsets: 'all' });
-  const told: unknown[] = [];
-  const calling = agent.call(tool, args, { onprogress: (progress) => told.push(progress) });
-  await expect.poll(() => told.length).toBe(1);
-  const closing = souk.close();
-  // A batch is looked at every second.
-  souk.clock.advance(1_000);
-  const { data, isError } = await calling;
-  expect(isError).toBe(false);
-  expect(data).toMatchObject({ [id]: expect.any(String), state: expect.any(String) });
-  open();
-  await closing;
-});
+] as const)(
+  'a caller that follows %s receives its id when the gateway closes',
+  async ([tool, args, id], { souk, account, release }) => {
+    await souk.addGateway();
+    const agent = await connectAgent(souk.clientOf(account.key, 1), { toolsets: 'all' });
+    const [gateway] = souk.gateways.splice(1);
+    const updates: unknown[] = [];
+    const calling = agent.call(tool, args, { onprogress: (progress) => updates.push(progress) });
+    await expect.poll(() => updates.length).toBe(1);
+    const closing = gateway?.close();
+    // A batch is looked at every second.
+    souk.clock.advance(1_000);
+    const { data, isError } = await calling;
+    expect(isError).toBe(false);
+    expect(data).toMatchObject({ [id]: expect.any(String), state: expect.any(String) });
+    release();
+    await closing;
+  },
+);
 
-test('a request whose caller is looked up while the gateway closes is refused as one that comes later', async () => {
+test('refuses a request with BUSY if the gateway closes during authentication', async () => {
   const { reached, open } = gate();
   const identified = gate();
   const app = fastify();

@@ -4,14 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { mountProtocol } from '../../../src/api/mcp/mount.ts';
 import { conformanceFixtures } from '../../support/mcp-fixtures.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 
-/** What the public conformance suite of the protocol says of us, scenario by scenario. */
+/** Results of the public conformance suite of the protocol, by scenario. */
 
-/** Asks for nothing that a server of other tools would not have: run against a gateway. */
+/** Scenarios that need no special tools: run against a gateway. */
 const OF_ANY_SERVER = [
   'server-initialize',
   'ping',
@@ -20,7 +20,7 @@ const OF_ANY_SERVER = [
   'dns-rebinding-protection',
 ];
 
-/** Asks for tools and resources of its own: run against a server of such, mounted as the gateway's tools are. */
+/** Scenarios that need tools and resources of the suite: run against a server that has them. */
 const WITH_FIXTURES = [
   'tools-call-simple-text',
   'tools-call-image',
@@ -35,21 +35,20 @@ const WITH_FIXTURES = [
   'resources-templates-read',
 ];
 
-const NO_LOGGING =
-  'The protocol gives logging up; what goes wrong is in the result, and nothing else is told.';
-const NO_ASKING_BACK = 'No tool asks back: there is nobody to be asked who would not be asked by the agent.';
+const NO_LOGGING = 'The protocol deprecates logging. Errors are in results.';
+const NO_ASKING_BACK = 'No tool asks the client.';
 const NO_PROMPTS = 'There are no prompts.';
 const NO_SUBSCRIPTIONS = 'Resources are results, which never change.';
 
 const NOT_APPLICABLE: Record<string, string> = {
   'logging-set-level': NO_LOGGING,
   'tools-call-with-logging': NO_LOGGING,
-  'completion-complete': 'There is nothing to complete: no prompts, and ids are in answers.',
+  'completion-complete': 'There are no prompts, and ids are in answers.',
   'tools-call-sampling': NO_ASKING_BACK,
   'tools-call-elicitation': NO_ASKING_BACK,
   'elicitation-sep1034-defaults': NO_ASKING_BACK,
   'elicitation-sep1330-enums': NO_ASKING_BACK,
-  'server-sse-multiple-streams': 'It is about several streams of one session, and there are no sessions.',
+  'server-sse-multiple-streams': 'It tests several streams of one session, and there are no sessions.',
   'server-sse-polling': 'Streams are not resumed: there are no sessions, and a job outlives every stream.',
   'resources-subscribe': NO_SUBSCRIPTIONS,
   'resources-unsubscribe': NO_SUBSCRIPTIONS,
@@ -103,7 +102,7 @@ function expectPassed(checks: readonly Check[] | undefined): void {
   expect(checks?.filter(({ status }) => status === 'SUCCESS').length).toBeGreaterThan(0);
 }
 
-test('every scenario for servers is passed here, or does not apply', async () => {
+test('the lists here have every server scenario of the suite', async () => {
   const listed = (await suite('list')).split(/Client scenarios/)[0] ?? '';
   const scenarios = [...listed.matchAll(/^\s+- ([\w-]+)/gm)].map(([, name]) => name);
   expect(scenarios.length).toBeGreaterThan(20);
@@ -113,26 +112,23 @@ test('every scenario for servers is passed here, or does not apply', async () =>
 });
 
 describe('a gateway passes', () => {
-  let souk: Souk;
   let checks: Map<string, Check[]>;
-  beforeAll(async () => {
-    souk = await openSouk();
+  test.beforeAll(async ({ souk }) => {
     const { baseUrl, key } = await souk.client();
     checks = await checksOf(`${baseUrl}/mcp?key=${key}&toolsets=all`);
   });
-  afterAll(() => souk.close());
 
   test.each(OF_ANY_SERVER)('%s', (scenario) => {
     expectPassed(checks.get(scenario));
   });
 
-  test('and says of what does not apply that it has none of it', () => {
+  test('answers "Method not found" to scenarios that do not apply', () => {
     for (const scenario of ['prompts-list', 'logging-set-level', 'resources-subscribe'])
       expect(JSON.stringify(checks.get(scenario))).toContain('Method not found');
   });
 });
 
-describe('with the tools and resources it asks for', () => {
+describe('with the tools and resources of the suite', () => {
   let app: FastifyInstance;
   let checks: Map<string, Check[]>;
   beforeAll(async () => {

@@ -1,46 +1,34 @@
 import type { Progress } from '@modelcontextprotocol/client';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { PATIENCE_SECONDS } from '../../../src/api/mcp/call-tool.ts';
-import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
-import type { Client } from '../../support/client.ts';
+import { newAsin } from '../../support/answers.ts';
 import { type Agent, connectAgent, ERAS, type ToolAnswer } from '../../support/mcp-client.ts';
-import { gate } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { testWithHeldProducts } from '../../support/souk-test.ts';
 import { advanceUntil } from '../../support/time.ts';
 import { unitsUsed } from '../../support/units.ts';
 
-let souk: Souk;
-let http: Client;
-let agent: Agent;
-let open: () => void;
-beforeAll(async () => {
-  souk = await openSouk();
-});
-afterAll(() => souk.close());
-beforeEach(async () => {
-  http = await souk.client();
-  agent = await connectAgent(http, { toolsets: 'all' });
+const test = testWithHeldProducts.extend('agent', async ({ client }) => {
+  const agent = await connectAgent(client, { toolsets: 'all' });
   await agent.client.listTools();
-  const { reached, ...opening } = gate();
-  open = opening.open;
-  souk.upstream.calls.length = 0;
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+  return agent;
 });
-afterEach(() => open());
 
-/** A call that takes longer than it is waited for. */
-async function callTooLong(asins = [newAsin()]): Promise<ToolAnswer> {
+/** A call that takes longer than a tool waits. */
+async function callTooLong(souk: Souk, agent: Agent, asins = [newAsin()]): Promise<ToolAnswer> {
   const calling = agent.call('market_get_product', { domain: 1, asins });
   await souk.upstream.received(1, 'product');
   souk.clock.advance(PATIENCE_SECONDS * 1000);
   return calling;
 }
 
-test('what takes longer than a caller waits answers with a job, which brings the result for nothing more', async () => {
-  const { data, isError } = await callTooLong();
+test('a call that takes too long returns a job, whose result costs nothing more', async ({
+  souk,
+  client,
+  agent,
+  release,
+}) => {
+  const { data, isError } = await callTooLong(souk, agent);
   expect(isError).toBe(false);
   expect(data).toMatchObject({
     jobId: expect.any(String),
@@ -53,15 +41,15 @@ test('what takes longer than a caller waits answers with a job, which brings the
   const tooEarly = await agent.call('jobs_get_result', { id: data.jobId });
   expect(tooEarly.data).toMatchObject({ state: 'running', hint: expect.stringContaining('jobs_get_result') });
   const waiting = agent.call('jobs_get_result', { id: data.jobId, wait: 30 });
-  open();
+  release();
   expect((await waiting).data).toMatchObject({ count: 1, _call: { unitsConsumed: 1 } });
-  expect(await unitsUsed(http)).toBe(1);
+  expect(await unitsUsed(client)).toBe(1);
   const { data: list } = await agent.call('jobs_list', { state: 'done' });
   expect(list.jobs).toMatchObject([{ jobId: data.jobId }]);
 });
 
-test('a result is waited for no longer than clients have patience', async () => {
-  const { data: job } = (await http.post('/api/market/product?async=1', { domain: 1, asins: [newAsin()] }))
+test('waits for a result no longer than MCP clients wait', async ({ souk, client, agent }) => {
+  const { data: job } = (await client.post('/api/market/product?async=1', { domain: 1, asins: [newAsin()] }))
     .json;
   await souk.upstream.received(1, 'product');
   const awaited = souk.events.next('call.awaited');
@@ -73,8 +61,8 @@ test('a result is waited for no longer than clients have patience', async () => 
   expect(wrong).toMatchObject({ isError: true, data: { error: { code: 'VALIDATION_FAILED' } } });
 });
 
-test('a job is cancelled, after a dry run that cancels nothing', async () => {
-  const { data } = await callTooLong();
+test('cancels a job; a dry run cancels nothing', async ({ souk, agent }) => {
+  const { data } = await callTooLong(souk, agent);
   const dry = await agent.call('jobs_cancel', { id: data.jobId, dryRun: true });
   expect(dry.data).toMatchObject({ dryRun: true, units: 0 });
   expect((await agent.call('jobs_get', { id: data.jobId })).data.state).toBe('running');
@@ -84,14 +72,14 @@ test('a job is cancelled, after a dry run that cancels nothing', async () => {
   expect(result).toMatchObject({ isError: true, data: { error: { code: 'CANCELLED', status: 409 } } });
 });
 
-test('cancels a job at once for a caller who asks for progress', async () => {
-  const { data } = await callTooLong();
+test('cancels a job at once for a caller who asks for progress', async ({ souk, agent }) => {
+  const { data } = await callTooLong(souk, agent);
   const cancelled = await agent.call('jobs_cancel', { id: data.jobId }, { onprogress: () => {} });
   expect(cancelled.data.state).toBe('cancelled');
 });
 
-test("a job of another account's does not exist", async () => {
-  const { data } = await callTooLong();
+test('returns JOB_NOT_FOUND for a job of another account', async ({ souk, agent }) => {
+  const { data } = await callTooLong(souk, agent);
   const other = await connectAgent(await souk.client());
   for (const tool of ['jobs_get', 'jobs_get_result', 'jobs_cancel']) {
     const answer = await other.call(tool, { id: data.jobId });
@@ -100,35 +88,39 @@ test("a job of another account's does not exist", async () => {
 });
 
 describe.each(ERAS)('progress, in the %s protocol', (era) => {
-  test('is told to whoever wants to know, and the answer is the answer', async () => {
-    agent = await connectAgent(http, { era });
-    const told: Progress[] = [];
+  test('is sent if the caller asks for it, before the usual answer', async ({ client, release }) => {
+    const agent = await connectAgent(client, { era });
+    const updates: Progress[] = [];
     const args = { domain: 1, asins: [newAsin()] };
-    const calling = agent.call('market_get_product', args, { onprogress: (progress) => told.push(progress) });
-    await expect.poll(() => told.length).toBe(1);
-    open();
+    const calling = agent.call('market_get_product', args, {
+      onprogress: (progress) => updates.push(progress),
+    });
+    await expect.poll(() => updates.length).toBe(1);
+    release();
     const { data } = await calling;
     expect(data).toMatchObject({ count: 1, _call: { unitsConsumed: 1, cache: 'MISS' } });
-    expect(told[0]).toMatchObject({
+    expect(updates[0]).toMatchObject({
       progress: 0,
       total: 100,
       message: expect.stringMatching(/queued|running/),
     });
     const again = await agent.call('market_get_product', args, { onprogress: () => {} });
     expect(again.data._call).toMatchObject({ unitsConsumed: 0, deduplicated: true });
-    expect(await unitsUsed(http)).toBe(1);
+    expect(await unitsUsed(client)).toBe(1);
   });
 
-  test('of what takes too long ends with the job', async () => {
-    agent = await connectAgent(http, { era });
-    const told: unknown[] = [];
+  test('of a call that takes too long ends with the job', async ({ souk, client }) => {
+    const agent = await connectAgent(client, { era });
+    const updates: unknown[] = [];
     const args = { domain: 1, asins: [newAsin()] };
-    const calling = agent.call('market_get_product', args, { onprogress: (progress) => told.push(progress) });
+    const calling = agent.call('market_get_product', args, {
+      onprogress: (progress) => updates.push(progress),
+    });
     let answer: ToolAnswer | undefined;
     void calling.then((arrived) => {
       answer = arrived;
     });
-    await expect.poll(() => told.length).toBe(1);
+    await expect.poll(() => updates.length).toBe(1);
     // The pool's own time-out is later than this.
     await advanceUntil(souk.clock, () => answer !== undefined, 1_000);
     expect(answer?.data).toMatchObject({
@@ -145,24 +137,24 @@ describe('batches', () => {
     split: { asins },
   });
 
-  test('are made, followed, read and cancelled by tools', async () => {
-    open();
+  test('can be created, followed, read and cancelled by tools', async ({ souk, agent, release }) => {
+    release();
     const asins = [newAsin(), newAsin(), newAsin()];
     const dry = await agent.call('batches_create', { ...batch(asins), dryRun: true });
     expect(dry.data).toMatchObject({ dryRun: true, items: 3, units: 3 });
     const tooDear = await agent.call('batches_create', { ...batch(asins), maxUnits: 2 });
     expect(tooDear).toMatchObject({ isError: true, data: { error: { code: 'QUOTA_MAX_UNITS' } } });
-    const told: Progress[] = [];
+    const updates: Progress[] = [];
     let made: ToolAnswer | undefined;
     const making = agent
-      .call('batches_create', batch(asins), { onprogress: (progress) => told.push(progress) })
+      .call('batches_create', batch(asins), { onprogress: (progress) => updates.push(progress) })
       .then((answer) => {
         made = answer;
       });
     await advanceUntil(souk.clock, () => made !== undefined, 1_000);
     await making;
     expect(made?.data).toMatchObject({ state: 'done', counts: { items: 3, done: 3 } });
-    expect(told.at(-1)).toMatchObject({ progress: 3, total: 3 });
+    expect(updates.at(-1)).toMatchObject({ progress: 3, total: 3 });
     const id = made?.data.batchId as string;
     const { data: results } = await agent.call('batches_get_results', { id });
     expect(results).toMatchObject({ finished: true, results: [{ index: 0 }, { index: 1 }, { index: 2 }] });
@@ -190,8 +182,8 @@ describe('schedules', () => {
     },
   };
 
-  test('are made, changed, run and deleted by tools, never for more than maxUnits', async () => {
-    open();
+  test('can be created, changed, run and deleted by tools, within maxUnits', async ({ agent, release }) => {
+    release();
     const dry = await agent.call('schedules_create', { ...schedule, dryRun: true });
     expect(dry.data).toMatchObject({ dryRun: true, units: 2 });
     const tooDear = await agent.call('schedules_create', { ...schedule, maxUnits: 1 });

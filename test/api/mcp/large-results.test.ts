@@ -1,39 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import sharp from 'sharp';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { listResources } from '../../../src/api/mcp/resources.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
 import { POLL_LIFETIME_MS } from '../../../src/results/answer-store.ts';
 import { hasDeals, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { type Agent, connectAgent } from '../../support/mcp-client.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 
 const deals = Array.from({ length: 3_000 }, (_, i) => ({
   asin: `B${String(i).padStart(9, '0')}`,
   dealState: 'AVAILABLE',
   title: `Größe ${i} 大きさ ${randomBytes(200).toString('hex')}`,
 }));
+test.beforeAll(({ souk }) => souk.upstream.on('lightningdeal', hasDeals(deals)));
 
-let souk: Souk;
-let redis: Redis;
-beforeAll(async () => {
-  souk = await openSouk();
-  redis = new Redis(souk.redisUrl);
-  souk.upstream.on('lightningdeal', hasDeals(deals));
-  souk.upstream.on('product', knowsEveryProduct);
-});
-afterAll(async () => {
-  await redis.quit();
-  await souk.close();
-});
+/** The Redis key of the answer to a call. */
+const answerKey = (souk: Souk, jobId: string) => redisKeys(souk.redisNamespace).callAnswer(jobId);
 
-/** Under what the answer to a call is kept. */
-const answerKey = (jobId: string) => redisKeys(souk.redisNamespace).callAnswer(jobId);
-
-async function expectKept(jobId: string): Promise<void> {
-  expect(await redis.pttl(answerKey(jobId))).toBeGreaterThan(POLL_LIFETIME_MS / 2);
+async function expectKept(souk: Souk, redis: Redis, jobId: string): Promise<void> {
+  expect(await redis.pttl(answerKey(souk, jobId))).toBeGreaterThan(POLL_LIFETIME_MS / 2);
 }
 
 /** A PNG that does not compress. */
@@ -57,7 +46,7 @@ async function readWhole(agent: Agent, uri: string): Promise<{ text: string; sli
   return { text, slices };
 }
 
-test('an answer beyond the budget comes as an outline with a link and a hint; the link leads to all of it', async () => {
+test('an answer beyond the budget is an outline, with a link to all of it', async ({ souk }) => {
   const http = await souk.client();
   const agent = await connectAgent(http, { toolsets: 'all' });
   await agent.client.listTools();
@@ -90,16 +79,16 @@ test('an answer beyond the budget comes as an outline with a link and a hint; th
   expect(resources.map((resource) => resource.uri)).toContain(uri);
 });
 
-test('what is cached, and what is fetched by its job, has the outline too', async () => {
+test('cached answers and results of jobs have the same outline', async ({ souk, redis }) => {
   const first = await connectAgent(await souk.client(), { toolsets: 'all' });
   const { data: cached } = await first.call('market_get_lightning_deals', { domain: 1 });
   expect(cached).toMatchObject({ outline: { country: 'us' }, _call: { cache: 'HIT' } });
-  await expectKept(cached._call.jobId);
+  await expectKept(souk, redis, cached._call.jobId);
   const { data: again } = await first.call('jobs_get_result', { id: cached._call.jobId });
   expect(again).toMatchObject({ outline: cached.outline, resource: cached.resource });
 });
 
-test('a slice may begin anywhere, even within a character', async () => {
+test('reads a slice from any offset, even within a character', async ({ souk }) => {
   const agent = await connectAgent(await souk.client(), { toolsets: 'all' });
   const { data } = await agent.call('market_get_lightning_deals', { domain: 1 });
   const whole = Buffer.from((await readWhole(agent, data.resource)).text);
@@ -112,7 +101,7 @@ test('a slice may begin anywhere, even within a character', async () => {
   expect(beyond.contents).toMatchObject([{ text: '', _meta: { next: null } }]);
 });
 
-test('an answer just beyond the budget, which a gateway may read, has an outline as well', async () => {
+test('an answer just beyond the budget has an outline, too', async ({ souk, redis }) => {
   souk.upstream.on('product', ({ params }) => ({
     json: {
       products: [
@@ -126,11 +115,11 @@ test('an answer just beyond the budget, which a gateway may read, has an outline
     outline: { count: 1, products: [{ title: 'Thing' }] },
     hint: expect.stringContaining('detailLevel'),
   });
-  await expectKept(data._call.jobId);
+  await expectKept(souk, redis, data._call.jobId);
   souk.upstream.on('product', knowsEveryProduct);
 });
 
-test('an answer that has no job shows its beginning', async () => {
+test('an answer without a job shows its beginning', async ({ souk }) => {
   const agent = await connectAgent(await souk.client(), { toolsets: 'visuals' });
   const images = Array.from({ length: 1_000 }, (_, i) => `51abcDEFgh${i}.jpg`);
   const { data } = await agent.call('retail_get_image_url', { domain: 1, images });
@@ -138,13 +127,13 @@ test('an answer that has no job shows its beginning', async () => {
   expect(data).not.toHaveProperty('resource');
 });
 
-test('a picture beyond the bound is a link, whose slices are bytes', async () => {
+test('a picture beyond the limit is a link, whose slices are bytes', async ({ souk, redis }) => {
   souk.upstream.on('graphimage', async () => ({ raw: await noise(500, 200), contentType: 'image/png' }));
   const http = await souk.client();
   const agent = await connectAgent(http, { toolsets: 'visuals' });
   const { data, content } = await agent.call('market_get_price_chart', { domain: 1, asin: newAsin() });
   expect(content.map(({ type }) => type)).toEqual(['text', 'resource_link']);
-  await expectKept(data._call.jobId);
+  await expectKept(souk, redis, data._call.jobId);
   const { contents } = await agent.client.readResource({ uri: `souk://jobs/${data._call.jobId}/result` });
   const [slice] = contents as { blob: string; mimeType: string }[];
   expect(slice?.mimeType).toBe('image/png');
@@ -155,7 +144,7 @@ test('a picture beyond the bound is a link, whose slices are bytes', async () =>
   ).toBe('PNG');
 });
 
-test('nothing is read of what is not there, or is somebody else’s', async () => {
+test('refuses to read unknown results and results of another account', async ({ souk }) => {
   const agent = await connectAgent(await souk.client());
   const { data } = await agent.call('market_get_product', { domain: 1, asins: [newAsin()] });
   const other = await connectAgent(await souk.client());
@@ -170,7 +159,7 @@ test('nothing is read of what is not there, or is somebody else’s', async () =
     await expect(other.client.readResource({ uri }), uri).rejects.toThrow(/not found/i);
 });
 
-test('only what is still kept is listed', async () => {
+test('lists only results that are still kept', async ({ souk, redis }) => {
   const agent = await connectAgent(await souk.client());
   const jobIds: string[] = [];
   for (let i = 0; i < 2; i += 1) {
@@ -178,12 +167,12 @@ test('only what is still kept is listed', async () => {
     jobIds.push(data._call.jobId);
   }
   const [lost = '', kept = ''] = jobIds;
-  await redis.del(answerKey(lost));
+  await redis.del(answerKey(souk, lost));
   const { resources } = await agent.client.listResources();
   expect(resources).toMatchObject([{ uri: `souk://jobs/${kept}/result` }]);
 });
 
-test('a list that cannot be had is an error in the words of the address', async () => {
+test('a failed list returns the error of the HTTP endpoint', async () => {
   const body = JSON.stringify({ code: 'BUSY', msg: 'Not right now.', data: null });
   const send = async () => ({
     status: 503,
@@ -195,7 +184,7 @@ test('a list that cannot be had is an error in the words of the address', async 
   await expect(listResources(send, caller, async () => [])).rejects.toThrow('Not right now.');
 });
 
-test('nothing is skipped to an offset that no answer has', async () => {
+test('refuses an offset beyond the end without reading the answer', async ({ souk }) => {
   const agent = await connectAgent(await souk.client());
   const { data } = await agent.call('market_get_product', { domain: 1, asins: [newAsin()] });
   const uri = `souk://jobs/${data._call.jobId}/result?offset=99999999999`;

@@ -20,7 +20,7 @@ const SPECIFIED =
 
 const ALL = [...TOOLS.values()];
 
-test('every operation is a tool, and so is every address of jobs, batches and schedules but the stream of events', () => {
+test('every operation and every endpoint of jobs, batches and schedules, except the event stream, is a tool', () => {
   const operations = OPERATIONS.map(({ tool }) => tool);
   const endpoints = [...JOB_ENDPOINTS, ...BATCH_ENDPOINTS, ...SCHEDULE_ENDPOINTS];
   const without = endpoints.filter(({ tool }) => !tool).map(({ path }) => path);
@@ -30,7 +30,7 @@ test('every operation is a tool, and so is every address of jobs, batches and sc
   expect(new Set(named).size).toBe(named.length);
 });
 
-test('the tools of the specification are all there, and shown without being asked for', () => {
+test('the default list has all tools of the specification', () => {
   const shown = listedTools(DEFAULT_TOOLSETS).map(({ name }) => name);
   expect(SPECIFIED.filter((name) => !shown.includes(name))).toEqual([]);
 });
@@ -38,7 +38,7 @@ test('the tools of the specification are all there, and shown without being aske
 describe('the default list', () => {
   const tokens = tokensOf(listedTools(DEFAULT_TOOLSETS));
 
-  test('costs an agent less than 8,000 tokens', () => {
+  test('takes less than 8,000 tokens', () => {
     expect(tokens).toBeLessThan(8_000);
     expect(tokens).toBeGreaterThan(2_000);
   });
@@ -58,14 +58,14 @@ describe('the default list', () => {
 describe.each(ALL.map((tool) => [tool.listed.name, tool] as const))('%s', (_name, tool) => {
   const { inputSchema, outputSchema, annotations, description } = tool.listed;
 
-  test('takes and gives objects, described without references', () => {
+  test('has object schemas without references', () => {
     expect(inputSchema.type).toBe('object');
     expect(outputSchema?.type ?? 'object').toBe('object');
     expect(JSON.stringify(tool.listed)).not.toContain('$ref');
     for (const name of inputSchema.required ?? []) expect(inputSchema.properties).toHaveProperty(name);
   });
 
-  test('may answer with a price, a job or an outline instead of the data', () => {
+  test('allows a price, a job or an outline as its answer', () => {
     const _call = { unitsConsumed: 0, jobId: 'x' };
     for (const other of [
       { dryRun: true, operation: 'x', units: 1, admitted: true, billing: null, billingTrack: null, _call },
@@ -82,14 +82,14 @@ describe.each(ALL.map((tool) => [tool.listed.name, tool] as const))('%s', (_name
     }
   });
 
-  test('takes maxUnits and dryRun', () => {
+  test('accepts maxUnits and dryRun', () => {
     expect(inputSchema.properties).toMatchObject({
       maxUnits: { type: 'integer' },
       dryRun: { type: 'boolean' },
     });
   });
 
-  test('says what it costs and what it changes', () => {
+  test('states its price and its effects', () => {
     expect(description).toMatch(/Units: \S|Its calls cost their units/);
     expect(annotations).toMatchObject({
       readOnlyHint: expect.any(Boolean),
@@ -102,7 +102,7 @@ describe.each(ALL.map((tool) => [tool.listed.name, tool] as const))('%s', (_name
   });
 });
 
-test('the variations have the defaults of the specification for tools', () => {
+test('variations have the defaults that the specification sets for tools', () => {
   expect(TOOLS.get('market_get_variations')?.listed.inputSchema.properties).toMatchObject({
     detailLevel: { default: 'summary' },
     perPage: { default: 50 },
@@ -119,11 +119,14 @@ describe('toolsets', () => {
     expect(readToolsets(text)).toEqual(expected);
   });
 
-  test.each(['', ',', 'market,magic', 'constructor', '__proto__'])('"%s" is none', (text) => {
-    expect(readToolsets(text)).toBeNull();
-  });
+  test.each(['', ',', 'market,magic', 'constructor', '__proto__'])(
+    '"%s" is not a list of toolsets',
+    (text) => {
+      expect(readToolsets(text)).toBeNull();
+    },
+  );
 
-  test('the quota and jobs belong to each', () => {
+  test('the tools of quota and jobs are in every toolset', () => {
     const always = ALL.filter((tool) => isIn(tool, [])).map(({ listed }) => listed.name);
     expect(always.sort()).toEqual([
       'jobs_cancel',

@@ -3,10 +3,9 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
-import { knowsEveryProduct } from '../../support/answers.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 
 const run = promisify(execFile);
 
@@ -60,27 +59,17 @@ export function wrong() {
 
 const TSCONFIG = {
   compilerOptions: {
-    ...{ target: 'es2023', module: 'nodenext', strict: true, exactOptionalPropertyTypes: true, noEmit: true },
-    ...{ allowImportingTsExtensions: true, types: ['node'], skipLibCheck: true },
+    ...{ target: 'es2023', module: 'nodenext', strict: true, exactOptionalPropertyTypes: true },
+    ...{ rewriteRelativeImportExtensions: true, types: ['node'], skipLibCheck: true },
   },
   include: ['*.ts'],
 };
-
-let souk: Souk;
-let folder: string;
-beforeAll(async () => {
-  souk = await openSouk();
-  souk.upstream.on('product', knowsEveryProduct);
-  folder = mkdtempSync(join(tmpdir(), 'souk-client-'));
-});
-afterAll(async () => {
-  await souk.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = mkdtempSync(join(tmpdir(), 'souk-client-'));
+test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test(
   'a client that is generated from the document compiles and makes calls',
-  async () => {
+  async ({ souk }) => {
     const modules = resolve('node_modules');
     const node = (args: string[], env: Record<string, string> = {}) =>
       run(process.execPath, args, { cwd: folder, env: { ...process.env, ...env } }).catch((error) => {
@@ -100,8 +89,7 @@ test(
     await node([join(modules, 'typescript', 'bin', 'tsc'), '--project', '.']);
 
     const { key, baseUrl } = await souk.client();
-    const tsx = join(modules, 'tsx', 'dist', 'loader.mjs');
-    const { stdout } = await node(['--import', tsx, 'program.ts'], { SOUK_URL: baseUrl, SOUK_KEY: key });
+    const { stdout } = await node(['program.js'], { SOUK_URL: baseUrl, SOUK_KEY: key });
     expect(JSON.parse(stdout)).toEqual({
       asins: ['B000000001', 'B000000002'],
       units: '2',

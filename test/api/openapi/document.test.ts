@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
 import type { OperationObject } from '../../../src/api/openapi/shape.ts';
 import { OPERATIONS } from '../../../src/operations/index.ts';
 import type { JsonSchema } from '../../../src/operations/params/documentation.ts';
 import { ERRORS } from '../../../src/platform/errors.ts';
-import type { Client } from '../../support/client.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 
 const document = openApiDocument();
 
@@ -17,16 +16,10 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   })),
 );
 
-describe('the document and the service', () => {
-  let souk: Souk;
-  let client: Client;
-  beforeAll(async () => {
-    souk = await openSouk({ workers: 0 });
-    client = await souk.client();
-  });
-  afterAll(() => souk.close());
+test.override('soukOptions', { workers: 0 });
 
-  test('describe the same addresses', () => {
+describe('the document and the service', () => {
+  test('have the same paths', ({ souk }) => {
     // Pages, and the operator's own tools, are no part of the interface, and /mcp speaks a protocol that describes itself.
     const served = pathsIn(souk.gateways[0]?.app.printRoutes({ commonPrefix: false }) ?? '').filter(
       (path) =>
@@ -37,13 +30,16 @@ describe('the document and the service', () => {
     expect(served.sort()).toEqual(Object.keys(document.paths).sort());
   });
 
-  test.each(Object.entries(document.paths))('take the same methods at %s', async (path, item) => {
-    const { status, headers } = await client.get(path.replace(/\{\w+\}/, 'x'), { method: 'OPTIONS' });
-    expect(status).toBe(405);
-    expect(headers.allow?.toLowerCase().split(', ').sort()).toEqual(Object.keys(item).sort());
-  });
+  test.for(Object.entries(document.paths))(
+    'accept the same methods at %s',
+    async ([path, item], { client }) => {
+      const { status, headers } = await client.get(path.replace(/\{\w+\}/, 'x'), { method: 'OPTIONS' });
+      expect(status).toBe(405);
+      expect(headers.allow?.toLowerCase().split(', ').sort()).toEqual(Object.keys(item).sort());
+    },
+  );
 
-  test('need a key for the same addresses', async () => {
+  test('require a key for the same paths', async ({ client }) => {
     for (const { path, method, operation } of operations.filter((one) => one.method === 'get')) {
       const { status } = await client.raw(path.replace(/\{\w+\}/, 'x'), { method: method.toUpperCase() });
       expect({ path, status }).toEqual({ path, status: operation.security ? 200 : 401 });
@@ -51,7 +47,7 @@ describe('the document and the service', () => {
   });
 });
 
-test('only three addresses need no key, and the key has three places', () => {
+test('three paths need no key, and a key has three places', () => {
   const open = operations.filter(({ operation }) => operation.security).map(({ path }) => path);
   expect(open.sort()).toEqual(['/healthz', '/openapi.json', '/readyz']);
   expect(document.security.flatMap((one) => Object.keys(one))).toEqual(
@@ -64,7 +60,7 @@ test('only three addresses need no key, and the key has three places', () => {
   });
 });
 
-test('every route of every contract is there, with price, pools, timeouts and tool', () => {
+test('has every route of every contract, with price, pools, timeouts and tool', () => {
   for (const contract of OPERATIONS) {
     for (const { method, path } of contract.routes) {
       const found = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method === 'GET' ? 'get' : 'post'];
@@ -80,21 +76,21 @@ test('every route of every contract is there, with price, pools, timeouts and to
   expect(document.paths['/api/market/bestsellers']?.get?.['x-alias-of']).toBe('/api/market/bestseller');
 });
 
-test('list of errors, document and responses know the same codes', () => {
+test('the list of errors, the document and its responses have the same codes', () => {
   expect(document['x-errors']).toEqual(Object.values(ERRORS));
   const codes = Object.values(document.components.responses).flatMap(({ content }) => {
     const schema = content?.['application/json']?.schema as JsonSchema | undefined;
     const code = schema?.properties?.code as JsonSchema | undefined;
     return (code?.enum ?? []) as string[];
   });
-  // These two are not of any operation: the description says where they occur.
-  const anywhere = [ERRORS.NOT_FOUND.code, ERRORS.METHOD_NOT_ALLOWED.code];
+  // These are not errors of an operation: the description says where they occur.
+  const anywhere = [ERRORS.NOT_FOUND.code, ERRORS.METHOD_NOT_ALLOWED.code, ERRORS.REQUEST_TIMEOUT.code];
   for (const code of anywhere) expect(document.info.description).toContain(`\`${code}\``);
   const listed = Object.values(ERRORS).map(({ code }) => code);
   expect([...new Set([...codes, ...anywhere])].sort()).toEqual([...listed].sort());
 });
 
-test('an error response has the status and texts of its kinds', () => {
+test('an error response has an example and the text of each of its errors', () => {
   for (const [name, { description, content }] of Object.entries(document.components.responses)) {
     const examples = Object.entries(content?.['application/json']?.examples ?? {});
     expect(examples.length, name).toBeGreaterThan(0);
@@ -122,7 +118,7 @@ test('every parameter has a description, a schema and an example', () => {
   }
 });
 
-test('both forms of a date range are there, each where it belongs', () => {
+test('a date range is an object in a body and two parameters in a query', () => {
   const item = document.paths['/api/market/product'];
   const inQuery = item?.get?.parameters?.flatMap((one) => ('name' in one ? one.name : []));
   expect(inQuery).toEqual(
@@ -143,7 +139,7 @@ test('a selection is the body of a POST, and JSON in the query of a GET', () => 
   expect(selection).toMatchObject({ name: 'selection', content: { 'application/json': { schema } } });
 });
 
-test('an address that two operations share takes the parameters of both', () => {
+test('a path that two operations share has the parameters of both', () => {
   const search = document.paths['/api/market/search']?.get;
   const [type] = search?.parameters ?? [];
   expect(type).toMatchObject({ name: 'type', schema: { enum: ['product', 'category'], default: 'product' } });
@@ -152,7 +148,7 @@ test('an address that two operations share takes the parameters of both', () => 
   expect(names).toEqual(expect.arrayContaining(['domain', 'term', 'page', 'asinsOnly']));
 });
 
-test('nobody else sees the names of our schemas: they are not in the registry that all generators share', async () => {
+test('the names of schemas are not in the global registry of zod', async () => {
   const { z } = await import('zod');
   const { product } = await import('../../../src/operations/answers/product.ts');
   expect(z.globalRegistry.get(product)).not.toHaveProperty('id');

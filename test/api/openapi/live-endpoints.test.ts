@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
 import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { finished } from '../../support/batches.ts';
@@ -6,31 +6,27 @@ import type { Client } from '../../support/client.ts';
 import { conforming, createConformance } from '../../support/conformance.ts';
 import { openReceiver } from '../../support/receiver.ts';
 import { gate } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { test as base } from '../../support/souk-test.ts';
 import { sendDue } from '../../support/webhooks.ts';
 
-/** Each answer of what is no operation is what the document says. */
+/** Compares each answer of the endpoints that are not operations with the document. */
 const conformance = createConformance(openApiDocument());
 
 const UNKNOWN = '019b2c3d-4e5f-7a6b-8c7d-9e0f1a2b3c4d';
+/** Each answer to the client is compared with the document. */
+const test = base.extend('client', ({ souk, account, upstream: _ }) =>
+  conforming(souk.clientOf(account.key), conformance),
+);
 
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk();
-  souk.upstream.on('product', knowsEveryProduct);
-  client = conforming(await souk.client(), conformance);
-});
-afterAll(() => souk.close());
-
-const del = (path: string) => client.get(path, { method: 'DELETE' });
-const patch = (path: string, body: unknown) => client.get(path, { method: 'PATCH', ...json(body) });
+const del = (client: Client, path: string) => client.get(path, { method: 'DELETE' });
+const patch = (client: Client, path: string, body: unknown) =>
+  client.get(path, { method: 'PATCH', ...json(body) });
 const json = (body: unknown) => ({
   body: JSON.stringify(body),
   headers: { 'content-type': 'application/json' },
 });
 
-test('jobs', async () => {
+test('the endpoints of jobs answer as documented', async ({ souk, client }) => {
   const call = (asin = newAsin()) => client.get(`/api/market/product?domain=1&asins=${asin}&async=1`);
   const { jobId } = (await call()).json.data;
   expect((await client.get(`/api/jobs/${jobId}?wait=30`)).json.data.state).toBe('done');
@@ -43,7 +39,7 @@ test('jobs', async () => {
   for (const end of ['', '/events']) {
     expect((await client.get(`/api/jobs/${UNKNOWN}${end}`)).json.code).toBe('JOB_NOT_FOUND');
   }
-  expect((await del(`/api/jobs/${UNKNOWN}`)).json.code).toBe('JOB_NOT_FOUND');
+  expect((await del(client, `/api/jobs/${UNKNOWN}`)).json.code).toBe('JOB_NOT_FOUND');
 
   const { reached, open } = gate();
   souk.upstream.on('product', async (...asked) => {
@@ -54,16 +50,16 @@ test('jobs', async () => {
   const held = (await call(asin)).json.data.jobId;
   expect((await client.get(`/api/jobs/${held}`)).json.data.state).toMatch(/queued|running/);
   expect((await client.get(`/api/jobs/${held}/result`)).status).toBe(202);
-  expect((await del(`/api/jobs/${held}`)).json.data.state).toBe('cancelled');
+  expect((await del(client, `/api/jobs/${held}`)).json.data.state).toBe('cancelled');
   expect((await client.get(`/api/jobs/${held}/result`)).json.code).toBe('CANCELLED');
   const wanted = newAsin();
   const shared = (await call(wanted)).json.data.jobId;
   await call(wanted);
-  expect((await del(`/api/jobs/${shared}`)).json.code).toBe('JOB_SHARED');
+  expect((await del(client, `/api/jobs/${shared}`)).json.code).toBe('JOB_SHARED');
   const waiting = client.get(`/api/market/product?domain=1&asins=${newAsin()}`);
   await expect.poll(async () => (await client.get('/api/jobs?state=running')).json.data.jobs.length).toBe(2);
   const [newest] = (await client.get('/api/jobs?state=running')).json.data.jobs;
-  await del(`/api/jobs/${newest.jobId}`);
+  await del(client, `/api/jobs/${newest.jobId}`);
   expect((await waiting).json.code).toBe('CANCELLED');
   open();
 
@@ -74,7 +70,7 @@ test('jobs', async () => {
   souk.upstream.on('product', knowsEveryProduct);
 });
 
-test('batches', async () => {
+test('the endpoints of batches answer as documented', async ({ souk, client }) => {
   const document = (asins: string[]) => ({
     operation: 'market.product',
     params: { domain: 1, detailLevel: 'summary' },
@@ -101,11 +97,11 @@ test('batches', async () => {
   expect((await client.get(`${links.results}?format=csv`)).headers['content-type']).toContain('text/csv');
   expect((await client.get(`${links.results}?order=random`)).status).toBe(400);
   expect((await client.post(links.retry, {})).json.code).toBe('BATCH_STATE');
-  expect((await del(links.self)).status).toBe(200);
+  expect((await del(client, links.self)).status).toBe(200);
   expect((await client.get(`/api/batches/${UNKNOWN}`)).json.code).toBe('BATCH_NOT_FOUND');
   expect((await client.get(`/api/batches/${UNKNOWN}/results`)).json.code).toBe('BATCH_NOT_FOUND');
   expect((await client.post(`/api/batches/${UNKNOWN}/retry`, {})).json.code).toBe('BATCH_NOT_FOUND');
-  expect((await del(`/api/batches/${UNKNOWN}`)).json.code).toBe('BATCH_NOT_FOUND');
+  expect((await del(client, `/api/batches/${UNKNOWN}`)).json.code).toBe('BATCH_NOT_FOUND');
 
   souk.upstream.on('product', () => ({ json: { products: [] } }));
   const unknown = { operation: 'market.variations', items: [{ domain: 1, asin: newAsin() }] };
@@ -116,7 +112,7 @@ test('batches', async () => {
   souk.upstream.on('product', knowsEveryProduct);
 });
 
-test('schedules', async () => {
+test('the endpoints of schedules answer as documented', async ({ client }) => {
   const schedule = {
     name: 'Every Monday',
     cron: '0 6 * * 1',
@@ -131,24 +127,24 @@ test('schedules', async () => {
   const { links } = made.json.data;
   expect((await client.get(links.self)).json.data.name).toBe('Every Monday');
   expect((await client.get('/api/schedules?limit=1')).json.data.schedules).toHaveLength(1);
-  expect((await patch(`${links.self}?dryRun=1`, { name: 'x' })).json.data.dryRun).toBe(true);
-  expect((await patch(links.self, { name: 'Mondays' })).json.data.name).toBe('Mondays');
-  expect((await patch(links.self, { moon: 1 })).status).toBe(400);
-  expect((await patch(links.self, dear)).status).toBe(429);
+  expect((await patch(client, `${links.self}?dryRun=1`, { name: 'x' })).json.data.dryRun).toBe(true);
+  expect((await patch(client, links.self, { name: 'Mondays' })).json.data.name).toBe('Mondays');
+  expect((await patch(client, links.self, { moon: 1 })).status).toBe(400);
+  expect((await patch(client, links.self, dear)).status).toBe(429);
   const { batch } = (await client.post(links.run, {})).json.data;
   await finished(client, batch);
   expect((await client.get(`${links.runs}?limit=5`)).json.data.runs).toHaveLength(1);
   expect((await client.get(`${links.runs}?limit=x`)).status).toBe(400);
-  expect((await del(links.self)).json.data.deleted).toBe(true);
+  expect((await del(client, links.self)).json.data.deleted).toBe(true);
   for (const end of ['', '/runs']) {
     expect((await client.get(`/api/schedules/${UNKNOWN}${end}`)).json.code).toBe('SCHEDULE_NOT_FOUND');
   }
   expect((await client.post(`/api/schedules/${UNKNOWN}/run`, {})).json.code).toBe('SCHEDULE_NOT_FOUND');
-  expect((await patch(`/api/schedules/${UNKNOWN}`, {})).json.code).toBe('SCHEDULE_NOT_FOUND');
-  expect((await del(`/api/schedules/${UNKNOWN}`)).json.code).toBe('SCHEDULE_NOT_FOUND');
+  expect((await patch(client, `/api/schedules/${UNKNOWN}`, {})).json.code).toBe('SCHEDULE_NOT_FOUND');
+  expect((await del(client, `/api/schedules/${UNKNOWN}`)).json.code).toBe('SCHEDULE_NOT_FOUND');
 });
 
-test('webhooks', async () => {
+test('the endpoints of webhooks answer as documented', async ({ souk, client }) => {
   const receiver = await openReceiver();
   onTestFinished(() => receiver.close());
   const url = `${receiver.url}/hook`;
@@ -169,7 +165,7 @@ test('webhooks', async () => {
   expect((await client.post(replay, {})).json.code).toBe('DELIVERY_NOT_FOUND');
 });
 
-test('what needs no key', async () => {
+test('the endpoints without a key answer as documented', async ({ client }) => {
   expect((await client.raw('/healthz')).text).toContain('ok');
   expect((await client.raw('/readyz')).status).toBe(200);
   const { headers, json } = await client.raw('/openapi.json');
@@ -182,19 +178,22 @@ const WITH_KEY = conformance.operations.filter(
   ({ operation }) => operation['x-operation'] === undefined && operation.security === undefined,
 );
 
-test.each(WITH_KEY)('$method $path answers as it says without a good key', async ({ method, path }) => {
-  const address = path.replace('{id}', UNKNOWN);
-  const options = { method: method.toUpperCase(), ...(method === 'get' ? {} : json({})) };
-  const none = conforming(souk.clientOf(''), conformance);
-  expect((await none.raw(address, options)).status).toBe(401);
-  const { key, accountId } = await souk.account();
-  await souk.database.query(`update accounts set state = 'disabled' where id = $1`, [accountId]);
-  const { headers = {} } = options as { headers?: Record<string, string> };
-  const disabled = await none.raw(address, { ...options, headers: { ...headers, 'x-api-key': key } });
-  expect(disabled.status).toBe(403);
-});
+test.for(WITH_KEY)(
+  '$method $path refuses a request without a good key as documented',
+  async ({ method, path }, { souk }) => {
+    const address = path.replace('{id}', UNKNOWN);
+    const options = { method: method.toUpperCase(), ...(method === 'get' ? {} : json({})) };
+    const none = conforming(souk.clientOf(''), conformance);
+    expect((await none.raw(address, options)).status).toBe(401);
+    const { key, accountId } = await souk.account();
+    await souk.database.query(`update accounts set state = 'disabled' where id = $1`, [accountId]);
+    const { headers = {} } = options as { headers?: Record<string, string> };
+    const disabled = await none.raw(address, { ...options, headers: { ...headers, 'x-api-key': key } });
+    expect(disabled.status).toBe(403);
+  },
+);
 
-test('every good answer has been seen here, and every error but what needs a service in trouble', () => {
+test('the tests above have received every success, and every error that a healthy service returns', () => {
   const missing = conformance.operations
     .filter(({ operation }) => operation['x-operation'] === undefined)
     .flatMap(({ operation }) =>

@@ -1,16 +1,35 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
 import type { Method, OperationObject } from '../../../src/api/openapi/shape.ts';
 import { OPERATIONS, queuedOperation } from '../../../src/operations/index.ts';
 import { POOLS } from '../../../src/operations/pools.ts';
 import type { Client, Reply, RequestOptions } from '../../support/client.ts';
 import { conforming, createConformance } from '../../support/conformance.ts';
-import { type Demo, openDemo } from '../../support/demo-provider.ts';
 import { loadKeywords, OPERATION_SAMPLES, sampleOf } from '../../support/operation-samples.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { openSouk } from '../../support/souk.ts';
+import { test as base } from '../../support/souk-test.ts';
+import { stopWorkers } from '../../support/workers.ts';
 
-/** Each answer of each operation, by every method and alias, is what the document says. */
+/** Compares each answer of each operation, by every method and alias, with the document. */
 const conformance = createConformance(openApiDocument());
+
+const test = base
+  .extend(
+    'demoSettings',
+    { scope: 'file' },
+    { DEMO_TOKENS_PER_MINUTE: '1000000', DEMO_LIGHTNING_DEALS: '50' },
+  )
+  /** A service whose upstream is the demo provider, which has an answer for each sample. */
+  .extend('demoSouk', { scope: 'file' }, async ({ demo }, { onCleanup }) => {
+    const demoSouk = await openSouk({ upstreamUrl: demo.url });
+    onCleanup(() => demoSouk.close());
+    await loadKeywords(demoSouk.database);
+    return demoSouk;
+  })
+  .extend('demoClient', { scope: 'file' }, async ({ demoSouk }) =>
+    conforming(await demoSouk.client({ plan: { minuteLimit: 100_000 } }), conformance),
+  )
+  .extend('client', ({ souk, account, upstream: _ }) => conforming(souk.clientOf(account.key), conformance));
 
 interface Address {
   id: string;
@@ -62,64 +81,55 @@ test('there is a sample for every operation', () => {
 });
 
 describe('with the demo of the provider', () => {
-  let demo: Demo;
-  let souk: Souk;
-  let client: Client;
-  beforeAll(async () => {
-    demo = await openDemo({ DEMO_TOKENS_PER_MINUTE: '1000000', DEMO_LIGHTNING_DEALS: '50' });
-    souk = await openSouk({ upstreamUrl: demo.url });
-    client = conforming(await souk.client({ plan: { minuteLimit: 100_000 } }), conformance);
-    await loadKeywords(souk.database);
-  });
-  afterAll(async () => {
-    await souk.close();
-    await demo.close();
-  });
-
-  test.each(ADDRESSES)('$id answers what it says', async (address) => {
+  test.for(ADDRESSES)('$id answers as documented', async (address, { demoClient }) => {
     for (const name of address.names) {
       for (const sample of OPERATION_SAMPLES[name] ?? []) {
-        const reply = await send(client, address, sample, { name });
+        const reply = await send(demoClient, address, sample, { name });
         expect({ sample, status: reply.status }).toEqual({ sample, status: 200 });
       }
     }
   });
 
-  test.each(ADDRESSES)('$id answers a dry run with what it says', async (address) => {
-    const reply = await send(client, address, sampleOf(address.names[0] ?? ''), { query: { dryRun: '1' } });
+  test.for(ADDRESSES)('$id answers a dry run as documented', async (address, { demoClient }) => {
+    const reply = await send(demoClient, address, sampleOf(address.names[0] ?? ''), {
+      query: { dryRun: '1' },
+    });
     expect(reply.json.data.dryRun).toBe(true);
   });
 
-  test.each(CHARGED)('$id answers with a job, as it says', async (address) => {
+  test.for(CHARGED)('$id answers with a job as documented', async (address, { demoClient }) => {
     const options = { headers: { prefer: 'respond-async' } };
-    const reply = await send(client, address, sampleOf(address.names[0] ?? ''), {}, options);
+    const reply = await send(demoClient, address, sampleOf(address.names[0] ?? ''), {}, options);
     expect(reply.status).toBe(202);
   });
 
-  test.each(ADDRESSES)('$id refuses as it says', async (address) => {
-    const sample = sampleOf(address.names[0] ?? '');
-    const poor = conforming(await souk.client({ plan: null }), conformance);
-    const nobody = { headers: { 'x-api-key': '' } };
-    expect((await send(client, address, sample, {}, nobody)).status).toBe(401);
-    const { key, accountId } = await souk.account();
-    await souk.database.query('update api_keys set revoked_at = $2 where account_id = $1', [
-      accountId,
-      new Date(souk.clock.now() - 1),
-    ]);
-    const revoked = conforming(souk.clientOf(key), conformance);
-    expect((await send(revoked, address, sample)).status).toBe(403);
-    expect((await send(client, address, sample, { query: { dryRun: 'perhaps' } })).status).toBe(400);
-    if (needsParameters(address.names[0] ?? '')) expect((await send(client, address, {})).status).toBe(400);
-    if (address.charged) expect((await send(poor, address, sample)).status).toBe(429);
-    if (address.method !== 'post') return;
-    const sent = (contentType: string, body: string) =>
-      client.post(address.path, body, { headers: { 'content-type': contentType } });
-    expect((await sent('application/json', '{')).status).toBe(400);
-    expect((await sent('text/plain', 'x')).status).toBe(415);
-    expect((await sent('application/json', `"${'x'.repeat(70_000)}"`)).status).toBe(413);
-  });
+  test.for(ADDRESSES)(
+    '$id refuses as documented',
+    async (address, { demoSouk: souk, demoClient: client }) => {
+      const sample = sampleOf(address.names[0] ?? '');
+      const poor = conforming(await souk.client({ plan: null }), conformance);
+      const withoutKey = { headers: { 'x-api-key': '' } };
+      expect((await send(client, address, sample, {}, withoutKey)).status).toBe(401);
+      const { key, accountId } = await souk.account();
+      await souk.database.query('update api_keys set revoked_at = $2 where account_id = $1', [
+        accountId,
+        new Date(souk.clock.now() - 1),
+      ]);
+      const revoked = conforming(souk.clientOf(key), conformance);
+      expect((await send(revoked, address, sample)).status).toBe(403);
+      expect((await send(client, address, sample, { query: { dryRun: 'perhaps' } })).status).toBe(400);
+      if (needsParameters(address.names[0] ?? '')) expect((await send(client, address, {})).status).toBe(400);
+      if (address.charged) expect((await send(poor, address, sample)).status).toBe(429);
+      if (address.method !== 'post') return;
+      const sent = (contentType: string, body: string) =>
+        client.post(address.path, body, { headers: { 'content-type': contentType } });
+      expect((await sent('application/json', '{')).status).toBe(400);
+      expect((await sent('text/plain', 'x')).status).toBe(415);
+      expect((await sent('application/json', `"${'x'.repeat(70_000)}"`)).status).toBe(413);
+    },
+  );
 
-  test('a keyword that there is not is answered as it says', async () => {
+  test('an unknown keyword is answered as documented', async ({ demoClient: client }) => {
     const unknown = { wordId: 16 * 999_999 + 1, country: 'us', reportDate: '2026-04-11' };
     for (const address of ADDRESSES.filter(({ path }) => path.includes('{wordId}'))) {
       const { status, json } = await send(client, address, unknown);
@@ -127,7 +137,7 @@ describe('with the demo of the provider', () => {
     }
   });
 
-  test('a family without a product record is answered as it says', async () => {
+  test('an unknown product family is answered as documented', async ({ demoClient: client }) => {
     const unknown = { domain: 1, asin: 'ZX00000001' };
     for (const address of ADDRESSES.filter(({ path }) => path === '/api/market/variations')) {
       const { status, json } = await send(client, address, unknown);
@@ -140,25 +150,16 @@ describe.each([
   ['refuses', 502, () => ({ status: 400, json: { error: {} } })],
   ['never answers', 504, () => new Promise<never>(() => {})],
 ] as const)('with a provider that %s', (_what, status, script) => {
-  let souk: Souk;
-  let client: Client;
-  beforeAll(async () => {
-    souk = await openSouk();
-    client = conforming(await souk.client(), conformance);
-    for (const upstream of UPSTREAM) souk.upstream.on(upstream, script);
-  });
-  afterAll(() => souk.close());
-
-  test.each(ASKING_UPSTREAM)(`$id answers ${status} as it says`, async (address) => {
+  test.for(ASKING_UPSTREAM)(`$id answers ${status} as documented`, async (address, { souk, client }) => {
+    for (const path of UPSTREAM) souk.upstream.on(path, script);
     const sample = sampleOf(address.names[0] ?? '');
-    const before = souk.upstream.calls.length;
     const reply = send(client, address, sample);
     if (status === 504) {
-      await expect.poll(() => souk.upstream.calls.length).toBeGreaterThan(before);
+      await souk.upstream.received(1);
       souk.clock.advance(timeoutMsOf(address.names[0] ?? '', sample));
     }
     expect((await reply).status).toBe(status);
-    // What of upstream pauses after a refusal is asked again.
+    // Upstreams that pause after a refusal are asked again.
     souk.clock.advance(3_600_000);
   });
 });
@@ -169,17 +170,13 @@ const UPSTREAM = [
   '_/TrendsUi/data/batchexecute',
 ];
 
-test('without a worker every charged operation answers 503 as it says', async () => {
-  const souk = await openSouk({ workers: 0 });
-  try {
-    const client = conforming(await souk.client(), conformance);
-    await loadKeywords(souk.database);
-    for (const address of CHARGED) {
-      const reply = await send(client, address, sampleOf(address.names[0] ?? ''));
-      expect([address.id, reply.status]).toEqual([address.id, 503]);
-    }
-  } finally {
-    await souk.close();
+test('every charged operation answers 503 as documented when no worker runs', async ({ souk, client }) => {
+  await loadKeywords(souk.database);
+  await stopWorkers(souk);
+  for (const gateway of souk.gateways) await gateway.sampleBacklog();
+  for (const address of CHARGED) {
+    const reply = await send(client, address, sampleOf(address.names[0] ?? ''));
+    expect([address.id, reply.status]).toEqual([address.id, 503]);
   }
 });
 
@@ -199,16 +196,16 @@ function timeoutMsOf(name: string, sample: Record<string, unknown>): number {
   return POOLS[operation.queue(operation.params.parse(sample))].timeoutMs;
 }
 
-test('every answer that an operation promises has been seen here', () => {
+test('the tests above have received every documented answer', () => {
   const missing = ADDRESSES.flatMap(({ id, names, method, charged, operation }) =>
     Object.keys(operation.responses)
-      // What nobody has thought of, and a call whose job another request cancels (test/api/jobs/cancel-job.test.ts).
+      // Unexpected errors, and a call whose job another request cancels (test/api/jobs/cancel-job.test.ts).
       .filter((status) => status !== '500' && status !== '409')
-      // Headers beyond the limit come to no route (test/api/malformed-input.test.ts).
+      // Headers beyond the limit reach no route (test/api/malformed-input.test.ts).
       .filter((status) => !(status === '413' && method === 'get'))
-      // Free answers are refused while a store is away only (test/jobs/outage.test.ts).
+      // Free answers are refused only while a store is away (test/jobs/outage.test.ts).
       .filter((status) => !(status === '503' && !charged))
-      // What is read from our own reports needs no upstream; it fails only with a worker that cannot go on.
+      // Operations on our own reports ask no upstream.
       .filter((status) => !(/502|504/.test(status) && !asksUpstream(names[0] ?? '')))
       .map((status) => `${id} ${status}`)
       .filter((answer) => !conformance.seen.has(answer)),

@@ -7,9 +7,9 @@ import { OPERATIONS, queuedOperation } from '../../../src/operations/index.ts';
 import { productFinder } from '../../../src/operations/market/product-finder.ts';
 import { boundsOf, valuesBeside, valuesOf } from '../../support/schema-values.ts';
 
-/** What no JSON Schema can say of a parameter: its good values, by operation and name. */
+/** Good values of parameters whose rules no JSON Schema can express, by operation and name. */
 const BEYOND_SCHEMAS: Record<string, fc.Arbitrary<unknown>> = {
-  // The earlier first.
+  // The earlier time comes first.
   'market.productsearch stats': fc.constantFrom(
     '30',
     7,
@@ -32,7 +32,7 @@ const BEYOND_SCHEMAS: Record<string, fc.Arbitrary<unknown>> = {
   'trends.interest-by-region resolution': fc.constantFrom('COUNTRY', 'REGION', 'CITY'),
 };
 
-/** Regions and languages that there are, and keywords of which something is to be seen. */
+/** Real regions and languages, and keywords with visible characters. */
 function ofTrends(name: string): Record<string, fc.Arbitrary<unknown>> {
   return {
     [`trends.${name} geo`]: fc.constantFrom('US', 'us-ca', 'DE', 'GB', 'US-CA-807'),
@@ -69,7 +69,7 @@ const ROWS = CASES.flatMap((one) =>
 );
 
 describe.each(CASES)('$name', ({ params, base, parameters }) => {
-  test('takes its examples', () => {
+  test('accepts its examples', () => {
     expect(problems(params, base)).toEqual([]);
     for (const { name, schema, spread } of parameters) {
       for (const example of schema.examples ?? []) {
@@ -79,7 +79,7 @@ describe.each(CASES)('$name', ({ params, base, parameters }) => {
     }
   });
 
-  test('needs what is said to be required, and nothing else', () => {
+  test('requires exactly the parameters that are marked as required', () => {
     for (const { name, required, spread, schema } of parameters) {
       const spreadNames = spread ? Object.keys(exampleOf(schema) as object) : [name];
       const without = Object.fromEntries(
@@ -92,7 +92,7 @@ describe.each(CASES)('$name', ({ params, base, parameters }) => {
     }
   });
 
-  test('says of every parameter what it is', () => {
+  test('describes every parameter', () => {
     for (const { name, forms } of parameters) {
       for (const form of forms) expect(form.description, `${name} as ${form.name}`).toMatch(/^\S.{3,}/);
     }
@@ -103,7 +103,7 @@ describe.each(ROWS)('$title', ({ title, params, parameter, base }) => {
   const { name, schema, spread, forms } = parameter;
   const values = BEYOND_SCHEMAS[title] ?? valuesOf(schema);
 
-  test('takes every value that fits, in JSON and in words', () => {
+  test('accepts every value that fits its schema, in JSON and as text', () => {
     fc.assert(
       fc.property(values, (value) => {
         expect(problems(params, { ...base, ...sent(value) })).toEqual([]);
@@ -114,7 +114,7 @@ describe.each(ROWS)('$title', ({ title, params, parameter, base }) => {
     for (const bound of boundsOf(schema)) expect(problems(params, { ...base, [name]: bound })).toEqual([]);
   });
 
-  test('refuses what just does not fit', () => {
+  test('refuses values just outside its schema', () => {
     for (const value of valuesBeside(schema)) {
       const refused = problems(params, { ...base, ...(spread ? { unheardOf: value } : { [name]: value }) });
       expect({ value: JSON.stringify(value).slice(0, 200), isRefused: refused.length > 0 }).toMatchObject({
@@ -123,7 +123,7 @@ describe.each(ROWS)('$title', ({ title, params, parameter, base }) => {
     }
   });
 
-  test('takes its other names', () => {
+  test('accepts its other names', () => {
     const { [name]: _, ...others } = base;
     const single = forms.filter((form) => !form.only && form.name !== name);
     for (const form of single) {
@@ -145,7 +145,7 @@ describe.each(ROWS)('$title', ({ title, params, parameter, base }) => {
   }
 });
 
-test('the fields a selection is said to have are those it takes', () => {
+test('a selection accepts exactly the fields that are described', () => {
   const filters = parametersOf(productFinder.params).find(({ spread }) => spread);
   const patterns = Object.keys(filters?.schema.patternProperties ?? {}).map((pattern) => new RegExp(pattern));
   const isDescribed = (field: string) => patterns.some((pattern) => pattern.test(field));

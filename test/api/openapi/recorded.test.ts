@@ -1,15 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
 import type { Product } from '../../../src/operations/products/product.ts';
 import { parseJson, stringifyJson } from '../../../src/platform/json.ts';
-import type { Client } from '../../support/client.ts';
 import { TestClock } from '../../support/clock.ts';
 import { conforming, createConformance } from '../../support/conformance.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { test as base } from '../../support/souk-test.ts';
 
-/** Answers recorded from the real provider. They are not ours to keep here, so without them these tests are skipped. */
+/** Answers recorded from the real provider. Their licence keeps them out of the repository, so tests skip them if absent. */
 const FOLDER = resolve('../shared/fixtures/keepa');
 const hasRecordings = existsSync(FOLDER);
 
@@ -22,22 +21,20 @@ const products: { file: string; product: Product }[] = (hasRecordings ? readdirS
     return { file, product: recorded.products?.[0] ?? (recorded as unknown as Product) };
   });
 
-describe.skipIf(!hasRecordings)(
-  'recorded data fit the document (where ../shared/fixtures/keepa exists)',
-  () => {
-    let souk: Souk;
-    let client: Client;
-    beforeAll(async () => {
-      souk = await openSouk({ clock: new TestClock(Date.parse('2026-06-01T00:00:00Z')) });
-      client = conforming(await souk.client(), createConformance(openApiDocument()));
-    });
-    afterAll(() => souk.close());
+/** Each answer to the client is compared with the document. */
+const conformance = createConformance(openApiDocument());
+const test = base
+  .extend('soukOptions', { scope: 'file' }, { clock: new TestClock(Date.parse('2026-06-01T00:00:00Z')) })
+  .extend('client', ({ souk, account, upstream: _ }) => conforming(souk.clientOf(account.key), conformance));
 
-    test('there are some', () => {
+describe.skipIf(!hasRecordings)(
+  'recorded answers fit the document (if ../shared/fixtures/keepa exists)',
+  () => {
+    test('there are recordings', () => {
       expect(products.length).toBeGreaterThanOrEqual(6);
     });
 
-    test.each(products)('$file', async ({ product }) => {
+    test.for(products)('$file', async ({ product }, { souk, client }) => {
       souk.upstream.on('product', ({ params }) => ({
         raw: stringifyJson({
           timestamp: 1,
@@ -56,7 +53,7 @@ describe.skipIf(!hasRecordings)(
       }
     });
 
-    test('150 deals', async () => {
+    test('150 deals', async ({ souk, client }) => {
       souk.upstream.on('deal', () => ({ raw: wireOf('deal-us-150-2025-04-30.json') }));
       const { status, json } = await client.post('/api/market/deal', { domainId: 1 });
       expect([status, json.data.deals.dr.length]).toEqual([200, 150]);

@@ -1,44 +1,38 @@
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { knowsEveryProduct } from '../../support/answers.ts';
-import { openReceiver, type Receiver, verified } from '../../support/receiver.ts';
+import { type Receiver, verified } from '../../support/receiver.ts';
 import { gate } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test as base } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { sendDue, type WebhookCustomer, webhookCustomer } from '../../support/webhooks.ts';
 
-let souk: Souk;
-let customer: WebhookCustomer;
-let receiver: Receiver;
-beforeAll(async () => {
-  souk = await openSouk();
-});
-afterAll(() => souk.close());
-beforeEach(async () => {
-  souk.upstream.on('product', knowsEveryProduct);
-  customer = await webhookCustomer(souk);
-  receiver = await openReceiver();
-});
-afterEach(() => receiver.close());
+const test = base.extend('customer', ({ souk, upstream: _ }) => webhookCustomer(souk));
 
 let lastAsin = 0;
-/** A call of a product nobody has asked for yet, with a webhook. */
-function newCall(url = receiver.url): string {
+/** A call for a new product, with a webhook. */
+function newCall(receiver: Receiver, url = receiver.url): string {
   lastAsin += 1;
   const asin = `B0HOOK${String(lastAsin).padStart(4, '0')}`;
   return `/api/market/product?domain=1&asins=${asin}&webhook=${encodeURIComponent(url)}`;
 }
 
-/** What the receiver was told, each message verified. */
-const told = () => receiver.received.map((message) => verified(message, customer.secret, souk.clock.now()));
+/** The verified messages that the receiver has. */
+const delivered = (souk: Souk, customer: WebhookCustomer, receiver: Receiver) =>
+  receiver.received.map((message) => verified(message, customer.secret, souk.clock.now()));
 
-test('a job that is done is told: what GET /api/jobs says of it, with its result where it says', async () => {
+test('delivers a finished job as GET /api/jobs/{id} shows it, with a link to its result', async ({
+  souk,
+  customer,
+  receiver,
+}) => {
   const { client } = customer;
-  const job = (await client.get(`${newCall()}&async=1`)).json.data;
+  const job = (await client.get(`${newCall(receiver)}&async=1`)).json.data;
   const { data } = (await client.get(`${job.links.self}?wait=30`)).json;
   await sendDue(souk);
   const { jobId, operation, state, unitsCharged, error, links, finishedAt } = data;
-  expect(told()).toEqual([
+  expect(delivered(souk, customer, receiver)).toEqual([
     {
       type: 'job.completed',
       timestamp: finishedAt,
@@ -46,53 +40,55 @@ test('a job that is done is told: what GET /api/jobs says of it, with its result
     },
   ]);
   expect([state, unitsCharged, error]).toEqual(['done', 1, null]);
-  const [message] = told() as [{ data: { links: Record<string, string> } }];
+  const [message] = delivered(souk, customer, receiver) as [{ data: { links: Record<string, string> } }];
   expect(message.data.links).toEqual({ self: links.self, result: links.result });
   expect((await client.get(links.result)).json.data.count).toBe(1);
 });
 
-test('a job that has failed is told with its error, and that it cost nothing', async () => {
+test('delivers a failed job with its error and no charge', async ({ souk, customer, receiver }) => {
   souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'x', message: 'no' } } }));
   const { client } = customer;
-  const job = (await client.get(`${newCall()}&async=1`)).json.data;
+  const job = (await client.get(`${newCall(receiver)}&async=1`)).json.data;
   const { data } = (await client.get(`${job.links.self}?wait=30`)).json;
   await sendDue(souk);
-  expect(told()).toMatchObject([
+  expect(delivered(souk, customer, receiver)).toMatchObject([
     { data: { jobId: job.jobId, state: 'failed', unitsCharged: 0, error: { code: 'UPSTREAM_ERROR' } } },
   ]);
-  expect(told()).toMatchObject([{ data: { error: data.error } }]);
+  expect(delivered(souk, customer, receiver)).toMatchObject([{ data: { error: data.error } }]);
 });
 
-test('a job that is cancelled is told as cancelled', async () => {
+test('delivers a cancelled job as cancelled', async ({ souk, customer, receiver }) => {
   const { reached, open } = gate();
   souk.upstream.on('product', async (...call) => {
     await reached;
     return knowsEveryProduct(...call);
   });
   const { client } = customer;
-  const { links } = (await client.get(`${newCall()}&async=1`)).json.data;
+  const { links } = (await client.get(`${newCall(receiver)}&async=1`)).json.data;
   const { data } = (await client.get(links.self, { method: 'DELETE' })).json;
   open();
   await sendDue(souk);
-  expect(told()).toMatchObject([{ data: { state: 'cancelled', unitsCharged: 0, error: data.error } }]);
+  expect(delivered(souk, customer, receiver)).toMatchObject([
+    { data: { state: 'cancelled', unitsCharged: 0, error: data.error } },
+  ]);
 });
 
-test('a dry run has nothing to tell, but a webhook that would be refused is', async () => {
+test('a dry run delivers nothing, and refuses a bad webhook', async ({ souk, customer, receiver }) => {
   const { client } = customer;
-  expect((await client.get(`${newCall()}&dryRun=1`)).json.data.dryRun).toBe(true);
-  expect((await client.get(`${newCall('hook')}&dryRun=1`)).status).toBe(400);
+  expect((await client.get(`${newCall(receiver)}&dryRun=1`)).json.data.dryRun).toBe(true);
+  expect((await client.get(`${newCall(receiver, 'hook')}&dryRun=1`)).status).toBe(400);
   await sendDue(souk);
   expect(receiver.received).toEqual([]);
 });
 
-test('nothing is told before the end', async () => {
+test('delivers nothing before the job ends', async ({ souk, customer, receiver }) => {
   const { reached, open } = gate();
   souk.upstream.on('product', async (...call) => {
     await reached;
     return knowsEveryProduct(...call);
   });
   const { client } = customer;
-  const { links } = (await client.get(`${newCall()}&async=1`)).json.data;
+  const { links } = (await client.get(`${newCall(receiver)}&async=1`)).json.data;
   await sendDue(souk);
   expect(receiver.received).toEqual([]);
   open();
@@ -101,9 +97,9 @@ test('nothing is told before the end', async () => {
   expect(receiver.received).toHaveLength(1);
 });
 
-test('a call that is answered at once, from what is known or not, is told too, and answered as ever', async () => {
+test('delivers synchronous calls as well, cached or not', async ({ souk, customer, receiver }) => {
   const { client } = customer;
-  const path = newCall();
+  const path = newCall(receiver);
   expect((await client.get(path)).json.data.count).toBe(1);
   const other = await webhookCustomer(souk);
   const cached = await other.client.get(path);
@@ -117,14 +113,14 @@ test('a call that is answered at once, from what is known or not, is told too, a
   ]);
 });
 
-test('two who join one job are each told, one who asks twice once', async () => {
+test('delivers once to each webhook of a joined job', async ({ souk, customer, receiver }) => {
   const { reached, open } = gate();
   souk.upstream.on('product', async (...call) => {
     await reached;
     return knowsEveryProduct(...call);
   });
   const { client } = customer;
-  const call = newCall();
+  const call = newCall(receiver);
   const { jobId, links } = (await client.get(`${call}&async=1`)).json.data;
   await client.get(`${call}&async=1`);
   const elsewhere = encodeURIComponent(`${receiver.url}/elsewhere`);
@@ -137,56 +133,69 @@ test('two who join one job are each told, one who asks twice once', async () => 
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('a POST has its webhook in the address, beside the body', async () => {
+test('reads the webhook of a POST from the query', async ({ souk, customer, receiver }) => {
   const { client } = customer;
   const path = `/api/market/product?async=1&webhook=${encodeURIComponent(receiver.url)}`;
   const { links } = (await client.post(path, { domain: 1, asins: ['B0HOOKPOST'] })).json.data;
   await client.get(`${links.self}?wait=30`);
   await sendDue(souk);
-  expect(told()).toMatchObject([{ data: { operation: 'market.product', state: 'done' } }]);
+  expect(delivered(souk, customer, receiver)).toMatchObject([
+    { data: { operation: 'market.product', state: 'done' } },
+  ]);
 });
 
-describe('refused, with nothing charged:', () => {
-  test.each([
-    ['what is no address', 'hook', 'webhook: must be an address such as'],
-    ['an empty one', '', 'webhook: must be a text of 1 to 2000 characters'],
-    ['a metadata service', 'http://169.254.169.254/', 'webhook: must not resolve to a private'],
-  ])('%s', async (_what, url, problem) => {
-    const reply = await customer.client.get(newCall(url));
+describe('refuses without a charge', () => {
+  test.for([
+    ['a text that is not a URL', 'hook', 'webhook: must be an address such as'],
+    ['an empty webhook', '', 'webhook: must be a text of 1 to 2000 characters'],
+    [
+      'the address of a metadata service',
+      'http://169.254.169.254/',
+      'webhook: must not resolve to a private',
+    ],
+  ] as const)('%s', async ([_what, url, problem], { customer, receiver }) => {
+    const reply = await customer.client.get(newCall(receiver, url));
     expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(reply.json.msg).toContain(problem);
     expect(await unitsUsed(customer.client)).toBe(0);
   });
 
-  test('two addresses', async () => {
-    const reply = await customer.client.get(`${newCall()}&webhook=https://example.com/`);
+  test('two webhooks', async ({ customer, receiver }) => {
+    const reply = await customer.client.get(`${newCall(receiver)}&webhook=https://example.com/`);
     expect(reply.json.msg).toContain('webhook: was given more than once');
   });
 
-  test('an account without a secret, which is told how to make one', async () => {
+  test('an account without a signing secret, and names the endpoint that creates one', async ({
+    souk,
+    receiver,
+  }) => {
     const client = await souk.client();
-    const reply = await client.get(newCall());
+    const reply = await client.get(newCall(receiver));
     expect(reply.status).toBe(400);
     expect(reply.json.msg).toMatch(/^webhook: .*POST \/api\/webhooks\/secret/);
     expect(await unitsUsed(client)).toBe(0);
   });
 
-  test('a key that is no good, for which nothing else counts', async () => {
+  test('a bad key before it checks the webhook', async ({ customer, receiver }) => {
     const { raw } = customer.client;
-    expect((await raw(newCall('hook'))).json.code).toBe('4001');
+    expect((await raw(newCall(receiver, 'hook'))).json.code).toBe('4001');
     const headers = { 'x-api-key': `km_${'A'.repeat(32)}` };
-    expect((await raw(newCall(), { headers })).json.code).toBe('4001');
+    expect((await raw(newCall(receiver), { headers })).json.code).toBe('4001');
   });
 });
 
-test('neither secrets nor addresses of webhooks are in Redis or in the log', async () => {
+test('neither Redis nor the log holds secrets or addresses of webhooks', async ({
+  souk,
+  customer,
+  receiver,
+}) => {
   const { reached, open } = gate();
   souk.upstream.on('product', async (...call) => {
     await reached;
     return knowsEveryProduct(...call);
   });
   const { client, secret } = customer;
-  const { links } = (await client.get(`${newCall(`${receiver.url}/hush-hush`)}&async=1`)).json.data;
+  const { links } = (await client.get(`${newCall(receiver, `${receiver.url}/hush-hush`)}&async=1`)).json.data;
   const redis = new Redis(souk.redisUrl);
   try {
     const keys = await redis.keys(`*${souk.redisNamespace}*`);

@@ -1,32 +1,26 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { grantPack } from '../../../src/billing/grants.ts';
 import { LOCAL, OPERATIONS, QUEUED } from '../../../src/operations/index.ts';
 import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
-import { type Demo, openDemo } from '../../support/demo-provider.ts';
 import { EXAMPLES, loadExampleReport, send } from '../../support/examples.ts';
 import { gate } from '../../support/scripted-upstream.ts';
 import { type AccountOptions, openSouk, type Souk } from '../../support/souk.ts';
+import { test as base } from '../../support/souk-test.ts';
 import { advanceUntil } from '../../support/time.ts';
 import { stopWorkers } from '../../support/workers.ts';
 
-let demo: Demo;
-let demoSouk: Souk;
-let souk: Souk;
-beforeAll(async () => {
-  demo = await openDemo({ DEMO_TOKENS_PER_MINUTE: '100000', DEMO_LIGHTNING_DEALS: '50' });
-  demoSouk = await openSouk({ upstreamUrl: demo.url });
-  await loadExampleReport(demoSouk.database);
-  souk = await openSouk();
-  souk.upstream.on('product', knowsEveryProduct);
-});
-afterAll(async () => {
-  await souk.close();
-  await demoSouk.close();
-  await demo.close();
-});
+/** `demoSouk`: a service whose upstream is the demo provider, which has an answer for each example. */
+const test = base
+  .extend('demoSettings', { scope: 'file' }, { DEMO_TOKENS_PER_MINUTE: '100000', DEMO_LIGHTNING_DEALS: '50' })
+  .extend('demoSouk', { scope: 'file' }, async ({ demo }, { onCleanup }) => {
+    const demoSouk = await openSouk({ upstreamUrl: demo.url });
+    onCleanup(() => demoSouk.close());
+    await loadExampleReport(demoSouk.database);
+    return demoSouk;
+  });
 
-/** Everything the books hold. */
+/** All rows of the tables of accounts and billing. */
 async function books({ database }: Souk): Promise<unknown> {
   const tables = ['accounts', 'api_keys', 'subscriptions', 'packs', 'calls', 'ledger'];
   const held = tables.map(async (table) => {
@@ -51,7 +45,7 @@ test('there is an example of every operation', () => {
 describe.each(QUEUED.map(({ name }) => name))('a dry run of %s', (name) => {
   const example = EXAMPLES[name] ?? { path: '', wrong: { path: '' } };
 
-  test('tells the price, changes nothing, and the call costs no more', async () => {
+  test('returns the price, changes nothing, and the call costs no more', async ({ demoSouk }) => {
     const client = await demoSouk.client();
     const before = await books(demoSouk);
     const quote = (await send(client, example, 'dryRun=1')).json.data;
@@ -65,7 +59,7 @@ describe.each(QUEUED.map(({ name }) => name))('a dry run of %s', (name) => {
     const call = send(client, example).finally(() => {
       hasEnded = true;
     });
-    // Some upstreams are asked with a pause between two questions.
+    // Some upstreams need a pause between two requests.
     await advanceUntil(demoSouk.clock, () => hasEnded, 100);
     const { status, headers } = await call;
     expect(status).toBe(200);
@@ -77,7 +71,7 @@ describe.each(QUEUED.map(({ name }) => name))('a dry run of %s', (name) => {
     });
   });
 
-  test('is refused where the call would be refused for what it asks', async () => {
+  test('is refused if the parameters or the key of the call would be', async ({ demoSouk }) => {
     const client = await demoSouk.client();
     const { wrong } = example;
     const [dry, real] = [await send(client, wrong, 'dryRun=1'), await send(client, wrong)];
@@ -87,7 +81,7 @@ describe.each(QUEUED.map(({ name }) => name))('a dry run of %s', (name) => {
   });
 });
 
-test.each(LOCAL.map(({ name }) => name))('a dry run of %s says that it is free', async (name) => {
+test.for(LOCAL.map(({ name }) => name))('a dry run of %s returns 0 units', async (name, { souk }) => {
   const client = await souk.client({ plan: null });
   const before = await books(souk);
   const reply = await send(client, EXAMPLES[name] ?? { path: '' }, 'dryRun=1');
@@ -97,7 +91,7 @@ test.each(LOCAL.map(({ name }) => name))('a dry run of %s says that it is free',
   expect(await books(souk)).toEqual(before);
 });
 
-test('it is taken from the query of a POST as well', async () => {
+test('reads dryRun from the query of a POST', async ({ souk }) => {
   const client = await souk.client();
   const body = { domain: 1, asins: [newAsin(), newAsin(), newAsin()] };
   const { json } = await client.post('/api/market/product?dryRun=true', body);
@@ -105,7 +99,7 @@ test('it is taken from the query of a POST as well', async () => {
   expect((await client.post('/api/market/product?dryRun=0', body)).json.data.count).toBe(3);
 });
 
-test.each(['dryRun=maybe', 'dryRun=', 'dryRun=2'])('?%s is refused, by name', async (option) => {
+test.for(['dryRun=maybe', 'dryRun=', 'dryRun=2'])('refuses ?%s by name', async (option, { souk }) => {
   const client = await souk.client();
   for (const path of ['/api/quota?', `/api/market/product?domain=1&asins=${newAsin()}&`]) {
     const reply = await client.get(`${path}${option}`);
@@ -116,81 +110,89 @@ test.each(['dryRun=maybe', 'dryRun=', 'dryRun=2'])('?%s is refused, by name', as
 
 const pathOf = (...asins: string[]) => `/api/market/product?domain=1&asins=${asins.join(',')}`;
 
-/** Asks dry, then in earnest; the first must have said what the second is met with. */
-async function expectForetold(client: Client, path: string, expected: { status: number; code: string }) {
+/** Sends a dry run, then the call, which must get what the dry run predicted. */
+async function expectPredicted(
+  souk: Souk,
+  client: Client,
+  path: string,
+  expected: { status: number; code: string },
+) {
   const before = await books(souk);
-  const told = await dryRun(client, path);
+  const predicted = await dryRun(client, path);
   expect(await books(souk)).toEqual(before);
   const { status, json } = await client.get(path);
   expect({ status, code: json.code }).toEqual(expected);
-  expect(told).toMatchObject(
+  expect(predicted).toMatchObject(
     status === 200
       ? { admitted: true, rejectReason: null, rejectMessage: null }
       : { admitted: false, rejectReason: json.code, rejectMessage: json.msg, billing: null },
   );
-  return told;
+  return predicted;
 }
 
 /** The clock stands at 10:00 UTC, an hour before the off-peak window opens. */
-test.each<[string, AccountOptions]>([
+test.for<[string, AccountOptions]>([
   ['QUOTA_NO_SUBSCRIPTION', { plan: null }],
   ['QUOTA_OFF_PEAK_ONLY', { wallet: 'off_peak' }],
   ['QUOTA_MINUTE_EXCEEDED', { plan: { minuteLimit: 1 } }],
   ['QUOTA_DAILY_EXCEEDED', { plan: { dailyLimit: 1 } }],
   ['QUOTA_MONTHLY_EXCEEDED', { plan: { monthlyLimit: 1 } }],
   ['QUOTA_INSUFFICIENT_UNITS', { plan: { dailyLimit: 2 } }],
-])('%s is foretold', async (code, account) => {
+])('a dry run predicts %s', async ([code, account], { souk }) => {
   const client = await souk.client(account);
   await client.get(pathOf(newAsin()));
-  await expectForetold(client, pathOf(newAsin(), newAsin()), { status: 429, code });
+  await expectPredicted(souk, client, pathOf(newAsin(), newAsin()), { status: 429, code });
 });
 
-test('QUOTA_PACK_EXHAUSTED is foretold, and what is charged to a pack', async () => {
+test('a dry run predicts QUOTA_PACK_EXHAUSTED and charges to a pack', async ({ souk }) => {
   const { accountId, key } = await souk.account({ plan: null });
   const client = souk.clientOf(key);
   const now = souk.clock.now();
   const validity = { validFrom: new Date(now), validUntil: new Date(now + 86_400_000) };
   const pack = { accountId, wallet: 'general' as const, units: 1, rateLimitPerMinute: 100, ...validity };
   await grantPack(souk.database, pack, now);
-  const admitted = await expectForetold(client, pathOf(newAsin()), { status: 200, code: '0000' });
+  const admitted = await expectPredicted(souk, client, pathOf(newAsin()), { status: 200, code: '0000' });
   expect(admitted).toMatchObject({ billing: 'general', billingTrack: 'pack' });
-  await expectForetold(client, pathOf(newAsin()), { status: 429, code: 'QUOTA_PACK_EXHAUSTED' });
+  await expectPredicted(souk, client, pathOf(newAsin()), { status: 429, code: 'QUOTA_PACK_EXHAUSTED' });
 });
 
-test('QUOTA_MAX_UNITS is foretold', async () => {
+test('a dry run predicts QUOTA_MAX_UNITS', async ({ souk }) => {
   const client = await souk.client();
   const path = pathOf(newAsin(), newAsin());
-  await expectForetold(client, `${path}&maxUnits=1`, { status: 429, code: 'QUOTA_MAX_UNITS' });
-  await expectForetold(client, `${path}&maxUnits=2`, { status: 200, code: '0000' });
+  await expectPredicted(souk, client, `${path}&maxUnits=1`, { status: 429, code: 'QUOTA_MAX_UNITS' });
+  await expectPredicted(souk, client, `${path}&maxUnits=2`, { status: 200, code: '0000' });
 });
 
-test('an answer at hand that costs less than the quote is foretold to be let in, at a price that still holds', async () => {
+test('a dry run predicts that a cached answer below its quote is admitted', async ({ souk }) => {
   const asin = newAsin();
   const path = `/api/market/variations?domain=1&asin=${asin}`;
   expect((await (await souk.client()).get(path)).headers['x-units-consumed']).toBe('1');
   const poor = await souk.client({ plan: { dailyLimit: 1 } });
-  const told = await expectForetold(poor, `${path}&maxUnits=1`, { status: 200, code: '0000' });
-  expect(told.units).toBe(5);
+  const predicted = await expectPredicted(souk, poor, `${path}&maxUnits=1`, { status: 200, code: '0000' });
+  expect(predicted.units).toBe(5);
   const other = `/api/market/variations?domain=1&asin=${newAsin()}`;
-  await expectForetold(poor, other, { status: 429, code: 'QUOTA_DAILY_EXCEEDED' });
+  await expectPredicted(souk, poor, other, { status: 429, code: 'QUOTA_DAILY_EXCEEDED' });
 });
 
-test('BUSY is foretold, and that an answer at hand or a call that can be joined needs no worker', async () => {
+test('a dry run predicts BUSY, except for cached answers and joined calls', async ({ souk }) => {
   const [mine, shared] = [newAsin(), newAsin()];
   const [client, other] = [await souk.client(), await souk.client()];
-  // A forced call finds no answer at hand that would do, only its own.
+  // A forced call uses no cached answer of another account.
   await client.get(`${pathOf(mine)}&update=0`);
   await other.get(pathOf(shared));
   await stopWorkers(souk);
   for (const gateway of souk.gateways) await gateway.sampleBacklog();
-  await expectForetold(client, pathOf(newAsin()), { status: 503, code: 'BUSY' });
-  await expectForetold(client, pathOf(shared), { status: 200, code: '0000' });
-  const told = await expectForetold(client, `${pathOf(mine)}&update=0`, { status: 200, code: '0000' });
-  expect(told).toMatchObject({ deduplicated: true, billing: null });
+  await expectPredicted(souk, client, pathOf(newAsin()), { status: 503, code: 'BUSY' });
+  await expectPredicted(souk, client, pathOf(shared), { status: 200, code: '0000' });
+  const predicted = await expectPredicted(souk, client, `${pathOf(mine)}&update=0`, {
+    status: 200,
+    code: '0000',
+  });
+  expect(predicted).toMatchObject({ deduplicated: true, billing: null });
   await souk.addWorker();
 });
 
-test('a call of the same that runs is foretold to be joined', async () => {
+test('a dry run predicts that a call joins a running one', async ({ souk }) => {
   const { reached, open } = gate();
   souk.upstream.on('product', async (...call) => {
     await reached;
@@ -200,7 +202,7 @@ test('a call of the same that runs is foretold to be joined', async () => {
   const path = pathOf(newAsin());
   const running = client.get(path);
   await expect.poll(() => souk.upstream.calls.at(-1)?.params.asin).toBe(path.slice(-10));
-  // Nothing is left of the day, and nothing is needed.
+  // The daily limit is used up, and a joined call needs no units.
   expect(await dryRun(client, path)).toMatchObject({ admitted: true, deduplicated: true });
   open();
   expect((await running).status).toBe(200);

@@ -1,22 +1,13 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { QUEUED } from '../../../src/operations/index.ts';
 import { drawsPictures } from '../../support/answers.ts';
-import type { Client } from '../../support/client.ts';
 import { repetitions } from '../../support/repetitions.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk();
-  client = await souk.client();
-});
-afterAll(() => souk.close());
-
 let lastAsin = 0;
-/** ASINs that were not asked for before, so that each call is a new one. */
+/** New ASINs, so that each call is a new one. */
 const fresh = (count: number) =>
   Array.from({ length: count }, () => {
     lastAsin += 1;
@@ -101,7 +92,7 @@ const FIELDS = [
   ...['lightningDeals', 'totalResults', 'searchInsights'],
 ];
 
-test('requests are made up of every operation of the marketplace, and of all that may charge less than they quote', () => {
+test('the property covers every marketplace operation and every operation that may charge less than its quote', () => {
   const needed = QUEUED.filter(({ name, price }) => name.startsWith('market.') || price.settle);
   const names = needed.map(({ name }) => name.replace('.', '/'));
   expect(Object.keys(REQUESTS).sort()).toEqual(names.sort());
@@ -114,7 +105,7 @@ const request = fc.constantFrom(...Object.keys(REQUESTS)).chain((path) =>
   }),
 );
 
-test('whatever is asked and whatever upstream answers, a call is charged its quote or less', async () => {
+test('charges a call its quote or less, for all requests and upstream answers', async ({ souk, client }) => {
   const seen = { charged: 0, less: 0, refunded: 0 };
   await fc.assert(
     fc.asyncProperty(request, answer, async (path, { products, other }) => {

@@ -1,31 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { knowsEveryProduct } from '../../support/answers.ts';
-import type { Client, Reply } from '../../support/client.ts';
-import { gate } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { expect } from 'vitest';
+import type { Reply } from '../../support/client.ts';
+import { testWithHeldProducts as test } from '../../support/souk-test.ts';
 import { advanceUntil } from '../../support/time.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { openCalls, stopWorkers } from '../../support/workers.ts';
-
-let souk: Souk;
-let client: Client;
-let open: () => void;
-beforeAll(async () => {
-  souk = await openSouk();
-});
-afterAll(() => souk.close());
-beforeEach(async () => {
-  client = await souk.client();
-  const { reached, ...opening } = gate();
-  open = opening.open;
-  souk.upstream.calls.length = 0;
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
-});
-
-afterEach(() => open());
 
 /** A reply, and whether it is there. */
 function arrivalOf(arrived: Promise<Reply>) {
@@ -42,7 +20,11 @@ function newProduct(): string {
   return `/api/market/product?domain=1&asins=B0WAIT${String(lastAsin).padStart(4, '0')}`;
 }
 
-test('Prefer: wait=N answers with the job when the time is over, and the job goes on', async () => {
+test('Prefer: wait=N returns the job when the time is over, and the job continues', async ({
+  souk,
+  client,
+  release,
+}) => {
   const path = newProduct();
   const waiting = client.get(path, { headers: { prefer: 'wait=7' } });
   await souk.upstream.received(1);
@@ -51,37 +33,41 @@ test('Prefer: wait=N answers with the job when the time is over, and the job goe
   expect(reply.status).toBe(202);
   expect(reply.headers).toMatchObject({ 'preference-applied': 'wait=7', 'x-units-consumed': '0' });
   expect(reply.headers.location).toBe(`/api/jobs/${reply.headers['x-job-id']}`);
-  open();
+  release();
   const done = await client.get(`${reply.headers.location}/result?wait=30`);
   expect(done.json.data.count).toBe(1);
   expect(souk.upstream.calls).toHaveLength(1);
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('Prefer: wait=0 does not wait at all', async () => {
+test('Prefer: wait=0 returns the job at once', async ({ souk, client }) => {
   const reply = arrivalOf(client.get(newProduct(), { headers: { prefer: 'wait=0' } }));
   await advanceUntil(souk.clock, reply.hasArrived, 0);
   expect((await reply.arrived).status).toBe(202);
 });
 
-test('an answer within the time asked for is simply the answer', async () => {
-  open();
+test('Prefer: wait=N returns the answer if it comes in time', async ({ client, release }) => {
+  release();
   const reply = await client.get(newProduct(), { headers: { prefer: 'wait=30' } });
   expect(reply.status).toBe(200);
   expect(reply.headers['preference-applied']).toBe('wait=30');
 });
 
-test.each(['wait=soon', 'handling=lenient', ''])(
-  'a preference that is not understood is ignored: "%s"',
-  async (prefer) => {
-    open();
+test.for(['wait=soon', 'handling=lenient', ''])(
+  'ignores the unknown preference "%s"',
+  async (prefer, { client, release }) => {
+    release();
     const reply = await client.get(newProduct(), { headers: { prefer } });
     expect(reply.status).toBe(200);
     expect(reply.headers).not.toHaveProperty('preference-applied');
   },
 );
 
-test('the end of the synchronous budget answers with the job, which another call then joins', async () => {
+test('returns the job when the synchronous time limit is over, and the next call joins it', async ({
+  souk,
+  client,
+  release,
+}) => {
   const path = newProduct();
   await stopWorkers(souk);
   const waiting = arrivalOf(client.get(path));
@@ -93,14 +79,18 @@ test('the end of the synchronous budget answers with the job, which another call
   // The pool's timeout and a little more.
   expect(souk.clock.now() - started).toBeGreaterThanOrEqual(65_000);
   await souk.addWorker();
-  open();
+  release();
   const joined = await client.get(path);
   expect(joined.headers).toMatchObject({ 'x-deduplicated': 'true', 'x-job-id': reply.headers['x-job-id'] });
   expect(joined.status).toBe(200);
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('a caller who hangs up cancels nothing that others have joined', async () => {
+test('a disconnect does not cancel a call that other requests have joined', async ({
+  souk,
+  client,
+  release,
+}) => {
   const path = newProduct();
   const hangUp = new AbortController();
   const first = client.get(path, { signal: hangUp.signal }).catch((error: Error) => error.name);
@@ -110,7 +100,7 @@ test('a caller who hangs up cancels nothing that others have joined', async () =
   await awaited;
   hangUp.abort();
   expect(await first).toBe('AbortError');
-  open();
+  release();
   const reply = await second;
   expect(reply.status).toBe(200);
   expect(reply.headers).toMatchObject({ 'x-units-consumed': '0', 'x-deduplicated': 'true' });
@@ -118,21 +108,25 @@ test('a caller who hangs up cancels nothing that others have joined', async () =
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('the answer to a caller who hung up is there when the same is asked again', async () => {
+test('the same call after a disconnect returns the answer of the first', async ({
+  souk,
+  client,
+  release,
+}) => {
   const path = newProduct();
   const hangUp = new AbortController();
   const first = client.get(path, { signal: hangUp.signal }).catch((error: Error) => error.name);
   await souk.upstream.received(1);
   hangUp.abort();
   await first;
-  open();
+  release();
   await expect.poll(() => openCalls(souk)).toBe(0);
   const again = await client.get(path);
   expect(again.headers).toMatchObject({ 'x-units-consumed': '0', 'x-deduplicated': 'true' });
   expect(souk.upstream.calls).toHaveLength(1);
 });
 
-test('callers who wait when their gateway closes are given the job', async () => {
+test('waiting callers receive the job when the gateway closes', async ({ souk, release }) => {
   await souk.addGateway();
   const { key } = await souk.account();
   const waiting = souk.clientOf(key, 1).get(newProduct());
@@ -142,7 +136,7 @@ test('callers who wait when their gateway closes are given the job', async () =>
   const reply = await waiting;
   expect(reply.status).toBe(202);
   await closed;
-  open();
+  release();
   const elsewhere = await souk.clientOf(key).get(`${reply.headers.location}/result?wait=30`);
   expect(elsewhere.json.data.count).toBe(1);
 });

@@ -1,27 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { hashKey, newKey } from '../../../src/accounts/keys.ts';
 import { ENDPOINTS } from '../../../src/api/endpoints/index.ts';
 import { OPERATIONS } from '../../../src/operations/index.ts';
-import { knowsEveryProduct } from '../../support/answers.ts';
 import type { RequestOptions } from '../../support/client.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk, TestAccount } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 
 const PRODUCT = '/api/market/product?domain=1&asins=B00AUTHKEY';
 
-let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk();
-  souk.upstream.on('product', knowsEveryProduct);
-});
-afterAll(() => souk.close());
-
-/** A request with nothing but what the test gives it. */
-function send(path: string, options?: RequestOptions) {
+/** Sends a request without a key. */
+function send(souk: Souk, path: string, options?: RequestOptions) {
   return souk.clientOf('').raw(path, options);
 }
 
-describe('where the key may be', () => {
-  test.each<[string, (key: string) => [path: string, headers: Record<string, string | string[]>]]>([
+describe('a key', () => {
+  test.for<[string, (key: string) => [path: string, headers: Record<string, string | string[]>]]>([
     ['X-API-Key', (key) => [PRODUCT, { 'x-api-key': key }]],
     ['Authorization: Bearer', (key) => [PRODUCT, { authorization: `Bearer ${key}` }]],
     [
@@ -30,7 +23,7 @@ describe('where the key may be', () => {
     ],
     ['the key parameter', (key) => [`${PRODUCT}&key=${key}`, {}]],
     [
-      'all three places, when it is the same',
+      'all three places, if it is the same',
       (key) => [`${PRODUCT}&key=${key}`, { 'x-api-key': key, authorization: `Bearer ${key}` }],
     ],
     ['one header, sent twice', (key) => [PRODUCT, { authorization: [`Bearer ${key}`, `Bearer ${key}`] }]],
@@ -38,16 +31,16 @@ describe('where the key may be', () => {
       'one place, beside an Authorization of another scheme',
       (key) => [PRODUCT, { 'x-api-key': key, authorization: 'Basic dXNlcjpwYXNz' }],
     ],
-  ])('accepts it in %s', async (_place, request) => {
+  ])('is accepted in %s', async ([_place, request], { souk }) => {
     const { key } = await souk.account();
     const [path, headers] = request(key);
-    const reply = await send(path, { headers });
+    const reply = await send(souk, path, { headers });
     expect([reply.status, reply.json.code]).toEqual([200, '0000']);
   });
 });
 
-describe('what is refused with 401 and code 4001', () => {
-  test.each<
+describe('returns 401 with code 4001 for', () => {
+  test.for<
     [string, (key: string, other: string) => [path: string, headers: Record<string, string | string[]>]]
   >([
     ['no key', () => [PRODUCT, {}]],
@@ -56,8 +49,8 @@ describe('what is refused with 401 and code 4001', () => {
     ['a key without the prefix', (key) => [PRODUCT, { 'x-api-key': key.slice(3) }]],
     ['a key that is too short', (key) => [PRODUCT, { 'x-api-key': key.slice(0, -1) }]],
     ['a key that is too long', (key) => [PRODUCT, { 'x-api-key': `${key}A` }]],
-    ['a key with a strange letter', (key) => [PRODUCT, { 'x-api-key': `${key.slice(0, -1)}-` }]],
-    ['a key that nobody has', () => [PRODUCT, { 'x-api-key': newKey() }]],
+    ['a key with an invalid character', (key) => [PRODUCT, { 'x-api-key': `${key.slice(0, -1)}-` }]],
+    ['an unknown key', () => [PRODUCT, { 'x-api-key': newKey() }]],
     [
       'different keys in both headers',
       (key, other) => [PRODUCT, { 'x-api-key': key, authorization: `Bearer ${other}` }],
@@ -76,52 +69,53 @@ describe('what is refused with 401 and code 4001', () => {
       (key, other) => [PRODUCT, { authorization: [`Bearer ${key}`, `Bearer ${other}`] }],
     ],
     ['a good key beside a malformed one', (key) => [`${PRODUCT}&key=abc`, { 'x-api-key': key }]],
-    ['a good key in a place that is none', (key) => [`${PRODUCT}&api_key=${key}`, { cookie: `key=${key}` }]],
-  ])('%s', async (_what, request) => {
+    ['a good key in another place', (key) => [`${PRODUCT}&api_key=${key}`, { cookie: `key=${key}` }]],
+  ])('%s', async ([_what, request], { souk }) => {
     const [{ key }, { key: other }] = await Promise.all([souk.account(), souk.account()]);
     const [path, headers] = request(key, other);
-    const reply = await send(path, { headers });
+    const reply = await send(souk, path, { headers });
     expect([reply.status, reply.json.code, reply.json.data]).toEqual([401, '4001', null]);
   });
 });
 
-describe('what is refused with 403 and code 4003', () => {
-  const setKey = (assignment: string) => (_accountId: number, key: string) =>
-    souk.database.query(`update api_keys set ${assignment} where hash = $1`, [
-      hashKey(key),
-      new Date(souk.clock.now()),
-    ]);
-  const setState = (state: string) => (accountId: number) =>
-    souk.database.query('update accounts set state = $2::account_state where id = $1', [accountId, state]);
+describe('returns 403 with code 4003 for', () => {
+  const setKey =
+    (assignment: string) =>
+    ({ database, clock }: Souk, { key }: TestAccount) =>
+      database.query(`update api_keys set ${assignment} where hash = $1`, [
+        hashKey(key),
+        new Date(clock.now()),
+      ]);
+  const setState =
+    (state: string) =>
+    ({ database }: Souk, { accountId }: TestAccount) =>
+      database.query('update accounts set state = $2::account_state where id = $1', [accountId, state]);
 
-  test.each<[string, (accountId: number, key: string) => Promise<unknown>]>([
+  test.for<[string, (souk: Souk, account: TestAccount) => Promise<unknown>]>([
     ['a revoked key', setKey('revoked_at = $2')],
     ['a key of a disabled account', setState('disabled')],
     ['a key of an unavailable account', setState('unavailable')],
-    ['a rotated key whose time has just run out', setKey('expires_at = $2')],
-  ])('%s, on charged and free paths alike', async (_what, spoil) => {
-    const { accountId, key } = await souk.account();
-    await spoil(accountId, key);
+    ['a rotated key that has just expired', setKey('expires_at = $2')],
+  ])('%s, on charged and free paths', async ([_what, spoil], { souk, account, client }) => {
+    await spoil(souk, account);
     for (const path of [PRODUCT, '/api/quota', '/api/market/product?domain=99']) {
-      const reply = await souk.clientOf(key).get(path);
+      const reply = await client.get(path);
       expect([path, reply.status, reply.json.code]).toEqual([path, 403, '4003']);
     }
   });
 
-  test('a rotated key works until its time runs out', async () => {
-    const { key } = await souk.account();
+  test('a rotated key, from the time it expires', async ({ souk, client }) => {
     await souk.database.query('update api_keys set expires_at = $2 where hash = $1', [
-      hashKey(key),
+      hashKey(client.key),
       new Date(souk.clock.now() + 1),
     ]);
-    const client = souk.clientOf(key);
     expect((await client.get(PRODUCT)).status).toBe(200);
     souk.clock.advance(1);
     expect((await client.get(PRODUCT)).status).toBe(403);
   });
 });
 
-test('a valid key without a subscription gets 429 QUOTA_NO_SUBSCRIPTION, but free answers', async () => {
+test('a key without a subscription gets 429 QUOTA_NO_SUBSCRIPTION, and free operations', async ({ souk }) => {
   const client = await souk.client({ plan: null });
   const refused = await client.get(PRODUCT);
   expect([refused.status, refused.json.code]).toEqual([429, 'QUOTA_NO_SUBSCRIPTION']);
@@ -129,48 +123,47 @@ test('a valid key without a subscription gets 429 QUOTA_NO_SUBSCRIPTION, but fre
   expect(free.status).toBe(200);
 });
 
-test.each([
+test.for([
   ['an unknown key', { 'x-api-key': newKey() }],
   ['no key', {}],
-])('bad parameters with %s are a matter of the key', async (_what, headers) => {
+] as const)('returns 401 for bad parameters with %s', async ([_what, headers], { souk }) => {
   for (const path of ['/api/market/product?domain=99', '/api/market/charturl?domain=99']) {
-    const reply = await send(path, { headers });
+    const reply = await send(souk, path, { headers });
     expect([reply.status, reply.json.code]).toEqual([401, '4001']);
   }
 });
 
 const paths = OPERATIONS.flatMap(({ routes }) => routes.map(({ method, path }) => ({ method, path })));
 
-test.each([
+test.for([
   ...paths,
   { method: 'GET', path: '/api/jobs/00000000-0000-7000-8000-000000000000' },
   { method: 'GET', path: '/api/jobs/00000000-0000-7000-8000-000000000000/result' },
-])('$method $path needs a key', async ({ method, path }) => {
-  const reply = await send(path, { method, ...(method === 'POST' ? { body: {} } : {}) });
+])('$method $path requires a key', async ({ method, path }, { souk }) => {
+  const reply = await send(souk, path, { method, ...(method === 'POST' ? { body: {} } : {}) });
   expect([reply.status, reply.json.code]).toEqual([401, '4001']);
 });
 
-describe('a request is authenticated once', () => {
+describe('looks up a key once for', () => {
   const NO_ID = '00000000-0000-7000-8000-000000000000';
 
   /** How often the service has looked up the key of a new account, while the account sent one request. */
-  async function lookUps(path: string, options: RequestOptions = {}): Promise<number> {
+  async function lookUps(souk: Souk, path: string, options: RequestOptions = {}): Promise<number> {
     const { key } = await souk.account();
     await souk.clientOf(key).get(path, options);
     const keyHash = hashKey(key);
     return souk.events.seen('key.accepted').filter((event) => event.keyHash.equals(keyHash)).length;
   }
 
-  test.each(ENDPOINTS.filter(({ isPublic }) => !isPublic).map(({ method, path }) => [method, path]))(
-    '%s %s',
-    async (method, path) => {
+  test.for(ENDPOINTS.filter(({ isPublic }) => !isPublic))(
+    '$method $path',
+    async ({ method, path }, { souk }) => {
       const options = { method: method.toUpperCase(), ...(method === 'get' ? {} : { body: {} }) };
-      expect(await lookUps(path.replace('{id}', NO_ID), options)).toBe(1);
+      expect(await lookUps(souk, path.replace('{id}', NO_ID), options)).toBe(1);
     },
   );
 
-  test('by its admission only, for a charged call whose key the gateway knows', async () => {
-    const client = await souk.client();
+  test('a charged call with a key that the gateway knows, in its admission', async ({ souk, client }) => {
     const keyHash = hashKey(client.key);
     const seen = () =>
       souk.events.seen('key.accepted').filter((event) => event.keyHash.equals(keyHash)).length;
@@ -182,12 +175,12 @@ describe('a request is authenticated once', () => {
     }
   });
 
-  test('for a call that is refused before its admission', async () => {
-    expect(await lookUps('/api/market/product?domain=99')).toBe(1);
-    expect(await lookUps(`${PRODUCT}&maxUnits=0`)).toBe(1);
+  test('a call that is refused before its admission', async ({ souk }) => {
+    expect(await lookUps(souk, '/api/market/product?domain=99')).toBe(1);
+    expect(await lookUps(souk, `${PRODUCT}&maxUnits=0`)).toBe(1);
   });
 
-  test('while it waits for a job', async () => {
+  test('a request that waits for a job', async ({ souk }) => {
     const client = await souk.client();
     const { headers } = await client.get(`${PRODUCT}&async=1`);
     const before = souk.events.seen('key.accepted').length;

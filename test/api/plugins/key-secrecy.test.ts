@@ -1,23 +1,13 @@
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Redis } from 'ioredis';
+import { expect } from 'vitest';
 import { drawsPictures, hasDeals, knowsEveryProduct } from '../../support/answers.ts';
 import type { Client, Reply } from '../../support/client.ts';
 import { gate } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk, UPSTREAM_KEY } from '../../support/souk.ts';
+import { type Souk, UPSTREAM_KEY } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { advanceUntil } from '../../support/time.ts';
 
-let souk: Souk;
-let redis: Redis;
-beforeAll(async () => {
-  souk = await openSouk();
-  redis = new Redis(souk.redisUrl);
-});
-afterAll(async () => {
-  await redis.quit();
-  await souk.close();
-});
-
-/** All ways to send a key, good and bad requests alike. */
+/** Sends the key in all places, with good and bad requests. */
 async function useEverywhere({ key, raw }: Client): Promise<Reply[]> {
   const encoded = `%${key.charCodeAt(0).toString(16)}${key.slice(1)}`;
   const requests: Parameters<typeof raw>[] = [
@@ -41,7 +31,7 @@ async function useEverywhere({ key, raw }: Client): Promise<Reply[]> {
 }
 
 /** Everything the service keeps in Redis, as one text. */
-async function everythingInRedis(): Promise<string> {
+async function everythingInRedis(souk: Souk, redis: Redis): Promise<string> {
   const keys = await redis.keys(`*${souk.redisNamespace}*`);
   const values = await Promise.all(
     keys.map(async (key) => {
@@ -66,7 +56,10 @@ async function everythingInRedis(): Promise<string> {
   return [...keys, ...values].join('\n');
 }
 
-test("a customer's key is nowhere in logs, Redis, PostgreSQL or upstream calls, during the work and after", async () => {
+test("logs, Redis, PostgreSQL and upstream calls hold no customer's key, during a call and after it", async ({
+  souk,
+  redis,
+}) => {
   const client = await souk.client();
   const secret = client.key.slice(3);
   const working = gate();
@@ -79,13 +72,13 @@ test("a customer's key is nowhere in logs, Redis, PostgreSQL or upstream calls, 
   const replies = useEverywhere(client);
   await souk.upstream.received(5, 'product');
 
-  const during = await everythingInRedis();
+  const during = await everythingInRedis(souk, redis);
   expect(during).toContain('B00SECRET1');
   expect(during).not.toContain(secret);
 
   working.open();
   for (const reply of await replies) expect(reply.status).toBeLessThan(500);
-  expect(await everythingInRedis()).not.toContain(secret);
+  expect(await everythingInRedis(souk, redis)).not.toContain(secret);
   expect(JSON.stringify(souk.upstream.calls)).not.toContain(secret);
   const { rows } = await souk.database.query(
     `select to_jsonb(a)::text || to_jsonb(k)::text || coalesce(to_jsonb(c)::text, '') as text
@@ -97,7 +90,7 @@ test("a customer's key is nowhere in logs, Redis, PostgreSQL or upstream calls, 
   expect(log).not.toContain(secret);
 });
 
-test("the operator's own key is nowhere in logs or answers, whatever upstream does with it", async () => {
+test('logs and answers hold no upstream key, even if upstream returns it', async ({ souk, redis }) => {
   const client = await souk.client();
   const calls = souk.upstream.callsTo('product');
   souk.upstream.on('product', ({ params }, response) => {
@@ -151,5 +144,5 @@ test("the operator's own key is nowhere in logs or answers, whatever upstream do
     .map(({ params }) => params.key);
   expect(new Set(keys)).toEqual(new Set([UPSTREAM_KEY]));
   expect(souk.logLines.join('')).not.toContain(UPSTREAM_KEY);
-  expect(await everythingInRedis()).not.toContain(UPSTREAM_KEY);
+  expect(await everythingInRedis(souk, redis)).not.toContain(UPSTREAM_KEY);
 });

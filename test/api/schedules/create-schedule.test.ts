@@ -1,28 +1,21 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { asinsFrom } from '../../support/batches.ts';
-import type { Client } from '../../support/client.ts';
 import { createSchedule, productsHourly, runsOf, scheduleNow } from '../../support/schedules.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { webhookCustomer } from '../../support/webhooks.ts';
-
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk();
-});
-afterAll(() => souk.close());
-beforeEach(async () => {
-  client = await souk.client();
-});
 
 const good = productsHourly(['B0GOOD0001', 'B0GOOD0002']);
 
-async function stored(): Promise<number> {
+async function stored(souk: Souk): Promise<number> {
   const { rows } = await souk.database.query<{ stored: number }>('select count(*) as stored from schedules');
   return rows[0]?.stored ?? Number.NaN;
 }
 
-test('a schedule is told as it is kept: next runs, items, the most a run costs', async () => {
+test('returns the stored schedule with its next runs, items and maximum price of a run', async ({
+  souk,
+  client,
+}) => {
   const made = await createSchedule(client, { ...good, timezone: 'Asia/Kathmandu', cron: '30 9 * * 1' });
   expect(made).toEqual({
     scheduleId: expect.any(String),
@@ -59,45 +52,41 @@ test('a schedule is told as it is kept: next runs, items, the most a run costs',
 
 const batch = good.batch;
 
-test.each<[what: string, fields: Record<string, unknown>, names: string]>([
+test.for<[what: string, fields: Record<string, unknown>, names: string]>([
   ['no name', { name: undefined }, 'name: is required'],
   ['an empty name', { name: ' ' }, 'name: must be a text of 1 to 200 characters'],
   ['a name that is too long', { name: 'n'.repeat(201) }, 'name: must be a text of 1 to 200 characters'],
   ['a name with a NUL', { name: 'a\u0000b' }, 'name: must not contain control characters'],
   ['no cron', { cron: undefined }, 'cron: is required'],
   ['a number for a cron', { cron: 5 }, 'cron: must be a text'],
-  ['nonsense for a cron', { cron: 'every day' }, 'cron: must be a cron pattern of five fields'],
+  ['words for a cron', { cron: 'every day' }, 'cron: must be a cron pattern of five fields'],
   ['six fields', { cron: '0 0 9 * * *' }, 'cron: must be a cron pattern of five fields'],
   ['a nickname', { cron: '@daily' }, 'cron: must be a cron pattern of five fields'],
   ['30 February', { cron: '0 0 30 2 *' }, 'cron: must be a cron pattern of five fields'],
-  [
-    'a zone of another planet',
-    { timezone: 'Mars/Olympus' },
-    'timezone: "Mars/Olympus" is not a known time zone',
-  ],
+  ['an unknown zone', { timezone: 'Mars/Olympus' }, 'timezone: "Mars/Olympus" is not a known time zone'],
   ['an offset for a zone', { timezone: '+02:00' }, 'timezone: "+02:00" is not a known time zone'],
   ['a number for a zone', { timezone: 1 }, 'timezone: must be an IANA time zone'],
-  ['a window there is not', { window: 'night' }, 'window: must be one of any, off_peak'],
+  ['an unknown window', { window: 'night' }, 'window: must be one of any, off_peak'],
   [
     'two windows',
     { window: 'any', batch: { ...batch, window: 'off_peak' } },
     'window: is any, but batch.window is off_peak',
   ],
-  ['onlyChanges of neither', { onlyChanges: 'perhaps' }, 'onlyChanges: must be 0, 1, true or false'],
-  ['paused of neither', { paused: null }, 'paused: must be 0, 1, true or false'],
-  ['a run of no time', { runHours: 0 }, 'runHours: must be an integer from 1 to 720'],
+  ['onlyChanges that is not a flag', { onlyChanges: 'perhaps' }, 'onlyChanges: must be 0, 1, true or false'],
+  ['paused that is not a flag', { paused: null }, 'paused: must be 0, 1, true or false'],
+  ['a run of zero hours', { runHours: 0 }, 'runHours: must be an integer from 1 to 720'],
   ['a run of months', { runHours: 721 }, 'runHours: must be an integer from 1 to 720'],
-  ['a field there is not', { colour: 'red' }, 'colour: is not a known field'],
+  ['an unknown field', { colour: 'red' }, 'colour: is not a known field'],
   ['no batch', { batch: undefined }, 'batch: '],
   ['a batch that is a text', { batch: 'all' }, 'batch: must be a JSON object'],
   ['no operation', { batch: { items: [{}] } }, 'batch.operation: is required'],
   [
-    'an operation there is not',
+    'an unknown operation',
     { batch: { ...batch, operation: 'market.everything' } },
     'batch.operation: must be one of',
   ],
   [
-    'an operation that is no job',
+    'an operation without jobs',
     { batch: { ...batch, operation: 'account.quota' } },
     'batch.operation: must be one of',
   ],
@@ -114,19 +103,19 @@ test.each<[what: string, fields: Record<string, unknown>, names: string]>([
     'batch.split: must contain exactly one parameter with a list',
   ],
   [
-    'a deadline, which each run has of its own',
+    'a deadline',
     { batch: { ...batch, deadline: '2026-05-01T00:00:00Z' } },
     'batch.deadline: is not a known field',
   ],
-  ['an address that is none', { batch: { ...batch, webhook: 'ftp://example.com' } }, 'batch.webhook: '],
+  ['an invalid webhook address', { batch: { ...batch, webhook: 'ftp://example.com' } }, 'batch.webhook: '],
   [
     'a webhook without a secret',
     { batch: { ...batch, webhook: 'https://example.com/hook' } },
     'batch.webhook: needs a signing secret',
   ],
-  ['fewer than no units', { batch: { ...batch, maxUnits: -1 } }, 'batch.maxUnits: must be an integer'],
+  ['negative maxUnits', { batch: { ...batch, maxUnits: -1 } }, 'batch.maxUnits: must be an integer'],
   [
-    'items that are bad, each of them',
+    'bad items',
     {
       batch: {
         operation: 'market.product',
@@ -139,17 +128,17 @@ test.each<[what: string, fields: Record<string, unknown>, names: string]>([
     },
     'items[0].asin',
   ],
-])('%s is a 400 that names it, and nothing is kept', async (_what, fields, names) => {
-  const before = await stored();
+])('refuses %s by name, and stores nothing', async ([_what, fields, names], { souk, client }) => {
+  const before = await stored(souk);
   const reply = await client.post('/api/schedules', { ...good, ...fields });
   expect(reply.json.msg).toContain(names);
   expect(reply.json.code).toBe('VALIDATION_FAILED');
   expect(reply.status).toBe(400);
-  expect(await stored()).toBe(before);
+  expect(await stored(souk)).toBe(before);
   expect((await client.get('/api/schedules')).json.data.schedules).toEqual([]);
 });
 
-test('faults of items are all listed, with their index', async () => {
+test('lists all bad items with their index', async ({ client }) => {
   const items = [
     { domain: 1, asin: 'x' },
     { domain: 1, asin: 'B0GOOD0001' },
@@ -165,30 +154,30 @@ test('faults of items are all listed, with their index', async () => {
   ]);
 });
 
-test.each([
-  ['nothing', ''],
-  ['half a document', '{"name": '],
+test.for([
+  ['empty', ''],
+  ['truncated', '{"name": '],
   ['a list', '[]'],
   ['null', 'null'],
   ['a text', '"schedule"'],
-  ['what is nested too deeply', `${'{"batch":'.repeat(20_000)}1${'}'.repeat(20_000)}`],
-])('a body that is %s is a 400 that says so', async (_what, body) => {
-  const before = await stored();
+  ['nested too deeply', `${'{"batch":'.repeat(20_000)}1${'}'.repeat(20_000)}`],
+] as const)('refuses a body that is %s with 400', async ([_what, body], { souk, client }) => {
+  const before = await stored(souk);
   const reply = await client.post('/api/schedules', body, {
     headers: { 'content-type': 'application/json' },
   });
   expect(reply.json).toMatchObject({ code: 'VALIDATION_FAILED', msg: expect.stringMatching(/^\w+: /) });
   expect(reply.status).toBe(400);
-  expect(await stored()).toBe(before);
+  expect(await stored(souk)).toBe(before);
 });
 
-test('a body beyond 16 MB is a 413', async () => {
+test('refuses a body beyond 16 MB with 413', async ({ client }) => {
   const reply = await client.post('/api/schedules', { ...good, name: 'n'.repeat(17 * 1024 * 1024) });
   expect(reply.status).toBe(413);
   expect((await client.get('/api/schedules')).json.data.schedules).toEqual([]);
 });
 
-test('100,000 items are a schedule, 100,001 are not', async () => {
+test('accepts 100,000 items and refuses 100,001', async ({ client }) => {
   const asins = asinsFrom('B0', 100_000);
   const reply = await client.post('/api/schedules?dryRun=1', productsHourly([...asins, 'B0TOOMANY1']));
   expect(reply.json.msg).toBe('batch.items: must be at most 100000 items; 100001 were given');
@@ -196,17 +185,17 @@ test('100,000 items are a schedule, 100,001 are not', async () => {
   expect(made).toMatchObject({ items: 100_000, units: 100_000 });
 });
 
-test('a dry run tells the quote and the next runs, and keeps nothing', async () => {
-  const before = await stored();
+test('a dry run returns the quote and the next runs, and stores nothing', async ({ souk, client }) => {
+  const before = await stored(souk);
   const reply = await client.post('/api/schedules?dryRun=1', good);
   expect(reply.status).toBe(200);
   expect(reply.headers.location).toBeUndefined();
   expect(reply.json.data).toMatchObject({ dryRun: true, items: 2, units: 2 });
   expect(reply.json.data.nextRuns[0]).toBe('2026-03-04T11:00:00.000Z');
-  expect(await stored()).toBe(before);
+  expect(await stored(souk)).toBe(before);
 });
 
-test('a run that could cost more than maxUnits is refused, one that could not is made', async () => {
+test('refuses a schedule only if a run could cost more than maxUnits', async ({ client }) => {
   const refused = await client.post('/api/schedules', { ...good, batch: { ...batch, maxUnits: 1 } });
   expect(refused.json).toMatchObject({ code: 'QUOTA_MAX_UNITS', metadata: { needed: 2, maxUnits: 1 } });
   expect(refused.status).toBe(429);
@@ -217,19 +206,22 @@ test('a run that could cost more than maxUnits is refused, one that could not is
 });
 
 // The off-peak window is open from 11:00 to 23:00 UTC.
-test.each([
+test.for([
   ['0 2 * * *', 8, 'window: contradicts cron and runHours: the run of 2026-03-05T02:00:00.000Z ends at'],
   ['0 2 * * *', 10, null],
   ['0 12 * * *', 1, null],
   // 5 March in the window, 5 April and later as well; the hour of every other run is too early.
   ['0 2,12 * * *', 1, 'window: contradicts cron and runHours: the run of 2026-03-05T02:00:00.000Z ends at'],
-])('off-peak runs at %s with %i hours each', async (cron, runHours, contradiction) => {
-  const reply = await client.post('/api/schedules', { ...good, cron, runHours, window: 'off_peak' });
-  if (contradiction) expect(reply.json.msg).toContain(contradiction);
-  expect(reply.status).toBe(contradiction ? 400 : 201);
-});
+] as const)(
+  'checks off-peak runs at %s of %i hours against the window',
+  async ([cron, runHours, contradiction], { client }) => {
+    const reply = await client.post('/api/schedules', { ...good, cron, runHours, window: 'off_peak' });
+    if (contradiction) expect(reply.json.msg).toContain(contradiction);
+    expect(reply.status).toBe(contradiction ? 400 : 201);
+  },
+);
 
-test('a window of the batch is the window of the schedule', async () => {
+test('uses the window of the batch as the window of the schedule', async ({ client }) => {
   const made = await createSchedule(client, {
     ...good,
     cron: '0 12 * * *',
@@ -238,7 +230,7 @@ test('a window of the batch is the window of the schedule', async () => {
   expect(made.window).toBe('off_peak');
 });
 
-test('a webhook is kept in its normal form, with a secret', async () => {
+test('stores a webhook in its normal form', async ({ souk }) => {
   const customer = await webhookCustomer(souk);
   const made = await createSchedule(customer.client, {
     ...good,
@@ -247,19 +239,19 @@ test('a webhook is kept in its normal form, with a secret', async () => {
   expect(made.webhook).toBe('https://example.com/');
 });
 
-test('a list is read a page at a time, the newest first', async () => {
+test('lists schedules by page, newest first', async ({ client }) => {
   const ids: string[] = [];
   for (let i = 0; i < 3; i += 1) ids.unshift((await createSchedule(client, good)).scheduleId);
   const first = (await client.get('/api/schedules?limit=2')).json.data;
   const second = (await client.get(`/api/schedules?limit=2&cursor=${first.nextCursor}`)).json.data;
-  const told = [...first.schedules, ...second.schedules].map(({ scheduleId }) => scheduleId);
-  expect(told).toEqual(ids);
+  const listed = [...first.schedules, ...second.schedules].map(({ scheduleId }) => scheduleId);
+  expect(listed).toEqual(ids);
   expect(second.nextCursor).toBeNull();
   for (const bad of ['limit=0', 'limit=101', 'cursor=x'])
     expect((await client.get(`/api/schedules?${bad}`)).json.msg).toContain(`${bad.split('=')[0]}: `);
 });
 
-test('a schedule of another account does not exist, whatever is wanted of it', async () => {
+test('returns 404 for every request about a schedule of another account', async ({ souk, client }) => {
   const made = await createSchedule(client, good);
   const other = await souk.client();
   const path = `/api/schedules/${made.scheduleId}`;
@@ -280,7 +272,7 @@ test('a schedule of another account does not exist, whatever is wanted of it', a
   expect(await scheduleNow(client, made)).toEqual(made);
 });
 
-test('nobody without a key makes, sees or changes one', async () => {
+test('returns 401 for requests without a key', async ({ client }) => {
   const { scheduleId } = await createSchedule(client, good);
   const without = [
     await client.raw('/api/schedules', { method: 'POST', body: good }),

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { expect } from 'vitest';
+import { newAsin } from '../../support/answers.ts';
 import { resultsOf } from '../../support/batches.ts';
-import type { Client } from '../../support/client.ts';
 import {
   createSchedule,
   deleteSchedule,
@@ -13,23 +12,17 @@ import {
   runsOf,
   scheduleNow,
 } from '../../support/schedules.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { webhookCustomer } from '../../support/webhooks.ts';
 
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  souk = await openSouk();
-});
-afterAll(() => souk.close());
-beforeEach(async () => {
-  client = await souk.client();
-  souk.upstream.on('product', knowsEveryProduct);
-  souk.clock.advance(HOUR_MS - (souk.clock.now() % HOUR_MS));
-});
+test.beforeEach(({ souk }) => souk.clock.advance(HOUR_MS - (souk.clock.now() % HOUR_MS)));
 
-/** When workers run the schedule next; null: not until it changes. */
-async function nextDueOf({ scheduleId }: { scheduleId: string }): Promise<string | null | undefined> {
+/** When workers run the schedule next; null if they do not. */
+async function nextDueOf(
+  souk: Souk,
+  { scheduleId }: { scheduleId: string },
+): Promise<string | null | undefined> {
   const { rows } = await souk.database.query<{ next: Date | null }>(
     'select next_due_at as next from schedules where id = $1',
     [scheduleId],
@@ -37,7 +30,7 @@ async function nextDueOf({ scheduleId }: { scheduleId: string }): Promise<string
   return rows[0] && (rows[0].next?.toISOString() ?? null);
 }
 
-test.each<[change: Record<string, unknown>, told: Record<string, unknown>]>([
+test.for<[change: Record<string, unknown>, shown: Record<string, unknown>]>([
   [{ name: 'Another name' }, { name: 'Another name' }],
   [{ cron: ' 30 9 * * 1 ' }, { cron: '30 9 * * 1' }],
   [{ timezone: 'Asia/Tokyo' }, { timezone: 'Asia/Tokyo' }],
@@ -45,19 +38,19 @@ test.each<[change: Record<string, unknown>, told: Record<string, unknown>]>([
   [{ window: 'off_peak' }, { window: 'off_peak' }],
   [{ onlyChanges: '1' }, { onlyChanges: true }],
   [{ runHours: 48 }, { runHours: 48 }],
-])('%j changes that, and nothing else', async (change, told) => {
+])('%j changes that field and no other', async ([change, shown], { souk, client }) => {
   const before = await createSchedule(client, productsHourly([newAsin()]));
   souk.clock.advance(1_000);
   const reply = await patchSchedule(client, before, change);
   expect(reply.status).toBe(200);
   const timing = 'cron' in change || 'timezone' in change ? { nextRuns: expect.any(Array) } : {};
-  const after = { ...before, ...timing, ...told, updatedAt: new Date(souk.clock.now()).toISOString() };
+  const after = { ...before, ...timing, ...shown, updatedAt: new Date(souk.clock.now()).toISOString() };
   expect(reply.json.data).toEqual(after);
   expect(await scheduleNow(client, before)).toEqual(after);
   await deleteSchedule(client, before);
 });
 
-test('another batch replaces the one of before, its webhook and its limit', async () => {
+test('a new batch replaces the batch, its webhook and its maxUnits', async ({ souk }) => {
   const customer = await webhookCustomer(souk);
   const [first, second, third] = [newAsin(), newAsin(), newAsin()];
   const batch = { ...productsHourly([first]).batch, webhook: 'https://example.com/hook', maxUnits: 5 };
@@ -74,7 +67,7 @@ test('another batch replaces the one of before, its webhook and its limit', asyn
   await deleteSchedule(customer.client, schedule);
 });
 
-test('another pattern, another zone, a pause and its end decide when a schedule is due next', async () => {
+test('a new pattern, time zone or pause changes the next run', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   const changes = [
     { cron: '30 9 * * 1' },
@@ -82,22 +75,22 @@ test('another pattern, another zone, a pause and its end decide when a schedule 
     { paused: true },
     { paused: false, cron: '15 * * * *' },
   ];
-  const due = [await nextDueOf(schedule)];
+  const due = [await nextDueOf(souk, schedule)];
   for (const change of changes) {
     const { nextRuns } = (await patchSchedule(client, schedule, change)).json.data;
-    due.push(await nextDueOf(schedule));
+    due.push(await nextDueOf(souk, schedule));
     expect(due.at(-1)).toBe(nextRuns[0] ?? null);
   }
   expect(due[3]).toBeNull();
   expect(new Set(due).size).toBe(5);
   await deleteSchedule(client, schedule);
-  expect(await nextDueOf(schedule)).toBeUndefined();
+  expect(await nextDueOf(souk, schedule)).toBeUndefined();
 });
 
-test.each<[what: string, change: unknown, names: string]>([
-  ['nothing', {}, 'body: must contain at least one field to change'],
-  ['no document', [], 'body: must be a JSON object'],
-  ['a field there is not', { colour: 'red' }, 'colour: is not a known field'],
+test.for<[what: string, change: unknown, names: string]>([
+  ['an empty object', {}, 'body: must contain at least one field to change'],
+  ['a list', [], 'body: must be a JSON object'],
+  ['an unknown field', { colour: 'red' }, 'colour: is not a known field'],
   ['a bad pattern', { cron: '0 0 30 2 *' }, 'cron: must be a cron pattern of five fields'],
   ['an unknown zone', { timezone: 'Mars/Olympus' }, 'timezone: "Mars/Olympus" is not a known time zone'],
   ['no name', { name: null }, 'name: must be a text'],
@@ -115,7 +108,7 @@ test.each<[what: string, change: unknown, names: string]>([
     { window: 'off_peak', cron: '0 2 * * *', runHours: 1 },
     'window: contradicts cron and runHours',
   ],
-])('%s is a 400 that names it, and nothing changes', async (_what, change, names) => {
+])('refuses %s by name, and changes nothing', async ([_what, change, names], { client }) => {
   const before = await createSchedule(client, productsHourly([newAsin()]));
   const reply = await patchSchedule(client, before, change);
   expect(reply.json.msg).toContain(names);
@@ -124,7 +117,7 @@ test.each<[what: string, change: unknown, names: string]>([
   await deleteSchedule(client, before);
 });
 
-test('a change is held against what stays as it is', async () => {
+test('validates a change together with the unchanged fields', async ({ client }) => {
   const hours = { cron: '0 2 * * *', runHours: 12, window: 'off_peak' };
   const schedule = await createSchedule(client, productsHourly([newAsin()], hours));
   const shorter = await patchSchedule(client, schedule, { runHours: 1 });
@@ -135,7 +128,7 @@ test('a change is held against what stays as it is', async () => {
   await deleteSchedule(client, schedule);
 });
 
-test('a dry run of a change tells what would be, and changes nothing', async () => {
+test('a dry run returns the changed schedule, and changes nothing', async ({ souk, client }) => {
   const before = await createSchedule(client, productsHourly([newAsin()]));
   const reply = await client.get(`/api/schedules/${before.scheduleId}?dryRun=1`, {
     method: 'PATCH',
@@ -143,11 +136,11 @@ test('a dry run of a change tells what would be, and changes nothing', async () 
   });
   expect(reply.json.data).toMatchObject({ dryRun: true, cron: '0 0 1 1 *', paused: true });
   expect(await scheduleNow(client, before)).toEqual(before);
-  expect(await nextDueOf(before)).toBe(before.nextRuns[0]);
+  expect(await nextDueOf(souk, before)).toBe(before.nextRuns[0]);
   await deleteSchedule(client, before);
 });
 
-test('of many changes at once none undoes another', async () => {
+test('concurrent changes do not undo each other', async ({ client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   const asins = Array.from({ length: 300 }, newAsin);
   const changes = [
@@ -168,7 +161,7 @@ test('of many changes at once none undoes another', async () => {
   await deleteSchedule(client, schedule);
 });
 
-test('a change does not bring back what is deleted at the same time', async () => {
+test('a change does not restore a schedule that is deleted at the same time', async ({ client }) => {
   const schedules = await Promise.all(
     Array.from({ length: 8 }, () => createSchedule(client, productsHourly([newAsin()]))),
   );
@@ -184,7 +177,7 @@ test('a change does not bring back what is deleted at the same time', async () =
   expect((await client.get('/api/schedules')).json.data.schedules).toEqual([]);
 });
 
-test('a changed pattern counts from the change on: what was due by the old one is not', async () => {
+test('a changed pattern drops runs that were due by the old one', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   souk.clock.advance(HOUR_MS / 2);
   await patchSchedule(client, schedule, { cron: '45 * * * *' });
@@ -196,7 +189,7 @@ test('a changed pattern counts from the change on: what was due by the old one i
   await deleteSchedule(client, schedule);
 });
 
-test('a change of other things takes no tick away, though it says again what the pattern is', async () => {
+test('a change that repeats the pattern keeps a run that is due', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   // The hour is over, and the workers have not looked yet: the clock tells them only when it moves on.
   const { rowCount } = await souk.database.query(`update schedules set next_due_at = $2 where id = $1`, [

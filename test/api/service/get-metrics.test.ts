@@ -1,22 +1,27 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { drawsPictures, hasDeals, knowsEveryProduct, newAsin } from '../../support/answers.ts';
-import type { Client } from '../../support/client.ts';
+import type { Client, RequestOptions } from '../../support/client.ts';
 import { parseExposition, type Scrape } from '../../support/exposition.ts';
 import { gate } from '../../support/scripted-upstream.ts';
 import { openSouk, type Souk } from '../../support/souk.ts';
+import { test as base } from '../../support/souk-test.ts';
 
-let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk();
-  souk.upstream.on('product', knowsEveryProduct);
-  souk.upstream.on('graphimage', drawsPictures);
+const TOKEN = 'for-prometheus-only';
+const bearer = { headers: { authorization: `Bearer ${TOKEN}` } };
+
+/** `idle`: a service without workers, whose metrics need a token. */
+const test = base.extend('idle', { scope: 'file' }, async ({ souk: _ }, { onCleanup }) => {
+  const idle = await openSouk({ workers: 0, operator: { metricsToken: TOKEN } });
+  onCleanup(() => idle.close());
+  return idle;
 });
-afterAll(() => souk.close());
 
-/** What a gateway says, as anybody may read it. */
-async function scrape(of = souk): Promise<Scrape> {
-  const reply = await of.clientOf('').raw('/metrics');
+test.beforeAll(({ souk }) => souk.upstream.on('graphimage', drawsPictures));
+
+/** The public metrics of a gateway. */
+async function scrape(souk: Souk, options: RequestOptions = {}): Promise<Scrape> {
+  const reply = await souk.clientOf('').raw('/metrics', options);
   expect([reply.status, reply.headers['content-type']]).toEqual([
     200,
     'text/plain; version=0.0.4; charset=utf-8',
@@ -26,36 +31,37 @@ async function scrape(of = souk): Promise<Scrape> {
 
 const product = (asin: string, more = '') => `/api/market/product?domain=1&asins=${asin}${more}`;
 
-/** By how much a number rises through what is done. */
+/** By how much an action raises a metric. */
 async function rise(
+  souk: Souk,
   name: string,
   labels: Record<string, string>,
   act: () => Promise<unknown>,
 ): Promise<number> {
-  const before = await scrape();
+  const before = await scrape(souk);
   await act();
-  return (await scrape()).sum(name, labels) - before.sum(name, labels);
+  return (await scrape(souk)).sum(name, labels) - before.sum(name, labels);
 }
 
-test('a request is counted by route, method and status', async () => {
+test('counts requests by route, method and status', async ({ souk }) => {
   const client = await souk.client();
   const labels = { route: '/api/market/product', method: 'GET' };
   const ask = () => client.get(product(newAsin()));
-  expect(await rise('souk_http_requests_total', { ...labels, status: '200' }, ask)).toBe(1);
+  expect(await rise(souk, 'souk_http_requests_total', { ...labels, status: '200' }, ask)).toBe(1);
   const askBadly = () => client.get('/api/market/product?domain=99');
-  expect(await rise('souk_http_requests_total', { ...labels, status: '400' }, askBadly)).toBe(1);
-  expect(await rise('souk_http_request_duration_seconds_count', { route: labels.route }, ask)).toBe(1);
+  expect(await rise(souk, 'souk_http_requests_total', { ...labels, status: '400' }, askBadly)).toBe(1);
+  expect(await rise(souk, 'souk_http_request_duration_seconds_count', { route: labels.route }, ask)).toBe(1);
 });
 
-test('requests to nowhere are counted, whatever their address', async () => {
+test('counts requests for unknown paths under one route', async ({ souk }) => {
   const labels = { route: 'none', method: 'GET', status: '404' };
   const wander = async () => {
     for (const path of ['/wp-admin', '/api/nowhere', `/${'x'.repeat(90)}`]) await souk.clientOf('').raw(path);
   };
-  expect(await rise('souk_http_requests_total', labels, wander)).toBe(3);
+  expect(await rise(souk, 'souk_http_requests_total', labels, wander)).toBe(3);
 });
 
-test('a client that leaves before it is answered is counted as gone', async () => {
+test('counts a client that disconnects before its answer as 499', async ({ souk }) => {
   const client = await souk.client();
   const working = gate();
   souk.upstream.on('product', async (call, response) => {
@@ -63,29 +69,31 @@ test('a client that leaves before it is answered is counted as gone', async () =
     return knowsEveryProduct(call, response);
   });
   const labels = { route: '/api/market/product', status: '499' };
-  const before = (await scrape()).sum('souk_http_requests_total', labels);
+  const before = (await scrape(souk)).sum('souk_http_requests_total', labels);
   const controller = new AbortController();
   const asked = souk.upstream.calls.length;
   const reply = client.get(product(newAsin()), { signal: controller.signal });
   await souk.upstream.received(asked + 1);
   controller.abort();
   await expect(reply).rejects.toThrow();
-  await expect.poll(async () => (await scrape()).sum('souk_http_requests_total', labels)).toBe(before + 1);
+  await expect
+    .poll(async () => (await scrape(souk)).sum('souk_http_requests_total', labels))
+    .toBe(before + 1);
   working.open();
   souk.upstream.on('product', knowsEveryProduct);
 });
 
-test('calls are counted by what became of them, and what they bring is counted as found, saved and charged', async () => {
+test('counts outcomes of calls, cache hits, tokens saved and units settled', async ({ souk }) => {
   const [client, other] = [await souk.client(), await souk.client()];
   const poor = await souk.client({ plan: null });
   const [first, second] = [newAsin(), newAsin()];
   const path = product(`${first},${second}`);
-  const before = await scrape();
+  const before = await scrape(souk);
   const ask = async (who: Client) => (await who.get(path)).status;
   expect([await ask(client), await ask(client), await ask(other), await ask(poor)]).toEqual([
     200, 200, 200, 429,
   ]);
-  const after = await scrape();
+  const after = await scrape(souk);
   const rises = (name: string, labels: Record<string, string> = {}) =>
     after.sum(name, labels) - before.sum(name, labels);
   for (const outcome of ['started', 'joined', 'cached', 'refused'])
@@ -103,29 +111,33 @@ test('calls are counted by what became of them, and what they bring is counted a
   expect(rises('souk_units_settled_total')).toBe(2);
 });
 
-test('units charged for an answer at hand that is to be polled for are counted once', async () => {
+test('counts the units of an asynchronous call with a cached answer once', async ({ souk }) => {
   const path = product(newAsin());
   await (await souk.client()).get(path);
   const poller = await souk.client();
-  expect(await rise('souk_units_settled_total', {}, () => poller.get(`${path}&async=1`))).toBe(1);
+  expect(await rise(souk, 'souk_units_settled_total', {}, () => poller.get(`${path}&async=1`))).toBe(1);
 });
 
-test.each<[string, string, (client: Client) => Promise<unknown>]>([
+test.for<[string, string, (client: Client) => Promise<unknown>]>([
   ['VALIDATION_FAILED', 'a bad parameter', (client) => client.get('/api/market/product?domain=99')],
-  ['VALIDATION_FAILED', 'an address that cannot be read', (client) => client.get('/api/%zz')],
-  ['VALIDATION_FAILED', 'what is not HTTP', ({ baseUrl }) => sendRaw(baseUrl, 'nonsense\r\n\r\n')],
+  ['VALIDATION_FAILED', 'a path that cannot be decoded', (client) => client.get('/api/%zz')],
+  ['VALIDATION_FAILED', 'malformed HTTP', ({ baseUrl }) => sendRaw(baseUrl, 'nonsense\r\n\r\n')],
   ['4000', 'a bad selection', (client) => client.post('/api/market/productfinder', { nothing: 1 })],
   ['4001', 'a wrong key', (client) => client.raw('/api/quota', { headers: { 'x-api-key': 'km_wrong' } })],
-  ['NOT_FOUND', 'an address where nothing is', (client) => client.get('/api/nowhere')],
-  ['METHOD_NOT_ALLOWED', 'another method', (client) => client.raw('/api/quota', { method: 'PUT' })],
+  ['NOT_FOUND', 'an unknown path', (client) => client.get('/api/nowhere')],
+  [
+    'METHOD_NOT_ALLOWED',
+    'a method that is not allowed',
+    (client) => client.raw('/api/quota', { method: 'PUT' }),
+  ],
   [
     'JOB_NOT_FOUND',
-    'a job of nobody',
+    'an unknown job',
     (client) => client.get('/api/jobs/00000000-0000-7000-8000-000000000000'),
   ],
-])('a refusal is counted by its code: %s for %s', async (code, _what, act) => {
+])('counts %s for %s', async ([code, _what, act], { souk }) => {
   const client = await souk.client();
-  expect(await rise('souk_refusals_total', { code }, () => act(client))).toBe(1);
+  expect(await rise(souk, 'souk_refusals_total', { code }, () => act(client))).toBe(1);
 });
 
 function sendRaw(baseUrl: string, text: string): Promise<void> {
@@ -137,7 +149,7 @@ function sendRaw(baseUrl: string, text: string): Promise<void> {
   });
 }
 
-test('the depth of each queue, the workers of each pool and the tokens are what they are now', async () => {
+test('shows the current queue depths, workers and tokens', async ({ souk }) => {
   const client = await souk.client();
   const working = gate();
   souk.upstream.on('lightningdeal', async (call, response) => {
@@ -147,14 +159,14 @@ test('the depth of each queue, the workers of each pool and the tokens are what 
   // A pool of two at a time.
   for (const domain of [1, 2, 3]) await client.get(`/api/market/lightningdeal?domain=${domain}&async=1`);
   const depth = async () => {
-    const { sum } = await scrape();
+    const { sum } = await scrape(souk);
     return ['waiting', 'running'].map((state) => sum('souk_queue_jobs', { pool: 'lightning', state }));
   };
   await expect.poll(depth).toEqual([1, 2]);
   working.open();
   await expect.poll(depth).toEqual([0, 0]);
 
-  const { samples, sum } = await scrape();
+  const { samples, sum } = await scrape(souk);
   const poolsOf = (metric: string) =>
     new Set(samples.filter(({ name }) => name === metric).map(({ labels }) => labels.pool));
   const pools = ['market', 'lightning', 'storefront', 'graph', 'keywords', 'trends'];
@@ -166,29 +178,27 @@ test('the depth of each queue, the workers of each pool and the tokens are what 
   expect(sum('souk_upstream_tokens_per_minute')).toBe(300);
 });
 
-test('without a worker the expected wait has no end, and of tokens nothing is said', async () => {
-  const idle = await openSouk({ workers: 0 });
-  const { sum, samples } = await scrape(idle);
+test('the expected wait is infinite, and tokens are absent, without a worker', async ({ idle }) => {
+  const { sum, samples } = await scrape(idle, bearer);
   expect(sum('souk_queue_expected_wait_seconds', { pool: 'market' })).toBe(Number.POSITIVE_INFINITY);
   expect(sum('souk_workers')).toBe(0);
   expect(samples.filter(({ name }) => name.includes('tokens_left'))).toEqual([]);
-  await idle.close();
 });
 
-test('several gateways say the same of what they share, and each its own of what it has done', async () => {
+test('gateways report the same shared values, and each its own requests', async ({ souk }) => {
   await souk.addGateway();
   const client = await souk.client({ gateway: 1 });
-  const before = await scrape();
+  const before = await scrape(souk);
   await client.get(product(newAsin()));
   const other = parseExposition((await client.raw('/metrics')).text);
   const labels = { route: '/api/market/product', status: '200' };
-  const after = await scrape();
+  const after = await scrape(souk);
   expect(other.sum('souk_http_requests_total', labels)).toBe(1);
   expect(after.sum('souk_http_requests_total', labels)).toBe(before.sum('souk_http_requests_total', labels));
   expect(other.sum('souk_workers')).toBe(after.sum('souk_workers'));
 });
 
-test('no label holds anything that a customer sent, or who that is', async () => {
+test('no label holds data or identity of a customer', async ({ souk }) => {
   const { accountId, key } = await souk.account();
   const client = souk.clientOf(key);
   const asin = 'B0PRIVATE1';
@@ -198,7 +208,7 @@ test('no label holds anything that a customer sent, or who that is', async () =>
   await client.get(`/api/jobs/${jobId}?wait=5`);
   await client.get(`/api/${asin}?key=${key}`);
   await client.get(`/api/market/graphimage?domain=1&asin=${asin}`);
-  const { samples } = await scrape();
+  const { samples } = await scrape(souk);
   const names = new Set(samples.flatMap(({ labels }) => Object.keys(labels)));
   const known = ['route', 'method', 'status', 'code', 'operation', 'outcome', 'cache', 'pool', 'state', 'le'];
   expect([...names].filter((name) => !known.includes(name))).toEqual([]);
@@ -212,15 +222,13 @@ test('no label holds anything that a customer sent, or who that is', async () =>
   expect(values).toContain('/api/jobs/:id');
 });
 
-test('with a token of their own the metrics are for those who have it', async () => {
-  const closed = await openSouk({ workers: 0, operator: { metricsToken: 'for-prometheus-only' } });
-  const { raw } = closed.clientOf('');
+test('requires METRICS_TOKEN if it is set', async ({ idle }) => {
+  const { raw } = idle.clientOf('');
   const statusWith = async (authorization?: string) =>
     (await raw('/metrics', authorization ? { headers: { authorization } } : {})).status;
   expect(await statusWith()).toBe(401);
-  expect(await statusWith('Bearer for-prometheus-onlx')).toBe(401);
-  expect(await statusWith('Bearer for-prometheus-only')).toBe(200);
+  expect(await statusWith(`${bearer.headers.authorization.slice(0, -1)}x`)).toBe(401);
+  expect(await statusWith(bearer.headers.authorization)).toBe(200);
   expect((await raw('/healthz')).status).toBe(200);
-  expect(closed.logLines.join('')).not.toContain('for-prometheus');
-  await closed.close();
+  expect(idle.logLines.join('')).not.toContain('for-prometheus');
 });

@@ -45,7 +45,7 @@ afterAll(async () => {
 
 const ask = (url: string) => gateway.app.inject({ method: 'GET', url });
 
-test('with both stores a gateway is ready', async () => {
+test('is ready with both stores', async () => {
   expect((await ask('/readyz')).json()).toEqual({ status: 'ready' });
 });
 
@@ -53,14 +53,14 @@ test.each([
   ['PostgreSQL', ['postgresql'], () => [postgres]],
   ['Redis', ['redis'], () => [redis]],
   ['both stores', ['postgresql', 'redis'], () => [postgres, redis]],
-])('without %s it is not ready, and says so, but alive', async (_which, missing, proxies) => {
+])('is not ready, but alive, without %s, and names what is missing', async (_which, missing, proxies) => {
   for (const proxy of proxies()) await proxy.cut();
   await expect.poll(async () => (await ask('/readyz')).json()).toEqual({ status: 'not ready', missing });
   expect((await ask('/readyz')).statusCode).toBe(503);
   expect((await ask('/healthz')).json()).toEqual({ status: 'ok' });
 });
 
-test('a store that hangs is missing after a while, also while the other one refuses', async () => {
+test('a store that hangs is missing after a time limit, also while the other refuses', async () => {
   await redis.cut();
   await expect.poll(async () => (await ask('/readyz')).json().missing).toEqual(['redis']);
   postgres.stall();
@@ -70,7 +70,7 @@ test('a store that hangs is missing after a while, also while the other one refu
   expect((await asked).json()).toEqual({ status: 'not ready', missing: ['postgresql', 'redis'] });
 });
 
-test('without Redis the metrics are there all the same, but for what Redis knows', async () => {
+test('returns metrics without those of Redis while Redis is away', async () => {
   const scrape = async () => parseExposition((await ask('/metrics')).payload);
   await expect
     .poll(async () => (await scrape()).samples.map(({ name }) => name))

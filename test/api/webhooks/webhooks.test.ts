@@ -1,33 +1,23 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { newKey } from '../../../src/accounts/keys.ts';
-import { openReceiver, type Receiver, verified } from '../../support/receiver.ts';
+import { verified } from '../../support/receiver.ts';
 import { openSouk, type Souk } from '../../support/souk.ts';
+import { test as base } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
-import { enqueueEvent, sendDue, type WebhookCustomer, webhookCustomer } from '../../support/webhooks.ts';
+import { enqueueEvent, sendDue, webhookCustomer } from '../../support/webhooks.ts';
 
-let souk: Souk;
-let customer: WebhookCustomer;
-let receiver: Receiver;
-beforeAll(async () => {
-  souk = await openSouk({ gateways: 2, workers: 0 });
-});
-afterAll(() => souk.close());
-beforeEach(async () => {
-  customer = await webhookCustomer(souk);
-  receiver = await openReceiver();
-});
-afterEach(async () => {
-  await souk.database.query('delete from webhook_deliveries');
-  await receiver.close();
-});
+const test = base.extend('customer', ({ souk }) => webhookCustomer(souk));
 
-const now = () => new Date(souk.clock.now()).toISOString();
-const inHours = (hours: number) => new Date(souk.clock.now() + hours * 3_600_000).toISOString();
+test.override('soukOptions', { gateways: 2, workers: 0 });
+test.afterEach(({ souk }) => souk.database.query('delete from webhook_deliveries'));
+
+const now = (souk: Souk) => new Date(souk.clock.now()).toISOString();
+const inHours = (souk: Souk, hours: number) => new Date(souk.clock.now() + hours * 3_600_000).toISOString();
 const DELIVERIES = '/api/webhooks/deliveries';
-const NOBODYS = '01890000-0000-7000-8000-000000000000';
+const UNKNOWN_ID = '01890000-0000-7000-8000-000000000000';
 
-describe('the secret', () => {
-  test('is none at first; then it is shown once, and afterwards only when it was made', async () => {
+describe('the signing secret', () => {
+  test('is absent at first, shown when it is created, and never again', async ({ souk }) => {
     const client = await souk.client();
     expect((await client.get('/api/webhooks')).json.data.secret).toBeNull();
     const created = await client.post('/api/webhooks/secret', {});
@@ -35,29 +25,29 @@ describe('the secret', () => {
     expect(created.headers['cache-control']).toBe('private, no-store');
     const { secret, ...state } = created.json.data;
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
-    expect(state).toEqual({ createdAt: now(), previousSignsUntil: null });
+    expect(state).toEqual({ createdAt: now(souk), previousSignsUntil: null });
     const later = await client.get('/api/webhooks');
     expect(later.json.data.secret).toEqual(state);
     expect(later.body.toString()).not.toContain(secret);
   });
 
-  test('is replaced by another; the one before signs for 24 hours more', async () => {
+  test('is replaced by a new one, and the old one signs for 24 more hours', async ({ souk, customer }) => {
     const { client, secret } = customer;
     const rotated = (await client.post('/api/webhooks/secret', {})).json.data;
     expect(rotated.secret).not.toBe(secret);
-    expect(rotated.previousSignsUntil).toBe(inHours(24));
-    expect((await client.get('/api/webhooks')).json.data.secret.previousSignsUntil).toBe(inHours(24));
+    expect(rotated.previousSignsUntil).toBe(inHours(souk, 24));
+    expect((await client.get('/api/webhooks')).json.data.secret.previousSignsUntil).toBe(inHours(souk, 24));
     souk.clock.advance(24 * 3_600_000);
     expect((await client.get('/api/webhooks')).json.data.secret.previousSignsUntil).toBeNull();
   });
 
-  test('comes without a body too', async () => {
+  test('can be created without a body', async ({ customer }) => {
     const reply = await customer.client.get('/api/webhooks/secret', { method: 'POST' });
     expect(reply.status).toBe(201);
   });
 });
 
-test('the rules of delivery are told: timeout, retries over more than a day, and how long the log is kept', async () => {
+test('returns the rules of delivery: timeout, retries and retention of the log', async ({ customer }) => {
   const { delivery } = (await customer.client.get('/api/webhooks')).json.data;
   expect(delivery).toEqual({
     timeoutSeconds: 10,
@@ -66,8 +56,8 @@ test('the rules of delivery are told: timeout, retries over more than a day, and
   });
 });
 
-describe('a test', () => {
-  test('arrives, signed, and is in the log with its attempt', async () => {
+describe('a test delivery', () => {
+  test('arrives signed, and the log has it with its attempt', async ({ souk, customer, receiver }) => {
     const { client, secret } = customer;
     const reply = await client.post('/api/webhooks/test', { url: `${receiver.url}/hook` });
     const { deliveryId } = reply.json.data;
@@ -78,10 +68,10 @@ describe('a test', () => {
       url: `${receiver.url}/hook`,
       state: 'pending',
       attempts: 0,
-      nextAttemptAt: now(),
+      nextAttemptAt: now(souk),
       lastStatus: null,
       lastError: null,
-      createdAt: now(),
+      createdAt: now(souk),
       finishedAt: null,
       links: { self: `${DELIVERIES}/${deliveryId}`, replay: `${DELIVERIES}/${deliveryId}/replay` },
     });
@@ -95,7 +85,7 @@ describe('a test', () => {
     expect(message.headers['webhook-id']).toBe(deliveryId);
     expect(verified(message, secret, souk.clock.now())).toMatchObject({
       type: 'webhook.test',
-      timestamp: now(),
+      timestamp: now(souk),
     });
     const { json } = await client.get(reply.json.data.links.self);
     expect(json.data).toMatchObject({
@@ -103,21 +93,21 @@ describe('a test', () => {
       attempts: 1,
       nextAttemptAt: null,
       lastStatus: 200,
-      finishedAt: now(),
+      finishedAt: now(souk),
       payload: message.body,
-      log: [{ attempt: 1, at: now(), status: 200, error: null, durationMs: 0, response: 'got it' }],
+      log: [{ attempt: 1, at: now(souk), status: 200, error: null, durationMs: 0, response: 'got it' }],
     });
     expect(await unitsUsed(client)).toBe(0);
   });
 
-  test('needs a secret first', async () => {
+  test('requires a signing secret', async ({ souk, receiver }) => {
     const client = await souk.client();
     const reply = await client.post('/api/webhooks/test', { url: receiver.url });
     expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(reply.json.msg).toMatch(/^url: .*POST \/api\/webhooks\/secret/);
   });
 
-  test.each<[string, unknown, string]>([
+  test.for<[string, unknown, string]>([
     ['no body', undefined, 'must be a JSON object'],
     ['a list', [], 'must be a JSON object'],
     ['no address', {}, 'url: is required'],
@@ -125,13 +115,13 @@ describe('a test', () => {
     ['another protocol', { url: 'ftp://example.com/' }, 'url: must start with https:// or http://'],
     ['a password', { url: 'https://a:b@example.com/' }, 'url: must not contain a user name'],
     ['metadata', { url: 'http://169.254.169.254/' }, 'url: must not resolve to a private'],
-  ])('with %s is refused by name', async (_what, body, problem) => {
+  ])('with %s is refused by name', async ([_what, body, problem], { customer }) => {
     const reply = await customer.client.post('/api/webhooks/test', body);
     expect(reply.status).toBe(400);
     expect(reply.json.msg).toContain(problem);
   });
 
-  test('is refused while twenty others are not delivered, until they are', async () => {
+  test('is refused while twenty others are pending', async ({ souk, customer, receiver }) => {
     const { client } = customer;
     const statuses: number[] = [];
     for (let i = 0; i < 21; i += 1) {
@@ -143,7 +133,7 @@ describe('a test', () => {
   });
 });
 
-test('where private addresses are not allowed, none is taken', async () => {
+test('to a private address is refused where they are not allowed', async ({ receiver }) => {
   const strict = await openSouk({ workers: 0, allowPrivateWebhooks: false });
   const { client } = await webhookCustomer(strict);
   for (const url of [receiver.url, 'http://localhost:8080/', 'http://0x7f000001/', 'https://[::1]/']) {
@@ -162,7 +152,11 @@ describe('the log', () => {
   const idsOf = (json: { data: { deliveries: { deliveryId: string }[] } }) =>
     json.data.deliveries.map(({ deliveryId }) => deliveryId);
 
-  test('has the newest first, in pages that miss and repeat nothing while more is added', async () => {
+  test('lists the newest first, in pages without gap or repetition while more is added', async ({
+    souk,
+    customer,
+    receiver,
+  }) => {
     const { client, accountId } = customer;
     const ids: string[] = [];
     for (let i = 0; i < 7; i += 1) ids.unshift(await enqueueEvent(souk, accountId, receiver.url));
@@ -177,7 +171,7 @@ describe('the log', () => {
     expect(seen).toEqual(ids);
   });
 
-  test('can be asked for one state', async () => {
+  test('filters by state', async ({ souk, customer, receiver }) => {
     const { client, accountId } = customer;
     receiver.react(({ path }) => (path === '/gone' ? 410 : 200));
     const gone = await enqueueEvent(souk, accountId, `${receiver.url}/gone`);
@@ -195,7 +189,7 @@ describe('the log', () => {
     );
   });
 
-  test.each([
+  test.for([
     ['state=lost', 'state: must be one of pending, delivered, failed'],
     ['limit=0', 'limit: must be an integer from 1 to 100'],
     ['limit=101', 'limit: must be an integer from 1 to 100'],
@@ -203,7 +197,7 @@ describe('the log', () => {
     ['cursor=7', 'cursor: must be the id of the last delivery of the page before'],
     ["cursor=' or 1=1", 'cursor: must be the id of the last delivery of the page before'],
     ['state=failed&state=pending', 'state: was given more than once'],
-  ])('?%s is refused', async (query, problem) => {
+  ] as const)('?%s is refused', async ([query, problem], { customer }) => {
     const reply = await customer.client.get(`${DELIVERIES}?${query}`);
     expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(reply.json.msg).toContain(problem);
@@ -211,7 +205,11 @@ describe('the log', () => {
 });
 
 describe('a replay', () => {
-  test('sends what was delivered once more: the same body under the same id, signed for now', async () => {
+  test('sends a delivered message again with the same body and id, and a new signature', async ({
+    souk,
+    customer,
+    receiver,
+  }) => {
     const { client, accountId, secret } = customer;
     const id = await enqueueEvent(souk, accountId, receiver.url, { n: 1 });
     await sendDue(souk);
@@ -221,7 +219,7 @@ describe('a replay', () => {
     expect(reply.json.data).toMatchObject({
       deliveryId: id,
       state: 'pending',
-      nextAttemptAt: now(),
+      nextAttemptAt: now(souk),
       finishedAt: null,
     });
     await sendDue(souk);
@@ -234,7 +232,7 @@ describe('a replay', () => {
     expect([data.state, data.attempts, data.log.length]).toEqual(['delivered', 2, 2]);
   });
 
-  test('of what has failed begins the schedule anew', async () => {
+  test('of a failed delivery restarts its retries', async ({ souk, customer, receiver }) => {
     const { client, accountId } = customer;
     receiver.react(() => 410);
     const id = await enqueueEvent(souk, accountId, receiver.url);
@@ -248,7 +246,7 @@ describe('a replay', () => {
     expect(Date.parse(data.nextAttemptAt) - souk.clock.now()).toBe(5_000);
   });
 
-  test('of what waits for its next attempt makes that one now', async () => {
+  test('of a delivery that waits for a retry sends it now', async ({ souk, customer, receiver }) => {
     const { client, accountId } = customer;
     receiver.react(() => 500);
     const id = await enqueueEvent(souk, accountId, receiver.url);
@@ -260,10 +258,14 @@ describe('a replay', () => {
   });
 });
 
-test('what another account has does not exist, and neither does what never was', async () => {
+test('returns 404 for deliveries of another account and unknown deliveries', async ({
+  souk,
+  customer,
+  receiver,
+}) => {
   const id = await enqueueEvent(souk, customer.accountId, receiver.url);
   const stranger = await souk.client();
-  for (const place of [id, NOBODYS, 'none', '%00', "' or 1=1"].map((name) => `${DELIVERIES}/${name}`)) {
+  for (const place of [id, UNKNOWN_ID, 'none', '%00', "' or 1=1"].map((name) => `${DELIVERIES}/${name}`)) {
     for (const reply of [await stranger.get(place), await stranger.post(`${place}/replay`, {})]) {
       expect([place, reply.status, reply.json.code]).toEqual([place, 404, 'DELIVERY_NOT_FOUND']);
     }
@@ -274,14 +276,14 @@ test('what another account has does not exist, and neither does what never was',
   expect((await customer.client.get(`${DELIVERIES}/${id}`)).json.data).toMatchObject({ state: 'pending' });
 });
 
-test.each([
+test.for([
   ['GET', '/api/webhooks'],
   ['POST', '/api/webhooks/secret'],
   ['POST', '/api/webhooks/test'],
   ['GET', DELIVERIES],
-  ['GET', `${DELIVERIES}/${NOBODYS}`],
-  ['POST', `${DELIVERIES}/${NOBODYS}/replay`],
-])('%s %s needs a key, and takes no other method', async (method, path) => {
+  ['GET', `${DELIVERIES}/${UNKNOWN_ID}`],
+  ['POST', `${DELIVERIES}/${UNKNOWN_ID}/replay`],
+] as const)('%s %s requires a key and accepts no other method', async ([method, path], { customer }) => {
   const { raw, get } = customer.client;
   const body = method === 'POST' ? { body: {} } : {};
   for (const headers of [{}, { 'x-api-key': newKey() }]) {
@@ -291,14 +293,14 @@ test.each([
   expect([refused.status, refused.headers.allow]).toEqual([405, method]);
 });
 
-test('none of it costs anything', async () => {
+test('all webhook endpoints are free', async ({ customer }) => {
   const { client } = customer;
   const replies = [await client.get('/api/webhooks'), await client.get(DELIVERIES)];
   for (const { headers } of replies) expect(headers['x-units-consumed']).toBe('0');
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('no secret is in a log', () => {
+test('the log holds no secret', ({ souk }) => {
   const log = souk.logLines.join('');
   expect(log).toContain('/api/webhooks/secret');
   expect(log).not.toContain('whsec_');
