@@ -24,6 +24,8 @@ function checkedOnce(name: string): RuleDefinition {
     return faults;
   };
   const fn = Object.defineProperties(once, { validator: { value: validator }, schemas: { value: schemas } });
+  // biome-ignore lint/suspicious/noThenProperty: rules of Spectral have this property.
+  // oxlint-disable-next-line unicorn/no-thenable -- for the same reason
   return { ...rule, then: { ...rule.then, function: fn } } as unknown as RuleDefinition;
 }
 
