@@ -24,9 +24,13 @@ function checkedOnce(name: string): RuleDefinition {
     return faults;
   };
   const fn = Object.defineProperties(once, { validator: { value: validator }, schemas: { value: schemas } });
-  // biome-ignore lint/suspicious/noThenProperty: rules of Spectral have this property.
-  // oxlint-disable-next-line unicorn/no-thenable -- for the same reason
-  return { ...rule, then: { ...rule.then, function: fn } } as unknown as RuleDefinition;
+  // oxlint-disable unicorn/no-thenable -- rules of Spectral have this property
+  return {
+    ...rule,
+    // biome-ignore lint/suspicious/noThenProperty: for the same reason
+    then: { ...rule.then, function: fn },
+  } as unknown as RuleDefinition;
+  // oxlint-enable unicorn/no-thenable
 }
 
 const owasp = owaspRules as unknown as RulesetDefinition & { rules: Record<string, RuleDefinition> };
