@@ -8,7 +8,7 @@ import { createFailureLog } from '../src/operator/failure-log.ts';
 import { startMaintenance } from '../src/operator/maintenance.ts';
 import { createUsageStatistics } from '../src/operator/usage-statistics.ts';
 import type { Clock } from '../src/platform/clock.ts';
-import { openDatabase } from '../src/platform/db/pool.ts';
+import { openDatabase, STATEMENT_LIMITS } from '../src/platform/db/pool.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../src/platform/redis.ts';
 import { redisKeys } from '../src/platform/redis-keys.ts';
@@ -50,6 +50,12 @@ export interface SoukWorker {
 
 const TOKEN_QUESTION_MS = 10_000;
 
+/** The most connections of each pool. */
+const CONNECTIONS = { requests: 8, money: 4, reports: 8, upkeep: 2 } as const;
+
+/** How long the ending of a job waits for an account that another transaction has locked. */
+const LOCK_PATIENCE_MS = 10_000;
+
 /**
  * Connects to all stores and starts working.
  * @param onEvent receives each call event of this worker, in addition to the other sinks. Tests wait for these
@@ -65,7 +71,14 @@ export async function openWorker(
 ): Promise<SoukWorker> {
   const { databaseUrl, redisUrl, redisNamespace } = settings;
   const keys = redisKeys(redisNamespace);
-  const database = openDatabase(databaseUrl, log);
+  const open = (purpose: keyof typeof CONNECTIONS) =>
+    openDatabase(databaseUrl, log, { max: CONNECTIONS[purpose], limits: STATEMENT_LIMITS[purpose] });
+  const [database, money, reports, upkeep] = [
+    open('requests'),
+    open('money'),
+    open('reports'),
+    open('upkeep'),
+  ];
   const redis = await connectRedis(redisUrl, 'working', log);
   const subscriber = await connectRedis(redisUrl, 'listening', log);
   const pulling = await connectRedis(redisUrl, 'pulling', log);
@@ -79,7 +92,7 @@ export async function openWorker(
     onEvent,
   ]);
 
-  const settlements = createSettlements(database, clock.now);
+  const settlements = createSettlements(money, clock.now, LOCK_PATIENCE_MS);
   const answers = createAnswerStore(redis, keys);
   const flights = await openSingleFlight({ redis, subscriber, keys, clock, log });
   const sources = createSources(flights, clock, events);
@@ -88,7 +101,7 @@ export async function openWorker(
   const { keepaBaseUrl: baseUrl, keepaKey: key, trendsBaseUrl } = settings;
   const keepa = createKeepaTransport({ baseUrl, key, http, tokens, clock, log });
   const trends = openTrends({ baseUrl: trendsBaseUrl, http, redis, keys, clock });
-  const upstream = { keepa, trends, reports: database };
+  const upstream = { keepa, trends, reports };
   const { execute, control } = createExecutor({
     ...{ redis, keys, sources, flights, answers, settlements, upstream, events, tracing, clock, log },
   });
@@ -101,12 +114,12 @@ export async function openWorker(
   );
   const background = settings.pools.includes(BATCH_POOL)
     ? await openBackground(settings, {
-        ...{ database, redis, subscriber, pulling, keys, queues, settlements, answers },
+        ...{ database, money, redis, subscriber, pulling, keys, queues, settlements, answers },
         ...{ events, tracing, clock, log },
       })
     : null;
-  const stopMaintenance = startMaintenance({ database, redis, keys, clock, log });
-  const reconciling = { database, redis, keys, queues, settlements, events, clock, log };
+  const stopMaintenance = startMaintenance({ database: upkeep, redis, keys, clock, log });
+  const reconciling = { database: upkeep, redis, keys, queues, settlements, events, clock, log };
   const stopReconciling = startReconciling(reconciling);
 
   return {
@@ -122,7 +135,7 @@ export async function openWorker(
       await flights.close();
       await closeQueues(queues);
       await closeRedis(redis, pulling, subscriber);
-      await database.end();
+      await Promise.all([database, money, reports, upkeep].map((pool) => pool.end()));
       await http.close();
     },
   };

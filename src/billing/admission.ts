@@ -1,7 +1,8 @@
 import { revokedKey, unavailableAccount, unknownKey } from '../accounts/authentication.ts';
 import type { PoolName } from '../operations/pools.ts';
+import { LOCKED, LockLane } from '../platform/db/lock-lane.ts';
 import { MicroBatcher } from '../platform/db/micro-batcher.ts';
-import type { Database } from '../platform/db/pool.ts';
+import { type Database, serverTime } from '../platform/db/pool.ts';
 import { type ErrorKind, SoukError } from '../platform/errors.ts';
 import type { GrantKind, OffPeakWindow, Wallet } from './wallets.ts';
 
@@ -59,7 +60,14 @@ export type Prediction =
 interface AdmissionRow {
   /** Position of the call in the array, from 1. */
   idx: number;
-  outcome: 'key_unknown' | 'key_revoked' | 'account_unavailable' | 'joined' | 'admitted' | 'refused';
+  outcome:
+    | 'key_unknown'
+    | 'key_revoked'
+    | 'account_unavailable'
+    | 'locked'
+    | 'joined'
+    | 'admitted'
+    | 'refused';
   accountId: number;
   callId: string;
   joinedState: 'reserved' | 'settled';
@@ -77,10 +85,19 @@ interface AdmissionRow {
 const ADMIT = `select idx, outcome, account_id as "accountId", call_id as "callId", joined_state as "joinedState",
   joined_answer as "joinedAnswer", joined_background as "joinedBackground", wallet, source, reason, remaining,
   reset_at as "resetAt", minute_limit as "minuteLimit", minute_left as "minuteLeft"
-  from souk_admit($1, $2, $3, $4, $5, $6)`;
+  from souk_admit($1, $2, $3, $4, $5, $6, $7)`;
+
+/**
+ * A statement that the server has not ended by then admits nothing. Less time than a caller waits for a server that hangs
+ * (see hang-watch.ts), so that a call is never charged after its caller was refused.
+ */
+const STATEMENT_LIMIT_MS = 1_200;
+
+/** How long a call waits for its own account, which another transaction has locked. */
+const LOCK_PATIENCE_MS = 1_000;
 
 export interface Admissions {
-  /** @throws SoukError KEY_INVALID, KEY_FORBIDDEN or one of QUOTA_*; then nothing is charged. */
+  /** @throws SoukError KEY_INVALID, KEY_FORBIDDEN, one of QUOTA_*, or BUSY if the account is locked; then nothing is charged. */
   admit(request: AdmissionRequest): Promise<Admission>;
   /** Returns how `admit` would treat a new call with this price, and changes nothing. */
   predict(caller: Caller, units: number): Promise<Prediction>;
@@ -89,25 +106,45 @@ export interface Admissions {
 /** A request for admission or, if `dry`, for a prediction. */
 type AdmissionInput = AdmissionRequest & { dry?: boolean };
 
+/** @param database with connections that no other work takes: everything that a customer does waits for them. */
 export function createAdmissions(database: Database, now: () => number, offPeak: OffPeakWindow): Admissions {
-  const batcher = new MicroBatcher<AdmissionInput, AdmissionRow>(async (batch) => {
-    const { unique, positions } = collapse(batch);
-    const { rows } = await database.query<AdmissionRow>({
-      name: 'admit',
-      text: ADMIT,
-      values: [
-        ...[new Date(now()), DEDUPLICATION_SECONDS, offPeak.start, offPeak.end, offPeak.timezone],
-        JSON.stringify(unique.map(encode)),
-      ],
-    });
-    const byPosition: AdmissionRow[] = [];
-    for (const row of rows) byPosition[row.idx - 1] = row;
-    return batch.map((call, i) => {
-      const position = positions[i] as number;
-      const [row, input] = [byPosition[position] as AdmissionRow, unique[position] as AdmissionInput];
-      return input === call ? row : asJoined(row, input);
-    });
-  });
+  async function ask(calls: readonly AdmissionInput[]): Promise<AdmissionRow[]> {
+    const client = await database.connect();
+    try {
+      const { rows } = await client.query<AdmissionRow>({
+        name: 'admit',
+        text: ADMIT,
+        values: [
+          ...[new Date(now()), DEDUPLICATION_SECONDS, offPeak.start, offPeak.end, offPeak.timezone],
+          ...[JSON.stringify(calls.map(encode)), new Date(serverTime(client) + STATEMENT_LIMIT_MS)],
+        ],
+      });
+      client.release();
+      const byPosition: AdmissionRow[] = [];
+      for (const row of rows) byPosition[row.idx - 1] = row;
+      return byPosition;
+    } catch (error) {
+      // A new connection learns anew what time it is at the server.
+      client.release(true);
+      throw error;
+    }
+  }
+
+  const batcher = new LockLane<AdmissionRequest, AdmissionRow>(
+    async (batch) => {
+      const { unique, positions } = collapse(batch);
+      const rows = await ask(unique);
+      return batch.map((call, i) => {
+        const position = positions[i] as number;
+        const [row, input] = [rows[position] as AdmissionRow, unique[position] as AdmissionRequest];
+        if (row.outcome === 'locked') return LOCKED;
+        return input === call ? row : asJoined(row, input);
+      });
+    },
+    { patienceMs: LOCK_PATIENCE_MS },
+  );
+  // They take no locks, cost nothing, and must not delay calls that are charged.
+  const predictions = new MicroBatcher<AdmissionInput, AdmissionRow>(ask);
 
   return {
     async admit(request) {
@@ -122,7 +159,7 @@ export function createAdmissions(database: Database, now: () => number, offPeak:
       return { kind: 'joined', accountId, callId, finished: joinedState === 'settled', background, answer };
     },
     async predict(caller, units) {
-      const row = await batcher.submit({ ...ANY_CALL, caller, units, dry: true });
+      const row = await predictions.submit({ ...ANY_CALL, caller, units, dry: true });
       if (row.outcome === 'admitted') return { admitted: true, wallet: row.wallet, source: row.source };
       const error = refusal(row, units, now());
       if (error.kind === 'KEY_INVALID' || error.kind === 'KEY_FORBIDDEN') throw error;
@@ -162,14 +199,14 @@ function encode({ caller, answer, ...call }: AdmissionInput) {
 }
 
 /** Keeps only the first of identical calls by the same caller; the others take its result. */
-function collapse(batch: readonly AdmissionInput[]) {
-  const unique: AdmissionInput[] = [];
+function collapse(batch: readonly AdmissionRequest[]) {
+  const unique: AdmissionRequest[] = [];
   const seen = new Map<string, number>();
   const positions = batch.map((call) => {
-    const identity = call.dry ? null : `${nameOf(call.caller)}${call.chargeId}`;
-    const known = identity === null ? undefined : seen.get(identity);
+    const identity = `${nameOf(call.caller)}${call.chargeId}`;
+    const known = seen.get(identity);
     if (known !== undefined) return known;
-    if (identity !== null) seen.set(identity, unique.length);
+    seen.set(identity, unique.length);
     return unique.push(call) - 1;
   });
   return { unique, positions };

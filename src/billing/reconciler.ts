@@ -31,17 +31,19 @@ export async function releaseOverdue(
   const released: Call[] = [];
   for (;;) {
     const overdue = await findOverdueCalls(database, now - RECONCILE_GRACE_MS, BATCH);
-    const endings = await Promise.all(
+    // A call of a locked account has its turn with a later run.
+    const endings = await Promise.allSettled(
       overdue.map(({ accountId, callId, startedAt, attempts }) =>
         settlements.end({ accountId, callId, units: 0, answer: null, error, startedAt, attempts }),
       ),
     );
+    const endedNow = endings.map((ending) => ending.status === 'fulfilled' && ending.value?.endedNow);
     overdue.forEach((call, i) => {
-      if (endings[i]?.endedNow) released.push({ ...call, state: 'released', error });
+      if (endedNow[i]) released.push({ ...call, state: 'released', error });
     });
     // If this run released none of a full batch, another process is releasing them, or they cannot be released. The
     // next run tries again.
-    if (overdue.length < BATCH || !endings.some((ending) => ending?.endedNow)) return released;
+    if (overdue.length < BATCH || !endedNow.includes(true)) return released;
   }
 }
 

@@ -1,4 +1,4 @@
-import { MicroBatcher } from '../platform/db/micro-batcher.ts';
+import { LOCKED, LockLane } from '../platform/db/lock-lane.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { ErrorRecord } from '../platform/errors.ts';
 
@@ -23,30 +23,47 @@ export interface Ended {
 }
 
 export interface Settlements {
-  /** Settles or releases a call, once. A second ending changes nothing. Null if the call does not exist. */
+  /**
+   * Settles or releases a call, once. A second ending changes nothing. Null if the call does not exist.
+   * @throws SoukError BUSY if the account stays locked; then nothing is changed.
+   */
   end(ending: Ending): Promise<Ended | null>;
 }
 
-export function createSettlements(database: Database, now: () => number): Settlements {
-  const batcher = new MicroBatcher<Ending, Ended | null>(async (batch) => {
-    const { rows } = await database.query<Ended & { idx: number }>({
-      name: 'finish',
-      text: `select idx, ended_now as "endedNow", state, units_charged as "unitsCharged"
-        from souk_finish($1, $2, $3, $4, $5, $6, $7, $8)`,
-      values: [
-        new Date(now()),
-        batch.map((ending) => ending.accountId),
-        batch.map((ending) => ending.callId),
-        batch.map((ending) => ending.units),
-        batch.map((ending) => ending.answer),
-        batch.map((ending) => (ending.error ? JSON.stringify(ending.error) : null)),
-        batch.map((ending) => (ending.startedAt === null ? null : new Date(ending.startedAt))),
-        batch.map((ending) => ending.attempts),
-      ],
-    });
-    const results: (Ended | null)[] = batch.map(() => null);
-    for (const { idx, ...ended } of rows) results[idx - 1] = ended;
-    return results;
-  });
+/** How long a request waits for its own account, which another transaction has locked. */
+const LOCK_PATIENCE_MS = 1_000;
+
+/**
+ * @param database with connections that no other work takes.
+ * @param patienceMs how long an ending waits for a locked account.
+ */
+export function createSettlements(
+  database: Database,
+  now: () => number,
+  patienceMs = LOCK_PATIENCE_MS,
+): Settlements {
+  const batcher = new LockLane<Ending, Ended | null>(
+    async (batch) => {
+      const { rows } = await database.query<Ended & { idx: number; state: Ended['state'] | null }>({
+        name: 'finish',
+        text: `select idx, ended_now as "endedNow", state, units_charged as "unitsCharged"
+          from souk_finish($1, $2, $3, $4, $5, $6, $7, $8, false)`,
+        values: [
+          new Date(now()),
+          batch.map((ending) => ending.accountId),
+          batch.map((ending) => ending.callId),
+          batch.map((ending) => ending.units),
+          batch.map((ending) => ending.answer),
+          batch.map((ending) => (ending.error ? JSON.stringify(ending.error) : null)),
+          batch.map((ending) => (ending.startedAt === null ? null : new Date(ending.startedAt))),
+          batch.map((ending) => ending.attempts),
+        ],
+      });
+      const results: (Ended | null | typeof LOCKED)[] = batch.map(() => null);
+      for (const { idx, ...ended } of rows) results[idx - 1] = ended.state === null ? LOCKED : ended;
+      return results;
+    },
+    { patienceMs },
+  );
   return { end: (ending) => batcher.submit(ending) };
 }

@@ -1,6 +1,6 @@
 import { type Fluctuation, fluctuationOf } from '../operations/brand-analytics/keywords/fluctuation.ts';
 import type { ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
-import type { Database } from '../platform/db/pool.ts';
+import type { Queryable } from '../platform/db/pool.ts';
 import { asinToNumber } from './asin-number.ts';
 import { percent } from './rank-row.ts';
 import type { LoadedWeek } from './weeks.ts';
@@ -43,7 +43,7 @@ interface Found {
  * @param limit rows per ASIN. One more is fetched, to see whether there are more.
  */
 export async function reverseAsins(
-  database: Database,
+  database: Queryable,
   weeks: readonly LoadedWeek[],
   asins: readonly string[],
   limit: number,
@@ -75,7 +75,7 @@ function byDate(weeks: readonly LoadedWeek[]): LoadedWeek[][] {
 }
 
 async function lookInto(
-  database: Database,
+  database: Queryable,
   { table, site, week }: LoadedWeek,
   asins: readonly string[],
   limit: number,

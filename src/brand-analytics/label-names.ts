@@ -1,20 +1,22 @@
 import { LRUCache } from 'lru-cache';
-import type { Database } from '../platform/db/pool.ts';
+import { poolBehind } from '../platform/db/cancellable.ts';
+import type { Queryable } from '../platform/db/pool.ts';
 import type { StoredRow } from './rank-row.ts';
 
 /** A week has some hundred thousand brands, but requests repeat a few thousand of them. */
 const MOST_REMEMBERED = 20_000;
 
 /** Names never change, so cached names never become stale. */
-const remembered = new WeakMap<Database, LRUCache<number, string>>();
+const remembered = new WeakMap<Queryable, LRUCache<number, string>>();
 
 /** Returns the names of the brands and categories of some rows, by id. */
 export async function labelNames(
-  database: Database,
+  database: Queryable,
   rows: readonly StoredRow[],
 ): Promise<ReadonlyMap<number, string>> {
-  const known = remembered.get(database) ?? new LRUCache<number, string>({ max: MOST_REMEMBERED });
-  remembered.set(database, known);
+  const pool = poolBehind(database);
+  const known = remembered.get(pool) ?? new LRUCache<number, string>({ max: MOST_REMEMBERED });
+  remembered.set(pool, known);
   const names = new Map<number, string>();
   const missing = new Set<number>();
   for (const row of rows) {

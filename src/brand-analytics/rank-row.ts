@@ -5,7 +5,7 @@ import {
 } from '../operations/brand-analytics/keywords/fluctuation.ts';
 import type { ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
 import { REPORT_SITES } from '../operations/brand-analytics/keywords/sites.ts';
-import type { Database } from '../platform/db/pool.ts';
+import type { Queryable } from '../platform/db/pool.ts';
 import { asinOfNumber } from './asin-number.ts';
 import { labelNames } from './label-names.ts';
 
@@ -73,7 +73,7 @@ export const ROW_COLUMNS = [
 
 /** Returns rows in the form that customers see, with the names and titles of their ids. */
 export async function describeRows(
-  database: Database,
+  database: Queryable,
   site: ReportSite,
   stored: readonly StoredRow[],
 ): Promise<RankRow[]> {
@@ -164,7 +164,7 @@ function productOf(
 }
 
 async function titlesOf(
-  database: Database,
+  database: Queryable,
   site: ReportSite,
   rows: readonly StoredRow[],
 ): Promise<Map<number, string>> {

@@ -1,6 +1,6 @@
 import type { Fluctuation } from '../operations/brand-analytics/keywords/fluctuation.ts';
 import { keywordQuery } from '../operations/brand-analytics/keywords/tokens.ts';
-import type { Database } from '../platform/db/pool.ts';
+import type { Queryable } from '../platform/db/pool.ts';
 import { foundBySql } from './found-by.ts';
 import { LABEL_KINDS, type LabelKind } from './label-kinds.ts';
 import { ROW_COLUMNS, type StoredRow } from './rank-row.ts';
@@ -29,7 +29,7 @@ export interface Walk {
 }
 
 /** Returns the rows of a week that match, by rank. Rows of one rank are returned together. */
-export async function walkRanks(database: Database, week: LoadedWeek, walk: Walk): Promise<StoredRow[]> {
+export async function walkRanks(database: Queryable, week: LoadedWeek, walk: Walk): Promise<StoredRow[]> {
   const fits = await fittingOf(database, week, walk.filter);
   if (!fits) return [];
   const rows: StoredRow[] = [];
@@ -68,7 +68,7 @@ interface Fitting {
 
 /** Converts a filter to tags; null if no row can match. */
 async function fittingOf(
-  database: Database,
+  database: Queryable,
   { site }: LoadedWeek,
   filter: RankFilter,
 ): Promise<Fitting | null> {
@@ -107,7 +107,7 @@ function sumSql(share: 'click' | 'conv'): string {
 }
 
 /** Returns the ids of a name in all spellings, because case does not matter. */
-async function spellingsOf(database: Database, kind: LabelKind, name: string): Promise<number[]> {
+async function spellingsOf(database: Queryable, kind: LabelKind, name: string): Promise<number[]> {
   const { rows } = await database.query<{ id: number }>({
     name: 'aba-spellings',
     text: 'select id from aba_labels where kind = $1 and lower(name) = lower($2)',

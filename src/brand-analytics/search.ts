@@ -2,7 +2,7 @@ import { type Fluctuation, fluctuationOf } from '../operations/brand-analytics/k
 import type { ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
 import { normaliseTerm } from '../operations/brand-analytics/keywords/term.ts';
 import { keywordQuery } from '../operations/brand-analytics/keywords/tokens.ts';
-import type { Database } from '../platform/db/pool.ts';
+import type { Queryable } from '../platform/db/pool.ts';
 import { walkRanks } from './rank-walk.ts';
 import type { LoadedWeek } from './weeks.ts';
 import { findInWeek } from './word.ts';
@@ -42,7 +42,7 @@ const MOST_OLD = 1_000;
  * @param weeks of the site, the newest first.
  */
 export async function searchTerms(
-  database: Database,
+  database: Queryable,
   site: ReportSite,
   weeks: readonly LoadedWeek[],
   { keyword, limit }: { keyword: string; limit: number },
@@ -77,7 +77,7 @@ const ids = (terms: readonly Term[]) => terms.map(({ id }) => id);
 
 /** Returns when each term was last ranked, going back from the newest week for terms that are not found yet. */
 async function lastSeen(
-  database: Database,
+  database: Queryable,
   weeks: readonly LoadedWeek[],
   terms: readonly Term[],
 ): Promise<FoundTerm[]> {
@@ -106,7 +106,7 @@ const TERM = 'id, term, first_seen::text as "firstSeen"';
 
 /** Sorted by whether the term equals the prefix, then by rank. */
 async function termsWithPrefix(
-  database: Database,
+  database: Queryable,
   { site, table }: LoadedWeek,
   prefix: string,
   limit: number,
@@ -124,7 +124,7 @@ async function termsWithPrefix(
   return rows;
 }
 
-async function termsById(database: Database, site: ReportSite, wanted: readonly number[]): Promise<Term[]> {
+async function termsById(database: Queryable, site: ReportSite, wanted: readonly number[]): Promise<Term[]> {
   if (wanted.length === 0) return [];
   const { rows } = await database.query<Term>(
     `select ${TERM} from aba_terms_${site} where id = any($1::integer[])`,
@@ -134,7 +134,7 @@ async function termsById(database: Database, site: ReportSite, wanted: readonly 
 }
 
 async function termsWithTokens(
-  database: Database,
+  database: Queryable,
   site: ReportSite,
   tokens: readonly number[],
 ): Promise<Term[]> {

@@ -1,7 +1,7 @@
 import { nearestDates } from '../operations/brand-analytics/keywords/report-week.ts';
 import type { ReportsNeeded } from '../operations/brand-analytics/keywords/reports-needed.ts';
 import { REPORT_SITES, type ReportSite, siteOfDomain } from '../operations/brand-analytics/keywords/sites.ts';
-import type { Database } from '../platform/db/pool.ts';
+import type { Queryable } from '../platform/db/pool.ts';
 import { invalidParameters } from '../platform/errors.ts';
 
 /** A loaded week. Its table never changes: a week that is imported again gets a new table. */
@@ -16,7 +16,7 @@ export interface LoadedWeek {
 }
 
 /** Returns the loaded weeks of a site, or of all sites, the newest first. */
-export async function loadedWeeks(database: Database, site: ReportSite | null): Promise<LoadedWeek[]> {
+export async function loadedWeeks(database: Queryable, site: ReportSite | null): Promise<LoadedWeek[]> {
   const { rows } = await database.query<Omit<LoadedWeek, 'site' | 'table'> & { domain: number }>({
     name: 'aba-weeks',
     text: `select site as domain, week::text, import_id as "importId", terms, last_rank as "lastRank" from aba_weeks
@@ -49,7 +49,7 @@ export function editionOf(weeks: readonly LoadedWeek[], needed: ReportsNeeded): 
 
 /** Returns the edition for an operation's answer at present; null for operations that need no reports. */
 export async function editionFor<Input>(
-  database: Database,
+  database: Queryable,
   operation: { reports?(input: Input): ReportsNeeded },
   input: Input,
 ): Promise<string | null> {

@@ -1,6 +1,6 @@
 import { changeOf } from '../operations/brand-analytics/keywords/fluctuation.ts';
 import { REPORT_SITES, type ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
-import type { Database } from '../platform/db/pool.ts';
+import type { Queryable } from '../platform/db/pool.ts';
 import { clickSumOf, conversionSumOf, ROW_COLUMNS, type Shares, type StoredRow } from './rank-row.ts';
 import type { LoadedWeek } from './weeks.ts';
 
@@ -26,7 +26,7 @@ interface InWeek extends Shares {
   last: number;
 }
 
-export async function findWord(database: Database, site: ReportSite, wordId: number): Promise<Word | null> {
+export async function findWord(database: Queryable, site: ReportSite, wordId: number): Promise<Word | null> {
   const { rows } = await database.query<Word>({
     name: `aba-word-${site}`,
     text: `select id as "wordId", term as keyword, first_seen::text as "firstSeen"
@@ -38,7 +38,7 @@ export async function findWord(database: Database, site: ReportSite, wordId: num
 
 /** Returns a term in each of some weeks, the oldest first, with one index access for each week. */
 export async function historyOf(
-  database: Database,
+  database: Queryable,
   wordId: number,
   weeks: readonly LoadedWeek[],
 ): Promise<HistoryEntry[]> {
@@ -67,7 +67,7 @@ export async function historyOf(
 
 /** Returns a term in one week; null if it was not ranked. */
 export async function findInWeek(
-  database: Database,
+  database: Queryable,
   { site, table }: LoadedWeek,
   wordIds: readonly number[],
 ): Promise<StoredRow[]> {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type Account, findAccount } from '../accounts/accounts.ts';
 import type { Config } from '../config/config.ts';
-import { type Database, openDatabase } from '../platform/db/pool.ts';
+import { type Database, openDatabase, STATEMENT_LIMITS } from '../platform/db/pool.ts';
 import { createLogger } from '../platform/log.ts';
 import { ConfigError } from '../platform/settings.ts';
 import { checkPostgres } from '../start/check-services.ts';
@@ -19,7 +19,10 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const url = await databaseUrlOf(config);
   await checkPostgres(url);
-  const database = openDatabase(url, createLogger('silent'), { max: connections });
+  const database = openDatabase(url, createLogger('silent'), {
+    max: connections,
+    limits: STATEMENT_LIMITS.unlimited,
+  });
   try {
     return await work(database);
   } catch (error) {

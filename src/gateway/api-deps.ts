@@ -28,12 +28,12 @@ interface Parts extends Omit<Stores, 'close'>, Omit<JobEngine, 'close'> {
 /** Returns the dependencies of each group of endpoints. */
 export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
   const { offPeak, links, webhooks, mcp, operator } = settings;
-  const { database, redis, keys, clock, log, events, tracing } = parts;
+  const { database, money: moneyDatabase, redis, keys, clock, log, events, tracing } = parts;
   const { queues, batchQueue, replies, completions, fairness, backlog, registry, queueGauges } = parts;
-  const authentication = createAuthentication(database, clock.now, events);
+  const authentication = createAuthentication(moneyDatabase, clock.now, events);
   const wrongKeys = createWrongKeys(clock.now);
-  const admissions = createAdmissions(database, clock.now, offPeak);
-  const settlements = createSettlements(database, clock.now);
+  const admissions = createAdmissions(moneyDatabase, clock.now, offPeak);
+  const settlements = createSettlements(moneyDatabase, clock.now);
   const answers = createAnswerStore(redis, keys);
   const limits = createRequestLimits(redis, keys, settings.limits);
   const money = { database, clock, events, admissions, settlements };
@@ -48,7 +48,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
     batches: { database, clock, log, ...uploads, onBatchFinished: createBatchNotifier(clock) },
     schedules: { database, clock, ...uploads },
     webhooks: { database, clock, allowPrivate: webhooks.allowPrivate },
-    service: { database, redis, clock },
+    service: { database: moneyDatabase, redis, clock },
     metrics: { registry, queueGauges },
     metricsToken: operator?.metricsToken,
     mcp: {

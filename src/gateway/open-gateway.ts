@@ -76,7 +76,7 @@ export async function openGateway(
   const { adminToken } = operator;
   const registry = new Registry();
   const stores = await openStores(settings, log);
-  const { database, redis, keys } = stores;
+  const { database, pages: pagesDatabase, redis, keys } = stores;
   const observers = createObservers(registry, database, clock, log, onEvent);
   const { events, requestMetrics } = observers;
   const engine = await openJobEngine(stores, clock, log, events);
@@ -92,10 +92,13 @@ export async function openGateway(
     requestMetrics,
     tracing,
     api: apiDepsOf(settings, { ...stores, ...engine, registry, queueGauges, events, tracing, clock, log }),
-    queueBoard: adminToken === undefined ? null : { queues, batchQueue, database, clock, token: adminToken },
+    queueBoard:
+      adminToken === undefined
+        ? null
+        : { queues, batchQueue, database: pagesDatabase, clock, token: adminToken },
     stripe,
     site: {
-      ...{ database, redis, keys, clock, log, events, queueGauges },
+      ...{ database: pagesDatabase, redis, keys, clock, log, events, queueGauges },
       ...{ offPeak, currency, publicUrl: pages.publicUrl, adminToken },
       payments: stripe ?? (way === 'demo' ? demoPayments : manualPayments),
     },

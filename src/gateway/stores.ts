@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
-import { type Database, openDatabase } from '../platform/db/pool.ts';
+import { watchForHangs } from '../platform/db/hang-watch.ts';
+import { type Database, openDatabase, STATEMENT_LIMITS, type StatementLimits } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
 import { closeRedis, connectRedis } from '../platform/redis.ts';
 import { type RedisKeys, redisKeys } from '../platform/redis-keys.ts';
@@ -13,7 +14,12 @@ export interface StoreSettings {
 /** The connections of a gateway. */
 export interface Stores {
   keys: RedisKeys;
+  /** For the API. */
   database: Database;
+  /** For admission, settlement and key look-ups only, so that no other work can delay them. */
+  money: Database;
+  /** For the pages of customers and operators, with their exports. */
+  pages: Database;
   redis: Redis;
   /** A connection in subscriber mode. */
   subscriber: Redis;
@@ -22,24 +28,38 @@ export interface Stores {
   close(): Promise<void>;
 }
 
+/** The most connections of each pool. */
+const CONNECTIONS = { money: 6, database: 8, pages: 4 } as const;
+
+/** How long a request waits for a free connection before it is refused. */
+const CONNECT_MS = 1_200;
+
 /** @throws when Redis cannot be reached. */
 export async function openStores(
   { databaseUrl, redisUrl, redisNamespace }: StoreSettings,
   log: Logger,
 ): Promise<Stores> {
-  const database = openDatabase(databaseUrl, log);
+  const open = (purpose: keyof typeof CONNECTIONS, limits: StatementLimits) =>
+    openDatabase(databaseUrl, log, { max: CONNECTIONS[purpose], connectMs: CONNECT_MS, limits });
+  const databases = {
+    money: open('money', STATEMENT_LIMITS.money),
+    database: open('database', STATEMENT_LIMITS.requests),
+    pages: open('pages', STATEMENT_LIMITS.requests),
+  };
+  const watch = watchForHangs(databaseUrl, Object.values(databases), log);
   const redis = await connectRedis(redisUrl, 'serving', log);
   const subscriber = await connectRedis(redisUrl, 'listening', log);
   const submitting = await connectRedis(redisUrl, 'submitting', log);
   return {
     keys: redisKeys(redisNamespace),
-    database,
+    ...databases,
     redis,
     subscriber,
     submitting,
     async close() {
       await closeRedis(redis, submitting, subscriber);
-      await database.end();
+      await Promise.all(Object.values(databases).map((database) => database.end()));
+      await watch.close();
     },
   };
 }

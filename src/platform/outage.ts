@@ -1,13 +1,40 @@
 import pg from 'pg';
 
-/** Returns whether an error means that PostgreSQL or Redis is unreachable, stopping or starting. */
-export function isStoreAway(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
+/** Thrown for the queries that are under way when a store stops answering. */
+export class StoreHangs extends Error {
+  override readonly name = 'StoreHangs';
+}
+
+/**
+ * Codes of PostgreSQL, or their classes: broken connections, a server that stops or starts, a server that has become a
+ * standby, a server without a free connection, and a transaction that was idle for too long.
+ */
+const AWAY = /^(08|57P|25006|25P03|53300)/;
+
+/** A statement that took longer than the limit of its connection, or that waited too long for a lock. */
+const SLOW = /^(57014|55P03)/;
+
+/** What pg and ioredis say when a time limit is over. */
+const TIMED_OUT =
+  /^(Query read timeout|timeout exceeded when trying to connect|Command timed out)$|connection timeout/;
+
+/**
+ * Returns how a store fails, by an error: `away` if it is unreachable, stopping or starting, so that another attempt soon may
+ * succeed; `slow` if a time limit is over, so that its caller must not wait any longer. null: the error has another cause.
+ */
+export function outageOf(error: unknown): 'away' | 'slow' | null {
+  if (!(error instanceof Error)) return null;
   const { code = '' } = error as NodeJS.ErrnoException;
-  if (error instanceof pg.DatabaseError) return /^(08|57P)/.test(code);
+  if (error instanceof pg.DatabaseError) return SLOW.test(code) ? 'slow' : AWAY.test(code) ? 'away' : null;
+  if (error instanceof StoreHangs || TIMED_OUT.test(error.message)) return 'slow';
   // Errors of a connection that breaks during a query, and of Redis commands during an outage, have no code.
-  return (
+  const isAway =
     /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENOTFOUND)/.test(code) ||
-    /\bconnect(ion)?\b|isn't writeable|max retries per request|^LOADING\b/i.test(error.message)
-  );
+    /\bconnect(ion)?\b|isn't writeable|max retries per request|^LOADING\b|^READONLY\b/i.test(error.message);
+  return isAway ? 'away' : null;
+}
+
+/** Returns whether an error means that PostgreSQL or Redis cannot be reached, or does not answer in time. */
+export function isStoreAway(error: unknown): boolean {
+  return outageOf(error) !== null;
 }

@@ -22,6 +22,12 @@ const PIPELINED: ReadonlySet<RedisPurpose> = new Set(['serving', 'working']);
 
 const FAILING_AT_ONCE: ReadonlySet<RedisPurpose> = new Set(['serving', 'submitting']);
 
+/** A command that Redis has not answered by then fails, on connections for requests: a Redis that hangs is away. */
+const COMMAND_LIMIT_MS = 1_200;
+
+/** A connection on which a command has had no answer for so long is opened anew. */
+const SILENCE_LIMIT_MS = 10_000;
+
 /** Connects to Redis, logs connection errors and reconnects. Rejects when Redis is unreachable at the start. */
 export async function connectRedis(
   url: string,
@@ -36,7 +42,11 @@ export async function connectRedis(
     retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
     enableAutoPipelining: PIPELINED.has(purpose),
     ...(FAILING_AT_ONCE.has(purpose)
-      ? { enableOfflineQueue: false, maxRetriesPerRequest: 1 }
+      ? {
+          enableOfflineQueue: false,
+          maxRetriesPerRequest: 1,
+          socketTimeout: SILENCE_LIMIT_MS,
+        }
       : { maxRetriesPerRequest: null }),
   });
   redis.on('error', (error) => {
@@ -45,6 +55,7 @@ export async function connectRedis(
   });
   try {
     await redis.connect();
+    if (FAILING_AT_ONCE.has(purpose)) redis.options.commandTimeout = COMMAND_LIMIT_MS;
   } catch (error) {
     redis.disconnect();
     throw error;

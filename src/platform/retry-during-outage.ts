@@ -1,5 +1,5 @@
 import { type Clock, sleep } from './clock.ts';
-import { isStoreAway } from './outage.ts';
+import { outageOf } from './outage.ts';
 
 /** The longest wait for a database that is away: enough for a restart or a failover. */
 const PATIENCE_MS = 10_000;
@@ -9,7 +9,7 @@ const LONGEST_PAUSE_MS = 1_000;
 
 /**
  * Retries a task while the database is away. The connection may break after the database committed, so the task must be
- * idempotent.
+ * idempotent. Not after a time limit: the caller has waited long enough.
  */
 export async function retryDuringOutage<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
   const giveUpAt = clock.now() + PATIENCE_MS;
@@ -17,7 +17,7 @@ export async function retryDuringOutage<T>(clock: Clock, task: () => Promise<T>)
     try {
       return await task();
     } catch (error) {
-      if (!isStoreAway(error) || clock.now() + pauseMs > giveUpAt) throw error;
+      if (outageOf(error) !== 'away' || clock.now() + pauseMs > giveUpAt) throw error;
       await sleep(clock, pauseMs);
     }
   }

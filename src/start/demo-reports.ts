@@ -5,7 +5,7 @@ import { importWeek } from '../brand-analytics/import/import-week.ts';
 import { loadedWeeks } from '../brand-analytics/weeks.ts';
 import { addDays, lastEndedWeek } from '../operations/brand-analytics/keywords/report-week.ts';
 import { REPORT_SITE_CODES, type ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
-import { type Database, openDatabase } from '../platform/db/pool.ts';
+import { type Database, openDatabase, STATEMENT_LIMITS } from '../platform/db/pool.ts';
 import { createLogger } from '../platform/log.ts';
 import { type ReportGenerator, type SiteWeek, startReportGenerator } from './report-generator.ts';
 
@@ -82,7 +82,10 @@ export async function openDemoReports(options: {
     load(databaseUrl) {
       const url = new URL(databaseUrl);
       url.searchParams.set('options', QUICK);
-      const database = openDatabase(url.href, createLogger('silent'), { max: 4 });
+      const database = openDatabase(url.href, createLogger('silent'), {
+        max: 4,
+        limits: STATEMENT_LIMITS.unlimited,
+      });
       let resolveFirst = () => {};
       const isFirstLoaded = new Promise<void>((resolve) => {
         resolveFirst = resolve;

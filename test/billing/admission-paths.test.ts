@@ -115,11 +115,11 @@ async function admit(
   const { rows } =
     path === 'quick'
       ? await billing.database.query(
-          'select * from souk_admit($1, $2, $3, $4, $5, $6) order by idx',
+          "select * from souk_admit($1, $2, $3, $4, $5, $6, 'infinity') order by idx",
           parameters,
         )
       : await billing.database.query(
-          'select * from souk_admit_each($7, $1, $2, $3, $4, $5, $6) order by idx',
+          'select * from souk_admit_each($7, $1, $2, $3, $4, $5, $6, array(select id from accounts)) order by idx',
           [...parameters, calls.map((_, i) => i + 1)],
         );
   return rows.map((row) => {

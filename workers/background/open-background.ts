@@ -2,6 +2,7 @@ import { createFairness } from '../../jobs/fairness.ts';
 import { createBatchNotifier } from '../../src/batches/notify-webhook.ts';
 import { createAdmissions } from '../../src/billing/admission.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
+import type { Database } from '../../src/platform/db/pool.ts';
 import { type BatchWorkerDeps, openBatchWorker } from './batch-worker.ts';
 import { startDeliveries } from './deliveries.ts';
 import { openReportFetches, type ReportFetchSettings } from './report-fetches.ts';
@@ -17,14 +18,20 @@ export interface BackgroundSettings {
 /** Opens the pool `batch`: batches and schedules, webhook deliveries, and fetching weekly reports. */
 export async function openBackground(
   { databaseUrl, offPeak, webhooks, reportFetches }: BackgroundSettings,
-  deps: Omit<BatchWorkerDeps, 'offPeak' | 'webhooks' | 'admissions' | 'backlog' | 'fairness' | 'onFinished'>,
+  deps: Omit<
+    BatchWorkerDeps,
+    'offPeak' | 'webhooks' | 'admissions' | 'backlog' | 'fairness' | 'onFinished'
+  > & {
+    /** For admissions. */
+    money: Database;
+  },
 ): Promise<{ close(): Promise<void> }> {
-  const { database, clock, log } = deps;
+  const { database, money, clock, log } = deps;
   const batches = await openBatchWorker({
     ...deps,
     offPeak,
     webhooks,
-    admissions: createAdmissions(database, clock.now, offPeak),
+    admissions: createAdmissions(money, clock.now, offPeak),
     // Batches are fed only if there is room, so their calls are never refused because of the queue.
     backlog: { estimateWaitMs: async () => 0 },
     fairness: createFairness(clock.now),

@@ -10,7 +10,7 @@ import { ReportError } from '../../src/brand-analytics/import/report-error.ts';
 import { addDays, lastEndedWeek } from '../../src/operations/brand-analytics/keywords/report-week.ts';
 import type { ReportSite } from '../../src/operations/brand-analytics/keywords/sites.ts';
 import type { Clock } from '../../src/platform/clock.ts';
-import { openDatabase } from '../../src/platform/db/pool.ts';
+import { openDatabase, STATEMENT_LIMITS } from '../../src/platform/db/pool.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { startWorkLoop } from '../../src/platform/work-loop.ts';
 import type { Credentials } from '../../src/upstream/selling-partner/credentials.ts';
@@ -40,7 +40,7 @@ export async function openReportFetches(
   // Imported here, so that a worker that fetches no reports does not load the client.
   const { openSellingPartner } = await import('../../src/upstream/selling-partner/selling-partner.ts');
   const provider = openSellingPartner(credentials, clock);
-  const database = openDatabase(databaseUrl, log, { max: CONNECTIONS });
+  const database = openDatabase(databaseUrl, log, { max: CONNECTIONS, limits: STATEMENT_LIMITS.unlimited });
   const closing = new AbortController();
 
   const loop = startWorkLoop(clock, 'report step', LOOK_EVERY_MS, () =>

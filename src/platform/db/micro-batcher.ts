@@ -1,3 +1,5 @@
+import { outageOf } from '../outage.ts';
+
 interface Waiting<In, Out> {
   item: In;
   resolve(out: Out): void;
@@ -6,7 +8,8 @@ interface Waiting<In, Out> {
 
 /**
  * Combines calls that arrive at about the same time into one round trip. While all round trips are in use, arriving
- * calls wait and share the next one. An idle batcher sends at once, so a single call does not wait.
+ * calls wait and share the next one. An idle batcher sends at once, so a single call does not wait. If a
+ * time limit ends a round trip, the calls that wait for it fail as well: their time is over too.
  */
 export class MicroBatcher<In, Out> {
   readonly #run: (batch: readonly In[]) => Promise<readonly Out[]>;
@@ -53,7 +56,8 @@ export class MicroBatcher<In, Out> {
         resolve(results[i] as Out);
       });
     } catch (error) {
-      for (const { reject } of batch) reject(error);
+      const late = outageOf(error) === 'slow' ? this.#waiting.splice(0) : [];
+      for (const { reject } of [...batch, ...late]) reject(error);
     } finally {
       this.#flights -= 1;
       this.#schedule();

@@ -6,14 +6,59 @@ export type Database = pg.Pool;
 /** A pool, or a connection within a transaction. */
 export type Queryable = Pick<pg.ClientBase, 'query'>;
 
+/** How long PostgreSQL may work on a statement, and wait for a lock, before it ends it. In milliseconds; 0 is without end. */
+export interface StatementLimits {
+  statementMs: number;
+  lockMs: number;
+  /** PostgreSQL ends a connection that has done nothing for so long within a transaction. */
+  idleInTransactionMs: number;
+}
+
+/** Each pool has the limits of what it is for. docs/operating/limits.md lists them. */
+export const STATEMENT_LIMITS = {
+  /** Admission, settlement and key look-ups. */
+  money: { statementMs: 2_000, lockMs: 1_000, idleInTransactionMs: 10_000 },
+  /** The API, the pages, and what workers note about their work. */
+  requests: { statementMs: 15_000, lockMs: 1_000, idleInTransactionMs: 10_000 },
+  /** Queries on weekly reports, which wait while an import replaces a table. Their jobs cancel them at their deadlines. */
+  reports: { statementMs: 60_000, lockMs: 30_000, idleInTransactionMs: 10_000 },
+  /** The reconciler and the maintenance of records. */
+  upkeep: { statementMs: 60_000, lockMs: 1_000, idleInTransactionMs: 10_000 },
+  /** Imports of reports and the operator's command, which take as long as they need. */
+  unlimited: { statementMs: 0, lockMs: 0, idleInTransactionMs: 0 },
+} as const satisfies Record<string, StatementLimits>;
+
+export interface DatabaseOptions {
+  /** The most connections. */
+  max?: number;
+  limits?: StatementLimits;
+  /** How long a query waits for a connection. */
+  connectMs?: number;
+}
+
+/** How much longer than PostgreSQL itself this process waits for the end of a statement: then the connection is broken. */
+const UNANSWERED_MS = 5_000;
+
+/** A connection that has been silent for so long is probed by the operating system. */
+const KEEP_ALIVE_AFTER_MS = 10_000;
+
 /** Opens a pool of connections. bigint columns are returned as numbers: none of ours comes near 2^53. */
-export function openDatabase(url: string, log: Logger, options: { max?: number } = {}): Database {
+export function openDatabase(url: string, log: Logger, options: DatabaseOptions = {}): Database {
+  const { max = 10, limits = STATEMENT_LIMITS.requests, connectMs = 10_000 } = options;
+  const { statementMs, lockMs, idleInTransactionMs } = limits;
   const pool = new pg.Pool({
     connectionString: url,
-    max: options.max ?? 10,
-    connectionTimeoutMillis: 10_000,
+    max,
+    connectionTimeoutMillis: connectMs,
+    statement_timeout: statementMs,
+    lock_timeout: lockMs,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
+    query_timeout: statementMs && statementMs + UNANSWERED_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     application_name: 'souk',
     types: { getTypeParser },
+    onConnect: noteServerClock,
   });
   // A broken idle connection must not end the process. The next query opens another one.
   pool.on('error', (error) => log.warn({ err: error }, 'lost an idle database connection'));
@@ -26,3 +71,19 @@ const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'tex
   if (oid === pg.types.builtins.INT8) return Number;
   return pg.types.getTypeParser(oid, format as 'text');
 };
+
+/** By how much the server's clock is ahead of this process's `performance.now()`, when each connection was opened. */
+const serverClocks = new WeakMap<pg.ClientBase, number>();
+
+async function noteServerClock(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ now: Date }>('select clock_timestamp() as now');
+  serverClocks.set(client, Number(rows[0]?.now) - performance.now());
+}
+
+/**
+ * Returns the present time of the server at the other end of a connection, or slightly less. A statement with a time limit
+ * by that clock has no effect when a server that was stopped meanwhile executes it too late.
+ */
+export function serverTime(client: pg.ClientBase): number {
+  return performance.now() + (serverClocks.get(client) ?? Number.NaN);
+}

@@ -1,7 +1,8 @@
 import { editionOf, type LoadedWeek, loadedWeeks } from '../../../src/brand-analytics/weeks.ts';
 import type { ReportsNeeded } from '../../../src/operations/brand-analytics/keywords/reports-needed.ts';
 import type { InputOf, RawOf } from '../../../src/operations/index.ts';
-import type { Database } from '../../../src/platform/db/pool.ts';
+import { cancellable } from '../../../src/platform/db/cancellable.ts';
+import type { Queryable } from '../../../src/platform/db/pool.ts';
 import type { Handler } from '../handler.ts';
 
 /** PostgreSQL's code of a missing table. */
@@ -9,7 +10,7 @@ const NO_TABLE = '42P01';
 
 /** The loaded weeks that an operation reads: of its site, or of all sites, the newest first. */
 export interface Reports {
-  database: Database;
+  database: Queryable;
   weeks: LoadedWeek[];
 }
 
@@ -23,7 +24,8 @@ export function fromReports<Operation extends { reports?: unknown }>(
   read: (input: InputOf<Operation>, reports: Reports) => Promise<RawOf<Operation>>,
 ): Handler<Operation> {
   const needs = operation.reports as (input: InputOf<Operation>) => ReportsNeeded;
-  return async (input, { upstream: { reports: database }, sources, useEdition }) => {
+  return async (input, { upstream: { reports }, sources, useEdition, signal }) => {
+    const database = cancellable(reports, signal);
     const needed = needs(input);
     const value = await readWhole(async () => {
       const weeks = await loadedWeeks(database, needed.country);

@@ -5,8 +5,8 @@ import type { Database } from '../../../platform/db/pool.ts';
 import { publicEndpoint } from '../endpoint.ts';
 import { bareAnswer, statusSchema } from './get-health.ts';
 
-/** A store that has not answered by then counts as missing: load balancers wait less long than a connection does. */
-const STORE_TIMEOUT_MS = 3_000;
+/** A store that has not answered by then counts as missing: it would answer no request in time either. */
+const STORE_TIMEOUT_MS = 1_500;
 
 interface ReadinessDeps {
   database: Database;

@@ -1,8 +1,10 @@
 -- Reads a batch of calls and finds out what does not depend on units: key, account and identical calls. `calls` is
 -- a JSON array of objects with the columns of `q` below as keys; `idx` is the position in it, from 1. `outcome` is
 -- null for a call that neither joins another nor is refused because of its key or account. A call has a key, or the
--- account of a batch (caller_id). A call with an answer is settled at once; a dry one changes nothing.
-create or replace function souk_read_calls(at timestamptz, dedup_seconds integer, calls jsonb)
+-- account of a batch (caller_id). A call with an answer is settled at once; a dry one changes nothing. The outcome of
+-- other calls is `locked` if their account is not among `held`, the accounts that the calling function has locked.
+drop function if exists souk_read_calls(timestamptz, integer, jsonb);
+create or replace function souk_read_calls(at timestamptz, dedup_seconds integer, calls jsonb, held bigint[])
 returns table (
   idx bigint, call_id uuid, operation text, charge_id bytea, units integer, pool text, deadline timestamptz,
   input jsonb, answer text, background boolean, dry boolean,
@@ -16,6 +18,7 @@ language sql stable as $$
       when a.id is null then 'key_unknown'
       when k.revoked_at is not null or k.expires_at <= at then 'key_revoked'
       when a.state <> 'active' then 'account_unavailable'
+      when q.dry is not true and a.id <> all (held) then 'locked'
       when c.id is not null then 'joined'
     end,
     c.id, c.state, c.answer, c.background
@@ -38,12 +41,18 @@ $$;
 -- Admits a batch of calls in one round trip: finds the keys, joins identical calls that are open or were accepted
 -- within the deduplication window, checks limits, draws units, and records calls and ledger lines. The rows of the
 -- accounts are locked, so the outcome is the same as for one call after the other. souk_read_calls describes
--- `calls`. Outcomes: key_unknown, key_revoked, account_unavailable, joined, admitted, refused (with reason). Nearly
+-- `calls`. Outcomes: key_unknown, key_revoked, account_unavailable, locked, joined, admitted, refused (with reason). Nearly
 -- every account is simple: its first source is a subscription that covers all calls of the batch, so their order
 -- does not matter and a few set operations admit the whole batch. souk_admit_each admits the calls of the other
 -- accounts one by one. It takes about ten times as long per call, and has the same outcome for simple accounts.
+--
+-- With `not_after`, a call of an account that another transaction has locked has the outcome `locked` and changes
+-- nothing, so that it delays no other account; and after that time of this server's clock the function fails, because
+-- its caller has given up. Processes of earlier versions pass no `not_after`: then the function waits for the locks.
+drop function if exists souk_admit(timestamptz, integer, time, time, text, jsonb);
 create or replace function souk_admit(
-  at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text, calls jsonb
+  at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text, calls jsonb,
+  not_after timestamptz default null
 )
 returns setof souk_admission language plpgsql
 set enable_seqscan to off
@@ -56,14 +65,20 @@ declare
   off_peak constant boolean := souk_in_window(at, window_start, window_end, zone);
   result souk_admission;
   not_simple integer[] := '{}';
+  concerned constant bigint[] := array(
+    select distinct coalesce(q.caller_id, k.account_id)
+    from jsonb_to_recordset(calls) as q(key_hash bytea, caller_id bigint, dry boolean)
+    left join api_keys k on k.hash = q.key_hash
+    where q.dry is not true);
+  held bigint[];
 begin
-  perform 1 from accounts a
-  where a.id in (
-    select coalesce(q.caller_id, k.account_id)
-    from jsonb_to_recordset(calls) as q(key_hash bytea, caller_id bigint)
-    left join api_keys k on k.hash = q.key_hash)
-  order by a.id
-  for no key update;
+  perform souk_refuse_after(not_after);
+  if not_after is null then
+    perform 1 from accounts a where a.id = any(concerned) order by a.id for no key update;
+    held := concerned;
+  else
+    held := array(select a.id from accounts a where a.id = any(concerned) order by a.id for no key update skip locked);
+  end if;
 
   for result in
     with asked as (
@@ -74,7 +89,7 @@ begin
           s.daily_limit - case when s.day_start = this_day then s.day_used else 0 end,
           s.monthly_limit - s.month_used
         ) as available
-      from souk_read_calls(at, dedup_seconds, calls) as q
+      from souk_read_calls(at, dedup_seconds, calls, held) as q
       -- The first source, if it is a subscription whose present month is already known.
       left join lateral (
         select s.*, p.minute_limit * s.quantity as minute_limit, p.daily_limit * s.quantity as daily_limit,
@@ -150,7 +165,18 @@ begin
   end loop;
 
   if cardinality(not_simple) > 0 then
-    return query select * from souk_admit_each(not_simple, at, dedup_seconds, window_start, window_end, zone, calls);
+    return query select * from souk_admit_each(
+      not_simple, at, dedup_seconds, window_start, window_end, zone, calls, held);
+  end if;
+  perform souk_refuse_after(not_after);
+end
+$$;
+
+-- Fails after `not_after`, with the error of a statement_timeout.
+create or replace function souk_refuse_after(not_after timestamptz) returns void language plpgsql as $$
+begin
+  if clock_timestamp() > not_after then
+    raise exception 'the time of this statement is over' using errcode = 'query_canceled';
   end if;
 end
 $$;

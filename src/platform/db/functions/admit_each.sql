@@ -1,8 +1,9 @@
 -- Admits the calls at the positions in `chosen`, one after the other: the general path of souk_admit, which has
 -- locked the accounts. Only this path draws on several sources and refuses calls for lack of units.
+drop function if exists souk_admit_each(integer[], timestamptz, integer, time, time, text, jsonb);
 create or replace function souk_admit_each(
   chosen integer[],
-  at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text, calls jsonb
+  at timestamptz, dedup_seconds integer, window_start time, window_end time, zone text, calls jsonb, held bigint[]
 )
 returns setof souk_admission language plpgsql as $$
 declare
@@ -27,7 +28,7 @@ declare
   new_draws souk_draw[] := '{}';
 begin
   for r in
-    select q.* from souk_read_calls(at, dedup_seconds, calls) as q
+    select q.* from souk_read_calls(at, dedup_seconds, calls, held) as q
     where q.idx = any(chosen)
     order by q.account_id, q.charge_id, q.idx
   loop

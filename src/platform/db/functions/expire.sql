@@ -24,8 +24,8 @@ begin
 end
 $$;
 
--- Expires packs of at most `most` accounts, the longest overdue first. Safe in several processes at once: after
--- waiting for the locks, the second one finds nothing to do.
+-- Expires packs of at most `most` accounts, the longest overdue first. Locked accounts are left to a later run. Safe in
+-- several processes at once: the second one finds nothing to do.
 create or replace function souk_expire_overdue(at timestamptz, most integer)
 returns table (account_id bigint, pack_id bigint, units bigint) language plpgsql as $$
 #variable_conflict use_column
@@ -36,7 +36,7 @@ begin
     select k.account_id from packs k where k.expired_at is null and k.valid_until <= at
     order by k.valid_until limit most);
   if cardinality(owners) = 0 then return; end if;
-  perform 1 from accounts a where a.id = any(owners) order by a.id for no key update;
+  owners := array(select a.id from accounts a where a.id = any(owners) order by a.id for no key update skip locked);
   return query select * from souk_expire_packs(at, owners);
 end
 $$;

@@ -1,9 +1,14 @@
 -- Ends a batch of calls: settles those without an error at their final price, and releases the others. A call that
 -- has already ended does not change, and the result says how it ended.
+--
+-- Without `wait_for_locks`, a call of an account that another transaction has locked has no state in the result and does
+-- not change, so that it delays no other account. Processes of earlier versions wait for the locks.
+drop function if exists souk_finish(
+  timestamptz, bigint[], uuid[], integer[], text[], jsonb[], timestamptz[], integer[]);
 create or replace function souk_finish(
   at timestamptz,
   account_ids bigint[], call_ids uuid[], final_units integer[], answers text[], errors jsonb[],
-  started timestamptz[], tries integer[]
+  started timestamptz[], tries integer[], wait_for_locks boolean default true
 )
 returns table (idx integer, ended_now boolean, state call_state, units_charged integer)
 language plpgsql
@@ -23,8 +28,14 @@ declare
   ended souk_ending[] := '{}';
   settled souk_draw[] := '{}';
   returned souk_draw[] := '{}';
+  held bigint[];
 begin
-  perform 1 from accounts a where a.id = any(account_ids) order by a.id for no key update;
+  if wait_for_locks then
+    perform 1 from accounts a where a.id = any(account_ids) order by a.id for no key update;
+    held := account_ids;
+  else
+    held := array(select a.id from accounts a where a.id = any(account_ids) order by a.id for no key update skip locked);
+  end if;
 
   for r in
     select q.*, c.state, c.units_reserved, c.units_charged, c.draws
@@ -33,7 +44,12 @@ begin
     join calls c on c.account_id = q.account_id and c.id = q.call_id
     order by q.account_id, q.call_id, q.idx
   loop
-    idx := r.idx; ended_now := r.state = 'reserved' and last_call is distinct from r.call_id;
+    idx := r.idx;
+    if r.account_id <> all (held) then
+      ended_now := false; state := null; units_charged := 0;
+      return next; continue;
+    end if;
+    ended_now := r.state = 'reserved' and last_call is distinct from r.call_id;
     if r.state <> 'reserved' then
       state := r.state; units_charged := r.units_charged;
     end if;

@@ -1,0 +1,58 @@
+import pg from 'pg';
+import type { Database, Queryable } from './pool.ts';
+
+/**
+ * Returns a pool whose queries are cancelled at the server when a signal aborts; they reject with its reason. A query that
+ * has not begun by then is not sent.
+ */
+export function cancellable(database: Database, signal: AbortSignal): Queryable {
+  async function query(...parameters: [string | pg.QueryConfig, unknown[]?]): Promise<pg.QueryResult> {
+    signal.throwIfAborted();
+    const client = await database.connect();
+    let cancelled: Promise<void> | null = null;
+    const cancel = () => {
+      cancelled = cancelQueryOf(database, client);
+    };
+    let failed = true;
+    try {
+      signal.throwIfAborted();
+      signal.addEventListener('abort', cancel, { once: true });
+      const result = await client.query(...(parameters as [string, unknown[]?]));
+      failed = false;
+      return result;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      // The cancellation must not meet the next query of the connection.
+      await cancelled;
+      client.release(failed);
+    }
+  }
+  const view = { query: query as Queryable['query'] };
+  pools.set(view, database);
+  return view;
+}
+
+const pools = new WeakMap<Queryable, Database>();
+
+/** The pool that such queries go to, for caches of what a database holds. */
+export function poolBehind(database: Queryable): Queryable {
+  return pools.get(database) ?? database;
+}
+
+/** By a connection of its own: those of the pool may all be busy. What is not cancelled ends by its time limit. */
+async function cancelQueryOf(database: Database, client: pg.ClientBase): Promise<void> {
+  const { processID } = client as unknown as { processID: number };
+  const other = new pg.Client({ connectionString: database.options.connectionString, query_timeout: 5_000 });
+  other.on('error', () => {});
+  try {
+    await other.connect();
+    await other.query('select pg_cancel_backend($1)', [processID]);
+  } catch {
+    // The server is away, and the query with it.
+  } finally {
+    await other.end().catch(() => {});
+  }
+}

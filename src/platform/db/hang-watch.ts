@@ -1,0 +1,95 @@
+import type { Socket } from 'node:net';
+import pg from 'pg';
+import type { Logger } from '../log.ts';
+import { StoreHangs } from '../outage.ts';
+import type { Database } from './pool.ts';
+
+/** A server that takes longer for `select 1` hangs: it is stopped, or the network has lost the way to it. */
+const ANSWER_LIMIT_MS = 1_200;
+
+const ASK_EVERY_MS = 250;
+
+/**
+ * Asks PostgreSQL for a sign of life while queries of these pools are under way. When it gives none, their connections are
+ * closed, so that each query fails within 1.5 seconds and not after its own time limit, which is that of slow queries.
+ */
+export function watchForHangs(
+  url: string,
+  pools: readonly Database[],
+  log: Logger,
+): { close(): Promise<void> } {
+  /** The connections with queries, by the time they were taken out of their pool. */
+  const busy = new Map<pg.PoolClient, number>();
+  let probe: pg.Client | null = null;
+  let isAsking = false;
+  for (const pool of pools) {
+    pool.on('acquire', (client) => busy.set(client, performance.now()));
+    pool.on('release', (_error, client) => busy.delete(client));
+    pool.on('remove', (client) => busy.delete(client));
+  }
+
+  async function ask(): Promise<void> {
+    if (isAsking || busy.size === 0) return;
+    isAsking = true;
+    const askedAt = performance.now();
+    if (!(await answersInTime(selectOne()))) {
+      log.warn(
+        { connections: busy.size },
+        'PostgreSQL does not answer; closing the connections with queries',
+      );
+      for (const [client, since] of busy) if (since <= askedAt) breakConnection(client);
+    }
+    isAsking = false;
+  }
+
+  async function selectOne(): Promise<void> {
+    if (!probe) {
+      const client = new pg.Client({ connectionString: url, application_name: 'souk-probe' });
+      probe = client;
+      client.on('error', () => {});
+      client.on('end', () => {
+        if (probe === client) probe = null;
+      });
+      await client.connect();
+    }
+    await probe.query('select 1');
+  }
+
+  /** A server that refuses answers: then the queries get that answer as well. */
+  async function answersInTime(answer: Promise<void>): Promise<boolean> {
+    let hasAnswered = false;
+    const answered = answer
+      .catch(() => dropProbe())
+      .then(() => {
+        hasAnswered = true;
+      });
+    let timer: NodeJS.Timeout | undefined;
+    const timeIsOver = new Promise<void>((resolve) => {
+      // After the answers that have arrived while this process was busy itself.
+      timer = setTimeout(() => setImmediate(() => setImmediate(resolve)), ANSWER_LIMIT_MS);
+    });
+    await Promise.race([answered, timeIsOver]);
+    clearTimeout(timer);
+    if (!hasAnswered) dropProbe();
+    return hasAnswered;
+  }
+
+  function dropProbe(): void {
+    if (probe) breakConnection(probe);
+    probe = null;
+  }
+
+  const timer = setInterval(() => void ask(), ASK_EVERY_MS).unref();
+  return {
+    async close() {
+      clearInterval(timer);
+      await probe?.end().catch(() => {});
+    },
+  };
+}
+
+/** Closes a connection at once; its query fails. The driver itself would wait for the server. */
+function breakConnection(client: pg.ClientBase): void {
+  const { connection } = client as unknown as { connection: { stream: Socket } };
+  connection.stream.destroy(new StoreHangs('PostgreSQL does not answer.'));
+}
