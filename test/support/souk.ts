@@ -80,6 +80,8 @@ export interface SoukOptions {
   tracing?: Tracing;
   /** Further settings of the gateways. */
   gateway?: Partial<GatewaySettings>;
+  /** Servers of the test, with an empty database. Default: those of the run, with a database of the service's own. */
+  servers?: { databaseUrl: string; redisUrl: string };
 }
 
 /**
@@ -87,12 +89,14 @@ export interface SoukOptions {
  * the test says.
  */
 export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
-  const database = await createTestDatabase();
+  const database = options.servers
+    ? { url: options.servers.databaseUrl, drop: async () => {} }
+    : await createTestDatabase();
   const upstream = await openScriptedUpstream();
   upstream.on('product', knowsEveryProduct);
   const clock = new TestClock();
   const usedClock = options.clock ?? clock;
-  const redisUrl = inject('redisUrl');
+  const redisUrl = options.servers?.redisUrl ?? inject('redisUrl');
   const redisNamespace = `test-${randomBytes(6).toString('hex')}`;
   const logLines: string[] = [];
   const log = createLogger('debug', { write: (line) => void logLines.push(line) });

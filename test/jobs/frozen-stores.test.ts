@@ -1,0 +1,95 @@
+// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
+// oxlint-disable no-empty-pattern -- for the same reason
+import { expect } from 'vitest';
+import { systemClock } from '../../src/platform/clock.ts';
+import { balancesFromLedger, keptBalances } from '../support/books.ts';
+import type { Client, Reply } from '../support/client.ts';
+import { type OwnServers, openOwnServers } from '../support/own-servers.ts';
+import type { Souk } from '../support/souk.ts';
+import { test as base } from '../support/souk-test.ts';
+import { unitsUsed } from '../support/units.ts';
+
+// The limits are those of connections, so time is real, and so are the servers that stop.
+const test = base
+  .extend('servers', { scope: 'file' }, async ({}, { onCleanup }): Promise<OwnServers> => {
+    const servers = await openOwnServers();
+    onCleanup(() => servers.close());
+    return servers;
+  })
+  .override('soukOptions', ({ servers }) => ({ servers, clock: systemClock }));
+
+const path = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
+const CACHED = path('B0CACHED01');
+
+/** Calls of every kind: answered from the cache, predicted, polled and waited for. */
+async function callsOfEveryKind(client: Client, round: string): Promise<Reply[]> {
+  const asins = Array.from({ length: 10 }, (_, i) => `B0FRZ${round}${String(i).padStart(4, '0')}`);
+  return Promise.all([
+    client.get(CACHED),
+    client.get(`${CACHED}&dryRun=1`),
+    client.get(`${path('B0FRZASYNC')}&async=1`),
+    ...asins.map((asin) => client.get(path(asin))),
+  ]);
+}
+
+const isRefusedInTime = ({ status, headers, json }: Reply) =>
+  status === 503 && json.code === 'BUSY' && Number(headers['retry-after']) > 0;
+
+/** All that the account was charged for, and that it was answered. */
+async function expectBalancedBooks(souk: Souk, client: Client, accountId: number): Promise<void> {
+  await expect.poll(async () => (await openCalls(souk, accountId)).length).toBe(0);
+  const now = systemClock.now();
+  expect(await keptBalances(souk.database, accountId, now)).toEqual(
+    await balancesFromLedger(souk.database, accountId, now),
+  );
+  expect(await unitsUsed(client)).toBe(await chargedUnits(souk, accountId));
+}
+
+async function openCalls({ database }: Souk, accountId: number): Promise<unknown[]> {
+  const open = "select id from calls where account_id = $1 and state = 'reserved'";
+  return (await database.query(open, [accountId])).rows;
+}
+
+async function chargedUnits({ database }: Souk, accountId: number): Promise<number> {
+  const { rows } = await database.query<{ units: number }>(
+    'select coalesce(sum(units_charged), 0) as units from calls where account_id = $1',
+    [accountId],
+  );
+  return rows[0]?.units ?? 0;
+}
+
+test.for(['postgres', 'redis'] as const)(
+  'refuses calls with 503 BUSY while the processes of %s are stopped, and serves again when they go on',
+  { timeout: 300_000 },
+  async (server, { souk, servers, account, client }) => {
+    const { accountId } = account;
+    // Its answer is at hand, so a call of this account is charged at once.
+    expect((await (await souk.client()).get(CACHED)).status).toBe(200);
+    const unitsBefore = await chargedUnits(souk, accountId);
+    await servers.freeze(server);
+    try {
+      // None of these answers could come before the server goes on, if a request waited for it.
+      for (const round of ['A', 'B', 'C']) {
+        const replies = await callsOfEveryKind(client, round);
+        expect(replies.filter((reply) => !isRefusedInTime(reply)).map(({ text }) => text)).toEqual([]);
+        // What needs PostgreSQL only is answered while Redis is stopped.
+        const free = await Promise.all([client.get('/api/quota'), client.get('/api/jobs')]);
+        expect(free.map((reply) => reply.status)).toEqual(server === 'redis' ? [200, 200] : [503, 503]);
+        const ready = await client.raw('/readyz');
+        expect([ready.status, ready.json]).toMatchObject([
+          503,
+          { missing: [server === 'redis' ? 'redis' : 'postgresql'] },
+        ]);
+        expect((await client.raw('/healthz')).status).toBe(200);
+        expect((await client.raw('/docs')).status).toBe(200);
+      }
+    } finally {
+      servers.thaw();
+    }
+    await expect.poll(async () => (await client.raw('/readyz')).status).toBe(200);
+    await expect.poll(async () => (await client.get(path('B0AFTER001'))).status).toBe(200);
+    // What was refused was not charged, also not by a statement that the server executed when it went on.
+    expect(await chargedUnits(souk, accountId)).toBe(unitsBefore + 1);
+    await expectBalancedBooks(souk, client, accountId);
+  },
+);

@@ -1,0 +1,161 @@
+import type { ClientBase } from 'pg';
+import { expect } from 'vitest';
+import { expirePacks, RECONCILE_GRACE_MS, releaseOverdue } from '../../src/billing/reconciler.ts';
+import { type Database, serverTime } from '../../src/platform/db/pool.ts';
+import { isStoreAway } from '../../src/platform/outage.ts';
+import type { BilledAccount } from '../support/billing.ts';
+import { test } from '../support/souk-test.ts';
+
+/** Runs something while another transaction holds the row of an account. */
+async function whileLocked<T>(
+  database: Database,
+  { accountId }: { accountId: number },
+  task: (unlock: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const client = await database.connect();
+  const unlock = async () => void (await client.query('rollback'));
+  await client.query('begin');
+  await client.query('select 1 from accounts where id = $1 for update', [accountId]);
+  try {
+    return await task(unlock);
+  } finally {
+    await unlock();
+    client.release();
+  }
+}
+
+const PATH = '/api/market/product?domain=1&asins=B0LOCKED01';
+
+test('answers the calls of other accounts while one account is locked, and refuses only its calls with 503 BUSY', async ({
+  souk,
+  client,
+  account,
+  upstream: _,
+}) => {
+  const other = await souk.client();
+  for (const one of [client, other]) expect((await one.get(PATH)).status).toBe(200);
+  await whileLocked(souk.database, account, async () => {
+    let isAnswered = false;
+    const refused = client.get('/api/market/product?domain=1&asins=B0LOCKED02').finally(() => {
+      isAnswered = true;
+    });
+    const replies = await Promise.all(
+      Array.from({ length: 5 }, (_, i) => other.get(`/api/market/product?domain=1&asins=B0OTHERS0${i}`)),
+    );
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect((await refused).json.code).toBe('BUSY');
+    expect((await refused).status).toBe(503);
+    expect((await refused).headers['retry-after']).toBe('1');
+    expect(isAnswered).toBe(true);
+    // A prediction takes no lock.
+    expect((await client.get(`${PATH}&dryRun=1`)).json.data.wouldBeAdmitted ?? true).toBe(true);
+  });
+  const { rows } = await souk.database.query('select 1 from calls where account_id = $1', [
+    account.accountId,
+  ]);
+  expect(rows).toHaveLength(1);
+});
+
+test('admits a call of a locked account when its lock is released', async ({ billing }) => {
+  const [locked, other] = [
+    await billing.account({ subscriptions: [{}] }),
+    await billing.account({ subscriptions: [{}] }),
+  ];
+  await whileLocked(billing.database, locked, async (unlock) => {
+    const waiting = billing.admit(locked, 2);
+    // Of the same round trip: when it is admitted, the other was found to be locked.
+    expect((await billing.admit(other, 1)).kind).toBe('started');
+    await unlock();
+    expect((await waiting).kind).toBe('started');
+  });
+});
+
+test('settles calls of other accounts while one account is locked', async ({ billing }) => {
+  const [locked, other] = [
+    await billing.account({ subscriptions: [{}] }),
+    await billing.account({ subscriptions: [{}] }),
+  ];
+  const [held, free] = [await billing.admit(locked, 3), await billing.admit(other, 3)];
+  await whileLocked(billing.database, locked, async (unlock) => {
+    const waiting = billing.settle(locked, held.callId, 3);
+    expect(await billing.settle(other, free.callId, 3)).toMatchObject({ endedNow: true, state: 'settled' });
+    await unlock();
+    expect(await waiting).toMatchObject({ endedNow: true, state: 'settled', unitsCharged: 3 });
+  });
+});
+
+test('refuses to settle a call of an account that stays locked, and changes nothing', async ({ billing }) => {
+  const locked = await billing.account({ subscriptions: [{}] });
+  const { callId } = await billing.admit(locked, 3);
+  await whileLocked(billing.database, locked, async () => {
+    await expect(billing.settle(locked, callId, 3)).rejects.toMatchObject({ kind: 'BUSY' });
+  });
+  expect(await billing.settle(locked, callId, 3)).toMatchObject({ endedNow: true, unitsCharged: 3 });
+});
+
+test('releases overdue calls and expires packs of other accounts while one account is locked', async ({
+  billing,
+}) => {
+  const { clock, database, settlements } = billing;
+  const pack = { units: 10, validUntil: new Date(clock.now() + 1_000) };
+  const accounts: BilledAccount[] = [];
+  for (let i = 0; i < 2; i += 1) accounts.push(await billing.account({ subscriptions: [{}], packs: [pack] }));
+  const [locked, other] = accounts as [BilledAccount, BilledAccount];
+  for (const account of accounts) await billing.admit(account, 3);
+  clock.advance(60_001 + RECONCILE_GRACE_MS);
+  const released = () => releaseOverdue(database, settlements, clock.now());
+  const expired = async () => (await expirePacks(database, clock.now())).map(({ accountId }) => accountId);
+  await whileLocked(database, locked, async () => {
+    expect((await released()).map(({ accountId }) => accountId)).toContain(other.accountId);
+    expect(await expired()).toEqual([other.accountId]);
+  });
+  expect((await released()).map(({ accountId }) => accountId)).toEqual([locked.accountId]);
+  expect(await expired()).toEqual([locked.accountId]);
+});
+
+test('admits nothing by a statement that the server executes after its caller has given up', async ({
+  billing,
+}) => {
+  const account = await billing.account({ subscriptions: [{}] });
+  const admitBefore = async (client: ClientBase, marginMs: number) => {
+    const call = {
+      key_hash: `\\x${account.keyHash.toString('hex')}`,
+      call_id: crypto.randomUUID(),
+      operation: 'market.product',
+      charge_id: '\\x00',
+      units: 1,
+      pool: 'market',
+      deadline: new Date(billing.clock.now() + 60_000),
+    };
+    const { rows } = await client.query(
+      "select outcome from souk_admit($1, 300, '19:00', '07:00', 'UTC', $2, $3)",
+      [new Date(billing.clock.now()), JSON.stringify([call]), new Date(serverTime(client) + marginMs)],
+    );
+    return rows[0]?.outcome;
+  };
+  const client = await billing.database.connect();
+  const error = await admitBefore(client, -1).catch((late: unknown) => late);
+  expect(isStoreAway(error)).toBe(true);
+  const calls = await client.query('select 1 from calls where account_id = $1', [account.accountId]);
+  expect(calls.rowCount).toBe(0);
+  expect(await admitBefore(client, 60_000)).toBe('admitted');
+  client.release();
+});
+
+test('admits calls while other requests hold all connections of the API and of the pages', async ({
+  souk,
+  client,
+}) => {
+  const other = await souk.client();
+  expect((await client.get(PATH)).status).toBe(200);
+  const blocker = await souk.database.connect();
+  await blocker.query('begin');
+  await blocker.query('lock table batches in access exclusive mode');
+  const blocked = Array.from({ length: 40 }, () => other.get('/api/batches'));
+  const replies = await Promise.all(Array.from({ length: 5 }, () => client.get(PATH)));
+  expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  // The time limits of locks and connections are over meanwhile.
+  expect(new Set((await Promise.all(blocked)).map(({ json }) => json.code))).toEqual(new Set(['BUSY']));
+  await blocker.query('rollback');
+  blocker.release();
+});

@@ -1,0 +1,56 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { startPostgres } from '../../src/platform/embedded/postgres.ts';
+import { startRedis } from '../../src/platform/embedded/redis.ts';
+import { copyMigratedPostgres } from './postgres-template.ts';
+import { processesWith } from './processes.ts';
+
+/** A PostgreSQL and a Redis of a single test, whose processes it may stop. */
+export interface OwnServers {
+  databaseUrl: string;
+  redisUrl: string;
+  /** Stops all processes of a server (SIGSTOP): connections stay open, and nothing is answered. */
+  freeze(server: 'postgres' | 'redis'): Promise<void>;
+  /** Lets all processes go on (SIGCONT). */
+  thaw(): void;
+  close(): Promise<void>;
+}
+
+export async function openOwnServers(): Promise<OwnServers> {
+  const folder = await mkdtemp(join(tmpdir(), 'souk-servers-'));
+  await chmod(folder, 0o755);
+  await copyMigratedPostgres(join(folder, 'postgres'));
+  const postgres = await startPostgres(join(folder, 'postgres'), { durable: false });
+  const redis = await startRedis(join(folder, 'redis'), resolve('.souk/tools'), { durable: false });
+  const frozen: number[] = [];
+
+  const stop = (pid: number) => {
+    process.kill(pid, 'SIGSTOP');
+    frozen.push(pid);
+  };
+  const thaw = () => {
+    // A process may have ended since.
+    for (const pid of frozen.splice(0).reverse())
+      try {
+        process.kill(pid, 'SIGCONT');
+      } catch {}
+  };
+  return {
+    databaseUrl: postgres.url,
+    redisUrl: redis.url,
+    async freeze(server) {
+      const { pid } = server === 'postgres' ? postgres : redis;
+      // The parent first, so that it starts no more of them.
+      stop(pid);
+      for (const child of await processesWith('')) if (child.parent === pid) stop(child.pid);
+    },
+    thaw,
+    async close() {
+      thaw();
+      await redis.stop();
+      await postgres.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
