@@ -28,7 +28,11 @@ async function read(name: QueuedName, given: Record<string, unknown>): Promise<u
   const operation = queuedOperation(name);
   if (!operation) throw new Error(`no operation ${name}`);
   const input = operation.params.parse(given);
-  const context = { sources: operation.source(input), upstream: { reports: database }, useEdition() {} };
+  const { signal } = new AbortController();
+  const context = {
+    ...{ sources: operation.source(input), upstream: { reports: database }, signal },
+    useEdition() {},
+  };
   const handler = HANDLERS[name] as Handler<QueuedOperation>;
   const [value] = (await handler(input, context as unknown as HandlerContext)).values();
   return value;

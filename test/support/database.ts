@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, inject } from 'vitest';
-import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
+import { type Database, openDatabase, STATEMENT_LIMITS } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 
 /** A database of its own for a test file, copied from the migrated template. */
@@ -29,7 +29,7 @@ export async function createTestDatabase(): Promise<{ url: string; drop(): Promi
 /** The same with connections, until the tests of the file that asks are over. */
 export async function openTestDatabase(): Promise<Database> {
   const { url, drop } = await createTestDatabase();
-  const database = openDatabase(url, createLogger('silent'));
+  const database = openDatabase(url, createLogger('silent'), { limits: STATEMENT_LIMITS.unlimited });
   afterAll(async () => {
     await database.end();
     await drop();

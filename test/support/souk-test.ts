@@ -2,7 +2,7 @@
 // oxlint-disable no-empty-pattern -- for the same reason
 import { Redis } from 'ioredis';
 import { test as base } from 'vitest';
-import { openDatabase } from '../../src/platform/db/pool.ts';
+import { openDatabase, STATEMENT_LIMITS } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { holdProducts, knowsEveryProduct } from './answers.ts';
 import { openBilling } from './billing.ts';
@@ -72,7 +72,7 @@ export const test = base
   /** A migrated database of the file, for tests of what only needs that. */
   .extend('database', { scope: 'file' }, async ({}, { onCleanup }) => {
     const { url, drop } = await createTestDatabase();
-    const database = openDatabase(url, createLogger('silent'));
+    const database = openDatabase(url, createLogger('silent'), { limits: STATEMENT_LIMITS.unlimited });
     onCleanup(async () => {
       await database.end();
       await drop();

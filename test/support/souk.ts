@@ -17,7 +17,7 @@ import {
 } from '../../src/gateway/open-gateway.ts';
 import { WORKER_POOL_NAMES, type WorkerPoolName } from '../../src/operations/pools.ts';
 import type { Clock } from '../../src/platform/clock.ts';
-import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
+import { type Database, openDatabase, STATEMENT_LIMITS } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import type { Tracing } from '../../src/platform/telemetry/tracing.ts';
 import { openWorker, type SoukWorker } from '../../workers/worker.ts';
@@ -101,7 +101,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
   const logLines: string[] = [];
   const log = createLogger('debug', { write: (line) => void logLines.push(line) });
   const events = createCallEventSpy();
-  const pool = openDatabase(database.url, log);
+  const pool = openDatabase(database.url, log, { limits: STATEMENT_LIMITS.unlimited });
   const gateways: RunningGateway[] = [];
   const workers: SoukWorker[] = [];
   const offPeak = options.offPeak ?? { start: '19:00', end: '07:00', timezone: 'Asia/Shanghai' };
