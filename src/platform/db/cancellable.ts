@@ -9,10 +9,8 @@ export function cancellable(database: Database, signal: AbortSignal): Queryable 
   async function query(...parameters: [string | pg.QueryConfig, unknown[]?]): Promise<pg.QueryResult> {
     signal.throwIfAborted();
     const client = await database.connect();
-    let cancelled: Promise<void> | null = null;
-    const cancel = () => {
-      cancelled = cancelQueryOf(database, client);
-    };
+    const cancellations: Promise<void>[] = [];
+    const cancel = () => void cancellations.push(cancelQueryOf(database, client));
     let failed = true;
     try {
       signal.throwIfAborted();
@@ -26,7 +24,7 @@ export function cancellable(database: Database, signal: AbortSignal): Queryable 
     } finally {
       signal.removeEventListener('abort', cancel);
       // The cancellation must not meet the next query of the connection.
-      await cancelled;
+      await Promise.all(cancellations);
       client.release(failed);
     }
   }

@@ -58,6 +58,7 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     application_name: 'souk',
     types: { getTypeParser },
+    // oxlint-disable-next-line typescript/no-misused-promises -- the pool awaits it, although its type does not say so.
     onConnect: noteServerClock,
   });
   // A broken idle connection must not end the process. The next query opens another one.
