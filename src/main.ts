@@ -26,7 +26,11 @@ await runProcess('gateway', async (env) => {
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE },
       limits: requestLimits(config),
       trustProxy: config.TRUST_PROXY,
-      pages: { publicUrl: config.PUBLIC_URL, payments: readPayments(config) },
+      pages: {
+        publicUrl: config.PUBLIC_URL,
+        payments: readPayments(config),
+        signUpsPerHour: config.SIGN_UPS_PER_HOUR,
+      },
       operator: { adminToken: config.ADMIN_TOKEN, metricsToken: config.METRICS_TOKEN },
       mcp: mcpSettings(config),
     },

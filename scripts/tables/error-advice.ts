@@ -147,6 +147,12 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     cause: 'The price of the call or batch is higher than the `maxUnits` you sent.',
     solution: 'Raise `maxUnits`, or ask for less. `?dryRun=1` returns the price.',
   },
+  TOO_MANY_ATTEMPTS: {
+    cause:
+      'Pages only: too many wrong passwords or operator tokens came from your network, or too many accounts were created there.',
+    solution:
+      'Wait the seconds in `Retry-After`. Signing in from another network, or in a browser that has signed in before, works at once. The API is not affected.',
+  },
   INTERNAL: {
     cause: 'An error of this service that your request did not cause.',
     solution: 'Retry later. If the error persists, send the operator the `X-Request-Id` of the answer.',

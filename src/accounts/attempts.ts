@@ -1,60 +1,103 @@
+import { isIPv4 } from 'node:net';
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import { networkOf } from './wrong-keys.ts';
 
-/** Attempts for one account, and from one address, before further attempts must wait. */
-const ATTEMPTS = { account: 10, address: 40 } as const;
+const QUARTER_SECONDS = 15 * 60;
+const HOUR_SECONDS = 3_600;
 
-const WINDOW_SECONDS = 15 * 60;
+/** Attempts in 15 minutes: for one account from one network or known device, and for any account from one network. */
+const PASSWORDS = { account: 10, network: 40 } as const;
 
-/** `email` is null if the attempt is not for an account, such as a sign-up. */
+/** Incorrect operator tokens in 15 minutes from one network. */
+const TOKENS = 10;
+
+/** Sign-ups from one network; default of the setting SIGN_UPS_PER_HOUR. */
+export const SIGN_UPS_PER_HOUR = 5;
+
+/** An attempt to sign in with a password. */
 export interface Attempt {
   address: string;
-  email: string | null;
+  email: string;
+  /** The browser has signed in to this account before; its attempts are counted apart from those of other browsers. */
+  isKnownDevice: boolean;
 }
 
-/** Limits attempts to guess passwords over all gateways. While Redis is unavailable each gateway counts for itself. */
+/**
+ * Limits attempts to guess passwords and operator tokens, and sign-ups, over all gateways. While Redis is unavailable each
+ * gateway counts for itself. Attempts are counted by network, so that strangers cannot lock an owner out in other networks.
+ */
 export interface Attempts {
   /** Counts an attempt. @returns the seconds to wait before the next, or null if the attempt is allowed. */
   count(attempt: Attempt): Promise<number | null>;
-  /** The password was correct: resets the count of the account, and takes this attempt off the count of the address. */
+  /** The password was correct: resets the count of the account in this place, and takes this attempt off the count of the network. */
   forgive(attempt: Attempt): Promise<void>;
+  /** Counts a sign-up, whether it succeeds or not. @returns the seconds to wait, or null if the sign-up is allowed. */
+  countSignUp(address: string): Promise<number | null>;
+  /** @returns the seconds to wait before a token from this address is checked, or null if it may be checked now. */
+  tokenWait(address: string): Promise<number | null>;
+  countWrongToken(address: string): Promise<void>;
 }
 
-export function createAttempts(redis: Redis, keys: RedisKeys): Attempts {
-  const limiter = (kind: keyof typeof ATTEMPTS) => {
-    const limits = { points: ATTEMPTS[kind], duration: WINDOW_SECONDS };
-    return new RateLimiterRedis({
-      ...limits,
+/** @param signUpsPerHour the setting SIGN_UPS_PER_HOUR. */
+export function createAttempts(redis: Redis, keys: RedisKeys, signUpsPerHour: number): Attempts {
+  const limiter = (kind: string, points: number, duration: number) =>
+    new RateLimiterRedis({
+      points,
+      duration,
       storeClient: redis,
       keyPrefix: keys.attempts(kind),
-      insuranceLimiter: new RateLimiterMemory(limits),
+      insuranceLimiter: new RateLimiterMemory({ points, duration }),
     });
-  };
-  const byAccount = limiter('account');
-  const byAddress = limiter('address');
+  const byAccount = limiter('account', PASSWORDS.account, QUARTER_SECONDS);
+  const byNetwork = limiter('network', PASSWORDS.network, QUARTER_SECONDS);
+  const tokens = limiter('token', TOKENS, QUARTER_SECONDS);
+  const signUps = limiter('sign-up', signUpsPerHour, HOUR_SECONDS);
   return {
-    async count({ address, email }) {
-      // An address that has to wait does not use up the attempts of the account.
-      const seconds =
-        (await secondsToWait(byAddress, networkOf(address))) ||
-        (email === null ? 0 : await secondsToWait(byAccount, email));
-      return seconds > 0 ? seconds : null;
+    async count(attempt) {
+      // A network that has to wait does not use up attempts for the account.
+      return (
+        (attempt.isKnownDevice ? null : await secondsToWait(byNetwork, networkOf(attempt.address))) ??
+        (await secondsToWait(byAccount, placeOf(attempt)))
+      );
     },
-    async forgive({ address, email }) {
-      await byAddress.reward(networkOf(address));
-      if (email !== null) await byAccount.delete(email);
+    async forgive(attempt) {
+      if (!attempt.isKnownDevice) await byNetwork.reward(networkOf(attempt.address));
+      await byAccount.delete(placeOf(attempt));
+    },
+    countSignUp: (address) => secondsToWait(signUps, neighbourhoodOf(address)),
+    async tokenWait(address) {
+      const counted = await tokens.get(networkOf(address));
+      return counted && counted.consumedPoints >= TOKENS ? seconds(counted) : null;
+    },
+    async countWrongToken(address) {
+      await secondsToWait(tokens, networkOf(address));
     },
   };
 }
 
-async function secondsToWait(limiter: RateLimiterRedis, key: string): Promise<number> {
+/** The account, and the network or known device that the attempt comes from. */
+function placeOf({ address, email, isKnownDevice }: Attempt): string {
+  return `${email} ${isKnownDevice ? 'known device' : networkOf(address)}`;
+}
+
+/** The network of 24 bits of an IPv4 address, or of 64 bits of an IPv6 address: one customer can own all its addresses. */
+export function neighbourhoodOf(address: string): string {
+  const plain = address.replace(/^::ffff:/i, '');
+  return isIPv4(plain) ? plain.split('.').slice(0, 3).join('.') : networkOf(address);
+}
+
+async function secondsToWait(limiter: RateLimiterRedis, key: string): Promise<number | null> {
   try {
     await limiter.consume(key);
-    return 0;
+    return null;
   } catch (refusal) {
-    if (refusal instanceof RateLimiterRes) return Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
+    if (refusal instanceof RateLimiterRes) return seconds(refusal);
     throw refusal;
   }
+}
+
+function seconds({ msBeforeNext }: RateLimiterRes): number {
+  return Math.max(1, Math.ceil(msBeforeNext / 1000));
 }

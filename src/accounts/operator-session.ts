@@ -5,6 +5,9 @@ import { findSession, type Session } from './sessions.ts';
 
 export const OPERATOR_COOKIE = 'souk_operator';
 
+/** The cookie of a browser in which the operator has signed in before. */
+export const OPERATOR_DEVICE_COOKIE = 'souk_operator_device';
+
 export type OperatorSession = Extract<Session, { kind: 'operator' }>;
 
 /** The session of a cookie; null if it does not exist, has expired, or was started with another value of ADMIN_TOKEN. */
@@ -18,8 +21,10 @@ export async function findOperator(
   return session?.kind === 'operator' && isOf(session, adminToken) ? session : null;
 }
 
-/** Whether a session was started with this token. */
-export function isOf({ credential }: OperatorSession, adminToken: string): boolean {
+/** Whether an operator's session was started with this token. */
+export function isOf({ credential }: Pick<Session, 'credential'>, adminToken: string): boolean {
   const expected = credentialOf(adminToken);
-  return credential.length === expected.length && timingSafeEqual(credential, expected);
+  return (
+    credential !== null && credential.length === expected.length && timingSafeEqual(credential, expected)
+  );
 }

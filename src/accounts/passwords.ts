@@ -1,6 +1,9 @@
 import { hash, verify } from '@node-rs/argon2';
 import pLimit from 'p-limit';
-import type { Queryable } from '../platform/db/pool.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
+import { inTransaction } from '../platform/db/transaction.ts';
+import { SoukError } from '../platform/errors.ts';
+import { endOtherSessions } from './sessions.ts';
 
 export const PASSWORD_LENGTH = { min: 10, max: 200 } as const;
 
@@ -8,13 +11,24 @@ export const PASSWORD_LENGTH = { min: 10, max: 200 } as const;
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 /** Each hash occupies a thread and 19 MiB for about 20 ms. The limit leaves the other threads to other work. */
-const limited = pLimit(2);
+const CONCURRENCY = 2;
+
+/** Passwords that may wait in this process; the last one waits for about a third of a second. */
+export const MOST_WAITING = 32;
+
+const limit = pLimit(CONCURRENCY);
 
 /** Verified if the account has no password, so that the check takes as long as for one that has. */
 const ABSENT_PASSWORD_HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$neDvb7qF7lO7z7OGRwPAjQ$CPZPmiI627ioWqv5TypLNZnGbY+2KrojdwDOrAc9oKw';
 
-/** Returns the hash of a password. */
+/** The stored hash of an account's password. */
+export interface StoredPassword {
+  accountId: number;
+  digest: string;
+}
+
+/** Returns the hash of a password. @throws SoukError BUSY if too many passwords wait. */
 export function hashPassword(password: string): Promise<string> {
   return limited(() => hash(password, COST));
 }
@@ -33,19 +47,51 @@ export async function setPassword(
   );
 }
 
-/** @returns the account with this e-mail address and password; null if either is incorrect. */
-export async function accountWithPassword(
-  database: Queryable,
-  email: string,
-  password: string,
-): Promise<number | null> {
-  const { rows } = await database.query<{ id: number; hash: string }>(
-    'select a.id, p.hash from accounts a join passwords p on p.account_id = a.id where a.email = $1',
+/** The password of the account with this e-mail address; null if either does not exist. */
+export async function findPassword(database: Queryable, email: string): Promise<StoredPassword | null> {
+  const { rows } = await database.query<StoredPassword>(
+    `select a.id as "accountId", p.hash as digest from accounts a join passwords p on p.account_id = a.id
+     where a.email = $1`,
     [email],
   );
-  const found = rows[0];
+  return rows[0] ?? null;
+}
+
+/** Takes as long without a stored password. @throws SoukError BUSY if too many passwords wait. */
+export async function isPassword(stored: StoredPassword | null, password: string): Promise<boolean> {
   const isRight = await limited(() =>
-    verify(found?.hash ?? ABSENT_PASSWORD_HASH, password).catch(() => false),
+    verify(stored?.digest ?? ABSENT_PASSWORD_HASH, password).catch(() => false),
   );
-  return found && isRight ? found.id : null;
+  return stored !== null && isRight;
+}
+
+/**
+ * Replaces the password that was verified, and ends the other sessions of the account.
+ * @param session digest of the token of the session that continues.
+ * @returns the new digest, or null if the password has been changed since it was verified.
+ */
+export async function changePassword(
+  database: Database,
+  { accountId, digest: verified }: StoredPassword,
+  { password, session, now }: { password: string; session: Buffer; now: number },
+): Promise<string | null> {
+  const digest = await hashPassword(password);
+  return inTransaction(database, async (client) => {
+    const { rowCount } = await client.query(
+      'update passwords set hash = $3, changed_at = $4 where account_id = $1 and hash = $2',
+      [accountId, verified, digest, new Date(now)],
+    );
+    if (rowCount === 0) return null;
+    await endOtherSessions(client, accountId, session);
+    return digest;
+  });
+}
+
+async function limited<Result>(work: () => Promise<Result>): Promise<Result> {
+  if (limit.pendingCount >= MOST_WAITING)
+    throw new SoukError('BUSY', {
+      message: 'Too many passwords are being checked. Try again in 5 seconds.',
+      retryAfterSeconds: 5,
+    });
+  return limit(work);
 }

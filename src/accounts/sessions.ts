@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { ClientBase } from 'pg';
 import { unixMs } from '../platform/db/columns.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
@@ -24,6 +25,8 @@ export type Session =
       apiKey: string;
       /** The operator views the customer's pages and cannot change anything. */
       isOperator: boolean;
+      /** The digest of the token with which that operator has signed in. */
+      credential: Buffer | null;
     }
   | {
       kind: 'operator';
@@ -32,39 +35,59 @@ export type Session =
       credential: Buffer;
     };
 
+/** The owner of a new session: a customer, or an operator, who may view the pages of a customer. */
+export type Beginner =
+  /** `passwordDigest`: the stored password that was verified. */
+  { accountId: number; passwordDigest?: string } | { accountId?: number; credential: Buffer };
+
+/** The password has been changed since it was verified. */
+export class PasswordChanged extends Error {}
+
 /**
- * Starts a session. @param who an account, or the credential of an operator.
+ * Starts a session.
  * @returns its token for the cookie. The database stores only its digest.
+ * @throws PasswordChanged.
  */
-export async function beginSession(
-  database: Database,
-  who: { accountId: number; isOperator?: boolean } | { credential: Buffer },
-  now: number,
-): Promise<string> {
+export async function beginSession(database: Database, who: Beginner, now: number): Promise<string> {
   const token = randomBytes(32).toString('base64url');
-  const account = 'accountId' in who ? who : null;
-  const isOperator = account === null || (account.isOperator ?? false);
+  const { accountId = null } = who;
+  const credential = 'credential' in who ? who.credential : null;
+  const isOperator = credential !== null;
   const expiresAt = new Date(now + (isOperator ? IDLE_MS.operator : IDLE_MS.customer));
   await inTransaction(database, async (client) => {
-    const keyHash = account ? hashKey(apiKeyOf(token)) : null;
-    if (account) {
+    if ('passwordDigest' in who) await requirePassword(client, who);
+    const keyHash = accountId === null ? null : hashKey(apiKeyOf(token));
+    if (accountId !== null) {
       await client.query(
         `insert into api_keys (hash, account_id, prefix, created_at, expires_at, purpose)
          values ($1, $2, 'pages', $3, $4, 'pages')`,
-        [keyHash, account.accountId, new Date(now), expiresAt],
+        [keyHash, accountId, new Date(now), expiresAt],
       );
     }
     await client.query(
       `insert into web_sessions (token_hash, account_id, key_hash, is_operator, created_at, seen_at, expires_at, credential)
        values ($1, $2, $3, $4, $5, $5, $6, $7)`,
-      [
-        ...[digestOf(token), account?.accountId ?? null, keyHash, isOperator],
-        ...[new Date(now), expiresAt, 'credential' in who ? who.credential : null],
-      ],
+      [...[digestOf(token), accountId, keyHash, isOperator], ...[new Date(now), expiresAt, credential]],
     );
   });
   await sweep(database, now);
   return token;
+}
+
+/**
+ * Locks the verified password, so that a change of the password waits for this transaction and then ends its session. A change
+ * that was committed before is detected here.
+ * @throws PasswordChanged.
+ */
+async function requirePassword(
+  client: ClientBase,
+  { accountId, passwordDigest }: { accountId: number; passwordDigest?: string },
+): Promise<void> {
+  const { rowCount } = await client.query(
+    'select 1 from passwords where account_id = $1 and hash = $2 for share',
+    [accountId, passwordDigest],
+  );
+  if (rowCount === 0) throw new PasswordChanged();
 }
 
 /** The session of a token; null if it is unknown or expired, or its account is not active. */
@@ -99,7 +122,13 @@ export async function findSession(database: Database, token: string, now: number
     name: row.name ?? '',
     apiKey: apiKeyOf(token),
     isOperator: row.isOperator,
+    credential: row.credential,
   };
+}
+
+/** Ends the operator sessions that were started with another token. @param credential null: without a token, all of them. */
+export async function endOperatorSessions(database: Queryable, credential: Buffer | null): Promise<void> {
+  await remove(database, 'is_operator and credential is distinct from $1', [credential]);
 }
 
 export async function endSession(database: Database, tokenHash: Buffer): Promise<void> {

@@ -1,14 +1,16 @@
-import cookies from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { BatchQueue } from '../../jobs/batch-queue.ts';
 import type { Queues } from '../../jobs/queues.ts';
-import { findOperator, OPERATOR_COOKIE } from '../accounts/operator-session.ts';
+import type { Attempts } from '../accounts/attempts.ts';
+import { createOperatorGuard } from '../accounts/operator-guard.ts';
+import { findOperator, OPERATOR_COOKIE, OPERATOR_DEVICE_COOKIE } from '../accounts/operator-session.ts';
 import { toFaults } from '../operations/faults.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { invalidParameters, SoukError } from '../platform/errors.ts';
 import { sendError } from './envelope.ts';
+import { registerCookies } from './plugins/cookies.ts';
 import { requireToken } from './require-token.ts';
 
 const PATH = '/admin/queues';
@@ -22,6 +24,9 @@ export interface QueueBoardDeps {
   batchQueue: BatchQueue;
   database: Database;
   clock: Clock;
+  attempts: Attempts;
+  /** The setting PUBLIC_URL. */
+  publicUrl: string | null;
 }
 
 /**
@@ -30,7 +35,7 @@ export interface QueueBoardDeps {
  */
 export function registerQueueBoard(
   app: FastifyInstance,
-  { queues, batchQueue, database, clock }: QueueBoardDeps,
+  { queues, batchQueue, database, clock, attempts, publicUrl }: QueueBoardDeps,
   token: string,
 ): void {
   app.register(
@@ -46,10 +51,13 @@ export function registerQueueBoard(
         options: { uiConfig: { boardTitle: 'Souk' } },
       });
       serverAdapter.setBasePath(PATH);
-      await scope.register(cookies);
+      await registerCookies(scope, publicUrl);
       const isSignedIn = async (request: FastifyRequest) =>
         (await findOperator(database, request.cookies[OPERATOR_COOKIE], token, clock.now())) !== null;
-      scope.addHook('onRequest', requireToken(token, isSignedIn));
+      const guard = createOperatorGuard(token, attempts);
+      const judge = ({ ip, cookies }: FastifyRequest, isRight: boolean) =>
+        guard.judge({ address: ip, device: cookies[OPERATOR_DEVICE_COOKIE], isRight });
+      scope.addHook('onRequest', requireToken(token, { isSignedIn, judge }));
       scope.addHook('onRequest', refuseOtherSites);
       scope.addHook('onRequest', refuseOddQuery(boards.map((queue) => queue.name)));
       scope.addHook('onSend', async (_request, reply) => {

@@ -1,21 +1,42 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Verdict } from '../accounts/operator-guard.ts';
 import { createTokenCheck, TOKEN_CHALLENGE } from '../accounts/operator-token.ts';
 import { SoukError } from '../platform/errors.ts';
 import { sendError } from './envelope.ts';
 
-/**
- * Lets only an operator with the token through, before anything of the request is read.
- * @param isSignedIn lets others through as well.
- */
+export interface TokenOptions {
+  /** Lets others through as well. */
+  isSignedIn?: (request: FastifyRequest) => Promise<boolean>;
+  /** Judges whether the token may be used; by default it always may. */
+  judge?: (request: FastifyRequest, isRight: boolean) => Promise<Verdict>;
+}
+
+/** Lets only an operator with the token through, before anything of the request is read. */
 export function requireToken(
   token: string,
-  isSignedIn: (request: FastifyRequest) => Promise<boolean> = async () => false,
+  {
+    isSignedIn = async () => false,
+    judge = async (_request, isRight) => ({ isRight, waitSeconds: null }),
+  }: TokenOptions = {},
 ) {
   const isGood = createTokenCheck(token);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
-    if (isGood(request.headers.authorization) || (await isSignedIn(request))) return undefined;
-    reply.header('www-authenticate', TOKEN_CHALLENGE);
-    const message = "The operator's token of this address is missing or wrong.";
-    return sendError(reply, new SoukError('KEY_INVALID', { message }));
+    const { authorization } = request.headers;
+    const verdict = authorization === undefined ? NO_TOKEN : await judge(request, isGood(authorization));
+    if (verdict.isRight || (await isSignedIn(request))) return undefined;
+    return sendError(reply, refusal(reply, verdict));
   };
+}
+
+const NO_TOKEN: Verdict = { isRight: false, waitSeconds: null };
+
+/** The answer to a request whose token was not accepted. */
+export function refusal(reply: FastifyReply, { waitSeconds }: Verdict): SoukError {
+  if (waitSeconds !== null)
+    return new SoukError('TOO_MANY_ATTEMPTS', {
+      message: `Too many incorrect operator tokens came from this network. Try again in ${waitSeconds} seconds.`,
+      retryAfterSeconds: waitSeconds,
+    });
+  reply.header('www-authenticate', TOKEN_CHALLENGE);
+  return new SoukError('KEY_INVALID', { message: 'Missing or incorrect operator token.' });
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SIGN_UPS_PER_HOUR } from '../accounts/attempts.ts';
 import type { PaymentSettings } from '../billing/payments/payment-port.ts';
 import { REPORT_SITE_CODES } from '../operations/brand-analytics/keywords/sites.ts';
 import { WORKER_POOL_NAMES } from '../operations/pools.ts';
@@ -138,6 +139,15 @@ const settings = {
     .optional()
     .describe(
       'Public address of the pages, such as `https://souk.example.com`. Default: the host of the request',
+    ),
+  SIGN_UPS_PER_HOUR: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(SIGN_UPS_PER_HOUR)
+    .describe(
+      'Sign-ups that a network may try in an hour, whether they succeed or not: an IPv4 network of 24 bits, an IPv6 network of 64 bits',
     ),
   PAYMENTS: z
     .enum(['demo', 'manual', 'stripe'], 'must be demo, manual or stripe')

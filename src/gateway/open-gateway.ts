@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { createQueueGauges } from '../../jobs/queue-gauges.ts';
+import { createAttempts, SIGN_UPS_PER_HOUR } from '../accounts/attempts.ts';
 import type { RequestLimitSettings } from '../api/limits/limits.ts';
 import type { McpSettings } from '../api/mcp/index.ts';
 import type { WebhookSettings } from '../api/operations/call-webhook.ts';
@@ -46,6 +47,8 @@ export interface PageSettings {
   /** The setting PUBLIC_URL. */
   publicUrl?: string | undefined;
   payments: PaymentSettings;
+  /** The setting SIGN_UPS_PER_HOUR. */
+  signUpsPerHour?: number;
 }
 
 const DEFAULT_PAGES: PageSettings = { payments: { way: 'manual', currency: 'usd' } };
@@ -81,6 +84,7 @@ export async function openGateway(
   const { events, requestMetrics } = observers;
   const engine = await openJobEngine(stores, clock, log, events);
   const { queues, batchQueue, backlog } = engine;
+  const attempts = createAttempts(redis, keys, pages.signUpsPerHour ?? SIGN_UPS_PER_HOUR);
   const queueGauges = createQueueGauges(registry, { redis, keys, queues, batchQueue, backlog, clock, log });
   const { way, currency } = pages.payments;
   const stripe =
@@ -95,10 +99,14 @@ export async function openGateway(
     queueBoard:
       adminToken === undefined
         ? null
-        : { queues, batchQueue, database: pagesDatabase, clock, token: adminToken },
+        : {
+            ...{ queues, batchQueue, database: pagesDatabase, clock, attempts },
+            publicUrl: pages.publicUrl ?? null,
+            token: adminToken,
+          },
     stripe,
     site: {
-      ...{ database: pagesDatabase, redis, keys, clock, log, events, queueGauges },
+      ...{ database: pagesDatabase, redis, keys, attempts, clock, log, events, queueGauges },
       ...{ offPeak, currency, publicUrl: pages.publicUrl, adminToken },
       payments: stripe ?? (way === 'demo' ? demoPayments : manualPayments),
     },

@@ -172,6 +172,12 @@ export const ERRORS = {
     units: 'none',
     text: 'The call costs more units than its maxUnits allows.',
   },
+  TOO_MANY_ATTEMPTS: {
+    status: 429,
+    code: 'TOO_MANY_ATTEMPTS',
+    units: 'none',
+    text: 'Too many attempts to sign in or to sign up were made.',
+  },
   INTERNAL: { status: 500, code: '5000', units: 'refunded', text: 'An internal error occurred.' },
   UPSTREAM_ERROR: {
     status: 502,

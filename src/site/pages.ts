@@ -15,6 +15,7 @@ export interface SiteDeps {
   database: Database;
   redis: Redis;
   keys: RedisKeys;
+  attempts: Attempts;
   clock: Clock;
   log: Logger;
   events: CallEvents;
@@ -30,8 +31,7 @@ export interface SiteDeps {
 }
 
 /** The dependencies of a page. */
-export interface Pages extends Omit<SiteDeps, 'adminToken' | 'publicUrl'> {
-  attempts: Attempts;
+export interface Pages extends Omit<SiteDeps, 'publicUrl'> {
   /** Address of this installation for its customers, without a trailing slash; null: the host of the request. */
   publicUrl: string | null;
 }

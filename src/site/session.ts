@@ -1,7 +1,9 @@
 import '@fastify/cookie';
 import '@fastify/csrf-protection';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { OPERATOR_COOKIE } from '../accounts/operator-session.ts';
+import { deviceToken } from '../accounts/known-device.ts';
+import { isOf, OPERATOR_COOKIE, type OPERATOR_DEVICE_COOKIE } from '../accounts/operator-session.ts';
+import type { StoredPassword } from '../accounts/passwords.ts';
 import { beginSession, endSession, findSession, type Session } from '../accounts/sessions.ts';
 import { VISITOR, type Viewer } from './kit/layout.tsx';
 import type { Pages } from './pages.ts';
@@ -18,43 +20,61 @@ export type CustomerSession = Extract<Session, { kind: 'customer' }>;
 /** Names of the session cookies. A browser may have both. */
 export const SESSION_COOKIES = { customer: 'souk_session', operator: OPERATOR_COOKIE } as const;
 
-/** Returns a hook that loads the session of a request: an operator's for the console, a customer's for all other pages. */
-export function loadSession({ database, clock }: Pages, kind: keyof typeof SESSION_COOKIES) {
+/** The cookie of a browser in which a customer has signed in before. */
+export const DEVICE_COOKIE = 'souk_device';
+
+const DEVICE_SECONDS = 365 * 86_400;
+
+/**
+ * Returns a hook that loads the session of a request: an operator's for the console, a customer's for all other pages. A session
+ * that an operator has started with an earlier token is not valid.
+ */
+export function loadSession({ database, clock, adminToken }: Pages, kind: keyof typeof SESSION_COOKIES) {
   return async (request: FastifyRequest): Promise<void> => {
     const token = request.cookies[SESSION_COOKIES[kind]];
     const session = token ? await findSession(database, token, clock.now()) : null;
-    request.session = session?.kind === kind ? session : null;
+    const isOperators = session?.kind === 'operator' || session?.isOperator === true;
+    const isOver = isOperators && (adminToken === undefined || !isOf(session, adminToken));
+    request.session = session?.kind === kind && !isOver ? session : null;
   };
 }
 
 /** Sets the session cookie, which scripts cannot read and other sites cannot send. */
 export function setSessionCookie(
   reply: FastifyReply,
-  pages: Pages,
   kind: keyof typeof SESSION_COOKIES,
   token: string,
 ): void {
-  reply.setCookie(SESSION_COOKIES[kind], token, { ...cookieOptions(pages), maxAge: 30 * 86_400 });
+  reply.setCookie(SESSION_COOKIES[kind], token, { ...COOKIE_OPTIONS, maxAge: 30 * 86_400 });
 }
 
-export function clearSessionCookie(
+/** Sets the cookie by which a browser is recognised at the next sign-in. @param secret the stored password, or the operator's token. */
+export function rememberDevice(
   reply: FastifyReply,
-  pages: Pages,
-  kind: keyof typeof SESSION_COOKIES,
+  cookie: typeof DEVICE_COOKIE | typeof OPERATOR_DEVICE_COOKIE,
+  secret: string,
 ): void {
-  reply.clearCookie(SESSION_COOKIES[kind], cookieOptions(pages));
+  reply.setCookie(cookie, deviceToken(secret), { ...COOKIE_OPTIONS, maxAge: DEVICE_SECONDS });
 }
 
-/** Starts a customer's session and ends the one of the request, so that its token is no longer valid. */
+export function clearSessionCookie(reply: FastifyReply, kind: keyof typeof SESSION_COOKIES): void {
+  reply.clearCookie(SESSION_COOKIES[kind], COOKIE_OPTIONS);
+}
+
+/**
+ * Starts a customer's session and ends the one of the request, so that its token is no longer valid.
+ * @throws PasswordChanged if the password has been changed since it was verified.
+ */
 export async function signInCustomer(
-  pages: Pages,
+  { database, clock }: Pages,
   request: FastifyRequest,
   reply: FastifyReply,
-  accountId: number,
+  { accountId, digest }: StoredPassword,
 ): Promise<void> {
-  const { database, clock } = pages;
+  const token = await beginSession(database, { accountId, passwordDigest: digest }, clock.now());
   if (request.session) await endSession(database, request.session.tokenHash);
-  setSessionCookie(reply, pages, 'customer', await beginSession(database, { accountId }, clock.now()));
+  setSessionCookie(reply, 'customer', token);
+  rememberDevice(reply, DEVICE_COOKIE, digest);
 }
 
 /** The viewer of a page, who determines its navigation. */
@@ -71,7 +91,4 @@ export function customerOf(request: FastifyRequest): CustomerSession {
   return request.session;
 }
 
-function cookieOptions({ publicUrl }: Pages) {
-  const secure = publicUrl?.startsWith('https:') ?? false;
-  return { path: '/', httpOnly: true, sameSite: 'lax', secure } as const;
-}
+const COOKIE_OPTIONS = { path: '/', httpOnly: true, sameSite: 'lax' } as const;

@@ -1,8 +1,9 @@
-import cookies from '@fastify/cookie';
 import csrf from '@fastify/csrf-protection';
 import forms from '@fastify/formbody';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { createAttempts } from '../accounts/attempts.ts';
+import { credentialOf } from '../accounts/operator-token.ts';
+import { endOperatorSessions } from '../accounts/sessions.ts';
+import { registerCookies } from '../api/plugins/cookies.ts';
 import { SoukError } from '../platform/errors.ts';
 import { registerBatchList } from './customer/batches/batch-list.tsx';
 import { registerBatchPage } from './customer/batches/batch-page.tsx';
@@ -64,8 +65,16 @@ const ACCOUNT_PAGES = [
 
 /** Registers all pages: those of visitors, customers and the operator, and the documentation. */
 export function registerWeb(app: FastifyInstance, deps: SiteDeps): void {
-  const { adminToken, publicUrl = null, ...rest } = deps;
-  const pages: Pages = { ...rest, publicUrl, attempts: createAttempts(deps.redis, deps.keys) };
+  const { publicUrl = null, ...rest } = deps;
+  const { adminToken, database, log } = deps;
+  const pages: Pages = { ...rest, publicUrl };
+  app.addHook('onReady', async () => {
+    // They are refused in any case; this ends the keys of their pages, too.
+    const credential = adminToken === undefined ? null : credentialOf(adminToken);
+    await endOperatorSessions(database, credential).catch((error: unknown) =>
+      log.warn({ err: error }, 'failed to end the sessions of an earlier operator token'),
+    );
+  });
   registerAssets(app);
   registerDocs(app);
   if (adminToken !== undefined)
@@ -98,13 +107,12 @@ async function preparePages(
   pages: Pages,
   kind: 'customer' | 'operator',
 ): Promise<void> {
-  const secure = pages.publicUrl?.startsWith('https:') ?? false;
-  await scope.register(cookies);
+  await registerCookies(scope, pages.publicUrl);
   scope.removeAllContentTypeParsers();
   await scope.register(forms, { bodyLimit: 65_536 });
   await scope.register(csrf, {
     cookieKey: 'souk_form',
-    cookieOpts: { path: '/', httpOnly: true, sameSite: 'lax', secure },
+    cookieOpts: { path: '/', httpOnly: true, sameSite: 'lax' },
     getToken: (request) => tokenIn(request.body),
     logLevel: 'debug',
   });

@@ -33,6 +33,7 @@ const PROMISED: Record<ErrorKind, [status: number, code: string, units: 'none' |
   QUOTA_PACK_EXHAUSTED: [429, 'QUOTA_PACK_EXHAUSTED', 'none'],
   QUOTA_INSUFFICIENT_UNITS: [429, 'QUOTA_INSUFFICIENT_UNITS', 'none'],
   QUOTA_MAX_UNITS: [429, 'QUOTA_MAX_UNITS', 'none'],
+  TOO_MANY_ATTEMPTS: [429, 'TOO_MANY_ATTEMPTS', 'none'],
   INTERNAL: [500, '5000', 'refunded'],
   UPSTREAM_ERROR: [502, 'UPSTREAM_ERROR', 'refunded'],
   BUSY: [503, 'BUSY', 'refunded'],

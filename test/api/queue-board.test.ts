@@ -11,7 +11,7 @@ const bearer = { authorization: `Bearer ${TOKEN}` };
 const asPassword = (password: string) => ({
   authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`,
 });
-test.override('soukOptions', { operator: { adminToken: TOKEN } });
+test.override('soukOptions', { operator: { adminToken: TOKEN }, gateway: { trustProxy: 'loopback' } });
 
 const ask = (souk: Souk, path: string, options: RequestOptions = {}) =>
   souk.clientOf('').raw(`/admin/queues${path}`, options);
@@ -29,7 +29,9 @@ const PATHS = ['', '/', '/api/queues', '/queue/market', '/static/images/logo.svg
 
 test.for(PATHS)('%s returns 401 without the token, and asks a browser for it', async (path, { souk }) => {
   for (const headers of [{}, { authorization: 'Bearer only-for-the-operatoR' }, asPassword('guess')]) {
-    const reply = await ask(souk, path, { headers });
+    // Incorrect tokens count against the network they come from.
+    const from = { 'x-forwarded-for': '192.0.2.1' };
+    const reply = await ask(souk, path, { headers: { ...headers, ...from } });
     expect([reply.status, reply.json.code]).toEqual([401, '4001']);
     expect(reply.headers['www-authenticate']).toMatch(/^Basic /);
   }

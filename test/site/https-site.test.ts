@@ -1,5 +1,29 @@
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import { openSouk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
+import { createVisitor, type Visitor } from '../support/visitor.ts';
+
+const FIELDS = { name: 'Customer', password: 'a long enough password' };
+const NAMES = ['__Host-souk_device', '__Host-souk_form', '__Host-souk_session'];
+
+async function expectHostCookies(visitor: Visitor, email: string): Promise<void> {
+  const { headers } = await visitor.get('/sign-up');
+  expect(String(headers['set-cookie'])).toMatch(
+    /^__Host-souk_form=.*; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+  );
+  expect((await visitor.post('/sign-up', { ...FIELDS, email })).path).toBe('/account/plans');
+  expect([...visitor.cookies.keys()].sort()).toEqual(NAMES);
+  // Another host of the domain could have set a cookie without the prefix.
+  const token = visitor.cookies.get('__Host-souk_session') ?? '';
+  visitor.cookies.delete('__Host-souk_session');
+  visitor.cookies.set('souk_session', token);
+  expect((await visitor.get('/account')).path).toBe('/sign-in?to=%2Faccount');
+  visitor.cookies.delete('souk_session');
+  visitor.cookies.set('__Host-souk_session', token);
+  await visitor.get('/account');
+  await visitor.post('/sign-out', {});
+  expect(visitor.cookies.has('__Host-souk_session')).toBe(false);
+}
 
 test.override('soukOptions', {
   workers: 0,
@@ -14,4 +38,25 @@ test('a site whose PUBLIC_URL is https tells browsers to use TLS, on pages, answ
       path,
       'max-age=31536000',
     ]);
+});
+
+test('a site whose PUBLIC_URL is https uses cookies that no other host can set', async ({ client }) => {
+  await expectHostCookies(createVisitor(client.baseUrl), 'public-url@test.example');
+});
+
+test('a site behind a trusted proxy that speaks https uses them, too', async () => {
+  const souk = await openSouk({ workers: 0, gateway: { trustProxy: 'loopback' } });
+  onTestFinished(() => souk.close());
+  const { baseUrl } = souk.clientOf('');
+  await expectHostCookies(createVisitor(baseUrl, { 'x-forwarded-proto': 'https' }), 'proxy@test.example');
+  const plain = createVisitor(baseUrl);
+  await plain.get('/sign-up');
+  expect([...plain.cookies.keys()]).toEqual(['souk_form']);
+});
+
+test('the head of a document, and of a file of the pages, can be asked for', async ({ client }) => {
+  const { text } = await client.raw('/docs');
+  const [style = ''] = /\/assets\/[^"]+\.css/.exec(text) ?? [];
+  for (const path of ['/docs', '/docs/errors', '/docs/api', style, '/', '/sign-in'])
+    expect([path, (await client.raw(path, { method: 'HEAD' })).status]).toEqual([path, 200]);
 });

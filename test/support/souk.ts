@@ -126,7 +126,11 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
           webhooks: { allowPrivate: options.allowPrivateWebhooks ?? true },
           limits: { ...NO_LIMITS, ...options.limits },
           operator: options.operator ?? {},
-          ...(options.pages ? { pages: options.pages } : {}),
+          // Most tests sign up more visitors than one network may.
+          pages: {
+            signUpsPerHour: 1_000,
+            ...(options.pages ?? { payments: { way: 'manual', currency: 'usd' } }),
+          },
           mcp: options.mcp ?? mcpSettings(readConfig({})),
           ...options.gateway,
         },

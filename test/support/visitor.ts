@@ -19,29 +19,31 @@ export interface VisitedPage {
   text: string;
 }
 
-export function createVisitor(baseUrl: string): Visitor {
+/** @param headers sent with every request. */
+export function createVisitor(baseUrl: string, headers: Record<string, string> = {}): Visitor {
   const cookies = new Map<string, string>();
   let token = '';
 
   async function ask(path: string, fields?: Record<string, string>): Promise<VisitedPage> {
-    const { statusCode, headers, body } = await request(`${baseUrl}${path}`, {
+    const answer = await request(`${baseUrl}${path}`, {
       method: fields ? 'POST' : 'GET',
       headers: {
+        ...headers,
         accept: 'text/html',
         cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
         ...(fields ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
       },
       ...(fields ? { body: new URLSearchParams(fields).toString() } : {}),
     });
-    for (const cookie of [headers['set-cookie'] ?? []].flat()) {
+    for (const cookie of [answer.headers['set-cookie'] ?? []].flat()) {
       const [pair = ''] = cookie.split(';', 1);
       const [name = '', value = ''] = pair.split('=', 2);
       if (value === '') cookies.delete(name);
       else cookies.set(name, value);
     }
-    const html = await body.text();
+    const html = await answer.body.text();
     token = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? token;
-    return { status: statusCode, path, headers, html, text: textOf(html) };
+    return { status: answer.statusCode, path, headers: answer.headers, html, text: textOf(html) };
   }
 
   async function follow(page: VisitedPage): Promise<VisitedPage> {

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { accountWithPassword, hashPassword, setPassword } from '../../accounts/passwords.ts';
-import { endOtherSessions } from '../../accounts/sessions.ts';
+import { changePassword, findPassword, isPassword } from '../../accounts/passwords.ts';
 import { Facts } from '../kit/facts.tsx';
 import { Field, PostForm } from '../kit/form.tsx';
 import { FormRefused, type FormState, NO_INPUT, onSubmit } from '../kit/form-request.ts';
@@ -9,8 +8,8 @@ import { Page } from '../kit/layout.tsx';
 import { NewPasswordField, newPassword, presentPassword } from '../kit/new-password-field.tsx';
 import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
-import { customerOf } from '../session.ts';
-import { countAttempt } from '../visitor/attempt.ts';
+import { customerOf, DEVICE_COOKIE, rememberDevice } from '../session.ts';
+import { refuseTooMany } from '../visitor/attempt.ts';
 
 const schema = z.object({ current: presentPassword, password: newPassword });
 
@@ -19,21 +18,24 @@ export function registerSettings(scope: FastifyInstance, pages: Pages): void {
   const { database, clock } = pages;
 
   scope.get('/account/settings', async (_request, reply) => showSettings(reply, NO_INPUT));
-  scope.post('/account/settings/password', onSubmit(schema, showSettings, changePassword));
+  scope.post('/account/settings/password', onSubmit(schema, showSettings, submitPassword));
 
-  async function changePassword(
+  async function submitPassword(
     { current, password }: z.output<typeof schema>,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<string> {
     const { email, accountId, tokenHash } = customerOf(request);
-    const attempt = { address: request.ip, email };
-    await countAttempt(pages, reply, attempt);
-    if ((await accountWithPassword(database, email, current)) !== accountId)
+    const attempt = { address: request.ip, email, isKnownDevice: true };
+    refuseTooMany(pages, reply, await pages.attempts.count(attempt));
+    const stored = await findPassword(database, email);
+    if (!(await isPassword(stored, current)) || stored?.accountId !== accountId)
       throw new FormRefused(400, { current: 'Incorrect password' });
     await pages.attempts.forgive(attempt);
-    await setPassword(database, accountId, await hashPassword(password), clock.now());
-    await endOtherSessions(database, accountId, tokenHash);
+    const change = { password, session: tokenHash, now: clock.now() };
+    const digest = await changePassword(database, stored, change);
+    if (digest === null) throw new FormRefused(400, { current: 'Incorrect password' });
+    rememberDevice(reply, DEVICE_COOKIE, digest);
     return '/account/settings?changed=1';
   }
 }

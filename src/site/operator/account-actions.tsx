@@ -35,8 +35,10 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
 
   async function viewAsCustomer(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { id } = await accountIn(pages, request);
-    const token = await beginSession(database, { accountId: id, isOperator: true }, clock.now());
-    setSessionCookie(reply, pages, 'customer', token);
+    if (request.session?.kind !== 'operator') throw new Error('a page for operators without an operator');
+    const { credential } = request.session;
+    const token = await beginSession(database, { accountId: id, credential }, clock.now());
+    setSessionCookie(reply, 'customer', token);
     return reply.redirect('/account', 303);
   }
 

@@ -1,7 +1,8 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isOf } from '../../accounts/operator-session.ts';
-import { createTokenCheck, credentialOf, TOKEN_CHALLENGE } from '../../accounts/operator-token.ts';
-import { SoukError } from '../../platform/errors.ts';
+import type { FastifyInstance } from 'fastify';
+import { createOperatorGuard } from '../../accounts/operator-guard.ts';
+import { OPERATOR_DEVICE_COOKIE } from '../../accounts/operator-session.ts';
+import { createTokenCheck, credentialOf } from '../../accounts/operator-token.ts';
+import { refusal } from '../../api/require-token.ts';
 import type { Pages } from '../pages.ts';
 import { registerAccountActions } from './account-actions.tsx';
 import { registerAccountPage } from './account-page.tsx';
@@ -11,7 +12,7 @@ import { registerErrors } from './errors.tsx';
 import { registerOffers } from './offers.tsx';
 import { registerPurchases } from './purchases.tsx';
 import { registerReports } from './reports.tsx';
-import { operatorAttempt, registerOperatorSignIn } from './sign-in.tsx';
+import { registerOperatorSignIn } from './sign-in.tsx';
 import { registerUpstream } from './upstream.tsx';
 
 /** Pages that require a signed-in operator. */
@@ -30,21 +31,21 @@ const OPERATOR_PAGES = [
 /** Registers the operator console. It accepts a session, or the token in a request's Authorization header. */
 export function registerOperator(scope: FastifyInstance, pages: Pages, adminToken: string): void {
   const isGood = createTokenCheck(adminToken);
+  const guard = createOperatorGuard(adminToken, pages.attempts);
 
   scope.addHook('onRequest', async (request, reply) => {
-    const { session } = request;
-    // A session that was started with an earlier token has ended.
-    if (session?.kind === 'operator' && !isOf(session, adminToken)) request.session = null;
     const { authorization } = request.headers;
     if (request.session || authorization === undefined) return;
-    if (!isGood(authorization)) throw await refusal(request, reply);
+    const device = request.cookies[OPERATOR_DEVICE_COOKIE];
+    const verdict = await guard.judge({ address: request.ip, device, isRight: isGood(authorization) });
+    if (!verdict.isRight) throw refusal(reply, verdict);
     request.session = {
       kind: 'operator',
       tokenHash: Buffer.alloc(0),
       credential: credentialOf(adminToken),
     };
   });
-  registerOperatorSignIn(scope, pages, adminToken);
+  registerOperatorSignIn(scope, pages, { adminToken, guard });
   scope.register(async (signedIn) => {
     signedIn.addHook('preHandler', async (request, reply) => {
       if (request.session?.kind === 'operator') return undefined;
@@ -53,11 +54,4 @@ export function registerOperator(scope: FastifyInstance, pages: Pages, adminToke
     });
     for (const register of OPERATOR_PAGES) register(signedIn, pages);
   });
-
-  async function refusal(request: FastifyRequest, reply: FastifyReply): Promise<SoukError> {
-    const waitSeconds = await pages.attempts.count(operatorAttempt(request));
-    if (waitSeconds !== null) reply.header('retry-after', waitSeconds);
-    reply.header('www-authenticate', TOKEN_CHALLENGE);
-    return new SoukError('KEY_INVALID', { message: 'Incorrect operator token.' });
-  }
 }

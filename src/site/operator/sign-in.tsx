@@ -1,15 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Attempt } from '../../accounts/attempts.ts';
+import type { OperatorGuard } from '../../accounts/operator-guard.ts';
+import { OPERATOR_DEVICE_COOKIE } from '../../accounts/operator-session.ts';
 import { createTokenMatch, credentialOf } from '../../accounts/operator-token.ts';
 import { beginSession, endSession, findSession } from '../../accounts/sessions.ts';
 import { Field, HiddenFields, PostForm } from '../kit/form.tsx';
 import { FormRefused, type FormState, onSubmit } from '../kit/form-request.ts';
 import { Page, VISITOR } from '../kit/layout.tsx';
+import { pathWithin } from '../kit/path-within.ts';
 import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
-import { clearSessionCookie, SESSION_COOKIES, setSessionCookie } from '../session.ts';
-import { countAttempt } from '../visitor/attempt.ts';
+import { clearSessionCookie, rememberDevice, SESSION_COOKIES, setSessionCookie } from '../session.ts';
+import { refuseTooMany } from '../visitor/attempt.ts';
 
 const schema = z.object({
   token: z
@@ -20,13 +22,12 @@ const schema = z.object({
   to: z.string().optional(),
 });
 
-/** Attempts are counted by address, so that strangers cannot lock the operator out. */
-export function operatorAttempt({ ip }: FastifyRequest): Attempt {
-  return { address: ip, email: `operator ${ip}` };
-}
-
 /** Registers signing in to the operator console and signing out. */
-export function registerOperatorSignIn(scope: FastifyInstance, pages: Pages, adminToken: string): void {
+export function registerOperatorSignIn(
+  scope: FastifyInstance,
+  pages: Pages,
+  { adminToken, guard }: { adminToken: string; guard: OperatorGuard },
+): void {
   const { database, clock } = pages;
   const isToken = createTokenMatch(adminToken);
 
@@ -43,24 +44,26 @@ export function registerOperatorSignIn(scope: FastifyInstance, pages: Pages, adm
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<string> {
-    const attempt = operatorAttempt(request);
-    await countAttempt(pages, reply, attempt);
-    if (!isToken(token)) throw new FormRefused(401, { token: 'Incorrect token' });
-    await pages.attempts.forgive(attempt);
+    const device = request.cookies[OPERATOR_DEVICE_COOKIE];
+    const guess = { address: request.ip, device, isRight: isToken(token) };
+    const { isRight, waitSeconds } = await guard.judge(guess);
+    refuseTooMany(pages, reply, waitSeconds);
+    if (!isRight) throw new FormRefused(401, { token: 'Incorrect token' });
     const credential = credentialOf(adminToken);
-    setSessionCookie(reply, pages, 'operator', await beginSession(database, { credential }, clock.now()));
+    setSessionCookie(reply, 'operator', await beginSession(database, { credential }, clock.now()));
+    rememberDevice(reply, OPERATOR_DEVICE_COOKIE, adminToken);
     return consolePath(to);
   }
 
   async function signOut(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     if (request.session) await endSession(database, request.session.tokenHash);
-    clearSessionCookie(reply, pages, 'operator');
+    clearSessionCookie(reply, 'operator');
     // Ends the operator's session on a customer's pages as well.
     const cookie = request.cookies[SESSION_COOKIES.customer];
     const viewing = cookie ? await findSession(database, cookie, clock.now()) : null;
     if (viewing?.kind === 'customer' && viewing.isOperator) {
       await endSession(database, viewing.tokenHash);
-      clearSessionCookie(reply, pages, 'customer');
+      clearSessionCookie(reply, 'customer');
     }
     return reply.redirect('/admin/sign-in', 303);
   }
@@ -68,7 +71,7 @@ export function registerOperatorSignIn(scope: FastifyInstance, pages: Pages, adm
 
 /** A path of the operator console, never an address of another site. */
 function consolePath(to: unknown): string {
-  return typeof to === 'string' && /^\/admin(?:[/?][^\\\s]*)?$/.test(to) ? to : '/admin';
+  return pathWithin(to, ['admin']) ?? '/admin';
 }
 
 function showForm(reply: FastifyReply, form: FormState, status?: number): FastifyReply {

@@ -31,7 +31,7 @@ export function registerResetPassword(scope: FastifyInstance, pages: Pages): voi
     // Checked first, so that an invalid link does not cost a password hash.
     await emailOf(pages, token);
     if (!(await resetPassword(database, token, password, clock.now()))) throw spent();
-    clearSessionCookie(reply, pages, 'customer');
+    clearSessionCookie(reply, 'customer');
     return '/sign-in';
   }
 

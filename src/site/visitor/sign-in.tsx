@@ -1,16 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { findAccount } from '../../accounts/accounts.ts';
-import { accountWithPassword } from '../../accounts/passwords.ts';
-import { endSession } from '../../accounts/sessions.ts';
+import { isKnownDevice } from '../../accounts/known-device.ts';
+import { findPassword, isPassword } from '../../accounts/passwords.ts';
+import { endSession, PasswordChanged } from '../../accounts/sessions.ts';
 import { Field, HiddenFields, PostForm } from '../kit/form.tsx';
 import { FormRefused, type FormState, onSubmit } from '../kit/form-request.ts';
 import { Page, VISITOR } from '../kit/layout.tsx';
 import { presentPassword } from '../kit/new-password-field.tsx';
+import { pathWithin } from '../kit/path-within.ts';
 import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
-import { clearSessionCookie, signInCustomer } from '../session.ts';
-import { countAttempt } from './attempt.ts';
+import { clearSessionCookie, DEVICE_COOKIE, signInCustomer } from '../session.ts';
+import { refuseTooMany } from './attempt.ts';
 import { EmailField, emailField } from './email-field.tsx';
 
 const schema = z.object({ email: emailField, password: presentPassword, to: z.string().optional() });
@@ -18,7 +20,7 @@ const schema = z.object({ email: emailField, password: presentPassword, to: z.st
 /** Signing in and out. */
 export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
   scope.get<{ Querystring: { to?: string } }>('/sign-in', async (request, reply) => {
-    const to = pathWithin(request.query.to);
+    const to = accountPath(request.query.to);
     if (request.session) return reply.redirect(to, 303);
     return showForm(reply, { values: { to }, faults: {} });
   });
@@ -30,34 +32,43 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<string> {
-    const attempt = { address: request.ip, email };
-    await countAttempt(pages, reply, attempt);
-    const accountId = await accountWithPassword(pages.database, email, password);
-    if (accountId === null) throw new FormRefused(401, { '': 'Incorrect e-mail address or password.' });
-    await pages.attempts.forgive(attempt);
-    const account = await findAccount(pages.database, accountId);
+    const { attempts, database } = pages;
+    const stored = await findPassword(database, email);
+    const isKnown = stored !== null && isKnownDevice(request.cookies[DEVICE_COOKIE], stored.digest);
+    const attempt = { address: request.ip, email, isKnownDevice: isKnown };
+    refuseTooMany(pages, reply, await attempts.count(attempt));
+    if (!(await isPassword(stored, password)) || stored === null) throw wrongPassword();
+    await attempts.forgive(attempt);
+    const account = await findAccount(database, stored.accountId);
     if (account?.state !== 'active')
       throw new FormRefused(403, { '': 'This account is disabled. Contact the operator.' });
-    await signInCustomer(pages, request, reply, accountId);
-    return pathWithin(to);
+    try {
+      await signInCustomer(pages, request, reply, stored);
+    } catch (error) {
+      throw error instanceof PasswordChanged ? wrongPassword() : error;
+    }
+    return accountPath(to);
   }
 
   scope.post('/sign-out', async ({ session }, reply) => {
     if (session) await endSession(pages.database, session.tokenHash);
-    clearSessionCookie(reply, pages, 'customer');
+    clearSessionCookie(reply, 'customer');
     const wasOperator = session?.kind === 'customer' && session.isOperator;
     return reply.redirect(wasOperator ? `/admin/accounts/${session.accountId}` : '/', 303);
   });
 }
 
-/** A path of this site, never an address of another site. */
-export function pathWithin(to: unknown): string {
-  if (typeof to !== 'string' || !/^\/[a-z][\x21-\x5b\x5d-\x7e]*$/.test(to)) return '/account';
-  return to.startsWith('/account') || to.startsWith('/docs') ? to : '/account';
+function wrongPassword(): FormRefused {
+  return new FormRefused(401, { '': 'Incorrect e-mail address or password.' });
+}
+
+/** The path that a customer is sent to after signing in: a path of this site, never an address of another site. */
+export function accountPath(to: unknown): string {
+  return pathWithin(to, ['account', 'docs']) ?? '/account';
 }
 
 function showForm(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
-  const to = pathWithin(form.values.to);
+  const to = accountPath(form.values.to);
   return sendPage(
     reply,
     <Page title="Sign in" viewer={VISITOR}>

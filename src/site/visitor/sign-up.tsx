@@ -10,9 +10,9 @@ import { NewPasswordField, newPassword } from '../kit/new-password-field.tsx';
 import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
 import { signInCustomer } from '../session.ts';
-import { countAttempt } from './attempt.ts';
+import { refuseTooMany } from './attempt.ts';
 import { EmailField, emailField } from './email-field.tsx';
-import { pathWithin } from './sign-in.tsx';
+import { accountPath } from './sign-in.tsx';
 
 const schema = z.object({
   email: emailField,
@@ -41,8 +41,7 @@ export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<string> {
-    const attempt = { address: request.ip, email: null };
-    await countAttempt(pages, reply, attempt);
+    refuseTooMany(pages, reply, await pages.attempts.countSignUp(request.ip));
     const digest = await hashPassword(password);
     const account = await inTransaction(database, async (client) => {
       const created = await createAccount(client, email, name, clock.now());
@@ -50,14 +49,14 @@ export function registerSignUp(scope: FastifyInstance, pages: Pages): void {
       return created;
     });
     if (!account) throw new FormRefused(409, { email: 'already has an account: sign in instead' });
-    await pages.attempts.forgive(attempt);
-    await signInCustomer(pages, request, reply, account.id);
-    return pathWithin(to) === '/account' ? '/account/plans' : pathWithin(to);
+    await signInCustomer(pages, request, reply, { accountId: account.id, digest });
+    const path = accountPath(to);
+    return path === '/account' ? '/account/plans' : path;
   }
 }
 
 function showForm(reply: FastifyReply, form: FormState, status?: number): FastifyReply {
-  const to = pathWithin(form.values.to);
+  const to = accountPath(form.values.to);
   return sendPage(
     reply,
     <Page title="Sign up" viewer={VISITOR}>

@@ -1,0 +1,123 @@
+import { expect, onTestFinished } from 'vitest';
+import { ensureAccount } from '../../src/accounts/accounts.ts';
+import { createPasswordReset, resetPassword } from '../../src/accounts/password-resets.ts';
+import {
+  changePassword,
+  findPassword,
+  hashPassword,
+  isPassword,
+  MOST_WAITING,
+  type StoredPassword,
+  setPassword,
+} from '../../src/accounts/passwords.ts';
+import { beginSession, endOtherSessions, findSession, PasswordChanged } from '../../src/accounts/sessions.ts';
+import type { Database } from '../../src/platform/db/pool.ts';
+import { test } from '../support/souk-test.ts';
+
+const NOW = Date.parse('2026-03-04T10:00:00Z');
+let numbers = 0;
+
+/** An account with the password `first password`, as a sign-in has verified it. */
+async function owner(database: Database): Promise<StoredPassword & { email: string }> {
+  numbers += 1;
+  const email = `owner-${numbers}@test.example`;
+  const accountId = await ensureAccount(database, email, 'Owner', NOW);
+  await setPassword(database, accountId, await hashPassword('first password'), NOW);
+  const stored = await findPassword(database, email);
+  if (!stored || !(await isPassword(stored, 'first password'))) throw new Error('no password');
+  return { ...stored, email };
+}
+
+const begin = (database: Database, { accountId, digest }: StoredPassword) =>
+  beginSession(database, { accountId, passwordDigest: digest }, NOW);
+
+const change = async (database: Database, stored: StoredPassword, password = 'second password') => {
+  const session = Buffer.from('the session that changes it');
+  return changePassword(database, stored, { password, session, now: NOW });
+};
+
+/** A transaction of the test's own, to stop a sign-in or a change in its middle. */
+async function openTransaction(database: Database) {
+  const client = await database.connect();
+  onTestFinished(() => client.release());
+  await client.query('begin');
+  return client;
+}
+
+async function untilSomebodyWaits(database: Database): Promise<void> {
+  const waiting =
+    "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await expect.poll(async () => (await database.query(waiting)).rowCount).toBeGreaterThan(0);
+}
+
+test('a sign-in that has verified the old password begins no session after the change', async ({
+  database,
+}) => {
+  const stored = await owner(database);
+  expect(await change(database, stored)).not.toBeNull();
+  await expect(begin(database, stored)).rejects.toThrow(PasswordChanged);
+});
+
+test('a session that was begun with the old password ends with the change', async ({ database }) => {
+  const stored = await owner(database);
+  const token = await begin(database, stored);
+  await change(database, stored);
+  expect(await findSession(database, token, NOW)).toBeNull();
+});
+
+test('a sign-in that meets a change under way waits for it, and is refused', async ({ database }) => {
+  const stored = await owner(database);
+  const changing = await openTransaction(database);
+  await setPassword(changing, stored.accountId, await hashPassword('second password'), NOW);
+  await endOtherSessions(changing, stored.accountId, null);
+  const signingIn = begin(database, stored).catch((error: unknown) => error);
+  await untilSomebodyWaits(database);
+  await changing.query('commit');
+  expect(await signingIn).toBeInstanceOf(PasswordChanged);
+});
+
+test('a change that meets a sign-in under way waits for it, and ends its session', async ({ database }) => {
+  const stored = await owner(database);
+  const signingIn = await openTransaction(database);
+  await signingIn.query('select 1 from passwords where account_id = $1 for share', [stored.accountId]);
+  const changing = change(database, stored);
+  await untilSomebodyWaits(database);
+  await signingIn.query(
+    `insert into web_sessions (token_hash, account_id, created_at, seen_at, expires_at)
+     values ('\\x01', $1, $2, $2, 'infinity')`,
+    [stored.accountId, new Date(NOW)],
+  );
+  await signingIn.query('commit');
+  expect(await changing).not.toBeNull();
+  const { rows } = await database.query('select 1 from web_sessions where account_id = $1', [
+    stored.accountId,
+  ]);
+  expect(rows).toEqual([]);
+});
+
+test('of two changes that have verified the same password one is made', async ({ database }) => {
+  const stored = await owner(database);
+  const made = await Promise.all([change(database, stored, 'password number two'), change(database, stored)]);
+  expect(made.filter((digest) => digest !== null)).toHaveLength(1);
+});
+
+test('a change that has verified the old password does not replace one that the operator let set', async ({
+  database,
+}) => {
+  const stored = await owner(database);
+  const token = await createPasswordReset(database, stored.accountId, NOW);
+  expect(await resetPassword(database, token, 'the owner is back', NOW)).toBe(true);
+  expect(await change(database, stored)).toBeNull();
+  expect(await isPassword(await findPassword(database, stored.email), 'the owner is back')).toBe(true);
+});
+
+test('passwords beyond those that may wait are refused as BUSY, and later ones are accepted', async () => {
+  const hashes = Array.from({ length: MOST_WAITING + 2 }, () => hashPassword('some password'));
+  await expect(hashPassword('one too many')).rejects.toMatchObject({
+    kind: 'BUSY',
+    retryAfterSeconds: 5,
+  });
+  await expect(isPassword(null, 'one too many')).rejects.toMatchObject({ kind: 'BUSY' });
+  await Promise.all(hashes);
+  expect(await hashPassword('some password')).toMatch(/^\$argon2id\$/);
+});

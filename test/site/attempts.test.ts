@@ -1,0 +1,224 @@
+import { describe, expect } from 'vitest';
+import { PAGES } from '../support/customer.ts';
+import type { Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
+import { createVisitor, type Visitor } from '../support/visitor.ts';
+
+const PASSWORD = 'a long enough password';
+const TOKEN = 'only-for-the-operator';
+
+test.override('soukOptions', {
+  workers: 0,
+  gateways: 2,
+  pages: { ...PAGES, signUpsPerHour: 5 },
+  operator: { adminToken: TOKEN },
+  gateway: { trustProxy: 'loopback' },
+});
+
+let numbers = 0;
+
+/** An address in a network of its own. */
+function newAddress(): string {
+  numbers += 1;
+  return `10.${numbers}.0.1`;
+}
+
+/** A browser at an address. */
+function browser(souk: Souk, address = newAddress(), gateway = 0): Visitor {
+  return createVisitor(souk.clientOf('', gateway).baseUrl, { 'x-forwarded-for': address });
+}
+
+async function signUp(souk: Souk, address?: string, email?: string, gateway = 0) {
+  const visitor = browser(souk, address, gateway);
+  await visitor.get('/sign-up');
+  numbers += 1;
+  const fields = { email: email ?? `visitor-${numbers}@test.example`, name: 'Visitor', password: PASSWORD };
+  return { visitor, email: fields.email, page: await visitor.post('/sign-up', fields) };
+}
+
+async function signIn(visitor: Visitor, email: string, password: string) {
+  await visitor.get('/sign-in');
+  return visitor.post('/sign-in', { email, password });
+}
+
+async function guess(visitor: Visitor, email: string, times: number): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let i = 0; i < times; i += 1)
+    statuses.push((await signIn(visitor, email, `guess number ${i}`)).status);
+  return statuses;
+}
+
+describe('ten wrong passwords from one network', () => {
+  test('make it wait, with the right password too, and are counted by all gateways', async ({ souk }) => {
+    const { email } = await signUp(souk);
+    const address = newAddress();
+    expect(await guess(browser(souk, address), email, 5)).toEqual(Array(5).fill(401));
+    expect(await guess(browser(souk, address, 1), email, 6)).toEqual([...Array(5).fill(401), 429]);
+    const refused = await signIn(browser(souk, address), email, PASSWORD);
+    expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('Too many attempts')]);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(600);
+  });
+
+  test('keep the owner out nowhere else', async ({ souk }) => {
+    const { email } = await signUp(souk);
+    await guess(browser(souk), email, 11);
+    expect((await signIn(browser(souk), email, PASSWORD)).path).toBe('/account');
+  });
+
+  test('keep the owner in the same network out only of a browser that has never signed in', async ({
+    souk,
+  }) => {
+    const address = newAddress();
+    const { email, visitor } = await signUp(souk, address);
+    await visitor.post('/sign-out', {});
+    await guess(browser(souk, address), email, 11);
+    expect((await signIn(visitor, email, PASSWORD)).path).toBe('/account');
+    // A browser of another account is none of this one.
+    const other = await signUp(souk, address);
+    await other.visitor.post('/sign-out', {});
+    expect((await signIn(other.visitor, email, PASSWORD)).status).toBe(429);
+  });
+
+  test('are counted in a browser that has signed in before, too', async ({ souk }) => {
+    const { email, visitor } = await signUp(souk);
+    await visitor.post('/sign-out', {});
+    expect(await guess(visitor, email, 11)).toEqual([...Array(10).fill(401), 429]);
+    expect((await signIn(browser(souk), email, PASSWORD)).path).toBe('/account');
+  });
+
+  test('end no session', async ({ souk }) => {
+    const { email, visitor } = await signUp(souk);
+    await guess(browser(souk), email, 11);
+    expect((await visitor.get('/account')).path).toBe('/account');
+  });
+});
+
+test('forty wrong passwords for many accounts make a network wait, of which an IPv6 address is a part', async ({
+  souk,
+}) => {
+  const { email } = await signUp(souk);
+  for (let i = 0; i < 40; i += 1)
+    expect((await guess(browser(souk, `2001:db8:7::${i}`), `nobody-${i}@test.example`, 1))[0]).toBe(401);
+  expect((await signIn(browser(souk, '2001:db8:7::ffff'), email, PASSWORD)).status).toBe(429);
+  expect((await signIn(browser(souk, '2001:db8:8::1'), email, PASSWORD)).path).toBe('/account');
+});
+
+test('a changed password makes browsers that knew the old one unknown', async ({ souk }) => {
+  const address = newAddress();
+  const { email, visitor } = await signUp(souk, address);
+  const old = browser(souk, address);
+  await signIn(old, email, PASSWORD);
+  await old.post('/sign-out', {});
+  await visitor.get('/account/settings');
+  await visitor.post('/account/settings/password', { current: PASSWORD, password: 'another password' });
+  await guess(browser(souk, address), email, 11);
+  expect((await signIn(old, email, 'another password')).status).toBe(429);
+  await visitor.get('/account');
+  await visitor.post('/sign-out', {});
+  expect((await signIn(visitor, email, 'another password')).path).toBe('/account');
+});
+
+describe('sign-ups', () => {
+  test.for([
+    ['an IPv4 network', (host: number) => `198.51.100.${host}`, '198.51.101.1'],
+    ['an IPv6 network', (host: number) => `2001:db8:1:2::${host}`, '2001:db8:1:3::1'],
+  ] as const)(
+    'of %s are refused after five in an hour, whether they succeed or not',
+    async (row, { souk }) => {
+      const [, addressOf, elsewhere] = row;
+      const { email } = await signUp(souk);
+      const statuses: number[] = [];
+      for (let i = 1; i <= 6; i += 1) {
+        // Every second one is for an address that has an account.
+        const { page } = await signUp(souk, addressOf(i), i % 2 === 0 ? email : undefined, i % 2);
+        statuses.push(page.status);
+      }
+      expect(statuses).toEqual([200, 409, 200, 409, 200, 429]);
+      const { page } = await signUp(souk, addressOf(9));
+      expect(Number(page.headers['retry-after'])).toBeGreaterThan(3_000);
+      expect((await signUp(souk, elsewhere)).page.path).toBe('/account/plans');
+      expect((await souk.clientOf('').raw('/metrics')).text).toMatch(
+        /souk_refusals_total\{code="TOO_MANY_ATTEMPTS"\} [1-9]/,
+      );
+    },
+  );
+});
+
+describe('ten wrong operator tokens from one network', () => {
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+  async function guessToken(souk: Souk, address: string): Promise<number[]> {
+    const statuses: number[] = [];
+    for (let i = 0; i < 5; i += 1)
+      for (const path of ['/admin', '/admin/queues']) {
+        const headers = { ...bearer(`guess-${i}`), 'x-forwarded-for': address };
+        statuses.push((await souk.clientOf('').raw(path, { headers })).status);
+      }
+    return statuses;
+  }
+
+  test('make it wait at the console, the queues and the sign-in, and keep the operator out nowhere else', async ({
+    souk,
+  }) => {
+    const address = newAddress();
+    const operator = browser(souk, address);
+    await operator.get('/admin/sign-in');
+    expect((await operator.post('/admin/sign-in', { token: TOKEN })).path).toBe('/admin');
+    expect(await guessToken(souk, address)).toEqual(Array(10).fill(401));
+    const statusesAt = async (from: string) => {
+      const headers = { ...bearer(TOKEN), 'x-forwarded-for': from };
+      const pages = ['/admin', '/admin/queues'].map((path) => souk.clientOf('').raw(path, { headers }));
+      const visitor = browser(souk, from);
+      await visitor.get('/admin/sign-in');
+      const signedIn = await visitor.post('/admin/sign-in', { token: TOKEN });
+      return [...(await Promise.all(pages)).map(({ status }) => status), signedIn.status];
+    };
+    expect(await statusesAt(address)).toEqual([429, 429, 429]);
+    expect(await statusesAt(newAddress())).toEqual([200, 200, 200]);
+    // The browser of the operator goes on, and lets the operator in again.
+    expect((await operator.get('/admin/queues')).status).toBe(200);
+    await operator.get('/admin');
+    await operator.post('/admin/sign-out', {});
+    expect((await operator.post('/admin/sign-in', { token: TOKEN })).path).toBe('/admin');
+  });
+});
+
+describe("the operator's look at a customer's pages", () => {
+  async function viewing(souk: Souk): Promise<Visitor> {
+    const { accountId } = await souk.account();
+    const operator = browser(souk);
+    await operator.get('/admin/sign-in');
+    await operator.post('/admin/sign-in', { token: TOKEN });
+    await operator.get(`/admin/accounts/${accountId}`);
+    expect((await operator.post(`/admin/accounts/${accountId}/view`, {})).path).toBe('/account');
+    return operator;
+  }
+
+  const changeToken = (souk: Souk) =>
+    souk.database.query("update web_sessions set credential = sha256('an earlier token') where is_operator");
+
+  test('ends when ADMIN_TOKEN changes', async ({ souk }) => {
+    const operator = await viewing(souk);
+    await changeToken(souk);
+    expect((await operator.get('/account')).path).toMatch(/^\/sign-in/);
+  });
+
+  test('leaves no key when a gateway starts with another ADMIN_TOKEN', async ({ ownSouk }) => {
+    await viewing(ownSouk);
+    await changeToken(ownSouk);
+    await ownSouk.addGateway();
+    const { rows } = await ownSouk.database.query("select 1 from api_keys where purpose = 'pages'");
+    expect(rows).toEqual([]);
+  });
+});
+
+test.for([
+  ['/admin/../account/keys', '/admin'],
+  ['/adminx.evil', '/admin'],
+  ['/admin/%2e%2e/sign-in', '/admin'],
+  ['/admin/./accounts', '/admin/accounts'],
+] as const)('after the sign-in of the operator, %s leads to %s', async ([to, path], { souk }) => {
+  const operator = browser(souk);
+  await operator.get('/admin/sign-in');
+  expect((await operator.post('/admin/sign-in', { token: TOKEN, to })).path).toBe(path);
+});
