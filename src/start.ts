@@ -12,9 +12,10 @@ import { ConfigError } from './platform/settings.ts';
 import { ensureAdminToken } from './start/admin-token.ts';
 import { checkKeepa, checkPostgres, checkRedis } from './start/check-services.ts';
 import { startChild } from './start/child.ts';
-import { claimDataDir } from './start/data-dir.ts';
+import { claimDataDir, type DataDirClaim } from './start/data-dir.ts';
 import { ensureDemoAccount } from './start/demo-account.ts';
 import { type DemoReports, openDemoReports } from './start/demo-reports.ts';
+import { keepRunning } from './start/keep-running.ts';
 import { writeOwnServices } from './start/own-services.ts';
 
 /**
@@ -23,6 +24,7 @@ import { writeOwnServices } from './start/own-services.ts';
  */
 const undo: (() => Promise<void>)[] = [];
 let stopping = false;
+let claim: DataDirClaim | null = null;
 
 process.on('SIGINT', () => void stop(0));
 process.on('SIGTERM', () => void stop(0));
@@ -32,7 +34,8 @@ async function start(): Promise<void> {
   const config = readConfig(process.env);
   const isDemo = usesDemoProvider(config);
   const dataDir = resolve(config.SOUK_DATA_DIR);
-  undo.push(await claimDataDir(dataDir));
+  claim = await claimDataDir(dataDir);
+  undo.push(claim.release);
 
   // Generated reports are loaded only into the embedded database, so that they do not mix with real ones.
   const reports = isDemo && !config.DATABASE_URL ? await demoReports(dataDir) : null;
@@ -88,17 +91,26 @@ function isSet(name: string): boolean {
 }
 
 async function embeddedPostgres(dataDir: string): Promise<string> {
-  const postgres = await startPostgres(join(dataDir, 'postgres'), { durable: true });
-  undo.push(postgres.stop);
-  void postgres.ended.then(() => fail(new Error('The embedded PostgreSQL has stopped.')));
-  return postgres.url;
+  return embedded('PostgreSQL', (url) =>
+    startPostgres(join(dataDir, 'postgres'), { durable: true, ...(url ? { url } : {}) }),
+  );
 }
 
 async function embeddedRedis(dataDir: string): Promise<string> {
-  const redis = await startRedis(join(dataDir, 'redis'), join(dataDir, 'tools'), { durable: true });
-  undo.push(redis.stop);
-  void redis.ended.then(() => fail(new Error('The embedded Redis has stopped.')));
-  return redis.url;
+  return embedded('Redis', (url) =>
+    startRedis(join(dataDir, 'redis'), join(dataDir, 'tools'), { durable: true, ...(url ? { url } : {}) }),
+  );
+}
+
+async function embedded(name: string, launch: Parameters<typeof keepRunning>[1]): Promise<string> {
+  const onLost = (error: unknown) => void fail(error);
+  const server = await keepRunning(name, launch, { say, onLaunch, onLost });
+  undo.push(server.stop);
+  return server.url;
+}
+
+function onLaunch(pid: number): void {
+  claim?.note(pid);
 }
 
 async function demoProvider(dataDir: string): Promise<{ url: string; key: string }> {
@@ -116,7 +128,10 @@ function demoSettings(providerUrl: string): NodeJS.ProcessEnv {
 
 async function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir: string): Promise<string> {
   const program = new URL(file, import.meta.url);
-  const started = await startChild({ name, program, env, logFile: join(dataDir, `${name}.log`), say });
+  const started = await startChild({
+    ...{ name, program, env, say, onLaunch },
+    logFile: join(dataDir, `${name}.log`),
+  });
   undo.push(started.stop);
   return started.ready;
 }
@@ -179,6 +194,7 @@ function say(line: string): void {
 async function stop(exitCode: number): Promise<void> {
   if (stopping) return;
   stopping = true;
+  claim?.stopping();
   for (const step of undo.reverse()) await step().catch((error: unknown) => say(String(error)));
   process.exit(exitCode);
 }

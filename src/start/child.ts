@@ -9,7 +9,9 @@ export interface Child {
   stop(): Promise<void>;
 }
 
+/** Before a process is started again that ended soon after its start. */
 const RESTART_DELAY_MS = 1_000;
+const SOON_MS = 10_000;
 
 /**
  * Runs one of Souk's processes (see runProcess) in its own session, so that Ctrl-C reaches only this process. It stops
@@ -22,6 +24,7 @@ export async function startChild(options: {
   env: NodeJS.ProcessEnv;
   logFile: string;
   say(line: string): void;
+  onLaunch(pid: number): void;
 }): Promise<Child> {
   const { name, say } = options;
   let stopping = false;
@@ -31,14 +34,18 @@ export async function startChild(options: {
   supervise();
 
   function supervise(): void {
+    const startedAt = Date.now();
     current.once('exit', (code, signal) => {
       if (stopping) return;
       say(`The ${name} process ended (${signal ?? `code ${code}`}); starting it again.`);
-      restart = setTimeout(() => {
-        current = launch(options);
-        readiness(current, options).catch((error: Error) => say(error.message));
-        supervise();
-      }, RESTART_DELAY_MS);
+      restart = setTimeout(
+        () => {
+          current = launch(options);
+          readiness(current, options).catch((error: Error) => say(error.message));
+          supervise();
+        },
+        Date.now() - startedAt < SOON_MS ? RESTART_DELAY_MS : 0,
+      );
     });
   }
 
@@ -59,10 +66,12 @@ function launch({
   program,
   env,
   logFile,
+  onLaunch,
 }: {
   program: URL;
   env: NodeJS.ProcessEnv;
   logFile: string;
+  onLaunch(pid: number): void;
 }): ChildProcess {
   const log = openSync(logFile, 'a', 0o600);
   const child = spawn(process.execPath, programArguments(program), {
@@ -71,6 +80,7 @@ function launch({
     stdio: ['ignore', log, log, 'ipc'],
   });
   closeSync(log);
+  if (child.pid !== undefined) onLaunch(child.pid);
   return child;
 }
 

@@ -1,26 +1,92 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { run } from '../platform/embedded/commands.ts';
 
-/**
- * Claims the folder for the life of this process, because two processes must not use the same databases.
- * @returns a function that releases the folder.
- */
-export async function claimDataDir(dataDir: string): Promise<() => Promise<void>> {
-  await mkdir(dataDir, { recursive: true, mode: 0o755 });
-  const pidFile = join(dataDir, 'start.pid');
-  const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
-  if (pid > 0 && pid !== process.pid && (await isSouk(pid))) {
-    throw new Error(
-      `Souk is already running on ${dataDir} (process ${pid}). Stop it, or set SOUK_DATA_DIR to another folder.`,
-    );
-  }
-  await writeFile(pidFile, String(process.pid));
-  return () => rm(pidFile, { force: true });
+/** The right of one `npm start` to use a data folder. */
+export interface DataDirClaim {
+  /** Notes a process that uses the folder. If this one is killed, the next start waits for the end of that process. */
+  note(pid: number): void;
+  /** Lets a start that comes from now on wait for the end of this one; until then it is refused. */
+  stopping(): void;
+  release(): Promise<void>;
 }
 
-/** Returns whether a process is an `npm start`. The operating system reuses process ids, so the id alone is not enough. */
-async function isSouk(pid: number): Promise<boolean> {
+/** The content of the file start.pid. */
+interface Note {
+  pid: number;
+  stopping: boolean;
+  /** Processes that it has started. */
+  started: number[];
+}
+
+/** A stopping Souk answers its last requests, and PostgreSQL writes a checkpoint. */
+const WAIT_LIMIT_MS = 60_000;
+const LOOK_EVERY_MS = 100;
+
+/** The programs that an `npm start` runs. */
+const START = /(run\.mjs src\/start\.ts|src\/start\.js)/;
+const STARTED = /(demo|workers|src)\/main\.[jt]s|redis-server|setpriv|unshare/;
+
+/**
+ * Claims the folder for the life of this process, because two processes must not use the same databases. Waits for a Souk
+ * that is stopping, and for what a killed one has left.
+ * @throws when a Souk is running on the folder.
+ */
+export async function claimDataDir(dataDir: string): Promise<DataDirClaim> {
+  await mkdir(dataDir, { recursive: true, mode: 0o755 });
+  const file = join(dataDir, 'start.pid');
+  await previousEnd(file, dataDir);
+  const note: Note = { pid: process.pid, stopping: false, started: [] };
+  const write = () => writeFileSync(file, JSON.stringify(note));
+  write();
+  return {
+    note(pid) {
+      note.started.push(pid);
+      write();
+    },
+    stopping() {
+      note.stopping = true;
+      write();
+    },
+    release: () => rm(file, { force: true }),
+  };
+}
+
+async function previousEnd(file: string, dataDir: string): Promise<void> {
+  const giveUpAt = Date.now() + WAIT_LIMIT_MS;
+  for (;;) {
+    const { pid, stopping, started } = await readNote(file);
+    const isRunning = pid !== process.pid && (await runs(pid, START));
+    const left = isRunning ? [pid] : await leftOf(started);
+    if (left.length === 0) return;
+    if ((isRunning && !stopping) || Date.now() > giveUpAt)
+      throw new Error(
+        `Souk is already running on ${dataDir} (process ${left.join(', ')}). Stop it, or set SOUK_DATA_DIR to another folder.`,
+      );
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+}
+
+async function readNote(file: string): Promise<Note> {
+  const text = await readFile(file, 'utf8').catch(() => '0');
+  try {
+    const note = JSON.parse(text) as Note | number;
+    // Earlier versions wrote the process id only.
+    return typeof note === 'number' ? { pid: note, stopping: false, started: [] } : note;
+  } catch {
+    return { pid: 0, stopping: false, started: [] };
+  }
+}
+
+async function leftOf(started: readonly number[]): Promise<number[]> {
+  const left = await Promise.all(started.map((pid) => runs(pid, STARTED)));
+  return started.filter((_, i) => left[i]);
+}
+
+/** Returns whether a process runs such a program. The operating system reuses process ids, so the id alone is not enough. */
+async function runs(pid: number, program: RegExp): Promise<boolean> {
+  if (pid <= 0) return false;
   const { stdout } = await run('ps', ['-o', 'args=', '-p', String(pid)]).catch(() => ({ stdout: '' }));
-  return stdout.includes('run.mjs src/start.ts');
+  return program.test(stdout);
 }
