@@ -1,6 +1,6 @@
-import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { createHostLookup } from './host-lookup.ts';
 
 /** An IP address of a host. */
 export interface HostAddress {
@@ -8,8 +8,8 @@ export interface HostAddress {
   family: number;
 }
 
-/** Returns all addresses of a host name. @throws if it has none. */
-export type Resolve = (hostname: string) => Promise<HostAddress[]>;
+/** Returns all addresses of a host name. @throws if it has none, or when the signal aborts. */
+export type Resolve = (hostname: string, signal: AbortSignal) => Promise<HostAddress[]>;
 
 /**
  * An address to which webhooks must not be sent. The message is for the account, and does not reveal which
@@ -22,19 +22,25 @@ export interface AddressGuard {
   /**
    * Returns the addresses of a host, all of which are allowed. Connections must use these addresses, because a
    * second lookup may return others.
+   * @param signal ends the lookup.
    * @throws AddressRefused if one of them is not allowed, and the errors of the lookup.
    */
-  addressesOf(url: URL): Promise<HostAddress[]>;
+  addressesOf(url: URL, signal: AbortSignal): Promise<HostAddress[]>;
 }
 
 /** @param allowPrivate allows private and loopback addresses; addresses that no receiver can have stay refused. */
-export function createAddressGuard(allowPrivate: boolean, resolve: Resolve = resolveAll): AddressGuard {
+export function createAddressGuard(
+  allowPrivate: boolean,
+  resolve: Resolve = createHostLookup(),
+): AddressGuard {
   return {
-    async addressesOf(url) {
+    async addressesOf(url, signal) {
       const refusal = refusalOf(url, allowPrivate);
       if (refusal) throw new AddressRefused(refusal);
       const literal = literalOf(url.hostname);
-      const addresses = literal ? [{ address: literal, family: isIP(literal) }] : await resolve(url.hostname);
+      const addresses = literal
+        ? [{ address: literal, family: isIP(literal) }]
+        : await resolve(url.hostname, signal);
       if (addresses.length === 0 || !addresses.every(({ address }) => isFit(address, allowPrivate)))
         throw new AddressRefused(NOT_PUBLIC);
       return addresses;
@@ -113,8 +119,4 @@ const OTHER_PROTOCOLS: readonly number[] = [
 function isFitPort(port: string): boolean {
   if (port === '' || port === '80' || port === '443') return true;
   return Number(port) >= 1024 && !OTHER_PROTOCOLS.includes(Number(port));
-}
-
-function resolveAll(hostname: string): Promise<HostAddress[]> {
-  return lookup(hostname, { all: true });
 }

@@ -53,7 +53,7 @@ const TOO_SLOW = `The receiver did not answer within ${ATTEMPT_TIMEOUT_MS / 1000
 
 async function attempt(guard: AddressGuard, message: Message, signal: AbortSignal) {
   const url = new URL(message.url);
-  const addresses = await unlessAborted(guard.addressesOf(url), signal);
+  const addresses = await guard.addressesOf(url, signal);
   // An agent for one request, so that no later request reuses its connection.
   const agent = new Agent({
     connect: {
@@ -104,12 +104,22 @@ function faultOf(status: number): string | null {
   return `The receiver responded with status ${status}${reason}.`;
 }
 
+/** Codes of name lookups: no such name, no address, a name server that refuses, fails or does not answer. */
+const LOOKUP_CODES: readonly string[] = [
+  'ENOTFOUND',
+  'ENODATA',
+  'EREFUSED',
+  'ESERVFAIL',
+  'ETIMEOUT',
+  'EBADNAME',
+  'EBADRESP',
+];
+
 /** Describes a connection error in terms the account can act on, without details of our network. */
 function connectionFault(error: unknown): string {
   if (error instanceof AddressRefused) return `The address ${error.message}.`;
   const code = codeOf(error);
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'ENODATA')
-    return `The host name could not be resolved (${code}).`;
+  if (LOOKUP_CODES.includes(code)) return `The host name could not be resolved (${code}).`;
   return `The receiver could not be reached${code ? ` (${code})` : ''}.`;
 }
 
@@ -119,13 +129,4 @@ function codeOf(error: unknown): string {
   const inner = error instanceof AggregateError ? error.errors.at(-1) : error.cause;
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === 'string' ? code : codeOf(inner);
-}
-
-/** A name lookup cannot be aborted, so this stops waiting for it. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(new Error('aborted'));
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

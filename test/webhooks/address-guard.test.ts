@@ -78,6 +78,8 @@ test('whatever IPv6 address holds a private IPv4 address in a known way, it is n
   );
 });
 
+const { signal } = new AbortController();
+
 /** A resolver that answers in turn, and counts how often it was asked. */
 function resolver(...answers: HostAddress[][]) {
   const asked: string[] = [];
@@ -121,14 +123,16 @@ describe('a URL that names an address itself is judged by it, in whatever notati
     'http://printer.local/',
   ])('%s is refused without looking anything up', async (url) => {
     const guard = createAddressGuard(false, nobody);
-    await expect(guard.addressesOf(new URL(url))).rejects.toThrow(AddressRefused);
+    await expect(guard.addressesOf(new URL(url), signal)).rejects.toThrow(AddressRefused);
   });
 
   test('a public one passes, and is connected to as it is', async () => {
     const guard = createAddressGuard(false, nobody);
-    expect(await guard.addressesOf(new URL('https://1.1.1.1/'))).toEqual([v4('1.1.1.1')]);
-    expect(await guard.addressesOf(new URL('https://[2606:4700::1111]/'))).toEqual([v6('2606:4700::1111')]);
-    expect(await guard.addressesOf(new URL('http://16843009/'))).toEqual([v4('1.1.1.1')]);
+    expect(await guard.addressesOf(new URL('https://1.1.1.1/'), signal)).toEqual([v4('1.1.1.1')]);
+    expect(await guard.addressesOf(new URL('https://[2606:4700::1111]/'), signal)).toEqual([
+      v6('2606:4700::1111'),
+    ]);
+    expect(await guard.addressesOf(new URL('http://16843009/'), signal)).toEqual([v4('1.1.1.1')]);
   });
 });
 
@@ -138,7 +142,7 @@ describe('a name is judged by all its addresses', () => {
   test('public ones pass', async () => {
     const answer = [v4('93.184.215.14'), v6('2606:2800::1')];
     const { asked, resolve } = resolver(answer);
-    expect(await createAddressGuard(false, resolve).addressesOf(url)).toEqual(answer);
+    expect(await createAddressGuard(false, resolve).addressesOf(url, signal)).toEqual(answer);
     expect(asked).toEqual(['hooks.example.com']);
   });
 
@@ -151,7 +155,7 @@ describe('a name is judged by all its addresses', () => {
     ['none at all', []],
   ])('%s: refused, in words that do not say what was found', async (_what, answer) => {
     const guard = createAddressGuard(false, resolver(answer).resolve);
-    const refusal = await guard.addressesOf(url).catch((error: unknown) => error);
+    const refusal = await guard.addressesOf(url, signal).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(AddressRefused);
     for (const { address } of answer) expect(String(refusal)).not.toContain(address);
   });
@@ -159,8 +163,8 @@ describe('a name is judged by all its addresses', () => {
   test('it is looked up anew each time, so that one which turns private is refused from then on', async () => {
     const { resolve } = resolver([v4('93.184.215.14')], [v4('127.0.0.1')]);
     const guard = createAddressGuard(false, resolve);
-    expect(await guard.addressesOf(url)).toEqual([v4('93.184.215.14')]);
-    await expect(guard.addressesOf(url)).rejects.toThrow(AddressRefused);
+    expect(await guard.addressesOf(url, signal)).toEqual([v4('93.184.215.14')]);
+    await expect(guard.addressesOf(url, signal)).rejects.toThrow(AddressRefused);
   });
 });
 

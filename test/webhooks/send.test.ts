@@ -179,7 +179,9 @@ describe('no answer:', () => {
   });
 
   test('a name server that says nothing is waited for no longer', async () => {
-    const outcome = send(named(), () => new Promise(() => {}));
+    const silent: Resolve = (_name, signal) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    const outcome = send(named(), silent);
     clock.advance(10_000);
     expect(await outcome).toMatchObject({ status: null, error: expect.stringContaining('10 seconds') });
   });
