@@ -22,11 +22,11 @@ const PIPELINED: ReadonlySet<RedisPurpose> = new Set(['serving', 'working']);
 
 const FAILING_AT_ONCE: ReadonlySet<RedisPurpose> = new Set(['serving', 'submitting']);
 
-/** A command that Redis has not answered by then fails, on connections for requests: a Redis that hangs is away. */
-const COMMAND_LIMIT_MS = 1_200;
-
-/** A connection on which a command has had no answer for so long is opened anew. */
-const SILENCE_LIMIT_MS = 10_000;
+/**
+ * On connections for requests, a command without an answer fails after this time, and a connection without an answer is
+ * opened anew: until Redis answers again, further commands fail at once.
+ */
+const COMMAND_LIMIT_MS = 1_500;
 
 /** Connects to Redis, logs connection errors and reconnects. Rejects when Redis is unreachable at the start. */
 export async function connectRedis(
@@ -45,7 +45,7 @@ export async function connectRedis(
       ? {
           enableOfflineQueue: false,
           maxRetriesPerRequest: 1,
-          socketTimeout: SILENCE_LIMIT_MS,
+          socketTimeout: COMMAND_LIMIT_MS,
         }
       : { maxRetriesPerRequest: null }),
   });
