@@ -25,11 +25,13 @@ await runProcess('gateway', async (env) => {
       links: { chartSiteUrl: config.CHART_SITE_URL, imageCdnUrl: config.IMAGE_CDN_URL },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE },
       limits: requestLimits(config),
+      secretKeys: config.SECRET_KEY,
       trustProxy: config.TRUST_PROXY,
       pages: {
         publicUrl: config.PUBLIC_URL,
         payments: readPayments(config),
         signUpsPerHour: config.SIGN_UPS_PER_HOUR,
+        trials: config.TRIALS,
       },
       operator: { adminToken: config.ADMIN_TOKEN, metricsToken: config.METRICS_TOKEN },
       mcp: mcpSettings(config),

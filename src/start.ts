@@ -118,10 +118,11 @@ async function demoProvider(dataDir: string): Promise<{ url: string; key: string
   return { url, key: 'demo-demo-demo-demo' };
 }
 
-/** Settings that use the demo for search trends and payments, unless they are configured. */
+/** Settings that use the demo for search trends and payments and open the trial to all, unless they are configured. */
 function demoSettings(providerUrl: string): NodeJS.ProcessEnv {
   return {
     ...(isSet('TRENDS_BASE_URL') ? {} : { TRENDS_BASE_URL: providerUrl }),
+    ...(isSet('TRIALS') ? {} : { TRIALS: 'open' }),
     ...(isSet('PAYMENTS') || isSet('STRIPE_SECRET_KEY') ? {} : { PAYMENTS: 'demo' }),
   };
 }

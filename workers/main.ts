@@ -28,6 +28,7 @@ await runProcess('worker', async (env) => {
       pools: config.WORKER_POOLS,
       reportFetches: sites && { sites, credentials: credentialsFor(config, sites) },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE },
+      secretKeys: config.SECRET_KEY,
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
     },
     systemClock,

@@ -1,7 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { createTokenCheck, TOKEN_CHALLENGE } from '../src/accounts/operator-token.ts';
+import { createMetricsCheck } from '../src/accounts/metrics-access.ts';
+import { TOKEN_CHALLENGE } from '../src/accounts/operator-token.ts';
 import { ConfigError } from '../src/platform/settings.ts';
 
 export interface MetricsServer {
@@ -14,11 +15,11 @@ export async function openMetricsServer(
   registry: Registry,
   { host, port, token }: { host: string; port: number; token: string | undefined },
 ): Promise<MetricsServer> {
-  const isGood = token === undefined ? () => true : createTokenCheck(token);
+  const mayRead = createMetricsCheck(token);
   const server = createServer((request, response) => {
     if (request.method !== 'GET' || request.url?.split('?', 1)[0] !== '/metrics') {
       response.writeHead(404).end();
-    } else if (!isGood(request.headers.authorization)) {
+    } else if (!mayRead(request)) {
       response.writeHead(401, { 'www-authenticate': TOKEN_CHALLENGE }).end();
     } else {
       registry.metrics().then(

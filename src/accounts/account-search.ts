@@ -1,5 +1,5 @@
 import type { Queryable } from '../platform/db/pool.ts';
-import type { Account } from './accounts.ts';
+import { ACCOUNT_COLUMNS, type Account } from './accounts.ts';
 
 /**
  * Finds accounts by a part of the e-mail address or name, by number, or by the start of a key. An empty text matches all
@@ -10,7 +10,7 @@ export async function searchAccounts(
   { text, before, limit }: { text: string; before: number | null; limit: number },
 ): Promise<Account[]> {
   const { rows } = await database.query<Account>(
-    `select id, email, name, state, created_at as "createdAt" from accounts
+    `select ${ACCOUNT_COLUMNS} from accounts
      where ($1 = '' or strpos(email, lower($1)) > 0 or strpos(lower(name), lower($1)) > 0 or id::text = $1
          or ($2::text is not null and id in (
            select account_id from api_keys where purpose = 'customer' and starts_with(prefix, $2))))

@@ -10,6 +10,8 @@ export interface Account {
   name: string;
   state: AccountState;
   createdAt: Date;
+  /** null: nobody has confirmed that the e-mail address is the owner's. */
+  emailConfirmedAt: Date | null;
 }
 
 /** Finds the account of an e-mail address, or creates it. @returns its id. */
@@ -37,19 +39,21 @@ export async function createAccount(
 ): Promise<Account | null> {
   const { rows } = await database.query<Account>(
     `insert into accounts (email, name, created_at) values ($1, $2, $3)
-     on conflict (email) do nothing returning ${COLUMNS}`,
+     on conflict (email) do nothing returning ${ACCOUNT_COLUMNS}`,
     [email, name, new Date(now)],
   );
   return rows[0] ?? null;
 }
 
 export async function listAccounts(database: Database): Promise<Account[]> {
-  const { rows } = await database.query<Account>(`select ${COLUMNS} from accounts order by id`);
+  const { rows } = await database.query<Account>(`select ${ACCOUNT_COLUMNS} from accounts order by id`);
   return rows;
 }
 
 export async function findAccount(database: Database, id: number): Promise<Account | null> {
-  const { rows } = await database.query<Account>(`select ${COLUMNS} from accounts where id = $1`, [id]);
+  const { rows } = await database.query<Account>(`select ${ACCOUNT_COLUMNS} from accounts where id = $1`, [
+    id,
+  ]);
   return rows[0] ?? null;
 }
 
@@ -60,7 +64,7 @@ export async function setAccountState(
   state: AccountState,
 ): Promise<Account | null> {
   const { rows } = await database.query<Account>(
-    `update accounts set state = $2 where id = $1 returning ${COLUMNS}`,
+    `update accounts set state = $2 where id = $1 returning ${ACCOUNT_COLUMNS}`,
     [id, state],
   );
   return rows[0] ?? null;
@@ -71,4 +75,14 @@ export async function lockAccount(client: ClientBase, id: number): Promise<void>
   await client.query('select 1 from accounts where id = $1 for no key update', [id]);
 }
 
-const COLUMNS = 'id, email, name, state, created_at as "createdAt"';
+/** @returns the account, or null when there is none. An address that was confirmed before keeps the time of then. */
+export async function confirmEmail(database: Database, id: number, now: number): Promise<Account | null> {
+  const { rows } = await database.query<Account>(
+    `update accounts set email_confirmed_at = coalesce(email_confirmed_at, $2) where id = $1 returning ${ACCOUNT_COLUMNS}`,
+    [id, new Date(now)],
+  );
+  return rows[0] ?? null;
+}
+
+export const ACCOUNT_COLUMNS =
+  'id, email, name, state, created_at as "createdAt", email_confirmed_at as "emailConfirmedAt"';

@@ -21,7 +21,7 @@ import {
   requireKey,
 } from './plugins/authentication.ts';
 import { refusingOtherMethods } from './plugins/other-methods.ts';
-import { requireToken } from './require-token.ts';
+import { requireMetricsAccess } from './require-token.ts';
 import { versionOf } from './version.ts';
 
 /** What the groups of endpoints work with. */
@@ -36,7 +36,7 @@ export interface ApiDeps {
   webhooks: DepsOf<typeof WEBHOOK_ENDPOINTS>;
   service: Omit<DepsOf<typeof SERVICE_ENDPOINTS>, 'document'>;
   metrics: DepsOf<[typeof getMetrics]>;
-  /** The setting METRICS_TOKEN; without it anybody may read the metrics. */
+  /** The setting METRICS_TOKEN; without it only programs of the same machine may read the metrics. */
   metricsToken?: string | undefined;
   mcp: McpDeps;
 }
@@ -64,7 +64,7 @@ export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
     });
     api.register(async (scope) => registerEndpoints(scope, SERVICE_ENDPOINTS, { ...deps.service, document }));
     api.register(async (scope) => {
-      if (deps.metricsToken !== undefined) scope.addHook('onRequest', requireToken(deps.metricsToken));
+      scope.addHook('onRequest', requireMetricsAccess(deps.metricsToken));
       registerEndpoints(scope, [getMetrics], deps.metrics);
     });
     api.register(async (scope) => registerMcp(scope, deps.mcp));

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createMetricsCheck } from '../accounts/metrics-access.ts';
 import type { Verdict } from '../accounts/operator-guard.ts';
 import { createTokenCheck, TOKEN_CHALLENGE } from '../accounts/operator-token.ts';
 import { SoukError } from '../platform/errors.ts';
@@ -25,6 +26,18 @@ export function requireToken(
     const verdict = authorization === undefined ? NO_TOKEN : await judge(request, isGood(authorization));
     if (verdict.isRight || (await isSignedIn(request))) return undefined;
     return sendError(reply, refusal(reply, verdict));
+  };
+}
+
+/** Lets only those through who may read the metrics. @param token the setting METRICS_TOKEN. */
+export function requireMetricsAccess(token: string | undefined) {
+  const mayRead = createMetricsCheck(token);
+  return async ({ raw }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+    if (mayRead(raw)) return undefined;
+    if (token !== undefined) return sendError(reply, refusal(reply, NO_TOKEN));
+    const message =
+      'Without METRICS_TOKEN only programs on the same machine may read the metrics: set METRICS_TOKEN.';
+    return sendError(reply, new SoukError('KEY_INVALID', { message }));
   };
 }
 

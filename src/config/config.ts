@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { SIGN_UPS_PER_HOUR } from '../accounts/attempts.ts';
 import type { PaymentSettings } from '../billing/payments/payment-port.ts';
 import { REPORT_SITE_CODES } from '../operations/brand-analytics/keywords/sites.ts';
 import { WORKER_POOL_NAMES } from '../operations/pools.ts';
 import { readToolsets, TOOLSET_NAMES } from '../operations/toolsets.ts';
 import { ConfigError, parseSettings } from '../platform/settings.ts';
 import { isTimeZone } from '../platform/time-zone.ts';
+import { CUSTOMERS } from './customers.ts';
 import { LIMITS } from './limits.ts';
 
 const DAILY_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
@@ -140,15 +140,7 @@ const settings = {
     .describe(
       'Public address of the pages, such as `https://souk.example.com`. Default: the host of the request',
     ),
-  SIGN_UPS_PER_HOUR: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(1_000_000)
-    .default(SIGN_UPS_PER_HOUR)
-    .describe(
-      'Sign-ups that a network may try in an hour, whether they succeed or not: an IPv4 network of 24 bits, an IPv6 network of 64 bits',
-    ),
+  ...CUSTOMERS,
   PAYMENTS: z
     .enum(['demo', 'manual', 'stripe'], 'must be demo, manual or stripe')
     .optional()
@@ -171,7 +163,7 @@ const settings = {
     'Token for the operator console at `/admin`, to sign in with, as a bearer token or as a password; at least 16 characters. Default: no console; `npm start` with the demo provider generates a token',
   ),
   METRICS_TOKEN: operatorToken.describe(
-    'Token for `/metrics`, sent in the same way. Default: no token is required',
+    'Token for `/metrics`, sent in the same way. Default: only programs on the same machine may read the metrics',
   ),
   METRICS_PORT: port
     .optional()

@@ -9,6 +9,7 @@ import { createAdmissions } from '../billing/admission.ts';
 import { createSettlements } from '../billing/settlement.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/log.ts';
+import { createSecretBox } from '../platform/secret-box.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
 import { createAnswerStore } from '../results/answer-store.ts';
@@ -47,7 +48,10 @@ export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
     jobs: { ...money, ...jobs },
     batches: { database, clock, log, ...uploads, onBatchFinished: createBatchNotifier(clock) },
     schedules: { database, clock, ...uploads },
-    webhooks: { database, clock, allowPrivate: webhooks.allowPrivate },
+    webhooks: {
+      ...{ database, clock, allowPrivate: webhooks.allowPrivate },
+      secretBox: createSecretBox(settings.secretKeys),
+    },
     service: { database: moneyDatabase, redis, clock },
     metrics: { registry, queueGauges },
     metricsToken: operator?.metricsToken,

@@ -9,6 +9,7 @@ import type { LinkSettings } from '../api/operations/local/local-answer.ts';
 import { REQUEST_LIMITS, type RequestLimits } from '../api/plugins/slow-requests.ts';
 import { demoPayments, manualPayments, type PaymentSettings } from '../billing/payments/payment-port.ts';
 import { createStripePayments } from '../billing/payments/stripe.ts';
+import type { TrialRule } from '../billing/payments/trials.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/log.ts';
@@ -30,6 +31,8 @@ export interface GatewaySettings extends StoreSettings {
   /** The setting TRUST_PROXY. */
   trustProxy?: string | undefined;
   mcp: McpSettings;
+  /** The setting SECRET_KEY. */
+  secretKeys?: readonly string[] | undefined;
   /** Default: `REQUEST_LIMITS`. */
   requestLimits?: RequestLimits;
 }
@@ -38,7 +41,7 @@ export interface GatewaySettings extends StoreSettings {
 export interface OperatorSettings {
   /** The setting ADMIN_TOKEN; without it, /admin does not exist. */
   adminToken?: string | undefined;
-  /** The setting METRICS_TOKEN; without it, the metrics are public. */
+  /** The setting METRICS_TOKEN; without it, only programs on the same machine may read the metrics. */
   metricsToken?: string | undefined;
 }
 
@@ -49,6 +52,8 @@ export interface PageSettings {
   payments: PaymentSettings;
   /** The setting SIGN_UPS_PER_HOUR. */
   signUpsPerHour?: number;
+  /** The setting TRIALS. */
+  trials?: TrialRule;
 }
 
 const DEFAULT_PAGES: PageSettings = { payments: { way: 'manual', currency: 'usd' } };
@@ -108,6 +113,7 @@ export async function openGateway(
     site: {
       ...{ database: pagesDatabase, redis, keys, attempts, clock, log, events, queueGauges },
       ...{ offPeak, currency, publicUrl: pages.publicUrl, adminToken },
+      trials: pages.trials ?? 'manual',
       payments: stripe ?? (way === 'demo' ? demoPayments : manualPayments),
     },
   });

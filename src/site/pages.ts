@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type { QueueGauges } from '../../jobs/queue-gauges.ts';
 import type { Attempts } from '../accounts/attempts.ts';
 import type { PaymentProvider } from '../billing/payments/payment-port.ts';
+import type { TrialRule } from '../billing/payments/trials.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
@@ -22,6 +23,7 @@ export interface SiteDeps {
   queueGauges: QueueGauges;
   offPeak: OffPeakWindow;
   payments: PaymentProvider;
+  trials: TrialRule;
   /** ISO 4217, lower case. */
   currency: string;
   /** The setting PUBLIC_URL. */

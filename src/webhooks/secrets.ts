@@ -2,7 +2,11 @@ import { lockAccount } from '../accounts/accounts.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { invalidParameters } from '../platform/errors.ts';
+import { createSecretBox, type SecretBox } from '../platform/secret-box.ts';
 import { newSecret } from './signing.ts';
+
+/** Stores secrets as they are. */
+const PLAIN = createSecretBox();
 
 /** How long a rotated secret still signs beside the new one, so that receivers can switch without a gap. */
 export const SECRET_OVERLAP_MS = 24 * 3_600_000;
@@ -40,6 +44,7 @@ export function rotateSecret(
   database: Database,
   accountId: number,
   now: number,
+  box: SecretBox = PLAIN,
 ): Promise<SecretState & { secret: string }> {
   const secret = newSecret();
   const createdAt = new Date(now);
@@ -61,18 +66,22 @@ export function rotateSecret(
     );
     await client.query('insert into webhook_secrets (account_id, secret, created_at) values ($1, $2, $3)', [
       accountId,
-      secret,
+      box.seal(secret, purposeOf(accountId)),
       createdAt,
     ]);
     return { secret, createdAt, previousSignsUntil: rows[0]?.until ?? null };
   });
 }
 
-/** Returns the secrets that sign for each of these accounts, the newest first. */
+/**
+ * Returns the secrets that sign for each of these accounts, the newest first.
+ * @param onUnreadable is called for an account with a secret that no key of the box opens; that secret does not sign.
+ */
 export async function signingSecrets(
   database: Database,
   accountIds: readonly number[],
   now: number,
+  { box = PLAIN, onUnreadable }: { box?: SecretBox; onUnreadable?: (accountId: number) => void } = {},
 ): Promise<Map<number, string[]>> {
   const { rows } = await database.query<{ accountId: number; secrets: string[] }>({
     name: 'signing-secrets',
@@ -80,7 +89,13 @@ export async function signingSecrets(
       where account_id = any($1) and (expires_at is null or expires_at > $2) group by account_id`,
     values: [accountIds, new Date(now)],
   });
-  return new Map(rows.map(({ accountId, secrets }) => [accountId, secrets]));
+  return new Map(
+    rows.map(({ accountId, secrets }) => {
+      const opened = secrets.map((secret) => box.open(secret, purposeOf(accountId)));
+      if (opened.includes(null)) onUnreadable?.(accountId);
+      return [accountId, opened.filter((secret) => secret !== null)];
+    }),
+  );
 }
 
 /**
@@ -100,6 +115,36 @@ export async function requireSecret(database: Database, accountId: number, param
     { parameter, problem: 'needs a signing secret: create one with POST /api/webhooks/secret first' },
   ]);
 }
+
+/**
+ * Encrypts stored secrets with the first key of the box: those from before SECRET_KEY was set, and those of an earlier key.
+ * Several processes may do so at the same time.
+ */
+export async function sealSecrets(database: Database, box: SecretBox): Promise<void> {
+  if (box.prefix === null) return;
+  let after = 0;
+  for (;;) {
+    const { rows } = await database.query<{ id: number; accountId: number; secret: string }>(
+      `select id, account_id as "accountId", secret from webhook_secrets
+       where id > $1 and not starts_with(secret, $2) order by id limit ${SEALED_AT_ONCE}`,
+      [after, box.prefix],
+    );
+    for (const { id, accountId, secret } of rows) {
+      const opened = box.open(secret, purposeOf(accountId));
+      if (opened === null) continue;
+      const sealed = box.seal(opened, purposeOf(accountId));
+      await database.query('update webhook_secrets set secret = $3 where id = $1 and secret = $2', [
+        ...[id, secret, sealed],
+      ]);
+    }
+    after = rows.at(-1)?.id ?? after;
+    if (rows.length < SEALED_AT_ONCE) return;
+  }
+}
+
+const SEALED_AT_ONCE = 1_000;
+
+const purposeOf = (accountId: number) => `webhook secret of account ${accountId}`;
 
 /** Deletes secrets that no longer sign. */
 export async function purgeSecrets(database: Database, now: number): Promise<void> {

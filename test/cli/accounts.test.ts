@@ -21,6 +21,7 @@ test('an account is created with an e-mail address in small letters and a name',
     'Ann Öz',
   ]);
   expect(created).toEqual({
+    emailConfirmedAt: null,
     id: expect.any(Number),
     email: 'ann@shop.example',
     name: 'Ann Öz',

@@ -2,6 +2,7 @@ import { type Clock, every } from '../../src/platform/clock.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { retryDuringOutage } from '../../src/platform/retry-during-outage.ts';
+import { createSecretBox, type SecretBox } from '../../src/platform/secret-box.ts';
 import { startWorkLoop } from '../../src/platform/work-loop.ts';
 import { createAddressGuard, type Resolve } from '../../src/webhooks/address-guard.ts';
 import { type ClaimedDelivery, claimDue, type SendingLimits } from '../../src/webhooks/claims.ts';
@@ -9,7 +10,7 @@ import { recordAttempt } from '../../src/webhooks/deliveries.ts';
 import { purgeDeliveries } from '../../src/webhooks/delivery-log.ts';
 import { enqueueEndedJobs } from '../../src/webhooks/job-webhooks.ts';
 import { verdictOf } from '../../src/webhooks/retry-schedule.ts';
-import { purgeSecrets, signingSecrets } from '../../src/webhooks/secrets.ts';
+import { purgeSecrets, sealSecrets, signingSecrets } from '../../src/webhooks/secrets.ts';
 import { createSend, type Outcome } from '../../src/webhooks/send.ts';
 import { signedHeaders } from '../../src/webhooks/signing.ts';
 
@@ -19,6 +20,7 @@ export interface DeliveryDeps {
   log: Logger;
   /** The setting WEBHOOK_ALLOW_PRIVATE. */
   allowPrivate: boolean;
+  secretBox?: SecretBox;
   limits?: SendingLimits;
   /** How host names are resolved. Default: by the system. */
   resolve?: Resolve;
@@ -49,7 +51,7 @@ const NO_SECRET: Outcome = {
 };
 
 export function startDeliveries(deps: DeliveryDeps): Deliveries {
-  const { database, clock, log, limits = LIMITS } = deps;
+  const { database, clock, log, limits = LIMITS, secretBox = createSecretBox() } = deps;
   const send = createSend({ guard: createAddressGuard(deps.allowPrivate, deps.resolve), clock });
   const underWay = new Map<ClaimedDelivery, Promise<void>>();
 
@@ -59,7 +61,10 @@ export function startDeliveries(deps: DeliveryDeps): Deliveries {
     const claimed = await claimDue(database, [...underWay.keys()], limits, clock.now());
     if (claimed.length === 0) return;
     const accountIds = claimed.map(({ accountId }) => accountId);
-    const secrets = await signingSecrets(database, accountIds, clock.now());
+    const secrets = await signingSecrets(database, accountIds, clock.now(), {
+      box: secretBox,
+      onUnreadable: (accountId) => log.error({ accountId }, 'failed to decrypt a webhook secret'),
+    });
     for (const delivery of claimed) {
       const attempt = deliver(delivery, secrets.get(delivery.accountId) ?? []).finally(() => {
         underWay.delete(delivery);
@@ -95,6 +100,7 @@ export function startDeliveries(deps: DeliveryDeps): Deliveries {
   async function purge(): Promise<void> {
     await purgeDeliveries(database, clock.now());
     await purgeSecrets(database, clock.now());
+    await sealSecrets(database, secretBox);
   }
 
   const loop = startWorkLoop(clock, 'delivery step', LOOK_EVERY_MS, () =>
@@ -104,12 +110,16 @@ export function startDeliveries(deps: DeliveryDeps): Deliveries {
     purge().catch((error: unknown) => log.warn({ err: error }, 'deleting old webhooks failed')),
   );
   loop.wake();
+  const sealing = sealSecrets(database, secretBox).catch((error: unknown) =>
+    log.warn({ err: error }, 'encrypting webhook secrets failed'),
+  );
 
   return {
     wake: loop.wake,
     async close() {
       await loop.close();
       await stopPurging();
+      await sealing;
       await Promise.all(underWay.values());
     },
   };

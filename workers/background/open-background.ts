@@ -3,6 +3,7 @@ import { createBatchNotifier } from '../../src/batches/notify-webhook.ts';
 import { createAdmissions } from '../../src/billing/admission.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
+import { createSecretBox } from '../../src/platform/secret-box.ts';
 import { type BatchWorkerDeps, openBatchWorker } from './batch-worker.ts';
 import { startDeliveries } from './deliveries.ts';
 import { openReportFetches, type ReportFetchSettings } from './report-fetches.ts';
@@ -11,13 +12,15 @@ export interface BackgroundSettings {
   databaseUrl: string;
   offPeak: OffPeakWindow;
   webhooks: { allowPrivate: boolean };
+  /** The setting SECRET_KEY. */
+  secretKeys?: readonly string[] | undefined;
   /** Settings for fetching weekly reports; absent: no reports are fetched. */
   reportFetches?: ReportFetchSettings | undefined;
 }
 
 /** Opens the pool `batch`: batches and schedules, webhook deliveries, and fetching weekly reports. */
 export async function openBackground(
-  { databaseUrl, offPeak, webhooks, reportFetches }: BackgroundSettings,
+  { databaseUrl, offPeak, webhooks, secretKeys, reportFetches }: BackgroundSettings,
   deps: Omit<
     BatchWorkerDeps,
     'offPeak' | 'webhooks' | 'admissions' | 'backlog' | 'fairness' | 'onFinished'
@@ -37,7 +40,9 @@ export async function openBackground(
     fairness: createFairness(clock.now),
     onFinished: createBatchNotifier(clock),
   });
-  const deliveries = startDeliveries({ database, clock, log, allowPrivate: webhooks.allowPrivate });
+  const secretBox = createSecretBox(secretKeys);
+  const { allowPrivate } = webhooks;
+  const deliveries = startDeliveries({ database, clock, log, allowPrivate, secretBox });
   const fetches = reportFetches && (await openReportFetches(reportFetches, { databaseUrl, clock, log }));
   return {
     async close() {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   type Account,
   type AccountState,
+  confirmEmail,
   createAccount,
   listAccounts,
   setAccountState,
@@ -32,6 +33,13 @@ export function registerAccount(program: Command): void {
       .description('creates a link that sets a new password; it can be used once and is valid for one day')
       .requiredOption('--account <ID>', 'number of the account'),
     password,
+  );
+  onDatabase(
+    account
+      .command('confirm')
+      .description('confirms the e-mail address of an account, which TRIALS=confirmed requires')
+      .argument('<ID>', 'number of the account'),
+    confirm,
   );
   for (const [name, state] of [
     ['disable', 'disabled'],
@@ -71,6 +79,13 @@ async function create({ database, now }: Context, given: Given): Promise<Report>
 async function list({ database }: Context): Promise<Report> {
   const accounts = await listAccounts(database);
   return { data: accounts, text: accountTable(accounts) };
+}
+
+async function confirm({ database, now }: Context, given: Given): Promise<Report> {
+  const { id } = readInput(z.object({ id: accountId }), given);
+  const account = await confirmEmail(database, id, now);
+  if (!account) throw noAccount(id);
+  return { data: account, text: accountTable([account]) };
 }
 
 function setState(state: AccountState) {

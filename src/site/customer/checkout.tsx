@@ -4,6 +4,7 @@ import { nextSubscriptionStart } from '../../billing/grants.ts';
 import { findOffer, type Offer } from '../../billing/payments/offers.ts';
 import { PaymentUnavailable } from '../../billing/payments/payment-port.ts';
 import { createPurchase, PurchaseRefused } from '../../billing/payments/purchases.ts';
+import { trialRefusal } from '../../billing/payments/trials.ts';
 import { SoukError } from '../../platform/errors.ts';
 import {
   FormRefused,
@@ -39,13 +40,15 @@ export function registerCheckout(scope: FastifyInstance, pages: Pages): void {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<string | FastifyReply> {
-    const { database, clock, payments, currency, log } = pages;
+    const { database, clock, payments, currency, log, trials } = pages;
     const offer = await offerOnSale(pages, { kind, code });
     if (priceCents !== undefined && priceCents !== String(offer.priceCents))
       throw new FormRefused(409, {
         '': 'The price has changed since this page was loaded. Check the new price and send the form again.',
       });
     const { accountId } = customerOf(request);
+    const refusal = offer.priceCents === 0 ? await trialRefusal(database, trials, accountId) : null;
+    if (refusal !== null) throw new FormRefused(403, { '': refusal });
     try {
       const purchase = {
         purchaseId: orderId,

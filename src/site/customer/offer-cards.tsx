@@ -8,6 +8,8 @@ interface CardsProps {
   currency: string;
   /** Returns the link to a path of the account. Default: the path itself. */
   to?: (path: string) => string;
+  /** Why the reader cannot take a free offer; null: the reader can. */
+  trialRefusal?: string | null;
 }
 
 /** The plans for sale, with limits and prices. */
@@ -37,7 +39,7 @@ export function PackCards({ packs, ...shared }: CardsProps & { packs: readonly P
 }
 
 function Card(props: CardsProps & { offer: Offer; children?: ComponentChildren }): VNode {
-  const { offer, currency, to = (path) => path, children } = props;
+  const { offer, currency, to = (path) => path, children, trialRefusal = null } = props;
   const { kind, code, name, priceCents } = offer;
   const isPlan = kind === 'plan';
   return (
@@ -48,12 +50,16 @@ function Card(props: CardsProps & { offer: Offer; children?: ComponentChildren }
         {children}
       </p>
       <Facts facts={isPlan ? planFacts(offer) : packFacts(offer)} />
-      <a
-        class={isPlan ? 'button primary' : 'button'}
-        href={to(addressOf('/account/checkout', { kind, code }))}
-      >
-        {isPlan ? 'Choose' : 'Buy'} {name}
-      </a>
+      {priceCents === 0 && trialRefusal !== null ? (
+        <p class="hint">{trialRefusal}</p>
+      ) : (
+        <a
+          class={isPlan ? 'button primary' : 'button'}
+          href={to(addressOf('/account/checkout', { kind, code }))}
+        >
+          {isPlan ? 'Choose' : 'Buy'} {name}
+        </a>
+      )}
     </article>
   );
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { OFF_PEAK_PRICE_SHARE, offeredPacks, offeredPlans } from '../../billing/payments/offers.ts';
 import { listPurchases, type Purchase } from '../../billing/payments/purchases.ts';
+import { trialRefusal } from '../../billing/payments/trials.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
@@ -13,10 +14,11 @@ import { PurchaseTag, purchaseText } from './purchase-facts.tsx';
 
 /** Registers the page of plans and packs for sale, and of the account's purchases. */
 export function registerPlans(scope: FastifyInstance, pages: Pages): void {
-  const { database, offPeak, currency, payments } = pages;
+  const { database, offPeak, currency, payments, trials } = pages;
   scope.get('/account/plans', async (request, reply) => {
     const { accountId } = customerOf(request);
-    const [plans, packs, purchases] = await Promise.all([
+    const [refusal, plans, packs, purchases] = await Promise.all([
+      trialRefusal(database, trials, accountId),
       offeredPlans(database),
       offeredPacks(database),
       listPurchases(database, { accountId, limit: 50 }),
@@ -32,9 +34,9 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
         </p>
         {payments.name === 'demo' && <DemoNotice />}
         <h2>Plans</h2>
-        <PlanCards plans={plans} currency={currency} />
+        <PlanCards plans={plans} currency={currency} trialRefusal={refusal} />
         <h2>Packs of units</h2>
-        <PackCards packs={packs} currency={currency} />
+        <PackCards packs={packs} currency={currency} trialRefusal={refusal} />
         <h2>Your purchases</h2>
         <PurchaseTable purchases={purchases} />
       </Page>,

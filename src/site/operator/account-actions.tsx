@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type AccountState, setAccountState } from '../../accounts/accounts.ts';
+import { type AccountState, confirmEmail, setAccountState } from '../../accounts/accounts.ts';
 import { createPasswordReset, resetPath } from '../../accounts/password-resets.ts';
 import { beginSession, endOtherSessions } from '../../accounts/sessions.ts';
 import { findPlan, GrantRefused } from '../../billing/grants.ts';
@@ -22,6 +22,11 @@ export function registerAccountActions(scope: FastifyInstance, pages: Pages): vo
 
   scope.post(`${path}/disable`, (request, reply) => setState(request, reply, 'disabled'));
   scope.post(`${path}/enable`, (request, reply) => setState(request, reply, 'active'));
+  scope.post(`${path}/confirm-email`, async (request, reply) => {
+    const { id } = await accountIn(pages, request);
+    await confirmEmail(database, id, clock.now());
+    return reply.redirect(`/admin/accounts/${id}`, 303);
+  });
   scope.post(`${path}/view`, viewAsCustomer);
   scope.post(`${path}/password`, createResetLink);
   registerGrants(scope, pages);

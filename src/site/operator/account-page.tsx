@@ -126,12 +126,23 @@ function Records({ records, now }: { records: Records; now: number }): VNode {
   );
 }
 
-function AccountFacts({ account: { id, name, state, createdAt } }: { account: Account }): VNode {
+function AccountFacts({ account }: { account: Account }): VNode {
+  const { id, name, state, createdAt, emailConfirmedAt } = account;
   return (
     <Facts
       facts={[
         ['Account number', id],
         ['Name', name],
+        [
+          'E-mail address',
+          emailConfirmedAt ? (
+            <>
+              Confirmed <Time at={emailConfirmedAt} />
+            </>
+          ) : (
+            'Not confirmed'
+          ),
+        ],
         ['State', <AccountTag state={state} />],
         ['Created', <Time at={createdAt} />],
       ]}
@@ -139,12 +150,15 @@ function AccountFacts({ account: { id, name, state, createdAt } }: { account: Ac
   );
 }
 
-function Actions({ account: { id, email, state } }: { account: Account }): VNode {
+function Actions({ account: { id, email, state, emailConfirmedAt } }: { account: Account }): VNode {
   const path = `/admin/accounts/${id}`;
   return (
     <div class="row">
       <PostButton action={`${path}/view`}>View as customer</PostButton>
       <PostButton action={`${path}/password`}>Create password reset link</PostButton>
+      {emailConfirmedAt === null && (
+        <PostButton action={`${path}/confirm-email`}>Confirm the e-mail address</PostButton>
+      )}
       {state === 'active' ? (
         <PostButton
           action={`${path}/disable`}

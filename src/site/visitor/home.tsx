@@ -6,7 +6,7 @@ import { sendPage } from '../kit/render.tsx';
 import type { Pages } from '../pages.ts';
 
 /** Registers the front page: the offer, its prices, and the steps to the first call. */
-export function registerHome(scope: FastifyInstance, { database, currency }: Pages): void {
+export function registerHome(scope: FastifyInstance, { database, currency, trials }: Pages): void {
   scope.get('/', async (request, reply) => {
     const [plans, packs] = await Promise.all([offeredPlans(database), offeredPacks(database)]);
     const isSignedIn = request.session !== null;
@@ -34,7 +34,10 @@ export function registerHome(scope: FastifyInstance, { database, currency }: Pag
           <h2 id="begin">Get started</h2>
           <ol class="steps">
             <li>Create an account: an e-mail address and a password.</li>
-            <li>Choose a plan. The trial is free. You receive your API key with the first purchase.</li>
+            <li>
+              Choose a plan{trials === 'open' ? '. The trial is free' : ', or ask the operator for a trial'}.
+              You receive your API key with the first purchase.
+            </li>
             <li>
               Make a call:{' '}
               <code>curl -H "X-API-Key: YOUR_KEY" ".../api/market/product?country=us&asins=B08N5WRWNX"</code>,

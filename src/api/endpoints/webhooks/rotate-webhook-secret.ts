@@ -2,11 +2,18 @@ import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../../operations/answers/schema-names.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/pool.ts';
+import type { SecretBox } from '../../../platform/secret-box.ts';
 import { rotateSecret } from '../../../webhooks/secrets.ts';
 import { secretSchema, secretView } from '../../../webhooks/view.ts';
 import { sendEnvelope } from '../../envelope.ts';
 import { enveloped } from '../../openapi/responses.ts';
 import { endpoint } from '../endpoint.ts';
+
+interface SecretDeps {
+  database: Database;
+  clock: Clock;
+  secretBox: SecretBox;
+}
 
 const newSecret = secretSchema
   .extend({ secret: z.string().describe('The secret, which is shown this once') })
@@ -21,8 +28,8 @@ export const rotateWebhookSecret = endpoint({
     'Gives the account a signing secret, its first or a new one. For 24 hours the one of before signs too.',
   answers: { 201: enveloped('The secret, which is shown this once', newSecret) },
 
-  async handle({ database, clock }: { database: Database; clock: Clock }, { account, reply }) {
-    const { secret, ...state } = await rotateSecret(database, account.accountId, clock.now());
+  async handle({ database, clock, secretBox }: SecretDeps, { account, reply }) {
+    const { secret, ...state } = await rotateSecret(database, account.accountId, clock.now(), secretBox);
     return sendEnvelope(reply, 201, { secret, ...secretView(state) });
   },
 });

@@ -1,0 +1,22 @@
+import type { Queryable } from '../../platform/db/pool.ts';
+
+/** Which accounts may take a free offer without the operator: all, those with a confirmed e-mail address, or none. */
+export const TRIAL_RULES = ['open', 'confirmed', 'manual'] as const;
+
+export type TrialRule = (typeof TRIAL_RULES)[number];
+
+/** Why an account may not take a free offer, as a text for its customer; null if it may. */
+export async function trialRefusal(
+  database: Queryable,
+  rule: TrialRule,
+  accountId: number,
+): Promise<string | null> {
+  if (rule === 'open') return null;
+  if (rule === 'manual') return 'The operator of this service grants trials. Contact the operator.';
+  const { rows } = await database.query<{ confirmed: boolean }>(
+    'select email_confirmed_at is not null as confirmed from accounts where id = $1',
+    [accountId],
+  );
+  if (rows[0]?.confirmed) return null;
+  return 'A trial requires a confirmed e-mail address. Ask the operator of this service to confirm yours.';
+}

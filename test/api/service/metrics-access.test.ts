@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http';
+import { Registry } from 'prom-client';
+import { expect, onTestFinished } from 'vitest';
+import { createMetricsCheck } from '../../../src/accounts/metrics-access.ts';
+import { openMetricsServer } from '../../../workers/metrics-server.ts';
+import { test } from '../../support/souk-test.ts';
+
+test.override('soukOptions', { workers: 0 });
+
+const PROXIED = [
+  { 'x-forwarded-for': '192.0.2.1' },
+  { forwarded: 'for=192.0.2.1' },
+  { via: '1.1 proxy' },
+] as Record<string, string>[];
+
+test('without METRICS_TOKEN a gateway serves its metrics to programs on the same machine only', async ({
+  client,
+}) => {
+  expect((await client.raw('/metrics')).status).toBe(200);
+  for (const headers of PROXIED) {
+    const reply = await client.raw('/metrics', { headers });
+    expect([reply.status, reply.json.msg]).toEqual([401, expect.stringContaining('METRICS_TOKEN')]);
+  }
+});
+
+test('without METRICS_TOKEN a worker serves its metrics to programs on the same machine only', async () => {
+  const server = await openMetricsServer(new Registry(), { host: '127.0.0.1', port: 0, token: undefined });
+  onTestFinished(() => server.close());
+  const ask = (headers: Record<string, string>) =>
+    fetch(`http://127.0.0.1:${server.port}/metrics`, { headers }).then(({ status }) => status);
+  expect(await ask({})).toBe(200);
+  for (const headers of PROXIED) expect(await ask(headers)).toBe(401);
+});
+
+test.for([
+  ['127.0.0.1', true],
+  ['127.8.9.10', true],
+  ['::1', true],
+  ['::ffff:127.0.0.1', true],
+  ['10.0.0.1', false],
+  ['::ffff:10.0.0.1', false],
+  ['2001:db8::1', false],
+  [undefined, false],
+] as const)('a connection from %s may read the metrics without a token: %s', ([remoteAddress, may]) => {
+  const request = { socket: { remoteAddress }, headers: {} } as IncomingMessage;
+  expect(createMetricsCheck(undefined)(request)).toBe(may);
+});
