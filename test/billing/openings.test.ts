@@ -81,7 +81,7 @@ test('the next opening is the first moment inside the window, also in skipped an
     fc.asyncProperty(fc.array(question, { minLength: 30, maxLength: 60 }), async (questions) => {
       expect(await nextOpenings(questions)).toEqual(questions.map(firstOpening));
     }),
-    { numRuns: 20 },
+    { numRuns: 8 },
   );
 });
 

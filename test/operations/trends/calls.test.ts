@@ -1,7 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Client, Reply } from '../../support/client.ts';
-import type { UpstreamAnswer, UpstreamCall } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk, showLogOnFailure } from '../../support/souk.ts';
+import { describe, expect } from 'vitest';
+import type { Client, Reply, RequestOptions } from '../../support/client.ts';
+import type {
+  Script,
+  ScriptedUpstream,
+  UpstreamAnswer,
+  UpstreamCall,
+} from '../../support/scripted-upstream.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { guarded, REFUSALS } from '../../support/trends-client.ts';
 import { unitsUsed } from '../../support/units.ts';
 
@@ -13,17 +19,15 @@ const LIST = '_/TrendsUi/data/batchexecute';
 const FEED = 'trending/rss';
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
-let souk: Souk;
-let client: Client;
-let explored = 0;
-beforeEach(async () => {
-  souk = await openSouk();
-  client = await souk.client();
-  explored = 0;
-  const { upstream } = souk;
+const nextDayAt10 = (now: number) => (Math.floor(now / DAY_MS) + 1) * DAY_MS + 10 * HOUR_MS;
+
+// On another day the same request asks for another window, and the gates that refusals have closed are open again.
+test.beforeEach(({ souk, upstream }) => {
+  souk.clock.advance(nextDayAt10(souk.clock.now()) - souk.clock.now());
   upstream.on('trends/explore', () => REFUSALS.gate);
-  upstream.on(EXPLORE, explore);
+  upstream.on(EXPLORE, exploreOf(upstream));
   upstream.on(SERIES, ({ params }) => {
     const keywords = JSON.parse(params.req ?? '').keywords as string[];
     const value = keywords.map((_, i) => 100 - i);
@@ -34,44 +38,48 @@ beforeEach(async () => {
     guarded({ default: { geoMapData: [{ geoCode: 'US-CA', geoName: 'C', value: [100], hasData: [true] }] } }),
   );
   upstream.on(RELATED, ({ params }) => {
-    const { restriction, keywordType } = JSON.parse(params.req ?? '');
-    const [{ value: keyword }] = restriction.complexKeywordsRestriction.keyword;
-    if (keywordType === 'ENTITY') return guarded({ default: { rankedList: [] } });
-    const top = [{ query: `${keyword} lid`, value: 100, formattedValue: '100', link: '/trends/explore?q=x' }];
+    const { keywordType } = JSON.parse(params.req ?? '');
+    if (keywordType === 'ENTITY') return NO_RELATED;
+    const link = '/trends/explore?q=x';
+    const top = [{ query: `${keywordOf(params)} lid`, value: 100, formattedValue: '100', link }];
     return guarded({ default: { rankedList: [{ rankedKeyword: top }, { rankedKeyword: [] }] } });
   });
-  upstream.on(LIST, () => listOf('kettle'));
+  upstream.on(LIST, () => listOf(souk, 'kettle'));
+  upstream.on(FEED, () => REFUSALS.gone);
 });
-afterEach(() => souk.close());
 
 /** The widgets of a question; each answer has other tokens. */
-function explore({ params }: UpstreamCall): UpstreamAnswer {
-  explored += 1;
-  const { comparisonItem } = JSON.parse(params.req ?? '') as { comparisonItem: { keyword: string }[] };
-  const keywords = comparisonItem.map(({ keyword }) => keyword);
-  const token = `token-${explored}`;
-  const related = (id: string, keyword: string, keywordType: string) => ({
-    id,
-    type: 'fe_related_searches',
-    request: { restriction: { complexKeywordsRestriction: { keyword: [{ value: keyword }] } }, keywordType },
-    token,
-  });
-  const [only] = keywords;
-  return guarded({
-    widgets: [
-      { id: 'TIMESERIES', type: 'fe_line_chart', request: { keywords, resolution: 'WEEK' }, token },
-      { id: 'GEO_MAP', type: 'fe_geo_chart_explore', request: { keywords, resolution: 'REGION' }, token },
-      ...(only && keywords.length === 1 ? [related('RELATED_TOPICS', only, 'ENTITY')] : []),
-      ...keywords.map((keyword, i) =>
-        related(keywords.length === 1 ? 'RELATED_QUERIES' : `RELATED_QUERIES_${i}`, keyword, 'QUERY'),
-      ),
-    ],
-  });
-}
+const exploreOf =
+  (upstream: ScriptedUpstream): Script =>
+  ({ params }) => {
+    const { comparisonItem } = JSON.parse(params.req ?? '') as { comparisonItem: { keyword: string }[] };
+    const keywords = comparisonItem.map(({ keyword }) => keyword);
+    const token = `token-${upstream.callsTo(EXPLORE).length}`;
+    const related = (id: string, keyword: string, keywordType: string) => ({
+      id,
+      type: 'fe_related_searches',
+      request: {
+        restriction: { complexKeywordsRestriction: { keyword: [{ value: keyword }] } },
+        keywordType,
+      },
+      token,
+    });
+    const [only] = keywords;
+    return guarded({
+      widgets: [
+        { id: 'TIMESERIES', type: 'fe_line_chart', request: { keywords, resolution: 'WEEK' }, token },
+        { id: 'GEO_MAP', type: 'fe_geo_chart_explore', request: { keywords, resolution: 'REGION' }, token },
+        ...(only && keywords.length === 1 ? [related('RELATED_TOPICS', only, 'ENTITY')] : []),
+        ...keywords.map((keyword, i) =>
+          related(keywords.length === 1 ? 'RELATED_QUERIES' : `RELATED_QUERIES_${i}`, keyword, 'QUERY'),
+        ),
+      ],
+    });
+  };
 
 /** A list of trends that began an hour ago. */
-function listOf(...titles: string[]): UpstreamAnswer {
-  const start = souk.clock.now() / 1000 - 3600;
+function listOf({ clock }: Souk, ...titles: string[]): UpstreamAnswer {
+  const start = clock.now() / 1000 - 3600;
   const items = titles.map((title) => [
     ...[title, null, 'US', [start], null, null, 500, null, 75, [title], [18], [], title],
   ]);
@@ -81,10 +89,22 @@ function listOf(...titles: string[]): UpstreamAnswer {
   );
 }
 
-const post = (name: string, body: object, by = client) => by.post(`/api/webtrends/${name}`, body);
-const times = (path: string) => souk.upstream.callsTo(path).length;
-const refuse = (...paths: string[]) => {
-  for (const path of paths) souk.upstream.on(path, () => REFUSALS.captcha);
+/** The keyword that a request for related queries or topics asks for. */
+function keywordOf(params: UpstreamCall['params']): string {
+  return JSON.parse(params.req ?? '').restriction.complexKeywordsRestriction.keyword[0].value;
+}
+
+const NO_RELATED = guarded({ default: { rankedList: [] } });
+
+const dayOf = ({ clock }: Souk) => new Date(clock.now()).toISOString().slice(0, 10);
+const daysAgo = ({ clock }: Souk, days: number) =>
+  new Date(clock.now() - days * DAY_MS).toISOString().slice(0, 10);
+const post = (client: Client, name: string, body: object, options?: RequestOptions) =>
+  client.post(`/api/webtrends/${name}`, body, options);
+const counts = (upstream: ScriptedUpstream, ...paths: string[]) =>
+  paths.map((path) => upstream.callsTo(path).length);
+const refuse = (upstream: ScriptedUpstream, ...paths: string[]) => {
+  for (const path of paths) upstream.on(path, () => REFUSALS.captcha);
 };
 
 describe.each([
@@ -93,186 +113,212 @@ describe.each([
   ['related-queries', 'results'],
   ['related-topics', 'results'],
 ])('%s', (name, field) => {
-  test('charges one unit, and neither charges nor fetches for an identical call', async () => {
-    showLogOnFailure(souk);
-    const first = await post(name, { keyword: 'kettle' });
+  test('charges one unit, and neither charges nor fetches for an identical call', async ({
+    souk,
+    client,
+    upstream,
+  }) => {
+    const today = dayOf(souk);
+    const first = await post(client, name, { keyword: 'kettle' });
     expect(first.status, first.body.toString()).toBe(200);
     expect(first.headers).toMatchObject({ 'x-units-consumed': '1', 'x-cache': 'MISS' });
-    expect(first.json.data).toMatchObject({ fromCache: false, keywords: ['kettle'], endDate: '2026-03-04' });
+    expect(first.json.data).toMatchObject({ fromCache: false, keywords: ['kettle'], endDate: today });
     expect(first.json.data[field]).toHaveLength(1);
-    const calls = souk.upstream.calls.length;
-    const again = await post(name, { keyword: ' kettle,', endDate: '2026-03-04', hl: 'EN-us' });
+    const calls = upstream.calls.length;
+    const again = await post(client, name, { keyword: ' kettle,', endDate: today, hl: 'EN-us' });
     expect(again.headers).toMatchObject({ 'x-units-consumed': '0', 'x-deduplicated': 'true' });
     expect(again.body.equals(first.body)).toBe(true);
-    const other = await post(name, { keyword: 'kettle' }, await souk.client());
+    const other = await post(await souk.client(), name, { keyword: 'kettle' });
     expect(other.headers).toMatchObject({ 'x-units-consumed': '1', 'x-cache': 'HIT' });
     expect(other.json.data.fromCache).toBe(true);
-    expect(souk.upstream.calls.length).toBe(calls);
+    expect(upstream.calls.length).toBe(calls);
     expect(await unitsUsed(client)).toBe(1);
   });
 
-  test('refuses invalid parameters without charge, and refuses GET', async () => {
-    const reply = await post(name, { keyword: 'a,b,c,d,e,f', geo: 'XX', startDate: '2026-05-05' });
+  test('returns 400 without charge for invalid parameters, and 405 for GET', async ({
+    souk,
+    client,
+    upstream,
+  }) => {
+    const reply = await post(client, name, { keyword: 'a,b,c,d,e,f', geo: 'XX', startDate: '2030-05-05' });
     expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(reply.json.msg).toMatch(/^keyword: .+; geo: .+/);
-    const late = await post(name, { keyword: 'a', startDate: '2026-05-05' });
+    const late = await post(client, name, { keyword: 'a', startDate: '2030-05-05' });
     expect(late.json.msg).toBe(
-      'startDate: must not be in the future: today is 2026-03-04 in UTC; endDate: must not be before startDate, 2026-05-05',
+      `startDate: must not be in the future: today is ${dayOf(souk)} in UTC; endDate: must not be before startDate, 2030-05-05`,
     );
     expect((await client.get(`/api/webtrends/${name}?keyword=a`)).status).toBe(405);
-    expect(souk.upstream.calls).toEqual([]);
+    expect(upstream.calls).toEqual([]);
     expect(await unitsUsed(client)).toBe(0);
   });
 
-  test('returns stale data with their age while upstream refuses, and fresh data afterwards', async () => {
-    await post(name, { keyword: 'kettle' });
+  test('returns stale data with their age while upstream refuses, and fresh data afterwards', async ({
+    souk,
+    client,
+    upstream,
+  }) => {
+    await post(client, name, { keyword: 'kettle' });
     souk.clock.advance(2 * HOUR_MS);
-    refuse(SERIES, MAP, RELATED);
-    const stale = await post(name, { keyword: 'kettle' });
+    refuse(upstream, SERIES, MAP, RELATED);
+    const stale = await post(client, name, { keyword: 'kettle' });
     expect(stale.status, stale.body.toString()).toBe(200);
     expect(stale.headers).toMatchObject({ 'x-units-consumed': '1', 'x-cache': 'HIT' });
     expect(stale.json.metadata).toEqual({
       stale: true,
-      fetchedAt: '2026-03-04T10:00:00.000Z',
+      fetchedAt: `${dayOf(souk)}T10:00:00.000Z`,
       ageSeconds: 7200,
     });
     expect(stale.json.data).toMatchObject({ fromCache: true });
     expect(stale.json.data[field]).toHaveLength(1);
 
     souk.clock.advance(HOUR_MS);
-    souk.upstream.on(SERIES, () => guarded({ default: { timelineData: [], averages: [] } }));
-    souk.upstream.on(MAP, () => guarded({ default: { geoMapData: [] } }));
-    souk.upstream.on(RELATED, () => guarded({ default: { rankedList: [] } }));
-    const fresh = await post(name, { keyword: 'kettle' }, await souk.client());
+    upstream.on(SERIES, () => guarded({ default: { timelineData: [], averages: [] } }));
+    upstream.on(MAP, () => guarded({ default: { geoMapData: [] } }));
+    upstream.on(RELATED, () => NO_RELATED);
+    const fresh = await post(await souk.client(), name, { keyword: 'kettle' });
     expect(fresh.headers['x-cache']).toBe('MISS');
     expect(fresh.json.metadata).toBeUndefined();
   });
 
-  test('returns 502 and releases the unit if upstream refuses and nothing is stored', async () => {
-    refuse(EXPLORE);
-    const { status, json, headers } = await post(name, { keyword: 'kettle' });
+  test('returns 502 and releases the unit if upstream refuses and nothing is stored', async ({
+    client,
+    upstream,
+  }) => {
+    refuse(upstream, EXPLORE);
+    const { status, json, headers } = await post(client, name, { keyword: 'kettle' });
     expect(status).toBe(502);
     expect(json).toMatchObject({ code: 'UPSTREAM_ERROR', metadata: { errorId: expect.any(String) } });
     expect(headers['x-units-consumed']).toBe('0');
-    const closed = await post(name, { keyword: 'pot' });
+    const closed = await post(client, name, { keyword: 'pot' });
     expect([closed.status, closed.headers['retry-after']]).toEqual([502, '600']);
-    expect(times(EXPLORE)).toBe(1);
+    expect(upstream.callsTo(EXPLORE)).toHaveLength(1);
     expect(await unitsUsed(client)).toBe(0);
   });
 
-  test('returns 504, hangs up and releases the unit if upstream never answers', async () => {
-    souk.upstream.on(EXPLORE, () => new Promise<never>(() => {}));
-    const reply = post(name, { keyword: 'kettle' });
-    await expect.poll(() => times(EXPLORE)).toBe(1);
+  test('returns 504, hangs up and releases the unit if upstream never answers', async ({
+    souk,
+    client,
+    upstream,
+  }) => {
+    upstream.on(EXPLORE, () => new Promise<never>(() => {}));
+    const reply = post(client, name, { keyword: 'kettle' });
+    await upstream.received(1, EXPLORE);
     souk.clock.advance(60_000);
     expect([(await reply).status, (await reply).json.code]).toEqual([504, 'UPSTREAM_TIMEOUT']);
-    await expect.poll(() => souk.upstream.callsTo(EXPLORE)[0]?.aborted).toBe(true);
+    await upstream.abandoned(1);
     expect(await unitsUsed(client)).toBe(0);
   });
 });
 
-test('explores the same keywords and window once a day for all operations', async () => {
+test('explores the same keywords and window once a day for all operations', async ({
+  souk,
+  client,
+  upstream,
+}) => {
   const body = { keyword: ['kettle'], geo: 'US', startDate: '2026-01-01', endDate: '2026-02-01' };
   for (const name of ['interest-over-time', 'interest-by-region', 'related-queries', 'related-topics']) {
-    expect((await post(name, body)).status).toBe(200);
+    expect((await post(client, name, body)).status).toBe(200);
   }
-  expect([times(EXPLORE), times(SERIES), times(MAP), times(RELATED)]).toEqual([1, 1, 1, 2]);
+  expect(counts(upstream, EXPLORE, SERIES, MAP, RELATED)).toEqual([1, 1, 1, 2]);
   souk.clock.advance(23 * HOUR_MS);
-  await post('interest-over-time', { ...body, timezone: 480 });
-  expect([times(EXPLORE), times(SERIES)]).toEqual([1, 2]);
-  expect(souk.upstream.callsTo(SERIES)[1]?.params).toMatchObject({ token: 'token-1', tz: '-480' });
+  await post(client, 'interest-over-time', { ...body, timezone: 480 });
+  expect(counts(upstream, EXPLORE, SERIES)).toEqual([1, 2]);
+  expect(upstream.callsTo(SERIES)[1]?.params).toMatchObject({ token: 'token-1', tz: '-480' });
   souk.clock.advance(HOUR_MS + 1);
-  await post('interest-over-time', body);
-  expect(times(EXPLORE)).toBe(2);
+  await post(client, 'interest-over-time', body);
+  expect(upstream.callsTo(EXPLORE)).toHaveLength(2);
 });
 
-test('keeps an answer for its own hour, even if its explore is older', async () => {
+test('keeps data fresh for an hour from their own fetch, even if their explore is older', async ({
+  souk,
+  client,
+  upstream,
+}) => {
   const body = { keyword: ['kettle'] };
-  await post('interest-over-time', body);
+  await post(client, 'interest-over-time', body);
   souk.clock.advance(5 * HOUR_MS);
-  const { json } = await post('interest-over-time', body);
+  const { json } = await post(client, 'interest-over-time', body);
   expect(json).toMatchObject({ data: { fromCache: false } });
   expect(json.metadata).toBeUndefined();
   souk.clock.advance(HOUR_MS - 1000);
-  const other = await post('interest-over-time', body, await souk.client());
+  const other = await post(await souk.client(), 'interest-over-time', body);
   expect(other.headers['x-cache']).toBe('HIT');
-  expect([times(EXPLORE), times(SERIES)]).toEqual([1, 2]);
+  expect(counts(upstream, EXPLORE, SERIES)).toEqual([1, 2]);
 });
 
-test('replaces a refused token for all calls', async () => {
-  await post('interest-over-time', { keyword: 'kettle' });
+test('replaces a refused token for all later calls', async ({ souk, client, upstream }) => {
+  await post(client, 'interest-over-time', { keyword: 'kettle' });
   souk.clock.advance(2 * HOUR_MS);
   const tokens: (string | undefined)[] = [];
-  souk.upstream.on(SERIES, ({ params }) => {
+  upstream.on(SERIES, ({ params }) => {
     tokens.push(params.token);
     if (params.token === 'token-1') return REFUSALS.staleToken;
     return guarded({ default: { timelineData: [], averages: [] } });
   });
-  expect((await post('interest-over-time', { keyword: 'kettle' })).status).toBe(200);
+  expect((await post(client, 'interest-over-time', { keyword: 'kettle' })).status).toBe(200);
   souk.clock.advance(2 * HOUR_MS);
-  expect((await post('interest-over-time', { keyword: 'kettle' })).status).toBe(200);
+  expect((await post(client, 'interest-over-time', { keyword: 'kettle' })).status).toBe(200);
   expect(tokens).toEqual(['token-1', 'token-2', 'token-2']);
 });
 
-test('explores once for several tokens that are refused one after the other', async () => {
+test('explores once for several tokens that are refused one after the other', async ({
+  souk,
+  client,
+  upstream,
+}) => {
   const keywords = ['pot', 'kettle', 'cup', 'lid', 'tea'];
-  await post('interest-over-time', { keyword: keywords });
+  await post(client, 'interest-over-time', { keyword: keywords });
   souk.clock.advance(60_000);
   const refused: string[] = [];
-  souk.upstream.on(RELATED, async ({ params }) => {
-    const [{ value }] = JSON.parse(params.req ?? '').restriction.complexKeywordsRestriction.keyword;
-    if (params.token !== 'token-1') return guarded({ default: { rankedList: [] } });
+  upstream.on(RELATED, async ({ params }) => {
+    const value = keywordOf(params);
+    if (params.token !== 'token-1') return NO_RELATED;
     // Each is refused only when the one before has got its new token.
-    const before = refused.length;
-    await expect.poll(() => before === 0 || times(EXPLORE) > 1).toBe(true);
+    if (refused.length > 0) await upstream.received(2, EXPLORE);
     refused.push(value);
     return REFUSALS.staleToken;
   });
-  expect((await post('related-queries', { keyword: keywords })).status).toBe(200);
-  expect(times(EXPLORE)).toBe(2);
+  expect((await post(client, 'related-queries', { keyword: keywords })).status).toBe(200);
+  expect(upstream.callsTo(EXPLORE)).toHaveLength(2);
 });
 
-test('fetches related queries of several keywords with one explore and concurrent calls', async () => {
-  let waiting = 0;
-  let open = () => {};
-  const all = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  souk.upstream.on(RELATED, async ({ params }) => {
-    waiting += 1;
-    if (waiting === 3) open();
-    await all;
-    const [{ value }] = JSON.parse(params.req ?? '').restriction.complexKeywordsRestriction.keyword;
+test('fetches related queries of several keywords with one explore and concurrent calls', async ({
+  client,
+  upstream,
+}) => {
+  upstream.on(RELATED, async ({ params }) => {
+    await upstream.received(3, RELATED);
+    const value = keywordOf(params);
     const top = [{ query: value, value: 100, formattedValue: '100' }];
     return guarded({ default: { rankedList: [{ rankedKeyword: top }, {}] } });
   });
-  const { json, headers } = await post('related-queries', { keyword: 'pot,kettle,cup' });
+  const { json, headers } = await post(client, 'related-queries', { keyword: 'pot,kettle,cup' });
   expect(headers['x-units-consumed']).toBe('1');
   expect(json.data.results.map(({ top }: { top: { query: string }[] }) => top[0]?.query)).toEqual([
     ...['pot', 'kettle', 'cup'],
   ]);
-  expect([times(EXPLORE), times(RELATED)]).toEqual([1, 3]);
+  expect(counts(upstream, EXPLORE, RELATED)).toEqual([1, 3]);
 });
 
-test('does not fetch answered keywords again after another one failed', async () => {
+test('does not fetch answered keywords again after another one failed', async ({ client, upstream }) => {
   const asked: string[] = [];
   let isBroken = true;
-  souk.upstream.on(RELATED, ({ params }) => {
-    const [{ value }] = JSON.parse(params.req ?? '').restriction.complexKeywordsRestriction.keyword;
+  upstream.on(RELATED, ({ params }) => {
+    const value = keywordOf(params);
     asked.push(value);
     if (isBroken && value === 'pot') return REFUSALS.gone;
-    return guarded({ default: { rankedList: [] } });
+    return NO_RELATED;
   });
-  expect((await post('related-queries', { keyword: 'kettle,pot' })).status).toBe(502);
-  await expect.poll(() => asked.length).toBe(2);
+  expect((await post(client, 'related-queries', { keyword: 'kettle,pot' })).status).toBe(502);
+  await upstream.received(2, RELATED);
   isBroken = false;
-  expect((await post('related-queries', { keyword: 'kettle,pot' })).status).toBe(200);
+  expect((await post(client, 'related-queries', { keyword: 'kettle,pot' })).status).toBe(200);
   expect(asked.filter((keyword) => keyword === 'pot')).toHaveLength(2);
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('returns 200 with available: false for topics that upstream withholds', async () => {
-  const { status, json } = await post('related-topics', { keyword: 'kettle,pot' });
+test('returns 200 with available: false for topics that upstream withholds', async ({ client, upstream }) => {
+  const { status, json } = await post(client, 'related-topics', { keyword: 'kettle,pot' });
   expect(status).toBe(200);
   expect(json.data).toMatchObject({
     available: false,
@@ -281,70 +327,87 @@ test('returns 200 with available: false for topics that upstream withholds', asy
       { keyword: 'pot', available: false, top: [], rising: [] },
     ],
   });
-  expect(times(EXPLORE)).toBe(2);
+  expect(upstream.callsTo(EXPLORE)).toHaveLength(2);
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('leaves the resolution within a country to upstream and returns the one used', async () => {
-  const own = await post('interest-by-region', { keyword: 'kettle', geo: 'us' });
+test('leaves the resolution within a country to upstream and returns the one used', async ({
+  client,
+  upstream,
+}) => {
+  const own = await post(client, 'interest-by-region', { keyword: 'kettle', geo: 'us' });
   expect(own.json.data).toMatchObject({ resolution: 'REGION', geo: 'US', valueMode: 'index' });
-  const cities = await post('interest-by-region', { keyword: 'kettle', geo: 'us', resolution: 'CITY' });
+  const cities = await post(client, 'interest-by-region', {
+    keyword: 'kettle',
+    geo: 'us',
+    resolution: 'CITY',
+  });
   expect(cities.json.data.resolution).toBe('CITY');
-  expect(souk.upstream.callsTo(MAP).map(({ params }) => JSON.parse(params.req ?? '').resolution)).toEqual([
+  expect(upstream.callsTo(MAP).map(({ params }) => JSON.parse(params.req ?? '').resolution)).toEqual([
     ...['REGION', 'CITY'],
   ]);
 });
 
-test('refuses an unknown region by name, without charge', async () => {
-  souk.upstream.on(EXPLORE, () => REFUSALS.badRequest);
-  const { status, json, headers } = await post('interest-over-time', { keyword: 'kettle', geo: 'US-QQ' });
+test('returns 400 without charge for an unknown region, and names the parameter', async ({
+  client,
+  upstream,
+}) => {
+  upstream.on(EXPLORE, () => REFUSALS.badRequest);
+  const { status, json, headers } = await post(client, 'interest-over-time', {
+    keyword: 'kettle',
+    geo: 'US-QQ',
+  });
   expect(status).toBe(400);
   expect(json).toMatchObject({ code: 'VALIDATION_FAILED', metadata: { errors: [{ parameter: 'geo' }] } });
   expect(headers['x-units-consumed']).toBe('0');
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('uses a new window on a new day', async () => {
-  await post('interest-over-time', { keyword: 'kettle' });
+test('uses a new window on a new day', async ({ souk, client, upstream }) => {
+  await post(client, 'interest-over-time', { keyword: 'kettle' });
   souk.clock.advance(13.9 * HOUR_MS);
-  await post('interest-over-time', { keyword: 'kettle' });
+  await post(client, 'interest-over-time', { keyword: 'kettle' });
   souk.clock.advance(0.2 * HOUR_MS);
-  const { json } = await post('interest-over-time', { keyword: 'kettle' }, await souk.client());
-  expect(json.data).toMatchObject({ startDate: '2025-03-05', endDate: '2026-03-05', fromCache: false });
-  expect(times(EXPLORE)).toBe(2);
+  const { json } = await post(await souk.client(), 'interest-over-time', { keyword: 'kettle' });
+  expect(json.data).toMatchObject({ endDate: dayOf(souk), fromCache: false });
+  expect(upstream.callsTo(EXPLORE)).toHaveLength(2);
 });
 
-describe('trends', () => {
+describe('trend lists', () => {
   const queries = ({ json }: Reply) => json.data.trends.map(({ query }: { query: string }) => query);
-  const daily = (query = '', by = client) => by.get(`/api/webtrends/daily-trends${query}`);
-  const realTime = (query = '', by = client) => by.get(`/api/webtrends/real-time-trends${query}`);
-  const feed = () => {
-    const pubDate = new Date(souk.clock.now() - HOUR_MS).toUTCString();
+  const daily = (by: Client, query = '') => by.get(`/api/webtrends/daily-trends${query}`);
+  const realTime = (by: Client, query = '') => by.get(`/api/webtrends/real-time-trends${query}`);
+  const feed = ({ clock }: Souk) => {
+    const pubDate = new Date(clock.now() - HOUR_MS).toUTCString();
     const item = `<item><title>from the feed</title><approx_traffic>10000+</approx_traffic><pubDate>${pubDate}</pubDate></item>`;
     return { raw: `<rss><channel>${item}</channel></rss>`, contentType: 'text/xml' };
   };
 
-  test('are kept for an hour for a day, for a minute in real time', async () => {
-    const first = await daily();
-    expect(first.json.data).toMatchObject({ geo: 'US', trendDate: '2026-03-04', source: 'trending_now' });
+  test('are fresh for an hour for a day, and for a minute in real time', async ({
+    souk,
+    client,
+    upstream,
+  }) => {
+    const first = await daily(client);
+    expect(first.json.data).toMatchObject({ geo: 'US', trendDate: dayOf(souk), source: 'trending_now' });
     expect(queries(first)).toEqual(['kettle']);
-    expect(queries(await realTime())).toEqual(['kettle']);
+    expect(queries(await realTime(client))).toEqual(['kettle']);
     souk.clock.advance(61_000);
     const other = await souk.client();
-    expect((await daily('', other)).headers['x-cache']).toBe('HIT');
-    expect((await realTime('', other)).headers['x-cache']).toBe('MISS');
+    expect((await daily(other)).headers['x-cache']).toBe('HIT');
+    expect((await realTime(other)).headers['x-cache']).toBe('MISS');
     souk.clock.advance(59_000);
-    expect((await realTime('', await souk.client())).headers).toMatchObject({
+    expect((await realTime(await souk.client())).headers).toMatchObject({
       'x-cache': 'HIT',
       'x-units-consumed': '1',
     });
-    expect(times(LIST)).toBe(3);
+    expect(upstream.callsTo(LIST)).toHaveLength(3);
   });
 
-  test('come from the feed if the list fails', async () => {
-    souk.upstream.on(LIST, () => REFUSALS.gone);
-    souk.upstream.on(FEED, feed);
-    for (const reply of [await daily(), await realTime()]) {
+  test('come from the RSS feed if the list fails', async ({ souk, client, upstream }) => {
+    upstream.on(LIST, () => REFUSALS.gone);
+    upstream.on(FEED, () => feed(souk));
+    for (const reply of [await daily(client), await realTime(client)]) {
       expect(reply.json.data).toMatchObject({
         source: 'rss',
         trends: [
@@ -362,86 +425,100 @@ describe('trends', () => {
     }
   });
 
-  test('of another day or a category do not come from the feed', async () => {
-    souk.upstream.on(LIST, () => REFUSALS.gone);
-    souk.upstream.on(FEED, feed);
-    expect((await daily('?trendDate=2026-03-01')).status).toBe(502);
-    expect((await realTime('?category=b')).status).toBe(502);
-    expect(times(FEED)).toBe(0);
+  test('return 502 for another day or a category if the list fails, without a call to the RSS feed', async ({
+    souk,
+    client,
+    upstream,
+  }) => {
+    upstream.on(LIST, () => REFUSALS.gone);
+    upstream.on(FEED, () => feed(souk));
+    expect((await daily(client, `?trendDate=${daysAgo(souk, 3)}`)).status).toBe(502);
+    expect((await realTime(client, '?category=b')).status).toBe(502);
+    expect(upstream.callsTo(FEED)).toHaveLength(0);
     expect(await unitsUsed(client)).toBe(0);
   });
 
-  test('are returned with their age while upstream refuses', async () => {
-    await daily();
-    await realTime();
+  test('are returned as stale data with their age while upstream refuses', async ({
+    souk,
+    client,
+    upstream,
+  }) => {
+    await daily(client);
+    await realTime(client);
     souk.clock.advance(2 * HOUR_MS);
-    refuse(LIST, FEED);
-    for (const reply of [await daily(), await realTime()]) {
+    refuse(upstream, LIST, FEED);
+    for (const reply of [await daily(client), await realTime(client)]) {
       expect(queries(reply)).toEqual(['kettle']);
       expect(reply.json.metadata).toMatchObject({ stale: true, ageSeconds: 7200 });
     }
-    expect((await realTime()).json.data.updatedAt).toBe('2026-03-04T10:00:00.000Z');
+    expect((await realTime(client)).json.data.updatedAt).toBe(`${dayOf(souk)}T10:00:00.000Z`);
   });
 
-  test('of a day too long ago are refused without charge', async () => {
-    const { status, json } = await daily('?trendDate=2026-02-24');
+  test('return 400 without charge for a day more than a week ago', async ({ souk, client }) => {
+    const { status, json } = await daily(client, `?trendDate=${daysAgo(souk, 8)}`);
     expect([status, json.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(json.msg).toBe(
-      'trendDate: must be a day from 2026-02-25 to 2026-03-04: older trends are not kept',
+      `trendDate: must be a day from ${daysAgo(souk, 7)} to ${dayOf(souk)}: older trends are not kept`,
     );
     expect(await unitsUsed(client)).toBe(0);
   });
 
-  test('of an unknown region are refused by name', async () => {
-    souk.upstream.on(LIST, () =>
-      guarded([['wrb.fr', 'i0OFE', null, null, null, [3], 'generic']], ")]}'\n\n"),
-    );
-    expect((await daily('?geo=us-qq')).json.msg).toMatch(/^geo: US-QQ is not a region/);
-    expect((await realTime('?geo=us-qq')).status).toBe(400);
+  test('return 400 for an unknown region, and name it', async ({ client, upstream }) => {
+    upstream.on(LIST, () => guarded([['wrb.fr', 'i0OFE', null, null, null, [3], 'generic']], ")]}'\n\n"));
+    expect((await daily(client, '?geo=us-qq')).json.msg).toMatch(/^geo: US-QQ is not a region/);
+    expect((await realTime(client, '?geo=us-qq')).status).toBe(400);
     expect(await unitsUsed(client)).toBe(0);
   });
 });
 
-test('returns stale data to an asynchronous call', async () => {
-  await post('interest-over-time', { keyword: 'kettle' });
+test('returns stale data to an asynchronous call', async ({ souk, client, upstream }) => {
+  await post(client, 'interest-over-time', { keyword: 'kettle' });
   souk.clock.advance(2 * HOUR_MS);
-  refuse(SERIES);
+  refuse(upstream, SERIES);
   const headers = { prefer: 'respond-async' };
-  const { json } = await client.post('/api/webtrends/interest-over-time', { keyword: 'kettle' }, { headers });
+  const { json } = await post(client, 'interest-over-time', { keyword: 'kettle' }, { headers });
   const result = await client.get(`/api/jobs/${json.data.jobId}/result?wait=30`);
   expect(result.json.metadata).toMatchObject({ stale: true });
 });
 
-test('refuses an unknown language by name', async () => {
+test('returns 400 for an unknown language, and names the parameter', async ({ client }) => {
   for (const hl of ['und', 'mul', 'en-XX']) {
-    const { status, json } = await post('interest-over-time', { keyword: 'kettle', hl });
+    const { status, json } = await post(client, 'interest-over-time', { keyword: 'kettle', hl });
     expect([status, json.msg]).toEqual([400, 'hl: must be a language such as en-US, zh-CN or ja']);
   }
 });
 
-test('returns 502 for trends with impossible times, and does not store them', async () => {
+test('returns 502 for trends with impossible times, and does not store them', async ({
+  souk,
+  client,
+  upstream,
+}) => {
   const item = ['kettle', null, 'US', [1e15], null, null, 500, null, 75, ['kettle'], [18], [], 'kettle'];
   const row = ['wrb.fr', 'i0OFE', JSON.stringify([null, [item]]), null, null, null, 'generic'];
-  souk.upstream.on(LIST, () => guarded([row], ")]}'\n\n"));
+  upstream.on(LIST, () => guarded([row], ")]}'\n\n"));
   for (const name of ['daily-trends', 'real-time-trends']) {
-    expect((await client.get(`/api/webtrends/${name}`)).status).toBe(502);
+    expect((await client.get(`/api/webtrends/${name}?geo=FR`)).status).toBe(502);
   }
-  souk.upstream.on(LIST, () => listOf('kettle'));
-  expect((await client.get('/api/webtrends/daily-trends')).status).toBe(200);
+  upstream.on(LIST, () => listOf(souk, 'kettle'));
+  expect((await client.get('/api/webtrends/daily-trends?geo=FR')).status).toBe(200);
 });
 
-test('returns 502 for an explore with excessive nesting, and recovers at the next call', async () => {
+test('returns 502 for an explore with excessive nesting, and recovers at the next call', async ({
+  client,
+  upstream,
+}) => {
   const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
   const widget = `{"id":"TIMESERIES","type":"fe_line_chart","request":${deep},"token":"t"}`;
-  souk.upstream.on(EXPLORE, () => ({ ...guarded({}), raw: `)]}'\n{"widgets":[${widget}]}` }));
-  expect((await post('interest-over-time', { keyword: 'kettle' })).status).toBe(502);
-  souk.upstream.on(EXPLORE, explore);
-  expect((await post('interest-over-time', { keyword: 'kettle' })).status).toBe(200);
+  upstream.on(EXPLORE, () => ({ ...guarded({}), raw: `)]}'\n{"widgets":[${widget}]}` }));
+  expect((await post(client, 'interest-over-time', { keyword: 'kettle' })).status).toBe(502);
+  upstream.on(EXPLORE, exploreOf(upstream));
+  expect((await post(client, 'interest-over-time', { keyword: 'kettle' })).status).toBe(200);
 });
 
-test('returns the result of an asynchronous job', async () => {
-  const { status, json } = await client.post(
-    '/api/webtrends/interest-over-time',
+test('returns the result of an asynchronous job', async ({ client }) => {
+  const { status, json } = await post(
+    client,
+    'interest-over-time',
     { keyword: 'kettle' },
     { headers: { prefer: 'respond-async' } },
   );
