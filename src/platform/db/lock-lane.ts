@@ -6,7 +6,7 @@ import { MicroBatcher } from './micro-batcher.ts';
 export const LOCKED = Symbol('locked');
 
 const FIRST_PAUSE_MS = 5;
-const LONGEST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 25;
 
 /**
  * A micro-batcher for statements that do not wait for locks. A call of a locked account is tried again in a lane of its own,
