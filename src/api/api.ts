@@ -24,7 +24,7 @@ import { refusingOtherMethods } from './plugins/other-methods.ts';
 import { requireMetricsAccess } from './require-token.ts';
 import { versionOf } from './version.ts';
 
-/** What the groups of endpoints work with. */
+/** Dependencies of the groups of endpoints. */
 export interface ApiDeps {
   authentication: AuthenticationDeps;
   limits: RequestLimits;

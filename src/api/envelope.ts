@@ -2,27 +2,27 @@ import type { FastifyReply } from 'fastify';
 import { ERRORS, type SoukError } from '../platform/errors.ts';
 import { errorBody, JSON_TYPE, okBody } from '../results/envelope.ts';
 
-/** What the headers of an answer say about the call. */
+/** Facts about a call that headers of the answer state. */
 export interface CallFacts {
   unitsConsumed: number;
-  /** Whether the answer came without asking upstream. */
+  /** HIT: all data came from the cache. */
   cache?: 'HIT' | 'MISS';
   jobId?: string;
   minute?: MinuteFacts | null;
   deduplicated?: boolean;
 }
 
-/** The calls of this minute, where they are limited. */
+/** Calls left in this minute, for an account with a limit. */
 export interface MinuteFacts {
   limit: number;
   remaining: number;
   resetSeconds: number;
 }
 
-/** What is free, and about no call. */
+/** Facts for an answer that is free and belongs to no call. */
 const FREE: CallFacts = { unitsConsumed: 0 };
 
-/** Sets the headers every answer carries. */
+/** Sets the headers of every answer. */
 export function setFacts(reply: FastifyReply, facts: CallFacts = FREE): void {
   reply.header('x-response-time', `${Math.round(performance.now() - reply.request.startedAt)}ms`);
   reply.header('x-units-consumed', facts.unitsConsumed);
@@ -37,7 +37,7 @@ export function setFacts(reply: FastifyReply, facts: CallFacts = FREE): void {
   }
 }
 
-/** Sends a small answer that was made here. */
+/** Sends a small answer that the gateway itself produced. */
 export function sendEnvelope(
   reply: FastifyReply,
   status: number,
@@ -48,7 +48,7 @@ export function sendEnvelope(
   return reply.code(status).header('content-type', JSON_TYPE).send(okBody(data, message));
 }
 
-/** Sends an error of the list. Nothing is charged for it. */
+/** Sends an error. Errors are free. */
 export function sendError(reply: FastifyReply, error: SoukError): FastifyReply {
   setFacts(reply);
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds);

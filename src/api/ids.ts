@@ -8,7 +8,7 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** A parameter that must be an id which an earlier answer gave. @param of what it is the id of. */
+/** A parameter that must be a UUID. @param of the resource that the id names, such as "a schedule". */
 export function uuidParameter(of: string) {
   return z
     .string()

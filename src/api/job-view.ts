@@ -6,7 +6,7 @@ import type { Call } from '../billing/calls.ts';
 import { SCHEMA_NAMES } from '../operations/answers/schema-names.ts';
 import { ERRORS } from '../platform/errors.ts';
 
-/** How soon a caller should look again for a job that is not done, in seconds. */
+/** The header Retry-After for a job that has not ended, in seconds. */
 export const PENDING_RETRY_SECONDS = 1;
 
 export const JOB_STATES = ['queued', 'running', 'done', 'failed', 'cancelled'] as const;
@@ -28,13 +28,13 @@ export const jobSchema = z
       .min(0)
       .max(100)
       .describe(
-        'Percent of what has to be fetched; a job that fetches in one go has 0 until it is done, as has one that brought nothing',
+        'Percentage of the data that has been fetched; stays 0 while a single fetch runs, and if nothing was fetched',
       ),
-    position: z.int().nullable().describe('How many jobs of its queue go before it; null once it runs'),
+    position: z.int().nullable().describe('Number of jobs ahead of it in its queue; null once it is running'),
     etaMs: z
       .int()
       .nullable()
-      .describe('Milliseconds until it is probably done; null: nothing is known, 0: it has ended'),
+      .describe('Estimated milliseconds until the job ends; null if unknown, 0 if it has ended'),
     unitsReserved: z.int(),
     unitsCharged: z.int(),
     createdAt: moment,
@@ -49,7 +49,7 @@ export const jobSchema = z
 
 export type JobView = z.output<typeof jobSchema>;
 
-/** What stands for an answer that is not there yet. */
+/** Answer of a call that was accepted as a job. */
 export const acceptedSchema = z
   .object({ jobId: z.uuid(), operation: z.string(), links })
   .register(SCHEMA_NAMES, { id: 'AcceptedJob' });
@@ -65,7 +65,7 @@ export interface JobViewDeps {
   backlog: Pick<Backlog, 'estimateWaitBehindMs' | 'meanDurationMs'>;
 }
 
-/** What is known of a call as a job; for one that has not ended, its queue is asked. */
+/** Returns a call as a job. The state of a call that has not ended comes from its queue. */
 export async function jobView(deps: JobViewDeps, call: Call): Promise<JobView> {
   const { state, progress, position, etaMs, startedAt, attempts } =
     call.state === 'reserved' ? await onItsWay(deps, call) : ended(call);
@@ -112,7 +112,7 @@ async function onItsWay({ redis, queues, backlog }: JobViewDeps, { pool, callId 
       etaMs: etaMs !== null && Number.isFinite(etaMs) ? Math.ceil(etaMs) : null,
     };
   }
-  // A job that neither waits nor runs is between the two, or was lost and will be put back.
+  // A job that neither waits nor runs is between the two, or was lost and will be enqueued again.
   const isRunning = job !== undefined && (await job.isActive());
   return {
     state: isRunning ? 'running' : 'queued',

@@ -15,7 +15,7 @@ import { requireToken } from './require-token.ts';
 
 const PATH = '/admin/queues';
 
-/** Scripts, styles and pictures come from here or not at all; the page's fonts of elsewhere are left out. */
+/** Allows scripts, styles and pictures from this host only. Fonts from other hosts are blocked. */
 const CONTENT_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
@@ -30,8 +30,8 @@ export interface QueueBoardDeps {
 }
 
 /**
- * Bull Board over all queues, for the operator. Its actions are harmless to money: a call ends once, whatever is done to
- * its job, and the job of an open call that was deleted is put back. It is loaded only where there is a token.
+ * Registers Bull Board over all queues, for the operator. Its actions cannot change money: a call ends once, even if its
+ * job is changed, and a deleted job of an open call is enqueued again. Without a token, it is not loaded.
  */
 export function registerQueueBoard(
   app: FastifyInstance,
@@ -75,7 +75,7 @@ const STATUSES = [
   'paused',
 ];
 
-/** Refuses values of the page's query that Bull Board would answer with an error of ours. */
+/** Refuses values in the query that Bull Board would answer with an internal error. */
 function refuseOddQuery(queueNames: readonly string[]) {
   const oneOf = (values: readonly string[]) =>
     z.enum(['', ...values], `must be one of ${values.join(', ')}`).optional();
@@ -97,7 +97,7 @@ function refuseOddQuery(queueNames: readonly string[]) {
   };
 }
 
-/** A browser sends the token along with what a page of another site makes it send. */
+/** Refuses requests of pages of other sites, because a browser adds the token to them. */
 async function refuseOtherSites(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -107,6 +107,6 @@ async function refuseOtherSites(
   if (site === undefined || site === 'same-origin' || site === 'none') return undefined;
   return sendError(
     reply,
-    new SoukError('KEY_FORBIDDEN', { message: 'Only pages of this site may do this.' }),
+    new SoukError('KEY_FORBIDDEN', { message: 'This action is allowed from pages of this site only.' }),
   );
 }

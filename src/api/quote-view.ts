@@ -5,25 +5,25 @@ import { SCHEMA_NAMES } from '../operations/answers/schema-names.ts';
 import type { LocalOperation, QueuedOperation } from '../operations/define.ts';
 import { ERRORS } from '../platform/errors.ts';
 
-/** What a dry run answers. */
+/** Answer to a dry run. */
 export const quoteSchema = z
   .object({
     dryRun: z.literal(true),
     operation: z.string(),
-    units: z.int().describe('What the call costs at most'),
-    admitted: z.boolean().describe('Whether the call would be let in now'),
+    units: z.int().describe('Most units that the call can cost'),
+    admitted: z.boolean().describe('Whether the call would be accepted now'),
     billing: z
       .enum(['general', 'off_peak'])
       .nullable()
-      .describe('What it would be charged to first; null when it would not be charged'),
+      .describe('Wallet that would be charged first; null if the call would not be charged'),
     billingTrack: z.enum(['legacy', 'pack']).nullable(),
-    rejectReason: z.string().nullable().describe('The error code it would get'),
+    rejectReason: z.string().nullable().describe('Error code that the call would return'),
     rejectMessage: z.string().nullable(),
     deduplicated: z
       .boolean()
-      .describe('The same call was made within five minutes: made now, this one would be free'),
+      .describe('Whether the call would be free, because an identical call was made within five minutes'),
   })
-  .describe('The answer with dryRun: what the call would cost, and whether it would be let in')
+  .describe('Answer with dryRun: the price of the call, and whether it would be accepted')
   .register(SCHEMA_NAMES, { id: 'Quote' });
 
 export type QuoteView = z.output<typeof quoteSchema>;

@@ -4,7 +4,7 @@ import { inputOn, type QueuedOperation, type Route } from '../operations/define.
 import { toFaults } from '../operations/faults.ts';
 import { invalidParameters } from '../platform/errors.ts';
 
-/** The canonical input of a request to an operation. @throws SoukError VALIDATION_FAILED or SELECTION_INVALID, naming every bad parameter. */
+/** Returns the canonical input of a request to an operation. @throws SoukError VALIDATION_FAILED or SELECTION_INVALID, naming every invalid parameter. */
 export function parseInput<Input>(
   operation: Pick<QueuedOperation<string, Input>, 'params' | 'onDay' | 'invalidKind'>,
   route: Route,
@@ -20,7 +20,7 @@ export function parseInput<Input>(
   return inputOn(operation, parseAs(operation.params, raw, operation.invalidKind), now);
 }
 
-/** A value a caller sent, as a schema wants it. @throws SoukError naming every bad parameter. */
+/** Parses a value with a schema. @throws SoukError naming every invalid parameter. */
 export function parseAs<Value>(
   schema: z.ZodType<Value>,
   raw: unknown,

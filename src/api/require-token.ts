@@ -6,13 +6,13 @@ import { SoukError } from '../platform/errors.ts';
 import { sendError } from './envelope.ts';
 
 export interface TokenOptions {
-  /** Lets others through as well. */
+  /** Accepts requests without the token, too. */
   isSignedIn?: (request: FastifyRequest) => Promise<boolean>;
-  /** Judges whether the token may be used; by default it always may. */
+  /** Decides whether the token is accepted. Default: a correct token always is. */
   judge?: (request: FastifyRequest, isRight: boolean) => Promise<Verdict>;
 }
 
-/** Lets only an operator with the token through, before anything of the request is read. */
+/** Refuses requests without the operator's token, before the body is read. */
 export function requireToken(
   token: string,
   {

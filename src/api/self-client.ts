@@ -5,7 +5,7 @@ import { SoukError } from '../platform/errors.ts';
 /** The customer for whom a request is sent. */
 export interface Requester {
   key: string;
-  /** Address of the client, by which wrong keys are counted. */
+  /** IP address of the client, by which wrong keys are counted. */
   ip?: string;
   traceparent?: string | undefined;
 }
@@ -21,9 +21,9 @@ export interface GatewayRequest {
 export interface GatewayAnswer {
   status: number;
   header(name: string): string | undefined;
-  /** Bytes of the body, where the answer says it. */
+  /** Bytes of the body; null if unknown. */
   size: number | null;
-  /** The reader reads it to its end or destroys it. */
+  /** The caller must read it to its end or destroy it. */
   body: Readable;
 }
 
@@ -34,8 +34,8 @@ export type SendRequest = (
 ) => Promise<GatewayAnswer>;
 
 /**
- * Sends requests to the gateway itself, through the same routes and hooks as all requests, so that keys, prices, claims,
- * caches and errors are decided in one place. Bodies come as streams, and uncompressed unless `headers` accept an encoding.
+ * Sends requests to the gateway itself through the routes and hooks of all requests, so that keys, prices, claims,
+ * caches and errors are handled in one place. Bodies are streams, uncompressed unless `headers` accept an encoding.
  * @throws SoukError BUSY while the gateway closes.
  */
 export function requestsTo(app: FastifyInstance): SendRequest {
@@ -55,7 +55,10 @@ export function requestsTo(app: FastifyInstance): SendRequest {
     });
     const response = await sending.catch((error: FastifyError) => {
       if (error.code !== 'FST_ERR_REOPENED_CLOSE_SERVER') throw error;
-      throw new SoukError('BUSY', { message: 'This part of the service is being restarted.', cause: error });
+      throw new SoukError('BUSY', {
+        message: 'This part of the service is restarting; retry later.',
+        cause: error,
+      });
     });
     const header = (name: string) => {
       const value = response.headers[name];
@@ -63,7 +66,7 @@ export function requestsTo(app: FastifyInstance): SendRequest {
     };
     const length = header('content-length');
     const stream = response.stream();
-    // The gateway stops producing a body whose reader has left.
+    // Stops the production of a body that is no longer read.
     stream.once('close', () => response.raw.res.destroy());
     return {
       status: response.statusCode,
@@ -74,7 +77,7 @@ export function requestsTo(app: FastifyInstance): SendRequest {
   };
 }
 
-/** The body, or its first bytes where it is larger. The rest is not produced. */
+/** Reads the body, or its first bytes if it is larger. The rest is not produced. */
 export async function readAtMost(
   { body }: Pick<GatewayAnswer, 'body'>,
   bytes: number,

@@ -6,7 +6,7 @@ import type { Answer } from '../results/answer-store.ts';
 import { gunzip } from '../results/compression.ts';
 import { type CallFacts, setFacts } from './envelope.ts';
 
-/** Sends an answer as it is stored, or inflated for a client that does not take gzip; a large one as a stream. */
+/** Sends a stored answer, decompressed for a client that does not accept gzip; a large one as a stream. */
 export async function sendAnswer(
   reply: FastifyReply,
   { meta, body }: Answer,

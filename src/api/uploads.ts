@@ -12,14 +12,16 @@ import { JSON_TYPE } from '../results/envelope.ts';
 import type { EndpointCall } from './endpoints/endpoint.ts';
 import { setFacts } from './envelope.ts';
 
-/** The largest body that a worker reads: a hundred thousand items of 160 bytes. */
+/** Maximum size of a body that a worker parses: 100,000 items of 160 bytes. */
 export const UPLOAD_LIMIT_BYTES = 16 * 1024 * 1024;
 
-/** How long a worker may take to read one. */
+/** How long a worker may take to process an upload. */
 const REPLY_TIMEOUT_MS = 60_000;
 
 export const dryRunQuery = z.object({
-  dryRun: boolean().default(false).describe('Only check the request and say what it would cost'),
+  dryRun: boolean()
+    .default(false)
+    .describe('Validate the request and return its price, without creating anything'),
 });
 
 export interface UploadDeps {
@@ -55,7 +57,7 @@ async function* limited(body: Readable): AsyncGenerator<Buffer> {
   }
 }
 
-/** Has a worker handle a request with its body, and sends the worker's reply. */
+/** Passes a request and its body to a worker, and sends the worker's reply. */
 export async function sendToWorker(
   { redis, keys, batchQueue, replies }: UploadDeps,
   { account, request, reply }: Pick<EndpointCall<string, unknown, unknown>, 'account' | 'request' | 'reply'>,
@@ -71,7 +73,7 @@ export async function sendToWorker(
   if (!answer) {
     await dropUpload(redis, keys, uploadId);
     throw new SoukError('BUSY', {
-      message: 'No worker has read the request in time. Repeat it with an idempotencyKey.',
+      message: 'No worker processed the request in time; retry it with an idempotencyKey.',
       retryAfterSeconds: 10,
     });
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Bytes that are the same for everybody until the next version of the service. */
+/** Bytes that change only with a new version of the service. */
 export interface Version {
   bytes: Buffer;
   contentType: string;
@@ -14,7 +14,7 @@ export function versionOf(text: string, contentType: string): Version {
   return { bytes, contentType, etag };
 }
 
-/** Sends the bytes, or `304` to whoever has them. */
+/** Sends the bytes, or `304` to a client that has them. */
 export function sendVersion(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -25,7 +25,7 @@ export function sendVersion(
   return reply.header('content-type', contentType).send(bytes);
 }
 
-/** Whether an If-None-Match header names a version, be it weakly: proxies that compress make it so. */
+/** Returns whether an If-None-Match header names a version. Weak tags count, because proxies that compress make tags weak. */
 function names(header: string | undefined, etag: string): boolean {
   const listed = (header ?? '').split(',').map((entry) => entry.trim().replace(/^W\//, ''));
   return listed.includes(etag) || listed.includes('*');

@@ -9,8 +9,8 @@ import { type Account, accountOf } from '../plugins/authentication.ts';
 import { parseAs } from '../request-input.ts';
 
 /**
- * An address that is no operation: it belongs to the service itself, and is free. From its declaration come the route, its
- * path of the OpenAPI document, and its tool for agents.
+ * An address that is not an operation: it belongs to the service itself, and is free. Its declaration yields the route, its
+ * path in the OpenAPI document, and its tool for agents.
  */
 export interface Endpoint<Deps> extends EndpointDescription {
   /** Parses the request and runs the handler. */
@@ -21,54 +21,56 @@ export interface EndpointDescription {
   /** Group of endpoints in the document; also the toolset of the tool. */
   tag: string;
   method: Method;
-  /** With `{id}` where it names one thing. */
+  /** Contains `{id}` if it names one resource. */
   path: string;
   summary: string;
   /** Default: the summary. */
   description?: string;
   /** Name of the equivalent tool for agents. */
   tool?: string;
-  /** What the tool reports progress of, when its caller asks for progress. */
+  /** What the tool reports the progress of, if its caller asks for progress. */
   follows?: 'job' | 'batch';
-  /** For an endpoint that starts calls that cost units, and takes neither dryRun nor maxUnits: where their price is found. */
-  cost?: { toldBy: string; unitsOf(data: Record<string, unknown>): number };
+  /** The endpoint itself is free, but starts calls that cost their usual units. */
+  startsCalls?: true;
+  /** For an endpoint that starts calls and takes neither dryRun nor maxUnits: the address that shows their price. */
+  cost?: { shownBy: string; unitsOf(data: Record<string, unknown>): number };
   id?: IdParameter;
   query?: z.ZodObject;
-  /** Query parameters beside `query` that go with one kind of body; the handler parses them. */
+  /** Further query parameters that apply to one kind of body; the handler parses them. */
   uploadQuery?: z.ZodObject;
   /** Parsed before the handler. */
   body?: BodyDescription;
   /** A large body, which the handler passes on as a stream for a worker to parse. */
   upload?: BodyDescription;
   answers: Record<number, ResponseObject>;
-  /** Besides those that every address below /api/ has. */
+  /** Besides the errors that every address below /api/ can return. */
   errors?: readonly ErrorKind[];
   /** What a request occupies until it is answered, by which it is limited. Default: `waiting`, or `uploads` with `upload`. */
   occupies?: Occupied;
-  /** No key needed. */
+  /** Needs no key. */
   isPublic?: boolean;
-  /** For other systems than customers': not in the document. */
+  /** Not for customers: absent from the document. */
   isHidden?: boolean;
 }
 
 /** The parameter `{id}` of a path. */
 export interface IdParameter {
-  /** What it is the id of. */
+  /** The resource that the id names, such as "the job". */
   of: string;
-  /** The error for an id that cannot be one. */
+  /** The error for a malformed id. */
   unknown: ErrorKind;
 }
 
 export interface BodyDescription<Schema extends z.ZodType = z.ZodType> {
   description: string;
-  /** Of the JSON document. */
+  /** Schema of the JSON document. */
   schema: Schema;
   example: unknown;
-  /** What else the endpoint takes, by media type. */
+  /** Other bodies that the endpoint accepts, by media type. */
   otherContent?: Record<string, MediaType>;
 }
 
-/** What a handler starts with. */
+/** The parsed request that a handler receives. */
 export interface EndpointCall<Path, Query, Body> {
   account: Account;
   id: Path extends `${string}{id}${string}` ? string : null;
@@ -110,7 +112,7 @@ export function endpoint<
   };
 }
 
-/** An endpoint that needs no key, and whose answers are in no envelope. */
+/** An endpoint that needs no key, and whose answers have no envelope. */
 export function publicEndpoint<Deps>({
   handle,
   ...description
@@ -118,7 +120,7 @@ export function publicEndpoint<Deps>({
   return { ...description, isPublic: true, serve: handle };
 }
 
-/** What all endpoints of a list need. */
+/** The dependencies of all endpoints of a list. */
 export type DepsOf<Endpoints> = Endpoints extends readonly Endpoint<infer Deps>[] ? Deps : never;
 
 function readId({ unknown }: IdParameter, { params }: FastifyRequest): string {

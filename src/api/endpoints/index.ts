@@ -5,7 +5,7 @@ import { SCHEDULE_ENDPOINTS } from './schedules/index.ts';
 import { SERVICE_ENDPOINTS } from './service/index.ts';
 import { WEBHOOK_ENDPOINTS } from './webhooks/index.ts';
 
-/** Every endpoint that customers are told of, in the order of the document. */
+/** Every documented endpoint, in the order of the OpenAPI document. */
 export const ENDPOINTS: readonly EndpointDescription[] = [
   ...JOB_ENDPOINTS,
   ...BATCH_ENDPOINTS,

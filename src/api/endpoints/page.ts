@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers/schema-names.ts';
 
-/** Schema of a page of a list, the newest first. @param name of the schema. */
+/** Creates the schema of a page of a list. @param name of the schema. */
 export function pageOf(name: string, field: string, entry: z.ZodType): z.ZodObject {
   const shape = {
     [field]: z.array(entry),
-    nextCursor: z.string().nullable().describe('The cursor of the next page; null: this is the last'),
+    nextCursor: z.string().nullable().describe('Cursor of the next page; null on the last page'),
   };
   return z.object(shape).register(SCHEMA_NAMES, { id: name });
 }

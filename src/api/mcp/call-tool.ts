@@ -16,7 +16,7 @@ import { resourceOf } from './resources.ts';
 import { type CallSummary, type ResultContext, refusalResult, resultOf, structured } from './results.ts';
 import type { Arguments, Tool } from './tool.ts';
 
-/** How long a call is waited for. Clients give up after a minute unless told otherwise. */
+/** How long a tool waits for a call. Clients give up after a minute by default. */
 export const PATIENCE_SECONDS = 40;
 
 export interface ToolCaller extends Requester {
@@ -27,11 +27,11 @@ export interface ToolCallDeps extends FollowDeps {
   database: Database;
   answers: AnswerStore;
   log: Logger;
-  /** The largest result that is passed on as it is. */
+  /** The largest result that is returned in full. */
   budgetTokens: number;
 }
 
-/** Calls a tool. Whatever goes wrong is a result that says so, with the code and message the address has for it. */
+/** Calls a tool. An error becomes a result with the code and message of the address. */
 export async function callTool(
   deps: ToolCallDeps,
   caller: ToolCaller,
@@ -44,14 +44,14 @@ export async function callTool(
   } catch (error) {
     if (error instanceof SoukError) return refusalResult(error);
     if (isStoreAway(error)) return refusalResult(new SoukError('BUSY', { cause: error }));
-    deps.log.error({ err: error, tool: tool.listed.name }, 'a tool call failed');
+    deps.log.error({ err: error, tool: tool.listed.name }, 'tool call failed');
     return refusalResult(new SoukError('INTERNAL', { cause: error }));
   }
 }
 
 const optionsSchema = callOptionsSchema.pick({ dryRun: true, maxUnits: true });
 
-/** Heeds dryRun and maxUnits where the address does not. @returns a result where the call is not to be made. */
+/** Applies dryRun and maxUnits if the address does not. @returns a result if the call must not be made, otherwise null. */
 async function priced(
   deps: ToolCallDeps,
   caller: ToolCaller,
@@ -64,10 +64,10 @@ async function priced(
     maxUnits: args.maxUnits ?? null,
   });
   if (!dryRun && maxUnits === null) return null;
-  // What is wrong with the other arguments is said in any case.
+  // Invalid arguments are refused in a dry run, too.
   requestOf(args);
   let units = 0;
-  if (pricedBy !== 'nobody') {
+  if (pricedBy !== 'free') {
     const answer = await deps.send(caller, pricedBy.requestOf(args));
     if (answer.status >= 400) return resultOf(answer, contextOf(deps, caller, NOTHING_CALLED));
     units = pricedBy.unitsOf(await dataOf(answer));
@@ -86,7 +86,7 @@ async function called(
   { onProgress, signal }: CallContext,
 ): Promise<ToolResult> {
   const { send } = deps;
-  // Wrong arguments are refused before anything is followed.
+  // Invalid arguments are refused before any progress is reported.
   let request = tool.requestOf(args);
   const following = onProgress && {
     ...deps,
@@ -109,12 +109,12 @@ async function called(
     const result = await askAfter(deps, caller, `/api/jobs/${call.jobId}/result`, job?.error != null);
     if (!result) return jobResult(job ?? accepted, call);
     answer = result;
-    // The job may have been paid by the call that this one joined.
+    // If this call joined another one, the other one pays for the job.
     call = call.deduplicated ? call : summaryOf(answer);
   }
   if (following && tool.follows === 'batch' && answer.status < 300) {
     const data = await dataOf(answer);
-    // A dry run makes none.
+    // A dry run creates no batch.
     if (typeof data.batchId !== 'string') return structured({ ...data, _call: call });
     const batch = await followBatch(following, data.batchId);
     const last = await askAfter(deps, caller, `/api/batches/${data.batchId}`, false);
@@ -132,23 +132,23 @@ async function called(
   );
 }
 
-/** What stands for the result of a job that goes on. */
+/** Returns the result for a job that has not ended. */
 function jobResult(job: object, call: CallSummary): ToolResult {
-  const hint = `This takes longer. jobs_get_result with this jobId as id, and wait up to ${PATIENCE_SECONDS}, brings the result; jobs_get tells how it is going, jobs_cancel ends it.`;
+  const hint = `The job has not ended. To get its result, call jobs_get_result with this jobId as id and a wait of up to ${PATIENCE_SECONDS}. jobs_get returns its status; jobs_cancel cancels it.`;
   return structured({ ...job, hint, _call: call });
 }
 
-/** The same arguments with a wait that is not beyond these seconds; one that is wrong stays wrong. */
+/** Limits the argument `wait` to some seconds; an invalid value stays invalid. */
 function waitingAtMost(seconds: number, args: Arguments): Arguments {
   const wait = Number(args.wait ?? 0);
   return wait > seconds && wait <= LONGEST_POLL_SECONDS ? { ...args, wait: seconds } : args;
 }
 
 /**
- * Asks for what has been followed, which was made already: so its caller must hear of it even from a gateway that
- * closes, or has lost its stores.
- * @param hasFailed whether it is known to have ended with an error, which is then the answer.
- * @returns null where there is no answer to be had.
+ * Fetches the job or batch that was followed. It exists already, so its caller must receive it even from a gateway that
+ * is closing or has lost its stores.
+ * @param hasFailed whether the job has ended with an error, which is then the answer.
+ * @returns null if the address cannot answer.
  */
 async function askAfter(
   { completions, send }: ToolCallDeps,
@@ -159,7 +159,7 @@ async function askAfter(
   if (completions.closed) return null;
   try {
     const answer = await send(caller, { method: 'GET', url });
-    // Of a job that has failed upstream 502 and 504 tell.
+    // 502 and 504 are results: the errors of jobs that failed upstream.
     if (hasFailed || ![500, 503].includes(answer.status)) return answer;
     answer.body.destroy();
   } catch (error) {
@@ -205,8 +205,8 @@ function contextOf(
         const call = await findCall(database, accountId, jobId);
         await answers.keepGiven(jobId, call?.answer ?? null);
       } catch (error) {
-        // The call is done and paid for; its link may lead to an answer that has to be made again.
-        log.warn({ err: error, jobId }, 'an answer could not be kept');
+        // The call has succeeded and is charged; if the answer is lost, reading its link runs the call again.
+        log.warn({ err: error, jobId }, 'failed to keep an answer');
       }
     },
   };

@@ -36,7 +36,7 @@ function toolOf(endpoint: EndpointDescription, schemas: Record<string, JsonSchem
     toolset,
     listed: {
       name,
-      description: `${summary} ${endpoint.cost ? 'Its calls cost their units.' : 'Units: 0.'}`,
+      description: `${summary} Units: ${endpoint.startsCalls ? 'those of the calls it starts' : '0'}.`,
       inputSchema: {
         type: 'object',
         properties,
@@ -80,7 +80,7 @@ function partsOf(endpoint: EndpointDescription): Parts {
   };
 }
 
-/** Long lists of what can be filtered by are not worth their words: what is shown has the names. */
+/** Omits long lists of filter values to save tokens: the listed entries show the values. */
 function filter({ enum: values, ...schema }: JsonSchema): JsonSchema {
   return values && values.length <= 10 ? { ...schema, enum: values } : schema;
 }
@@ -93,7 +93,7 @@ function optionsOf({ body }: Parts): Record<string, JsonSchema> {
   return Object.fromEntries(Object.entries(OPTIONS).filter(([name]) => !(name in body)));
 }
 
-/** Whether the address itself takes an option, in its query or its body. */
+/** Returns whether the address accepts an option, in its query or its body. */
 function takes({ endpoint, body }: Parts, option: string): boolean {
   return option in body || option in (endpoint.query?.shape ?? {});
 }
@@ -113,11 +113,11 @@ function pricedBy(parts: Parts): Tool['pricedBy'] {
   const { cost } = parts.endpoint;
   if (cost) {
     return {
-      requestOf: (args) => ({ method: 'GET', url: pathWith(cost.toldBy, args) }),
+      requestOf: (args) => ({ method: 'GET', url: pathWith(cost.shownBy, args) }),
       unitsOf: cost.unitsOf,
     };
   }
-  if (!takes(parts, 'dryRun')) return 'nobody';
+  if (!takes(parts, 'dryRun')) return 'free';
   if (takes(parts, 'maxUnits')) return 'address';
   return {
     requestOf: (args) => requestOf(parts, { ...args, dryRun: true }),
@@ -125,7 +125,7 @@ function pricedBy(parts: Parts): Tool['pricedBy'] {
   };
 }
 
-/** The schemas of the data that an address may answer; none where they are not all known by name. */
+/** Returns the schemas of the data that an address may return; none if one of them has no name. */
 function dataOf({ answers }: EndpointDescription, schemas: Record<string, JsonSchema>): JsonSchema[] {
   const data = Object.values(answers).flatMap(({ content }): JsonSchema[] => {
     const envelope = content?.['application/json']?.schema as JsonSchema | undefined;

@@ -6,7 +6,7 @@ import type { JobView } from '../job-view.ts';
 import { type Requester, readAtMost, type SendRequest } from '../self-client.ts';
 import type { CallContext } from './protocol.ts';
 
-/** How often a batch is looked at; of a job its end is heard at once. */
+/** How often a batch is read. The end of a job is reported at once. */
 const LOOK_EVERY_SECONDS = 1;
 
 export interface FollowDeps {
@@ -19,11 +19,11 @@ export interface Following extends FollowDeps {
   caller: Requester;
   onProgress: NonNullable<CallContext['onProgress']>;
   signal: AbortSignal;
-  /** For how long, at most. */
+  /** How long to follow at most. */
   patienceMs: number;
 }
 
-/** Tells a job's progress until it has ended, or patience has. @returns the job as it was seen last. */
+/** Reports a job's progress until it has ended, or until `patienceMs` has passed. @returns the job as last seen. */
 export async function followJob(following: Following, jobId: string): Promise<JobView | null> {
   const tell = teller(following);
   let seen: JobView | null = null;
@@ -39,7 +39,7 @@ export async function followJob(following: Following, jobId: string): Promise<Jo
   return seen;
 }
 
-/** The same of a batch, in items. */
+/** Reports a batch's progress in items, likewise. */
 export async function followBatch(following: Following, batchId: string): Promise<BatchView | null> {
   const tell = teller(following);
   let seen: BatchView | null = null;
@@ -66,7 +66,7 @@ async function follow(
     try {
       if (await look(isFirst)) return;
     } catch (error) {
-      // What was seen last is what is known of it.
+      // A closing gateway returns what it has seen last.
       if (completions.closed) return;
       throw error;
     }
@@ -74,13 +74,13 @@ async function follow(
   }
 }
 
-/** Progress must grow with every notification, so what has not moved is told once. */
+/** Progress must grow with every notification, so unchanged progress is not reported again. */
 function teller({ onProgress }: Following): Following['onProgress'] {
   let last = -1;
   return async (progress) => {
     if (progress.progress <= last) return;
     last = progress.progress;
-    // A caller that has left is no reason to end what others may wait for.
+    // The call continues without this caller, because other callers may wait for it.
     await onProgress(progress).catch(() => {});
   };
 }

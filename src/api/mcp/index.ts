@@ -30,7 +30,7 @@ export interface McpSettings {
   toolsets: readonly Toolset[];
   /** The setting MCP_RESULT_TOKENS. */
   resultTokens: number;
-  /** Host names under which requests may come, and from whose pages; without ports. */
+  /** Host names of allowed requests, and of the pages that may send them; without ports. */
   allowedHosts: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export function registerMcp(scope: FastifyInstance, deps: McpDeps): void {
   mountProtocol<Caller>(scope, {
     served: toolsOf(requestsTo(scope), deps),
     allowedHosts: settings.allowedHosts,
-    onError: (error) => log.debug({ err: error }, 'a request to the tools was refused'),
+    onError: (error) => log.debug({ err: error }, 'refused a tool request'),
     identify(request) {
       const { accountId } = accountOf(request);
       const { traceparent } = request.headers;
@@ -79,12 +79,12 @@ async function areKept({ redis, keys }: McpDeps, jobIds: readonly string[]): Pro
   return found.map((count) => count > 0);
 }
 
-const INSTRUCTIONS = `Retail-marketplace data. Calls cost units; each tool says how many, and market_get_quota what is left.
-Every tool takes maxUnits (refuse the call if it would cost more) and dryRun (only tell what it would cost).
-The same call again within five minutes is free. Prices are in cents (in whole yen on site 5), ratings stars x 10, -1 is no data.
-What takes longer than ${PATIENCE_SECONDS} seconds answers with a jobId, for jobs_get_result. What is too large comes as an outline with a link.`;
+const INSTRUCTIONS = `Data about a retail marketplace. Calls cost units: each tool states its price, and market_get_quota returns the units left.
+Every tool accepts maxUnits (refuse the call if it would cost more) and dryRun (return the price without making the call).
+An identical call within five minutes is free. Prices are in cents (whole yen on site 5), ratings are stars x 10, -1 means no data.
+A call that takes longer than ${PATIENCE_SECONDS} seconds returns a jobId for jobs_get_result. An answer that is too large is returned as an outline with a link.`;
 
-/** The toolsets a request asks for. @throws SoukError VALIDATION_FAILED. */
+/** Returns the toolsets that a request selects. @throws SoukError VALIDATION_FAILED. */
 function toolsetsOf(request: FastifyRequest): readonly Toolset[] | null {
   const { toolsets } = request.query as Record<string, string | string[] | undefined>;
   if (toolsets === undefined) return null;

@@ -4,21 +4,21 @@ import { createProtocolHandler, refusalOfOrigin, type Served } from './protocol.
 
 export interface Mounting<Caller> {
   served: Served<Caller>;
-  /** Names that requests may come under, and pages they may come from. */
+  /** Host names of allowed requests, and of the pages that may send them. */
   allowedHosts: readonly string[];
-  /** @throws SoukError when the request names no caller. */
+  /** @throws SoukError if the request has no valid caller. */
   identify(request: FastifyRequest): Caller | Promise<Caller>;
   onError(error: Error): void;
 }
 
 export const MCP_PATH = '/mcp';
 
-/** Messages that may come in one body: each of them is a call. */
+/** Maximum messages in a body: each of them is a call. */
 const MOST_MESSAGES = 20;
 
 /**
  * Serves the Model Context Protocol (Streamable HTTP, without sessions) at one address.
- * @param scope serves nothing else: requests of foreign pages are refused by its first hook.
+ * @param scope must serve nothing else: its first hook refuses requests from foreign pages.
  */
 export function mountProtocol<Caller>(
   scope: FastifyInstance,
@@ -27,7 +27,7 @@ export function mountProtocol<Caller>(
   const running = new Set<Promise<unknown>>();
   let isClosing = false;
   const handler = createProtocolHandler(tracked(served, running), onError);
-  // Before the body is read, and before the key is judged.
+  // Runs before the body is read and before the key is checked.
   scope.addHook('onRequest', async (request, reply) => {
     const refusal = refusalOfOrigin(webRequest(request), allowedHosts);
     if (refusal) await reply.send(refusal);
@@ -36,7 +36,7 @@ export function mountProtocol<Caller>(
     const caller = await identify(request);
     const { body } = request;
     refuseTooMany(body);
-    // Once closed, the handler takes nothing.
+    // A closed handler accepts no requests.
     if (isClosing) throw new SoukError('BUSY');
     reply.header('x-request-id', request.id);
     const answer = await handler.handle(webRequest(request), body, caller);
@@ -44,12 +44,12 @@ export function mountProtocol<Caller>(
     answer.headers.delete('cache-control');
     return reply.send(answer);
   });
-  // Streams that clients keep open would never end by themselves.
+  // Streams that clients keep open do not end by themselves.
   scope.addHook('preClose', () => {
     isClosing = true;
     return handler.close();
   });
-  // A call whose client has hung up still needs the stores.
+  // A call whose client has disconnected still needs the stores.
   scope.addHook('onClose', async () => {
     await Promise.all(running);
   });
@@ -58,7 +58,7 @@ export function mountProtocol<Caller>(
 /** @throws SoukError VALIDATION_FAILED. */
 function refuseTooMany(body: unknown): void {
   if (!Array.isArray(body) || body.length <= MOST_MESSAGES) return;
-  const problem = `has ${body.length} messages; at most ${MOST_MESSAGES} may come at once`;
+  const problem = `must have at most ${MOST_MESSAGES} messages, got ${body.length}`;
   throw invalidParameters([{ parameter: 'body', problem }]);
 }
 
@@ -77,7 +77,7 @@ function tracked<Caller>(served: Served<Caller>, running: Set<Promise<unknown>>)
   };
 }
 
-/** The request without its body, which is read already. */
+/** Converts the request without its body, which has been read already. */
 function webRequest({ headers, method, signal }: FastifyRequest): Request {
   const pairs = Object.entries(headers).flatMap(([name, value]) =>
     [value ?? []].flat().map((one): [string, string] => [name, one]),

@@ -7,7 +7,7 @@ import type { Arguments, ObjectSchema, Tool, ToolRequest } from './tool.ts';
 import { pathWith, queryOf, refuseUnknown, split, textOf } from './tool-requests.ts';
 import { compactInput, compactOutput } from './tool-schemas.ts';
 
-/** What every tool takes besides its own parameters; the instructions of the server explain it, once for all. */
+/** Parameters of every tool. The instructions of the server explain them once for all tools. */
 export const OPTIONS: Record<string, JsonSchema> = {
   maxUnits: { type: 'integer' },
   dryRun: { type: 'boolean' },
@@ -15,10 +15,10 @@ export const OPTIONS: Record<string, JsonSchema> = {
 
 const OPTION_NAMES = new Set(Object.keys(OPTIONS));
 
-/** Sources of these are upstream's, not our own database or computing. */
+/** Groups whose data comes from upstream, not from our own database. */
 const OPEN_GROUPS = new Set(['market', 'trends']);
 
-/** Parameters with which an answer becomes smaller, the most effective first. */
+/** Parameters that make an answer smaller, the most effective first. */
 const NARROWING = [
   'detailLevel',
   'perPage',
@@ -67,7 +67,7 @@ function toolOf(operation: Operation, data: JsonSchema | undefined): Tool {
     follows: operation.kind === 'queued' ? 'job' : null,
     narrowing: NARROWING.filter((name) => names.includes(name)),
     requestOf(args) {
-      // Fields of an operation that refuses unknown ones are refused there, with what there is.
+      // A strict operation refuses unknown fields itself.
       if (!isStrict(operation.params)) refuseUnknown(args, known, shown);
       return requestOf(route, { ...toolDefaults, ...withoutNulls(args) });
     },
@@ -96,7 +96,7 @@ function inputOf({ params, toolDefaults = {} }: Operation): ObjectSchema {
   };
 }
 
-/** A body holds lists and objects as they are, so a POST is preferred. */
+/** Prefers a POST, because a body holds lists and objects. */
 function routeOf({ routes }: Operation): Route {
   return routes.find(({ method, type }) => method === 'POST' && !type) ?? routes[0];
 }
@@ -109,7 +109,7 @@ function requestOf({ method, path }: Route, args: Arguments): ToolRequest {
   return { method, url: `${pathWith(path, parameters)}${queryOf({ ...others, ...options })}` };
 }
 
-/** Some models send every parameter there is, with null where they want nothing. */
+/** Some models send null for every parameter that they do not use. */
 function withoutNulls(args: Arguments): Arguments {
   return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null));
 }

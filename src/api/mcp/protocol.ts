@@ -14,25 +14,25 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Arguments, ListedTool } from './tool.ts';
 
-/** The only file of the gateway that knows the SDK of the Model Context Protocol. */
+/** The only file of the gateway that imports the SDK of the Model Context Protocol. */
 
-/** What is served over the protocol, to a caller of whom only its host knows more. */
+/** The tools and resources that are served over the protocol. `Caller` is opaque here. */
 export interface Served<Caller> {
   info: { name: string; title: string; version: string };
   instructions: string;
   listTools(caller: Caller): readonly ListedTool[];
-  /** @returns null where the caller has no such tool. */
+  /** @returns null if the caller has no such tool. */
   callTool(caller: Caller, name: string, args: Arguments, context: CallContext): Promise<ToolResult | null>;
   listResources(caller: Caller): Promise<readonly ListedResource[]>;
   resourceTemplates: readonly ResourceTemplate[];
-  /** @returns nothing where there is no such resource. @throws Error whose message the caller is shown. */
+  /** @returns an empty list if the resource does not exist. @throws Error whose message is public. */
   readResource(caller: Caller, uri: string): Promise<readonly ResourceContents[]>;
 }
 
 export interface CallContext {
-  /** The caller has gone, or wants no answer any more. */
+  /** Aborted when the caller has disconnected or cancelled the call. */
   signal: AbortSignal;
-  /** Tells how far the call is; null where the caller does not want to know. */
+  /** Reports the progress of the call; null if the caller did not ask for it. */
   onProgress: ((progress: Progress) => Promise<void>) | null;
 }
 
@@ -75,13 +75,13 @@ export type ResourceContents = {
   _meta?: Record<string, unknown>;
 } & ({ text: string } | { blob: string });
 
-/** Answers requests of the protocol, one after another knowing nothing of each other. */
+/** Answers requests of the protocol, without sessions. */
 export interface ProtocolHandler<Caller> {
   handle(request: Request, body: unknown, caller: Caller): Promise<Response>;
   close(): Promise<void>;
 }
 
-/** How long clients may keep what is listed: it changes with releases only. */
+/** How long clients may cache lists, which change only with releases. */
 const LIST_LIFETIME_MS = 3_600_000;
 
 export function createProtocolHandler<Caller>(
@@ -96,7 +96,7 @@ export function createProtocolHandler<Caller>(
     handle: (request, body, caller) =>
       handler.fetch(request, {
         parsedBody: body,
-        // Keys are judged before; this only carries the caller to where the call is done.
+        // The key was checked before; this only passes the caller to the tool handlers.
         authInfo: { token: '', clientId: '', scopes: [], extra: { caller } },
       }),
     close: handler.close,
@@ -139,7 +139,7 @@ function serverFor<Caller>(served: Served<Caller>, caller: Caller): Server {
     const { name, arguments: args = {} } = params;
     const result = await served.callTool(caller, name, args, callContext(context));
     if (result) return { ...result };
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${name.slice(0, 100)}.`);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}.`);
   });
   server.setRequestHandler('resources/list', async () => ({
     resources: [...(await served.listResources(caller))],

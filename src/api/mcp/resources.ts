@@ -2,29 +2,29 @@ import type { JobView } from '../job-view.ts';
 import { type GatewayAnswer, type Requester, readAtMost, type SendRequest } from '../self-client.ts';
 import type { ListedResource, ResourceContents, ResourceTemplate } from './protocol.ts';
 
-/** What can be read besides what tools answer: results of jobs and batches, in slices. */
+/** Resources of the Model Context Protocol: results of jobs and batches, in slices. */
 
 const ADDRESS = /^\/api\/(jobs\/[0-9a-f-]{36}\/result|batches\/[0-9a-f-]{36}\/results)(?:\?|$)/i;
 const URI =
   /^souk:\/\/(jobs\/[0-9a-f-]{36}\/result|batches\/[0-9a-f-]{36}\/results)(?:\?offset=(\d{1,12}))?$/i;
 
-/** What comes before a slice is skipped byte by byte; nothing that can be read is as large. */
+/** Maximum offset of a slice. No resource is larger, and the bytes before a slice have to be read and discarded. */
 const LARGEST_OFFSET = 2 ** 30;
 
 export const RESOURCE_TEMPLATES: readonly ResourceTemplate[] = [
   {
     uriTemplate: 'souk://jobs/{jobId}/result{?offset}',
     name: 'Result of a job',
-    description: 'What a call has brought, in slices; each tells where it goes on',
+    description: 'The answer of a call, in slices; each slice names the next one',
   },
   {
     uriTemplate: 'souk://batches/{batchId}/results{?offset}',
     name: 'Results of a batch',
-    description: 'A JSON object a line for each item, in slices; each tells where it goes on',
+    description: 'One JSON object per line for each item, in slices; each slice names the next one',
   },
 ];
 
-/** The resource of what an address has answered, where there is one. */
+/** Returns the resource that has the answer of an address; null if there is none. */
 export function resourceOf(url: string, jobId: string | undefined): string | null {
   const named = ADDRESS.exec(url)?.[1];
   if (named !== undefined) return `souk://${named}`;
@@ -32,9 +32,9 @@ export function resourceOf(url: string, jobId: string | undefined): string | nul
 }
 
 /**
- * The newest results of an account that are still kept.
- * @param areKept says of each job, in their order, whether its answer is.
- * @throws Error in the words of the address.
+ * Lists the newest results of an account that are still stored.
+ * @param areKept returns for each job whether its answer is stored.
+ * @throws Error with the message of the address.
  */
 export async function listResources(
   send: SendRequest,
@@ -56,9 +56,9 @@ export async function listResources(
 }
 
 /**
- * A slice of a result, and where the next one begins.
- * @param sliceBytes the most that is read at once.
- * @throws Error in the words of the address.
+ * Reads a slice of a result, and names the next slice.
+ * @param sliceBytes maximum size of a slice.
+ * @throws Error with the message of the address.
  */
 export async function readResource(
   send: SendRequest,
@@ -71,7 +71,7 @@ export async function readResource(
   if (Number(from) > LARGEST_OFFSET) throw new Error(`offset must be at most ${LARGEST_OFFSET}.`);
   const answer = await send(caller, { method: 'GET', url: `/api/${path}` });
   if (answer.status === 404) return [];
-  if (answer.status === 202) throw new Error('The job has not ended; jobs_get tells how it is going.');
+  if (answer.status === 202) throw new Error('The job has not ended; jobs_get returns its status.');
   if (answer.status !== 200) throw new Error(JSON.parse(await textOf(answer)).msg);
   const mimeType = answer.header('content-type')?.split(';')[0] ?? 'application/json';
   const isText = !mimeType.startsWith('image/');
@@ -83,21 +83,21 @@ export async function readResource(
     _meta: { offset: slice.begin, end: slice.end, size: answer.size, next },
     ...(isText ? { text: slice.bytes.toString('utf8') } : { blob: slice.bytes.toString('base64') }),
   } as ResourceContents;
-  // Not every host shows its agent what is beside the text.
+  // Not every host shows its agent the metadata beside the text.
   return next === null
     ? [contents]
-    : [contents, { uri: next, mimeType: 'text/plain', text: `It goes on at ${next}` }];
+    : [contents, { uri: next, mimeType: 'text/plain', text: `Continued at ${next}` }];
 }
 
 interface Slice {
   bytes: Buffer;
-  /** Of its first byte, and of the first after it. */
+  /** Offsets of its first byte, and of the first byte after it. */
   begin: number;
   end: number;
   isLast: boolean;
 }
 
-/** What comes before is skipped as it comes, what comes after is not produced. */
+/** Discards the bytes before the slice; the bytes after it are not produced. */
 async function sliceOf(
   { body }: GatewayAnswer,
   from: number,
@@ -123,14 +123,14 @@ async function sliceOf(
   return { bytes, begin: from + begin, end: from + Math.max(begin, cut), isLast };
 }
 
-/** Where the first character begins, in case the slice begins within one. */
+/** Returns the position of the first whole character. */
 function afterContinuation(bytes: Buffer, from: number): number {
   let at = from;
   while (at < bytes.length && isContinuation(bytes[at])) at += 1;
   return at;
 }
 
-/** The last place up to `at` where a character begins. */
+/** Returns the last position up to `at` at which a character begins. */
 function beforeCharacter(bytes: Buffer, at: number): number {
   let end = at;
   while (end > 0 && isContinuation(bytes[end])) end -= 1;

@@ -6,13 +6,13 @@ import { outlineOf, shortened } from '../../results/outline.ts';
 import { type GatewayAnswer, readAtMost } from '../self-client.ts';
 import type { ContentBlock, ToolResult } from './protocol.ts';
 
-/** Bytes of JSON that make a token, about. */
+/** Approximate bytes of JSON per token. */
 const BYTES_PER_TOKEN = 4;
 
-/** How much is shown of what nothing is known about. */
+/** How much is shown of an answer without an outline. */
 const PREVIEW_BYTES = 2_000;
 
-/** What a result says about its call, beside the data. */
+/** What a result states about its call, beside the data. */
 export interface CallSummary {
   unitsConsumed: number;
   cache?: string;
@@ -22,29 +22,29 @@ export interface CallSummary {
 
 export interface ResultContext {
   budgetTokens: number;
-  /** Parameters with which less is asked for. */
+  /** Parameters that make the answer smaller. */
   narrowing: readonly string[];
   call: CallSummary;
-  /** Where the whole of it can be read. */
+  /** The resource that has the complete answer. */
   resource: string | null;
-  /** The outline that was kept of an answer no gateway parses. */
+  /** Returns the outline that was stored with an answer that is too large for a gateway to parse. */
   findOutline(): Promise<string | null>;
-  /** Keeps the whole of it for as long as jobs are: whoever is given a link comes back for it. */
+  /** Keeps the answer for the lifetime of jobs, because the agent may follow the link to it. */
   keep(): Promise<void>;
 }
 
-/** The largest answer, in bytes, that is passed on as it is. */
+/** Returns the largest answer, in bytes, that is returned in full. */
 export function budgetBytes(tokens: number): number {
   return Math.min(tokens * BYTES_PER_TOKEN, INLINE_LIMIT_BYTES);
 }
 
-/** An answer of the gateway as a tool's result: the data, or what they hold in short and where the whole of them is. */
+/** Converts an answer of the gateway to a tool's result: the data, or an outline with a link to the complete answer. */
 export async function resultOf(answer: GatewayAnswer, context: ResultContext): Promise<ToolResult> {
   if (answer.status >= 400) return errorResult(await errorIn(answer), answer);
   const type = answer.header('content-type') ?? '';
   if (type.startsWith('image/')) return pictureResult(answer, type, context);
   const limit = type.startsWith('application/json') ? INLINE_LIMIT_BYTES : budgetBytes(context.budgetTokens);
-  // What is larger is not read at all, where that is known before.
+  // An answer that is known to be too large is not read in full.
   const isTooLarge = answer.size !== null && answer.size > limit;
   const { bytes, isWhole } = await readAtMost(answer, isTooLarge ? PREVIEW_BYTES : limit);
   if (!isWhole) return largeResult(answer, bytes, context);
@@ -77,17 +77,17 @@ async function largeResult(
   return outlined({ beginning: preview }, size, context);
 }
 
-/** What an answer beyond the budget holds, where the whole of it is, and how to ask for less. */
+/** Returns the outline of an answer beyond the budget, the link to the complete answer, and a hint for smaller requests. */
 async function outlined(outline: unknown, bytes: number | null, context: ResultContext): Promise<ToolResult> {
   const { narrowing, resource, budgetTokens, call } = context;
   const tokens = bytes === null ? null : Math.ceil(bytes / BYTES_PER_TOKEN);
   const less =
-    narrowing.length > 0 ? `Ask for less with ${narrowing.join(', ')}` : 'Ask for fewer things at once';
+    narrowing.length > 0 ? `Request less with ${narrowing.join(', ')}` : 'Request fewer items at once';
   const whole = resource ? `, or read ${resource} in slices` : '';
   const value = {
     outline,
     size: { bytes, tokens },
-    hint: `The answer is larger than ${budgetTokens} tokens, so this is its outline. ${less}${whole}.`,
+    hint: `The answer is larger than ${budgetTokens} tokens, so this is an outline. ${less}${whole}.`,
     ...(resource ? { resource } : {}),
     _call: call,
   };
@@ -102,11 +102,11 @@ async function pictureResult(
   const { bytes, isWhole } = await readAtMost(answer, INLINE_LIMIT_BYTES);
   const facts = { size: { bytes: answer.size ?? bytes.length }, _call: context.call };
   if (isWhole) return structured(facts, [{ type: 'image', data: bytes.toString('base64'), mimeType }]);
-  const hint = 'The picture is too large to be shown: ask for a smaller one, or follow the link.';
+  const hint = 'The picture is too large to show: request a smaller one, or follow the link.';
   return structured({ ...facts, hint }, await linksTo(context, answer.size, mimeType));
 }
 
-/** How much is shown of what was wrong: a call may be wrong in hundreds of ways. */
+/** How much of an error is shown: a call may have hundreds of faults. */
 const LONGEST_MESSAGE = 500;
 const LONGEST_PROBLEM = 300;
 const MOST_ERRORS = 10;
@@ -117,7 +117,7 @@ interface ErrorEnvelope {
   metadata?: Record<string, unknown>;
 }
 
-/** What the gateway has said went wrong; of more than it reads, the code and the beginning of the message. */
+/** Reads the error of an answer; of a very long one, the code and the beginning of the message. */
 async function errorIn(answer: GatewayAnswer): Promise<ErrorEnvelope> {
   const { bytes, isWhole } = await readAtMost(answer, INLINE_LIMIT_BYTES);
   const text = bytes.toString('utf8');
@@ -145,7 +145,7 @@ function errorResult(
   return { ...structured({ error }), isError: true };
 }
 
-/** The first faults of parameters, and where there are more, how many there are. */
+/** Returns the first faults; if there are more, also their number. */
 function fewErrors(errors: unknown): { errors?: ParameterFault[]; errorCount?: number } {
   if (!Array.isArray(errors)) return {};
   const few = (errors as ParameterFault[]).slice(0, MOST_ERRORS).map(({ parameter, problem }) => ({
@@ -155,14 +155,14 @@ function fewErrors(errors: unknown): { errors?: ParameterFault[]; errorCount?: n
   return { errors: few, ...(errors.length > few.length ? { errorCount: errors.length } : {}) };
 }
 
-/** The same for what never became a request. */
+/** Converts an error that occurred before a request was sent. */
 export function refusalResult(error: SoukError): ToolResult {
   const { status } = ERRORS[error.kind];
   const envelope = JSON.parse(errorBody(error)) as ErrorEnvelope;
   return errorResult(envelope, { status, header: () => undefined });
 }
 
-/** A value as structure and as text; the text has all digits of ids beyond 2^53, which the structure cannot have. */
+/** Returns a value as structure and as text. The text has all digits of ids beyond 2^53, which the structure cannot hold. */
 export function structured(
   value: Record<string, unknown>,
   others: readonly ContentBlock[] = [],
@@ -175,7 +175,7 @@ export function structured(
   };
 }
 
-/** Where the whole answer is, and will be; none where it is kept nowhere. */
+/** Returns a link to the complete answer and keeps the answer; empty if it has no resource. */
 async function linksTo(
   { resource, keep }: ResultContext,
   size: number | null,
@@ -183,6 +183,6 @@ async function linksTo(
 ): Promise<ContentBlock[]> {
   if (resource === null) return [];
   await keep();
-  const name = 'The whole answer';
+  const name = 'The complete answer';
   return [{ type: 'resource_link', uri: resource, name, mimeType, ...(size === null ? {} : { size }) }];
 }

@@ -3,10 +3,10 @@ import { invalidParameters } from '../../platform/errors.ts';
 import { stringifyJson } from '../../platform/json.ts';
 import type { Arguments } from './tool.ts';
 
-/** What is sent in a part of an address: ids that earlier answers gave. */
+/** Values in a path: ids from earlier answers. */
 const PATH_VALUE = /^[A-Za-z0-9-]{1,64}$/;
 
-/** The address with `{id}` or `:id` replaced. @throws SoukError VALIDATION_FAILED. */
+/** Returns the address with `{id}` or `:id` replaced. @throws SoukError VALIDATION_FAILED. */
 export function pathWith(path: string, args: Arguments): string {
   return path.replace(/\{(\w+)\}|:(\w+)/g, (_, braced?: string, colon?: string) => {
     const name = braced ?? colon ?? '';
@@ -16,12 +16,12 @@ export function pathWith(path: string, args: Arguments): string {
     const isWord = typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint';
     const text = isWord ? String(value) : '';
     if (PATH_VALUE.test(text)) return text;
-    const problem = `${quoted(value)} is no id: it must be one that an earlier answer gave`;
+    const problem = `must be an id from an earlier answer, got ${quoted(value)}`;
     throw invalidParameters([{ parameter: name, problem }]);
   });
 }
 
-/** Arguments as a query; none where nothing is sent. Lists are repeated, so that their items may hold commas. */
+/** Returns the arguments as a query; empty without arguments. Lists are repeated, so that their items may hold commas. */
 export function queryOf(args: Arguments): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(args)) {
@@ -33,7 +33,7 @@ export function queryOf(args: Arguments): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** Arguments as a body. @throws SoukError VALIDATION_FAILED for what is nested too deeply. */
+/** Returns the arguments as a body. @throws SoukError VALIDATION_FAILED if they are nested too deeply. */
 export function textOf(value: unknown): string {
   try {
     return stringifyJson(value);
@@ -43,16 +43,16 @@ export function textOf(value: unknown): string {
   }
 }
 
-/** @throws SoukError VALIDATION_FAILED naming every argument that is none of these. */
+/** @throws SoukError VALIDATION_FAILED naming the arguments that are not among `known`. */
 export function refuseUnknown(args: Arguments, known: ReadonlySet<string>, shown: readonly string[]): void {
   const unknown = Object.keys(args).filter((name) => !known.has(name));
   if (unknown.length === 0) return;
-  const problem = `is no argument of this tool, which takes ${shown.join(', ')}`;
-  // A megabyte of them would be a megabyte of faults.
+  const problem = `is not an argument of this tool; its arguments are ${shown.join(', ')}`;
+  // Limits the answer to a request with very many unknown arguments.
   throw invalidParameters(unknown.slice(0, 10).map((name) => ({ parameter: name.slice(0, 100), problem })));
 }
 
-/** Those of the arguments that have one of these names, and the others. */
+/** Splits the arguments into those with one of these names, and the others. */
 export function split(args: Arguments, names: ReadonlySet<string>): [Arguments, Arguments] {
   const entries = Object.entries(args);
   return [

@@ -2,11 +2,11 @@ import type { JsonSchema } from '../../operations/params/documentation.ts';
 import type { ObjectSchema } from './tool.ts';
 
 /**
- * Schemas as agents read them: each word of a list of tools is paid for in every conversation, so what only generators
- * and linters look for is left out. The addresses check what is sent all the same.
+ * Schemas for agents. Each word of the tool list costs tokens in every conversation, so parts that only generators and
+ * linters need are omitted. The addresses validate all arguments nevertheless.
  */
 
-/** A parameter without what its description says as well. */
+/** Returns the schema of a parameter without what its description already states. */
 export function compactInput(schema: JsonSchema): JsonSchema {
   const { anyOf } = schema;
   const others = anyOf?.filter((option) => !isSchema(option) || option.type !== 'null');
@@ -35,7 +35,7 @@ export function compactInput(schema: JsonSchema): JsonSchema {
 
 const BOUND = /_(?:gte|lte)$/;
 
-/** An object whose names make up a language of their own: the usual ones are told in its description, all are taken. */
+/** Describes an object with very many fields: its description lists the usual ones; all are accepted. */
 function byName({ description = '', properties = {} }: JsonSchema): JsonSchema {
   const meanings = new Map<string, string>();
   for (const [name, schema] of Object.entries(properties)) {
@@ -79,14 +79,14 @@ function isBoundless(keyword: string, value: unknown): boolean {
   );
 }
 
-/** `1 us, 2 uk, ...` need not be told a second time. */
+/** Returns whether the description lists all values, such as `1 us, 2 uk, ...`. */
 function isSpelledOut({ enum: values = [], description = '' }: JsonSchema): boolean {
   return values.length > 3 && values.every((value) => new RegExp(`\\b${value}\\b`).test(description));
 }
 
 /**
- * What an answer holds, one level deep. Nothing is required: instead of the data there may be a price, a job that goes
- * on, or an outline. Of several kinds of data the last has the most; where they differ about a name, it may be anything.
+ * Returns the schema of an answer, one level deep. No field is required: the answer may be a price, a job that has not
+ * ended, or an outline. If several kinds of data differ about a field, it may have any type.
  */
 export function compactOutput(...data: readonly JsonSchema[]): ObjectSchema {
   const kinds = [INSTEAD_OF_DATA, ...data.map(({ properties = {} }) => properties)];
@@ -102,7 +102,7 @@ export function compactOutput(...data: readonly JsonSchema[]): ObjectSchema {
   return { type: 'object', properties: Object.fromEntries(properties) as Record<string, JsonSchema> };
 }
 
-/** Fields of a price, of a job that goes on and of an outline. */
+/** Fields of a price, of a job that has not ended and of an outline. */
 const INSTEAD_OF_DATA: Record<string, JsonSchema> = {
   operation: { type: 'string' },
   units: { type: 'integer' },

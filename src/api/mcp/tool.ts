@@ -1,20 +1,20 @@
 import type { JsonSchema } from '../../operations/params/documentation.ts';
 import type { Toolset } from '../../operations/toolsets.ts';
 
-/** A tool: a description for agents, and how a call of it becomes a request to one of our addresses. */
+/** A tool: a description for agents, and the conversion of its calls to requests to our addresses. */
 export interface Tool {
   toolset: Toolset;
   listed: ListedTool;
-  /** Whether its work is a job, which may take longer than a caller waits. */
+  /** Whether its calls are jobs, which may take longer than a caller waits. */
   isJob: boolean;
-  /** What it tells of when its progress is wanted. */
+  /** What it reports the progress of, if its caller asks for progress. */
   follows: 'job' | 'batch' | null;
-  /** Parameters with which less is asked for. */
+  /** Parameters that make the answer smaller. */
   narrowing: readonly string[];
-  /** @throws SoukError VALIDATION_FAILED naming every argument that there is not. */
+  /** @throws SoukError VALIDATION_FAILED naming every unknown argument. */
   requestOf(args: Arguments): ToolRequest;
-  /** Who heeds dryRun and maxUnits: the address itself, nobody where it costs nothing, or whoever knows the price. */
-  pricedBy: 'address' | 'nobody' | Quote;
+  /** How dryRun and maxUnits are applied: by the address itself, not at all because the call is free, or by a quote. */
+  pricedBy: 'address' | 'free' | Quote;
 }
 
 export interface Quote {
@@ -25,7 +25,7 @@ export interface Quote {
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/** What `tools/list` shows. */
+/** A tool as `tools/list` shows it. */
 export interface ListedTool {
   name: string;
   description: string;

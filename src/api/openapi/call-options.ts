@@ -4,7 +4,7 @@ import { parametersOf } from './parameters.ts';
 import { queryParameters } from './requests.ts';
 import type { ParameterObject, Reference } from './shape.ts';
 
-/** What calls of operations take besides their own parameters, by name. */
+/** Parameters of every call besides those of its operation, by name. */
 export const OPTION_PARAMETERS: Record<string, ParameterObject> = {
   ...Object.fromEntries(
     queryParameters(parametersOf(callOptionsSchema)).map((parameter) => [parameter.name, parameter]),
@@ -13,7 +13,8 @@ export const OPTION_PARAMETERS: Record<string, ParameterObject> = {
     name: 'webhook',
     in: 'query',
     required: false,
-    description: 'An http or https address that is told when the job has ended; needs a signing secret',
+    description:
+      'An http or https address that receives a delivery when the job has ended; requires a signing secret',
     schema: { type: 'string', format: 'uri', minLength: 1, maxLength: 2000, pattern: VISIBLE },
     example: 'https://example.com/hook',
   },
@@ -22,7 +23,7 @@ export const OPTION_PARAMETERS: Record<string, ParameterObject> = {
     in: 'header',
     required: false,
     description:
-      '`respond-async`: answer at once with a job; `wait=N`: after N seconds at the latest (RFC 7240)',
+      '`respond-async`: return a job immediately; `wait=N`: return a job after N seconds at the latest (RFC 7240)',
     schema: { type: 'string', maxLength: 200, pattern: '^[ -~]*$' },
     example: 'respond-async',
   },
@@ -32,7 +33,7 @@ export const LOCAL_OPTIONS = Object.keys(callOptionsSchema.shape);
 
 export const CALL_OPTIONS = Object.keys(OPTION_PARAMETERS);
 
-/** A reference to one of them. */
+/** Returns a reference to one of them. */
 export function option(name: string): Reference {
   return { $ref: `#/components/parameters/${name}` };
 }

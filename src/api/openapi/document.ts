@@ -7,29 +7,34 @@ import { operationPaths, parameterObjects } from './operations.ts';
 import { componentResponses, ERROR_METADATA, HEADERS } from './responses.ts';
 import { componentSchemas, withFormats } from './schemas.ts';
 
-const DESCRIPTION = `Retail-marketplace data over HTTP, with keys, units, a result cache, jobs, batches and schedules.
+const DESCRIPTION = `Data about products, categories, sellers, deals, search trends and search terms of a retail marketplace.
 
-Answers are envelopes with \`code\`, \`msg\` and \`data\`; \`code\` is \`0000\` on success. In a query booleans are true, false,
-1 or 0; lists are separated by commas or repeated. Prices are in cents (for JP in whole yen), ratings are stars x 10,
--1 means no data. Unknown query parameters are ignored. \`x-errors\` lists every error. An unknown address answers 404
-\`NOT_FOUND\`, a method that an address does not support 405 \`METHOD_NOT_ALLOWED\`, and a request that does not arrive in
-time 408 \`REQUEST_TIMEOUT\`. \`x-units\` is the price of a call,
-\`x-pool\` and \`x-timeout-seconds\` say where it is done and how long that may take, \`x-tool\` names the equivalent tool.`;
+Every JSON answer of \`/api\` is an envelope with \`code\`, \`msg\` and \`data\`. \`code\` is \`0000\` on success, and an error code
+otherwise. In a query, booleans are true, false, 1 or 0; the items of a list are separated by commas, or the parameter is
+repeated. Unknown query parameters are ignored.
+
+Prices are in cents (on the Japanese site in whole yen), ratings are stars x 10, and -1 means no data.
+
+Calls cost units. \`x-units\` is the price of a call; \`x-pool\` and \`x-timeout-seconds\` are the worker pools that can run it and
+their time limits. \`x-tool\` is the name of the equivalent MCP tool.
+
+\`x-errors\` lists all errors. An unknown address returns 404 \`NOT_FOUND\`; an unsupported method returns 405
+\`METHOD_NOT_ALLOWED\`; a request that does not arrive in time gets 408 \`REQUEST_TIMEOUT\`.`;
 
 const TAGS: Record<string, string> = {
-  account: 'Quota of the account',
-  market: 'Products, categories, sellers, deals and charts of the marketplace',
+  account: 'The quota of the account',
+  market: 'Products, categories, sellers, deals and price charts of the marketplace',
   retail: 'Addresses of product images',
-  trends: 'What is searched for, where and when',
-  aba: 'Search terms of brand analytics: weekly ranks, histories, products clicked most',
-  jobs: 'Calls as jobs: how they go, what they brought, their end',
-  batches: 'Many items of one operation, done in the background',
-  schedules: 'Batches that come again and again',
-  webhooks: 'The signing secret and the log of deliveries',
-  service: 'What needs no key',
+  trends: 'Interest in searches by time and region, related searches, and trending searches',
+  aba: 'Brand analytics: weekly ranks of search terms, their histories, and the most-clicked products',
+  jobs: 'Status, results and cancellation of calls',
+  batches: 'One operation for many items, run in the background',
+  schedules: 'Batches that run at regular times',
+  webhooks: 'The signing secret and the delivery log of webhooks',
+  service: 'This document and health checks; no key needed',
 };
 
-/** The whole interface as OpenAPI 3.1, from the contracts and from what stands beside the other routes. */
+/** Creates the OpenAPI 3.1 document from the contracts of operations and the declarations of endpoints. */
 export function openApiDocument() {
   const paths = { ...operationPaths(), ...endpointPaths(ENDPOINTS) };
   const used = new Set(
@@ -43,9 +48,9 @@ export function openApiDocument() {
       description: DESCRIPTION,
       contact: { name: 'The operator of this service' },
     },
-    servers: [{ url: '/', description: 'This installation, production', 'x-internal': false }],
+    servers: [{ url: '/', description: 'This installation', 'x-internal': false }],
     tags: [...used].map((name) => ({ name, description: TAGS[name] ?? name })),
-    // One of the three places is enough.
+    // Any one of the three places suffices.
     security: [{ keyHeader: [] }, { bearer: [] }, { keyParameter: [] }],
     paths,
     components: {
@@ -56,7 +61,7 @@ export function openApiDocument() {
           type: 'apiKey',
           in: 'query',
           name: 'key',
-          description: 'The API key. Different keys in several places are refused',
+          description: 'The API key. A request with different keys in several places is refused',
         },
       },
       parameters: OPTION_PARAMETERS,

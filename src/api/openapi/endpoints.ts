@@ -24,7 +24,7 @@ export function endpointPaths(endpoints: readonly EndpointDescription[]): Paths 
 
 function describe(endpoint: EndpointDescription): OperationObject {
   const { method, path, tag, tool, summary, description, id, answers, isPublic = false } = endpoint;
-  const { query, uploadQuery, body = endpoint.upload } = endpoint;
+  const { query, uploadQuery, body = endpoint.upload, startsCalls } = endpoint;
   const parameters = [
     ...(id ? [idParameter(id)] : []),
     ...[query, uploadQuery].flatMap((schema) => (schema ? queryParameters(parametersOf(schema)) : [])),
@@ -33,7 +33,7 @@ function describe(endpoint: EndpointDescription): OperationObject {
     operationId: operationIdOf(method, path),
     tags: [tag],
     summary,
-    description: `${description ?? summary} Free.`,
+    description: `${description ?? summary} ${startsCalls ? 'Free; the calls that it starts cost their usual units.' : 'Free.'}`,
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: requestBodyOf(body) } : {}),
     responses: { ...answers, ...errorResponses(errorsOf(endpoint)) },
@@ -51,7 +51,7 @@ function requestBodyOf({ description, schema, example, otherContent }: BodyDescr
 function errorsOf({ method, id, errors = [], isPublic }: EndpointDescription): ErrorKind[] {
   const own = [...(id ? [id.unknown] : []), ...errors];
   if (isPublic) return own;
-  // A body that nothing asks for is read all the same.
+  // A body is read even if the endpoint does not use it.
   return [...COMMON_ERRORS, ...(method === 'get' ? [] : (['UNSUPPORTED_MEDIA_TYPE'] as const)), ...own];
 }
 

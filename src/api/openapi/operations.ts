@@ -70,7 +70,7 @@ function describe({ operation, route }: Served, path: string): OperationObject {
   };
 }
 
-/** Operations that share an address: the query parameter `type` tells which is meant. */
+/** Describes an address that several operations share; the query parameter `type` selects one. */
 function shared(served: readonly [Served, ...Served[]], path: string): OperationObject {
   const all = served.map((one) => ({ ...one, described: describe(one, path) }));
   const [first] = all as [(typeof all)[number]];
@@ -101,7 +101,7 @@ function shared(served: readonly [Served, ...Served[]], path: string): Operation
     name: 'type',
     in: 'query',
     required: false,
-    description: `What is searched: ${served.map(({ route, operation }) => `${route.type}: ${operation.summary}`).join(' ')}`,
+    description: `Kind of search. ${served.map(({ route, operation }) => `${route.type}: ${operation.summary}`).join(' ')}`,
     schema: { type: 'string', enum: types, default: types[0] ?? '' },
     example: types[0],
   };
@@ -114,7 +114,7 @@ function shared(served: readonly [Served, ...Served[]], path: string): Operation
   );
   return {
     ...first.described,
-    summary: served.map(({ operation }) => operation.summary).join(' Or: '),
+    summary: served.map(({ operation }) => operation.summary).join(' '),
     description: served
       .map(
         ({ operation, route }) =>
@@ -136,15 +136,14 @@ function sameName(a: ParameterObject | Reference, b: ParameterObject | Reference
 }
 
 function descriptionOf(operation: Operation, canonicalPath: string | null): string {
-  const alias = canonicalPath
-    ? [`Alias of \`${canonicalPath}\`, with which it shares billing and cache.`]
-    : [];
-  if (operation.kind === 'local') return [operation.summary, ...alias, 'Free; answered at once.'].join(' ');
+  const alias = canonicalPath ? [`Alias of \`${canonicalPath}\`; both share billing and cache.`] : [];
+  if (operation.kind === 'local')
+    return [operation.summary, ...alias, 'Free; answered immediately.'].join(' ');
   const { price, pools } = operation;
   const where = pools
-    .map((pool) => `pool \`${pool}\`, at most ${POOLS[pool].timeoutMs / 1000} seconds`)
-    .join('; or ');
-  return [operation.summary, ...alias, `Units: ${price.text}. Done in the ${where}.`].join(' ');
+    .map((pool) => `pool \`${pool}\` for at most ${POOLS[pool].timeoutMs / 1000} seconds`)
+    .join(', or in the ');
+  return [operation.summary, ...alias, `Units: ${price.text}. Runs in the ${where}.`].join(' ');
 }
 
 function requestOf(
@@ -163,7 +162,7 @@ function requestOf(
     return {
       parameters: options.map(option),
       requestBody: {
-        description: 'The parameters',
+        description: 'Parameters of the operation',
         required: true,
         content: { 'application/json': { schema, example } },
       },
@@ -173,13 +172,13 @@ function requestOf(
     name: route.jsonParameter,
     in: 'query',
     required: true,
-    description: 'The parameters as URL-encoded JSON',
+    description: 'Parameters of the operation as URL-encoded JSON',
     content: { 'application/json': { schema, example } },
   };
   return { parameters: [json, ...options.map(option)] };
 }
 
-/** The objects of parameters that bodies are, and JSON in queries, by name. */
+/** Returns the schemas of parameters in bodies, and in JSON within queries, by name. */
 export function parameterObjects(): Record<string, JsonSchema> {
   return Object.fromEntries(
     OPERATIONS.filter(({ routes }) => routes.some(({ method }) => method === 'POST')).map((operation) => [
@@ -210,7 +209,7 @@ function answersOf(operation: Operation): Record<string, ResponseObject> {
     return { 200: enveloped('The answer', eitherOr(reference(dataOf(name)))) };
   }
   const accepted = enveloped(
-    'The call was accepted as a job: with async or Prefer, or when waiting for it took too long',
+    'The call was accepted as a job, because of async or Prefer, or because it has not ended in time',
     acceptedSchema,
     ...([...ANSWER_HEADERS, 'Location', 'Retry-After'] as const),
   );
@@ -221,14 +220,14 @@ function answersOf(operation: Operation): Record<string, ResponseObject> {
     };
   const dryRun = enveloped('', quoteSchema).content;
   const picture: ResponseObject = {
-    description: 'The picture; with dryRun what it would cost',
+    description: 'The picture; with dryRun, the price of the call',
     headers: headers(...ANSWER_HEADERS),
     content: { 'image/png': { schema: { type: 'string', format: 'binary' } }, ...dryRun },
   };
   return { 200: picture, 202: accepted };
 }
 
-/** A dry run is answered in the place of the data. */
+/** With dryRun, the data is a quote. */
 function eitherOr(data: Reference): JsonSchema {
   return { anyOf: [{ ...data }, { ...reference(quoteSchema) }] };
 }

@@ -6,17 +6,17 @@ import {
   REQUEST_GROUPS,
 } from '../../operations/params/documentation.ts';
 
-/** A parameter of an operation, as its contract has it. */
+/** A parameter of an operation, from its contract. */
 export interface DocumentedParameter {
-  /** In the canonical input, and for callers who send one form only, such as tools. */
+  /** Name in the canonical input, which is also the name for tools. */
   name: string;
   description: string;
   required: boolean;
-  /** Of the canonical value; with bounds, default and examples. */
+  /** Schema of the canonical value, with bounds, default and examples. */
   schema: JsonSchema;
-  /** What a request can carry it as. Several names that are sent must agree, or are taken together where they are lists. */
+  /** Names and forms that a request may use. If several are sent, they must agree; lists are combined. */
   forms: readonly ParameterForm[];
-  /** What it holds is sent beside the other parameters, not within an object of this name. */
+  /** Its fields are sent beside the other parameters, not within an object of this name. */
   spread: boolean;
 }
 
@@ -24,11 +24,11 @@ export interface ParameterForm {
   name: string;
   description: string;
   schema: JsonSchema;
-  /** Absent: in a query and in a body. */
+  /** Default: in a query and in a body. */
   only?: 'query' | 'body';
 }
 
-/** The parameters that `params` of a contract takes, in the order of the contract. */
+/** Returns the parameters in a contract's `params`, in their order. */
 export function parametersOf(params: z.ZodType): readonly DocumentedParameter[] {
   const known = KNOWN.get(params);
   if (known) return known;
@@ -37,7 +37,7 @@ export function parametersOf(params: z.ZodType): readonly DocumentedParameter[] 
   return parameters;
 }
 
-/** Every route of an operation asks for the same. */
+/** Caches the parameters, which every route of an operation needs. */
 const KNOWN = new WeakMap<z.ZodType, readonly DocumentedParameter[]>();
 
 function read(params: z.ZodType): DocumentedParameter[] {
@@ -50,12 +50,12 @@ function read(params: z.ZodType): DocumentedParameter[] {
   });
 }
 
-/** Whether fields that are no parameters are refused instead of ignored. */
+/** Returns whether unknown fields are refused instead of ignored. */
 export function isStrict(params: z.ZodType): boolean {
   return objectOf(params)?._zod.def.catchall?._zod.def.type === 'never';
 }
 
-/** The object of parameters as tools and bodies without other forms take it. */
+/** Returns the schema of the parameters as an object under their canonical names. */
 export function inputSchema(params: z.ZodType): JsonSchema {
   const parameters = parametersOf(params);
   const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name);
@@ -90,7 +90,7 @@ function ofGroup(
   };
 }
 
-/** The object in a contract's `params`, which may be prepared before and refined after. */
+/** Finds the object schema in a contract's `params`, which preprocessing and refinements may wrap. */
 function objectOf(schema: z.core.$ZodType): z.ZodObject | null {
   if (schema instanceof z.ZodObject) return schema;
   if (!(schema instanceof z.ZodPipe)) return null;
@@ -98,7 +98,7 @@ function objectOf(schema: z.core.$ZodType): z.ZodObject | null {
   return objectOf(before instanceof z.ZodTransform ? after : before);
 }
 
-/** What a caller may send. Of a schema that transforms, zod leaves out defaults and examples; ours can be sent themselves. */
+/** Returns the JSON Schema of accepted values. Adds defaults and examples, which zod omits for schemas that transform. */
 function jsonSchemaOf(field: z.core.$ZodType): JsonSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(field, {
     io: 'input',
@@ -108,7 +108,7 @@ function jsonSchemaOf(field: z.core.$ZodType): JsonSchema {
       if (Array.isArray(examples)) jsonSchema.examples = examples;
       if (zodSchema instanceof z.ZodDefault)
         jsonSchema.default = zodSchema._zod.def.defaultValue as JsonSchema['default'];
-      // Literals of whole numbers are called numbers.
+      // zod calls integer literals numbers.
       if (jsonSchema.type === 'number' && jsonSchema.enum?.every(Number.isInteger))
         jsonSchema.type = 'integer';
     },

@@ -3,7 +3,7 @@ import type { DocumentedParameter, ParameterForm } from './parameters.ts';
 import { withFormats } from './schemas.ts';
 import type { ParameterObject } from './shape.ts';
 
-/** Parameters as a query, or as a part of the path, carries them. */
+/** Describes parameters in a query or a path. */
 export function queryParameters(
   parameters: readonly DocumentedParameter[],
   pathNames: readonly string[] = [],
@@ -21,14 +21,14 @@ export function queryParameters(
         schema,
         example: exampleOf(schema),
         ...(parameter.required && i === 0 ? { 'x-needed': true as const } : {}),
-        // `a,b` and `a=1&a=2` are both understood; the first is shorter.
+        // Both `a,b` and `a=1&a=2` are accepted; the first is shorter.
         ...(schema.type === 'array' ? { style: 'form' as const, explode: false } : {}),
       };
     });
   });
 }
 
-/** Parameters as an object, in a body or as JSON in a query. */
+/** Describes parameters as an object, in a body or as JSON in a query. */
 export function parameterObject(parameters: readonly DocumentedParameter[], isStrict: boolean): JsonSchema {
   const result: JsonSchema = { type: 'object', properties: {} };
   const properties = result.properties ?? {};
@@ -70,7 +70,7 @@ function described(
   return formName === name || forms.length > 1 ? description : `${description}; alias of ${name}`;
 }
 
-/** A query cannot carry null. */
+/** Removes null from a schema, because a query cannot contain it. */
 function sent(schema: JsonSchema): JsonSchema {
   const { anyOf, default: preset, ...rest } = schema;
   const others = anyOf?.filter(({ type }) => type !== 'null');
@@ -79,7 +79,7 @@ function sent(schema: JsonSchema): JsonSchema {
   return preset === null || preset === undefined ? merged : { ...merged, default: preset };
 }
 
-/** A value to show: one that was given as such, or one that the bounds suggest. */
+/** Returns an example: the one in the schema, or one within its bounds. */
 export function exampleOf(schema: JsonSchema): unknown {
   const { examples, default: preset, enum: values, type, minimum } = schema;
   if (examples?.length) return examples[0];

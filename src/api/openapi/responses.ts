@@ -9,30 +9,31 @@ const COUNT: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maximu
 /** Headers of answers, by name. */
 export const HEADERS = {
   'X-Response-Time': {
-    description: 'Time the service took',
+    description: 'Processing time of the request',
     required: true,
     schema: { type: 'string', pattern: '^\\d+ms$', maxLength: 12, examples: ['12ms'] },
   },
   'X-Units-Consumed': { description: 'Units charged by this call', required: true, schema: COUNT },
   'X-Request-Id': {
-    description: 'Names this request in the logs of the service',
+    description: 'Id of this request in the logs of the service',
     required: true,
     schema: { type: 'string', format: 'uuid', maxLength: 36 },
   },
   'X-Cache': {
-    description: 'HIT: nothing had to be fetched from the provider',
+    description: 'HIT: all data came from the cache; MISS: data was fetched from the provider',
     schema: { type: 'string', enum: ['HIT', 'MISS'] },
   },
   'X-Job-Id': {
-    description: 'The job that has done or does the call',
+    description: 'Id of the job of this call',
     schema: { type: 'string', format: 'uuid', maxLength: 36 },
   },
   'X-Deduplicated': {
-    description: 'The same call of this account within five minutes was joined, at no charge',
+    description:
+      'The call joined an identical call of this account from the last five minutes, free of charge',
     schema: { type: 'string', const: 'true' },
   },
   RateLimit: {
-    description: 'What is left of the calls of this minute (IETF draft); absent where they are not limited',
+    description: 'Calls left in this minute (IETF draft); absent without a limit',
     schema: {
       type: 'string',
       pattern: '^"minute";r=\\d+;t=\\d+$',
@@ -41,7 +42,7 @@ export const HEADERS = {
     },
   },
   'RateLimit-Policy': {
-    description: 'How many calls a minute may hold (IETF draft)',
+    description: 'Calls allowed per minute (IETF draft)',
     schema: {
       type: 'string',
       pattern: '^"minute";q=\\d+;w=60$',
@@ -49,32 +50,32 @@ export const HEADERS = {
       examples: ['"minute";q=60;w=60'],
     },
   },
-  'Retry-After': { description: 'Seconds after which trying again makes sense', schema: COUNT },
+  'Retry-After': { description: 'Seconds to wait before the next attempt', schema: COUNT },
   'Preference-Applied': {
-    description: 'What of the header Prefer was followed',
+    description: 'The preference of the header Prefer that was applied',
     schema: { type: 'string', pattern: '^(?:respond-async|wait=\\d+)$', maxLength: 40 },
   },
   Location: {
-    description: 'Where what was made is to be found',
+    description: 'Address of the created resource',
     schema: { type: 'string', format: 'uri-reference', maxLength: 200 },
   },
   'X-Batch-Finished': {
-    description: 'Whether these are all results there will be',
+    description: 'Whether the batch has finished, so that the results are complete',
     schema: { type: 'string', enum: ['true', 'false'] },
   },
   'X-Accel-Buffering': {
-    description: 'Tells proxies to pass events on at once',
+    description: 'Instructs proxies to forward events immediately',
     schema: { type: 'string', const: 'no' },
   },
   ETag: {
-    description: 'Names this version',
+    description: 'Version of the document',
     schema: { type: 'string', pattern: '^"[^"]+"$', maxLength: 100 },
   },
 } as const satisfies Record<string, HeaderObject>;
 
 export type HeaderName = keyof typeof HEADERS;
 
-/** What every answer below /api/ tells of itself. */
+/** Headers of every answer below /api/. */
 const ALWAYS = ['X-Response-Time', 'X-Units-Consumed', 'X-Request-Id'] as const;
 
 export function headers(...names: HeaderName[]): Record<string, Reference> {
@@ -83,7 +84,7 @@ export function headers(...names: HeaderName[]): Record<string, Reference> {
   );
 }
 
-/** An answer in the envelope. @param data its schema; one of zod must have a name. */
+/** Describes an answer in the envelope. @param data its schema; a zod schema must have a name. */
 export function enveloped(
   description: string,
   data: z.ZodType | JsonSchema,
@@ -106,9 +107,9 @@ function envelope(data: JsonSchema | Reference): JsonSchema {
   };
 }
 
-/** What a call with the key of a customer may meet everywhere. */
+/** Errors that every address with a key can return. */
 export const COMMON_ERRORS = [
-  // Also for an address that is not well formed.
+  // Also for a malformed address.
   'VALIDATION_FAILED',
   'KEY_INVALID',
   'KEY_FORBIDDEN',
@@ -121,7 +122,7 @@ export const COMMON_ERRORS = [
 
 export const QUOTA_ERRORS = (Object.keys(ERRORS) as ErrorKind[]).filter((kind) => kind.startsWith('QUOTA_'));
 
-/** The responses an operation has for these kinds of errors, by status. */
+/** Returns the responses for these errors, by status. */
 export function errorResponses(kinds: readonly ErrorKind[]): Record<string, Reference> {
   const statuses = new Set(kinds.map((kind) => ERRORS[kind].status));
   return Object.fromEntries(
@@ -136,12 +137,12 @@ export function errorResponses(kinds: readonly ErrorKind[]): Record<string, Refe
 
 const RESPONSES = '#/components/responses/';
 
-/** Kinds that share a response are its name, but for those of the quota, which come together only. */
+/** Names the response of several errors: their kinds, or QUOTA, because quota errors occur together only. */
 function nameOf(kinds: readonly ErrorKind[]): string {
   return kinds.every((kind) => QUOTA_ERRORS.includes(kind)) ? 'QUOTA' : kinds.join('-');
 }
 
-/** The responses that paths refer to, by name. */
+/** Returns the responses that paths refer to, by name. */
 export function componentResponses(paths: Paths): Record<string, ResponseObject> {
   const references = Object.values(paths).flatMap((item) =>
     Object.values(item).flatMap(({ responses }) => Object.values(responses)),
@@ -169,7 +170,7 @@ function errorResponse(kinds: readonly ErrorKind[]): ResponseObject {
           type: 'object',
           properties: {
             code: { type: 'string', enum: errors.map(({ code }) => code) },
-            msg: { type: 'string', description: 'What is wrong, for people' },
+            msg: { type: 'string', description: 'Description of the error' },
             data: { type: 'null' },
             metadata: { $ref: '#/components/schemas/ErrorMetadata' },
           },
@@ -183,25 +184,25 @@ function errorResponse(kinds: readonly ErrorKind[]): ResponseObject {
   };
 }
 
-/** What errors say beyond their text. */
+/** Schema of the metadata of errors. */
 export const ERROR_METADATA: JsonSchema = {
   type: 'object',
-  description: 'More about the error, where there is more',
+  description: 'Details of the error, if any',
   properties: {
     errors: {
       type: 'array',
-      description: 'With 400: every bad parameter',
+      description: 'With 400: all invalid parameters',
       items: {
         type: 'object',
         properties: {
           parameter: { type: 'string' },
           problem: { type: 'string' },
-          index: { type: 'integer', format: 'int32', description: 'The item of a batch' },
+          index: { type: 'integer', format: 'int32', description: 'Index of the item in a batch' },
         },
         required: ['parameter', 'problem'],
       },
     },
-    errorId: { type: 'string', description: 'With 502: names the failure in the logs of the service' },
+    errorId: { type: 'string', description: 'With 502: id of the failure in the logs of the service' },
   },
   additionalProperties: true,
 };

@@ -6,7 +6,7 @@ import type { Reference } from './shape.ts';
 
 const FROM_CACHE = z.boolean().describe('Whether the data came from the one-hour result cache');
 
-/** The `data` of each operation's envelope; none where the answer is a picture. */
+/** The `data` of each operation's envelope. Pictures have none. */
 const DATA = new Map<string, z.ZodObject>();
 
 for (const operation of QUEUED) {
@@ -19,21 +19,21 @@ function nameData(operation: string, data: z.ZodObject): void {
   DATA.set(operation, data.register(SCHEMA_NAMES, { id: `${pascalCase(operation)}Data` }));
 }
 
-/** What an operation's answers hold. @throws for an operation that answers with a picture. */
+/** Returns the schema of an operation's data. @throws for an operation that returns a picture. */
 export function dataOf(operation: string): z.ZodObject {
   const data = DATA.get(operation);
   if (!data) throw new Error(`${operation} has no data`);
   return data;
 }
 
-/** The place of a named schema in the document. @throws for one without name. */
+/** Returns a reference to a named schema. @throws for a schema without a name. */
 export function reference(schema: z.ZodType): Reference {
   const id = SCHEMA_NAMES.get(schema)?.id;
   if (id === undefined) throw new Error('the schema has no name');
   return { $ref: placeOf(id) };
 }
 
-/** Every named schema, and whatever else the document has by name. */
+/** Returns every named schema, by name. */
 export function componentSchemas(): Record<string, JsonSchema> {
   const { schemas } = z.toJSONSchema(SCHEMA_NAMES, { uri: placeOf, io: 'output', unrepresentable: 'any' });
   return Object.fromEntries(
@@ -43,14 +43,14 @@ export function componentSchemas(): Record<string, JsonSchema> {
   );
 }
 
-/** A schema of a body, as it stands in the document. */
+/** Converts the schema of a body. */
 export function bodySchemaOf(schema: z.ZodType): JsonSchema {
   return withFormats(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
 }
 
 /**
- * Objects of an answer may get new fields in time, so the document closes none of them; where fields of the provider pass
- * through it says so.
+ * Allows further fields in the objects of an answer, because new fields may be added. Objects that contain fields of the
+ * provider state it.
  */
 function asAnswer(schema: JsonSchema): JsonSchema {
   return rewrite(schema, (inner) => {
@@ -60,7 +60,7 @@ function asAnswer(schema: JsonSchema): JsonSchema {
   });
 }
 
-/** A schema of something that is sent to us. */
+/** Adds formats and bounds to the schema of request data. */
 export function withFormats(schema: JsonSchema): JsonSchema {
   return rewrite(schema, cleaned);
 }
@@ -70,15 +70,15 @@ const EXACT_FORMATS = new Set<string | undefined>(['date', 'date-time', 'uuid'])
 function cleaned(schema: JsonSchema): void {
   delete schema.$schema;
   delete schema.$id;
-  // The format says it better than the long pattern of it.
+  // The format replaces the long pattern.
   if (EXACT_FORMATS.has(schema.format)) delete schema.pattern;
   if (schema.format === 'date-time') schema.maxLength ??= 40;
-  // Names of fields are texts anyway.
+  // Names of fields are always strings.
   if (isSchema(schema.propertyNames)) delete schema.propertyNames;
   if (schema.type !== 'integer') return;
   schema.format ??= isShort(schema) ? 'int32' : 'int64';
   const values = (schema.enum ?? []).filter((value) => typeof value === 'number');
-  // Generators and linters look for bounds.
+  // Generators and linters expect bounds.
   if (values.length > 0)
     Object.assign(schema, { minimum: Math.min(...values), maximum: Math.max(...values) });
 }
@@ -88,7 +88,7 @@ function isShort({ minimum, maximum, enum: values }: JsonSchema): boolean {
   return (minimum ?? -Infinity) >= -(2 ** 31) && (maximum ?? Infinity) < 2 ** 31;
 }
 
-/** The same schema after `change` was made to each schema in it, the innermost first. Values are left alone. */
+/** Applies `change` to each schema within a schema, the innermost first. Values stay unchanged. */
 function rewrite(schema: JsonSchema, change: (schema: JsonSchema) => void): JsonSchema {
   const result: JsonSchema = { ...schema };
   for (const [keyword, value] of Object.entries(schema)) {
@@ -108,7 +108,7 @@ function rewrite(schema: JsonSchema, change: (schema: JsonSchema) => void): Json
   return result;
 }
 
-/** Keywords whose values are no schemas, and those that hold schemas by names which are no keywords. */
+/** Keywords whose values are not schemas, and keywords that hold schemas by field name. */
 const VALUES = new Set(['default', 'examples', 'example', 'enum', 'const', 'required']);
 const BY_NAME = new Set(['properties', 'patternProperties', '$defs']);
 

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../operations/params/documentation.ts';
 
-/** As much of OpenAPI 3.1 as our document uses. */
+/** The parts of OpenAPI 3.1 that the document uses. */
 
 export interface Reference {
   $ref: string;
@@ -16,7 +16,7 @@ export interface ParameterObject {
   example?: unknown;
   style?: 'form';
   explode?: boolean;
-  /** A request needs it, by this name or by another. */
+  /** A request needs this parameter under one of its names. */
   'x-needed'?: true;
 }
 
@@ -52,7 +52,7 @@ export interface OperationObject {
   parameters?: readonly (ParameterObject | Reference)[];
   requestBody?: RequestBodyObject;
   responses: Record<string, ResponseObject | Reference>;
-  /** Empty: no key needed. */
+  /** Empty if no key is needed. */
   security?: readonly [];
   [extension: `x-${string}`]: unknown;
 }
@@ -62,7 +62,7 @@ export type Method = 'get' | 'post' | 'patch' | 'delete';
 /** Operations by path and method. */
 export type Paths = Record<string, Partial<Record<Method, OperationObject>>>;
 
-/** `getMarketProduct`, `deleteJobsById`: what generated clients call it. */
+/** Returns the name in generated clients, such as `getMarketProduct` or `deleteJobsById`. */
 export function operationIdOf(method: Method, path: string): string {
   const words = path
     .replace(/^\/api/, '')

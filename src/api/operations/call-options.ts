@@ -4,25 +4,25 @@ import { boolean, integer } from '../../operations/params/scalars.ts';
 import { parseAs } from '../request-input.ts';
 import { type Preference, preferenceOf } from './preferences.ts';
 
-/** What a caller wants of a call besides its answer. Always in the query: a body holds the operation's own parameters. */
+/** Options of a call. They are always in the query, because a body holds the operation's own parameters. */
 export interface CallOptions {
   preference: Preference;
-  /** Say what the call would cost and whether it would be let in, and do nothing. */
+  /** Return the price of the call and whether it would be accepted, without making the call. */
   dryRun: boolean;
-  /** Refuse the call when it costs more; null: whatever it costs. */
+  /** Refuse the call if it costs more units; null: no limit. */
   maxUnits: number | null;
 }
 
-// Built once: making a schema costs more than most requests do.
+// Built once, because building a schema takes longer than most requests.
 export const callOptionsSchema = z.object({
-  async: boolean().optional().describe('Answer at once with a job to poll, like Prefer: respond-async'),
+  async: boolean().optional().describe('Return a job immediately, like Prefer: respond-async'),
   dryRun: boolean()
     .default(false)
-    .describe('Say what the call would cost and whether it would be let in, and do nothing'),
+    .describe('Return the price of the call and whether it would be accepted, without making the call'),
   maxUnits: integer({ min: 0 })
     .nullable()
     .default(null)
-    .meta({ description: 'Refuse the call when it costs more', examples: [100] }),
+    .meta({ description: 'Refuse the call if it costs more units than this', examples: [100] }),
 });
 
 const NO_OPTIONS = { async: false, dryRun: false, maxUnits: null };

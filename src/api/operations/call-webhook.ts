@@ -10,10 +10,10 @@ export interface WebhookSettings {
   allowPrivate: boolean;
 }
 
-// Built once: making a schema costs more than most requests do.
+// Built once, because building a schema takes longer than most requests.
 const schemas = { private: webhookUrl(true), public: webhookUrl(false) };
 
-/** The `webhook` parameter of a call: where its end is to be told; null where it is not. @throws SoukError VALIDATION_FAILED. */
+/** Returns the parameter `webhook`: the address that receives the completion of the call, or null. @throws SoukError VALIDATION_FAILED. */
 export function callWebhookOf({ allowPrivate }: WebhookSettings, query: unknown): string | null {
   const { webhook } = query as Record<string, unknown>;
   if (webhook === undefined) return null;
@@ -24,7 +24,7 @@ export function callWebhookOf({ allowPrivate }: WebhookSettings, query: unknown)
   );
 }
 
-/** Has the end of an accepted call told, before its caller hears that it was accepted. */
+/** Registers the webhook of an accepted call. Runs before the caller receives the answer. */
 export async function watchCall(
   { clock, database }: { clock: Clock; database: Database },
   { accountId, callId }: { accountId: number; callId: string },

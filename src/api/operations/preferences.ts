@@ -3,18 +3,18 @@ import { SYNC_PATIENCE_MS } from '../../operations/pools.ts';
 
 /** How long a caller wants to wait for an answer. */
 export interface Preference {
-  /** Answer with the job at once. */
+  /** Return the job immediately. */
   async: boolean;
-  /** Answer with the job after this time; at the latest after the pool's timeout and a little more. */
+  /** Return the job after this time. The maximum is slightly above the time limit of the pool. */
   waitMs: number;
-  /** What of the Prefer header was followed, for Preference-Applied. */
+  /** The applied preference, for the header Preference-Applied. */
   applied: string | null;
 }
 
-// Built once: making a schema costs more than most requests do.
+// Built once, because building a schema takes longer than most requests.
 const waitSchema = integer({ min: 0 });
 
-/** Reads `Prefer: respond-async` and `Prefer: wait=N` (RFC 7240, seconds). @param asked whether `async=1` was asked for. */
+/** Reads `Prefer: respond-async` and `Prefer: wait=N` (RFC 7240, seconds). @param asked whether the request has `async=1`. */
 export function preferenceOf(
   prefer: string | string[] | undefined,
   asked: boolean,
@@ -27,7 +27,7 @@ export function preferenceOf(
     .flat()
     .join(',')
     .split(',')
-    // What follows a semicolon are parameters, of which we know none.
+    // Parameters after a semicolon are ignored.
     .map((entry) => (entry.split(';', 1)[0] ?? '').trim().toLowerCase());
   const respondAsync = preferences.includes('respond-async');
   const waitSeconds = waitSchema.safeParse(

@@ -7,7 +7,7 @@ import { type QueuedDeps, serveQueued } from './serve-queued.ts';
 
 type Serve = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-/** Every route of every queued operation, as declared. The scope requires a key; admission judges it. */
+/** Registers every route of every queued operation. The scope must require a key; admission checks the key. */
 export function registerQueuedOperations(scope: FastifyInstance, deps: QueuedDeps): void {
   const shared = new Map<string, Map<string, Serve>>();
   for (const operation of QUEUED) {
@@ -25,7 +25,7 @@ export function registerQueuedOperations(scope: FastifyInstance, deps: QueuedDep
   }
 }
 
-/** Every route of every local operation. The scope requires an account. */
+/** Registers every route of every local operation. The scope must require an account. */
 export function registerLocalOperations(scope: FastifyInstance, deps: LocalDeps): void {
   for (const operation of LOCAL)
     for (const route of operation.routes) addRoute(scope, route, serveLocal(deps, operation, route));
@@ -39,7 +39,7 @@ function addRoute(
   scope.route({ method, url, handler, config: { invalidJsonKind } });
 }
 
-/** Serves a path that several operations share, by its query parameter `type`; the first where it is absent. */
+/** Serves a path that several operations share. The query parameter `type` selects one; default: the first. */
 function serveByType(byType: ReadonlyMap<string, Serve>): Serve {
   return async (request, reply) => {
     const types = [...byType.keys()];

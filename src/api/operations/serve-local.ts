@@ -11,12 +11,12 @@ import type { LocalAnswer, LocalDeps } from './local/local-answer.ts';
 
 export type { LocalDeps };
 
-/** Serves one route of a local operation: a valid key is all it takes, and nothing is charged. */
+/** Serves one route of a local operation. It needs a valid key and is free. */
 export function serveLocal(deps: LocalDeps, operation: LocalOperation<LocalName>, route: Route) {
   const answer = LOCAL_ANSWERS[operation.name] as LocalAnswer<LocalOperation>;
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const input = parseInput(operation, route, request, deps.clock.now());
-    // Nothing is charged, so nothing is refused for its price; a bad option is refused all the same.
+    // maxUnits cannot refuse a free call, but invalid options are refused.
     const { dryRun } = callOptionsOf(request, 0);
     if (dryRun) return sendEnvelope(reply, 200, freeQuoteView(operation));
     const { data, message } = await answer(deps, input, accountOf(request));

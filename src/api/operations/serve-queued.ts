@@ -32,7 +32,7 @@ export interface QueuedDeps extends SubmitDeps {
   freeRequests: FreeRequests;
 }
 
-/** A call that was submitted, and how it is to be answered. */
+/** A submitted call, and the preferences for its answer. */
 interface SubmittedCall {
   deps: QueuedDeps;
   reply: FastifyReply;
@@ -41,7 +41,7 @@ interface SubmittedCall {
   preference: Preference;
 }
 
-/** Serves one route of a queued operation: from the request to the answer, or to the job that will bring it. */
+/** Serves one route of a queued operation: returns the answer, or the job that will produce it. */
 export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route: Route) {
   const { clock, database, freeRequests } = deps;
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -51,7 +51,7 @@ export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route:
     const { preference, dryRun, maxUnits } = callOptionsOf(request, timeoutMs);
     const webhook = callWebhookOf(deps.webhooks, request.query);
     if (webhook !== null) {
-      // A webhook that could not be signed is refused before anything is charged.
+      // A webhook without a signing secret is refused before units are reserved.
       const { accountId } = await authenticate(deps, request, keyHash);
       await requireSecret(database, accountId, 'webhook');
     }
@@ -122,12 +122,12 @@ async function replyJoined(call: SubmittedCall, joined: Joined): Promise<Fastify
     if (answer) return sendAnswer(call.reply, answer, { ...pending, cache: 'HIT' });
   }
   const waiting = deps.completions.wait({ accountId, callId }, preference.waitMs, finished);
-  // The call is paid for and its answer is lost, so it is made again for nothing.
+  // The call is charged but its answer is lost, so it runs again free of charge.
   if (finished) await enqueueAgain(deps, operation, { accountId, callId, input });
   return replyWhenEnded(call, pending, callId, waiting);
 }
 
-/** Waits for the end of a call and sends its answer; or the job, when the time to wait is over first. */
+/** Waits for the end of a call and sends its answer; sends the job if the waiting time passes first. */
 async function replyWhenEnded(
   call: SubmittedCall,
   pending: CallFacts,
@@ -140,7 +140,7 @@ async function replyWhenEnded(
     call.reply.header('x-job-id', callId);
     throw fromRecord(completion.error);
   }
-  // While Redis is away the answer cannot be sent, but it is paid for: its job brings it later.
+  // During an outage of Redis the answer of a charged call cannot be read; its job returns it later.
   const answer = completion && (await answers.load(callId, OWN_ANSWER).catch(() => null));
   if (!answer) {
     await answers.keep(callId).catch(() => {});

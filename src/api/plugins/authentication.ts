@@ -12,11 +12,11 @@ export interface Account {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The digest of the API key, once the key was found to be well formed. */
+    /** The digest of the API key; null until the key is known to be well formed. */
     keyHash: Buffer | null;
     /** The account of the key, which may have been revoked a moment ago; for limits. */
     accountId: number | null;
-    /** The account, once the key was found to be valid. */
+    /** The account; null until the key is known to be valid. */
     account: Account | null;
   }
 }
@@ -57,16 +57,16 @@ export function requireKey(scope: FastifyInstance, deps: AuthenticationDeps): vo
   replyWithKeyErrors(scope, deps);
 }
 
-/** The digest of the key of a request in a scope that requires one. */
+/** Returns the digest of the key, in a scope that requires a key. */
 export function wellFormedKey({ keyHash }: FastifyRequest): Buffer {
   if (keyHash) return keyHash;
-  throw new Error('the route is in no scope that requires a key');
+  throw new Error('the route is not in a scope that requires a key');
 }
 
-/** The account of a request in a scope that requires one. */
+/** Returns the account, in a scope that requires an account. */
 export function accountOf({ account }: FastifyRequest): Account {
   if (account) return account;
-  throw new Error('the route is in no scope that requires an account');
+  throw new Error('the route is not in a scope that requires an account');
 }
 
 /** Finds the account of a request before its admission does. @throws SoukError KEY_INVALID or KEY_FORBIDDEN. */
@@ -81,7 +81,7 @@ export async function authenticate(
   return request.account;
 }
 
-/** The key itself, of a request whose key was found to be well formed; for requests that are made on its behalf. */
+/** Returns the well-formed key of a request, for requests that are sent on its behalf. */
 export function keyOf(request: FastifyRequest): string {
   return String(keysIn(keyPlacesOf(request))[0]).trim();
 }
@@ -93,7 +93,7 @@ function keyHashOf({ wrongKeys }: AuthenticationDeps, request: FastifyRequest): 
   return keyHash;
 }
 
-/** An error of the key wins over other errors of a request, and wrong keys are counted by address. */
+/** Replies with errors of the key before other errors of a request, and counts wrong keys by address. */
 function replyWithKeyErrors(scope: FastifyInstance, deps: AuthenticationDeps): void {
   scope.setErrorHandler(async (error: FastifyError | SoukError | Error, request) => {
     const first = await keyErrorFirst(deps, error, request);
@@ -124,7 +124,7 @@ async function keyErrorFirst(
   }
 }
 
-/** Whether an error may have been thrown before the admission of the call has judged the key. */
+/** Returns whether an error may have occurred before the admission of the call checked the key. */
 function precedesAdmission(error: FastifyError | SoukError | Error): boolean {
   if (error instanceof SoukError)
     return ERRORS[error.kind].status === 400 || error.kind === 'QUOTA_MAX_UNITS' || error.kind === 'BUSY';

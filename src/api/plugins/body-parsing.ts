@@ -6,12 +6,12 @@ import { hasLargeInteger, parseJson } from '../../platform/json.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The error a body that is not JSON gets. */
+    /** The error for a body that is not JSON. */
     invalidJsonKind?: Route['invalidJsonKind'];
   }
 }
 
-/** No body that is parsed here is larger. */
+/** Maximum size of a body that the gateway parses. */
 export const BODY_LIMIT_BYTES = 65_536;
 
 /** Parses JSON bodies in linear time. Integers beyond 2^53 keep their digits. */
@@ -19,7 +19,7 @@ export function parseJsonBodies(app: FastifyInstance): void {
   app.removeContentTypeParser('text/plain');
   const parseBody = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text: string, done) => {
-    // Some clients give every request a type, those without a body too.
+    // Some clients send a content type without a body.
     if (text === '' && request.method === 'DELETE') {
       done(null, undefined);
       return;

@@ -17,10 +17,10 @@ import { keepPrivate, PRIVATE_ANSWER } from './answer-headers.ts';
 import { invalidBody } from './body-parsing.ts';
 import { tooSlow } from './slow-requests.ts';
 
-/** Room for a thousand image names in the address. */
+/** Maximum size of the address and headers: allows a thousand image names in a query. */
 export const HEADER_LIMIT_BYTES = 65_536;
 
-/** A restart or a failover of a store takes about so long. */
+/** Approximate duration of a restart or a failover of a store. */
 const OUTAGE_RETRY_SECONDS = 5;
 
 export interface ErrorReplyDeps {
@@ -28,14 +28,14 @@ export interface ErrorReplyDeps {
   events: CallEvents;
 }
 
-/** Every error of a route leaves as an error of the list, and every address without a route as `NOT_FOUND`. */
+/** Replies to every error of a route with a public error, and to unknown addresses with `NOT_FOUND`. */
 export function registerErrorReplies(app: FastifyInstance, { log, events }: ErrorReplyDeps): void {
   app.setErrorHandler(async (error: FastifyError | SoukError | Error, request, reply) => {
     const known = error instanceof SoukError ? error : fromFramework(error, request);
     if (known.kind === 'INTERNAL' || (known.kind === 'BUSY' && known !== error)) {
       const place = request.routeOptions.url ?? 'none';
       log.error({ err: error, requestId: request.id, route: place }, 'request failed');
-      // The failure of a job was noted where it happened.
+      // The worker has already recorded the failure of a job.
       if (known !== error || known.cause !== undefined)
         events.emit({
           type: 'failure',
@@ -55,24 +55,24 @@ export function registerErrorReplies(app: FastifyInstance, { log, events }: Erro
   });
 }
 
-/** Settings of a server that answers requests without a route, or that are no HTTP, with errors of the list. */
+/** Returns server settings that reply to malformed requests with public errors. */
 export function malformedRequests({
   log,
   events,
 }: ErrorReplyDeps): Pick<FastifyServerOptions, 'frameworkErrors' | 'clientErrorHandler'> {
   return {
-    // An address that cannot be decoded reaches no route, and no hook.
+    // A request with a malformed address reaches neither a route nor a hook.
     frameworkErrors: (error, request, reply) => {
-      log.debug({ code: error.code, requestId: request.id }, 'bad address');
+      log.debug({ code: error.code, requestId: request.id }, 'refused a malformed address');
       request.startedAt = performance.now();
       keepPrivate(request, reply as FastifyReply);
-      const refusal = new SoukError('VALIDATION_FAILED', { message: 'The address is not well formed.' });
+      const refusal = new SoukError('VALIDATION_FAILED', { message: 'The address is malformed.' });
       events.emit({ type: 'request.refused', error: refusal.kind });
       void sendError(reply as FastifyReply, refusal);
     },
     clientErrorHandler: (error, socket) => {
       if (error.code === 'ECONNRESET' || !socket.writable) return;
-      // A second request on a connection whose first one is being answered: an error would become a part of that answer.
+      // While an earlier request of the connection is answered, an error would become a part of that answer.
       if ((socket as AnsweringSocket)._httpMessage) {
         socket.destroy();
         return;
@@ -84,7 +84,7 @@ export function malformedRequests({
   };
 }
 
-/** As Node.js marks a connection on which it answers a request. */
+/** The mark of Node.js on a connection on which it answers a request. */
 type AnsweringSocket = Socket & { _httpMessage?: ServerResponse | null };
 
 function refusalOf({ code }: Error & { code?: string }): SoukError {
@@ -93,10 +93,10 @@ function refusalOf({ code }: Error & { code?: string }): SoukError {
     return new SoukError('PAYLOAD_TOO_LARGE', {
       message: `The address and headers are larger than ${HEADER_LIMIT_BYTES} bytes.`,
     });
-  return new SoukError('VALIDATION_FAILED', { message: 'This is not a well-formed HTTP request.' });
+  return new SoukError('VALIDATION_FAILED', { message: 'The request is not valid HTTP.' });
 }
 
-/** Writes a whole response, for a connection that has no request to reply to. */
+/** Writes a complete response to a connection without a parsed request. */
 function writeError(socket: Socket, error: SoukError): void {
   const body = errorBody(error);
   const { status } = ERRORS[error.kind];
@@ -110,7 +110,7 @@ function writeError(socket: Socket, error: SoukError): void {
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
 }
 
-/** Fastify's own refusals of a request, in our words. */
+/** Converts Fastify's errors to public errors. */
 function fromFramework(error: FastifyError | Error, request: FastifyRequest): SoukError {
   const { code = '', statusCode = 500 } = error as Partial<FastifyError>;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
@@ -124,7 +124,7 @@ function fromFramework(error: FastifyError | Error, request: FastifyRequest): So
     return invalidBody(request, 'is not valid JSON');
   }
   if (isStoreAway(error)) {
-    const message = 'A part of the service cannot be reached just now.';
+    const message = 'A part of the service is unavailable; retry later.';
     return new SoukError('BUSY', { message, retryAfterSeconds: OUTAGE_RETRY_SECONDS, cause: error });
   }
   return new SoukError('INTERNAL', { cause: error });

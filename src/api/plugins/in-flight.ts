@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 
 /**
- * Makes closing wait for every handler that runs. A handler whose client has hung up is nobody's open connection any
- * more, but still needs the stores.
+ * Makes closing wait for every running handler. Fastify waits for open connections only, but a handler whose client has
+ * disconnected still needs the stores.
  */
 export function finishHandlersOnClose(app: FastifyInstance): void {
   const running = new Set<Promise<void>>();

@@ -3,7 +3,7 @@ import { SoukError } from '../../platform/errors.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
 
-/** Registers routes whose paths answer 405 to the methods that no route of `registerRoutes` takes. */
+/** Registers routes, and replies 405 to all other methods of their paths. */
 export function refusingOtherMethods(
   app: FastifyInstance,
   registerRoutes: (scope: FastifyInstance) => void,
@@ -15,7 +15,7 @@ export function refusingOtherMethods(
     });
     registerRoutes(scope);
   });
-  // Loaded when the routes above are registered, those of nested scopes too.
+  // Loaded after the routes above, including those of nested scopes, are registered.
   app.register(async (scope) => {
     for (const [url, methods] of methodsByPath) refuse(scope, url, methods);
   });
@@ -24,9 +24,11 @@ export function refusingOtherMethods(
 function refuse(scope: FastifyInstance, url: string, taken: readonly string[]): void {
   const refusal = (_request: FastifyRequest, reply: FastifyReply): never => {
     reply.header('allow', taken.join(', '));
-    throw new SoukError('METHOD_NOT_ALLOWED', { message: `This address takes ${taken.join(' and ')}.` });
+    throw new SoukError('METHOD_NOT_ALLOWED', {
+      message: `This address supports ${taken.join(' and ')} only.`,
+    });
   };
   const method = METHODS.filter((name) => !taken.includes(name));
-  // Before the body is read: the method comes first, whatever is wrong with the body.
+  // Replies before the body is read, so that an invalid body cannot hide the error of the method.
   scope.route({ method, url, onRequest: refusal, handler: refusal });
 }

@@ -15,11 +15,11 @@ export function registerRequestContext(app: FastifyInstance, log: Logger): void 
     request.startedAt = performance.now();
     done();
   });
-  // Every charged call is a row in PostgreSQL, so the request log is for debugging only and costs nothing otherwise.
+  // Requests are logged for debugging only. Charged calls are recorded in PostgreSQL.
   if (!log.isLevelEnabled('debug')) return;
   app.addHook('onResponse', async (request, reply) => {
     const { method, url, id: requestId } = request;
-    // The raw address could hold the key in an encoding that no mask knows. Addresses of webhooks are often secrets too.
+    // The raw address is not logged, because it may contain the key. Webhook addresses are often secret, too.
     const { key: _, webhook: __, token: ___, ...query } = request.query as Record<string, unknown>;
     const [path] = url.split('?', 1);
     const { statusCode: status, elapsedTime } = reply;

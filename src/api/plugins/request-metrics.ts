@@ -4,34 +4,34 @@ import { ERRORS } from '../../platform/errors.ts';
 import type { CallEventSink } from '../../platform/telemetry/call-events.ts';
 import { createTally } from '../../platform/telemetry/tally.ts';
 
-/** Counts requests and what they were answered. Routes are named by their pattern: no address as it came is a label. */
+/** Counts requests by status. Labels have the pattern of the route, never the address itself. */
 export interface RequestMetrics {
-  /** Counts the errors that requests were answered with. */
+  /** Counts errors by code. */
   onEvent: CallEventSink;
-  /** Counts all requests of a gateway. */
+  /** Starts to count the requests of a gateway. */
   observe(app: FastifyInstance): void;
 }
 
-/** As proxies have it for clients that left before they were answered. */
+/** The status that proxies use for clients that disconnected before the answer. */
 const LEFT_STATUS = 499;
 
-/** From cached answers to the longest waits. */
+/** Buckets from cached answers to the longest waits. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 export function createRequestMetrics(registry: Registry): RequestMetrics {
   const requestsBy = createTally(registry, {
     name: 'souk_http_requests_total',
-    help: `Requests by what they were answered; ${LEFT_STATUS}: the client had left before.`,
+    help: `Requests by status; ${LEFT_STATUS}: the client disconnected before the answer.`,
     labels: ['route', 'method', 'status'],
   });
   const refusalsBy = createTally(registry, {
     name: 'souk_refusals_total',
-    help: 'Requests answered with an error, by its code.',
+    help: 'Requests answered with an error, by error code.',
     labels: ['code'],
   });
   const durations = new Histogram({
     name: 'souk_http_request_duration_seconds',
-    help: 'How long requests took, waiting for their jobs included.',
+    help: 'Duration of requests, including the time they waited for their jobs.',
     labelNames: ['route'],
     buckets: SECONDS,
     registers: [registry],
@@ -50,7 +50,7 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
     },
     observe(app) {
       app.addHook('onRequest', (request, reply, done) => {
-        // Not when Fastify says that it has responded: clients that leave with the last byte are not told of there.
+        // Fastify's own hook misses clients that disconnect with the last byte.
         reply.raw.once('close', () => {
           const status = reply.raw.headersSent ? reply.statusCode : LEFT_STATUS;
           const route = request.routeOptions.url ?? 'none';

@@ -7,7 +7,7 @@ declare module 'fastify' {
   }
 }
 
-/** Shows each request as a span, named by its route. A `traceparent` the client sends is continued. */
+/** Records each request as a span with the name of its route. Continues a `traceparent` of the client. */
 export function traceRequests(app: FastifyInstance, tracing: Tracing): void {
   app.decorateRequest('span', null);
   app.addHook('onRequest', (request, reply, done) => {
@@ -26,7 +26,7 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing): void {
     });
     reply.raw.once('close', () => {
       if (reply.raw.headersSent) span.set({ 'http.response.status_code': reply.statusCode });
-      else span.fail('the client left');
+      else span.fail('the client disconnected');
       if (reply.statusCode >= 500) span.fail(String(reply.statusCode));
       span.end();
     });
@@ -35,7 +35,7 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing): void {
   });
   app.addHook('onRoute', (route) => {
     const { handler } = route;
-    // Not from the first hook on: reading a body loses what runs around it.
+    // Starts with the handler, because reading a body loses the context of the span.
     route.handler = function (request, reply) {
       const run = (): unknown => handler.call(this, request, reply);
       return request.span ? request.span.within(run) : run();

@@ -158,7 +158,7 @@ test.for<[string, object, RegExp]>([
   [
     'of an operation without flat results',
     { operation: 'market.category', items: [{ domain: 1, category: 5 }] },
-    /market\.category are no table/,
+    /market\.category do not form a table/,
   ],
 ])('refuses CSV for results %s', async ([_, body, message], { client }) => {
   const batch = await startBatch(client, { ...body, window: 'off_peak' });

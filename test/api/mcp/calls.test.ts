@@ -157,9 +157,9 @@ describe('with an upstream that knows every product', () => {
 
     test('an unknown or hidden tool is an error that names it', async ({ client }) => {
       const agent = await connectAgent(client, { era });
-      await expect(agent.call('market_get_rich')).rejects.toThrow('There is no tool market_get_rich');
+      await expect(agent.call('market_get_rich')).rejects.toThrow('Unknown tool: market_get_rich');
       // The tool exists, but not in the toolsets of this agent.
-      await expect(agent.call('batches_list')).rejects.toThrow('There is no tool batches_list');
+      await expect(agent.call('batches_list')).rejects.toThrow('Unknown tool: batches_list');
     });
   });
 

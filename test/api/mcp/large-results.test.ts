@@ -41,7 +41,7 @@ async function readWhole(agent: Agent, uri: string): Promise<{ text: string; sli
     const [slice, onward] = contents as unknown as { text: string; _meta?: { next: string | null } }[];
     text += slice?.text ?? '';
     next = slice?._meta?.next;
-    expect(onward?.text).toBe(typeof next === 'string' ? `It goes on at ${next}` : undefined);
+    expect(onward?.text).toBe(typeof next === 'string' ? `Continued at ${next}` : undefined);
   }
   return { text, slices };
 }
@@ -56,7 +56,7 @@ test('an answer beyond the budget is an outline, with a link to all of it', asyn
   expect(data).toMatchObject({
     outline: { country: 'us', domainId: 1 },
     resource: uri,
-    hint: expect.stringMatching(/larger than 10000 tokens.*Ask for less with asin.*read souk:/),
+    hint: expect.stringMatching(/larger than 10000 tokens.*Request less with asin.*read souk:/),
     _call: { unitsConsumed: 500, cache: 'MISS' },
   });
   expect(data.outline.lightningDeals.at(-1)).toBe(`... 2997 more of ${deals.length}`);
@@ -68,7 +68,7 @@ test('an answer beyond the budget is an outline, with a link to all of it', asyn
   expect(content).toContainEqual({
     type: 'resource_link',
     uri,
-    name: 'The whole answer',
+    name: 'The complete answer',
     mimeType: 'application/json',
     size: plain.body.length,
   });

@@ -194,8 +194,8 @@ describe('the log', () => {
     ['limit=0', 'limit: must be an integer from 1 to 100'],
     ['limit=101', 'limit: must be an integer from 1 to 100'],
     ['limit=many', 'limit: must be an integer from 1 to 100'],
-    ['cursor=7', 'cursor: must be the id of the last delivery of the page before'],
-    ["cursor=' or 1=1", 'cursor: must be the id of the last delivery of the page before'],
+    ['cursor=7', 'cursor: must be the id of the last delivery of the previous page'],
+    ["cursor=' or 1=1", 'cursor: must be the id of the last delivery of the previous page'],
     ['state=failed&state=pending', 'state: was given more than once'],
   ] as const)('?%s is refused', async ([query, problem], { customer }) => {
     const reply = await customer.client.get(`${DELIVERIES}?${query}`);

@@ -15,7 +15,7 @@ export const cancelBatch = endpoint({
   path: '/api/batches/{id}',
   tool: 'batches_cancel',
   follows: 'batch',
-  summary: 'Cancels what of a batch is not done; results stay.',
+  summary: 'Cancels the unfinished items of a batch. Results stay available.',
   id: batchId,
   answers: { 200: enveloped('The batch', batchSchema) },
 

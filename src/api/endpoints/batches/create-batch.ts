@@ -13,8 +13,8 @@ const quote = z
     dryRun: z.literal(true),
     operation: z.string(),
     items: z.int(),
-    calls: z.int().describe('The calls the items are done by'),
-    units: z.int().describe('What the batch costs at most'),
+    calls: z.int().describe('Number of calls for the items'),
+    units: z.int().describe('Most units that the batch can cost'),
     admitted: z.boolean(),
   })
   .register(SCHEMA_NAMES, { id: 'BatchQuote' });
@@ -25,13 +25,15 @@ export const createBatch = endpoint({
   path: '/api/batches',
   tool: 'batches_create',
   follows: 'batch',
-  summary: 'Has many items of one operation done in the background.',
+  startsCalls: true,
+  summary: 'Creates a batch: one operation for many items, run in the background.',
   description:
-    'Has many items of one operation done in the background: as one JSON document, or as an item a line with the settings in the query. The calls of the items cost their usual units.',
+    'Creates a batch: one operation for many items, run in the background. Send one JSON document, or NDJSON with one item per line and the settings in the query.',
   query: dryRunQuery,
   uploadQuery: batchQuerySchema.partial(),
   upload: {
-    description: 'Items, 100,000 and 16 MiB at most. The settings in the query are for application/x-ndjson',
+    description:
+      'The batch, with at most 100,000 items and 16 MiB. With application/x-ndjson, the settings are query parameters',
     schema: batchBodySchema,
     example: { operation: 'market.product', params: { domain: 1 }, split: { asins: ['B08N5WRWNX'] } },
     otherContent: {
@@ -42,7 +44,7 @@ export const createBatch = endpoint({
     },
   },
   answers: {
-    200: enveloped('With dryRun: what the batch would cost', quote),
+    200: enveloped('With dryRun: the price of the batch', quote),
     202: enveloped('The batch', batchSchema, 'Location'),
   },
   errors: ['IDEMPOTENCY_CONFLICT', 'QUOTA_MAX_UNITS'],
@@ -50,7 +52,7 @@ export const createBatch = endpoint({
   async handle(deps: UploadDeps, call) {
     const { dryRun } = call.query;
     const upload = isNdjson(call.request) ? 'ndjson' : 'json';
-    // Only the settings of the query travel: not the key, and no parameter that is ignored.
+    // Passes on the settings only: neither the key nor ignored parameters.
     const query = upload === 'ndjson' ? parseAs(batchQuerySchema, call.request.query) : {};
     return sendToWorker(deps, call, (ids) => ({ kind: 'batch', ...ids, upload, query, dryRun }));
   },

@@ -21,9 +21,9 @@ export const getBatchResults = endpoint({
   method: 'get',
   path: '/api/batches/{id}/results',
   tool: 'batches_get_results',
-  summary: 'Streams what a batch has brought so far.',
+  summary: 'Returns the results of a batch so far.',
   description:
-    'Streams what a batch has brought so far: a JSON object a line with `index`, `params`, `code` and `data` or `msg`, or a table.',
+    'Returns the results of a batch so far, as NDJSON (one object per item with `index`, `params`, `code`, and `data` or `msg`) or as CSV.',
   id: batchId,
   occupies: 'downloads',
   query: z
@@ -31,21 +31,23 @@ export const getBatchResults = endpoint({
       order: oneOf(RESULT_ORDERS)
         .default('item')
         .describe(
-          'item: in the order of items, up to the first that is not done; finished: as they were done',
+          'item: in the order of the items, up to the first unfinished item; finished: in the order in which items finished',
         ),
-      format: oneOf(['ndjson', 'csv']).default('ndjson').describe('csv only where the results are a table'),
+      format: oneOf(['ndjson', 'csv'])
+        .default('ndjson')
+        .describe('csv is available only if the results form a table'),
       cursor: integer({ min: 0 })
         .nullable()
         .default(null)
-        .meta({ description: 'Index of the last item the client has', examples: [99] }),
+        .meta({ description: 'Index of the last item that the client has received', examples: [99] }),
     })
     .refine(({ format, cursor }) => format === 'ndjson' || cursor === null, {
       path: ['cursor'],
-      message: 'goes with format=ndjson only',
+      message: 'can be used with format=ndjson only',
     }),
   answers: {
     200: {
-      description: 'Results',
+      description: 'The results so far',
       headers: headers('X-Batch-Finished'),
       content: {
         'application/x-ndjson': { schema: { type: 'string' } },
@@ -58,10 +60,10 @@ export const getBatchResults = endpoint({
     const { order, format, cursor } = query;
     const batch = await ownBatch({ database }, account, id);
     if (cursor !== null && cursor >= batch.items.total) {
-      const problem = `must be the index of an item, 0 to ${batch.items.total - 1}`;
+      const problem = `must be the index of an item, 0 to ${batch.items.total - 1}, got ${cursor}`;
       throw invalidParameters([{ parameter: 'cursor', problem }]);
     }
-    // The results are sent as they are stored; nothing of them is parsed here.
+    // Sends the stored bytes without parsing them.
     const calls = resultsOf(database, id, order, cursor);
     const pieces = format === 'csv' ? csv(await columnsOf(database, batch), calls) : ndjson(calls, cursor);
     setFacts(reply);
@@ -71,11 +73,11 @@ export const getBatchResults = endpoint({
   },
 });
 
-/** Sends a stream, compressed for a client that takes gzip. */
+/** Sends a stream, compressed for a client that accepts gzip. */
 function sendStream(reply: FastifyReply, stream: Readable): FastifyReply {
   const takesGzip = new Negotiator(reply.request.raw).encodings(['gzip', 'identity'])[0] === 'gzip';
   if (!takesGzip) return reply.send(stream);
-  // An error on one side, or a client that leaves, ends the other side.
+  // An error of one stream, or a client that disconnects, ends the other stream.
   const compressed = pipeline(stream, createGzip({ level: 1 }), () => {});
   return reply.header('content-encoding', 'gzip').send(compressed);
 }
@@ -85,7 +87,7 @@ async function* ndjson(calls: AsyncIterable<CallResults>, cursor: number | null)
     const lines = call.lines
       ? await gunzip(call.lines)
       : Buffer.from(call.error ? failureLines(call, call.error) : '');
-    // The client has some of the lines of the call that holds its last item.
+    // The client has already received some lines of the call that contains its last item.
     const isAtCursor =
       cursor !== null && call.firstItem <= cursor && cursor < call.firstItem + call.itemCount;
     const rest = isAtCursor ? linesAfter(lines, cursor) : lines;
@@ -93,7 +95,7 @@ async function* ndjson(calls: AsyncIterable<CallResults>, cursor: number | null)
   }
 }
 
-/** What of a call's lines comes after an item; the index is the first thing in a line. */
+/** Returns the lines of a call after an item. Each line begins with its index. */
 function linesAfter(lines: Buffer, cursor: number): Buffer {
   let from = 0;
   while (from < lines.length) {
@@ -113,13 +115,13 @@ async function* csv(columns: readonly string[], calls: AsyncIterable<CallResults
   }
 }
 
-/** @throws SoukError VALIDATION_FAILED where the results are no table. */
+/** @throws SoukError VALIDATION_FAILED if the results do not form a table. */
 async function columnsOf(database: Database, { operation, batchId }: Batch): Promise<readonly string[]> {
   const table = queuedOperation(operation)?.table;
   const columns = table?.columns(await sampleInput(database, batchId));
   if (columns && 'columns' in columns) return columns.columns;
   const problem = columns
-    ? `must be ndjson: the results are a table only with ${columns.needs}`
-    : `must be ndjson: the results of ${operation} are no table`;
+    ? `must be ndjson: the results form a table only with ${columns.needs}`
+    : `must be ndjson: the results of ${operation} do not form a table`;
   throw invalidParameters([{ parameter: 'format', problem }]);
 }

@@ -10,7 +10,7 @@ export const getBatch = endpoint({
   path: '/api/batches/{id}',
   tool: 'batches_get',
   follows: 'batch',
-  summary: 'Tells how a batch is going.',
+  summary: "Returns a batch's status.",
   id: batchId,
   answers: { 200: enveloped('The batch', batchSchema) },
 

@@ -5,5 +5,5 @@ import { getBatchResults } from './get-batch-results.ts';
 import { listBatches } from './list-batches.ts';
 import { retryBatch } from './retry-batch.ts';
 
-/** Many items of one operation, done in the background. Free, but for the calls of the items. */
+/** Batches: one operation for many items, run in the background. The endpoints are free; the calls of the items are not. */
 export const BATCH_ENDPOINTS = [createBatch, listBatches, getBatch, cancelBatch, getBatchResults, retryBatch];

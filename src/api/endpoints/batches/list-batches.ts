@@ -14,14 +14,14 @@ export const listBatches = endpoint({
   method: 'get',
   path: '/api/batches',
   tool: 'batches_list',
-  summary: 'Lists batches, the newest first.',
+  summary: 'Lists batches, newest first.',
   query: z.object({
     state: oneOf(BATCH_STATES).optional().describe('Only batches in this state'),
     scheduleId: uuidParameter('a schedule').optional(),
-    limit: integer({ min: 1, max: 100 }).default(50).describe('Batches a page'),
-    cursor: uuidParameter('the last batch of the page before').optional(),
+    limit: integer({ min: 1, max: 100 }).default(50).describe('Batches per page'),
+    cursor: uuidParameter('the last batch of the previous page').optional(),
   }),
-  answers: { 200: enveloped('A page', pageOf('BatchesPage', 'batches', batchSchema)) },
+  answers: { 200: enveloped('A page of batches', pageOf('BatchesPage', 'batches', batchSchema)) },
 
   async handle({ database }: Pick<BatchDeps, 'database'>, { account, query, reply }) {
     const { state = null, scheduleId = null, cursor: before = null, limit } = query;

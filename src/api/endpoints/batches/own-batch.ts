@@ -20,7 +20,7 @@ export interface NotifyDeps {
 
 export const batchId = { of: 'the batch', unknown: 'BATCH_NOT_FOUND' } as const;
 
-/** A batch of an account; one of another account is not found. @throws SoukError BATCH_NOT_FOUND. */
+/** Returns a batch of the account. @throws SoukError BATCH_NOT_FOUND, also for a batch of another account. */
 export async function ownBatch(
   { database }: Pick<BatchDeps, 'database'>,
   { accountId }: Account,
@@ -31,9 +31,9 @@ export async function ownBatch(
   return batch;
 }
 
-/** Publishes that a batch has changed. Workers look for changes every second as well; this only saves that time. */
+/** Publishes that a batch has changed. Workers also poll for changes every second, so a lost message only costs time. */
 export async function notifyWorkers({ redis, keys, log }: NotifyDeps, id: string): Promise<void> {
   await redis
     .publish(keys.batchesChannel, id)
-    .catch((error: unknown) => log.warn({ err: error }, 'failed to publish a change of a batch'));
+    .catch((error: unknown) => log.warn({ err: error }, 'failed to publish a batch change'));
 }

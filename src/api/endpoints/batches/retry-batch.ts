@@ -14,14 +14,15 @@ export const retryBatch = endpoint({
   method: 'post',
   path: '/api/batches/{id}/retry',
   tool: 'batches_retry',
+  startsCalls: true,
   cost: {
-    toldBy: '/api/batches/{id}',
+    shownBy: '/api/batches/{id}',
     unitsOf: ({ units }) => {
       const { quoted, charged } = units as BatchView['units'];
       return quoted - charged;
     },
   },
-  summary: 'Does the failed items of a finished batch again.',
+  summary: 'Retries the failed items of a finished batch.',
   id: batchId,
   answers: { 202: enveloped('The batch', batchSchema) },
   errors: ['BATCH_STATE'],
@@ -33,15 +34,18 @@ export const retryBatch = endpoint({
       await client.query('select 1 from batches where id = $1 for update', [id]);
       return retryFailed(client, id, clock.now() + timeMs);
     });
-    if (retried === 0) throw new SoukError('BATCH_STATE', { message: 'No item of the batch has failed.' });
+    if (retried === 0)
+      throw new SoukError('BATCH_STATE', { message: 'The batch has no failed items to retry.' });
     await notifyWorkers(deps, id);
     return sendEnvelope(reply, 202, batchView(await ownBatch(deps, account, id)));
   },
 });
 
-/** How long the items get: as long as the batch had. @throws SoukError BATCH_STATE for a batch that cannot be retried. */
+/** Time for the retried items: as long as the batch had, within limits. @throws SoukError BATCH_STATE for a batch that cannot be retried. */
 function retryTimeMs({ createdAt, deadlineAt, finishedAt, state }: Batch): number {
   if (finishedAt === null || state === 'cancelled')
-    throw new SoukError('BATCH_STATE', { message: `The batch is ${finishedAt ? state : 'not finished'}.` });
+    throw new SoukError('BATCH_STATE', {
+      message: `The batch cannot be retried: it is ${finishedAt ? state : 'not finished'}.`,
+    });
   return Math.min(Math.max(deadlineAt - createdAt, DEFAULT_TIME_MS), LONGEST_TIME_MS);
 }

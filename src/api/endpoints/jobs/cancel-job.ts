@@ -9,7 +9,7 @@ export const cancelJob = endpoint({
   method: 'delete',
   path: '/api/jobs/{id}',
   tool: 'jobs_cancel',
-  summary: 'Cancels a job and gives its units back; one that has ended stays as it is.',
+  summary: 'Cancels a job and releases its units. A job that has ended stays unchanged.',
   id: jobId,
   answers: { 200: enveloped('The job', jobSchema, 'X-Job-Id', 'Retry-After') },
   errors: ['JOB_SHARED'],

@@ -7,13 +7,13 @@ import { headers } from '../../openapi/responses.ts';
 import { type EndpointCall, endpoint } from '../endpoint.ts';
 import { jobId, type OwnJobDeps, ownJob } from './own-job.ts';
 
-/** How often a job that has not ended is looked up. */
+/** How often a job that has not ended is read. */
 const LOOK_EVERY_MS = 1_000;
 
-/** Proxies end connections on which nothing comes. */
+/** Comments keep idle connections open, which proxies close otherwise. */
 const COMMENT_EVERY_MS = 15_000;
 
-/** A client that wants to listen longer connects again, which event sources do by themselves. */
+/** Maximum length of a stream. Event sources reconnect by themselves. */
 const LONGEST_MS = 600_000;
 
 interface EventDeps extends OwnJobDeps, JobViewDeps {
@@ -24,14 +24,14 @@ export const getJobEvents = endpoint({
   tag: 'jobs',
   method: 'get',
   path: '/api/jobs/{id}/events',
-  summary: "Tells a job's story as Server-Sent Events.",
+  summary: "Streams a job's status as Server-Sent Events.",
   description:
-    'Sends `job` with the job at once and whenever something has changed, and `end` with the job when it has ended.',
+    "Streams a job's status as Server-Sent Events: `job` at once and after each change, and `end` when the job has ended. The data of each event is the job.",
   id: jobId,
   occupies: 'streams',
   answers: {
     200: {
-      description: 'Events, each with a job as JSON',
+      description: 'Events, each with the job as JSON',
       headers: headers('X-Job-Id', 'X-Accel-Buffering'),
       content: { 'text/event-stream': { schema: { type: 'string' } } },
     },

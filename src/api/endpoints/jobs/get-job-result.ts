@@ -19,7 +19,7 @@ interface ResultDeps extends OwnJobDeps, JobViewDeps {
   queues: Queues;
 }
 
-/** The data of each operation; without the picture, which is no JSON. */
+/** Schemas of the data of each operation. Pictures are not JSON. */
 const results = QUEUED.flatMap(({ name, respond }) =>
   respond.type === 'json' ? [{ ...reference(dataOf(name)) }] : [],
 );
@@ -31,7 +31,7 @@ export const getJobResult = endpoint({
   path: '/api/jobs/{id}/result',
   tool: 'jobs_get_result',
   follows: 'job',
-  summary: 'Sends what a job has brought: the answer, or the error, that its call would have been given.',
+  summary: "Returns a job's result: the answer or the error of its call.",
   id: jobId,
   query: waitQuery,
   answers: {
@@ -39,7 +39,7 @@ export const getJobResult = endpoint({
       ...answer,
       content: { ...answer.content, 'image/png': { schema: { type: 'string', format: 'binary' } } },
     },
-    202: enveloped('The job, which has not ended', jobSchema, 'X-Job-Id', 'Retry-After'),
+    202: enveloped('The job has not ended', jobSchema, 'X-Job-Id', 'Retry-After'),
   },
   errors: ['PRODUCT_NOT_FOUND', 'CANCELLED', 'UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'DEADLINE_PASSED'],
 
@@ -54,7 +54,7 @@ export const getJobResult = endpoint({
   },
 });
 
-/** A paid answer that the store has lost is made again, for nothing. */
+/** Runs a paid call again, free of charge, if the store has lost its answer. */
 async function makeAgain(deps: ResultDeps, reply: FastifyReply, call: Call): Promise<FastifyReply> {
   const operation = queuedOperation(call.operation);
   if (!operation || call.input === null || !canBeMadeAgain(call, deps.clock.now()))

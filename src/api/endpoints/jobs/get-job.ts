@@ -10,7 +10,7 @@ export const getJob = endpoint({
   path: '/api/jobs/{id}',
   tool: 'jobs_get',
   follows: 'job',
-  summary: 'Tells how a job is going.',
+  summary: "Returns a job's status.",
   id: jobId,
   query: waitQuery,
   answers: { 200: enveloped('The job', jobSchema, 'X-Job-Id', 'Retry-After') },

@@ -4,5 +4,5 @@ import { getJobEvents } from './get-job-events.ts';
 import { getJobResult } from './get-job-result.ts';
 import { listJobs } from './list-jobs.ts';
 
-/** The jobs of an account: their state, results and end. */
+/** Jobs of an account: status, results and cancellation. */
 export const JOB_ENDPOINTS = [listJobs, getJob, cancelJob, getJobResult, getJobEvents];

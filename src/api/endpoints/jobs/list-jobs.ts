@@ -11,7 +11,7 @@ import { endpoint } from '../endpoint.ts';
 import { cutPage, pageOf } from '../page.ts';
 import type { OwnJobDeps } from './own-job.ts';
 
-/** The states of calls that a state of jobs may stand for. */
+/** The state of calls that corresponds to a state of jobs. */
 const CALL_STATES: Record<JobState, Call['state']> = {
   queued: 'reserved',
   running: 'reserved',
@@ -25,16 +25,16 @@ export const listJobs = endpoint({
   method: 'get',
   path: '/api/jobs',
   tool: 'jobs_list',
-  summary: 'Lists the jobs of the last day, the newest first.',
+  summary: 'Lists the jobs of the last 24 hours, newest first.',
   description:
-    'Lists the jobs of the last day, the newest first. With state a page may be shorter than limit; the last has no cursor.',
+    'Lists the jobs of the last 24 hours, newest first. If `state` is given, a page may hold fewer jobs than `limit`; on the last page `nextCursor` is null.',
   query: z.object({
     state: oneOf(JOB_STATES).optional().describe('Only jobs in this state'),
     operation: oneOf(QUEUED_NAMES).optional().describe('Only jobs of this operation'),
-    limit: integer({ min: 1, max: 100 }).default(50).describe('Jobs a page'),
-    cursor: uuidParameter('the last job of the page before').optional(),
+    limit: integer({ min: 1, max: 100 }).default(50).describe('Jobs per page'),
+    cursor: uuidParameter('the last job of the previous page').optional(),
   }),
-  answers: { 200: enveloped('A page', pageOf('JobsPage', 'jobs', jobSchema)) },
+  answers: { 200: enveloped('A page of jobs', pageOf('JobsPage', 'jobs', jobSchema)) },
 
   async handle(deps: OwnJobDeps & JobViewDeps, { account, query, reply }) {
     const { state, operation, limit, cursor } = query;
@@ -49,7 +49,7 @@ export const listJobs = endpoint({
     const { entries, nextCursor } = cutPage(calls, limit, ({ callId }) => callId);
     const jobs = await Promise.all(entries.map((call) => jobView(deps, call)));
     return sendEnvelope(reply, 200, {
-      // Which of the calls that have not ended run, and which wait, only their queue knows.
+      // The database does not distinguish queued and running calls; only the queue does.
       jobs: jobs.filter((job) => state === undefined || job.state === state),
       nextCursor,
     });

@@ -11,7 +11,7 @@ import { sendEnvelope } from '../../envelope.ts';
 import { type JobViewDeps, jobView, PENDING_RETRY_SECONDS } from '../../job-view.ts';
 import type { Account } from '../../plugins/authentication.ts';
 
-/** Jobs of one account. A job of another account, or of longer ago than results are kept, is not found. */
+/** Dependencies for reading an account's jobs. Jobs of other accounts, and jobs older than stored results, are not found. */
 export interface OwnJobDeps {
   database: Database;
   clock: Clock;
@@ -30,7 +30,7 @@ export async function ownJob(
   return call;
 }
 
-/** The longest long poll, in seconds. */
+/** Maximum of the parameter `wait`, in seconds. */
 export const LONGEST_POLL_SECONDS = 60;
 
 const WAIT_RULE = `must be an integer from 0 to ${LONGEST_POLL_SECONDS}, in seconds`;
@@ -39,10 +39,10 @@ export const waitQuery = z.object({
   wait: z
     .preprocess(fromDigits, z.int(WAIT_RULE).min(0, WAIT_RULE).max(LONGEST_POLL_SECONDS, WAIT_RULE))
     .optional()
-    .meta({ description: 'How long to wait for the end of the job, in seconds', examples: [30] }),
+    .meta({ description: 'Seconds to wait for the job to end', examples: [30] }),
 });
 
-/** The job once it has ended, or as it is after `wait` seconds. */
+/** Returns the job when it has ended, or after `wait` seconds. */
 export async function awaitedJob(
   deps: OwnJobDeps & { completions: CompletionMap },
   account: Account,

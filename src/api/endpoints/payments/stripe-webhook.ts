@@ -11,7 +11,7 @@ export const stripeWebhook = publicEndpoint({
   tag: 'payments',
   method: 'post',
   path: '/payments/stripe',
-  summary: 'Receives the events of payments from Stripe.',
+  summary: 'Receives payment events from Stripe.',
   answers: { 204: { description: 'The event was processed' } },
 
   async handle({ stripe }: { stripe: StripePayments }, request, reply) {
@@ -19,14 +19,14 @@ export const stripeWebhook = publicEndpoint({
       await stripe.hear(request.body as Buffer, String(request.headers['stripe-signature'] ?? ''));
     } catch (error) {
       if (error instanceof BadSignature)
-        throw new SoukError('VALIDATION_FAILED', { message: 'stripe-signature: does not fit this body' });
+        throw new SoukError('VALIDATION_FAILED', { message: 'stripe-signature: does not match this body' });
       throw error;
     }
     return reply.code(204).send();
   },
 });
 
-/** The signature is of the body as it came, so the body is not parsed. */
+/** Registers the endpoint without parsing of bodies, because the signature covers the raw bytes. */
 export function registerStripeWebhook(app: FastifyInstance, stripe: StripePayments): void {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();

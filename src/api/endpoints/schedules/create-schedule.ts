@@ -10,10 +10,11 @@ export const createSchedule = endpoint({
   method: 'post',
   path: '/api/schedules',
   tool: 'schedules_create',
-  summary: 'Makes a batch that comes again and again.',
+  startsCalls: true,
+  summary: 'Creates a schedule: a batch that runs at regular times.',
   query: dryRunQuery,
   upload: {
-    description: 'When it is due, and what is done then',
+    description: 'The times of the runs, and the batch of each run',
     schema: newScheduleSchema,
     example: {
       name: 'Every Monday',
@@ -23,7 +24,7 @@ export const createSchedule = endpoint({
     },
   },
   answers: {
-    200: enveloped('With dryRun: the schedule as it would be', previewSchema),
+    200: enveloped('With dryRun: the schedule that would be created', previewSchema),
     201: enveloped('The schedule', scheduleSchema, 'Location'),
   },
   errors: ['QUOTA_MAX_UNITS'],

@@ -15,9 +15,9 @@ export const deleteSchedule = endpoint({
   method: 'delete',
   path: '/api/schedules/{id}',
   tool: 'schedules_delete',
-  summary: 'Ends a schedule; batches that are under way go on.',
+  summary: 'Deletes a schedule. Batches that are under way continue.',
   id: scheduleId,
-  answers: { 200: enveloped('It is gone', deleted) },
+  answers: { 200: enveloped('The schedule was deleted', deleted) },
 
   async handle({ database }: Pick<ScheduleDeps, 'database'>, { account, id, reply }) {
     await ownSchedule({ database }, account, id);

@@ -9,7 +9,7 @@ export const getSchedule = endpoint({
   method: 'get',
   path: '/api/schedules/{id}',
   tool: 'schedules_get',
-  summary: 'Describes a schedule and when it is due.',
+  summary: 'Returns a schedule and the times of its next runs.',
   id: scheduleId,
   answers: { 200: enveloped('The schedule', scheduleSchema) },
 

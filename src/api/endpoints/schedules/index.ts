@@ -6,7 +6,7 @@ import { listSchedules } from './list-schedules.ts';
 import { runSchedule } from './run-schedule.ts';
 import { updateSchedule } from './update-schedule.ts';
 
-/** Batches that are created again and again. */
+/** Schedules, which create batches at regular times. */
 export const SCHEDULE_ENDPOINTS = [
   createSchedule,
   listSchedules,

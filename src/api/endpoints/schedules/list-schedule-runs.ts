@@ -11,10 +11,10 @@ export const listScheduleRuns = endpoint({
   method: 'get',
   path: '/api/schedules/{id}/runs',
   tool: 'schedules_list_runs',
-  summary: "Lists a schedule's runs, the newest first.",
+  summary: "Lists a schedule's runs, newest first.",
   id: scheduleId,
   query: pageQuery,
-  answers: { 200: enveloped('A page', pageOf('ScheduleRunsPage', 'runs', runSchema)) },
+  answers: { 200: enveloped('A page of runs', pageOf('ScheduleRunsPage', 'runs', runSchema)) },
 
   async handle({ database }: Pick<ScheduleDeps, 'database'>, { account, id, query, reply }) {
     const { limit, cursor = null } = query;

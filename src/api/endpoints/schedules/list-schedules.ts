@@ -11,9 +11,9 @@ export const listSchedules = endpoint({
   method: 'get',
   path: '/api/schedules',
   tool: 'schedules_list',
-  summary: 'Lists schedules, the newest first.',
+  summary: 'Lists schedules, newest first.',
   query: pageQuery,
-  answers: { 200: enveloped('A page', pageOf('SchedulesPage', 'schedules', scheduleSchema)) },
+  answers: { 200: enveloped('A page of schedules', pageOf('SchedulesPage', 'schedules', scheduleSchema)) },
 
   async handle({ database, clock }: ScheduleDeps, { account, query, reply }) {
     const { limit, cursor = null } = query;

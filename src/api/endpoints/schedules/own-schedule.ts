@@ -16,7 +16,7 @@ export interface ScheduleDeps {
 
 export const scheduleId = { of: 'the schedule', unknown: 'SCHEDULE_NOT_FOUND' } as const;
 
-/** A schedule of an account; one of another account is not found. @throws SoukError SCHEDULE_NOT_FOUND. */
+/** Returns a schedule of the account. @throws SoukError SCHEDULE_NOT_FOUND, also for a schedule of another account. */
 export async function ownSchedule(
   { database }: Pick<ScheduleDeps, 'database'>,
   { accountId }: Account,
@@ -28,11 +28,11 @@ export async function ownSchedule(
 }
 
 export const pageQuery = z.object({
-  limit: integer({ min: 1, max: 100 }).default(50).describe('Entries a page'),
-  cursor: uuidParameter('the last one of the page before').optional(),
+  limit: integer({ min: 1, max: 100 }).default(50).describe('Entries per page'),
+  cursor: uuidParameter('the last entry of the previous page').optional(),
 });
 
-/** What creating or changing a schedule answers with dryRun. */
+/** Answer to creating or updating a schedule with dryRun. */
 export const previewSchema = scheduleSchema
   .extend({ dryRun: z.literal(true) })
   .register(SCHEMA_NAMES, { id: 'SchedulePreview' });

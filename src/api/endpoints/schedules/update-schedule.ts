@@ -11,10 +11,10 @@ export const updateSchedule = endpoint({
   method: 'patch',
   path: '/api/schedules/{id}',
   tool: 'schedules_update',
-  summary: 'Changes what is sent of a schedule.',
+  summary: 'Updates the given fields of a schedule.',
   id: scheduleId,
   query: dryRunQuery,
-  upload: { description: 'What is to change', schema: scheduleChangeSchema, example: { paused: true } },
+  upload: { description: 'Fields to update', schema: scheduleChangeSchema, example: { paused: true } },
   answers: {
     200: enveloped('The schedule', {
       anyOf: [{ ...reference(scheduleSchema) }, { ...reference(previewSchema) }],

@@ -6,8 +6,8 @@ export const getHealth = publicEndpoint({
   tag: 'service',
   method: 'get',
   path: '/healthz',
-  summary: 'Tells that the process runs.',
-  answers: { 200: bareAnswer('It runs', statusSchema('ok')) },
+  summary: 'Returns 200 while the process is running.',
+  answers: { 200: bareAnswer('The process is running', statusSchema('ok')) },
 
   handle: () => ({ status: 'ok' }),
 });

@@ -3,7 +3,7 @@ import type { QueueGauges } from '../../../../jobs/queue-gauges.ts';
 import { publicEndpoint } from '../endpoint.ts';
 
 interface MetricsDeps {
-  /** Everything this process counts. */
+  /** The metrics of this process. */
   registry: Registry;
   queueGauges: Pick<QueueGauges, 'sample'>;
 }
@@ -13,7 +13,7 @@ export const getMetrics = publicEndpoint({
   tag: 'service',
   method: 'get',
   path: '/metrics',
-  summary: 'Returns what this process has counted and what all processes share, for Prometheus.',
+  summary: 'Returns the metrics of this process, and those that all processes share, for Prometheus.',
   answers: {
     200: { description: 'Metrics', content: { 'text/plain': { schema: { type: 'string' } } } },
   },

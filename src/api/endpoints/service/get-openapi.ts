@@ -5,7 +5,7 @@ export const getOpenApi = publicEndpoint({
   tag: 'service',
   method: 'get',
   path: '/openapi.json',
-  summary: 'Sends this document.',
+  summary: 'Returns this document.',
   answers: {
     200: {
       description: 'This document',
@@ -13,7 +13,7 @@ export const getOpenApi = publicEndpoint({
       content: { 'application/json': { schema: { type: 'object', additionalProperties: true } } },
     },
     304: {
-      description: 'It is the version that If-None-Match names',
+      description: 'The document has not changed since the version in If-None-Match',
       headers: { ETag: { $ref: '#/components/headers/ETag' } },
     },
   },

@@ -21,7 +21,7 @@ const notReady: JsonSchema = {
     missing: {
       type: 'array',
       items: { type: 'string', enum: ['postgresql', 'redis'] },
-      description: 'The stores that cannot be reached',
+      description: 'Stores that cannot be reached',
     },
   },
   required: ['status', 'missing'],
@@ -31,8 +31,11 @@ export const getReadiness = publicEndpoint({
   tag: 'service',
   method: 'get',
   path: '/readyz',
-  summary: 'Tells whether the process can reach its stores.',
-  answers: { 200: bareAnswer('It can', statusSchema('ready')), 503: bareAnswer('It cannot', notReady) },
+  summary: 'Returns 200 if the process can reach PostgreSQL and Redis, and 503 otherwise.',
+  answers: {
+    200: bareAnswer('The process is ready', statusSchema('ready')),
+    503: bareAnswer('A store cannot be reached', notReady),
+  },
 
   async handle({ database, redis, clock }: ReadinessDeps, _request, reply) {
     const answered = await Promise.all([

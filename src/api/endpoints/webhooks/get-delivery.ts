@@ -11,14 +11,17 @@ import { endpoint } from '../endpoint.ts';
 export const deliveryId = { of: 'the delivery', unknown: 'DELIVERY_NOT_FOUND' } as const;
 
 const loggedDelivery = deliverySchema
-  .extend({ payload: z.string().describe('The body as it is sent'), log: z.array(attemptSchema) })
+  .extend({
+    payload: z.string().describe('Body of the delivery, exactly as sent'),
+    log: z.array(attemptSchema),
+  })
   .register(SCHEMA_NAMES, { id: 'LoggedDelivery' });
 
 export const getDelivery = endpoint({
   tag: 'webhooks',
   method: 'get',
   path: '/api/webhooks/deliveries/{id}',
-  summary: 'Shows a delivery with its body and its attempts.',
+  summary: 'Returns a delivery with its body and its attempts.',
   id: deliveryId,
   answers: { 200: enveloped('The delivery', loggedDelivery) },
 

@@ -16,8 +16,8 @@ export const getWebhookSettings = endpoint({
   tag: 'webhooks',
   method: 'get',
   path: '/api/webhooks',
-  summary: "Tells the state of the account's signing secret, and how deliveries are made.",
-  answers: { 200: enveloped('The settings', settings) },
+  summary: "Returns the state of the account's signing secret, and the rules of deliveries.",
+  answers: { 200: enveloped('The webhook settings', settings) },
 
   async handle({ database, clock }: { database: Database; clock: Clock }, { account, reply }) {
     const secret = await findSecretState(database, account.accountId, clock.now());

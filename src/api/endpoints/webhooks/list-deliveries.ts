@@ -13,13 +13,13 @@ export const listDeliveries = endpoint({
   tag: 'webhooks',
   method: 'get',
   path: '/api/webhooks/deliveries',
-  summary: 'Lists deliveries, the newest first.',
+  summary: 'Lists webhook deliveries, newest first.',
   query: z.object({
     state: oneOf(DELIVERY_STATES).optional().describe('Only deliveries in this state'),
-    cursor: uuidParameter('the last delivery of the page before').optional(),
-    limit: integer({ min: 1, max: 100 }).default(20).describe('Deliveries a page'),
+    cursor: uuidParameter('the last delivery of the previous page').optional(),
+    limit: integer({ min: 1, max: 100 }).default(20).describe('Deliveries per page'),
   }),
-  answers: { 200: enveloped('A page', pageOf('DeliveriesPage', 'deliveries', deliverySchema)) },
+  answers: { 200: enveloped('A page of deliveries', pageOf('DeliveriesPage', 'deliveries', deliverySchema)) },
 
   async handle({ database }: { database: Database }, { account, query, reply }) {
     const { state = null, cursor: before = null, limit } = query;

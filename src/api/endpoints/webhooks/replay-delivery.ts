@@ -12,7 +12,7 @@ export const replayDelivery = endpoint({
   tag: 'webhooks',
   method: 'post',
   path: '/api/webhooks/deliveries/{id}/replay',
-  summary: 'Sends a delivery once more, the same body under the same id.',
+  summary: 'Sends a delivery again, with the same body and the same id.',
   id: deliveryId,
   answers: { 202: enveloped('The delivery', deliverySchema) },
 

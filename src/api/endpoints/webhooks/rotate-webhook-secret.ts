@@ -16,17 +16,17 @@ interface SecretDeps {
 }
 
 const newSecret = secretSchema
-  .extend({ secret: z.string().describe('The secret, which is shown this once') })
+  .extend({ secret: z.string().describe('The secret; it is shown only once') })
   .register(SCHEMA_NAMES, { id: 'NewWebhookSecret' });
 
 export const rotateWebhookSecret = endpoint({
   tag: 'webhooks',
   method: 'post',
   path: '/api/webhooks/secret',
-  summary: 'Gives the account a signing secret, its first or a new one.',
+  summary: 'Creates or replaces the signing secret of the account.',
   description:
-    'Gives the account a signing secret, its first or a new one. For 24 hours the one of before signs too.',
-  answers: { 201: enveloped('The secret, which is shown this once', newSecret) },
+    'Creates or replaces the signing secret of the account. For 24 hours, deliveries are also signed with the replaced secret.',
+  answers: { 201: enveloped('The secret; it is shown only once', newSecret) },
 
   async handle({ database, clock, secretBox }: SecretDeps, { account, reply }) {
     const { secret, ...state } = await rotateSecret(database, account.accountId, clock.now(), secretBox);

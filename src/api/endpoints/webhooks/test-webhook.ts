@@ -14,7 +14,7 @@ import { endpoint } from '../endpoint.ts';
 
 const TEST_TYPE = 'webhook.test';
 
-/** An address that does not answer keeps its tests for a day; more of them than this tell nothing new. */
+/** Tests of an address that does not respond stay pending for a day, so their number is limited. */
 const MOST_PENDING_TESTS = 20;
 
 export interface TestDeps {
@@ -28,11 +28,13 @@ export const testWebhook = endpoint({
   tag: 'webhooks',
   method: 'post',
   path: '/api/webhooks/test',
-  summary: 'Sends a test to an address.',
+  summary: 'Sends a test delivery to an address.',
   body: {
-    description: 'Where to',
+    description: 'The address to test',
     schema: z.object(
-      { url: webhookUrl(true).meta({ description: 'The address to try', format: 'uri' }) },
+      {
+        url: webhookUrl(true).meta({ description: 'Address that receives the test delivery', format: 'uri' }),
+      },
       'must be a JSON object',
     ),
     example: { url: 'https://example.com/hook' },
@@ -46,7 +48,7 @@ export const testWebhook = endpoint({
     if (refusal) throw invalidParameters([{ parameter: 'url', problem: refusal }]);
     await requireSecret(database, accountId, 'url');
     if ((await countPending(database, accountId, TEST_TYPE)) >= MOST_PENDING_TESTS) {
-      const problem = `cannot be tested while ${MOST_PENDING_TESTS} other tests are not delivered`;
+      const problem = `cannot be tested now, because ${MOST_PENDING_TESTS} earlier tests are still pending; retry later`;
       throw invalidParameters([{ parameter: 'url', problem }]);
     }
     const data = { message: 'This is a test. Nothing has happened.' };

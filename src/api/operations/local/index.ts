@@ -5,7 +5,7 @@ import { answerImageUrl } from './image-url.ts';
 import type { LocalAnswer } from './local-answer.ts';
 import { answerQuota } from './quota.ts';
 
-/** Who answers what. A local operation without its answer does not compile. */
+/** The function that answers each local operation. The compiler requires one for each. */
 export const LOCAL_ANSWERS: { [Name in LocalName]: LocalAnswer<LocalByName<Name>> } = {
   'account.quota': answerQuota,
   'market.charturl': answerChartUrl,

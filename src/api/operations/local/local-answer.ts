@@ -5,7 +5,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/pool.ts';
 import type { Account } from '../../plugins/authentication.ts';
 
-/** What local operations answer from. */
+/** Dependencies of local operations. */
 export interface LocalDeps {
   database: Database;
   admissions: Admissions;
@@ -14,13 +14,13 @@ export interface LocalDeps {
   links: LinkSettings;
 }
 
-/** Addresses that links are built from, without a slash at the end. */
+/** Base addresses of links, without a trailing slash. */
 export interface LinkSettings {
   chartSiteUrl: string;
   imageCdnUrl: string;
 }
 
-/** Answers an operation on the spot. */
+/** Answers an operation in the gateway, without a job. */
 export type LocalAnswer<Operation> = (
   deps: LocalDeps,
   input: InputOf<Operation>,
