@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { problem } from '../operations/params/scalars.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -11,7 +12,7 @@ export function isUuid(text: string): boolean {
 /** A parameter that must be a UUID. @param of the resource that the id names, such as "a schedule". */
 export function uuidParameter(of: string) {
   return z
-    .string()
-    .regex(UUID, `must be the id of ${of}`)
+    .string(problem(`must be the id of ${of}`))
+    .regex(UUID, problem(`must be the id of ${of}`))
     .meta({ description: `Id of ${of}`, format: 'uuid', maxLength: 36, examples: [EXAMPLE_ID] });
 }

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { inputOn, type QueuedOperation } from '../operations/define.ts';
 import { toFaults } from '../operations/faults.ts';
 import { queuedOperation } from '../operations/index.ts';
-import { quoted } from '../operations/params/request.ts';
+import { shownValue } from '../operations/params/shown-value.ts';
 import { type ParameterFault, SoukError } from '../platform/errors.ts';
 import { parseJson, stringifyJson } from '../platform/json.ts';
 import type { Item } from './pack.ts';
@@ -213,7 +213,7 @@ export function itemsOf(
   if (others.length > 0 || field === '')
     throw fault('split', 'must contain exactly one parameter with a list');
   if (params && Object.hasOwn(params, field))
-    throw fault('params', `must not contain ${quoted(field)}, because split sets it for each item`);
+    throw fault('params', `must not contain ${shownValue(field)}, because split sets it for each item`);
   const raws = counted(values, fault).map((value) => ({ ...params, [field]: value }));
   return { operation: operationOf(name), raws };
 }

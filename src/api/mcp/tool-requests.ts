@@ -1,4 +1,4 @@
-import { quoted } from '../../operations/params/request.ts';
+import { got } from '../../operations/params/shown-value.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { stringifyJson } from '../../platform/json.ts';
 import type { Arguments } from './tool.ts';
@@ -16,7 +16,7 @@ export function pathWith(path: string, args: Arguments): string {
     const isWord = typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint';
     const text = isWord ? String(value) : '';
     if (PATH_VALUE.test(text)) return text;
-    const problem = `must be an id from an earlier answer, got ${quoted(value)}`;
+    const problem = got('must be an id from an earlier answer', value);
     throw invalidParameters([{ parameter: name, problem }]);
   });
 }

@@ -16,9 +16,9 @@ const window = z
 
 const bucket = z
   .object({
-    limit: z.int().nullable().describe('null: not limited'),
+    limit: z.int().nullable().describe('null if unlimited'),
     used: z.int(),
-    remaining: z.int().nullable().describe('null: not limited'),
+    remaining: z.int().nullable().describe('null if unlimited'),
   })
   .register(SCHEMA_NAMES, { id: 'QuotaBucket' });
 
@@ -27,10 +27,10 @@ const subscription = z
     subscribed: z.literal(true),
     plan: z.object({ id: z.int(), name: z.string() }),
     subscriptionEnd: time('End of the current period'),
-    quantity: z.int().describe('Number of plans bought'),
-    minute: bucket.describe('Calls of this minute'),
-    daily: bucket.describe('Units of this day, UTC'),
-    monthly: bucket.describe('Units of this month, counted from the day of the subscription'),
+    quantity: z.int().describe('Quantity of the plan that was bought'),
+    minute: bucket.describe('Calls in this minute'),
+    daily: bucket.describe('Units in this day (UTC)'),
+    monthly: bucket.describe('Units in this month, counted from the day of the subscription'),
     resetAt: z.object({
       minute: time('End of this minute'),
       daily: time('End of this day'),
@@ -50,32 +50,32 @@ const pack = z
     remainingUnits: z.int(),
     remainingRatio: z.number().min(0).max(1),
     rateLimitPerMinute: z.int(),
-    validUntil: time('When it expires'),
+    validUntil: time('When the pack expires'),
     window: window.optional(),
-    inWindow: z.boolean().optional().describe('Whether its window is open now'),
+    inWindow: z.boolean().optional().describe('Whether the window of the pack is open now'),
   })
   .register(SCHEMA_NAMES, { id: 'PackQuota' });
 
 const answer = z.object({
-  serverTime: time('Now, UTC'),
+  serverTime: time('Current time in UTC'),
   offPeakWindow: window,
   offPeakActive: z.boolean(),
-  activeBilling: z.enum(WALLETS).nullable().describe('Wallet of the next call'),
+  activeBilling: z.enum(WALLETS).nullable().describe('Wallet that the next call is charged to'),
   activeBillingTrack: z
     .enum(['legacy', 'pack'])
     .nullable()
-    .describe('legacy: a subscription; pack: a resource pack'),
-  nextCallRejectReason: z.string().nullable().describe('Error code of a next call of one unit'),
+    .describe('What the next call is charged to: legacy, the subscription; pack, a resource pack'),
+  nextCallRejectReason: z.string().nullable().describe('Error code that a call of one unit would return now'),
   nextCallRejectMessage: z.string().nullable(),
-  keyWarning: z.string().nullable().describe('Most urgent warning for the owner of the key'),
-  general: wallet.describe('The subscription for all day'),
-  off_peak: wallet.describe('The subscription for the off-peak window'),
+  keyWarning: z.string().nullable().describe('The most urgent warning about the key'),
+  general: wallet.describe('Subscription of the general wallet'),
+  off_peak: wallet.describe('Subscription of the off-peak wallet'),
   packs: z.object({
     subscribed: z.boolean().describe('Whether any valid pack has units'),
     totalRemainingUnits: z.int(),
-    rateLimitPerMinute: z.int().describe('Highest of the valid packs'),
+    rateLimitPerMinute: z.int().describe('Highest limit among the valid packs'),
     earliestValidUntil: time('When the first pack expires').nullable(),
-    items: z.array(pack).describe('By expiry, first to expire first'),
+    items: z.array(pack).describe('Packs, the next to expire first'),
   }),
 });
 

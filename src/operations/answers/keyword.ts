@@ -38,15 +38,18 @@ export const rankRow = z
     keyword: z.string(),
     rank: z.int(),
     lastRank: z.int().nullable().describe('Rank in the previous week'),
-    rankChange: z.int().nullable().describe('Places; positive is better'),
-    rankChangeRate: z.number().nullable().describe('rankChange as a share of lastRank'),
+    rankChange: z.int().nullable().describe('Change in places since the previous week; positive is better'),
+    rankChangeRate: z.number().nullable().describe('rankChange divided by lastRank'),
     rank4w: z.int().nullable().describe('Rank four weeks earlier'),
     rankChange4w: z.int().nullable(),
     fluctuationType: fluctuation,
-    brands: z.array(z.string()).describe('Clicked most, at most three'),
-    categories: z.array(z.string()).describe('Clicked most, at most three'),
-    clickShareSum: z.number().describe('Of the three products, in percent'),
-    convShareSum: z.number().nullable().describe('Of the three products, in percent; null if all are blank'),
+    brands: z.array(z.string()).describe('The most-clicked ones, at most three'),
+    categories: z.array(z.string()).describe('The most-clicked ones, at most three'),
+    clickShareSum: z.number().describe('Sum of the three products, in percent'),
+    convShareSum: z
+      .number()
+      .nullable()
+      .describe('Sum of the three products, in percent; null if all are blank'),
     goods: z.array(goods),
   })
   .register(SCHEMA_NAMES, { id: 'KeywordRank' });
@@ -57,7 +60,10 @@ export const rankHistory = z
     z
       .object({
         reportDate,
-        rank: z.int().nullable().describe('null: not ranked that week; the other values are null as well'),
+        rank: z
+          .int()
+          .nullable()
+          .describe('null if the term was not ranked in that week; then the other values are null, too'),
         rankChange: z.int().nullable(),
         clickShareSum: z.number().nullable(),
         convShareSum: z.number().nullable(),

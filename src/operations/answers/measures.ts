@@ -4,16 +4,16 @@ import { z } from 'zod';
 
 /** A price in cents; for the site JP in whole yen. */
 export function price(of: string) {
-  return z.number().describe(`${of}: in cents, for JP in whole yen; -1: no data`);
+  return z.number().describe(`${of} in cents (for JP in whole yen); -1: no data`);
 }
 
 /** A time in the provider's index minutes. */
 export function indexTime(of: string) {
-  return z.number().describe(`${of}: index time in minutes, Unix milliseconds are (t + 21564000) * 60000`);
+  return z.number().describe(`${of}, in index minutes; Unix milliseconds are (t + 21564000) * 60000`);
 }
 
 export function stars(of: string) {
-  return z.number().describe(`${of}: stars x 10, 45 are 4.5 stars; -1: no data`);
+  return z.number().describe(`${of}, stars x 10 (45 means 4.5 stars); -1: no data`);
 }
 
 export function amount(of: string) {

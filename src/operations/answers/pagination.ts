@@ -9,5 +9,5 @@ export const pagination = z
     total: z.int().min(0).describe('Entries in the full list'),
     totalPages: z.int().min(0),
   })
-  .describe('Position of this page in the full list; absent without paging')
+  .describe('Position of this page in the full list; absent if the request has neither page nor perPage')
   .register(SCHEMA_NAMES, { id: 'Pagination' });

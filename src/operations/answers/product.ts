@@ -18,7 +18,7 @@ const named = {
 /** Fields that products and variations share. Each detail level returns some of them. */
 const shown = {
   asin: words('ASIN'),
-  parentAsin: words('ASIN of the family; null for a product without variations').nullish(),
+  parentAsin: words('ASIN of the parent; null for a product without variations').nullish(),
   title: words('Title').nullish(),
   monthlySold: amount('Units sold in the past month').nullish(),
   lastUpdate: indexTime('When the provider last updated the product').nullish(),
@@ -31,18 +31,20 @@ export const product = z
     brand: words('Brand').nullish(),
     domainId: z.int().optional().describe('Site number'),
     csv: series(
-      'Histories, one list for each type of value: index time and value in turn; at the level full',
+      'Histories: one list for each type of value, with index times and values in turn; only at the level full',
     ).nullish(),
     salesRanks: z
       .record(z.string(), z.array(z.number()).nullable())
       .nullish()
-      .describe('Histories of sales ranks by category id; at the level full'),
-    variationCSV: words('ASINs of the family, separated by commas; at the level full').nullish(),
+      .describe('Histories of sales ranks by category id; only at the level full'),
+    variationCSV: words(
+      'ASINs of the variation family, separated by commas; only at the level full',
+    ).nullish(),
     stats: z.looseObject({}).nullish().describe('Statistics, if requested'),
     ...z.object(named).partial().shape,
-    image: words('File name of the first image; at the level summary').nullish(),
+    image: words('File name of the first image; only at the level summary').nullish(),
   })
-  .describe('A product; which fields it has depends on detailLevel')
+  .describe('A product; detailLevel selects its fields')
   .register(SCHEMA_NAMES, { id: 'Product' });
 
 /** A member of a variation family. */
@@ -56,16 +58,16 @@ export const variation = z
     stats: z
       .looseObject(z.object(named).partial().shape)
       .nullish()
-      .describe("At the level summary current values by name, otherwise the provider's statistics"),
+      .describe("At the level summary, current values by name; otherwise the provider's statistics"),
     upcList: z.array(z.string()).optional().nullable().describe('UPC codes, if any'),
     eanList: z.array(z.string()).optional().nullable().describe('EAN codes, if any'),
     gtinList: z.array(z.string()).optional().nullable().describe('GTIN codes, if any'),
   })
-  .describe('A member of a family of variations')
+  .describe('A member of a variation family')
   .register(SCHEMA_NAMES, { id: 'Variation' });
 
 /** Describes which fields of the products were left out. */
 export const responseShape = z.object({
   detailLevel: z.enum(DETAIL_LEVELS),
-  hint: words('Fields that the level omits, and how to get them'),
+  hint: words('Which fields the level omits, and how to get them'),
 });

@@ -27,7 +27,7 @@ const reverseKeyword = z
     country: reportSiteCode,
     reportDate,
     rank: z.int(),
-    position: z.int().min(1).max(3).describe('Rank of the product among the three most clicked'),
+    position: z.int().min(1).max(3).describe('Position of the product among the three most clicked'),
     clickShare: z.number().nullable().describe('Percent'),
     conversionShare: z.number().nullable().describe('Percent'),
     fluctuationType: fluctuation,
@@ -36,7 +36,7 @@ const reverseKeyword = z
 
 export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Record<string, unknown>>({
   name: 'aba.asinreverse',
-  summary: 'Finds the search terms for which products were among the three most clicked.',
+  summary: 'Finds the search terms for which a product was among the three most clicked.',
   tool: 'aba_reverse_asin',
   toolset: 'aba',
   routes: [{ method: 'POST', path: '/api/aba/asin-reverse' }],
@@ -48,15 +48,18 @@ export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Rec
         '1-50 ASINs',
       ),
       country: reportSite().optional().describe('Site code; default: all sites'),
-      startDate: date().optional().describe('First date; without dates the latest week'),
+      startDate: date().optional().describe('First date; default: the latest week'),
       endDate: date().optional().describe('Last date'),
       limit: integer({ min: 1, max: 1000 }).default(100).describe('Rows per ASIN'),
     },
   ).refine(({ startDate = '', endDate = '9999' }) => startDate <= endDate, {
     path: ['endDate'],
-    message: 'must not be before startDate',
+    error: ({ input }) => {
+      const { startDate, endDate } = input as { startDate: string; endDate: string };
+      return `must not be before startDate (${startDate}), got ${endDate}`;
+    },
   }),
-  price: { text: '1 an ASIN', quote: ({ asins }) => asins.length },
+  price: { text: '1 per ASIN', quote: ({ asins }) => asins.length },
   pools: ['keywords'],
   queue: () => 'keywords',
   reports: ({ country }) => ({ country: country ?? null }),
@@ -69,11 +72,11 @@ export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Rec
           z.object({
             asin: z.string(),
             count: z.int(),
-            truncated: z.boolean().describe('More than limit exist'),
+            truncated: z.boolean().describe('Whether more rows than limit exist'),
             keywords: z.array(reverseKeyword),
           }),
         )
-        .describe('One for each ASIN, in the order of the request'),
+        .describe('One entry per ASIN, in the order of the request'),
       startDate: z.string().nullable(),
       endDate: z.string().nullable(),
     }),

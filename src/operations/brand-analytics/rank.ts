@@ -21,7 +21,7 @@ const params = request(
     keyword: text({ maxLength: 200 })
       .optional()
       .meta({
-        description: 'Matches all words in any order; Chinese and Japanese text exactly',
+        description: 'Terms with all these words, in any order; Chinese and Japanese text must match exactly',
         // plain-english: allow
         examples: ['desk lamp'],
       }),
@@ -53,11 +53,14 @@ const params = request(
 )
   .refine(({ offset, afterRank }) => offset === undefined || afterRank === undefined, {
     path: ['afterRank'],
-    message: 'cannot be given together with offset',
+    message: 'cannot be used together with offset',
   })
   .refine(({ rankMin = 1, rankMax = Number.MAX_SAFE_INTEGER }) => rankMin <= rankMax, {
     path: ['rankMax'],
-    message: 'must not be below rankMin',
+    error: ({ input }) => {
+      const { rankMin, rankMax } = input as { rankMin: number; rankMax: number };
+      return `must not be below rankMin (${rankMin}), got ${rankMax}`;
+    },
   });
 
 export type RankInput = z.output<typeof params>;
@@ -69,7 +72,7 @@ export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>
   toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/rank' }],
   params,
-  price: { text: '1 for each 1000 of limit', quote: ({ limit }) => Math.ceil(limit / 1000) },
+  price: { text: '1 per 1,000 rows of limit', quote: ({ limit }) => Math.ceil(limit / 1000) },
   pools: ['keywords'],
   queue: () => 'keywords',
   reports: ({ country, reportDate }) => ({ country, reportDate, needsWeek: true }),
@@ -80,13 +83,13 @@ export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>
       country: reportSiteCode,
       reportDate,
       previousReportDate: reportDate.nullable().describe('The previous week, if loaded'),
-      rows: z.array(rankRow).describe('By rank'),
+      rows: z.array(rankRow).describe('Sorted by rank'),
       count: z.int(),
       limit: z.int(),
       offset: z.int().optional(),
       afterRank: z.int().optional(),
       nextAfterRank: z.int().nullable().describe('afterRank of the next page; null on the last page'),
-      total: z.int().nullable().describe('Rows of the week; with offset and without filters only'),
+      total: z.int().nullable().describe('Number of rows of the week; only with offset and without filters'),
     }),
     present: (found) => ({ data: found.get('') ?? {}, metadata: { fluctuationLimits: CHANGE_LIMITS } }),
   },

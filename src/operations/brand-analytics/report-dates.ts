@@ -17,7 +17,7 @@ export interface ReportDates extends Record<string, unknown> {
 
 export const reportDates = defineQueued<'aba.reportdates', ReportDatesInput, ReportDates>({
   name: 'aba.reportdates',
-  summary: 'Lists the newest loaded weeks of a site, at most 20.',
+  summary: 'Lists the latest loaded weeks of a site, at most 20.',
   tool: 'aba_get_report_dates',
   toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/report-dates' }],

@@ -15,7 +15,7 @@ export interface KeywordSearchInput {
 
 export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Record<string, unknown>>({
   name: 'aba.search',
-  summary: 'Finds search terms by their words, Chinese and Japanese ones by any part.',
+  summary: 'Finds search terms that contain given words; Chinese and Japanese terms match by any part.',
   tool: 'aba_search_keywords',
   toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/search' }],
@@ -24,11 +24,11 @@ export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Reco
     {
       country: reportSite().describe('Site code'),
       keyword: text({ maxLength: 200 }).meta({
-        description: 'Words in any order; Chinese and Japanese text exactly',
+        description: 'Words, in any order; Chinese and Japanese text must match exactly',
         // plain-english: allow
         examples: ['desk lamp'],
       }),
-      limit: integer({ min: 1, max: 200 }).default(20).describe('Terms'),
+      limit: integer({ min: 1, max: 200 }).default(20).describe('Maximum number of terms'),
     },
   ),
   price: { text: '1', quote: () => 1 },
@@ -45,7 +45,7 @@ export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Reco
         z.object({
           wordId,
           keyword: z.string(),
-          rank: z.int().nullable().describe('In the last week it was ranked'),
+          rank: z.int().nullable().describe('Rank in the last week in which the term was ranked'),
           reportDate: reportDate.nullable(),
           firstSeen: reportDate,
           lastSeen: reportDate.nullable(),

@@ -25,12 +25,15 @@ export const wordGoods = defineQueued<'aba.wordgoods', WordGoodsInput, Record<st
     {},
     {
       wordId: wordId(),
-      country: reportSite().describe('Site code; must be that of the keyword'),
+      country: reportSite().describe('Site code; must be the site of the wordId'),
       reportDate: date().describe('Saturday of a loaded week'),
     },
   ).refine(({ wordId, country }) => (siteOfWord(wordId) ?? country) === country, {
     path: ['country'],
-    message: 'is not the site of this wordId',
+    error: ({ input }) => {
+      const { wordId, country } = input as { wordId: number; country: string };
+      return `must be ${siteOfWord(wordId)}, the site of the wordId, got ${country}`;
+    },
   }),
   price: { text: '1', quote: () => 1 },
   pools: ['keywords'],
@@ -44,7 +47,7 @@ export const wordGoods = defineQueued<'aba.wordgoods', WordGoodsInput, Record<st
       keyword: z.string(),
       country: reportSiteCode,
       reportDate,
-      rank: z.int().nullable().describe('null: not ranked that week'),
+      rank: z.int().nullable().describe('null if the term was not ranked in that week'),
       goods: z.array(goods),
     }),
     present: (found) => ({ data: found.get('') ?? {} }),

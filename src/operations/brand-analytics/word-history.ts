@@ -15,7 +15,7 @@ export interface WordHistoryInput {
 export const wordHistory = defineQueued<'aba.wordhistory', WordHistoryInput, Record<string, unknown>>({
   name: 'aba.wordhistory',
   errors: ['WORD_NOT_FOUND'],
-  summary: 'Returns the rank of a search term in each of the last weeks.',
+  summary: 'Returns the weekly ranks of a search term.',
   tool: 'aba_get_word_history',
   toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/word/:wordId/history', decode: withWordId }],

@@ -19,7 +19,8 @@ export interface WordInput {
 export const word = defineQueued<'aba.word', WordInput, Record<string, unknown>>({
   name: 'aba.word',
   errors: ['WORD_NOT_FOUND'],
-  summary: 'Returns a search term with its latest rank, 52 weeks of history, and three products.',
+  summary:
+    'Returns a search term with its latest rank, 52 weeks of history, and its three most-clicked products.',
   tool: 'aba_get_word_detail',
   toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/word/:wordId', decode: withWordId }],
@@ -42,10 +43,10 @@ export const word = defineQueued<'aba.word', WordInput, Record<string, unknown>>
         bestRank: z.int().nullable(),
         bestRankDate: reportDate.nullable(),
       }),
-      current: rankRow.nullable().describe('In the newest week; null if not ranked'),
+      current: rankRow.nullable().describe('Rank in the latest week; null if not ranked'),
       history: rankHistory,
       goods: z.array(goods),
-      goodsReportDate: reportDate.nullable().describe('The week of goods'),
+      goodsReportDate: reportDate.nullable().describe('Week of goods'),
     }),
     present: (found) => ({ data: found.get('') ?? {} }),
   },

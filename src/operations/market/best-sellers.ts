@@ -58,9 +58,9 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
       category: integer({ min: 0 }).meta({ description: 'Category node id', examples: [1055398] }),
       range: oneOfNumbers(RANK_DAYS)
         .default(0)
-        .describe('0: current rank; otherwise the mean over this number of days'),
-      variations: boolean().default(false).describe('Keep only the best-selling variation of each parent'),
-      sublist: boolean().default(false).describe('Use the rank in the sub-category'),
+        .describe('Rank: 0 current, otherwise the mean over this many days'),
+      variations: boolean().default(false).describe('Return only the best-selling variation of each parent'),
+      sublist: boolean().default(false).describe('Use the rank in the subcategory instead of the main rank'),
       ...paging(),
     },
   ).transform(completePaging),

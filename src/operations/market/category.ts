@@ -31,10 +31,10 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
     {
       domain: domain(),
       category: integer({ min: 0 }).meta({
-        description: 'Category node id; 0 for all root categories',
+        description: 'Category node id; 0: all root categories',
         examples: [1055398],
       }),
-      parents: boolean().default(false).describe('Add the parents, from the root to the category'),
+      parents: boolean().default(false).describe('Include the parent categories, from the root down'),
     },
   ),
   price: { text: '1', quote: () => 1 },
@@ -46,7 +46,7 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
     type: 'json',
     answer: z.object({
       ...site(),
-      categories: z.record(z.string(), categoryRecord).describe('Categories by their ids'),
+      categories: z.record(z.string(), categoryRecord).describe('Categories by id'),
     }),
     present: (found, { domain }) => ({
       data: { country: SITES[domain], domainId: domain, categories: found.get('') ?? {} },

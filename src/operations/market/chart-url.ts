@@ -15,13 +15,13 @@ const answer = z.object({
   ...site(),
   count: z.int().min(0),
   pluginDownloadUrl: z.url().describe('Address of the browser plugin'),
-  notice: z.string().describe('Requirements of the chart pages'),
-  items: z.array(z.object({ asin: z.string(), url: z.url().describe('The chart page') })),
+  notice: z.string().describe('Requirements for viewing the chart pages'),
+  items: z.array(z.object({ asin: z.string(), url: z.url().describe('Address of the chart page') })),
 });
 
 export const chartUrl = defineLocal<'market.charturl', ChartUrlInput>({
   name: 'market.charturl',
-  summary: 'Builds links to price-chart pages.',
+  summary: 'Returns links to price-chart pages.',
   tool: 'market_get_chart_url',
   toolset: 'visuals',
   routes: [{ method: 'GET', path: '/api/market/charturl' }],
@@ -32,7 +32,7 @@ export const chartUrl = defineLocal<'market.charturl', ChartUrlInput>({
       domain: domain(),
       asins: list(
         { item: 'ASIN', max: 1000, schema: ASIN_SCHEMA, parse: parseAsin, sorted: false },
-        '1-1000 ASINs, from asin and asins together; duplicates count once',
+        '1-1000 ASINs, in asin and asins together; duplicates count once',
       ),
     },
   ),

@@ -6,19 +6,27 @@ import { site } from '../answers/site.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
-import { boolean, integer, text } from '../params/scalars.ts';
+import { boolean, integer, listProblem, text } from '../params/scalars.ts';
 import { selectionRoutes } from '../params/selection.ts';
+
+const ONE_PRICE_TYPE = listProblem('must be a list of exactly one price type');
 
 /** The supported fields. Upstream has more, which are rejected here. */
 const fields = {
   domainId: domain(),
   priceTypes: z
-    .array(integer({ min: 0, max: 35 }), 'must be a list of exactly one price type')
-    .length(1, 'must be a list of exactly one price type')
+    .array(integer({ min: 0, max: 35 }), ONE_PRICE_TYPE)
+    .length(1, ONE_PRICE_TYPE)
     .default([0])
-    .describe('Price type: exactly one'),
-  sortType: integer({ min: -4, max: 4 }).default(4).describe('Sort mode; a negative one inverts'),
-  dateRange: integer({ min: 0, max: 3 }).default(1).describe('Time range'),
+    .describe('A list of exactly one price type'),
+  sortType: integer({ min: -4, max: 4 })
+    .default(4)
+    .describe(
+      'Order: 1 newest first, 2 largest price drop, 3 best sales rank, 4 largest percentage drop; negative: reversed',
+    ),
+  dateRange: integer({ min: 0, max: 3 })
+    .default(1)
+    .describe('Time range: 0 one day, 1 one week, 2 31 days, 3 90 days'),
   page: integer({ min: 0 }).default(0).describe('Page, from 0'),
   includeCategories: categories('Only products of these categories'),
   excludeCategories: categories('No products of these categories'),
@@ -27,18 +35,18 @@ const fields = {
   deltaLastRange: range('Change from the previous price, in cents'),
   salesRankRange: range('Sales rank'),
   currentRange: range('Current price, in cents'),
-  minRating: integer({ min: -1, max: 50 }).optional().describe('Minimum rating, stars x 10; -1: any'),
+  minRating: integer({ min: -1, max: 50 }).optional().describe('Minimum rating, stars x 10; -1: any rating'),
   titleSearch: text({ maxLength: 1000 })
     .optional()
-    .meta({ description: 'Words of the title', examples: ['garlic press'] }),
+    .meta({ description: 'Words in the title', examples: ['garlic press'] }),
   isLowest: boolean().optional().describe('Only products at their lowest price ever'),
   isLowestOffer: boolean().optional().describe('Only products whose lowest offer is the lowest ever'),
   isOutOfStock: boolean().optional().describe('Only products that recently went out of stock'),
-  isRangeEnabled: boolean().optional().describe('Apply the ranges'),
-  isFilterEnabled: boolean().optional().describe('Apply the other filters'),
+  isRangeEnabled: boolean().optional().describe('Whether to apply the ranges'),
+  isFilterEnabled: boolean().optional().describe('Whether to apply the other filters'),
   hasReviews: boolean().optional().describe('Only products with reviews'),
   filterErotic: boolean().optional().describe('Exclude adult products'),
-  singleVariation: boolean().optional().describe('One product of each family of variations'),
+  singleVariation: boolean().optional().describe('Return one product of each variation family'),
 };
 
 const params = request({ domainId: ['domainId'] }, fields, { strict: true });
@@ -53,7 +61,9 @@ const deals = z
     dr: z.array(
       z
         .looseObject({ asin: words('ASIN').optional(), title: words('Title').nullish() })
-        .describe('A deal as the provider sends it; lists such as current and delta are by price type')
+        .describe(
+          'A deal as the provider sends it; lists such as current and delta have one entry per price type',
+        )
         .register(SCHEMA_NAMES, { id: 'Deal' }),
     ),
   })
@@ -61,7 +71,7 @@ const deals = z
 
 export const deal = defineQueued<'market.deal', DealInput, Deals>({
   name: 'market.deal',
-  summary: 'Lists products with a recent price change, up to 150 per call.',
+  summary: 'Lists products with a recent price change, at most 150 per call.',
   tool: 'market_find_deals',
   toolset: 'deals',
   routes: selectionRoutes('/api/market/deal', '/api/market/deals'),
@@ -80,19 +90,19 @@ export const deal = defineQueued<'market.deal', DealInput, Deals>({
 });
 
 function categories(description: string) {
-  const wanted = 'must be a list of at most 500 category ids';
+  const fault = listProblem('must be a list of at most 500 category ids');
   return z
-    .array(integer({ min: 0 }), wanted)
-    .max(500, wanted)
+    .array(integer({ min: 0 }), fault)
+    .max(500, fault)
     .transform((ids) => [...new Set(ids)].sort((a, b) => a - b))
     .optional()
     .meta({ description, examples: [[1055398, 165796011]] });
 }
 
 function range(description: string) {
-  const wanted = 'must be [min, max]';
+  const fault = listProblem('must be [min, max]');
   return z
-    .tuple([integer(), integer()], wanted)
+    .tuple([integer(), integer()], fault)
     .optional()
     .meta({ description: `${description}: [min, max]`, examples: [[0, 5000]] });
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { GROUP_DOCUMENTATION } from '../params/documentation.ts';
-import { isRecord, quoted } from '../params/request.ts';
-import { PRINTABLE } from '../params/scalars.ts';
+import { isRecord } from '../params/request.ts';
+import { listProblem, PRINTABLE, problem } from '../params/scalars.ts';
+import { got } from '../params/shown-value.ts';
 import {
   isSortable,
   type Kind,
@@ -18,7 +19,7 @@ import { FILTERS_SCHEMA, SORT_FIELD_PATTERN } from './finder-schema.ts';
  * are sent upstream: numbers as numbers, lists unique and sorted.
  */
 export function filters() {
-  const description = 'Filter fields; ranges end in _gte or _lte';
+  const description = 'Filter fields; bounds of ranges end in _gte or _lte';
   const field = z
     .unknown()
     .transform((given, context): Record<string, FilterValue> => {
@@ -26,7 +27,7 @@ export function filters() {
       if (entries.length === 0) {
         context.issues.push({
           code: 'custom',
-          message: 'needs at least one filter, such as current_SALES_lte',
+          message: 'must have at least one filter, such as current_SALES_lte',
           input: given,
         });
         return z.NEVER;
@@ -38,7 +39,7 @@ export function filters() {
         if (parsed !== undefined) result.push([name, parsed]);
         else {
           const message = kind
-            ? `(${quoted(value)}) must be ${KINDS[kind].wanted}`
+            ? got(`must be ${KINDS[kind].wanted}`, value)
             : 'is not a field of the selection';
           context.issues.push({ code: 'custom', message, input: value, path: [name] });
         }
@@ -56,14 +57,14 @@ const SORT_FIELDS_MOST = 3;
 
 /** Up to three pairs of field and direction. Default: best sales rank first. */
 export function sortOrder() {
-  const wanted = `must be a list of at most ${SORT_FIELDS_MOST} pairs [field, "asc" or "desc"]`;
+  const fault = listProblem(`must be a list of at most ${SORT_FIELDS_MOST} pairs [field, "asc" or "desc"]`);
   const field = z
-    .string(wanted)
-    .refine(isSortable, 'is not a field to sort by')
+    .string(fault)
+    .refine(isSortable, problem('must be a field to sort by'))
     .meta({ pattern: SORT_FIELD_PATTERN, maxLength: 60 });
   return z
-    .array(z.tuple([field, z.enum(['asc', 'desc'], wanted)], wanted), wanted)
-    .max(SORT_FIELDS_MOST, wanted)
+    .array(z.tuple([field, z.enum(['asc', 'desc'], fault)], fault), fault)
+    .max(SORT_FIELDS_MOST, fault)
     .default([['current_SALES', 'asc']])
     .meta({ description: 'Pairs of field and direction', examples: [[['monthlySold', 'desc']]] });
 }

@@ -79,7 +79,7 @@ const USUAL: Record<string, string> = {
   hasReviews: 'Only products with reviews, or only without',
   ...bounds('deltaPercent30_BUY_BOX_SHIPPING', 'Change of the Buy Box price in 30 days, in percent'),
   isLowest_BUY_BOX_SHIPPING: 'Only products whose Buy Box price is the lowest ever',
-  title: 'Words of the title',
+  title: 'Words in the title',
 };
 
 /** Schema of a selection's filters. */

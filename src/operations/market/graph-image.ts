@@ -26,15 +26,15 @@ const curves = {
 const colours = {
   cbackground: colour('the background'),
   cfont: colour('the texts'),
-  cretailer: colour('the curve retailer'),
-  cnew: colour('the curve new'),
-  cused: colour('the curve used'),
-  csales: colour('the curve salesrank'),
-  cfba: colour('the curve fba'),
-  cfbm: colour('the curve fbm'),
-  cbb: colour('the curve bb'),
-  cld: colour('the curve ld'),
-  cwd: colour('the curve wd'),
+  cretailer: colour('the retailer curve'),
+  cnew: colour('the new curve'),
+  cused: colour('the used curve'),
+  csales: colour('the salesrank curve'),
+  cfba: colour('the fba curve'),
+  cfbm: colour('the fbm curve'),
+  cbb: colour('the bb curve'),
+  cld: colour('the ld curve'),
+  cwd: colour('the wd curve'),
 };
 
 const params = request(
@@ -42,10 +42,10 @@ const params = request(
   {
     domain: domain(),
     asin: requiredAsin(),
-    range: integer({ min: 1, max: 10_000 }).default(90).describe('Days shown'),
+    range: integer({ min: 1, max: 10_000 }).default(90).describe('Days to show'),
     width: size(WIDTH, 500),
     height: size(HEIGHT, 200),
-    yzoom: boolean().default(true).describe('Zoom the vertical axis to the curves'),
+    yzoom: boolean().default(true).describe('Fit the vertical axis to the curves'),
     ...curves,
     ...colours,
   },
@@ -84,7 +84,7 @@ function size({ min, max }: { min: number; max: number }, fallback: number) {
   return integer({ min: 1 })
     .default(fallback)
     .transform((pixels) => Math.min(max, Math.max(min, pixels)))
-    .describe(`Pixels; clamped to ${min}-${max}`);
+    .describe(`Pixels; limited to ${min}-${max}`);
 }
 
 function curve(of: string, fallback: boolean) {
@@ -93,15 +93,15 @@ function curve(of: string, fallback: boolean) {
 
 /** Six hex digits; a leading # is removed. */
 function colour(of: string) {
-  const message = 'must be 6 hex digits such as ff8800';
+  const fault = problem('must be 6 hex digits such as ff8800');
   return z
     .preprocess(
       (value) => (typeof value === 'string' ? value.trim().replace(/^#/, '').toLowerCase() : value),
-      z.string(problem(message)).regex(/^[0-9a-f]{6}$/, message),
+      z.string(fault).regex(/^[0-9a-f]{6}$/, fault),
     )
     .optional()
     .meta({
-      description: `Colour of ${of}, 6 hex digits`,
+      description: `Colour of ${of}, as 6 hex digits`,
       pattern: '^#?[0-9a-fA-F]{6}$',
       maxLength: 7,
       examples: ['ff8800'],

@@ -47,16 +47,16 @@ const lightningDealRecord = z
   .looseObject({
     asin: words('ASIN'),
     dealId: words('Id of the deal').nullish(),
-    dealState: words(`State: ${DEAL_STATES.join(', ')}; the provider may know others`).nullish(),
+    dealState: words(`State: ${DEAL_STATES.join(', ')}; the provider may send others`).nullish(),
     title: words('Title').nullish(),
     dealPrice: price('Price of the deal').nullish(),
-    currentPrice: price('Present price').nullish(),
-    percentOff: amount('Reduction in percent').nullish(),
-    percentClaimed: amount('Claimed share in percent').nullish(),
+    currentPrice: price('Current price').nullish(),
+    percentOff: amount('Discount in percent').nullish(),
+    percentClaimed: amount('Percentage claimed').nullish(),
     startTime: indexTime('Start').nullish(),
     endTime: indexTime('End').nullish(),
     isPrimeEligible: z.boolean().nullish(),
-    isFulfilledByAmazon: z.boolean().nullish().describe('Whether the marketplace fulfils it'),
+    isFulfilledByAmazon: z.boolean().nullish().describe('Whether the marketplace fulfils the order'),
   })
   .describe('A lightning deal')
   .register(SCHEMA_NAMES, { id: 'LightningDeal' });
@@ -71,14 +71,14 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
     { domain: DOMAIN_NAMES, asin: ['asin'] },
     {
       domain: domain(),
-      asin: optionalAsin("One ASIN; without it the whole site's list"),
+      asin: optionalAsin('One ASIN; default: all deals of the site'),
       state: oneOf(DEAL_STATES).optional().describe('Only deals in this state'),
       type: text({ maxLength: 50 })
         .optional()
         .meta({ description: 'Only deals of this type', examples: ['LIGHTNING_DEAL'] }),
     },
   ),
-  price: { text: '1 with asin, 500 without', quote: ({ asin }) => (asin ? 1 : 500) },
+  price: { text: '1 with asin, 500 without it', quote: ({ asin }) => (asin ? 1 : 500) },
   pools: ['market', 'lightning'],
   queue: ({ asin }) => (asin ? 'market' : 'lightning'),
   // The full list is fetched and filtered here, because fetching each state separately would cost tokens each time.

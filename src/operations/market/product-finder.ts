@@ -23,19 +23,22 @@ const params = z.preprocess(
       page: integer({ min: 0 })
         .default(0)
         .meta({
-          description: `Page, from 0; (page + 1) * perPage is at most ${LARGEST_RESULT}`,
+          description: `Page, from 0; (page + 1) * perPage must be at most ${LARGEST_RESULT}`,
           maximum: LARGEST_RESULT / FEWEST_PER_PAGE - 1,
         }),
       perPage: integer({ min: FEWEST_PER_PAGE, max: LARGEST_RESULT })
         .default(FEWEST_PER_PAGE)
-        .describe('ASINs a page'),
+        .describe('ASINs per page'),
       sort: sortOrder(),
-      stats: oneOfNumbers([0, 1]).default(0).describe('1 adds searchInsights'),
+      stats: oneOfNumbers([0, 1]).default(0).describe('1: include searchInsights'),
       selection: filters(),
     },
   ).refine(({ page, perPage }) => (page + 1) * perPage <= LARGEST_RESULT, {
     path: ['page'],
-    message: `(page + 1) * perPage must be at most ${LARGEST_RESULT}`,
+    error: ({ input }) => {
+      const { page, perPage } = input as { page: number; perPage: number };
+      return `(page + 1) * perPage must be at most ${LARGEST_RESULT}, got ${(page + 1) * perPage}`;
+    },
   }),
 );
 
@@ -49,13 +52,13 @@ export interface FinderPage {
 
 export const productFinder = defineQueued<'market.productfinder', ProductFinderInput, FinderPage>({
   name: 'market.productfinder',
-  summary: 'Finds products by criteria.',
+  summary: 'Finds products that match filters.',
   tool: 'market_find_products',
   toolset: 'products',
   routes: selectionRoutes('/api/market/productfinder', '/api/market/query'),
   params,
   invalidKind: 'SELECTION_INVALID',
-  price: { text: '1, with stats 31', quote: ({ stats }) => (stats === 1 ? 31 : 1) },
+  price: { text: '1, or 31 with stats', quote: ({ stats }) => (stats === 1 ? 31 : 1) },
   pools: ['market'],
   queue: () => 'market',
   source: (input) => oneSource(`productfinder/${fingerprint(input)}`),
@@ -67,12 +70,12 @@ export const productFinder = defineQueued<'market.productfinder', ProductFinderI
     type: 'json',
     answer: z.object({
       ...site(),
-      asinList: z.array(z.string()).describe('ASINs of the page, in the order of sort'),
+      asinList: z.array(z.string()).describe('ASINs of the page, in the requested order'),
       totalResultCount: z.int().min(0).describe('Number of matching products'),
       searchInsights: z
         .looseObject({})
         .nullable()
-        .describe('Key figures over the whole result; null unless stats is 1'),
+        .describe('Key figures of all matching products; null unless stats is 1'),
     }),
     present(found, { domain }) {
       const { asinList = [], totalResults = 0, searchInsights = null } = found.get('') ?? {};

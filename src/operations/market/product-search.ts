@@ -32,7 +32,7 @@ export type SearchPage = { products: Product[] } | { asinList: string[] };
 
 export const productSearch = defineQueued<'market.productsearch', ProductSearchInput, SearchPage>({
   name: 'market.productsearch',
-  summary: "Searches products by keyword, in the site's order without advertisements.",
+  summary: "Searches products by keyword. Results have the site's order, without advertisements.",
   tool: 'market_search_products',
   toolset: 'products',
   routes: [
@@ -45,15 +45,19 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
       domain: domain(),
       term: text({ maxLength: 500 }).meta({ description: 'Keywords', examples: ['garlic press'] }),
       page: integer({ min: 0, max: 9 }).default(0).describe('Page of results, from 0'),
-      asinsOnly: boolean().default(false).describe('Return only ASINs'),
-      stats: statsPeriod().optional().describe('Days of statistics, or two times separated by a comma'),
+      asinsOnly: boolean().default(false).describe('Return ASINs only'),
+      stats: statsPeriod()
+        .optional()
+        .describe('Period of price statistics: a number of days, or two times separated by a comma'),
       history: boolean().default(false).describe('Include the price history'),
-      update: integer({ min: 0 }).optional().describe('Freshness threshold in hours; 0 forces a refresh'),
+      update: integer({ min: 0 }).optional().describe('Maximum age of the data in hours; 0: fetch it again'),
       rating: boolean().default(false).describe('Include rating and review-count history'),
       historyDays: integer({ min: 1 })
         .optional()
-        .describe('Keep only the last N days of history; enables history'),
-      detailLevel: oneOf(DETAIL_LEVELS).default('lite').describe('How much of each product is returned'),
+        .describe('Return only the last N days of history; enables history'),
+      detailLevel: oneOf(DETAIL_LEVELS)
+        .default('lite')
+        .describe('Fields: summary has core values, lite omits large histories, full has all'),
     },
   ).transform((input) => ({ ...input, history: input.history || input.historyDays !== undefined })),
   price: { text: '5', quote: () => 5 },
@@ -72,7 +76,7 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
       ...site(),
       count: z.int().min(0).optional(),
       products: z.array(product).optional().describe('Products of the page; absent with asinsOnly'),
-      asinList: z.array(z.string()).optional().describe('ASINs of the page; with asinsOnly only'),
+      asinList: z.array(z.string()).optional().describe('ASINs of the page; only with asinsOnly'),
       responseShape: responseShape.optional(),
     }),
     present(found, input, { now }) {

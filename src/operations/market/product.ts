@@ -62,18 +62,20 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
         { item: 'ASIN', max: LARGEST_CALL, schema: ASIN_SCHEMA, parse: parseAsin, sorted: true },
         '1-100 ASINs; duplicates count once',
       ),
-      stats: integer({ min: 1 }).optional().describe('Days of price statistics'),
+      stats: integer({ min: 1 }).optional().describe('Include price statistics over this many days'),
       history: boolean().default(true).describe('Include the price history'),
-      update: integer({ min: 0 }).optional().describe('Freshness threshold in hours; 0 forces a refresh'),
-      offers: integer({ min: 0, max: 100 }).default(0).describe('Number of offers'),
+      update: integer({ min: 0 }).optional().describe('Maximum age of the data in hours; 0: fetch it again'),
+      offers: integer({ min: 0, max: 100 }).default(0).describe('Number of offers to include'),
       rating: boolean().default(false).describe('Include rating and review-count history'),
       buybox: boolean().default(false).describe('Include Buy Box data'),
-      stock: boolean().default(false).describe('Include stock data; collects 20 offers if offers is 0'),
+      stock: boolean().default(false).describe('Include stock data; uses 20 offers if offers is 0'),
       days: integer({ min: 1 })
         .optional()
-        .describe('Keep only the last N days of history; dateRange overrides it'),
+        .describe('Return only the last N days of history; dateRange takes precedence'),
       dateRange: dateRange(),
-      detailLevel: oneOf(DETAIL_LEVELS).default('lite').describe('How much of each product is returned'),
+      detailLevel: oneOf(DETAIL_LEVELS)
+        .default('lite')
+        .describe('Fields: summary has core values, lite omits large histories, full has all'),
     },
   ).transform(({ days, ...input }) => ({
     ...input,
@@ -81,7 +83,7 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
     offers: input.stock && input.offers === 0 ? FEWEST_OFFERS : input.offers,
     days: input.dateRange ? undefined : days,
   })),
-  price: { text: '1 an ASIN', quote: ({ asins }) => asins.length },
+  price: { text: '1 per ASIN', quote: ({ asins }) => asins.length },
   pools: ['market'],
   queue: () => 'market',
   freshness: 'update',
@@ -106,7 +108,7 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
       products: z.array(productRecord),
       errors: z
         .array(z.object({ asin: z.string(), errorId: z.enum(['PRODUCT_NOT_FOUND', 'PRODUCT_UNAVAILABLE']) }))
-        .describe('ASINs without a product'),
+        .describe('ASINs for which no product was found'),
       responseShape,
     }),
     present(found, input, { now }) {

@@ -46,21 +46,24 @@ const sellerRecord = z
   .looseObject({
     sellerId: words('Seller id'),
     sellerName: words('Name').nullish(),
-    hasFBA: z.boolean().nullish().describe('Whether the marketplace fulfils for this seller'),
+    hasFBA: z.boolean().nullish().describe('Whether the marketplace fulfils orders for this seller'),
     ratingCount: z
       .array(z.number())
       .nullish()
-      .describe('Number of ratings of 30 days, 90 days, a year, ever'),
-    positiveRating: z.array(z.number()).nullish().describe('Share of positive ratings in percent, likewise'),
-    csv: series('Histories of rating and number of ratings, cut to csvDays').nullish(),
-    asinList: z.array(z.string()).nullish().describe('ASINs of the storefront; with storefront only'),
+      .describe('Number of ratings in the last 30 days, 90 days, 365 days, and in total'),
+    positiveRating: z
+      .array(z.number())
+      .nullish()
+      .describe('Percentage of positive ratings in the same periods'),
+    csv: series('Histories of the rating and of the number of ratings, for the last csvDays days').nullish(),
+    asinList: z.array(z.string()).nullish().describe('ASINs of the storefront; only with storefront'),
     asinListLastSeen: z
       .array(indexTime('When the ASIN at the same position was last seen'))
       .nullish()
-      .describe('With storefront only'),
+      .describe('Only with storefront'),
     _pagination: pagination.optional(),
   })
-  .describe('A seller; fields that are not described are passed on as the provider sends them')
+  .describe('A seller; fields without a description are passed on as the provider sends them')
   .register(SCHEMA_NAMES, { id: 'Seller' });
 
 export const seller = defineQueued<'market.seller', SellerInput, Seller>({
@@ -75,25 +78,24 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
       domain: domain(),
       seller: list(
         { item: 'seller id', max: LARGEST_CALL, schema: SELLER_SCHEMA, parse: parseSellerId, sorted: true },
-        '1-100 seller ids; one only with storefront; duplicates count once',
+        '1-100 seller ids, or one with storefront; duplicates count once',
       ),
       storefront: boolean().default(false).describe('Include the ASINs of the storefront; one seller only'),
       update: integer({ min: 0 })
         .optional()
-        .describe('Freshness threshold of a storefront in hours; 0 forces a refresh'),
-      csvDays: integer({ min: -1 })
-        .default(-1)
-        .describe('-1: all of the csv; 0: none of it; otherwise its last days'),
+        .describe('Maximum age of the storefront in hours; 0: fetch it again'),
+      csvDays: integer({ min: -1 }).default(-1).describe('Days of history in csv; -1: all, 0: none'),
       ...paging(),
     },
   )
     .refine(({ seller, storefront }) => !storefront || seller.length === 1, {
       path: ['seller'],
-      message: 'must be 1 seller id with storefront on',
+      error: ({ input }) =>
+        `must be one seller id with storefront, got ${(input as SellerInput).seller.length}`,
     })
     .transform((input) => completePaging({ ...input, update: input.storefront ? input.update : undefined })),
   price: {
-    text: '1 a seller id, 10 with storefront',
+    text: '1 per seller id, 10 with storefront',
     quote: ({ seller, storefront }) => (storefront ? 10 : seller.length),
   },
   pools: ['market', 'storefront'],
@@ -114,7 +116,7 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
     type: 'json',
     answer: z.object({
       ...site(),
-      sellers: z.record(z.string(), sellerRecord).describe('Sellers by their ids; unknown ones are absent'),
+      sellers: z.record(z.string(), sellerRecord).describe('Sellers by id; unknown sellers are absent'),
     }),
     present(found, input, { now }) {
       const { domain } = input;

@@ -12,13 +12,13 @@ export interface TopSellersInput extends Paging {
 
 export const topSellers = defineQueued<'market.topseller', TopSellersInput, string[]>({
   name: 'market.topseller',
-  summary: 'Lists the most rated sellers of a site, most ratings first.',
+  summary: 'Lists the sellers of a site with the most ratings, the highest number first.',
   tool: 'market_get_top_sellers',
   toolset: 'sellers',
   routes: [{ method: 'GET', path: '/api/market/topseller' }],
   params: request(
     { domain: DOMAIN_NAMES },
-    { domain: domainExcept([12], 'has no list of most rated sellers'), ...paging() },
+    { domain: domainExcept([12], 'has no list of top sellers'), ...paging() },
   ).transform(completePaging),
   price: { text: '50', quote: () => 50 },
   pools: ['market'],
@@ -32,7 +32,7 @@ export const topSellers = defineQueued<'market.topseller', TopSellersInput, stri
     type: 'json',
     answer: z.object({
       ...site(),
-      sellerIdList: z.array(z.string()).describe('Seller ids, the most ratings first'),
+      sellerIdList: z.array(z.string()).describe('Seller ids, highest number of ratings first'),
       _pagination: pagination.optional(),
     }),
     present(found, input) {

@@ -39,13 +39,15 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
     {
       domain: domain(),
       asin: requiredAsin(),
-      detailLevel: oneOf(DETAIL_LEVELS).default('full').describe('How much of each variation to return'),
+      detailLevel: oneOf(DETAIL_LEVELS)
+        .default('full')
+        .describe('Fields: summary has core values, lite omits price histories, full has all'),
       page: integer({ min: 0 }).default(0).describe('Page, from 0'),
       perPage: integer({ min: 1, max: 4000 }).default(1000).describe('Variations per page'),
     },
   ),
   price: {
-    text: '5; 1 without variations',
+    text: '5, or 1 if the product has no variations',
     quote: () => 5,
     settle: (_input, { data }) => (data.isStandalone ? 1 : 5),
   },
@@ -57,10 +59,10 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
     answer: z.object({
       ...site(),
       inputAsin: z.string().describe('The ASIN that was sent'),
-      parentAsin: z.string().nullable().describe('ASIN of the family; null without variations'),
-      isStandalone: z.boolean().describe('The product has no variations'),
-      variationsCount: z.int().min(0).describe('Size of the whole family'),
-      variations: z.array(variation).describe('The members on this page'),
+      parentAsin: z.string().nullable().describe('ASIN of the parent; null without variations'),
+      isStandalone: z.boolean().describe('Whether the product has no variations'),
+      variationsCount: z.int().min(0).describe('Number of variations in the family'),
+      variations: z.array(variation).describe('Variations of this page'),
       _pagination: pagination.optional(),
       responseShape: z.object({ detailLevel: z.enum(DETAIL_LEVELS) }),
     }),

@@ -1,7 +1,8 @@
 import { ASIN_SCHEMA, parseAsin } from './lists.ts';
-import { Fault, grouped, quoted } from './request.ts';
+import { Fault, grouped } from './request.ts';
+import { got } from './shown-value.ts';
 
-const WANTED = 'must be one ASIN, 10 letters or digits';
+const WANTED = 'must be one ASIN (10 letters or digits)';
 
 /** A required ASIN. Needs `asin: ['asin']` among the groups of the request. */
 export function requiredAsin() {
@@ -23,5 +24,5 @@ export function optionalAsin(description: string) {
 function resolve(asin: unknown): string | Fault {
   if (Array.isArray(asin)) return new Fault(`was given more than once; it ${WANTED}`);
   const parsed = typeof asin === 'string' ? parseAsin(asin.trim()) : null;
-  return typeof parsed === 'string' ? parsed : new Fault(`(${quoted(asin)}) ${WANTED}`);
+  return typeof parsed === 'string' ? parsed : new Fault(got(WANTED, asin));
 }

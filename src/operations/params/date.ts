@@ -4,11 +4,11 @@ import { problem } from './scalars.ts';
 
 /** A calendar date, YYYY-MM-DD. */
 export function date() {
-  const message = 'must be a date such as 2026-04-11';
+  const fault = problem('must be a date such as 2026-04-11');
   return z
     .preprocess(
       (value) => (typeof value === 'string' ? value.trim() : value),
-      z.string(problem(message)).refine(isDate, message),
+      z.string(fault).refine(isDate, fault),
     )
     .meta({ format: 'date', maxLength: 10, examples: ['2026-04-11'] });
 }

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { problem } from './scalars.ts';
 
-const WANTED = 'must be a date such as 2026-01-31';
+const FAULT = problem('must be a date such as 2026-01-31');
 
 const DAY_MS = 86_400_000;
 
 /** A calendar date, YYYY-MM-DD. */
 export function date() {
   const schema = { type: 'string', format: 'date', maxLength: 10, examples: ['2026-01-31'] };
-  return z.string(problem(WANTED)).trim().pipe(z.iso.date(WANTED)).meta(schema);
+  return z.string(FAULT).trim().pipe(z.iso.date(FAULT)).meta(schema);
 }
 
 /** Adds days to a date. */

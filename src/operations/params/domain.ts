@@ -1,6 +1,7 @@
 import type { GroupDocumentation } from './documentation.ts';
 import { Fault, type Group, grouped } from './request.ts';
 import { fromDigits } from './scalars.ts';
+import { got } from './shown-value.ts';
 
 /** Site codes by the provider's domain number, which skips 7. */
 export const SITES = {
@@ -52,7 +53,7 @@ function documentation(missing: readonly Domain[]): GroupDocumentation {
     forms: {
       country: {
         schema: { type: 'string', enum: sites.map(({ code }) => code), examples: ['us'] },
-        description: 'Site by its code, in any case',
+        description: 'Site code, in upper or lower case',
       },
     },
   };
@@ -62,9 +63,7 @@ function resolve(given: Group): Domain | Fault {
   const sent = Object.entries(given);
   if (sent.length === 0)
     return new Fault(`is required: domain or domainId (one of ${NUMBERS}) or country (one of ${CODES})`);
-  const values = sent.map(([name, value]) =>
-    name === 'country' ? fromCode(value) : fromNumber(name, value),
-  );
+  const values = sent.map(([name, value]) => (name === 'country' ? fromCode(value) : fromNumber(value)));
   const fault = values.find((value) => value instanceof Fault);
   if (fault) return fault;
   const [first] = values as Domain[];
@@ -74,17 +73,17 @@ function resolve(given: Group): Domain | Fault {
   return first;
 }
 
-function fromNumber(name: string, value: unknown): Domain | Fault {
-  if (Array.isArray(value)) return new Fault(`${name} was given more than once`);
+function fromNumber(value: unknown): Domain | Fault {
+  if (Array.isArray(value)) return new Fault('was given more than once');
   const number = fromDigits(value);
   return typeof number === 'number' && Object.hasOwn(SITES, number)
     ? (number as Domain)
-    : new Fault(`${name} must be one of ${NUMBERS}`);
+    : new Fault(got(`must be one of ${NUMBERS}`, value));
 }
 
 function fromCode(value: unknown): Domain | Fault {
   if (Array.isArray(value)) return new Fault('country was given more than once');
   const code = typeof value === 'string' ? value.trim().toLowerCase() : '';
   const found = Object.entries(SITES).find(([, known]) => known === code);
-  return found ? (Number(found[0]) as Domain) : new Fault(`country must be one of ${CODES}`);
+  return found ? (Number(found[0]) as Domain) : new Fault(got(`country must be one of ${CODES}`, value));
 }

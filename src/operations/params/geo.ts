@@ -9,7 +9,7 @@ const NO_COUNTRIES = new Set('AC CP CQ DG EA EU EZ IC QO TA UN XA XB ZZ'.split('
 
 const NAMES = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
 
-const REGION = 'a country such as US, or a region of one such as US-CA';
+const REGION = 'a country such as US, or a region of a country such as US-CA';
 
 /** Schema for the documentation: country codes, with or without a region. */
 const DOCUMENTED = {
@@ -20,7 +20,7 @@ const DOCUMENTED = {
 
 /** The region of searches. The empty text, which is the default, means worldwide. */
 export function geoOrWorld() {
-  const message = `must be empty for the whole world, ${REGION}`;
+  const message = `must be ${REGION}, or empty for the whole world`;
   return geoText(message, (code) => code === '' || isGeo(code))
     .default('')
     .meta({
@@ -39,11 +39,12 @@ export function geoWithinWorld(fallback: string) {
 
 function geoText(message: string, accepts: (code: string) => boolean) {
   // Some non-ASCII letters become two ASCII letters in upper case.
+  const fault = problem(message);
   const ascii = z
-    .string(problem(message))
+    .string(fault)
     .trim()
-    .regex(/^[\x20-\x7e]*$/, { message, abort: true });
-  return ascii.toUpperCase().refine(accepts, message);
+    .regex(/^[\x20-\x7e]*$/, { ...fault, abort: true });
+  return ascii.toUpperCase().refine(accepts, fault);
 }
 
 function isGeo(code: string): boolean {

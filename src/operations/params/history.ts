@@ -2,10 +2,11 @@ import type { HistoryWindow } from '../products/history-window.ts';
 import type { JsonSchema } from './documentation.ts';
 import { Fault, type Group, grouped, isRecord } from './request.ts';
 import { fromDigits } from './scalars.ts';
+import { got, shownValue } from './shown-value.ts';
 
 export const DATE_RANGE_NAMES = ['dateRange', 'dateRangeStart', 'dateRangeEnd'] as const;
 
-const WANTED = 'must have start and end, both in Unix milliseconds, start not after end';
+const WANTED = 'must have start and end in Unix milliseconds, with start not after end';
 
 const RANGE_SCHEMA: JsonSchema = {
   type: 'object',
@@ -27,7 +28,7 @@ export function dateRange() {
       dateRange: { schema: RANGE_SCHEMA, description: `History to keep: ${WANTED}`, only: 'body' },
       dateRangeStart: {
         schema: moment('Start of the history to keep, in Unix milliseconds', 1_735_689_600_000),
-        description: 'Start of the history to keep, in Unix milliseconds; goes with dateRangeEnd',
+        description: 'Start of the history to keep, in Unix milliseconds; requires dateRangeEnd',
         only: 'query',
       },
       dateRangeEnd: {
@@ -52,10 +53,11 @@ function resolve(given: Group): { start: number; end: number } | undefined | Fau
   const { dateRange: range, dateRangeStart, dateRangeEnd } = given;
   if (range === undefined && dateRangeStart === undefined && dateRangeEnd === undefined) return undefined;
   if (range !== undefined && !isRecord(range))
-    return new Fault(`${WANTED}; in a query send dateRangeStart and dateRangeEnd`);
+    return new Fault(`${got(WANTED, range)}; in a query, send dateRangeStart and dateRangeEnd`);
   const start = fromDigits(dateRangeStart ?? (range as Group | undefined)?.start);
   const end = fromDigits(dateRangeEnd ?? (range as Group | undefined)?.end);
-  if (!isTime(start) || !isTime(end) || start > end) return new Fault(WANTED);
+  if (!isTime(start) || !isTime(end) || start > end)
+    return new Fault(`${WANTED}, got start ${shownValue(start)} and end ${shownValue(end)}`);
   return { start, end };
 }
 

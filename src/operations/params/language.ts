@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { problem } from './scalars.ts';
 
-const WANTED = 'must be a language such as en-US, zh-CN or ja';
+const FAULT = problem('must be a language such as en-US, zh-CN or ja');
 
 /** A language with optional script and region; es-419 is Latin American Spanish. */
 const SHAPE = /^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|\d{3}))?$/;
@@ -15,9 +15,9 @@ const REGIONS = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' }
 /** The language of names and words in an answer, in canonical spelling. */
 export function language() {
   return z
-    .string(problem(WANTED))
+    .string(FAULT)
     .trim()
-    .refine(isLanguage, WANTED)
+    .refine(isLanguage, FAULT)
     .transform((tag) => new Intl.Locale(tag).toString())
     .default('en-US')
     .meta({

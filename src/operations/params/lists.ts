@@ -1,5 +1,6 @@
 import type { JsonSchema } from './documentation.ts';
-import { Fault, type Group, grouped, quoted } from './request.ts';
+import { Fault, type Group, grouped } from './request.ts';
+import { got } from './shown-value.ts';
 
 export interface ListRule {
   /** The name of one item in messages. */
@@ -46,21 +47,21 @@ function resolve(given: Group, rule: ListRule): string[] | Fault {
   const raw = Object.values(given).flat();
   const wanted = `must be 1 to ${rule.max} ${rule.item}s`;
   if (raw.length === 0) return new Fault(`is required: it ${wanted}, as a list or separated by commas`);
-  if (raw.length > LONGEST_RAW_LIST) return new Fault(`${wanted}; ${raw.length} were given`);
+  if (raw.length > LONGEST_RAW_LIST) return new Fault(`${wanted}, got ${raw.length}`);
   const items = new Set<string>();
   let position = 0;
   for (const entry of raw) {
-    if (typeof entry !== 'string') return new Fault(`item ${position + 1} (${quoted(entry)}) must be a text`);
+    if (typeof entry !== 'string') return new Fault(got(`item ${position + 1} must be a text`, entry));
     for (const part of entry.split(',')) {
       const item = part.trim();
       if (item === '') continue;
       position += 1;
       const value = rule.parse(item);
-      if (value instanceof Fault) return new Fault(`item ${position} (${quoted(item)}) ${value.problem}`);
+      if (value instanceof Fault) return new Fault(got(`item ${position} ${value.problem}`, item));
       items.add(value);
     }
   }
   if (items.size === 0) return new Fault(`is empty: it ${wanted}`);
-  if (items.size > rule.max) return new Fault(`${wanted}; ${items.size} were given`);
+  if (items.size > rule.max) return new Fault(`${wanted}, got ${items.size}`);
   return rule.sorted ? [...items].sort() : [...items];
 }

@@ -50,21 +50,6 @@ export class Fault {
   }
 }
 
-/** Quotes a customer's value in a message, shortened. */
-export function quoted(value: unknown): string {
-  const text = typeof value === 'string' ? value : written(value);
-  return `"${text.length > 40 ? `${text.slice(0, 40)}...` : text}"`;
-}
-
-function written(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? String(value);
-  } catch {
-    // Thousands of nested lists fit into a body, but overflow the stack.
-    return Array.isArray(value) ? '[...]' : '{...}';
-  }
-}
-
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

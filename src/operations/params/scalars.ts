@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { got } from './shown-value.ts';
 
 /** Text that PostgreSQL accepts: without control characters and unpaired surrogates. */
 export const PRINTABLE = /^[^\p{Cc}\p{Cs}]*$/u;
@@ -12,11 +13,11 @@ export const VISIBLE =
 
 /** An integer, as a JSON number or in digits. The message states the allowed range. */
 export function integer(bounds: { min?: number; max?: number } = {}) {
-  const message = `must be an integer${range(bounds)}`;
+  const fault = problem(`must be an integer${range(bounds)}`);
   const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds;
   // Aborts after the first fault: a number that is not a safe integer would also fail its bounds.
-  const whole = z.int({ ...problem(message), abort: true });
-  return z.preprocess(fromDigits, whole.min(min, message).max(max, message));
+  const whole = z.int({ ...fault, abort: true });
+  return z.preprocess(fromDigits, whole.min(min, fault).max(max, fault));
 }
 
 /** 0/1 or true/false. */
@@ -37,7 +38,10 @@ export function oneOfNumbers<const Numbers extends readonly [number, ...number[]
   );
 }
 
-/** A text of at least one character, without control characters and unpaired surrogates, which PostgreSQL rejects. */
+/**
+ * A text of at least one character, without control characters and unpaired surrogates, which PostgreSQL rejects. Faults
+ * do not show the text, which may be the address of a webhook.
+ */
 export function text(options: { maxLength: number }) {
   const message = `must be a text of 1 to ${options.maxLength} characters`;
   return z
@@ -45,26 +49,39 @@ export function text(options: { maxLength: number }) {
       trimmed,
       z
         .string(problem(message))
-        .min(1, message)
-        .max(options.maxLength, message)
+        .min(1, `${message}, got 0`)
+        .max(options.maxLength, { error: ({ input }) => `${message}, got ${(input as string).length}` })
         .regex(PRINTABLE, 'must not contain control characters'),
     )
     .meta({ pattern: VISIBLE });
 }
 
-/** Returns the error message function: a missing value "is required", a repeated one "was given more than once". */
+/**
+ * Returns the error function of a schema. The text names the value: `must be 0 or 1, got "abc"`. A missing value "is
+ * required", a repeated one "was given more than once".
+ */
 export function problem(message: string) {
   return {
     error: ({ input }: { input?: unknown }) => {
       if (input === undefined) return `is required: it ${message}`;
-      return Array.isArray(input) ? `was given more than once; it ${message}` : message;
+      return Array.isArray(input) ? `was given more than once; it ${message}` : got(message, input);
+    },
+  };
+}
+
+/** Returns the error function of the schema of a list. */
+export function listProblem(message: string) {
+  return {
+    error: ({ input }: { input?: unknown }) => {
+      if (input === undefined) return `is required: it ${message}`;
+      return Array.isArray(input) ? `${message}, got ${input.length} items` : got(message, input);
     },
   };
 }
 
 function range({ min, max }: { min?: number; max?: number }): string {
   if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
-  if (min !== undefined) return ` of ${min} or more`;
+  if (min !== undefined) return ` of at least ${min}`;
   return max !== undefined ? ` of at most ${max}` : '';
 }
 

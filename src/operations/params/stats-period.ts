@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { problem } from './scalars.ts';
 
-const WANTED =
-  'must be a positive number of days, or two ISO 8601 dates or two Unix times in milliseconds, separated by a comma, the earlier first';
+const FAULT = problem(
+  'must be a positive number of days, or two ISO 8601 dates or two Unix times in milliseconds, separated by a comma, the earlier first',
+);
 
 /** A Unix time, or an ISO 8601 date or time. */
 const MOMENT = '(?:\\d{9,15}|\\d{4}-\\d{2}-\\d{2}(?:[T ][\\d:.]+(?:Z|[+-]\\d{2}:?\\d{2})?)?)';
@@ -11,7 +13,7 @@ export function statsPeriod() {
   return z
     .preprocess(
       (value) => (typeof value === 'number' ? String(value) : value),
-      z.string(WANTED).trim().refine(isPeriod, WANTED).transform(canonical),
+      z.string(FAULT).trim().refine(isPeriod, FAULT).transform(canonical),
     )
     .meta({
       type: 'string',

@@ -5,7 +5,7 @@ import { integer } from './scalars.ts';
 /** The id of a search term, from the path. */
 export function wordId() {
   return integer({ min: 1, max: LARGEST_WORD_ID }).meta({
-    description: 'Id of the keyword, from search or rank',
+    description: 'Id of the search term, from the operations search or rank',
     examples: [33],
   });
 }

@@ -17,9 +17,9 @@ const LARGE_FIELDS = ['csv', 'salesRanks', 'variationCSV'] as const;
 /** Explains to the caller which fields a level omits, and how to get them. */
 export const DETAIL_HINTS: Record<DetailLevel, string> = {
   summary:
-    'Core fields only. detailLevel=lite adds everything but csv, salesRanks and variationCSV; full adds those.',
-  lite: 'csv, salesRanks and variationCSV are left out. detailLevel=full includes them, summary gives core fields only.',
-  full: 'The complete product. detailLevel=lite leaves out csv, salesRanks and variationCSV and is much smaller.',
+    'Core fields only. detailLevel=lite returns all fields except csv, salesRanks and variationCSV; detailLevel=full returns all fields.',
+  lite: 'All fields except csv, salesRanks and variationCSV. detailLevel=full returns all fields; detailLevel=summary returns core fields only.',
+  full: 'All fields. detailLevel=lite omits csv, salesRanks and variationCSV, and is much smaller.',
 };
 
 /** Returns the product at a detail level. */

@@ -27,7 +27,7 @@ const answer = z.object({
 
 export const imageUrl = defineLocal<'retail.imageurl', ImageUrlInput>({
   name: 'retail.imageurl',
-  summary: 'Builds addresses of product images from their file names.',
+  summary: 'Returns the addresses of product images, from their file names.',
   tool: 'retail_get_image_url',
   toolset: 'visuals',
   routes: [{ method: 'GET', path: '/api/retail/imageurl' }],
@@ -38,7 +38,7 @@ export const imageUrl = defineLocal<'retail.imageurl', ImageUrlInput>({
       domain: domain(),
       images: list(
         { item: 'file name', max: 1000, schema: FILE_NAME_SCHEMA, parse: parseFileName, sorted: false },
-        '1-1000 image file names, from image and images together; duplicates count once',
+        '1-1000 image file names, in image and images together; duplicates count once',
       ),
     },
   ),

@@ -20,7 +20,7 @@ const OLDEST_DAYS = 7;
 
 export const dailyTrends = defineQueued<'trends.daily-trends', DailyTrendsInput, TrendList>({
   name: 'trends.daily-trends',
-  summary: 'Lists the trending searches that started on a day of the last week.',
+  summary: 'Lists the trending searches that started on a day within the last week.',
   tool: 'web_trends_daily_trends',
   toolset: 'trends',
   routes: [{ method: 'GET', path: '/api/webtrends/daily-trends' }],
@@ -38,7 +38,7 @@ export const dailyTrends = defineQueued<'trends.daily-trends', DailyTrendsInput,
     const { trendDate = today } = input;
     const oldest = addDays(today, -OLDEST_DAYS);
     if (trendDate < oldest || trendDate > today) {
-      const problem = `must be a day from ${oldest} to ${today}: older trends are not kept`;
+      const problem = `must be a day from ${oldest} to ${today}, got ${trendDate}`;
       throw invalidParameters([{ parameter: 'trendDate', problem }]);
     }
     return { ...input, trendDate };

@@ -54,12 +54,12 @@ export const interestByRegion = defineQueued<
     ...keywordParams(),
     resolution: oneOf(RESOLUTIONS)
       .default('COUNTRY')
-      .describe('COUNTRY, REGION, CITY or DMA; within a country COUNTRY means its regions'),
+      .describe('COUNTRY, REGION, CITY or DMA; within a country, COUNTRY means its regions'),
   }).superRefine(({ geo, resolution }, context) => {
     const allowed = allowedResolutions(geo);
     if (allowed.includes(resolution)) return;
     const where = geo === '' ? 'the whole world' : geo;
-    const message = `must be one of ${allowed.join(', ')} for ${where}`;
+    const message = `must be one of ${allowed.join(', ')} for ${where}, got ${resolution}`;
     context.addIssue({ code: 'custom', path: ['resolution'], message, input: resolution });
   }),
   onDay: withWindow,
@@ -75,10 +75,12 @@ export const interestByRegion = defineQueued<
     type: 'json',
     answer: z.object({
       ...echoed(),
-      resolution: z.string().nullable().describe('Type of the regions'),
+      resolution: z.string().nullable().describe('Kind of regions'),
       valueMode: z
         .enum(['percentage', 'index'])
-        .describe('percentage: shares of the keywords; index: 100 is the highest region'),
+        .describe(
+          'percentage: shares of the keywords in a region; index: 100 is the region with the highest interest',
+        ),
       regions: z.array(
         z.object({
           geoCode: z.string().nullable().describe('null for a city'),

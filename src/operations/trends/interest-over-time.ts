@@ -54,17 +54,21 @@ export const interestOverTime = defineQueued<'trends.interest-over-time', Keywor
     answer: z.object({
       ...echoed(),
       timezone: z.int().describe('Minutes east of UTC'),
-      resolution: z.string().nullable().describe('Width of a point: MINUTE, ..., DAY, WEEK, MONTH'),
+      resolution: z.string().nullable().describe('Period of a point, such as MINUTE, DAY, WEEK or MONTH'),
       timelineData: z.array(
         z.object({
-          timestamp: z.int().describe('Unix seconds of its start'),
-          date: z.string().describe('In UTC: the day, or date and time if points are shorter'),
+          timestamp: z.int().describe('Start of the period, in Unix seconds'),
+          date: z
+            .string()
+            .describe(
+              'Start of the period in UTC: a date, or date and time if periods are shorter than a day',
+            ),
           formattedTime: z.string(),
-          isPartial: z.boolean().describe('Whether its period has not ended yet'),
+          isPartial: z.boolean().describe('Whether the period has not ended yet'),
           values: z.array(
             z.object({
               query: z.string(),
-              value: z.number().describe('0-100; 100 is the highest of all'),
+              value: z.number().describe('0-100; 100 is the highest value of all keywords'),
               hasData: z.boolean(),
             }),
           ),

@@ -60,8 +60,10 @@ export function keywordParams() {
     hl: language(),
     property: oneOf(PROPERTIES)
       .default('web')
-      .describe(`Search of: ${PROPERTIES.join(', ')}`),
-    category: integer({ min: 0, max: LARGEST_CATEGORY }).default(0).describe('Category id; 0: all'),
+      .describe(`Kind of search: ${PROPERTIES.join(', ')}`),
+    category: integer({ min: 0, max: LARGEST_CATEGORY })
+      .default(0)
+      .describe('Category id; 0: all categories'),
     timezone: timezone(),
   };
 }
@@ -75,7 +77,7 @@ export function timezone() {
 
 function parseKeyword(item: string): string | Fault {
   if (!NOT_TOO_LONG.test(item) || !PRINTABLE.test(item))
-    return new Fault(`must have at most ${LONGEST_KEYWORD} characters, none a control character`);
+    return new Fault(`must have at most ${LONGEST_KEYWORD} characters, and no control characters`);
   return VISIBLE.test(item) ? item : new Fault('must contain a visible character');
 }
 
@@ -87,13 +89,15 @@ export function withWindow<Input extends KeywordInput>(input: Input, today: stri
   const { endDate = today, startDate = defaultStart(endDate, today) } = input;
   const faults: ParameterFault[] = [];
   const fault = (parameter: string, problem: string) => faults.push({ parameter, problem });
-  const tooEarly = `must be ${EARLIEST} or later: no earlier data exists`;
-  const tooLate = `must not be in the future: today is ${today} in UTC`;
-  if (input.startDate !== undefined && startDate < EARLIEST) fault('startDate', tooEarly);
-  if (startDate > today) fault('startDate', tooLate);
-  if (endDate < EARLIEST) fault('endDate', tooEarly);
-  else if (endDate > addDays(today, 1)) fault('endDate', tooLate);
-  else if (endDate < startDate) fault('endDate', `must not be before startDate, ${startDate}`);
+  const tooEarly = `must be ${EARLIEST} or later`;
+  const tooLate = `must not be in the future (today is ${today} in UTC)`;
+  if (input.startDate !== undefined && startDate < EARLIEST)
+    fault('startDate', `${tooEarly}, got ${startDate}`);
+  if (startDate > today) fault('startDate', `${tooLate}, got ${startDate}`);
+  if (endDate < EARLIEST) fault('endDate', `${tooEarly}, got ${endDate}`);
+  else if (endDate > addDays(today, 1)) fault('endDate', `${tooLate}, got ${endDate}`);
+  else if (endDate < startDate)
+    fault('endDate', `must not be before startDate (${startDate}), got ${endDate}`);
   if (faults.length > 0) throw invalidParameters(faults);
   return { ...input, startDate, endDate };
 }

@@ -52,7 +52,7 @@ export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTr
         .describe('all, b business, e entertainment, t technology, s sports, h health, m general'),
       property: oneOf(PROPERTIES)
         .default('web')
-        .describe('Without effect: upstream has one list for all properties'),
+        .describe('Has no effect: upstream has one list for all kinds of search'),
       timezone: timezone(),
     },
   ),
@@ -77,7 +77,7 @@ export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTr
       property: z.enum(PROPERTIES),
       timezone: z.int().describe('Minutes east of UTC'),
       source: listSource(),
-      updatedAt: z.iso.datetime().describe('Time of the list'),
+      updatedAt: z.iso.datetime().describe('When upstream updated the list'),
       trends: z.array(trendRecord),
     }),
     present(found, { geo, hl, category, property, timezone }) {

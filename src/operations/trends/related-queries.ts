@@ -13,7 +13,7 @@ import { type Related, type RelatedQuery, relatedShape, relatedSources, shownRel
 
 export const relatedQueries = defineQueued<'trends.related-queries', KeywordInput, Related<RelatedQuery>>({
   name: 'trends.related-queries',
-  summary: 'Lists searches related to keywords: the most frequent, and the fastest growing.',
+  summary: 'Lists searches related to keywords: the most frequent and the fastest growing.',
   tool: 'web_trends_related_queries',
   toolset: 'trends',
   routes: [{ method: 'POST', path: '/api/webtrends/related-queries' }],

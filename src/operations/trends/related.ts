@@ -45,22 +45,22 @@ export function shownRelated<Term>(keyword: string, related: Related<Term> | und
 /** Schema of `shownRelated`. @param term a query or a topic. */
 export function relatedShape(term: z.ZodRawShape) {
   const facts = {
-    value: z.number().describe('0-100 in top; growth in percent in rising'),
+    value: z.number().describe('In top: 0-100; in rising: growth in percent'),
     formattedValue: z.string().describe('The value as upstream formats it'),
     link: z.string().nullable(),
   };
   return {
     keyword: z.string(),
-    top: z.array(z.object({ ...term, ...facts })).describe('The most frequent'),
+    top: z.array(z.object({ ...term, ...facts })).describe('The most frequent searches'),
     rising: z
       .array(
         z.object({
           ...term,
           ...facts,
-          isBreakout: z.boolean().describe("Whether growth exceeds upstream's scale"),
+          isBreakout: z.boolean().describe("Whether the growth exceeds upstream's scale"),
         }),
       )
-      .describe('The fastest growing'),
+      .describe('The fastest-growing searches'),
   };
 }
 

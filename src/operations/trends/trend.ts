@@ -91,7 +91,7 @@ export const trendRecord = z
     formattedTraffic: z.string().describe('searchVolume as text, such as 2K+'),
     increasePercentage: z.number().nullable(),
     startedAt: time,
-    endedAt: time.nullable().describe('null while active, or if unknown'),
+    endedAt: time.nullable().describe('null while the trend is active, or if unknown'),
     active: z.boolean().nullable(),
     categories: z.array(z.object({ id: z.int(), name: z.string().nullable() })).nullable(),
     relatedQueries: z.array(z.string()),

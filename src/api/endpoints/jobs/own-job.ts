@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { CompletionMap } from '../../../../jobs/wait.ts';
 import { type Call, findCall } from '../../../billing/calls.ts';
-import { fromDigits } from '../../../operations/params/scalars.ts';
+import { fromDigits, problem } from '../../../operations/params/scalars.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/pool.ts';
 import { SoukError } from '../../../platform/errors.ts';
@@ -33,11 +33,11 @@ export async function ownJob(
 /** Maximum of the parameter `wait`, in seconds. */
 export const LONGEST_POLL_SECONDS = 60;
 
-const WAIT_RULE = `must be an integer from 0 to ${LONGEST_POLL_SECONDS}, in seconds`;
+const WAIT_FAULT = problem(`must be an integer from 0 to ${LONGEST_POLL_SECONDS}, in seconds`);
 
 export const waitQuery = z.object({
   wait: z
-    .preprocess(fromDigits, z.int(WAIT_RULE).min(0, WAIT_RULE).max(LONGEST_POLL_SECONDS, WAIT_RULE))
+    .preprocess(fromDigits, z.int(WAIT_FAULT).min(0, WAIT_FAULT).max(LONGEST_POLL_SECONDS, WAIT_FAULT))
     .optional()
     .meta({ description: 'Seconds to wait for the job to end', examples: [30] }),
 });
