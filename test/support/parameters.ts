@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import type { z } from 'zod';
 import type { Route } from '../../src/operations/define.ts';
 import { toFaults } from '../../src/operations/faults.ts';
@@ -31,6 +32,12 @@ function decoded({ routes: [route] }: TakingParameters<unknown>, sent: unknown):
         params: sent as Record<string, unknown>,
       })
     : sent;
+}
+
+/** Matches a problem that ends with the value that was sent. */
+export function withValue(problem: string): string {
+  const escaped = problem.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return expect.stringMatching(new RegExp(`^${escaped}, got \\S`));
 }
 
 /** Different ASINs, as many as wanted. */

@@ -48,7 +48,7 @@ export function openApiDocument() {
       description: DESCRIPTION,
       contact: { name: 'The operator of this service' },
     },
-    servers: [{ url: '/', description: 'This installation', 'x-internal': false }],
+    servers: [{ url: '/', description: 'The production service', 'x-internal': false }],
     tags: [...used].map((name) => ({ name, description: TAGS[name] ?? name })),
     // Any one of the three places suffices.
     security: [{ keyHeader: [] }, { bearer: [] }, { keyParameter: [] }],

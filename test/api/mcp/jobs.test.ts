@@ -33,7 +33,7 @@ test('a call that takes too long returns a job, whose result costs nothing more'
   expect(data).toMatchObject({
     jobId: expect.any(String),
     operation: 'market.product',
-    hint: expect.stringMatching(/jobs_get_result.* up to 40,/),
+    hint: expect.stringMatching(/jobs_get_result.* up to 40\./),
     _call: { unitsConsumed: 0, jobId: data.jobId },
   });
   const state = await agent.call('jobs_get', { id: data.jobId });

@@ -226,15 +226,18 @@ test.for([
     'reportDate: must be a loaded week, got 2026-04-05; nearest: 2026-04-04, 2026-04-11',
   ],
   ['rank?country=de', 'country: no report is loaded for de yet'],
-  ['rank?country=in', 'country: must be one of us, uk, de, fr, it, jp, ca, es, mx'],
-  ['rank?country=us&offset=0&afterRank=0', 'afterRank: cannot be given together with offset'],
-  ['rank?country=us&rankMin=5&rankMax=4', 'rankMax: must not be below rankMin'],
-  ['rank?country=us&limit=1001', 'limit: must be an integer from 1 to 1000'],
-  ['rank?country=us&offset=10001', 'offset: must be an integer from 0 to 10000'],
+  ['rank?country=in', 'country: must be one of us, uk, de, fr, it, jp, ca, es, mx, got "in"'],
+  ['rank?country=us&offset=0&afterRank=0', 'afterRank: cannot be used together with offset'],
+  ['rank?country=us&rankMin=5&rankMax=4', 'rankMax: must not be below rankMin (5), got 4'],
+  ['rank?country=us&limit=1001', 'limit: must be an integer from 1 to 1000, got 1001'],
+  ['rank?country=us&offset=10001', 'offset: must be an integer from 0 to 10000, got 10001'],
   ['search?country=us', 'keyword: is required: it must be a text of 1 to 200 characters'],
-  ['word/33/goods?country=jp&reportDate=2026-04-11', 'country: is not the site of this wordId'],
-  ['word/33/goods?country=us&reportDate=2026-02-30', 'reportDate: must be a date such as 2026-04-11'],
-  ['word/none', 'wordId: must be an integer from 1 to 2147483647'],
+  ['word/33/goods?country=jp&reportDate=2026-04-11', 'country: must be us, the site of the wordId, got jp'],
+  [
+    'word/33/goods?country=us&reportDate=2026-02-30',
+    'reportDate: must be a date such as 2026-04-11, got "2026-02-30"',
+  ],
+  ['word/none', 'wordId: must be an integer from 1 to 2147483647, got "none"'],
 ] as const)('%s is refused and costs nothing', async ([path, message], { souk }) => {
   const caller = await souk.client();
   const { status, json } = await caller.get(`/api/aba/${path}`);

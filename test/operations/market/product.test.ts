@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { maxAgeMs, type QueuedOperation, shownInput } from '../../../src/operations/define.ts';
 import { product } from '../../../src/operations/market/product.ts';
-import { asins, canonical, faultsOf } from '../../support/parameters.ts';
+import { asins, canonical, faultsOf, withValue } from '../../support/parameters.ts';
 
 const NEEDED = { domain: 1, asins: 'B000000001' };
 const read = (sent: object = {}) => canonical(product, { ...NEEDED, ...sent });
@@ -35,10 +35,10 @@ describe('parameters of a product look-up', () => {
   });
 
   test.each([
-    ['stats', 'must be an integer of 1 or more', [0, -1]],
-    ['update', 'must be an integer of 0 or more', [-1, -24]],
+    ['stats', 'must be an integer of at least 1', [0, -1]],
+    ['update', 'must be an integer of at least 0', [-1, -24]],
     ['offers', 'must be an integer from 0 to 100', [-1, 101, 1000]],
-    ['days', 'must be an integer of 1 or more', [0, -7]],
+    ['days', 'must be an integer of at least 1', [0, -7]],
   ])('%s outside its bounds or no integer is refused: it %s', (name, problem, outside) => {
     const bad = [
       ...outside,
@@ -55,14 +55,14 @@ describe('parameters of a product look-up', () => {
       1e300,
     ];
     for (const value of bad)
-      expect(faults({ [name]: value }), JSON.stringify(value)).toEqual({ [name]: problem });
+      expect(faults({ [name]: value }), JSON.stringify(value)).toEqual({ [name]: withValue(problem) });
   });
 
   test.each(['history', 'rating', 'buybox', 'stock'] as const)('%s takes 0, 1, true and false', (name) => {
     for (const on of [1, '1', true, 'true', 'TRUE', ' 1 ']) expect(read({ [name]: on })[name]).toBe(true);
     for (const off of [0, '0', false, 'false', 'False']) expect(read({ [name]: off })[name]).toBe(false);
     for (const bad of [2, -1, '2', 'yes', 'on', '', null, {}, 'truee']) {
-      expect(faults({ [name]: bad })).toEqual({ [name]: 'must be 0, 1, true or false' });
+      expect(faults({ [name]: bad })).toEqual({ [name]: withValue('must be 0, 1, true or false') });
     }
   });
 
@@ -73,7 +73,9 @@ describe('parameters of a product look-up', () => {
   test.each(['Full', 'medium', '', 1, null, {}])(
     'detailLevel %j is refused with the levels',
     (detailLevel) => {
-      expect(faults({ detailLevel })).toEqual({ detailLevel: 'must be one of summary, lite, full' });
+      expect(faults({ detailLevel })).toEqual({
+        detailLevel: withValue('must be one of summary, lite, full'),
+      });
     },
   );
 

@@ -8,7 +8,7 @@ const read = (sent: object) => canonical(seller, { domain: 1, ...sent });
 
 test('a storefront is of one seller only', () => {
   expect(faultsOf(seller, { domain: 1, seller: [A, B], storefront: 1 })).toEqual({
-    seller: 'must be 1 seller id with storefront on',
+    seller: 'must be one seller id with storefront, got 2',
   });
   expect(faultsOf(seller, { domain: 1, seller: [A, A], storefront: 1 })).toEqual({});
 });

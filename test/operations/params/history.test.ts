@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { product } from '../../../src/operations/market/product.ts';
-import { canonical, faultsOf } from '../../support/parameters.ts';
+import { canonical, faultsOf, withValue } from '../../support/parameters.ts';
 
 const start = Date.parse('2026-01-01');
 const end = Date.parse('2026-02-01');
@@ -31,7 +31,7 @@ describe('the date range', () => {
 
   test('wins, but bad days are named all the same', () => {
     expect(faults({ days: 0, dateRange: { start, end } })).toEqual({
-      days: 'must be an integer of 1 or more',
+      days: withValue('must be an integer of at least 1'),
     });
   });
 

@@ -44,8 +44,8 @@ describe('ASINs of a product look-up', () => {
   test('number 1 to 100, each counted once', () => {
     expect(read({ asins: asins(100) })).toHaveLength(100);
     expect(read({ asins: [...asins(100), ...asins(100)].join() })).toHaveLength(100);
-    expect(fault({ asins: asins(101) })).toBe('must be 1 to 100 ASINs; 101 were given');
-    expect(fault({ asins: asins(60), asin: asins(101).slice(60).join() })).toMatch(/101 were given/);
+    expect(fault({ asins: asins(101) })).toBe('must be 1 to 100 ASINs, got 101');
+    expect(fault({ asins: asins(60), asin: asins(101).slice(60).join() })).toMatch(/got 101$/);
   });
 
   test.each([
@@ -62,14 +62,16 @@ describe('ASINs of a product look-up', () => {
   test.each(['B00000001', 'B0000000011', 'B00000000-', 'B0000 0001', 'B00000000é', 'ｂ000000001'])(
     'have 10 letters or digits: %s has not',
     (asin) => {
-      expect(fault({ asins: `B000000001,${asin}` })).toBe(`item 2 ("${asin}") must be 10 letters or digits`);
+      expect(fault({ asins: `B000000001,${asin}` })).toBe(
+        `item 2 must be 10 letters or digits, got "${asin}"`,
+      );
     },
   );
 
   test.each([[[1234567890]], [null], [{}], [['B000000001', null]], [[['B000000001']]], [true]])(
     'are texts: %j is not',
     (sent) => {
-      expect(fault({ asins: sent })).toMatch(/^item \d \(".*"\) must be a text$/);
+      expect(fault({ asins: sent })).toMatch(/^item \d must be a text, got /);
     },
   );
 
@@ -78,7 +80,7 @@ describe('ASINs of a product look-up', () => {
   });
 
   test('a list beyond all bounds is refused without being read', () => {
-    expect(fault({ asins: Array(20_001).fill('?') })).toBe('must be 1 to 100 ASINs; 20001 were given');
+    expect(fault({ asins: Array(20_001).fill('?') })).toBe('must be 1 to 100 ASINs, got 20001');
   });
 });
 
