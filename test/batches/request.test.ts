@@ -142,7 +142,7 @@ test.each<[string, unknown, string, RegExp]>([
   ],
   ['an unknown field', { operation, items: [good], itmes: [] }, 'itmes', /is not a known field/],
   ['a window of another name', { operation, items: [good], window: 'night' }, 'window', /any, off_peak/],
-  ['a bad limit', { operation, items: [good], maxUnits: -1 }, 'maxUnits', /integer of 0 or more/],
+  ['a bad limit', { operation, items: [good], maxUnits: -1 }, 'maxUnits', /integer of at least 0/],
   ['a deadline without time', { operation, items: [good], deadline: '2026-05-01' }, 'deadline', /ISO 8601/],
   [
     'a deadline that is no day',

@@ -33,7 +33,7 @@ test('the operations table has name, aliases, tool, pools with timeouts, and pri
     '| `market.bestseller` | `GET /api/market/bestseller` | `GET /api/market/bestsellers` | `market_get_best_sellers` | `market` | 60 s | 10 |',
   );
   expect(rows).toContainEqual(
-    '| `market.seller` | `GET /api/market/seller` |  | `market_get_seller` | `market`, `storefront` | 60 s, 120 s | 1 a seller id, 10 with storefront |',
+    '| `market.seller` | `GET /api/market/seller` |  | `market_get_seller` | `market`, `storefront` | 60 s, 120 s | 1 per seller id, 10 with storefront |',
   );
   expect(rows).toContainEqual(
     '| `account.quota` | `GET /api/quota` | `GET /api/token` | `market_get_quota` |  |  | 0 |',

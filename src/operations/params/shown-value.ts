@@ -5,6 +5,7 @@ const LONGEST = 40;
  * characters are escaped. Not for values that may be secret, such as addresses of webhooks.
  */
 export function shownValue(value: unknown): string {
+  if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'an object';
   const text = String(value);

@@ -51,14 +51,14 @@ describe('the date range', () => {
     ['has a null in it', { dateRange: { start: null, end } }],
   ])('is refused when it %s', (_, sent) => {
     expect(faults(sent)).toEqual({
-      dateRange: 'must have start and end, both in Unix milliseconds, start not after end',
+      dateRange: withValue('must have start and end in Unix milliseconds, with start not after end'),
     });
   });
 
   test.each([`${start},${end}`, `{"start":${start},"end":${end}}`, [start, end], 7, null])(
     'is refused as %j, naming the flat fields',
     (dateRange) => {
-      expect(faults({ dateRange }).dateRange).toMatch(/in a query send dateRangeStart and dateRangeEnd$/);
+      expect(faults({ dateRange }).dateRange).toMatch(/in a query, send dateRangeStart and dateRangeEnd$/);
     },
   );
 });

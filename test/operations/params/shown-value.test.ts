@@ -9,6 +9,7 @@ test.each([
   [1.5, '1.5'],
   [2n ** 70n, '1180591620717411303424'],
   [true, 'true'],
+  [undefined, 'nothing'],
   [null, 'null'],
   [[1, 2], 'a list'],
   [{ a: 1 }, 'an object'],

@@ -54,7 +54,7 @@ describe('parameters of image links', () => {
     ['a\u0000.jpg', 'must contain only letters, digits and + . _ ~ -'],
     [`${'x'.repeat(300)}.jpg`, 'must contain only letters, digits and + . _ ~ -'],
   ])('refuse %j, with what a name must be', (image, problem) => {
-    expect(faults({ images: ['ok.jpg', image] }).images).toMatch(/^item 2 \(".*"\) /);
+    expect(faults({ images: ['ok.jpg', image] }).images).toMatch(/^item 2 must .*, got "/);
     expect(faults({ image }).images).toContain(problem);
   });
 
