@@ -49,8 +49,10 @@ export function text(options: { maxLength: number }) {
       trimmed,
       z
         .string(problem(message))
-        .min(1, `${message}, got 0`)
-        .max(options.maxLength, { error: ({ input }) => `${message}, got ${(input as string).length}` })
+        .min(1, `${message}, got 0 characters`)
+        .max(options.maxLength, {
+          error: ({ input }) => `${message}, got ${(input as string).length} characters`,
+        })
         .regex(PRINTABLE, 'must not contain control characters'),
     )
     .meta({ pattern: VISIBLE });

@@ -279,6 +279,8 @@ describe('the resolution of a map', () => {
     ['US-CA', 'REGION', 'must be one of COUNTRY, CITY, DMA for US-CA'],
     ['US', 'STREET', 'must be one of COUNTRY, REGION, CITY, DMA'],
   ])('of %j with %s is refused', (geo, resolution, problem) => {
-    expect(faultsOf(interestByRegion, sent({ geo, resolution }))).toEqual({ resolution: problem });
+    expect(faultsOf(interestByRegion, sent({ geo, resolution }))).toEqual({
+      resolution: withValue(problem),
+    });
   });
 });
