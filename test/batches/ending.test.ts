@@ -176,7 +176,10 @@ test('refuses to retry a batch that runs, waits, is cancelled or has no failed i
   const open = holdProducts(upstream);
   const running = await startBatch(client, callsOf(asinsFrom('B0STATE', 2)));
   const retry = async (batch: { batchId: string }) => (await retryBatch(client, batch)).json;
-  expect(await retry(running)).toMatchObject({ code: 'BATCH_STATE', msg: 'The batch cannot be retried: it is not finished.' });
+  expect(await retry(running)).toMatchObject({
+    code: 'BATCH_STATE',
+    msg: 'The batch cannot be retried: it is not finished.',
+  });
   open();
   await batchOnce(souk, client, running, isFinished, 100);
   expect(await retry(running)).toMatchObject({
@@ -186,7 +189,10 @@ test('refuses to retry a batch that runs, waits, is cancelled or has no failed i
   const waiting = await startBatch(client, { ...callsOf(['B0STATEW01']), window: 'off_peak' });
   expect(await retry(waiting)).toMatchObject({ code: 'BATCH_STATE' });
   await cancelBatch(client, waiting);
-  expect(await retry(waiting)).toMatchObject({ code: 'BATCH_STATE', msg: 'The batch cannot be retried: it is cancelled.' });
+  expect(await retry(waiting)).toMatchObject({
+    code: 'BATCH_STATE',
+    msg: 'The batch cannot be retried: it is cancelled.',
+  });
 });
 
 test('a batch expires at its deadline: the remaining items fail with DEADLINE_PASSED and cost nothing', async ({
