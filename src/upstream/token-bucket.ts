@@ -142,7 +142,7 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
         if (background) throw new TokensAwaited(waitMs);
         if (clock.now() + waitMs > deadlineAt) {
           throw new SoukError('BUSY', {
-            message: 'The data provider allows no more calls before this one would have to be answered.',
+            message: 'Too few tokens of the data provider are left to answer this call in time.',
             retryAfterSeconds: Math.ceil(waitMs / 1000),
           });
         }

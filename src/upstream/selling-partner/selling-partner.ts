@@ -130,7 +130,7 @@ const clientError = z.object({
 
 function faultOf(name: keyof typeof PATHS, error: unknown): ProviderRefusal {
   if (error instanceof z.ZodError)
-    return new ProviderRefusal(`The Selling Partner API answered ${name} with something else than expected.`);
+    return new ProviderRefusal(`The Selling Partner API sent an unexpected answer to ${name}.`);
   const { code, response } = clientError.safeParse(error).data ?? {};
   if (!response)
     return new ProviderRefusal(`The Selling Partner API did not answer ${name}${code ? ` (${code})` : ''}.`, {

@@ -70,7 +70,5 @@ function unknownRegion(error: unknown, geo: string): SoukError | null {
 
 /** The error for a well-formed region that upstream does not know. */
 export function unknownGeo(geo: string): SoukError {
-  return invalidParameters([
-    { parameter: 'geo', problem: `${geo} is not a region that search trends are known for` },
-  ]);
+  return invalidParameters([{ parameter: 'geo', problem: `${geo} is not a region with search trends` }]);
 }
