@@ -1,7 +1,8 @@
-// `npm run check`: checks format, lint and types concurrently. Prints the output of each tool, and fails if one of them fails.
+// `npm run check`: checks format, lint, types and words concurrently. Prints the output of each tool, and fails if one of them fails.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { ensureInstalled, root } from './install.mjs';
+import { unplainWords } from './plain-english.mjs';
 
 const CHECKS = {
   format: ['biome', 'ci', '.'],
@@ -11,9 +12,20 @@ const CHECKS = {
 
 /** Runs every check. Returns the numbers of passed and failed checks. */
 export async function check() {
-  const results = await Promise.all(Object.entries(CHECKS).map(([name, command]) => runCheck(name, command)));
+  const results = await Promise.all([
+    ...Object.entries(CHECKS).map(([name, command]) => runCheck(name, command)),
+    checkWords(),
+  ]);
   const passed = results.filter(Boolean).length;
   return { passed, failed: results.length - passed };
+}
+
+/** Fails for words that docs/glossary.md has retired and for sentences without a subject; see scripts/plain-english.mjs. */
+function checkWords() {
+  const uses = unplainWords();
+  for (const use of uses) console.log(use);
+  console.log(`${uses.length === 0 ? 'ok    ' : 'FAILED'} words`);
+  return uses.length === 0;
 }
 
 function runCheck(name, [tool, ...args]) {

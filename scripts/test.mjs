@@ -9,7 +9,7 @@ import { ensureInstalled, root } from './install.mjs';
 
 ensureInstalled();
 const args = process.argv.slice(2);
-if (args.length > 0) console.log('Format, lint and types are not checked: npm run check');
+if (args.length > 0) console.log('Format, lint, types and words are not checked: npm run check');
 const [checks, tests] = await Promise.all([args.length > 0 ? { passed: 0, failed: 0 } : check(), test(args)]);
 const failed = tests.failed + checks.failed;
 console.log(`${tests.passed + checks.passed} passed, ${failed} failed, ${tests.skipped} skipped`);

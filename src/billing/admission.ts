@@ -124,7 +124,7 @@ export function createAdmissions(database: Database, now: () => number, offPeak:
       for (const row of rows) byPosition[row.idx - 1] = row;
       return byPosition;
     } catch (error) {
-      // A new connection learns anew what time it is at the server.
+      // A new connection reads the time of the server again.
       client.release(true);
       throw error;
     }
