@@ -205,6 +205,8 @@ test('the tests above have received every documented answer', () => {
       .filter((status) => !(status === '413' && method === 'get'))
       // Free answers are refused only while a store is away (test/jobs/outage.test.ts).
       .filter((status) => !(status === '503' && !charged))
+      // Only a flood of free requests is refused (test/api/limits/free-requests.test.ts).
+      .filter((status) => !(status === '429' && !charged))
       // Operations on our own reports ask no upstream.
       .filter((status) => !(/502|504/.test(status) && !asksUpstream(names[0] ?? '')))
       .map((status) => `${id} ${status}`)

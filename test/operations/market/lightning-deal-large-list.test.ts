@@ -37,7 +37,7 @@ test('a list of more than 10 MB arrives whole, compressed for those who take gzi
   expect(compressed.headers).toMatchObject({
     'content-encoding': 'gzip',
     'content-type': 'application/json; charset=utf-8',
-    vary: 'accept-encoding',
+    vary: expect.stringMatching(/accept-encoding/i),
     'x-units-consumed': '500',
     'x-cache': 'MISS',
   });
@@ -51,7 +51,7 @@ test('a list of more than 10 MB arrives whole, compressed for those who take gzi
 
   const plain = await client.get(LIST);
   expect(plain.headers).toMatchObject({
-    vary: 'accept-encoding',
+    vary: expect.stringMatching(/accept-encoding/i),
     'content-length': String(inflated.length),
     'x-units-consumed': '0',
     'x-deduplicated': 'true',
