@@ -24,7 +24,7 @@ const FAILING_AT_ONCE: ReadonlySet<RedisPurpose> = new Set(['serving', 'submitti
 
 /**
  * On connections for requests, a command without an answer fails after this time, and a connection without an answer is
- * opened anew: until Redis answers again, further commands fail at once.
+ * replaced: until Redis answers again, further commands fail at once.
  */
 const COMMAND_LIMIT_MS = 1_500;
 
