@@ -12,10 +12,9 @@ const CHECKS = {
 
 /** Runs every check. Returns the numbers of passed and failed checks. */
 export async function check() {
-  const results = await Promise.all([
-    ...Object.entries(CHECKS).map(([name, command]) => runCheck(name, command)),
-    checkWords(),
-  ]);
+  const words = checkWords();
+  const tools = await Promise.all(Object.entries(CHECKS).map(([name, command]) => runCheck(name, command)));
+  const results = [words, ...tools];
   const passed = results.filter(Boolean).length;
   return { passed, failed: results.length - passed };
 }

@@ -10,7 +10,7 @@ export interface Account {
   name: string;
   state: AccountState;
   createdAt: Date;
-  /** null: nobody has confirmed that the e-mail address is the owner's. */
+  /** null: the e-mail address is not confirmed. */
   emailConfirmedAt: Date | null;
 }
 

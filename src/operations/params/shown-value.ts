@@ -8,7 +8,7 @@ export function shownValue(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'an object';
-  const text = String(value);
+  const text = String(value as string | number | bigint | boolean | null | undefined);
   const shown = text.length > LONGEST ? `${text.slice(0, LONGEST)}...` : text;
   return typeof value === 'string' ? JSON.stringify(shown) : shown;
 }
