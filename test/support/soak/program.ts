@@ -7,6 +7,8 @@ import type { ProcessMessage } from '../../../src/platform/process.ts';
 export interface Program {
   /** What it said when it was ready. */
   ready: string;
+  /** Id of the process that runs now. */
+  pid(): number;
   /** Kills it outright; resolves when it is gone. */
   kill(): Promise<void>;
   /** Starts it again, for as long as that takes: what it stands on may be coming back as well. */
@@ -54,6 +56,7 @@ export async function startProgram(options: {
   const ready = await launch();
   return {
     ready,
+    pid: () => current.pid ?? 0,
     kill: () => end('SIGKILL'),
     async restart() {
       for (let attempt = 1; ; attempt += 1) {

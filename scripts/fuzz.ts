@@ -1,0 +1,41 @@
+import { randomInt } from 'node:crypto';
+import { resolve } from 'node:path';
+import { fuzz } from '../test/support/fuzz/fuzz.ts';
+import { UNLIMITED } from '../test/support/fuzz/unlimited.ts';
+import { openOwnServers } from '../test/support/own-servers.ts';
+import { openTarget } from '../test/support/target.ts';
+import { build } from './build.mjs';
+
+/**
+ * `npm run fuzz [SEED] [COUNT]`: sends mutated requests to a whole service, and fails if one of them gets a 5xx, a slow
+ * answer, or units charged for a refusal, or ends a process.
+ */
+const [seedText, countText = '100000'] = process.argv.slice(2);
+const [seed, count] = [Number(seedText ?? randomInt(2 ** 30)), Number(countText)];
+if (!Number.isSafeInteger(seed) || !(count > 0)) {
+  console.error('Usage: npm run fuzz -- [SEED] [COUNT]');
+  process.exit(1);
+}
+
+console.log(`Seed ${seed}. To repeat: npm run fuzz -- ${seed} ${count}`);
+const programs = resolve('dist');
+await build(programs);
+const servers = await openOwnServers();
+const startedAt = performance.now();
+try {
+  const target = await openTarget({ programs, ...servers, env: UNLIMITED });
+  try {
+    const say = (line: string) =>
+      console.log(`${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${line}`);
+    const { answers, slowestMs, faults } = await fuzz(target, { seeds: [seed], count, clients: 12, say });
+    console.table(answers);
+    console.log(`Slowest answer: ${Math.round(slowestMs)} ms. Faults: ${faults.length}.`);
+    for (const { promise, index, request, answer } of faults)
+      console.error(`BROKEN: ${promise}\n  request ${index}: ${request}\n  answer: ${answer}`);
+    process.exitCode = faults.length === 0 ? 0 : 1;
+  } finally {
+    await target.close();
+  }
+} finally {
+  await servers.close();
+}
