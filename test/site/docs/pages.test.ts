@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { GUIDES } from '../../../src/site/docs/guides.ts';
 import { expectAccessible, expectUsable } from '../../support/accessibility.ts';
 import {
@@ -9,28 +9,18 @@ import {
   type Page,
   type TestBrowser,
 } from '../../support/browser.ts';
-import type { Client } from '../../support/client.ts';
-import { type Demo, openDemo } from '../../support/demo-provider.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
-const ADDRESSES = ['/docs', ...GUIDES.map(({ slug }) => `/docs/${slug}`), '/docs/api'];
+const REFERENCE = '/docs/api';
+const ADDRESSES = ['/docs', ...GUIDES.map(({ slug }) => `/docs/${slug}`)];
 
-let demo: Demo;
-let souk: Souk;
-let client: Client;
-beforeAll(async () => {
-  demo = await openDemo();
-  souk = await openSouk({ upstreamUrl: demo.url });
-  client = await souk.client();
-});
-afterAll(async () => {
-  await souk.close();
-  await demo.close();
-});
+test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url }));
 
-describe.each(ADDRESSES)('%s', (address) => {
-  test('is sent without a key, under a policy without inline scripts and styles, and once a version', async () => {
+describe.each([...ADDRESSES, REFERENCE])('%s', (address) => {
+  test('returns 200 without a key, with a policy that forbids inline scripts and styles, and 304 for the same version', async ({
+    client,
+  }) => {
     const { status, headers } = await client.raw(address);
     expect(status).toBe(200);
     expect(headers['content-type']).toBe('text/html; charset=utf-8');
@@ -41,67 +31,87 @@ describe.each(ADDRESSES)('%s', (address) => {
     expect({ status: again.status, bytes: again.body.length }).toEqual({ status: 304, bytes: 0 });
   });
 
-  test('takes no other methods', async () => {
+  test('returns 405 for POST', async ({ client }) => {
     const { status, json } = await client.raw(address, { method: 'POST' });
     expect({ status, code: json.code }).toEqual({ status: 405, code: 'METHOD_NOT_ALLOWED' });
   });
 });
 
-test('there is no page for a guide that does not exist', async () => {
+test('returns 404 for a guide that does not exist', async ({ client }) => {
   expect(await client.raw('/docs/nowhere')).toMatchObject({ status: 404, json: { code: 'NOT_FOUND' } });
 });
 
 describeInBrowser('in a browser', () => {
   let browser: TestBrowser;
-  beforeAll(async () => {
+  test.beforeAll(async () => {
     browser = await openBrowser();
   });
-  afterAll(() => browser.close());
+  test.afterAll(() => browser.close());
 
-  test.each(ADDRESSES)('%s loads from here alone, without an error, and is accessible', async (address) => {
-    const page = await browser.page({ baseURL: client.baseUrl });
-    await page.goto(address);
-    if (address === '/docs/api') await page.waitForSelector('.opblock-tag');
-    await expectUsable(page, address.slice(1).replaceAll('/', '-'));
-    await page.close();
-  });
-
-  test('examples name the address of the service they are read on', async () => {
-    const page = await browser.page({ baseURL: client.baseUrl });
-    await page.goto('/docs/first-call');
-    await page.getByText(`SOUK_URL=${client.baseUrl}`).waitFor();
-    await page.close();
-  });
-
-  test('the keyboard reaches the content, and from there every example that scrolls', async () => {
-    const page = await browser.page({ baseURL: client.baseUrl });
-    await page.goto('/docs/first-call');
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Enter');
-    expect(await page.evaluate('document.activeElement.id')).toBe('main');
-    const unreachable =
-      "[...document.querySelectorAll('pre, .table')].filter((one) => one.tabIndex < 0).length";
-    expect(await page.evaluate(unreachable)).toBe(0);
-    await page.close();
-  });
-
-  // Swagger UI takes its time on a busy machine.
-  describe('the reference', { timeout: 240_000 }, () => {
+  describe('guides', () => {
     let page: Page;
-    beforeAll(async () => {
-      page = await browser.page({ baseURL: client.baseUrl });
-      await page.goto('/docs/api#/market');
+    test.beforeAll(async ({ souk }) => {
+      page = await browser.page({ baseURL: souk.clientOf('').baseUrl });
+    });
+    test.afterAll(() => page.close());
+
+    test.for(ADDRESSES)(
+      '%s loads from its own service only, without errors, and is accessible',
+      async (address) => {
+        await page.goto(address);
+        await expectUsable(page, address.slice(1).replaceAll('/', '-'));
+      },
+    );
+
+    test('examples contain the address of the service that sent the page', async ({ client }) => {
+      await page.goto('/docs/first-call');
+      await page.getByText(`SOUK_URL=${client.baseUrl}`).waitFor();
+    });
+
+    test('the keyboard reaches the content, and every example that scrolls', async () => {
+      await page.goto('/docs/first-call');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      expect(await page.evaluate('document.activeElement.id')).toBe('main');
+      const unreachable =
+        "[...document.querySelectorAll('pre, .table')].filter((one) => one.tabIndex < 0).length";
+      expect(await page.evaluate(unreachable)).toBe(0);
+    });
+  });
+
+  // Swagger UI is slow on a busy machine: the tests share a page, and each starts where the one before has ended.
+  describe('the API reference', { timeout: 240_000 }, () => {
+    let page: Page;
+    let key: string;
+    test.beforeAll(async ({ souk }) => {
+      ({ key } = await souk.account());
+      page = await browser.page({ baseURL: souk.clientOf('').baseUrl });
+      await page.goto(REFERENCE);
       await page.locator('.opblock-tag').first().waitFor();
     });
-    afterAll(() => page.close());
+    test.afterAll(() => page.close());
 
-    test('makes a real call with the key of the customer', async () => {
-      await authorize(page, client.key);
+    test('loads from its own service only, without errors, and is accessible', async () => {
+      await expectUsable(page, 'docs-api');
+    });
+
+    test('is accessible with an open operation, except for what Swagger UI itself writes', async () => {
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await openOperation(page, 'service', 'get', '/healthz');
+      await page.getByRole('button', { name: 'Execute' }).waitFor();
+      const withoutRules = ['nested-interactive', 'select-name', 'scrollable-region-focusable'];
+      await expectAccessible(page, { withoutRules });
+      await closeTag(page, 'service');
+    });
+
+    test('makes a real call with the key of the customer', async ({ souk }) => {
+      const client = souk.clientOf(key);
+      await authorize(page, key);
       const before = await unitsUsed(client);
-      await openOperation(page, 'get', '/api/market/product');
+      await openOperation(page, 'market', 'get', '/api/market/product');
       await page.getByRole('button', { name: 'Execute' }).click();
       const answer = page.locator('.live-responses-table .response').first();
-      // Colours cut the text into pieces.
+      // Colors cut the text into pieces.
       await expect.poll(() => answer.textContent()).toContain('"code": "0000"');
       expect(await answer.textContent()).toContain('B08N5WRWNX');
       expect(await answer.textContent()).toContain('x-units-consumed: 1');
@@ -110,7 +120,7 @@ describeInBrowser('in a browser', () => {
       expect(outsideRequests(page)).toEqual([]);
     });
 
-    test('sends what was filled in, and of what is optional nothing', async () => {
+    test('sends the parameters that were filled in, and no optional ones', () => {
       const calls = faultsOf(page).requests.filter((url) => url.includes('/api/market/product'));
       const [query] = calls.map((url) => Object.fromEntries(new URL(url).searchParams));
       expect(query).toMatchObject({ domain: '1', asins: 'B08N5WRWNX' });
@@ -118,22 +128,13 @@ describeInBrowser('in a browser', () => {
         expect(query).not.toHaveProperty(name);
     });
 
-    test('can be used by everybody with an operation open, as far as that is in our hands', async () => {
-      const opened = await browser.page({ baseURL: client.baseUrl });
-      await opened.goto('/docs/api#/service');
-      await openOperation(opened, 'get', '/healthz');
-      await opened.getByRole('button', { name: 'Execute' }).waitFor();
-      // What Swagger UI itself writes so.
-      const withoutRules = ['nested-interactive', 'select-name', 'scrollable-region-focusable'];
-      await expectAccessible(opened, { withoutRules });
-      await opened.close();
-    });
-
-    test('has forgotten the key when it is loaded again', async () => {
-      await page.reload();
+    test('forgets the key when it is loaded again', async () => {
+      // Without the fragment, which would open the operation.
+      await page.goto('/docs');
+      await page.goto(REFERENCE);
       await page.locator('.opblock-tag').first().waitFor();
       const kept = 'JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie';
-      expect(await page.evaluate(kept)).not.toContain(client.key);
+      expect(await page.evaluate(kept)).not.toContain(key);
       await page.locator('.btn.authorize.unlocked').waitFor();
     });
   });
@@ -147,7 +148,13 @@ async function authorize(page: Page, key: string): Promise<void> {
   await dialog.locator('button.btn-done').click();
 }
 
-async function openOperation(page: Page, method: string, path: string): Promise<void> {
+async function openOperation(page: Page, tag: string, method: string, path: string): Promise<void> {
+  await page.locator(`#operations-tag-${tag}`).click();
   const operation = page.locator(`.opblock-${method}`, { has: page.locator(`[data-path="${path}"]`) });
   await operation.locator('.opblock-summary-control').click();
+}
+
+async function closeTag(page: Page, tag: string): Promise<void> {
+  await page.locator(`#operations-tag-${tag}`).click();
+  await page.locator('.opblock').first().waitFor({ state: 'detached' });
 }
