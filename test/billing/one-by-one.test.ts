@@ -78,6 +78,6 @@ test('calls admitted in one batch have the same outcomes as one by one', async (
         expect(await leftIn(batched)).toEqual(await leftIn(single));
       },
     ),
-    { numRuns: repetitions(20) },
+    { numRuns: repetitions(10) },
   );
 });

@@ -88,7 +88,7 @@ test('what cannot be reached is named, and what hangs on it left out', async () 
   expect(JSON.stringify(messages)).not.toContain('pa55word');
 });
 
-test('what is not set is named', async () => {
+test('names each setting that is missing', async () => {
   const { code, messages } = await diagnosis({ DATABASE_URL: '', REDIS_URL: '', KEEPA_API_KEY: '' });
   expect(code).toBe(1);
   expect(messages.PostgreSQL).toMatch(/^DATABASE_URL is not set/);
@@ -96,14 +96,14 @@ test('what is not set is named', async () => {
   expect(messages['data provider']).toMatch(/^KEEPA_API_KEY is not set/);
 });
 
-test('a key the provider does not accept is a fault, and not repeated', async () => {
+test('reports a key that the provider refuses, without printing it', async () => {
   const { code, states, messages } = await diagnosis({ KEEPA_API_KEY: 'unpaid-key-unpaid-key' });
   expect([code, states]).toEqual([1, { ...WELL, 'data provider': 'failed' }]);
   expect(messages['data provider']).toMatch(/^KEEPA_API_KEY is not accepted/);
   expect(messages['data provider']).not.toContain('unpaid-key');
 });
 
-test('migrations that are not done are named', async () => {
+test('names the migrations that are missing', async () => {
   const behind = await createTestDatabase();
   const client = new pg.Client({ connectionString: behind.url });
   await client.connect();

@@ -38,7 +38,7 @@ async function agentOver(
 }
 
 describe.each(ERAS)('over stdin and stdout, in the %s protocol', (era) => {
-  test('tools are those of the gateway, and so are claims and charges', async () => {
+  test('lists the tools of the gateway, and shares its deduplication and charges', async () => {
     const http = await souk.client();
     const agent = await agentOver(http, { era });
     const { tools } = await agent.client.listTools();
@@ -58,7 +58,7 @@ describe.each(ERAS)('over stdin and stdout, in the %s protocol', (era) => {
   });
 });
 
-test('the toolsets of the command line are shown', async () => {
+test('lists only the tools of the toolsets that --toolsets names', async () => {
   const agent = await agentOver(await souk.client(), { toolsets: 'deals' });
   const { tools } = await agent.client.listTools();
   const names = tools.map(({ name }) => name);
@@ -66,14 +66,14 @@ test('the toolsets of the command line are shown', async () => {
   expect(names).not.toContain('market_get_product');
 });
 
-test('a key that nobody has is what the agent is told of', async () => {
+test('reports an unknown key to the agent', async () => {
   const { baseUrl } = await souk.client();
   await expect(agentOver({ baseUrl, key: `km_${'0'.repeat(32)}` })).rejects.toThrow(
     /answered 401: This API key does not exist/,
   );
 });
 
-test('a gateway that is not there is what the agent is told of', async () => {
+test('reports an unreachable gateway to the agent', async () => {
   const { key } = await souk.account();
   await expect(agentOver({ baseUrl: 'http://127.0.0.1:9', key })).rejects.toThrow(/cannot be reached/);
 });
@@ -115,7 +115,7 @@ function startBridge(url: string) {
 }
 
 test.each(['end', 'destroy'] as const)(
-  'a call whose answer breaks off is answered with an error: %s',
+  'answers with an error if the gateway breaks off its response: %s',
   async (how) => {
     const { url, streams } = await streamingGateway();
     const { said, ask } = startBridge(url);
@@ -130,7 +130,7 @@ test.each(['end', 'destroy'] as const)(
   },
 );
 
-test('a host that leaves while a call is under way ends the command, which says nothing', async () => {
+test('ends with 0 and without output if the host closes stdin during a call', async () => {
   const { url, streams } = await streamingGateway();
   const { child, said, ended, ask } = startBridge(url);
   ask(1);
@@ -140,7 +140,7 @@ test('a host that leaves while a call is under way ends the command, which says 
   expect(said).toEqual({ stdout: '', stderr: '' });
 });
 
-test('a host that reads no more ends the command with a sentence', async () => {
+test('ends with 1 and a message if the host closes stdout', async () => {
   const { url, streams } = await streamingGateway();
   const { child, said, ended, ask } = startBridge(url);
   ask(1);
@@ -155,7 +155,7 @@ test.each([
   [{ SOUK_API_KEY: `km_${'0'.repeat(32)}` }, 'SOUK_URL'],
   [{ SOUK_URL: 'http://127.0.0.1:3000' }, 'SOUK_API_KEY'],
   [{ SOUK_URL: 'localhost', SOUK_API_KEY: `km_${'0'.repeat(32)}` }, 'SOUK_URL'],
-])('without its settings the command ends with a sentence: %j', async (settings, name) => {
+])('ends with 1 and names the setting if one is missing or invalid: %j', async (settings, name) => {
   const { code, stdout, stderr } = await soukCommand(settings as Record<string, string>).run('mcp');
   expect(code).toBe(1);
   expect(stdout).toBe('');

@@ -4,7 +4,7 @@ import { soukProcess } from '../support/souk-command.ts';
 
 const DATA_DIR = { SOUK_DATA_DIR: '/nonexistent/souk' };
 
-test('a command that succeeds ends with 0 and prints to standard output only', async () => {
+test('exits with 0 and prints to stdout only after success', async () => {
   const { url, drop } = await createTestDatabase();
   const { code, stdout, stderr } = await soukProcess({ ...DATA_DIR, DATABASE_URL: url }).run(
     'plan list --json',
@@ -15,13 +15,10 @@ test('a command that succeeds ends with 0 and prints to standard output only', a
 });
 
 test.each([
-  ['fails', 'account list', 1, /^DATABASE_URL is not set/],
-  ['was called wrongly', 'frobnicate', 2, /unknown command 'frobnicate'/],
-])(
-  'a command that %s ends with its code and a sentence on standard error',
-  async (_, line, code, sentence) => {
-    const result = await soukProcess(DATA_DIR).run(line);
-    expect([result.code, result.stdout]).toEqual([code, '']);
-    expect(result.stderr).toMatch(sentence);
-  },
-);
+  ['a failure', 'account list', 1, /^DATABASE_URL is not set/],
+  ['a usage error', 'frobnicate', 2, /unknown command 'frobnicate'/],
+])('exits with the code of %s and prints a message to stderr only', async (_, line, code, sentence) => {
+  const result = await soukProcess(DATA_DIR).run(line);
+  expect([result.code, result.stdout]).toEqual([code, '']);
+  expect(result.stderr).toMatch(sentence);
+});

@@ -1,7 +1,8 @@
 import { v7 as uuid } from 'uuid';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type Customer, PAGES, signedIn } from '../support/customer.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 import { createVisitor } from '../support/visitor.ts';
 
 interface PageRoute {
@@ -30,22 +31,21 @@ function addressed(path: string, id: string): string {
   return path.replace(/:format\(.*?\)\$?\)/, 'ndjson').replace(/:\w+/g, id);
 }
 
-let souk: Souk;
+test.override('soukOptions', { pages: PAGES });
+
 let customer: Customer;
 let routes: PageRoute[];
-beforeAll(async () => {
-  souk = await openSouk({ pages: PAGES });
+test.beforeAll(async ({ souk }) => {
   customer = await signedIn(souk);
   routes = pageRoutes(souk);
 });
-afterAll(() => souk.close());
 
 const posts = () =>
   routes.filter(({ method }) => method === 'POST').map(({ path }) => addressed(path, uuid()));
 const gets = (id: string) =>
   routes.filter(({ method }) => method === 'GET').map(({ path }) => addressed(path, id));
 
-test('the routes of pages are found', () => {
+test('the list of page routes contains the forms', () => {
   expect(posts().length).toBeGreaterThan(20);
   expect(gets(uuid()).length).toBeGreaterThan(20);
   expect(posts()).toEqual(
@@ -53,8 +53,10 @@ test('the routes of pages are found', () => {
   );
 });
 
-describe('whatever changes something', () => {
-  test('is refused without a token, with a wrong one, and with that of another browser', async () => {
+describe('every POST of a page', () => {
+  test('returns 403 without a CSRF token, with a wrong one, and with that of another session', async ({
+    souk,
+  }) => {
     const other = await signedIn(souk);
     const { html } = await other.visitor.get('/account/keys');
     const foreign = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
@@ -69,7 +71,7 @@ describe('whatever changes something', () => {
     }
   });
 
-  test('leads whoever is not signed in to the sign-in', async () => {
+  test('leads to the sign-in without a session', async () => {
     const stranger = createVisitor(customer.client.baseUrl);
     await stranger.get('/sign-in');
     for (const path of posts().filter((one) => one.startsWith('/account'))) {
@@ -79,7 +81,7 @@ describe('whatever changes something', () => {
   });
 });
 
-test('every form of a page works for a browser that comes with its session alone', async () => {
+test('all forms of a page have the CSRF token of a new session', async ({ souk }) => {
   const fresh = await signedIn(souk);
   const { html } = await fresh.visitor.get('/account/webhooks');
   const tokens = [...html.matchAll(/name="_csrf" value="([^"]+)"/g)].map(([, token]) => token);
@@ -87,7 +89,7 @@ test('every form of a page works for a browser that comes with its session alone
   expect(new Set(tokens).size).toBe(1);
 });
 
-describe('nothing that is sent to a page', () => {
+describe('hostile input', () => {
   const HOSTILE = [
     '',
     "'",
@@ -99,7 +101,7 @@ describe('nothing that is sent to a page', () => {
     uuid(),
   ];
 
-  test.each(HOSTILE)('as %j in an address is an error of ours, or becomes HTML', async (value) => {
+  test.each(HOSTILE)('%j in an address causes no server error and does not become HTML', async (value) => {
     const query = [
       'state',
       'cursor',
@@ -123,7 +125,7 @@ describe('nothing that is sent to a page', () => {
     }
   });
 
-  test.each(HOSTILE)('as %j in a form is an error of ours, or becomes HTML', async (value) => {
+  test.each(HOSTILE)('%j in a form causes no server error and does not become HTML', async (value) => {
     const names = [
       'id',
       'url',
@@ -149,9 +151,10 @@ describe('nothing that is sent to a page', () => {
       'p.domain',
     ];
     const fields = Object.fromEntries([...names, ...more].map((name) => [name, value]));
+    // All forms of a session have the same token.
+    await customer.visitor.get('/account/keys');
     for (const path of posts().filter((one) => /^\/account\/(?!keys|settings)/.test(one))) {
       for (const sent of [fields, { ...fields, operation: 'market.product', items: 'B0GOOD0001' }]) {
-        await customer.visitor.get('/account/keys');
         const { status, html } = await customer.visitor.post(path, sent);
         expect({ path, isFine: status < 500 }).toEqual({ path, isFine: true });
         expect(html).not.toContain('<script>alert');

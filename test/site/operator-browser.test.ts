@@ -42,7 +42,7 @@ describeInBrowser('the operator console in a browser', () => {
     await demo.close();
   });
 
-  test('an order is paid by hand: the customer orders, the operator confirms, the key works', async () => {
+  test('a manual purchase: the customer orders, the operator confirms the payment, and the key works', async () => {
     const customer = await pageOf();
     await customer.goto('/sign-up');
     await customer.getByLabel('E-mail address').fill('ann@manual.example');

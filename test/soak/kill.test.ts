@@ -5,7 +5,7 @@ import { soak } from '../support/soak/soak.ts';
 // The short form of `npm run soak`. SOAK_SEED repeats a run, as far as chance goes.
 const seed = Number(process.env.SOAK_SEED ?? randomInt(2 ** 31));
 
-test(`whatever is killed under load, every unit is where it belongs, and every batch, run and delivery is done (seed ${seed})`, {
+test(`accounts for every unit and completes every batch, run and delivery when processes are killed under load (seed ${seed})`, {
   timeout: 600_000,
 }, async () => {
   const said: string[] = [];

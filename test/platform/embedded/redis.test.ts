@@ -58,7 +58,7 @@ test('keeps no data if it need not be durable', async () => {
   await second.stop();
 });
 
-test('is as the queues need it: nothing is evicted, what is durable is appended to a file', async () => {
+test('never evicts keys, appends durable data to a file, and listens on 127.0.0.1 only', async () => {
   const redis = await inFolder(true);
   const settings = await withClient(redis.url, async (client) =>
     Object.fromEntries(
@@ -73,7 +73,7 @@ test('is as the queues need it: nothing is evicted, what is durable is appended 
   await redis.stop();
 });
 
-test('asks for its password', async () => {
+test('requires its password', async () => {
   const redis = await inFolder();
   const stranger = new URL(redis.url);
   stranger.password = 'guessed';
@@ -100,19 +100,19 @@ test('resolves `ended` when another process kills the server', async () => {
   await redis.stop();
 });
 
-test('REDIS_SERVER_BIN names the server to use', async () => {
+test('uses the server that REDIS_SERVER_BIN names', async () => {
   vi.stubEnv('REDIS_SERVER_BIN', await fakeServer('Redis server v=7.4.1 sha=0 bits=64'));
   expect((await redisBinary(join(folder, 'none'))).command).toBe(join(folder, 'redis-server'));
 });
 
-test('a server that is too old is refused by its version', async () => {
+test('refuses a server that is too old, and names its version', async () => {
   vi.stubEnv('REDIS_SERVER_BIN', await fakeServer('Redis server v=6.0.16 sha=0 bits=64'));
   await expect(redisBinary(join(folder, 'none'))).rejects.toThrow(
     /redis-server is version 6\.0; Souk needs Redis 6\.2 or later\.$/,
   );
 });
 
-test('a REDIS_SERVER_BIN that is not there is named', async () => {
+test('names a REDIS_SERVER_BIN that does not exist', async () => {
   vi.stubEnv('REDIS_SERVER_BIN', join(folder, 'missing'));
   await expect(redisBinary(join(folder, 'none'))).rejects.toThrow(/^REDIS_SERVER_BIN \S+\/missing .+\.$/);
 });

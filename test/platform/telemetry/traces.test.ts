@@ -1,48 +1,81 @@
+// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
+// oxlint-disable no-empty-pattern -- for the same reason
 import { createRequire } from 'node:module';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { openTracing } from '../../../src/platform/telemetry/tracing.ts';
-import { knowsEveryProduct } from '../../support/answers.ts';
+import { beforeEach, expect, onTestFinished, vi } from 'vitest';
+import { openTracing, type Tracing } from '../../../src/platform/telemetry/tracing.ts';
 import { type CollectedSpan, type Collector, openCollector } from '../../support/collector.ts';
-import { openSouk, type Souk, UPSTREAM_KEY } from '../../support/souk.ts';
+import { createSignals } from '../../support/signals.ts';
+import { openSouk, UPSTREAM_KEY } from '../../support/souk.ts';
+import { test as base } from '../../support/souk-test.ts';
 
 /** Where packages are noted that were loaded. */
 const { cache } = createRequire(import.meta.url);
 const loadedSdk = () => Object.keys(cache).filter((path) => path.includes('@opentelemetry/sdk-trace'));
+
+const troubles: string[] = [];
+beforeEach(() => {
+  troubles.length = 0;
+});
+
+/** A tracing that knows when all its spans have ended, and can be flushed then. */
+function flushableTracing(collector: Collector) {
+  const open = () =>
+    openTracing(collector.url, 'souk-test', (trouble) => void troubles.push(trouble)) as Promise<Tracing>;
+  let current: Tracing;
+  const running = new Set<string>();
+  const signals = createSignals(() => [...running]);
+  const tracing: Tracing = {
+    start(options) {
+      const span = current.start(options);
+      const { traceparent } = span;
+      running.add(traceparent);
+      const end = () => {
+        span.end();
+        running.delete(traceparent);
+        signals.changed();
+      };
+      return { ...span, end };
+    },
+    close: () => current.close(),
+  };
+  return {
+    tracing,
+    begin: async () => {
+      current = await open();
+    },
+    async flush() {
+      await signals.until('the end of all spans', () => running.size === 0 || undefined);
+      await current.close();
+    },
+  };
+}
+
+const test = base
+  .extend('collector', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const collector = await openCollector();
+    onCleanup(() => collector.close());
+    return collector;
+  })
+  .extend('flushable', { scope: 'file' }, ({ collector }) => flushableTracing(collector))
+  .extend('soukOptions', { scope: 'file' }, ({ flushable }) => ({ tracing: flushable.tracing }))
+  /** Does something with the service. @returns the spans of it. */
+  .extend('collect', ({ collector, flushable, upstream: _ }) => async (act: () => Promise<unknown>) => {
+    collector.spans.length = 0;
+    await flushable.begin();
+    try {
+      await act();
+    } finally {
+      await flushable.flush();
+    }
+    expect(loadedSdk()).not.toEqual([]);
+    return [...collector.spans];
+  });
 
 test('loads no tracing without a collector', async () => {
   await import('../../../src/gateway/open-gateway.ts');
   await import('../../../workers/worker.ts');
   expect(await openTracing(undefined, 'souk', () => {})).toBeNull();
   expect(loadedSdk()).toEqual([]);
-});
-
-let collector: Collector;
-let souk: Souk;
-const troubles: string[] = [];
-
-/** Opens a service that is traced, does something with it, and closes it, so that all spans have been sent. */
-async function collect(act: () => Promise<void>): Promise<CollectedSpan[]> {
-  collector.spans.length = 0;
-  const tracing = await openTracing(collector.url, 'souk-test', (trouble) => void troubles.push(trouble));
-  if (!tracing) throw new Error('there is no tracing');
-  souk = await openSouk({ tracing });
-  souk.upstream.on('product', knowsEveryProduct);
-  try {
-    await act();
-  } finally {
-    await souk.close();
-    await tracing.close();
-  }
-  expect(loadedSdk()).not.toEqual([]);
-  return [...collector.spans];
-}
-
-beforeAll(async () => {
-  collector = await openCollector();
-});
-afterAll(() => collector.close());
-beforeEach(() => {
-  troubles.length = 0;
 });
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
@@ -60,9 +93,8 @@ function lineage(spans: readonly CollectedSpan[], span: CollectedSpan | undefine
   ];
 }
 
-test('links request, job and upstream call in the trace of the client', async () => {
+test('links request, job and upstream call in the trace of the client', async ({ client, collect }) => {
   const spans = await collect(async () => {
-    const client = await souk.client();
     const options = { headers: { traceparent: TRACEPARENT } };
     const reply = await client.post('/api/market/product', { domain: 1, asins: ['B0TRACED01'] }, options);
     expect(reply.status).toBe(200);
@@ -84,7 +116,7 @@ test('links request, job and upstream call in the trace of the client', async ()
   expect(troubles).toEqual([]);
 });
 
-test('starts a trace for each request without a valid traceparent', async () => {
+test('starts a trace for each request without a valid traceparent', async ({ souk, collect }) => {
   const spans = await collect(async () => {
     const { raw } = souk.clientOf('');
     await raw('/healthz');
@@ -97,10 +129,9 @@ test('starts a trace for each request without a valid traceparent', async () => 
   ]);
 });
 
-test('marks a failure in its span and in all parent spans', async () => {
+test('marks a failure in its span and in all parent spans', async ({ client, upstream, collect }) => {
   const spans = await collect(async () => {
-    souk.upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
-    const client = await souk.client();
+    upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
     expect((await client.get('/api/market/product?domain=1&asins=B0TRACED02')).status).toBe(502);
   });
   const failed = spans.filter(({ status }) => status.code === 2);
@@ -111,7 +142,7 @@ test('marks a failure in its span and in all parent spans', async () => {
   expect(job?.attributes).toMatchObject({ 'error.type': 'UPSTREAM_ERROR', 'souk.state': 'released' });
 });
 
-test('records a cached answer without a job span', async () => {
+test('records a cached answer without a job span', async ({ souk, collect }) => {
   const spans = await collect(async () => {
     const path = '/api/market/product?domain=1&asins=B0TRACED03';
     for (const client of [await souk.client(), await souk.client()]) await client.get(path);
@@ -121,12 +152,10 @@ test('records a cached answer without a job span', async () => {
   expect(submissions.map(({ attributes }) => attributes['souk.outcome'])).toEqual(['started', 'cached']);
 });
 
-test('sends no customer input and no key to the collector', async () => {
+test('sends no customer input and no key to the collector', async ({ client, collector, collect }) => {
   const before = collector.received().length;
-  let key = '';
+  const { key } = client;
   await collect(async () => {
-    const client = await souk.client();
-    ({ key } = client);
     await client.raw(`/api/market/product?domain=1&asins=B0SECRET01&key=${key}`);
     await client.post('/api/market/product', { domain: 1, asins: ['B0SECRET02'] });
     await client.get('/api/market/product?domain=1&asins=B0SECRET*3');
@@ -140,6 +169,9 @@ test('sends no customer input and no key to the collector', async () => {
 });
 
 test('reports an unreachable collector and serves requests', async () => {
+  // Otherwise the exporter retries for ten seconds.
+  vi.stubEnv('OTEL_EXPORTER_OTLP_TIMEOUT', '500');
+  onTestFinished(() => void vi.unstubAllEnvs());
   const away = await openTracing('http://127.0.0.1:9', 'souk-test', (trouble) => void troubles.push(trouble));
   const traced = await openSouk({ ...(away ? { tracing: away } : {}), workers: 0 });
   expect((await traced.clientOf('').raw('/healthz')).status).toBe(200);

@@ -95,7 +95,7 @@ async function seedHistory(accountId: number): Promise<void> {
 }
 
 describe('the pages of a busy customer', () => {
-  test('weigh less than 100 KiB with all that belongs to them', async () => {
+  test('weigh less than 100 KiB with all assets', async () => {
     const { name, value } = customer.cookie;
     const bytesOf = async (path: string) => {
       const headers = { cookie: `${name}=${value}`, 'accept-encoding': 'gzip' };
@@ -128,7 +128,7 @@ describeInBrowser('in a browser', () => {
     return page;
   }
 
-  test('every page is accessible and fits', { timeout: 300_000 }, async () => {
+  test('every page is accessible and as wide as the window', { timeout: 300_000 }, async () => {
     const page = await openPage();
     for (const [name, address] of Object.entries(addresses)) {
       await page.goto(address);
@@ -153,7 +153,7 @@ describeInBrowser('in a browser', () => {
     await page.close();
   });
 
-  test('an answer that is too large for the page is written out by a script, digit by digit', async () => {
+  test('a large answer is written by a script, with unchanged digits', async () => {
     const page = await openPage();
     await page.goto('/account/try');
     await page.getByLabel('asins').fill(Array.from({ length: 30 }, (_, i) => `B0C3CDEG${10 + i}`).join(', '));
@@ -180,7 +180,7 @@ describeInBrowser('in a browser', () => {
     await page.close();
   });
 
-  test('a schedule is made after its next runs were seen', async () => {
+  test('a schedule is created after a check that shows its next runs', async () => {
     const page = await openPage();
     await page.goto('/account/schedules/new');
     await page.getByLabel('Name').fill('From a browser');
@@ -201,7 +201,7 @@ describeInBrowser('in a browser', () => {
     await page.close();
   });
 
-  test('the chart tells a day what was called on it, and its table has the same numbers', async () => {
+  test('the chart shows units and calls of each day, and its table has a row for each', async () => {
     const page = await openPage();
     await page.goto('/account/usage?days=7');
     const today = page.locator('.chart.broad .day').last();

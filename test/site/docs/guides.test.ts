@@ -83,7 +83,7 @@ describe('examples', () => {
 
   const withExamples = GUIDES.filter((guide) => shellExamples(guideText(guide)).length > 0);
 
-  test.each(withExamples)('of $slug get successful answers', async (guide) => {
+  test.each(withExamples)('of $slug get responses with a status below 300', async (guide) => {
     const env: Record<string, string> = { SOUK_URL: client.baseUrl, SOUK_API_KEY: client.key };
     let count = 0;
     for (const example of shellExamples(guideText(guide))) {

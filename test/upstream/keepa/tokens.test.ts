@@ -40,7 +40,7 @@ function refused(tokensLeft: number, refillIn: number, refillRate?: number): Ups
 test.each([
   ['with tokens for the next minute', refused(0, 20_000), 20],
   ['with an overdraft of several minutes', refused(-12, 10_000, 10), 70],
-  ['without a word on tokens', { status: 429, raw: 'slow down' } as UpstreamAnswer, 60],
+  ['that does not mention tokens', { status: 429, raw: 'slow down' } as UpstreamAnswer, 60],
 ])('waits and answers after a 429 %s', async (_what, refusal, waitSeconds) => {
   // With deals of a whole site the wait may be longer than for a product.
   const path = '/api/market/lightningdeal?domain=1';
@@ -66,7 +66,7 @@ test('returns 503 BUSY with Retry-After at once, without charge, if the wait for
   expect(Number(reply.headers['retry-after'])).toBeGreaterThanOrEqual(30 + 20 * 60);
   expect(await unitsUsed(client)).toBe(0);
 
-  // Nobody else troubles upstream meanwhile.
+  // The next call is refused without a request to upstream.
   const next = await client.get(pathOf(newAsin()));
   expect(next.json.code).toBe('BUSY');
   expect(askedAt).toHaveLength(1);
