@@ -10,7 +10,7 @@ import {
   malformedRequests,
   registerErrorReplies,
 } from '../api/plugins/errors.ts';
-import { finishHandlersOnClose } from '../api/plugins/in-flight.ts';
+import { finishRequestsOnClose } from '../api/plugins/in-flight.ts';
 import { registerRequestContext } from '../api/plugins/request-context.ts';
 import type { RequestMetrics } from '../api/plugins/request-metrics.ts';
 import { traceRequests } from '../api/plugins/request-spans.ts';
@@ -57,7 +57,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   registerRequestContext(app, errors.log);
   setAnswerHeaders(app, site.publicUrl);
   refuseSlowBodies(app, site.clock, requestLimits);
-  finishHandlersOnClose(app);
+  finishRequestsOnClose(app);
   requestMetrics.observe(app);
   if (tracing) traceRequests(app, tracing);
   registerErrorReplies(app, errors);

@@ -122,8 +122,6 @@ export async function openGateway(
     registry,
     sampleBacklog: backlog.sample,
     async close() {
-      // Connections must not be kept alive any more, because closing would wait for their clients.
-      app.server.keepAliveTimeout = 1;
       // Requests under way are answered first; those that wait for jobs get a 202.
       await engine.stopWaiting();
       await app.close();

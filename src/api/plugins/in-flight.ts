@@ -1,10 +1,17 @@
+import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 
-/**
- * Makes closing wait for every running handler. Fastify waits for open connections only, but a handler whose client has
- * disconnected still needs the stores.
- */
-export function finishHandlersOnClose(app: FastifyInstance): void {
+/** Longest wait for clients that are still reading their answers. */
+const DRAIN_LIMIT_MS = 30_000;
+
+/** Makes closing wait for running handlers and for answers that are being sent, and for no other connection. */
+export function finishRequestsOnClose(app: FastifyInstance): void {
+  finishHandlersOnClose(app);
+  closeUnusedConnections(app);
+}
+
+/** A handler whose client has disconnected still needs the stores. */
+function finishHandlersOnClose(app: FastifyInstance): void {
   const running = new Set<Promise<void>>();
   app.addHook('onRoute', (route) => {
     const { handler } = route;
@@ -19,5 +26,29 @@ export function finishHandlersOnClose(app: FastifyInstance): void {
   });
   app.addHook('onClose', async () => {
     await Promise.all(running);
+  });
+}
+
+/** Node closes idle connections only, and a connection that has not sent a request yet is not idle: browsers open such. */
+function closeUnusedConnections(app: FastifyInstance): void {
+  const answering = new Set<ServerResponse>();
+  let isClosing = false;
+  const closeWhenAnswered = () => {
+    if (isClosing && answering.size === 0) app.server.closeAllConnections();
+  };
+  app.addHook('onRequest', (_request, { raw }, done) => {
+    answering.add(raw);
+    raw.once('close', () => {
+      answering.delete(raw);
+      closeWhenAnswered();
+    });
+    done();
+  });
+  app.addHook('preClose', (done) => {
+    isClosing = true;
+    const limit = setTimeout(() => app.server.closeAllConnections(), DRAIN_LIMIT_MS).unref();
+    app.server.once('close', () => clearTimeout(limit));
+    closeWhenAnswered();
+    done();
   });
 }
