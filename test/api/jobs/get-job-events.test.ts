@@ -102,6 +102,33 @@ test('ends with the state cancelled for a cancelled job', async ({ client }) => 
   expect(listener.events.at(-1)).toMatchObject({ name: 'end', data: { state: 'cancelled' } });
 });
 
+test('looks into the queue at most every five seconds after the first ones', async ({
+  souk,
+  client,
+  redis,
+}) => {
+  const { events } = await newJob(client);
+  await souk.upstream.received(1);
+  const job = events.replace('/events', '');
+  const callId = job.split('/').at(-1) ?? '';
+  const listener = await listen(client, events);
+  await expect.poll(() => names(listener)).toContain('job');
+  const monitor = await redis.monitor();
+  let looks = 0;
+  monitor.on('monitor', (_time, args: string[]) => {
+    if (args[0]?.toLowerCase() === 'hgetall' && args[1]?.endsWith(callId)) looks += 1;
+  });
+  for (let second = 0; second < 60; second += 1) {
+    souk.clock.advance(1_000);
+    // The same look-up by a request, after which that of a stream would have been made.
+    await client.get(job);
+  }
+  await expect.poll(() => looks).toBeGreaterThanOrEqual(60);
+  expect(looks - 60).toBeLessThanOrEqual(15);
+  monitor.disconnect();
+  listener.hangUp();
+});
+
 test('stops reading the job when the client disconnects', async ({ souk, client }) => {
   const { events } = await newJob(client);
   await souk.upstream.received(1, 'product');

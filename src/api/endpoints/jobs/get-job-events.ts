@@ -7,8 +7,9 @@ import { headers } from '../../openapi/responses.ts';
 import { type EndpointCall, endpoint } from '../endpoint.ts';
 import { jobId, type OwnJobDeps, ownJob } from './own-job.ts';
 
-/** How often a job that has not ended is read. */
-const LOOK_EVERY_MS = 1_000;
+/** When a job that has not ended is looked up in its queue; its end is published. */
+const FIRST_LOOK_MS = 1_000;
+const LOOK_EVERY_MS = 5_000;
 
 /** Comments keep idle connections open, which proxies close otherwise. */
 const COMMENT_EVERY_MS = 15_000;
@@ -38,14 +39,14 @@ export const getJobEvents = endpoint({
   },
 
   async handle(deps: EventDeps, call) {
-    await ownJob(deps, call.account, call.id);
-    return streamEvents(deps, call);
+    return streamEvents(deps, call, await ownJob(deps, call.account, call.id));
   },
 });
 
 async function streamEvents(
   deps: EventDeps,
   { account, id: callId, request, reply }: EndpointCall<'/api/jobs/{id}/events', unknown, unknown>,
+  found: Call,
 ): Promise<FastifyReply> {
   const { completions, database, clock } = deps;
   const { accountId } = account;
@@ -63,20 +64,29 @@ async function streamEvents(
     stream.write(text);
   };
   try {
+    let call = found;
+    let lookMs = FIRST_LOOK_MS;
+    // The first wait looks for an end that was published before it, so the end is not missed from here on.
+    let ended = isOpen(call) && completions.wait({ accountId, callId }, lookMs, false);
     while (!hasLeft() && clock.now() < closesAt) {
-      const call = (await findCall(database, accountId, callId)) as Call;
       const data = JSON.stringify(await jobView(deps, call));
-      if (call.state !== 'reserved') {
+      if (!isOpen(call)) {
         send(`event: end\ndata: ${data}\n\n`);
         break;
       }
       if (data !== lastSent) send(`event: job\ndata: ${data}\n\n`);
       else if (clock.now() - lastSentAt >= COMMENT_EVERY_MS) send(': still here\n\n');
       lastSent = data;
-      await completions.wait({ accountId, callId }, LOOK_EVERY_MS, false);
+      if (await ended) call = (await findCall(database, accountId, callId)) as Call;
+      lookMs = Math.min(2 * lookMs, LOOK_EVERY_MS);
+      ended = isOpen(call) && completions.wait({ accountId, callId }, lookMs, true);
     }
   } finally {
     stream.end();
   }
   return reply;
+}
+
+function isOpen({ state }: Call): boolean {
+  return state === 'reserved';
 }
