@@ -1,9 +1,14 @@
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 
-export const gzip = promisify(zlib.gzip);
+const gzip = promisify(zlib.gzip);
 export const gunzip = promisify(zlib.gunzip);
 const deflateRaw = promisify(zlib.deflateRaw);
+
+/** Compresses bytes so that the data ends at a byte and further data may follow. */
+export function deflateFlushed(bytes: Buffer): Promise<Buffer> {
+  return deflateRaw(bytes, { finishFlush: zlib.constants.Z_SYNC_FLUSH });
+}
 
 /** Compressing smaller bodies costs more than it saves. */
 const SMALLEST_BYTES = 4096;

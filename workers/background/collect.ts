@@ -17,6 +17,7 @@ import {
   resultLines,
   resultRows,
 } from '../../src/batches/lines.ts';
+import { storedPiece } from '../../src/batches/stored-results.ts';
 import { type Call, findCall } from '../../src/billing/calls.ts';
 import type { QueuedOperation } from '../../src/operations/define.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
@@ -25,7 +26,7 @@ import { type ErrorKind, type ErrorRecord, SoukError, toRecord } from '../../src
 import { parseJson } from '../../src/platform/json.ts';
 import { isStoreAway } from '../../src/platform/outage.ts';
 import { type Answer, OWN_ANSWER } from '../../src/results/answer-store.ts';
-import { gzip, unpack } from '../../src/results/compression.ts';
+import { unpack } from '../../src/results/compression.ts';
 import { feedAgain } from './feed.ts';
 import type { FeedDeps } from './feed-deps.ts';
 
@@ -186,8 +187,8 @@ async function packed(
 ): Promise<{ lines: Buffer; tableRows: Buffer | null }> {
   const rows = resultRows(operation, call.input, results);
   return {
-    lines: await gzip(resultLines(results)),
-    tableRows: rows === null ? null : await gzip(rows),
+    lines: await storedPiece(resultLines(results)),
+    tableRows: rows === null ? null : await storedPiece(rows),
   };
 }
 

@@ -23,6 +23,8 @@ declare module 'fastify' {
 export interface RequestLimitSettings extends OpenRequestLimits {
   freePerSecond: number | null;
   uploadBytes: number | null;
+  /** A download ends when its client has read nothing for this long. */
+  downloadStallMs: number | null;
 }
 
 export const NO_LIMITS: RequestLimitSettings = {
@@ -32,34 +34,43 @@ export const NO_LIMITS: RequestLimitSettings = {
   uploads: null,
   downloads: null,
   uploadBytes: null,
+  downloadStallMs: null,
 };
 
 export interface RequestLimits {
   free: FreeRequests;
   open: OpenRequests;
   uploadBudget: UploadBudget;
+  downloadStallMs: number | null;
 }
 
 export function createRequestLimits(
   redis: Redis,
   keys: RedisKeys,
-  { freePerSecond, uploadBytes, ...open }: RequestLimitSettings,
+  { freePerSecond, uploadBytes, downloadStallMs, ...open }: RequestLimitSettings,
 ): RequestLimits {
   return {
     free: createFreeRequests(redis, keys, freePerSecond),
     open: createOpenRequests(open),
     uploadBudget: createUploadBudget(uploadBytes, UPLOAD_LIMIT_BYTES),
+    downloadStallMs,
   };
 }
 
 /** Limits the requests of a scope whose requests are all free. Its account is known: `requireAccount` comes first. */
-export function limitFreeRequests(scope: FastifyInstance, { free, open, uploadBudget }: RequestLimits): void {
+export function limitFreeRequests(
+  scope: FastifyInstance,
+  { free, open, uploadBudget, downloadStallMs }: RequestLimits,
+): void {
   scope.addHook('onRequest', async (request, reply) => {
     const { occupies = 'waiting' } = request.routeOptions.config;
     if (request.accountId === null) return;
     await free.count(request.accountId);
     open.open(occupies, request.accountId, reply);
     if (occupies === 'uploads') uploadBudget.reserve(request, reply);
+    // The timer starts again whenever the client takes some bytes.
+    if (occupies === 'downloads' && downloadStallMs !== null)
+      reply.raw.setTimeout(downloadStallMs, () => reply.raw.destroy());
   });
 }
 

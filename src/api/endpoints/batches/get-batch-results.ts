@@ -1,11 +1,11 @@
-import { pipeline, Readable } from 'node:stream';
-import { createGzip } from 'node:zlib';
+import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import Negotiator from 'negotiator';
 import { z } from 'zod';
 import type { Batch } from '../../../batches/batch.ts';
 import { failureLines, tableHeader } from '../../../batches/lines.ts';
 import { type CallResults, RESULT_ORDERS, resultsOf, sampleInput } from '../../../batches/results.ts';
+import { joinPieces, storedPiece } from '../../../batches/stored-results.ts';
 import { queuedOperation } from '../../../operations/index.ts';
 import { integer, oneOf } from '../../../operations/params/scalars.ts';
 import type { Database } from '../../../platform/db/pool.ts';
@@ -69,29 +69,42 @@ export const getBatchResults = endpoint({
     setFacts(reply);
     reply.header('x-batch-finished', String(batch.finishedAt !== null));
     reply.header('content-type', format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson');
-    return sendStream(reply, Readable.from(pieces, { objectMode: false }));
+    return sendPieces(reply, pieces);
   },
 });
 
-/** Sends a stream, compressed for a client that accepts gzip. */
-function sendStream(reply: FastifyReply, stream: Readable): FastifyReply {
+/** A piece of results: as it is stored, or as text. */
+type Piece = { stored: Buffer } | { text: string | Buffer };
+
+/** Sends pieces to a client that takes gzip as they are stored, and to others inflated, one at a time. */
+function sendPieces(reply: FastifyReply, pieces: AsyncIterable<Piece>): FastifyReply {
   const takesGzip = new Negotiator(reply.request.raw).encodings(['gzip', 'identity'])[0] === 'gzip';
-  if (!takesGzip) return reply.send(stream);
-  // An error of one stream, or a client that disconnects, ends the other stream.
-  const compressed = pipeline(stream, createGzip({ level: 1 }), () => {});
-  return reply.header('content-encoding', 'gzip').send(compressed);
+  if (takesGzip) reply.header('content-encoding', 'gzip');
+  const bytes = takesGzip ? joinPieces(compressed(pieces)) : inflated(pieces);
+  return reply.send(Readable.from(bytes, { objectMode: false }));
 }
 
-async function* ndjson(calls: AsyncIterable<CallResults>, cursor: number | null): AsyncGenerator<Buffer> {
+async function* compressed(pieces: AsyncIterable<Piece>): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) yield 'stored' in piece ? piece.stored : await storedPiece(piece.text);
+}
+
+async function* inflated(pieces: AsyncIterable<Piece>): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    const text = 'stored' in piece ? await gunzip(piece.stored) : Buffer.from(piece.text);
+    if (text.length > 0) yield text;
+  }
+}
+
+async function* ndjson(calls: AsyncIterable<CallResults>, cursor: number | null): AsyncGenerator<Piece> {
   for await (const call of calls) {
-    const lines = call.lines
-      ? await gunzip(call.lines)
-      : Buffer.from(call.error ? failureLines(call, call.error) : '');
+    const { lines, firstItem, itemCount, error } = call;
     // The client has already received some lines of the call that contains its last item.
-    const isAtCursor =
-      cursor !== null && call.firstItem <= cursor && cursor < call.firstItem + call.itemCount;
-    const rest = isAtCursor ? linesAfter(lines, cursor) : lines;
-    if (rest.length > 0) yield rest;
+    const isAtCursor = cursor !== null && firstItem <= cursor && cursor < firstItem + itemCount;
+    if (lines && !isAtCursor) yield { stored: lines };
+    else {
+      const text = lines ? await gunzip(lines) : Buffer.from(error ? failureLines(call, error) : '');
+      yield { text: isAtCursor ? linesAfter(text, cursor) : text };
+    }
   }
 }
 
@@ -107,12 +120,9 @@ function linesAfter(lines: Buffer, cursor: number): Buffer {
   return lines.subarray(from);
 }
 
-async function* csv(columns: readonly string[], calls: AsyncIterable<CallResults>): AsyncGenerator<Buffer> {
-  yield Buffer.from(tableHeader(columns));
-  for await (const { tableRows } of calls) {
-    const rows = tableRows ? await gunzip(tableRows) : Buffer.alloc(0);
-    if (rows.length > 0) yield rows;
-  }
+async function* csv(columns: readonly string[], calls: AsyncIterable<CallResults>): AsyncGenerator<Piece> {
+  yield { text: tableHeader(columns) };
+  for await (const { tableRows } of calls) if (tableRows) yield { stored: tableRows };
 }
 
 /** @throws SoukError VALIDATION_FAILED if the results do not form a table. */
