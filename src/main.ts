@@ -1,7 +1,7 @@
 import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from './billing/wallets.ts';
 import { mcpSettings, readConfig, readPayments, requireSettings } from './config/config.ts';
-import { requestLimits } from './config/limits.ts';
+import { accountLimits, requestLimits, webhookLimits } from './config/limits.ts';
 import { openGateway, type RunningGateway } from './gateway/open-gateway.ts';
 import { systemClock } from './platform/clock.ts';
 import { createLogger } from './platform/log.ts';
@@ -23,7 +23,8 @@ await runProcess('gateway', async (env) => {
       redisNamespace: config.REDIS_NAMESPACE,
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
       links: { chartSiteUrl: config.CHART_SITE_URL, imageCdnUrl: config.IMAGE_CDN_URL },
-      webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE },
+      webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, limits: webhookLimits(config) },
+      accountLimits: accountLimits(config),
       limits: requestLimits(config),
       secretKeys: config.SECRET_KEY,
       trustProxy: config.TRUST_PROXY,

@@ -1,6 +1,7 @@
 import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from '../src/billing/wallets.ts';
 import { readConfig, requireSettings } from '../src/config/config.ts';
+import { accountLimits, webhookLimits } from '../src/config/limits.ts';
 import { credentialsFor } from '../src/config/selling-partner.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { createLogger } from '../src/platform/log.ts';
@@ -27,8 +28,9 @@ await runProcess('worker', async (env) => {
       trendsBaseUrl: config.TRENDS_BASE_URL,
       pools: config.WORKER_POOLS,
       reportFetches: sites && { sites, credentials: credentialsFor(config, sites) },
-      webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE },
+      webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, limits: webhookLimits(config) },
       secretKeys: config.SECRET_KEY,
+      accountLimits: accountLimits(config),
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
     },
     systemClock,

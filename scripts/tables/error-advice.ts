@@ -111,6 +111,12 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
       'The account has too many requests under way at the same time: 200 calls and long polls, 20 event streams, 2 uploads or 2 downloads of batch results by default. A gateway that receives too many bytes of uploads answers with this error too, before it reads the body.',
     solution: 'Wait until some of the requests have been answered. For many calls at a time, create a batch.',
   },
+  LIMIT_REACHED: {
+    cause:
+      'By default an account may have 100 batches that are not finished, 100 schedules, and 10,000 webhooks that are not delivered; a call may have 10 webhooks. `metadata.of` names the limit, `metadata.limit` is its value.',
+    solution:
+      'Wait until a batch finishes or cancel one, delete a schedule, or repair the receiver of the webhooks. One batch can hold up to 100,000 items.',
+  },
   QUOTA_NO_SUBSCRIPTION: {
     cause: 'The key is valid, but its account has never had a subscription or a pack, or no longer has one.',
     solution: 'Buy a plan or a pack, or ask the operator of this service for one.',

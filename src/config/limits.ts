@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { ACCOUNT_LIMITS, type AccountLimits } from '../batches/account-limits.ts';
+import { WEBHOOK_LIMITS, type WebhookLimits } from '../webhooks/webhook-limits.ts';
 
 const most = (count: number) => z.coerce.number().int().min(1).default(count);
 
@@ -17,6 +19,19 @@ export const LIMITS = {
   OPEN_DOWNLOADS_PER_ACCOUNT: most(2).describe(
     'Batch results of an account that one gateway sends at the same time',
   ),
+  DOWNLOAD_STALL_SECONDS: most(60).describe(
+    'Seconds after which a download of batch results ends if its client reads nothing',
+  ),
+  OPEN_BATCHES_PER_ACCOUNT: most(ACCOUNT_LIMITS.openBatches).describe(
+    'Batches of an account that are not finished, runs of schedules included',
+  ),
+  SCHEDULES_PER_ACCOUNT: most(ACCOUNT_LIMITS.schedules).describe('Schedules of an account'),
+  WEBHOOKS_PER_CALL: most(WEBHOOK_LIMITS.perCall).describe(
+    'Webhooks of a call; identical requests within five minutes are one call, and each may name an address',
+  ),
+  PENDING_WEBHOOKS_PER_ACCOUNT: most(WEBHOOK_LIMITS.pendingPerAccount).describe(
+    'Webhooks of an account that are not delivered; beyond that, requests with a webhook are refused',
+  ),
   UPLOAD_BYTES: most(268_435_456).describe(
     'Bytes of uploads that one gateway receives at the same time; an upload has at most 16,777,216',
   ),
@@ -33,5 +48,16 @@ export function requestLimits(config: LimitConfig) {
     uploads: config.OPEN_UPLOADS_PER_ACCOUNT,
     downloads: config.OPEN_DOWNLOADS_PER_ACCOUNT,
     uploadBytes: config.UPLOAD_BYTES,
+    downloadStallMs: config.DOWNLOAD_STALL_SECONDS * 1000,
   };
+}
+
+/** Returns how many webhooks an account may have. */
+export function webhookLimits(config: LimitConfig): WebhookLimits {
+  return { perCall: config.WEBHOOKS_PER_CALL, pendingPerAccount: config.PENDING_WEBHOOKS_PER_ACCOUNT };
+}
+
+/** Returns how many batches and schedules an account may have. */
+export function accountLimits(config: LimitConfig): AccountLimits {
+  return { openBatches: config.OPEN_BATCHES_PER_ACCOUNT, schedules: config.SCHEDULES_PER_ACCOUNT };
 }

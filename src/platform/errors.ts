@@ -124,6 +124,12 @@ export const ERRORS = {
     units: 'none',
     text: 'Too many requests or uploads are open at the same time; finish some first.',
   },
+  LIMIT_REACHED: {
+    status: 429,
+    code: 'LIMIT_REACHED',
+    units: 'none',
+    text: 'The account has as many open batches, schedules or webhooks as are allowed.',
+  },
   QUOTA_NO_SUBSCRIPTION: {
     status: 429,
     code: 'QUOTA_NO_SUBSCRIPTION',

@@ -28,7 +28,7 @@ export interface SendingLimits {
 type Lane = Pick<ClaimedDelivery, 'accountId' | 'host'>;
 
 /**
- * Claims due deliveries, the longest due first, within the limits and without those under way. Concurrent processes
+ * Claims due deliveries, in turn between accounts, within the limits and without those under way. Concurrent processes
  * claim different deliveries.
  */
 export async function claimDue(
@@ -81,26 +81,39 @@ async function firstDue(database: Database, ofEach: number, now: number): Promis
   return rows;
 }
 
-/** Selects the deliveries of `due` that fit the limits, in their order. */
+/**
+ * Selects deliveries of `due` that fit the limits: first those of accounts with the fewest under way to the host, then those
+ * of accounts with the fewest under way, then the longest due. So a long queue of one account does not delay others.
+ */
 function chooseWithin<Due extends Lane>(
   { atOnce, perHost, perAccount }: SendingLimits,
   underWay: readonly Lane[],
   due: readonly Due[],
 ): Due[] {
-  const ofHost = new Map<string, number>();
-  const ofAccount = new Map<number, number>();
-  const count = ({ host, accountId }: Lane) => {
-    ofHost.set(host, (ofHost.get(host) ?? 0) + 1);
-    ofAccount.set(accountId, (ofAccount.get(accountId) ?? 0) + 1);
+  const counts = new Map<string | number, number>();
+  const countOf = (key: string | number) => counts.get(key) ?? 0;
+  const laneOf = ({ accountId, host }: Lane) => `${accountId} ${host}`;
+  const count = (lane: Lane) => {
+    for (const key of [lane.host, lane.accountId, laneOf(lane)]) counts.set(key, countOf(key) + 1);
+  };
+  const isFull = ({ host, accountId }: Lane) => countOf(host) >= perHost || countOf(accountId) >= perAccount;
+  const goesBefore = (a: Lane, b: Lane) => {
+    const byLane = countOf(laneOf(a)) - countOf(laneOf(b));
+    return byLane < 0 || (byLane === 0 && countOf(a.accountId) < countOf(b.accountId));
   };
   underWay.forEach(count);
-  let room = atOnce - underWay.length;
-  return due.filter((delivery) => {
-    const { host, accountId } = delivery;
-    if (room <= 0 || (ofHost.get(host) ?? 0) >= perHost || (ofAccount.get(accountId) ?? 0) >= perAccount)
-      return false;
-    room -= 1;
-    count(delivery);
-    return true;
-  });
+  const waiting = new Set(due);
+  const chosen: Due[] = [];
+  while (chosen.length < atOnce - underWay.length) {
+    let next: Due | null = null;
+    for (const delivery of waiting) {
+      if (isFull(delivery)) waiting.delete(delivery);
+      else if (next === null || goesBefore(delivery, next)) next = delivery;
+    }
+    if (next === null) break;
+    waiting.delete(next);
+    count(next);
+    chosen.push(next);
+  }
+  return chosen;
 }

@@ -2,6 +2,7 @@ import type { Database } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { ERRORS, type ErrorRecord } from '../platform/errors.ts';
 import { enqueueAll } from './deliveries.ts';
+import { tooManyOfCall } from './webhook-limits.ts';
 
 /** A call whose end is to be sent to a webhook. */
 export interface WatchedJob {
@@ -27,14 +28,51 @@ const BATCH = 500;
 /**
  * Requests a message when a call ends, also if it has already ended. A second request before that time sends no
  * second message.
+ * @param most messages about a call, including those that were sent; null: any number.
+ * @throws SoukError LIMIT_REACHED.
  */
-export async function watchJob(database: Database, { accountId, callId, url }: WatchedJob): Promise<void> {
-  await database.query({
+export async function watchJob(
+  database: Database,
+  { accountId, callId, url }: WatchedJob,
+  now: number,
+  most: number | null = null,
+): Promise<void> {
+  const { rows } = await database.query<{ isWatched: boolean }>({
     name: 'watch-job',
-    text: 'insert into call_webhooks (account_id, call_id, url) values ($1, $2, $3) on conflict do nothing',
-    values: [accountId, callId, url],
+    // Counting locks the row of the call, so concurrent requests do not exceed the limit.
+    text: `with known as (
+        select from call_webhooks where account_id = $1 and call_id = $2 and url = $3
+      ), counted as (
+        insert into call_webhook_counts as c (account_id, call_id, messages, created_at)
+        select $1, $2, 1, $4 where not exists (select from known)
+        on conflict (account_id, call_id) do update set messages = c.messages + 1
+          where $5::integer is null or c.messages < $5
+        returning 1
+      ), watched as (
+        insert into call_webhooks (account_id, call_id, url) select $1, $2, $3 from counted on conflict do nothing
+      )
+      select exists (select from known) or exists (select from counted) as "isWatched"`,
+    values: [accountId, callId, url, new Date(now), most],
   });
+  if (!rows[0]?.isWatched) throw tooManyOfCall(most ?? 0);
 }
+
+/** Messages about a call are counted for this long. It is much longer than identical requests join a call. */
+const COUNTED_MS = 86_400_000;
+
+/** Deletes counts of messages that are older than a day. */
+export async function purgeWatchCounts(database: Database, now: number): Promise<void> {
+  for (;;) {
+    const { rowCount } = await database.query(
+      `delete from call_webhook_counts where (account_id, call_id) in (
+         select account_id, call_id from call_webhook_counts where created_at < $1 limit $2)`,
+      [new Date(now - COUNTED_MS), PURGE_BATCH],
+    );
+    if ((rowCount ?? 0) < PURGE_BATCH) return;
+  }
+}
+
+const PURGE_BATCH = 1_000;
 
 /**
  * Creates a delivery for each watched call that has ended. The same transaction ends the watch, so each end is sent

@@ -32,7 +32,7 @@ async function watchedCalls(count: number): Promise<string[]> {
      from unnest($2::uuid[]) as id`,
     [accountId, ids, new Date(NOW)],
   );
-  await Promise.all(ids.map((callId) => watchJob(database, { accountId, callId, url: HOOK })));
+  await Promise.all(ids.map((callId) => watchJob(database, { accountId, callId, url: HOOK }, NOW)));
   return ids;
 }
 
@@ -84,8 +84,8 @@ test('what goes wrong on the way is done whole by the next', async () => {
 
 test('one call is told to each of its addresses', async () => {
   const [callId = ''] = await watchedCalls(1);
-  await watchJob(database, { accountId, callId, url: HOOK });
-  await watchJob(database, { accountId, callId, url: 'https://elsewhere.example/' });
+  await watchJob(database, { accountId, callId, url: HOOK }, NOW);
+  await watchJob(database, { accountId, callId, url: 'https://elsewhere.example/' }, NOW);
   await end([callId]);
   expect(await enqueueEndedJobs(database, NOW)).toBe(2);
   const { rows } = await database.query('select url, host from webhook_deliveries order by url');

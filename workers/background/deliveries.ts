@@ -8,7 +8,7 @@ import { createAddressGuard, type Resolve } from '../../src/webhooks/address-gua
 import { type ClaimedDelivery, claimDue, type SendingLimits } from '../../src/webhooks/claims.ts';
 import { recordAttempt } from '../../src/webhooks/deliveries.ts';
 import { purgeDeliveries } from '../../src/webhooks/delivery-log.ts';
-import { enqueueEndedJobs } from '../../src/webhooks/job-webhooks.ts';
+import { enqueueEndedJobs, purgeWatchCounts } from '../../src/webhooks/job-webhooks.ts';
 import { verdictOf } from '../../src/webhooks/retry-schedule.ts';
 import { purgeSecrets, sealSecrets, signingSecrets } from '../../src/webhooks/secrets.ts';
 import { createSend, type Outcome } from '../../src/webhooks/send.ts';
@@ -101,6 +101,7 @@ export function startDeliveries(deps: DeliveryDeps): Deliveries {
     await purgeDeliveries(database, clock.now());
     await purgeSecrets(database, clock.now());
     await sealSecrets(database, secretBox);
+    await purgeWatchCounts(database, clock.now());
   }
 
   const loop = startWorkLoop(clock, 'delivery step', LOOK_EVERY_MS, () =>

@@ -3,11 +3,14 @@ import type { Database } from '../../platform/db/pool.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { retryDuringOutage } from '../../platform/retry-during-outage.ts';
 import { watchJob } from '../../webhooks/job-webhooks.ts';
+import { WEBHOOK_LIMITS, type WebhookLimits } from '../../webhooks/webhook-limits.ts';
 import { webhookUrl } from '../../webhooks/webhook-url.ts';
 
 export interface WebhookSettings {
   /** The setting WEBHOOK_ALLOW_PRIVATE. */
   allowPrivate: boolean;
+  /** Default: `WEBHOOK_LIMITS`. */
+  limits?: WebhookLimits;
 }
 
 // Built once, because building a schema takes longer than most requests.
@@ -24,11 +27,17 @@ export function callWebhookOf({ allowPrivate }: WebhookSettings, query: unknown)
   );
 }
 
-/** Registers the webhook of an accepted call. Runs before the caller receives the answer. */
+/**
+ * Registers the webhook of an accepted call. Runs before the caller receives the answer.
+ * @throws SoukError LIMIT_REACHED for a joined call that has as many webhooks as are allowed. A call that costs units is not
+ * refused here.
+ */
 export async function watchCall(
-  { clock, database }: { clock: Clock; database: Database },
-  { accountId, callId }: { accountId: number; callId: string },
+  { clock, database, webhooks }: { clock: Clock; database: Database; webhooks: WebhookSettings },
+  { accountId, callId, kind }: { accountId: number; callId: string; kind: string },
   url: string,
 ): Promise<void> {
-  await retryDuringOutage(clock, () => watchJob(database, { accountId, callId, url }));
+  const { perCall } = webhooks.limits ?? WEBHOOK_LIMITS;
+  const most = kind === 'joined' ? perCall : null;
+  await retryDuringOutage(clock, () => watchJob(database, { accountId, callId, url }, clock.now(), most));
 }

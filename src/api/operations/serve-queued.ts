@@ -12,6 +12,7 @@ import { fromRecord } from '../../platform/errors.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { OWN_ANSWER } from '../../results/answer-store.ts';
 import { requireSecret } from '../../webhooks/secrets.ts';
+import { requireWebhookRoom, WEBHOOK_LIMITS } from '../../webhooks/webhook-limits.ts';
 import { type CallFacts, type MinuteFacts, sendEnvelope } from '../envelope.ts';
 import { jobLinks, PENDING_RETRY_SECONDS } from '../job-view.ts';
 import type { FreeRequests } from '../limits/free-requests.ts';
@@ -51,9 +52,10 @@ export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route:
     const { preference, dryRun, maxUnits } = callOptionsOf(request, timeoutMs);
     const webhook = callWebhookOf(deps.webhooks, request.query);
     if (webhook !== null) {
-      // A webhook without a signing secret is refused before units are reserved.
+      // A webhook without a signing secret, and one beyond the limit, are refused before units are reserved.
       const { accountId } = await authenticate(deps, request, keyHash);
       await requireSecret(database, accountId, 'webhook');
+      await requireWebhookRoom(database, accountId, deps.webhooks.limits ?? WEBHOOK_LIMITS);
     }
     const waiting = preference.async ? 'poller' : 'caller';
     const call: CallRequest = { operation, input, caller: { keyHash }, maxUnits, waiting };

@@ -1,0 +1,98 @@
+import { expect } from 'vitest';
+import { newAsin } from '../../support/answers.ts';
+import { test as base } from '../../support/souk-test.ts';
+import { unitsUsed } from '../../support/units.ts';
+import { enqueueEvent, startSending, webhookCustomer } from '../../support/webhooks.ts';
+
+const test = base.extend('customer', ({ souk }) => webhookCustomer(souk));
+
+test.override('soukOptions', { webhookLimits: { perCall: 3, pendingPerAccount: 5 } });
+
+const addressed = (call: string, url: string) => `${call}&webhook=${encodeURIComponent(url)}`;
+
+test('refuses a fourth webhook of a call, before and after its end, and charges nothing for it', async ({
+  souk,
+  customer,
+  receiver,
+  upstream,
+}) => {
+  const { client } = customer;
+  const call = `/api/market/product?domain=1&asins=${newAsin()}`;
+  expect((await client.get(addressed(call, `${receiver.url}/0`))).status).toBe(200);
+  const joined = await Promise.all(
+    Array.from({ length: 10 }, (_, i) => client.get(addressed(call, `${receiver.url}/${i + 1}`))),
+  );
+  const refused = joined.filter(({ status }) => status !== 200);
+  expect(refused).toHaveLength(8);
+  for (const { status, json, headers } of refused) {
+    expect([status, json.code, headers['retry-after']]).toEqual([429, 'LIMIT_REACHED', '300']);
+    expect(json.metadata).toEqual({ limit: 3, of: 'webhooksOfCall' });
+  }
+  expect((await client.get(call)).status).toBe(200);
+  expect(await unitsUsed(client)).toBe(1);
+  expect(upstream.calls.length).toBe(1);
+  await expect
+    .poll(() => {
+      souk.clock.advance(1_000);
+      return receiver.received.length;
+    })
+    .toBe(3);
+  // Sent ones count, too.
+  expect((await client.get(addressed(call, `${receiver.url}/late`))).json.code).toBe('LIMIT_REACHED');
+  const { rows } = await souk.database.query('select 1 from webhook_deliveries where account_id = $1', [
+    customer.accountId,
+  ]);
+  expect(rows).toHaveLength(3);
+});
+
+test('refuses calls and batches with a webhook while five are not delivered, before anything is charged', async ({
+  souk,
+  customer,
+  receiver,
+  upstream,
+}) => {
+  const { client, accountId } = customer;
+  receiver.react(() => 503);
+  for (let i = 0; i < 5; i += 1) await enqueueEvent(souk, accountId, receiver.url);
+  const call = `/api/market/product?domain=1&asins=${newAsin()}`;
+  const refused = await client.get(addressed(call, receiver.url));
+  expect([refused.status, refused.json.code, refused.json.metadata]).toEqual([
+    429,
+    'LIMIT_REACHED',
+    { limit: 5, of: 'pendingWebhooks' },
+  ]);
+  const batch = { operation: 'market.product', params: { domain: 1 }, split: { asins: [newAsin()] } };
+  const refusedBatch = await client.post('/api/batches', { ...batch, webhook: receiver.url });
+  expect([refusedBatch.status, refusedBatch.json.code]).toEqual([429, 'LIMIT_REACHED']);
+  expect(await unitsUsed(client)).toBe(0);
+  expect(upstream.calls).toEqual([]);
+  const { client: other } = await webhookCustomer(souk);
+  expect((await other.get(addressed(call, receiver.url))).status).toBe(200);
+  expect((await client.get(call)).status).toBe(200);
+});
+
+test('delivers to a host for one account soon, although another has 2,000 deliveries to it', async ({
+  souk,
+  customer,
+  receiver,
+}) => {
+  const flooder = await webhookCustomer(souk);
+  await souk.database.query(
+    `insert into webhook_deliveries (id, account_id, url, host, type, payload, next_attempt_at, created_at)
+     select gen_random_uuid(), $1, $2, $3, 'flood', '{}', $4, $4 from generate_series(1, 2000)`,
+    [
+      flooder.accountId,
+      `${receiver.url}/flood`,
+      new URL(receiver.url).host,
+      new Date(souk.clock.now() - 60_000),
+    ],
+  );
+  await enqueueEvent(souk, customer.accountId, `${receiver.url}/other`);
+  startSending(souk);
+  await expect
+    .poll(() => receiver.received.findIndex(({ path }) => path === '/other'), { timeout: 30_000 })
+    .toBeGreaterThanOrEqual(0);
+  // A worker and this sender each have four deliveries of the flood under way at most.
+  expect(receiver.received.findIndex(({ path }) => path === '/other')).toBeLessThan(40);
+  await souk.database.query('delete from webhook_deliveries where account_id = $1', [flooder.accountId]);
+});
