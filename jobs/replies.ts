@@ -6,6 +6,7 @@ import type { RedisKeys } from '../src/platform/redis-keys.ts';
 export interface Reply {
   status: number;
   location: string | null;
+  retryAfterSeconds?: number | undefined;
   body: string;
 }
 

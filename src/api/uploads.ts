@@ -38,7 +38,7 @@ async function receiveUpload(
   { body }: FastifyRequest,
 ): Promise<void> {
   try {
-    await putUpload(redis, keys, uploadId, limited((body ?? Readable.from([])) as Readable));
+    await putUpload(redis, keys, uploadId, limited(body instanceof Readable ? body : Readable.from([])));
   } catch (error) {
     await dropUpload(redis, keys, uploadId).catch(() => {});
     throw error;
@@ -78,6 +78,7 @@ export async function sendToWorker(
     });
   }
   if (answer.location !== null) reply.header('location', answer.location);
+  if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', answer.retryAfterSeconds);
   setFacts(reply);
   return reply.code(answer.status).header('content-type', JSON_TYPE).send(answer.body);
 }

@@ -53,6 +53,15 @@ export async function insertBatch(
   return true;
 }
 
+/** Returns whether the account has a batch with the idempotency key of this one. */
+export async function isKnown(client: ClientBase, { accountId, idempotencyKey }: NewBatch): Promise<boolean> {
+  const { rowCount } = await client.query(
+    'select 1 from batches where account_id = $1 and idempotency_key = $2',
+    [accountId, idempotencyKey],
+  );
+  return rowCount !== 0;
+}
+
 /** Adds calls to a batch. */
 export async function insertCalls(
   client: ClientBase,

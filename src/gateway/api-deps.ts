@@ -4,6 +4,7 @@ import { createAuthentication } from '../accounts/authentication.ts';
 import { createWrongKeys } from '../accounts/wrong-keys.ts';
 import type { ApiDeps } from '../api/api.ts';
 import { createRequestLimits } from '../api/limits/limits.ts';
+import { ACCOUNT_LIMITS } from '../batches/account-limits.ts';
 import { createBatchNotifier } from '../batches/notify-webhook.ts';
 import { createAdmissions } from '../billing/admission.ts';
 import { createSettlements } from '../billing/settlement.ts';
@@ -46,7 +47,11 @@ export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
     queued: { ...money, ...jobs, fairness, tracing, authentication, webhooks, freeRequests: limits.free },
     local: { database, admissions, clock, offPeak, links },
     jobs: { ...money, ...jobs },
-    batches: { database, clock, log, ...uploads, onBatchFinished: createBatchNotifier(clock) },
+    batches: {
+      accountLimits: settings.accountLimits ?? ACCOUNT_LIMITS,
+      ...{ database, clock, log, ...uploads },
+      onBatchFinished: createBatchNotifier(clock),
+    },
     schedules: { database, clock, ...uploads },
     webhooks: {
       ...{ database, clock, allowPrivate: webhooks.allowPrivate },

@@ -7,6 +7,7 @@ import type { McpSettings } from '../api/mcp/index.ts';
 import type { WebhookSettings } from '../api/operations/call-webhook.ts';
 import type { LinkSettings } from '../api/operations/local/local-answer.ts';
 import { REQUEST_LIMITS, type RequestLimits } from '../api/plugins/slow-requests.ts';
+import type { AccountLimits } from '../batches/account-limits.ts';
 import { demoPayments, manualPayments, type PaymentSettings } from '../billing/payments/payment-port.ts';
 import { createStripePayments } from '../billing/payments/stripe.ts';
 import type { TrialRule } from '../billing/payments/trials.ts';
@@ -26,6 +27,8 @@ export interface GatewaySettings extends StoreSettings {
   links: LinkSettings;
   webhooks: WebhookSettings;
   limits: RequestLimitSettings;
+  /** Default: `ACCOUNT_LIMITS`. */
+  accountLimits?: AccountLimits | undefined;
   operator?: OperatorSettings;
   pages?: PageSettings;
   /** The setting TRUST_PROXY. */

@@ -5,6 +5,7 @@ import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/keys.ts';
 import { NO_LIMITS, type RequestLimitSettings } from '../../src/api/limits/limits.ts';
 import type { McpSettings } from '../../src/api/mcp/index.ts';
+import type { AccountLimits } from '../../src/batches/account-limits.ts';
 import { grantSubscription, type Plan, upsertPlan } from '../../src/billing/grants.ts';
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
 import { mcpSettings, readConfig } from '../../src/config/config.ts';
@@ -20,6 +21,7 @@ import type { Clock } from '../../src/platform/clock.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import type { Tracing } from '../../src/platform/telemetry/tracing.ts';
+import type { WebhookLimits } from '../../src/webhooks/webhook-limits.ts';
 import { openWorker, type SoukWorker } from '../../workers/worker.ts';
 import { knowsEveryProduct } from './answers.ts';
 import { type CallEventSpy, createCallEventSpy } from './call-event-spy.ts';
@@ -72,6 +74,10 @@ export interface SoukOptions {
   clock?: Clock;
   offPeak?: OffPeakWindow;
   allowPrivateWebhooks?: boolean;
+  /** Default: `ACCOUNT_LIMITS`. */
+  accountLimits?: AccountLimits;
+  /** Default: `WEBHOOK_LIMITS`. */
+  webhookLimits?: WebhookLimits;
   /** Default: no limits, since most tests send many requests for one account. */
   limits?: Partial<RequestLimitSettings>;
   operator?: OperatorSettings;
@@ -123,7 +129,8 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
           ...stores,
           offPeak,
           links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
-          webhooks: { allowPrivate: options.allowPrivateWebhooks ?? true },
+          webhooks: webhooksOf(options),
+          accountLimits: options.accountLimits,
           limits: { ...NO_LIMITS, ...options.limits },
           operator: options.operator ?? {},
           // Most tests sign up more visitors than one network may.
@@ -146,8 +153,15 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
     async addWorker(pools = WORKER_POOL_NAMES) {
       const url = options.upstreamUrl ?? upstream.url;
       const upstreams = { keepaBaseUrl: url, keepaKey: UPSTREAM_KEY, trendsBaseUrl: url };
-      const webhooks = { allowPrivate: options.allowPrivateWebhooks ?? true };
-      const settings = { ...stores, ...upstreams, pools, offPeak, webhooks };
+      const webhooks = webhooksOf(options);
+      const settings = {
+        ...stores,
+        ...upstreams,
+        pools,
+        offPeak,
+        webhooks,
+        accountLimits: options.accountLimits,
+      };
       const worker = await openWorker(settings, usedClock, log, options.tracing, events.onEvent);
       workers.push(worker);
       for (const gateway of gateways) await gateway.sampleBacklog();
@@ -202,4 +216,8 @@ export function showLogOnFailure({ logLines }: Souk): void {
   onTestFailed(() => {
     process.stderr.write(logLines.slice(-40).join(''));
   });
+}
+
+function webhooksOf({ allowPrivateWebhooks: allowPrivate = true, webhookLimits: limits }: SoukOptions) {
+  return { allowPrivate, ...(limits && { limits }) };
 }

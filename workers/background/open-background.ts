@@ -6,12 +6,14 @@ import type { Database } from '../../src/platform/db/pool.ts';
 import { createSecretBox } from '../../src/platform/secret-box.ts';
 import { type BatchWorkerDeps, openBatchWorker } from './batch-worker.ts';
 import { startDeliveries } from './deliveries.ts';
+import type { PrepareDeps } from './prepare.ts';
 import { openReportFetches, type ReportFetchSettings } from './report-fetches.ts';
 
 export interface BackgroundSettings {
   databaseUrl: string;
   offPeak: OffPeakWindow;
-  webhooks: { allowPrivate: boolean };
+  webhooks: PrepareDeps['webhooks'];
+  accountLimits?: PrepareDeps['accountLimits'];
   /** The setting SECRET_KEY. */
   secretKeys?: readonly string[] | undefined;
   /** Settings for fetching weekly reports; absent: no reports are fetched. */
@@ -20,10 +22,10 @@ export interface BackgroundSettings {
 
 /** Opens the pool `batch`: batches and schedules, webhook deliveries, and fetching weekly reports. */
 export async function openBackground(
-  { databaseUrl, offPeak, webhooks, secretKeys, reportFetches }: BackgroundSettings,
+  { databaseUrl, offPeak, webhooks, accountLimits, secretKeys, reportFetches }: BackgroundSettings,
   deps: Omit<
     BatchWorkerDeps,
-    'offPeak' | 'webhooks' | 'admissions' | 'backlog' | 'fairness' | 'onFinished'
+    'offPeak' | 'webhooks' | 'accountLimits' | 'admissions' | 'backlog' | 'fairness' | 'onFinished'
   > & {
     /** For admissions. */
     money: Database;
@@ -34,6 +36,7 @@ export async function openBackground(
     ...deps,
     offPeak,
     webhooks,
+    accountLimits,
     admissions: createAdmissions(money, clock.now, offPeak),
     // Batches are fed only if there is room, so their calls are never refused because of the queue.
     backlog: { estimateWaitMs: async () => 0 },

@@ -1,5 +1,6 @@
 import type { BatchJob } from '../../jobs/batch-queue.ts';
 import type { Reply } from '../../jobs/replies.ts';
+import { ACCOUNT_LIMITS, countSchedules, requireScheduleRoom } from '../../src/batches/account-limits.ts';
 import { findBatch } from '../../src/batches/batch.ts';
 import { deleteContents, deleteContentsOfOtherItems } from '../../src/batches/changes.ts';
 import { itemHash } from '../../src/batches/lines.ts';
@@ -11,6 +12,7 @@ import {
   type ScheduleRequest,
 } from '../../src/batches/schedules/request.ts';
 import {
+  findSchedule,
   firstDueAt,
   insertSchedule,
   lockSchedule,
@@ -67,7 +69,13 @@ async function createSchedule(deps: PrepareDeps, upload: ScheduleUpload, body: s
   const schedule = { ...wanted, nextDueAt: firstDueAt(wanted, now) };
   const view = scheduleView(schedule, now);
   if (upload.dryRun) return dryRunReply(view);
-  await insertSchedule(deps.database, schedule, work.raws);
+  await inTransaction(deps.database, async (client) => {
+    const schedules = await countSchedules(client, accountId);
+    // An upload that is read twice has its schedule.
+    if (await findSchedule(client, accountId, scheduleId)) return;
+    requireScheduleRoom(schedules, deps.accountLimits ?? ACCOUNT_LIMITS);
+    await insertSchedule(client, schedule, work.raws);
+  });
   return { status: 201, location: view.links.self, body: okBody(view, 'created') };
 }
 

@@ -3,8 +3,14 @@ import { setImmediate as nextImmediate } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { BatchJob } from '../../jobs/batch-queue.ts';
 import { dropUpload, getUpload, type Reply, sendReply } from '../../jobs/replies.ts';
+import {
+  ACCOUNT_LIMITS,
+  type AccountLimits,
+  countOpenBatches,
+  requireBatchRoom,
+} from '../../src/batches/account-limits.ts';
 import { findBatch } from '../../src/batches/batch.ts';
-import { insertBatch, type NewBatch } from '../../src/batches/create.ts';
+import { insertBatch, isKnown, type NewBatch } from '../../src/batches/create.ts';
 import { type Item, type PackedCall, packItems } from '../../src/batches/pack.ts';
 import {
   BatchFaults,
@@ -27,6 +33,7 @@ import type { Logger } from '../../src/platform/log.ts';
 import type { RedisKeys } from '../../src/platform/redis-keys.ts';
 import { errorBody, okBody } from '../../src/results/envelope.ts';
 import { requireSecret } from '../../src/webhooks/secrets.ts';
+import { requireWebhookRoom, WEBHOOK_LIMITS, type WebhookLimits } from '../../src/webhooks/webhook-limits.ts';
 import { webhookUrl } from '../../src/webhooks/webhook-url.ts';
 
 export interface PrepareDeps {
@@ -34,7 +41,9 @@ export interface PrepareDeps {
   redis: Redis;
   keys: RedisKeys;
   offPeak: OffPeakWindow;
-  webhooks: { allowPrivate: boolean };
+  webhooks: { allowPrivate: boolean; limits?: WebhookLimits };
+  /** Default: `ACCOUNT_LIMITS`. */
+  accountLimits?: AccountLimits | undefined;
   clock: Clock;
   log: Logger;
 }
@@ -86,7 +95,8 @@ export async function answerUpload(
       log.error({ err: error, uploadId }, 'upload failed');
       throw error;
     }
-    reply = { status: ERRORS[known.kind].status, location: null, body: errorBody(known) };
+    const { retryAfterSeconds } = known;
+    reply = { status: ERRORS[known.kind].status, location: null, retryAfterSeconds, body: errorBody(known) };
   }
   await sendReply(redis, keys, uploadId, reply);
   await dropUpload(redis, keys, uploadId);
@@ -135,6 +145,7 @@ export async function checkedWebhook(
   if (!checked.success)
     throw new BatchFaults(checked.error.issues.map(({ message }) => ({ parameter, problem: message })));
   await requireSecret(database, accountId, parameter);
+  await requireWebhookRoom(database, accountId, webhooks.limits ?? WEBHOOK_LIMITS);
   return checked.data;
 }
 
@@ -179,7 +190,7 @@ function dryRunReply({ operation, items }: BatchRequest, calls: readonly PackedC
 }
 
 async function create(
-  { database, redis, keys, clock }: PrepareDeps,
+  { database, redis, keys, clock, accountLimits = ACCOUNT_LIMITS }: PrepareDeps,
   { uploadId, accountId }: BatchUpload,
   { operation, settings }: BatchRequest,
   calls: readonly PackedCall[],
@@ -203,7 +214,12 @@ async function create(
     createdAt: clock.now(),
     deadlineAt,
   };
-  const isNew = await inTransaction(database, (client) => insertBatch(client, batch, calls));
+  const isNew = await inTransaction(database, async (client) => {
+    const open = await countOpenBatches(client, accountId);
+    if (await isKnown(client, batch)) return false;
+    requireBatchRoom(open, accountLimits);
+    return insertBatch(client, batch, calls);
+  });
   await redis.publish(keys.batchesChannel, uploadId);
   const earlier = isNew
     ? null

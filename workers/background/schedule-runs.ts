@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { v7 as uuid } from 'uuid';
+import { ACCOUNT_LIMITS, countOpenBatches } from '../../src/batches/account-limits.ts';
 import { insertBatch } from '../../src/batches/create.ts';
 import type { PackedCall } from '../../src/batches/pack.ts';
 import { BatchFaults, readItems } from '../../src/batches/request.ts';
@@ -92,7 +93,7 @@ async function noteRun(
 ): Promise<Run | null> {
   const startedAt = deps.clock.now();
   const about = { runId, dueAt, startedAt, trigger };
-  const work = (await obstacleOf(client, schedule.scheduleId)) ?? (await workOf(client, schedule, startedAt));
+  const work = (await obstacleOf(deps, client, schedule)) ?? (await workOf(client, schedule, startedAt));
   if (!('calls' in work)) {
     const run: Run = { ...about, ...work, batchId: null };
     return (await insertRun(client, schedule.scheduleId, run)) ? run : null;
@@ -104,9 +105,17 @@ async function noteRun(
   return run;
 }
 
-async function obstacleOf(client: ClientBase, scheduleId: string) {
-  if (!(await isRunning(client, scheduleId))) return null;
-  return { state: 'skipped', reason: 'The previous run has not finished.' } as const;
+async function obstacleOf(
+  { accountLimits = ACCOUNT_LIMITS }: PrepareDeps,
+  client: ClientBase,
+  { scheduleId, accountId }: Schedule,
+) {
+  const skipped = (reason: string) => ({ state: 'skipped', reason }) as const;
+  if (await isRunning(client, scheduleId)) return skipped('The previous run has not finished.');
+  const open = await countOpenBatches(client, accountId);
+  if (open >= accountLimits.openBatches)
+    return skipped(`The account has ${open} batches that are not finished.`);
+  return null;
 }
 
 type Work = { calls: PackedCall[] } | { state: 'failed'; reason: string };

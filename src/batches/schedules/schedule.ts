@@ -87,7 +87,7 @@ export async function lockSchedule(
 
 /** Inserts a new schedule. If it exists already, because the request is repeated, it stays as it is. */
 export async function insertSchedule(
-  database: Database,
+  database: Queryable,
   schedule: Schedule,
   items: readonly unknown[],
 ): Promise<void> {

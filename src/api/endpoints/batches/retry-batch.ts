@@ -1,3 +1,4 @@
+import { type AccountLimits, countOpenBatches, requireBatchRoom } from '../../../batches/account-limits.ts';
 import type { Batch } from '../../../batches/batch.ts';
 import { retryFailed } from '../../../batches/ending.ts';
 import { DEFAULT_TIME_MS, LONGEST_TIME_MS } from '../../../batches/request.ts';
@@ -25,13 +26,14 @@ export const retryBatch = endpoint({
   summary: 'Retries the failed items of a finished batch.',
   id: batchId,
   answers: { 202: enveloped('The batch', batchSchema) },
-  errors: ['BATCH_STATE'],
+  errors: ['BATCH_STATE', 'LIMIT_REACHED'],
 
-  async handle(deps: BatchDeps & NotifyDeps, { account, id, reply }) {
+  async handle(deps: BatchDeps & NotifyDeps & { accountLimits: AccountLimits }, { account, id, reply }) {
     const { database, clock } = deps;
     const timeMs = retryTimeMs(await ownBatch(deps, account, id));
     const retried = await inTransaction(database, async (client) => {
       await client.query('select 1 from batches where id = $1 for update', [id]);
+      requireBatchRoom(await countOpenBatches(client, account.accountId), deps.accountLimits);
       return retryFailed(client, id, clock.now() + timeMs);
     });
     if (retried === 0)

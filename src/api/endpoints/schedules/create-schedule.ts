@@ -27,7 +27,7 @@ export const createSchedule = endpoint({
     200: enveloped('With dryRun: the schedule that would be created', previewSchema),
     201: enveloped('The schedule', scheduleSchema, 'Location'),
   },
-  errors: ['QUOTA_MAX_UNITS'],
+  errors: ['LIMIT_REACHED', 'QUOTA_MAX_UNITS'],
 
   async handle(deps: UploadDeps, call) {
     const { dryRun } = call.query;

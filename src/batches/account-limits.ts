@@ -1,0 +1,57 @@
+import type { ClientBase } from 'pg';
+import { SoukError } from '../platform/errors.ts';
+
+/** How many batches that are not finished, and how many schedules, an account may have. */
+export interface AccountLimits {
+  openBatches: number;
+  schedules: number;
+}
+
+export const ACCOUNT_LIMITS: AccountLimits = { openBatches: 100, schedules: 100 };
+
+/**
+ * Counts the batches of an account that are not finished. No other process adds one until the caller's transaction ends.
+ */
+export async function countOpenBatches(client: ClientBase, accountId: number): Promise<number> {
+  return countLocked(
+    client,
+    accountId,
+    'select count(*) from batches where account_id = $1 and finished_at is null',
+  );
+}
+
+/** Counts the schedules of an account. No other process adds one until the caller's transaction ends. */
+export async function countSchedules(client: ClientBase, accountId: number): Promise<number> {
+  return countLocked(client, accountId, 'select count(*) from schedules where account_id = $1');
+}
+
+async function countLocked(client: ClientBase, accountId: number, query: string): Promise<number> {
+  // Not the lock of the account, which admissions take.
+  await client.query("select pg_advisory_xact_lock(hashtextextended('souk.account-limits', $1))", [
+    accountId,
+  ]);
+  const { rows } = await client.query<{ count: number }>(query, [accountId]);
+  return rows[0]?.count ?? 0;
+}
+
+/** @throws SoukError LIMIT_REACHED. */
+export function requireBatchRoom(open: number, { openBatches: most }: AccountLimits): void {
+  if (open >= most)
+    throw limitReached(
+      `The account has ${open} batches that are not finished; at most ${most} are allowed. Wait until one finishes, or cancel one.`,
+      { limit: most, of: 'openBatches' },
+    );
+}
+
+/** @throws SoukError LIMIT_REACHED. */
+export function requireScheduleRoom(schedules: number, { schedules: most }: AccountLimits): void {
+  if (schedules >= most)
+    throw limitReached(
+      `The account has ${schedules} schedules; at most ${most} are allowed. Delete one first.`,
+      { limit: most, of: 'schedules' },
+    );
+}
+
+function limitReached(message: string, metadata: { limit: number; of: string }): SoukError {
+  return new SoukError('LIMIT_REACHED', { message, metadata, retryAfterSeconds: 60 });
+}

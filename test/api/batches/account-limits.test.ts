@@ -1,0 +1,67 @@
+import { expect } from 'vitest';
+import { asinsFrom, finished } from '../../support/batches.ts';
+import type { Client } from '../../support/client.ts';
+import { test } from '../../support/souk-test.ts';
+import { unitsUsed } from '../../support/units.ts';
+
+test.override('soukOptions', { accountLimits: { openBatches: 2, schedules: 2 } });
+
+const batch = {
+  operation: 'market.product',
+  params: { domain: 1 },
+  split: { asins: asinsFrom('B0LIMIT', 1) },
+};
+/** A batch that stays open: the off-peak window is closed. */
+const openBatch = (client: Client, more: object = {}) =>
+  client.post('/api/batches', { ...batch, window: 'off_peak', ...more });
+const newSchedule = (client: Client) =>
+  client.post('/api/schedules', { name: 'Weekly', cron: '0 6 * * 1', timezone: 'UTC', batch });
+
+test('refuses batches beyond two that are not finished, also if they are created at once', async ({
+  client,
+}) => {
+  const replies = await Promise.all(Array.from({ length: 6 }, () => openBatch(client)));
+  const accepted = replies.filter(({ status }) => status === 202);
+  const refused = replies.filter(({ status }) => status !== 202);
+  expect([accepted.length, refused.length]).toEqual([2, 4]);
+  for (const { status, json, headers } of refused) {
+    expect([status, json.code, headers['retry-after']]).toEqual([429, 'LIMIT_REACHED', '60']);
+    expect(json.metadata).toEqual({ limit: 2, of: 'openBatches' });
+  }
+  expect(await unitsUsed(client)).toBe(0);
+  const first = accepted[0]?.json.data;
+  await client.get(`/api/batches/${first.batchId}`, { method: 'DELETE' });
+  await finished(client, first);
+  expect((await openBatch(client)).status).toBe(202);
+});
+
+test('accepts a repeated request at the limit, and batches of other accounts', async ({ souk, client }) => {
+  const first = await openBatch(client, { idempotencyKey: 'same' });
+  expect((await openBatch(client)).status).toBe(202);
+  const repeated = await openBatch(client, { idempotencyKey: 'same' });
+  expect([repeated.status, repeated.json.data.batchId]).toEqual([202, first.json.data.batchId]);
+  expect((await openBatch(client)).status).toBe(429);
+  expect((await openBatch(await souk.client())).status).toBe(202);
+});
+
+test('refuses schedules beyond two, also if they are created at once', async ({ client }) => {
+  const replies = await Promise.all(Array.from({ length: 5 }, () => newSchedule(client)));
+  const refused = replies.filter(({ status }) => status !== 201);
+  expect(refused).toHaveLength(3);
+  for (const { status, json } of refused)
+    expect([status, json.code, json.metadata]).toEqual([429, 'LIMIT_REACHED', { limit: 2, of: 'schedules' }]);
+  const [created] = replies.filter(({ status }) => status === 201);
+  await client.get(`/api/schedules/${created?.json.data.scheduleId}`, { method: 'DELETE' });
+  expect((await newSchedule(client)).status).toBe(201);
+});
+
+test('skips the run of a schedule while two batches are not finished', async ({ client }) => {
+  const { scheduleId } = (await newSchedule(client)).json.data;
+  await openBatch(client);
+  await openBatch(client);
+  const { json } = await client.post(`/api/schedules/${scheduleId}/run`, {});
+  expect(json.data).toMatchObject({
+    run: { state: 'skipped', reason: 'The account has 2 batches that are not finished.' },
+    batch: null,
+  });
+});
