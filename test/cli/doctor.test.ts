@@ -111,7 +111,7 @@ test('names the migrations that are missing', async () => {
   expect(await diagnosis({ DATABASE_URL: behind.url })).toMatchObject({
     code: 1,
     states: { ...WELL, migrations: 'failed' },
-    messages: { migrations: '0003_calls not done yet: run `npm run migrate`.' },
+    messages: { migrations: '0003_calls not applied. Run `npm run migrate`.' },
   });
   await client.query('drop table migrations');
   expect((await diagnosis({ DATABASE_URL: behind.url })).messages.migrations).toMatch(/^0001_accounts, 0002/);
