@@ -1,5 +1,5 @@
 import type { FuzzRequest } from './request.ts';
-import type { Sender } from './send.ts';
+import type { FuzzAnswer } from './send.ts';
 
 /** What requests take that nothing attacks: what they take, the machine takes. */
 export interface Baseline {
@@ -13,24 +13,30 @@ const PAUSE_MS = 20;
 /** Answers are judged within this time. */
 const KEPT_MS = 60_000;
 
-/** Sends one request after the other to a calm gateway: some that it answers itself, and some that a worker answers. */
-export function startBaseline(sender: Sender, gateway: string, key: string): Baseline {
+/**
+ * Sends one request after the other to a calm gateway: some that it answers itself, and some that a worker answers.
+ * @param send the key of the latter is that of the mutated requests, because the calls of an account wait for each other.
+ */
+export function startBaseline(
+  send: Record<'gateway' | 'worker', (request: FuzzRequest) => Promise<FuzzAnswer>>,
+): Baseline {
   let stopped = false;
   const loops = {
-    gateway: startLoop(() => '/api/quota'),
+    gateway: startLoop(send.gateway, () => '/api/quota'),
     worker: startLoop(
+      send.worker,
       (i) => `/api/market/product?domain=1&detailLevel=summary&asins=B0${String(i).padStart(8, '0')}`,
     ),
   };
 
-  function startLoop(pathOf: (i: number) => string) {
+  function startLoop(ask: (request: FuzzRequest) => Promise<FuzzAnswer>, pathOf: (i: number) => string) {
     const measured: { from: number; until: number }[] = [];
     let current = performance.now();
     async function run(): Promise<void> {
       for (let i = 0; !stopped; i += 1) {
         current = performance.now();
         const asked: FuzzRequest = { method: 'GET', path: pathOf(i), headers: {}, as: 'customer' };
-        await sender.send(gateway, asked, { 'x-api-key': key });
+        await ask(asked);
         const until = performance.now();
         measured.push({ from: current, until });
         if ((measured[0]?.until ?? until) < until - KEPT_MS) measured.shift();
