@@ -5,7 +5,7 @@ import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 /** A settled call has an answer and is charged at most `units`; a released call has an error. */
 export type CallOutcome = { units: number; answer: string } | { error: ErrorRecord };
 
-/** Attempts at the job of a call, if there were any. */
+/** Attempts at the job of a call; 0 if the job has not started. */
 export interface Attempts {
   /** Unix milliseconds. */
   startedAt: number | null;

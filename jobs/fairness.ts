@@ -29,7 +29,7 @@ export interface Fairness {
    * @param key names the API key of the request.
    */
   take(call: Line & { accountId: number; key: string; callId: string; deadlineAt: number }): number;
-  /** Returns the priority `take` would give, without counting. A key is known from its first queued call on. */
+  /** Returns the priority that `take` would return, without counting a call; 0 for a key without an earlier call. */
   peek(line: Line & { key: string }): number;
   /** Removes a call that has ended. */
   end(callId: string): void;

@@ -21,7 +21,7 @@ import type { Queues } from './queues.ts';
 export interface QueueGauges {
   /** Reads the values now. A value that cannot be read is omitted. */
   sample(): Promise<void>;
-  /** Returns the values, for pages. */
+  /** Returns the current values, which pages show. */
   read(): Promise<QueueReading>;
 }
 

@@ -69,7 +69,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   },
   REQUEST_TIMEOUT: {
     cause:
-      'The address and headers took longer than 10 seconds to arrive, the body brought less than 160 KiB in 10 seconds before its end, or the whole request took longer than 2 minutes. The connection is closed.',
+      'The address and headers took longer than 10 seconds to arrive, the body arrived at less than 160 KiB per 10 seconds, or the whole request took longer than 2 minutes. The connection is closed.',
     solution: 'Send the request again, over a faster connection. Send a large batch as several smaller ones.',
   },
   JOB_SHARED: {
@@ -104,7 +104,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     cause:
       'The account sent more requests that cost no units (quotes, lists, job status, refused and joined calls) than the service accepts: 20 per second by default, counted over 5 seconds.',
     solution:
-      'Wait as long as `Retry-After` says. Instead of asking for the status of a job again and again, wait with `?wait=60`, follow its events, or have a webhook called.',
+      'Wait as long as `Retry-After` says. Instead of asking for the status of a job again and again, wait with `?wait=60`, follow its events, or use a webhook.',
   },
   TOO_MANY_OPEN: {
     cause:
@@ -129,7 +129,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   QUOTA_MINUTE_EXCEEDED: {
     cause: 'The account has made as many calls in this minute of the clock as its plan or pack allows.',
     solution:
-      'Wait for the seconds in `Retry-After`. The header `RateLimit` tells you in time when to slow down. One call with 100 ASINs counts as one call. Batches keep to the limit by themselves.',
+      'Wait for the number of seconds in `Retry-After`. The header `RateLimit` shows how many calls are left, so that you can slow down in time. One call with 100 ASINs counts as one call. Batches keep to the limit by themselves.',
   },
   QUOTA_DAILY_EXCEEDED: {
     cause: "The plan's units for this day (UTC) are used up.",
@@ -157,7 +157,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     cause:
       'Pages only: too many wrong passwords or operator tokens came from your network, or too many accounts were created there.',
     solution:
-      'Wait the seconds in `Retry-After`. Signing in from another network, or in a browser that has signed in before, works at once. The API is not affected.',
+      'Wait for the number of seconds in `Retry-After`. Signing in from another network, or in a browser that has signed in before, works at once. The API is not affected.',
   },
   INTERNAL: {
     cause: 'An error of this service that your request did not cause.',

@@ -11,7 +11,7 @@ export function newKey(): string {
   return PREFIX + Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }
 
-/** The API key that a digest of 64 bytes makes. */
+/** Derives an API key from a digest of 64 bytes. */
 export function keyFromDigest(digest: Buffer): string {
   // 2^16 is large enough compared to 62 that no character is noticeably more likely.
   return (

@@ -57,7 +57,7 @@ export async function findPassword(database: Queryable, email: string): Promise<
   return rows[0] ?? null;
 }
 
-/** Takes as long without a stored password. @throws SoukError BUSY if too many passwords wait. */
+/** Compares a password; without a stored one it takes as long, so that the time does not reveal accounts. @throws SoukError BUSY if too many passwords wait. */
 export async function isPassword(stored: StoredPassword | null, password: string): Promise<boolean> {
   const isRight = await limited(() =>
     verify(stored?.digest ?? ABSENT_PASSWORD_HASH, password).catch(() => false),

@@ -30,7 +30,10 @@ export const jobSchema = z
       .describe(
         'Percentage of the data that has been fetched; stays 0 while a single fetch runs, and if nothing was fetched',
       ),
-    position: z.int().nullable().describe('Number of jobs ahead of it in its queue; null once it is running'),
+    position: z
+      .int()
+      .nullable()
+      .describe('Number of jobs ahead of this one in its queue; null once it is running'),
     etaMs: z
       .int()
       .nullable()

@@ -10,7 +10,7 @@ export const quoteSchema = z
   .object({
     dryRun: z.literal(true),
     operation: z.string(),
-    units: z.int().describe('Most units that the call can cost'),
+    units: z.int().describe('Highest price of the call'),
     admitted: z.boolean().describe('Whether the call would be accepted now'),
     billing: z
       .enum(['general', 'off_peak'])

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import { contentHash, type ItemResult, itemHash } from './lines.ts';
 
 /**
- * Returns the results of a run whose content differs from that of the run before, and stores their content hashes
+ * Returns the results of a run whose content differs from that of the previous run, and stores their content hashes
  * for the next run.
  */
 export async function storeChanged(
@@ -13,7 +13,7 @@ export async function storeChanged(
   const { rowCount } = await client.query('select 1 from schedules where id = $1 for key share', [
     scheduleId,
   ]);
-  // The schedule was deleted during this run, so there is no run before and no next one.
+  // The schedule was deleted during this run, so there is no previous run and no next one.
   if (rowCount === 0) return [...results];
   const hashes = results.map(({ raw, data }) => ({ item: itemHash(raw), content: contentHash(data) }));
   const { rows } = await client.query<{ hash: Buffer }>(

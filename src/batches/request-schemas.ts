@@ -52,7 +52,8 @@ export const BATCH_SETTINGS = {
     .nullable()
     .default(null)
     .meta({
-      description: 'Items that are not done by then fail. Default: 7 days after creation; at most 30 days',
+      description:
+        'Items that are not done by this time fail. Default: 7 days after creation; at most 30 days',
       examples: ['2026-05-01T12:00:00Z'],
     }),
   webhook: text({ maxLength: 2_000 })
@@ -66,7 +67,7 @@ export const BATCH_SETTINGS = {
     .nullable()
     .default(null)
     .meta({
-      description: 'Repeating the request with the same key creates no second batch',
+      description: 'Repeating the request with the same key does not create a second batch',
       examples: ['2026-w18'],
     }),
 };

@@ -72,7 +72,7 @@ export async function readBatch(
   return { operation, items, settings: settingsOf(settings) };
 }
 
-/** Reads the items alone. @throws BatchFaults if any item is invalid. */
+/** Reads items without the other fields of a batch. @throws BatchFaults if any item is invalid. */
 export async function readItems(
   operation: QueuedOperation,
   raws: readonly unknown[],

@@ -29,12 +29,12 @@ export const batchSchema = z
         unchanged: z
           .int()
           .describe(
-            'Items counted in done that are left out of the results, because their content has not changed since the run before',
+            'Items counted in done that are left out of the results, because their content has not changed since the previous run',
           ),
       })
       .describe('Numbers of items'),
     units: z.object({
-      quoted: z.int().describe('The most the batch can cost'),
+      quoted: z.int().describe('Highest price of the batch'),
       reserved: z.int(),
       charged: z.int(),
     }),

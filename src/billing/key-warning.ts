@@ -31,7 +31,7 @@ export function keyWarning(
   if (keyStopsAt !== null) return `This key was replaced and stops working at ${iso(keyStopsAt)}.`;
   if (subscription) {
     const { wallet, endsAt } = subscription;
-    return `The ${WALLET_NAMES[wallet]} subscription ends at ${iso(endsAt)}, and none is booked after it.`;
+    return `The ${WALLET_NAMES[wallet]} subscription ends at ${iso(endsAt)}, and no other subscription follows it.`;
   }
   if (lastPackEndsAt !== null && lastPackEndsAt <= warnUntil(now)) {
     return `The last resource pack ends at ${iso(lastPackEndsAt)}.`;

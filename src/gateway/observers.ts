@@ -13,7 +13,7 @@ import { createCallMetrics } from '../platform/telemetry/call-metrics.ts';
 export interface Observers {
   events: CallEvents;
   requestMetrics: RequestMetrics;
-  /** Writes the remaining data. */
+  /** Writes the data that has not been written yet. */
   close(): Promise<void>;
 }
 

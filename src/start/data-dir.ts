@@ -16,7 +16,7 @@ export interface DataDirClaim {
 interface Note {
   pid: number;
   stopping: boolean;
-  /** Processes that it has started. */
+  /** Ids of the processes that this Souk has started. */
   started: number[];
 }
 

@@ -13,11 +13,11 @@ export const secretSchema = z
     createdAt: moment,
     previousSignsUntil: moment
       .nullable()
-      .describe('Until when the secret of before signs too; null where only the present one does'),
+      .describe('Time until which the previous secret also signs; null if only the current one does'),
   })
   .register(SCHEMA_NAMES, { id: 'WebhookSecret' });
 
-/** The rules of deliveries. */
+/** The rules for deliveries. */
 export const deliveryRulesSchema = z.object({
   timeoutSeconds: z.number(),
   retryDelaysSeconds: z.array(z.number()).describe('Seconds to wait after each failed attempt'),

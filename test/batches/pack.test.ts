@@ -31,7 +31,7 @@ const productItem = fc.record({
   detailLevel: fc.constantFrom('summary', 'lite'),
 });
 
-test('every item is in one call, in order, and the call asks for all it wants and nothing else', () => {
+test('every item is in one call, in order, and each call requests exactly the data of its items', () => {
   fc.assert(
     fc.property(
       fc.array(productItem, { minLength: 1, maxLength: 60 }),

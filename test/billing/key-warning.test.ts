@@ -25,7 +25,7 @@ test.each<[string, Grants, string | null]>([
   [
     'a subscription that ends within seven days',
     { subscriptions: [{ wallet: 'off_peak', endsAt: inDays(7) }] },
-    'The off-peak subscription ends at 2026-03-17T10:20:30.000Z, and none is booked after it.',
+    'The off-peak subscription ends at 2026-03-17T10:20:30.000Z, and no other subscription follows it.',
   ],
   [
     'nothing of a subscription that ends later',
@@ -40,19 +40,19 @@ test.each<[string, Grants, string | null]>([
   [
     'a subscription that another follows only a day later',
     { subscriptions: [{ endsAt: inDays(3) }, { startsAt: inDays(4), endsAt: inDays(33) }] },
-    'The general subscription ends at 2026-03-13T10:20:30.000Z, and none is booked after it.',
+    'The general subscription ends at 2026-03-13T10:20:30.000Z, and no other subscription follows it.',
   ],
   [
     'a subscription that is followed in the other wallet only',
     {
       subscriptions: [{ endsAt: inDays(3) }, { wallet: 'off_peak', startsAt: inDays(3), endsAt: inDays(33) }],
     },
-    'The general subscription ends at 2026-03-13T10:20:30.000Z, and none is booked after it.',
+    'The general subscription ends at 2026-03-13T10:20:30.000Z, and no other subscription follows it.',
   ],
   [
     'the end of the last packs, and before it that of a subscription',
     { subscriptions: [{ endsAt: inDays(5) }], packs: [{ units: 5, validUntil: inDays(2) }] },
-    'The general subscription ends at 2026-03-15T10:20:30.000Z, and none is booked after it.',
+    'The general subscription ends at 2026-03-15T10:20:30.000Z, and no other subscription follows it.',
   ],
   [
     'the end of the last packs',

@@ -250,7 +250,7 @@ test('terms that differ in their spelling only are one, with the better rank', a
   expect((await rowsOf('it', '2026-03-07'))?.map(({ rank }) => rank)).toEqual([1, 3]);
 });
 
-test('changes are those to the week before, in whatever order weeks are loaded, and again when one is replaced', async () => {
+test('changes compare with the previous week, in any order of loading, and are recalculated when a week is replaced', async () => {
   const filler = Array.from({ length: 40 }, (_, i) => `filler ${i}`);
   const first = ranked('climber', 'sinker', 'same', ...filler);
   const second = ranked('same', 'newcomer', ...filler, 'sinker').map((term) => ({ ...term }));

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { rangeAfter } from '../../src/brand-analytics/rank-windows.ts';
 
-test('looks follow each other through all ranks, and the third is the last', () => {
+test('successive ranges advance to the last rank, and the third range has no tags', () => {
   const rank = fc.oneof(fc.integer({ min: 1, max: 5_000_000 }), fc.integer({ min: 1, max: 2_000_000_000 }));
   fc.assert(
     fc.property(rank, rank, (a, b) => {

@@ -60,7 +60,7 @@ test('one key is revoked by what the list shows of it, or all are', async () => 
   expect(await status(third)).toBe(403);
 });
 
-test('a key that the account does not have is not revoked, and not repeated', async () => {
+test('a key of another account is not revoked and is not shown in the message', async () => {
   const { accountId } = await souk.account();
   const other = await souk.account();
   const { code, stdout, stderr } = await command.run(`key revoke --account ${accountId} --key ${other.key}`);

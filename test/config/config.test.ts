@@ -87,7 +87,7 @@ test.each([
   expect(readConfig({ WEBHOOK_ALLOW_PRIVATE: value }).WEBHOOK_ALLOW_PRIVATE).toBe(allowed);
 });
 
-test('a process that cannot do without settings names those that are missing', () => {
+test('a process names the required settings that are missing', () => {
   const config = readConfig({ DATABASE_URL: 'postgresql://host/souk' });
   expect(() => requireSettings(config, 'DATABASE_URL', 'REDIS_URL', 'KEEPA_API_KEY')).toThrow(
     /^Not set: REDIS_URL, KEEPA_API_KEY\./,
@@ -95,7 +95,7 @@ test('a process that cannot do without settings names those that are missing', (
   expect(requireSettings(config, 'DATABASE_URL')).toBe(config);
 });
 
-test('sites to fetch reports of need the account of their region', () => {
+test('a site whose reports are fetched requires the credentials of its region', () => {
   const config = readConfig({
     ABA_FETCH_COUNTRIES: 'us, de',
     SP_API_CLIENT_ID: 'a',

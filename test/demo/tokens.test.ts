@@ -58,7 +58,7 @@ test('an offers call costs six for each page of ten offers found', async () => {
   expect(json.tokensConsumed).toBe(6 * Math.ceil(offers.length / 10));
 });
 
-test('a picture costs one, and nothing again within 90 minutes', async () => {
+test('a picture costs one token, and a repetition within 90 minutes costs none', async () => {
   const draw = () => demo.get('graphimage', { domain: 1, asin: ASIN });
   await draw();
   expect(await left()).toBe(299);

@@ -93,7 +93,7 @@ test('peeking tells what taking would, and takes nothing', () => {
   }
 });
 
-test('two keys of one account are one', () => {
+test('two keys of one account share its count', () => {
   const { take, peek } = openFairness();
   for (let i = 0; i < 4; i += 1) take(1, { key: 'one' });
   expect(take(1, { key: 'another' }).priority).toBe(5);

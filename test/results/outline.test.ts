@@ -14,7 +14,7 @@ describe('an outline', () => {
     });
   });
 
-  test('keeps the pages that there are', () => {
+  test('keeps the pagination', () => {
     const _pagination = { page: 0, perPage: 1000, total: 5000, totalPages: 5 };
     expect(outlined({ rows: [1, 2, 3, 4], _pagination })).toEqual({
       rows: [1, 2, 3, '... 1 more of 4'],

@@ -79,7 +79,7 @@ describeInBrowser('the operator console in a browser', () => {
       expect([faultsOf(page).errors, outsideRequests(page)]).toEqual([[], []]);
   });
 
-  test('the operator sees what the customer sees, and comes back', async () => {
+  test('the operator views the pages of a customer and returns to the console', async () => {
     const operator = await pageOf();
     await signIn(operator);
     await operator.getByRole('link', { name: 'Accounts' }).first().click();

@@ -32,7 +32,7 @@ describe('signing in', () => {
     return as.post('/sign-in', fields);
   }
 
-  test('works with the right password, whatever the case of the address, and leads to where one wanted to go', async () => {
+  test('accepts the right password and the address in any case, and redirects to the requested page', async () => {
     const other = stranger();
     const asked = await other.get('/account/keys');
     expect(asked.path).toBe('/sign-in?to=%2Faccount%2Fkeys');

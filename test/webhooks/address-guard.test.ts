@@ -136,7 +136,7 @@ describe('a URL that names an address itself is judged by it, in whatever notati
   });
 });
 
-describe('a name is judged by all its addresses', () => {
+describe('a name is checked by all its addresses', () => {
   const url = new URL('https://hooks.example.com/in');
 
   test('public ones pass', async () => {

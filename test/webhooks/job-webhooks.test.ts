@@ -49,7 +49,7 @@ async function toldJobs(): Promise<string[]> {
 
 const watched = async () => (await database.query('select 1 from call_webhooks')).rowCount;
 
-test('only what has ended is told, and then watched no more', async () => {
+test('a webhook is sent only for an ended job, and once', async () => {
   const [ended = '', running = ''] = await watchedCalls(2);
   await end([ended]);
   expect(await enqueueEndedJobs(database, NOW)).toBe(1);

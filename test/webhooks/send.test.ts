@@ -135,7 +135,7 @@ describe('an answer', () => {
     await expect.poll(() => receiver.received[0]?.aborted).toBe(true);
   });
 
-  test('that holds what no database takes is made fit for one', async () => {
+  test('with invalid UTF-8 and null characters is converted to storable text', async () => {
     const bytes = Buffer.concat([Buffer.from('a\0b\xff', 'latin1'), Buffer.from('é'.repeat(600))]);
     receiver.react((_message, response) => {
       response.end(bytes);

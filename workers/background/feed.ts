@@ -72,7 +72,7 @@ export async function feedBatches(deps: FeedDeps): Promise<boolean> {
       if (kind === 'ended') ended += 1;
     }
     fedByAccount.set(accountId, (fedByAccount.get(accountId) ?? 0) + calls.length);
-    // A batch that has had its turn comes last.
+    // All other batches now go before this one.
     pending.push(next);
     const left = minuteCallsLeft(outcomes);
     if (left) {

@@ -23,7 +23,7 @@ export interface ReportFetchSettings {
 
 const LOOK_EVERY_MS = 60_000;
 
-/** An import takes three connections, the lock one. */
+/** An import uses three connections and the lock one; one is spare. */
 const CONNECTIONS = 5;
 
 /** Weeks older than this are not requested any more, so their rows are deleted. */

@@ -8,7 +8,7 @@ export type Occupied = 'waiting' | 'streams' | 'uploads' | 'downloads';
 export type OpenRequestLimits = Record<Occupied, number | null>;
 
 const NAMES: Record<Occupied, string> = {
-  waiting: 'requests that wait for an answer',
+  waiting: 'requests',
   streams: 'event streams',
   uploads: 'uploads',
   downloads: 'downloads',
@@ -30,7 +30,7 @@ export function createOpenRequests(limits: OpenRequestLimits): OpenRequests {
       const open = countBy.get(accountId) ?? 0;
       if (open >= limit) {
         throw new SoukError('TOO_MANY_OPEN', {
-          message: `This account has ${open} ${NAMES[kind]} open; at most ${limit} are allowed at the same time.`,
+          message: `This account has ${open} open ${NAMES[kind]}; at most ${limit} are allowed at the same time.`,
           retryAfterSeconds: 1,
           metadata: { open, limit },
         });

@@ -43,7 +43,7 @@ function byName({ description = '', properties = {} }: JsonSchema): JsonSchema {
     const isRange = BOUND.test(name);
     meanings.set(
       isRange ? name.replace(BOUND, '_gte/_lte') : name,
-      isRange ? meaning.replace(/; at (?:least|most)$/, '') : meaning,
+      isRange ? meaning.replace(/; (?:min|max)imum$/, '') : meaning,
     );
   }
   const usual = [...meanings].map(([name, meaning]) => `${name}: ${meaning}`).join('. ');
@@ -86,7 +86,7 @@ function isSpelledOut({ enum: values = [], description = '' }: JsonSchema): bool
 
 /**
  * Returns the schema of an answer, one level deep. No field is required: the answer may be a price, a job that has not
- * ended, or an outline. If several kinds of data differ about a field, it may have any type.
+ * ended, or an outline. A field that several kinds of data define differently may have any type.
  */
 export function compactOutput(...data: readonly JsonSchema[]): ObjectSchema {
   const kinds = [INSTEAD_OF_DATA, ...data.map(({ properties = {} }) => properties)];

@@ -25,7 +25,7 @@ const TAGS: Record<string, string> = {
   account: 'The quota of the account',
   market: 'Products, categories, sellers, deals and price charts of the marketplace',
   retail: 'Addresses of product images',
-  trends: 'Interest in searches by time and region, related searches, and trending searches',
+  trends: 'Search interest over time and by region, related searches, and trending searches',
   aba: 'Brand analytics: weekly ranks of search terms, their histories, and the most-clicked products',
   jobs: 'Status, results and cancellation of calls',
   batches: 'One operation for many items, run in the background',

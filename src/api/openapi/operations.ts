@@ -209,7 +209,7 @@ function answersOf(operation: Operation): Record<string, ResponseObject> {
     return { 200: enveloped('The answer', eitherOr(reference(dataOf(name)))) };
   }
   const accepted = enveloped(
-    'The call was accepted as a job, because of async or Prefer, or because it has not ended in time',
+    'The call was accepted as a job, because of async or Prefer, or because it did not end in time',
     acceptedSchema,
     ...([...ANSWER_HEADERS, 'Location', 'Retry-After'] as const),
   );

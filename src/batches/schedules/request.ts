@@ -47,10 +47,10 @@ const fields = {
   paused: boolean().describe('While true, the schedule has no runs'),
   window: oneOf(FEED_WINDOWS).describe('off_peak: submit calls in the off-peak window only'),
   onlyChanges: boolean().describe(
-    'Results contain only items whose content has changed since the run before',
+    'Results contain only items whose content has changed since the previous run',
   ),
   runHours: integer({ min: 1, max: LONGEST_RUN_HOURS }).describe(
-    'Hours that each run may take; items that are not done by then fail',
+    'Hours that each run may take; items that take longer fail',
   ),
 };
 

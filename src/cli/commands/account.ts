@@ -21,7 +21,7 @@ export function registerAccount(program: Command): void {
   onDatabase(
     account
       .command('create')
-      .description('creates an account without keys and units')
+      .description('creates an account without keys or units')
       .requiredOption('--email <E>', 'e-mail address, unique')
       .option('--name <N>', 'display name (default: the e-mail address)'),
     create,

@@ -21,7 +21,7 @@ export function registerStatement(program: Command): void {
     showUsage,
   );
   onDatabase(
-    command('ledger', 'lists grants, reservations, charges and releases, the newest first')
+    command('ledger', 'lists grants, reservations, charges and releases, newest first')
       .option('--limit <N>', 'maximum number of lines', '50')
       .option('--before <L>', 'only lines before this line'),
     showLedger,

@@ -24,7 +24,7 @@ export function words(of: string) {
   return z.string().describe(of);
 }
 
-/** Histories: one list for each type of value, of index times and values in turn. */
+/** Histories: one list for each type of value, with alternating index times and values. */
 export function series(of: string) {
   return z.array(z.array(z.number()).nullable()).describe(of);
 }

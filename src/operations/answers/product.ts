@@ -31,7 +31,7 @@ export const product = z
     brand: words('Brand').nullish(),
     domainId: z.int().optional().describe('Site number'),
     csv: series(
-      'Histories: one list for each type of value, with index times and values in turn; only at the level full',
+      'Histories: one list for each type of value, with alternating index times and values; only at the level full',
     ).nullish(),
     salesRanks: z
       .record(z.string(), z.array(z.number()).nullable())

@@ -21,7 +21,8 @@ const params = request(
     keyword: text({ maxLength: 200 })
       .optional()
       .meta({
-        description: 'Terms with all these words, in any order; Chinese and Japanese text must match exactly',
+        description:
+          'Terms with all these words, in any order; Chinese and Japanese text must appear verbatim',
         // plain-english: allow
         examples: ['desk lamp'],
       }),

@@ -15,7 +15,7 @@ export interface KeywordSearchInput {
 
 export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Record<string, unknown>>({
   name: 'aba.search',
-  summary: 'Finds search terms that contain given words; Chinese and Japanese terms match by any part.',
+  summary: 'Finds search terms that contain given words; any part of Chinese and Japanese terms matches.',
   tool: 'aba_search_keywords',
   toolset: 'aba',
   routes: [{ method: 'GET', path: '/api/aba/search' }],
@@ -24,7 +24,7 @@ export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Reco
     {
       country: reportSite().describe('Site code'),
       keyword: text({ maxLength: 200 }).meta({
-        description: 'Words, in any order; Chinese and Japanese text must match exactly',
+        description: 'Words, in any order; Chinese and Japanese text must appear verbatim',
         // plain-english: allow
         examples: ['desk lamp'],
       }),

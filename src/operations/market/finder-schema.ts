@@ -97,7 +97,7 @@ export const FILTERS_SCHEMA: JsonSchema = {
 };
 
 function bounds(field: string, description: string): Record<string, string> {
-  return { [`${field}_gte`]: `${description}; at least`, [`${field}_lte`]: `${description}; at most` };
+  return { [`${field}_gte`]: `${description}; minimum`, [`${field}_lte`]: `${description}; maximum` };
 }
 
 function schemaOf(name: string): JsonSchema {

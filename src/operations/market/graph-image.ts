@@ -25,7 +25,7 @@ const curves = {
 
 const colours = {
   cbackground: colour('the background'),
-  cfont: colour('the texts'),
+  cfont: colour('the text'),
   cretailer: colour('the retailer curve'),
   cnew: colour('the new curve'),
   cused: colour('the used curve'),

@@ -12,7 +12,7 @@ export interface TopSellersInput extends Paging {
 
 export const topSellers = defineQueued<'market.topseller', TopSellersInput, string[]>({
   name: 'market.topseller',
-  summary: 'Lists the sellers of a site with the most ratings, the highest number first.',
+  summary: 'Lists the sellers of a site with the most ratings, most ratings first.',
   tool: 'market_get_top_sellers',
   toolset: 'sellers',
   routes: [{ method: 'GET', path: '/api/market/topseller' }],

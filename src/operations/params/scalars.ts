@@ -5,7 +5,7 @@ import { got } from './shown-value.ts';
 export const PRINTABLE = /^[^\p{Cc}\p{Cs}]*$/u;
 
 /**
- * Nearly the same for documentation, in the syntax that all regular expression dialects share, with at least one
+ * Nearly the same rule for the documentation, in the syntax that all regular expression dialects share, with at least one
  * character that is not a space.
  */
 export const VISIBLE =

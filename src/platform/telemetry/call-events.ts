@@ -99,6 +99,6 @@ export function createCallEvents(log: Logger, sinks: readonly CallEventSink[]): 
 /** A sink that writes its data to the database every few seconds. */
 export interface StoringSink {
   onEvent: CallEventSink;
-  /** Writes the remaining data. */
+  /** Writes the data that has not been written yet. */
   close(): Promise<void>;
 }

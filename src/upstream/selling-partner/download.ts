@@ -89,7 +89,7 @@ export function downloadDocument(
   return stream;
 }
 
-/** The document of a failed report is short. */
+/** The document of a failed report is short: it has only the reason. */
 const MOST_FAULT_BYTES = 65_536;
 
 const faultSchema = z.object({ errorDetails: z.string().min(1) });

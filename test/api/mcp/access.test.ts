@@ -182,7 +182,7 @@ describe('toolsets', () => {
     expect(await names('all')).toEqual(expect.arrayContaining(['schedules_run', 'batches_create']));
   });
 
-  test('that do not exist are refused with the list of those that do', async ({ client }) => {
+  test('that do not exist are refused with a list of the toolsets', async ({ client }) => {
     const reply = await post(client, PING, { 'x-api-key': client.key }, '?toolsets=market,magic');
     expect(reply.status).toBe(400);
     expect(reply.json.metadata).toMatchObject({

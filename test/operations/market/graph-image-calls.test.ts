@@ -86,7 +86,7 @@ describe('parameters', () => {
     });
   });
 
-  test('that are not listed are dropped and make no other picture', async ({ souk, client }) => {
+  test('that are not listed are dropped and do not change the picture', async ({ souk, client }) => {
     const known = await paramsFor(souk, client, 'domain=1&asin=B00GRAPH05');
     const calls = souk.upstream.calls.length;
     const unknown = ['title=0', 'amazon=0', 'update=1', '__proto__=x', 'constructor=y', 'toString=z'].join(

@@ -91,7 +91,7 @@ describe('parameters of a price-history picture', () => {
     expect(faults({ asin: 'B00' }).asin).toMatch(/^must be one ASIN .*, got "B00"$/);
   });
 
-  test('that are unknown are dropped, names of other curves and of plain objects among them', () => {
+  test('that are unknown are dropped, also names of other curves and of object properties', () => {
     const unknown = { key: 'k', title: '0', bbu: 1, pe: 1, amazon: 1, cAmazon: 'zz', cPE: '1', asins: 'x' };
     const odd = JSON.parse('{"__proto__": {"range": 7}, "constructor": "x", "toString": "x"}') as object;
     expect(read({ ...unknown, ...odd })).toEqual(read());

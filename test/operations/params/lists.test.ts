@@ -75,7 +75,7 @@ describe('ASINs of a product look-up', () => {
     },
   );
 
-  test('a long wrong one is shortened in the message', () => {
+  test('a long invalid item is shortened in the message', () => {
     expect(fault({ asins: 'x'.repeat(5000) })?.length).toBeLessThan(100);
   });
 

@@ -16,7 +16,7 @@ describe('parameters of image links', () => {
     ]);
   });
 
-  test('tell names in small letters and in capitals apart', () => {
+  test('distinguish upper-case from lower-case names', () => {
     expect(read({ images: 'a.jpg,A.jpg,A.JPG' }).images).toEqual(['a.jpg', 'A.jpg', 'A.JPG']);
   });
 

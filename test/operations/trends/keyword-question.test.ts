@@ -206,7 +206,7 @@ describe('the window', () => {
     expect(windowOf(parameters)).toEqual(expected);
   });
 
-  test('that is complete stays as it is when the day is over', () => {
+  test('with both dates stays the same after midnight', () => {
     const complete = inputOn(interestOverTime, input({}), NOW);
     expect(inputOn(interestOverTime, complete, NOW + 86_400_000)).toEqual(complete);
   });

@@ -151,7 +151,7 @@ test('a batch that is under way is followed, and can be cancelled', async () => 
   expect((await customer.visitor.get(page.path)).text).toContain('cancelled 1');
 });
 
-test('what another customer has is not there', async () => {
+test('a batch of another customer is not listed and returns 404', async () => {
   const page = await sendForm({
     intent: 'start',
     name: 'Mine alone',

@@ -137,7 +137,7 @@ describeInBrowser('in a browser', () => {
     await page.close();
   });
 
-  test('the price of a call is shown, then its answer, and the line for a shell', async () => {
+  test('shows the price of a call, then its answer and a curl command', async () => {
     const page = await openPage();
     await page.goto('/account/try');
     await page.getByLabel('asins').fill('B0C3CDEF06');

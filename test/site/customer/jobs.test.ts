@@ -123,7 +123,7 @@ test('a job that is under way is followed, and can be cancelled', async () => {
   expect((await customer.visitor.get(`${address}/result`)).status).toBe(409);
 });
 
-test('what another customer has is not there', async () => {
+test('a job of another customer is not listed and returns 404', async () => {
   const job = await called();
   const other = await signedIn(souk);
   await other.visitor.get('/account/jobs');

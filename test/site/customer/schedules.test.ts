@@ -94,7 +94,7 @@ test('its next runs are shown although something else is not right yet', async (
   expect(page.text).toContain('Correct the errors below.');
 });
 
-test('what another customer has is not there', async () => {
+test('a schedule of another customer is not listed and returns 404', async () => {
   const { path } = await sendForm({ intent: 'save', name: 'Mine alone' });
   const other = await signedIn(souk);
   const { text } = await other.visitor.get('/account/schedules');

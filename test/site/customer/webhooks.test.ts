@@ -69,7 +69,7 @@ test.each(['', 'nonsense', 'ftp://example.com'])(
   },
 );
 
-test('what another customer has is not there', async () => {
+test('a delivery of another customer is not listed and returns 404', async () => {
   const id = await enqueueEvent(souk, customer.accountId, receiver.url);
   const other = await signedIn(souk);
   expect((await other.visitor.get(PAGE)).html).not.toContain(id);

@@ -61,7 +61,7 @@ describe('the page of the cookie is of no matter but for its cookie:', () => {
     expect(client.upstream.callsTo(EXPLORE).map((call) => call.cookie)).toEqual(['NID=511=fresh']);
   });
 
-  test('a line that breaks: explore has a cookie to give as well', async () => {
+  test('uses the cookie of explore if the connection for the page breaks', async () => {
     client.upstream.on(PAGE, (_, response) => {
       response.destroy();
       return 'handled';

@@ -295,7 +295,7 @@ describe('the list of trends', () => {
     <h:news_item><h:news_item_title>One</h:news_item_title><h:news_item_url>https://x.example/1</h:news_item_url>
     <h:news_item_picture/><h:news_item_source>Paper</h:news_item_source></h:news_item></item></channel></rss>`;
 
-  test('is asked for with the window that reaches so far, and the script of Chinese', async () => {
+  test('is requested with a window of 48 hours and the language zh-CN', async () => {
     client.upstream.on(LIST, () => row(JSON.stringify([null, [item]])));
     const { trends } = await list();
     expect(trends[0]).toMatchObject({ title: 'kettle', active: true, searchVolume: 500, articles: [] });

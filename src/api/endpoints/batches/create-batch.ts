@@ -14,7 +14,7 @@ const quote = z
     operation: z.string(),
     items: z.int(),
     calls: z.int().describe('Number of calls for the items'),
-    units: z.int().describe('Most units that the batch can cost'),
+    units: z.int().describe('Highest price of the batch'),
     admitted: z.boolean(),
   })
   .register(SCHEMA_NAMES, { id: 'BatchQuote' });

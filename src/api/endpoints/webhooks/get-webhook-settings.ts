@@ -16,7 +16,7 @@ export const getWebhookSettings = endpoint({
   tag: 'webhooks',
   method: 'get',
   path: '/api/webhooks',
-  summary: "Returns the state of the account's signing secret, and the rules of deliveries.",
+  summary: "Returns the state of the account's signing secret, and the rules for deliveries.",
   answers: { 200: enveloped('The webhook settings', settings) },
 
   async handle({ database, clock }: { database: Database; clock: Clock }, { account, reply }) {

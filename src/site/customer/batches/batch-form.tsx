@@ -75,7 +75,7 @@ function Settings(): VNode {
           name="deadline"
           label="Deadline"
           type="date"
-          hint="Items that have not finished at the end of this day (UTC) are cancelled. Default: one week."
+          hint="Items that have not finished by the end of this day (UTC) fail. Default: one week."
         />
         <Field name="webhook" label="Webhook" type="url" hint={webhookHint} />
       </div>

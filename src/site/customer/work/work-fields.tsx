@@ -5,7 +5,7 @@ import { OperationChoice } from '../operation-choice.tsx';
 import { LAYOUTS } from './work.ts';
 import { WORK_FORM_BYTES } from './work-form.ts';
 
-/** The fields of an operation and its items. @param keeps a note about the items that an existing schedule has. */
+/** The fields of an operation and its items. @param keeps a note that says which items an existing schedule keeps. */
 export function WorkFields({ keeps }: { keeps?: string | undefined }): VNode {
   return (
     <fieldset>
