@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import type { Redis } from 'ioredis';
 import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
@@ -31,23 +31,29 @@ export interface UploadDeps {
   replies: Replies;
 }
 
+type UploadCall = Pick<EndpointCall<string, unknown, unknown>, 'account' | 'request' | 'reply'>;
+
 /** Stores the body of a request for a worker, piece by piece. @throws SoukError PAYLOAD_TOO_LARGE or VALIDATION_FAILED. */
 async function receiveUpload(
   { redis, keys }: Pick<UploadDeps, 'redis' | 'keys'>,
   uploadId: string,
-  { body }: FastifyRequest,
+  { request, reply }: Pick<UploadCall, 'request' | 'reply'>,
 ): Promise<void> {
+  const body = request.body instanceof Readable ? request.body : Readable.from([]);
   try {
-    await putUpload(redis, keys, uploadId, limited(body instanceof Readable ? body : Readable.from([])));
+    await putUpload(redis, keys, uploadId, limited(body));
   } catch (error) {
     await dropUpload(redis, keys, uploadId).catch(() => {});
+    // The rest of the body is in the way of the next request on this connection.
+    reply.header('connection', 'close');
+    body.resume();
     throw error;
   }
 }
 
 async function* limited(body: Readable): AsyncGenerator<Buffer> {
   let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
+  for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     if (bytes > UPLOAD_LIMIT_BYTES)
       throw new SoukError('PAYLOAD_TOO_LARGE', {
@@ -60,11 +66,11 @@ async function* limited(body: Readable): AsyncGenerator<Buffer> {
 /** Passes a request and its body to a worker, and sends the worker's reply. */
 export async function sendToWorker(
   { redis, keys, batchQueue, replies }: UploadDeps,
-  { account, request, reply }: Pick<EndpointCall<string, unknown, unknown>, 'account' | 'request' | 'reply'>,
+  { account, request, reply }: UploadCall,
   jobOf: (upload: { uploadId: string; accountId: number }) => BatchJob,
 ): Promise<FastifyReply> {
   const uploadId = uuid();
-  await receiveUpload({ redis, keys }, uploadId, request);
+  await receiveUpload({ redis, keys }, uploadId, { request, reply });
   const job = jobOf({ uploadId, accountId: account.accountId });
   const [answer] = await Promise.all([
     replies.wait(uploadId, REPLY_TIMEOUT_MS),
