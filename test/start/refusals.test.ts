@@ -48,7 +48,7 @@ test('refuses a PORT that is not a number', async ({ services }) => {
 
 test('refuses KEEPA_BASE_URL without a key', async ({ services }) => {
   expect(await refusal({ ...services, KEEPA_API_KEY: '' })).toMatch(
-    /^KEEPA_BASE_URL is set, but KEEPA_API_KEY is not: .+\.\n$/,
+    /^KEEPA_BASE_URL is set, but KEEPA_API_KEY is not\. .+\.\n$/,
   );
 });
 

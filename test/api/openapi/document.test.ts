@@ -84,7 +84,9 @@ test('the list of errors, the document and its responses have the same codes', (
     return (code?.enum ?? []) as string[];
   });
   // These are not errors of an operation: the description says where they occur.
-  const anywhere = [ERRORS.NOT_FOUND.code, ERRORS.METHOD_NOT_ALLOWED.code, ERRORS.REQUEST_TIMEOUT.code];
+  const anywhere = (['NOT_FOUND', 'METHOD_NOT_ALLOWED', 'REQUEST_TIMEOUT', 'TOO_MANY_ATTEMPTS'] as const).map(
+    (kind) => ERRORS[kind].code,
+  );
   for (const code of anywhere) expect(document.info.description).toContain(`\`${code}\``);
   const listed = Object.values(ERRORS).map(({ code }) => code);
   expect([...new Set([...codes, ...anywhere])].sort()).toEqual([...listed].sort());

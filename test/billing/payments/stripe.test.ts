@@ -11,7 +11,7 @@ describe('paying with Stripe', () => {
   beforeAll(async () => {
     stripe = await openStripeStandIn();
     const way = { secretKey: 'sk_test_stand_in', webhookSecret: STRIPE_WEBHOOK_SECRET, baseUrl: stripe.url };
-    souk = await openSouk({ workers: 0, pages: { payments: { way, currency: 'eur' } } });
+    souk = await openSouk({ workers: 0, pages: { payments: { way, currency: 'eur' }, trials: 'open' } });
     await ensureStandardPlans(souk.database);
     visitor = createVisitor(souk.clientOf('').baseUrl);
     await visitor.get('/sign-up');
