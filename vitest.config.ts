@@ -8,7 +8,8 @@ export default defineConfig({
     // The files of a process share its modules: importing them anew for each file took a third of a run.
     pool: 'forks',
     isolate: false,
-    maxWorkers: 2,
+    // A test waits about a quarter of its time for stores, so three keep two cores busy.
+    maxWorkers: 3,
     // Generous: on a busy machine everything takes many times as long.
     expect: { poll: { timeout: 30_000 } },
     testTimeout: 120_000,
