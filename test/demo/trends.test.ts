@@ -285,11 +285,11 @@ describe('through Souk', () => {
     }
   });
 
-  test('a state that is none is refused by name', async ({ client }) => {
+  test('returns 400 for an unknown state, and names it', async ({ client }) => {
     const { status, json } = await client.post('/api/webtrends/related-topics', {
       keyword: 'a',
       geo: 'US-QQ',
     });
-    expect([status, json.msg]).toEqual([400, 'geo: US-QQ is not a region that search trends are known for']);
+    expect([status, json.msg]).toEqual([400, 'geo: US-QQ is not a region with search trends']);
   });
 });
