@@ -15,7 +15,7 @@ test.for([
   ['quota look-ups', '/api/quota'],
   ['quotes', '/api/market/product?domain=1&asins=B00FREEREQ&dryRun=1'],
   ['requests that are refused', '/api/market/product?domain=99'],
-  ['tool lists', '/api/jobs'],
+  ['lists', '/api/jobs'],
 ])('limits %s of one account, and not those of another', async ([, path], { souk, client }) => {
   // More than the limit at once; in a pause of the machine a second window may begin.
   const replies = (await Promise.all([many(client, path as string), many(client, path as string)])).flat();
