@@ -60,6 +60,18 @@ export function registerOverview(scope: FastifyInstance, { database }: Pages): v
 
 function NextCall({ quota }: { quota: QuotaSnapshot }): VNode {
   const { activeBilling, activeBillingTrack, nextCallRejectMessage, nextCallRejectReason } = quota;
+  if (nextCallRejectReason === 'QUOTA_NO_SUBSCRIPTION') {
+    return (
+      <div class="notice warn row">
+        <p>
+          <strong>Choose a plan to make calls.</strong> You have no subscription and no pack.
+        </p>
+        <a class="button primary" href="/account/plans">
+          Plans and packs
+        </a>
+      </div>
+    );
+  }
   if (activeBilling === null) {
     return (
       <div class="notice bad">

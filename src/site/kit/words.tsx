@@ -49,5 +49,5 @@ export function Dash(): VNode {
 
 /** The end of a long id, which distinguishes it from other ids of the same time. */
 export function ShortId({ id }: { id: string }): VNode {
-  return <code>{id.slice(-12)}</code>;
+  return <code class="id">{id.slice(-12)}</code>;
 }
