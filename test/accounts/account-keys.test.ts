@@ -57,7 +57,7 @@ test('accepts the new key at once after a reset, and the old ones for exactly 30
   expect(await statuses(souk, fresh)).toEqual(WORKS);
 });
 
-test('gives the first key no more time at a second reset', async ({ souk }) => {
+test('a second reset does not extend the time of the first key', async ({ souk }) => {
   const { accountId, key } = await souk.account();
   const first = await resetKey(souk.database, accountId, now(souk));
   souk.clock.advance(20 * MINUTE_MS);
@@ -80,7 +80,7 @@ test('leaves one active key after concurrent resets', async ({ souk }) => {
   expect(states.filter((state) => state === 'rotated')).toHaveLength(12);
 });
 
-test('leaves revoked keys and other accounts alone at a reset', async ({ souk }) => {
+test('a reset changes neither revoked keys nor keys of other accounts', async ({ souk }) => {
   const { accountId, key } = await souk.account();
   const other = await souk.account();
   await revokeKeys(souk.database, accountId, 'all', now(souk));
@@ -89,30 +89,33 @@ test('leaves revoked keys and other accounts alone at a reset', async ({ souk })
   expect(await listKeys(souk.database, other.accountId, now(souk))).toMatchObject([{ state: 'active' }]);
 });
 
-describe('refuses a revoked key at the next request to any gateway, and accepts the others', () => {
+describe('revoking', () => {
   test.for<[string, (key: string, id: number) => string]>([
     ['by its id', (_key, id) => String(id)],
     ['by its prefix', (key) => keyPrefix(key)],
     ['by the key itself', (key) => key],
-  ])('%s', async ([_how, nameOf], { souk }) => {
-    const { accountId, key } = await souk.account();
-    const other = await createKey(souk.database, accountId, now(souk));
-    const [first] = await listKeys(souk.database, accountId, now(souk));
-    expect(await statuses(souk, key)).toEqual(WORKS);
-    const revoked = await revokeKeys(souk.database, accountId, nameOf(key, first?.id ?? 0), now(souk));
-    expect(revoked).toMatchObject([{ id: first?.id, prefix: keyPrefix(key), state: 'revoked' }]);
-    expect(await statuses(souk, key)).toEqual(FORBIDDEN);
-    expect(await statuses(souk, other)).toEqual(WORKS);
-  });
+  ])(
+    'a key %s refuses it at the next request to any gateway, and accepts the others',
+    async ([_how, nameOf], { souk }) => {
+      const { accountId, key } = await souk.account();
+      const other = await createKey(souk.database, accountId, now(souk));
+      const [first] = await listKeys(souk.database, accountId, now(souk));
+      expect(await statuses(souk, key)).toEqual(WORKS);
+      const revoked = await revokeKeys(souk.database, accountId, nameOf(key, first?.id ?? 0), now(souk));
+      expect(revoked).toMatchObject([{ id: first?.id, prefix: keyPrefix(key), state: 'revoked' }]);
+      expect(await statuses(souk, key)).toEqual(FORBIDDEN);
+      expect(await statuses(souk, other)).toEqual(WORKS);
+    },
+  );
 
-  test('all of an account', async ({ souk }) => {
+  test('all keys of an account refuses each of them', async ({ souk }) => {
     const { accountId, key } = await souk.account();
     const other = await createKey(souk.database, accountId, now(souk));
     expect(await revokeKeys(souk.database, accountId, 'all', now(souk))).toHaveLength(2);
     for (const each of [key, other]) expect(await statuses(souk, each)).toEqual(FORBIDDEN);
   });
 
-  test('but not a key of another account', async ({ souk }) => {
+  test('a key of another account changes nothing', async ({ souk }) => {
     const { accountId } = await souk.account();
     const other = await souk.account();
     const [theirs] = await listKeys(souk.database, other.accountId, now(souk));
@@ -123,7 +126,7 @@ describe('refuses a revoked key at the next request to any gateway, and accepts 
   });
 });
 
-test('lists keys without anything that could be used as one', async ({ souk }) => {
+test('lists keys without a usable key', async ({ souk }) => {
   const { accountId, key } = await souk.account();
   const start = now(souk);
   const { key: fresh } = await resetKey(souk.database, accountId, start);

@@ -17,7 +17,7 @@ test.each([
   expect(isGood(authorization)).toBe(true);
 });
 
-describe('refuses anything else:', () => {
+describe('refuses other tokens:', () => {
   test.each([
     undefined,
     '',
@@ -36,7 +36,7 @@ describe('refuses anything else:', () => {
     expect(isGood(authorization)).toBe(false);
   });
 
-  test('any other text', () => {
+  test('any text except the token', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         fc.pre(text !== TOKEN);

@@ -50,7 +50,7 @@ async function untilSomebodyWaits(database: Database): Promise<void> {
   await expect.poll(async () => (await database.query(waiting)).rowCount).toBeGreaterThan(0);
 }
 
-test('a sign-in that has verified the old password begins no session after the change', async ({
+test('creates no session if the password changes after the sign-in verified the old one', async ({
   database,
 }) => {
   const stored = await owner(database);
@@ -58,14 +58,16 @@ test('a sign-in that has verified the old password begins no session after the c
   await expect(begin(database, stored)).rejects.toThrow(PasswordChanged);
 });
 
-test('a session that was begun with the old password ends with the change', async ({ database }) => {
+test('ends a session of the old password when the password changes', async ({ database }) => {
   const stored = await owner(database);
   const token = await begin(database, stored);
   await change(database, stored);
   expect(await findSession(database, token, NOW)).toBeNull();
 });
 
-test('a sign-in that meets a change under way waits for it, and is refused', async ({ database }) => {
+test('refuses a sign-in with the old password that waits for a concurrent password change', async ({
+  database,
+}) => {
   const stored = await owner(database);
   const changing = await openTransaction(database);
   await setPassword(changing, stored.accountId, await hashPassword('second password'), NOW);
@@ -76,7 +78,7 @@ test('a sign-in that meets a change under way waits for it, and is refused', asy
   expect(await signingIn).toBeInstanceOf(PasswordChanged);
 });
 
-test('a change that meets a sign-in under way waits for it, and ends its session', async ({ database }) => {
+test('a password change waits for a concurrent sign-in, and ends its session', async ({ database }) => {
   const stored = await owner(database);
   const signingIn = await openTransaction(database);
   await signingIn.query('select 1 from passwords where account_id = $1 for share', [stored.accountId]);
@@ -95,13 +97,13 @@ test('a change that meets a sign-in under way waits for it, and ends its session
   expect(rows).toEqual([]);
 });
 
-test('of two changes that have verified the same password one is made', async ({ database }) => {
+test('makes one of two concurrent password changes with the same old password', async ({ database }) => {
   const stored = await owner(database);
   const made = await Promise.all([change(database, stored, 'password number two'), change(database, stored)]);
   expect(made.filter((digest) => digest !== null)).toHaveLength(1);
 });
 
-test('a change that has verified the old password does not replace one that the operator let set', async ({
+test('refuses a password change if a reset link set a new password after the old one was verified', async ({
   database,
 }) => {
   const stored = await owner(database);
@@ -111,7 +113,7 @@ test('a change that has verified the old password does not replace one that the 
   expect(await isPassword(await findPassword(database, stored.email), 'the owner is back')).toBe(true);
 });
 
-test('passwords beyond those that may wait are refused as BUSY, and later ones are accepted', async () => {
+test('refuses passwords with BUSY while the queue of verifications is full, and accepts them afterwards', async () => {
   const hashes = Array.from({ length: MOST_WAITING + 2 }, () => hashPassword('some password'));
   await expect(hashPassword('one too many')).rejects.toMatchObject({
     kind: 'BUSY',

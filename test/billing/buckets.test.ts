@@ -32,7 +32,7 @@ test.each([
   expect(await refusalOf(billing.admit(account, 1))).toMatchObject({ kind });
 });
 
-test('the minute of packs starts anew at its boundary', async () => {
+test('the minute of packs resets at its boundary', async () => {
   const account = await billing.account({ packs: [{ units: 10, rate: 1 }] });
   await billing.admit(account, 1);
   billing.clock.advance(29_999);
@@ -49,7 +49,7 @@ test('a released call returns its units and keeps its place in the minute', asyn
   expect(await refusalOf(billing.admit(account, 1))).toMatchObject({ kind: 'QUOTA_MINUTE_EXCEEDED' });
 });
 
-test('tells the state of the minute with every call that is let in', async () => {
+test('returns the state of the minute with every admitted call', async () => {
   const account = await limitedTo({ minuteLimit: 10 });
   const resetAt = Date.parse('2026-03-10T10:21:00.000Z');
   expect(await billing.admit(account, 1)).toMatchObject({ rate: { limit: 10, remaining: 9, resetAt } });
@@ -57,7 +57,7 @@ test('tells the state of the minute with every call that is let in', async () =>
   expect(new Set(both.map((call) => 'rate' in call && call.rate?.remaining))).toEqual(new Set([7, 8]));
 });
 
-test('a call that joins takes nothing of the minute', async () => {
+test('a joined call does not count in the minute', async () => {
   const account = await limitedTo({ minuteLimit: 10 });
   const chargeId = 'cd'.repeat(16);
   await billing.admit(account, 1, { chargeId });
@@ -88,7 +88,7 @@ test.each([
     '12:00',
     [4, 4, 4, 4],
   ],
-  ['general subscription and general packs only outside it', '10:30', [0, 0, 4, 4]],
+  ['only the general subscription and general packs outside the window', '10:30', [0, 0, 4, 4]],
 ])('draws on %s', async (_, time, drawn) => {
   const packs = [
     { units: 4, wallet: 'off_peak' as const },

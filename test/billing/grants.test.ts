@@ -34,7 +34,7 @@ async function subscriptionsOf(accountId: number): Promise<number> {
   return rowCount ?? 0;
 }
 
-test('plans are found by their code and listed, and brought up to date in place', async () => {
+test('a plan is found by its code, listed, and updated in place', async () => {
   expect(await findPlan(billing.database, 'small')).toEqual({ id: planId, ...PLAN });
   expect(await findPlan(billing.database, 'none')).toBeNull();
   expect(await upsertPlan(billing.database, { ...PLAN, name: 'Little' })).toBe(planId);
@@ -47,7 +47,7 @@ test.each([
   ['around it', -5, 50],
   ['at its start', -5, 1],
   ['at its end', 9, 20],
-])('a subscription that would overlap another of its wallet is refused: %s', async (_, from, to) => {
+])('refuses a subscription that overlaps another of its wallet %s', async (_, from, to) => {
   const { accountId } = await billing.account();
   await grantSubscription(billing.database, subscriptionOf(accountId, 0, 10));
   const refused = grantSubscription(billing.database, subscriptionOf(accountId, from, to));
@@ -56,7 +56,7 @@ test.each([
   expect(await subscriptionsOf(accountId)).toBe(1);
 });
 
-test('subscriptions may follow each other, and lie beside those of the other wallet and of other accounts', async () => {
+test('accepts consecutive subscriptions, and overlapping ones of other wallets and accounts', async () => {
   const [{ accountId }, other] = [await billing.account(), await billing.account()];
   const grants = [
     subscriptionOf(accountId, 0, 10),
@@ -69,7 +69,7 @@ test('subscriptions may follow each other, and lie beside those of the other wal
   expect(new Set(ids).size).toBe(4);
 });
 
-test('of overlapping subscriptions granted at the same time exactly one is accepted', async () => {
+test('accepts exactly one of several overlapping subscriptions granted concurrently', async () => {
   const { accountId } = await billing.account();
   const attempts = Array.from({ length: 6 }, (_, i) =>
     grantSubscription(billing.database, subscriptionOf(accountId, i, i + 10)),
@@ -83,7 +83,7 @@ const pack = { wallet: 'off_peak' as const, units: 30, rateLimitPerMinute: 5 };
 const validity = { validFrom: inDays(0), validUntil: inDays(30) };
 const window = { start: '22:00', end: '06:00', timezone: 'Europe/Berlin' };
 
-test('balances tell what was granted and what is left of it', async () => {
+test('balances state the units that were granted and the units that are left', async () => {
   const account = await billing.account();
   const { accountId } = account;
   const id = await grantSubscription(billing.database, subscriptionOf(accountId, 0, 10));
@@ -106,16 +106,10 @@ test('balances tell what was granted and what is left of it', async () => {
 });
 
 test.each([
-  [
-    'in a zone that does not exist',
-    { ...pack, ...validity, window: { ...window, timezone: 'Mars/Olympus' } },
-  ],
-  [
-    'with hours of its own in the general wallet',
-    { ...pack, ...validity, wallet: 'general' as const, window },
-  ],
+  ['in an unknown time zone', { ...pack, ...validity, window: { ...window, timezone: 'Mars/Olympus' } }],
+  ['of the general wallet with a window', { ...pack, ...validity, wallet: 'general' as const, window }],
   ['that ends before it begins', { ...pack, validFrom: inDays(2), validUntil: inDays(1) }],
-])('a pack %s is refused and leaves no ledger line', async (_, grant) => {
+])('refuses a pack %s and writes no ledger line', async (_, grant) => {
   const { accountId } = await billing.account();
   await expect(grantPack(billing.database, { accountId, ...grant }, NOW)).rejects.toThrow();
   const { rowCount } = await billing.database.query('select from ledger where account_id = $1', [accountId]);

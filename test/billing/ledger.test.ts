@@ -82,7 +82,7 @@ test.each([
   ]);
 });
 
-test('a line names its call, operation and source; pages continue each other', async () => {
+test('a line names its call, operation and source, and pages of lines have no gap', async () => {
   const account = await billing.account({ subscriptions: [{ dailyLimit: 3 }], packs: [{ units: 10 }] });
   const { callId } = await billing.admit(account, 5, { answer: 'own' });
   const [pack, subscription] = await ledgerLines(billing.database, account.accountId, { limit: 2 });
@@ -94,7 +94,7 @@ test('a line names its call, operation and source; pages continue each other', a
   expect(older.map(({ kind, callId: none }) => [kind, none])).toEqual([['grant', null]]);
 });
 
-test('usage tells calls and units by operation and by day', async () => {
+test('usage counts calls and units by operation and by day', async () => {
   const account = await billing.account({ subscriptions: [{}] });
   const from = billing.clock.now();
   await billing.admit(account, 5, { answer: 'own' });

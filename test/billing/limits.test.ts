@@ -51,7 +51,7 @@ test('concurrent calls never take more units from a pack than it has', async () 
   });
 });
 
-test('the calls a minute of packs are limited for all packs together, by the highest of their limits', async () => {
+test('all packs of an account share one minute limit, the highest of their limits', async () => {
   const account = await billing.account({
     packs: [
       { units: 100, rate: 3 },
@@ -64,7 +64,7 @@ test('the calls a minute of packs are limited for all packs together, by the hig
   });
 });
 
-test('a purchased quantity multiplies every limit', async () => {
+test('the quantity of a subscription multiplies every limit', async () => {
   const account = await billing.account({ subscriptions: [{ minuteLimit: 4, quantity: 3 }] });
   expect(await admitAll(times(20, () => billing.request(account, 1)))).toEqual({
     started: 12,
@@ -72,7 +72,7 @@ test('a purchased quantity multiplies every limit', async () => {
   });
 });
 
-test('identical calls at the same moment are one admission an account, over several gateways', async () => {
+test('concurrent identical calls over several gateways are admitted once for each account', async () => {
   const accounts = await Promise.all(times(5, () => billing.account({ subscriptions: [{}] })));
   const chargeId = 'ab'.repeat(16);
   const requests = times(100, (i) =>

@@ -20,7 +20,7 @@ const midnight = (day: string) => `${day}T00:00:00.000Z`;
 
 test.each([
   [
-    'on its first day, from its midnight',
+    'on its first day, starting at midnight',
     '2026-01-15T13:40Z',
     '2026-01-15T14:00Z',
     '2026-01-15',
@@ -50,7 +50,7 @@ test.each([
   ['begun on the leap day, a year later', '2028-02-29', '2029-02-28', '2029-02-28', '2029-03-29'],
   ['begun on the leap day, four years later', '2028-02-29', '2032-02-29', '2032-02-29', '2032-03-29'],
   ['over the turn of the year', '2026-12-20', '2027-01-05', '2026-12-20', '2027-01-20'],
-])('the month of a subscription %s', async (_, subscribedAt, at, first, next) => {
+])('returns the month of a subscription %s', async (_, subscribedAt, at, first, next) => {
   expect(await monthOf(subscribedAt, at)).toEqual([midnight(first), midnight(next)]);
 });
 

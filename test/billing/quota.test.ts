@@ -15,7 +15,7 @@ beforeEach(() => {
 const snapshotOf = ({ keyHash, accountId }: BilledAccount) =>
   quotaSnapshot({ ...billing, offPeak: OFF_PEAK }, { keyHash, accountId }, billing.clock.now());
 
-test('shows an account that has nothing', async () => {
+test('returns an empty snapshot for an account without grants', async () => {
   expect(await snapshotOf(await billing.account())).toEqual({
     serverTime: new Date(billing.clock.now()).toISOString(),
     offPeakWindow: OFF_PEAK,
@@ -37,7 +37,7 @@ test('shows an account that has nothing', async () => {
   });
 });
 
-test('shows every bucket of a general subscription as it stands', async () => {
+test('returns the current state of every meter of a general subscription', async () => {
   const startsAt = new Date('2026-03-05T08:00:00Z');
   const endsAt = new Date('2027-03-05T08:00:00Z');
   const subscription = { minuteLimit: 5, dailyLimit: 40, quantity: 2, startsAt, endsAt };
@@ -73,7 +73,7 @@ test('shows every bucket of a general subscription as it stands', async () => {
   });
 });
 
-test('shows packs by the earliest end, with those that are usable now', async () => {
+test('lists packs by their earliest end, and states which are usable now', async () => {
   const later = new Date(billing.clock.now() + 30 * 86_400_000);
   const sooner = new Date(billing.clock.now() + 10 * 86_400_000);
   const window = { start: '09:00', end: '12:30', timezone: 'UTC' };
@@ -112,7 +112,7 @@ test('shows packs by the earliest end, with those that are usable now', async ()
 const limit = fc.option(fc.integer({ min: 1, max: 6 }), { nil: null });
 const wallet = fc.constantFrom('general' as const, 'off_peak' as const);
 
-test('the next call gets what the snapshot predicts', async () => {
+test('predicts the outcome of the next call', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(fc.record({ wallet, minuteLimit: limit, dailyLimit: limit, monthlyLimit: limit }), {

@@ -15,7 +15,7 @@ const at = (offsetMs: number) => new Date(billing.clock.now() + offsetMs).toISOS
 const HALF_MINUTE_MS = 30_000;
 const TO_MIDNIGHT_MS = 13 * 3_600_000 + 59 * 60_000 + 30_000;
 
-test('refuses an account without a subscription and without a pack', async () => {
+test('refuses a call of an account without a subscription and without a pack', async () => {
   const account = await billing.account();
   expect(await refusalOf(billing.admit(account, 3))).toEqual({
     kind: 'QUOTA_NO_SUBSCRIPTION',
@@ -27,12 +27,12 @@ test('refuses an account without a subscription and without a pack', async () =>
 test.each([
   ['is over', { startsAt: new Date(0), endsAt: new Date(1) }],
   ['has not begun', { startsAt: new Date('2098-01-01'), endsAt: new Date('2099-01-01') }],
-])('a subscription that %s counts as none', async (_, period) => {
+])('refuses a call of an account whose subscription %s', async (_, period) => {
   const account = await billing.account({ subscriptions: [period] });
   expect(await refusalOf(billing.admit(account, 1))).toMatchObject({ kind: 'QUOTA_NO_SUBSCRIPTION' });
 });
 
-test('says when the window opens to an account whose units are for off-peak hours only', async () => {
+test('a refusal of an account with off-peak units only states when the window opens', async () => {
   const account = await billing.account({ subscriptions: [{ wallet: 'off_peak' }] });
   expect(await refusalOf(billing.admit(account, 1))).toEqual({
     kind: 'QUOTA_OFF_PEAK_ONLY',
@@ -41,7 +41,7 @@ test('says when the window opens to an account whose units are for off-peak hour
   });
 });
 
-test('a pack with a window of its own is waited for by that window', async () => {
+test('a refusal of a pack with a window of its own states when that window opens', async () => {
   const window = { start: '10:15', end: '10:45', timezone: 'UTC' };
   const account = await billing.account({ packs: [{ wallet: 'off_peak', units: 9, window }] });
   expect(await refusalOf(billing.admit(account, 1))).toMatchObject({
@@ -53,7 +53,7 @@ test('a pack with a window of its own is waited for by that window', async () =>
   billing.clock.advance(86_400_000 - 14.5 * 60_000);
 });
 
-test('the calls of a minute are refused beyond its limit, until the minute is over', async () => {
+test('refuses calls above the minute limit until the minute ends', async () => {
   const account = await billing.account({ subscriptions: [{ minuteLimit: 2, quantity: 1 }] });
   await billing.admit(account, 5);
   await billing.admit(account, 5);
@@ -64,7 +64,7 @@ test('the calls of a minute are refused beyond its limit, until the minute is ov
   });
 });
 
-test('the units of a day are refused beyond its limit, until midnight in UTC', async () => {
+test('refuses units above the daily limit until midnight UTC', async () => {
   const account = await billing.account({ subscriptions: [{ dailyLimit: 5 }] });
   await billing.admit(account, 5);
   expect(await refusalOf(billing.admit(account, 2))).toEqual({
@@ -74,7 +74,7 @@ test('the units of a day are refused beyond its limit, until midnight in UTC', a
   });
 });
 
-test('the units of a month are refused beyond its limit, until the subscription is a month older', async () => {
+test('refuses units above the monthly limit until the next month of the subscription starts', async () => {
   const startsAt = new Date(billing.clock.now() - 10 * 86_400_000);
   const account = await billing.account({ subscriptions: [{ monthlyLimit: 5, dailyLimit: 5, startsAt }] });
   await billing.admit(account, 5);
@@ -88,7 +88,7 @@ test('the units of a month are refused beyond its limit, until the subscription 
   });
 });
 
-test('an empty pack is refused with a long time to wait: time alone mends nothing', async () => {
+test('refuses a call on an empty pack without a reset time, and with a Retry-After of an hour', async () => {
   const account = await billing.account({ packs: [{ units: 4 }] });
   await billing.admit(account, 4);
   expect(await refusalOf(billing.admit(account, 1))).toEqual({
@@ -98,7 +98,7 @@ test('an empty pack is refused with a long time to wait: time alone mends nothin
   });
 });
 
-test('a call that costs more than all sources together have left is told how much that is', async () => {
+test('a refusal of a call that costs more than all sources hold states the remaining units', async () => {
   const account = await billing.account({ subscriptions: [{ dailyLimit: 10 }], packs: [{ units: 4 }] });
   await billing.admit(account, 7);
   expect(await refusalOf(billing.admit(account, 8))).toMatchObject({
@@ -108,7 +108,7 @@ test('a call that costs more than all sources together have left is told how muc
   expect(await billing.admit(account, 7)).toMatchObject({ kind: 'started' });
 });
 
-test('a call that the rest of the month cannot pay for is not told to wait for tomorrow', async () => {
+test('a refusal of a call that exceeds the rest of the month states the end of the month', async () => {
   const startsAt = new Date(billing.clock.now());
   const account = await billing.account({ subscriptions: [{ dailyLimit: 50, monthlyLimit: 60, startsAt }] });
   await billing.admit(account, 45);

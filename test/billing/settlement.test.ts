@@ -88,7 +88,7 @@ test.each([
   expect(await linesOf(account)).toEqual(lines);
 });
 
-test('of concurrent endings in several processes exactly one takes effect', async () => {
+test('exactly one of several concurrent endings takes effect', async () => {
   const account = await billing.account({ subscriptions: [{}] });
   const { callId } = await billing.admit(account, 9);
   const processes = [1, 2, 3].map(() => createSettlements(billing.database, billing.clock.now));
@@ -103,7 +103,7 @@ test('of concurrent endings in several processes exactly one takes effect', asyn
   expect(await metersOf(account)).toMatchObject({ day: winner?.unitsCharged });
 });
 
-test('a call that nobody knows cannot be ended', async () => {
+test('an unknown call cannot be ended', async () => {
   const account = await billing.account({ subscriptions: [{}] });
   const other = await billing.account({ subscriptions: [{}] });
   const { callId } = await billing.admit(account, 5);
@@ -125,7 +125,7 @@ test('a call that drew on several sources returns units to the last one first', 
   expect(await metersOf(account)).toEqual({ day: 10, month: 10, packs: [8, 10] });
 });
 
-test("units drawn yesterday are not returned to today's meter, but to the month's", async () => {
+test("units drawn yesterday return to the month's meter, not to today's", async () => {
   const startsAt = new Date('2026-03-01');
   const account = await billing.account({ subscriptions: [{ startsAt }] });
   const { callId } = await billing.admit(account, 8);
@@ -135,7 +135,7 @@ test("units drawn yesterday are not returned to today's meter, but to the month'
   expect(await metersOf(account)).toMatchObject({ day: 3, month: 3 });
 });
 
-test("units drawn last month are not returned to this month's meters", async () => {
+test("units drawn last month do not return to this month's meters", async () => {
   const account = await billing.account({ subscriptions: [{ startsAt: new Date('2026-03-01') }] });
   const { callId } = await billing.admit(account, 8);
   billing.clock.advance(31 * 24 * 3_600_000);

@@ -53,7 +53,7 @@ async function copied(lines: readonly Line[]): Promise<Line[]> {
   }
 }
 
-test('what is written arrives as it was', async () => {
+test('copies every value unchanged', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(line, { maxLength: 20 }), async (lines) => {
       expect(await copied(lines)).toEqual(lines);
@@ -62,7 +62,7 @@ test('what is written arrives as it was', async () => {
   );
 });
 
-test('rows that need more memory than there is get it', async () => {
+test('grows its buffer for rows that do not fit', async () => {
   const one = { small: -1, whole: -1, large: LARGEST_ASIN, text: '雨'.repeat(400_000), list: [1] };
   expect(await copied([one, one])).toEqual([one, one]);
 });
@@ -88,6 +88,6 @@ test.each([
   ['-1', null],
   ['1e1', null],
   ['x', null],
-])('a share of "%s" is %s hundredths of a percent', (text, hundredths) => {
+])('parses the share "%s" as %s hundredths of a percent', (text, hundredths) => {
   expect(shareOf(text)).toBe(hundredths);
 });

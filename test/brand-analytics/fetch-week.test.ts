@@ -67,7 +67,7 @@ async function weeksOf(site: 'us' | 'uk' = 'us') {
   return (await loadedWeeks(database, site)).map(({ week, importId }) => [week, importId]);
 }
 
-test('a report is ordered, waited for, downloaded and loaded', async () => {
+test('requests a report, waits until it is done, downloads it and imports it', async () => {
   server.reports.push({ statuses: ['IN_QUEUE', 'IN_PROGRESS', 'DONE'], document: document() });
   const seen: string[] = [];
   const outcome = await fetching({ onProgress: ({ stage }) => seen.push(stage) });
@@ -88,7 +88,7 @@ test('a report is ordered, waited for, downloaded and loaded', async () => {
 });
 
 test.each(['POST .*reports$', 'GET .*reports/R1', 'GET .*documents/'])(
-  'a throttled call (%s) waits for its quota and is sent again',
+  'repeats a throttled call (%s) after the wait that its rate limit requires',
   async (call) => {
     server.reports.push({ statuses: ['DONE'], document: document() });
     const throttled = { status: 429, headers: { 'x-amzn-RateLimit-Limit': '0.01' } };
@@ -100,7 +100,7 @@ test.each(['POST .*reports$', 'GET .*reports/R1', 'GET .*documents/'])(
   },
 );
 
-test('fails with an explanation if a call is throttled forever', async () => {
+test('fails with an explanation if every attempt of a call is throttled', async () => {
   server.faults.push(...Array.from({ length: 20 }, () => ({ call: /POST .*reports$/, status: 429 })));
   await expect(fetching()).rejects.toThrow(
     'The Selling Partner API answered createReport with 429: Fault, As scripted.',
@@ -111,7 +111,7 @@ test('fails with an explanation if a call is throttled forever', async () => {
 test.each([
   ['plain', (text: string) => Buffer.from(text)],
   ['gzip', (text: string) => gzipSync(text)],
-])('the reason of a FATAL report is read from its document, %s', async (_, pack) => {
+])('returns the reason of a FATAL report from its document, %s', async (_, pack) => {
   server.reports.push({ statuses: ['FATAL'], document: pack('{"errorDetails":"The week is not ready."}') });
   expect(await fetching()).toEqual({ kind: 'failed', reason: 'The week is not ready.' });
 });
@@ -119,17 +119,17 @@ test.each([
 test.each([
   ['that says nothing', Buffer.from('<html>'), 'its document gives no reason that can be read'],
   ['that is not there', undefined, 'the provider gave no reason'],
-])('a FATAL report with a document %s has failed all the same', async (_, content, reason) => {
+])('returns the failure of a FATAL report with a document %s', async (_, content, reason) => {
   server.reports.push({ statuses: ['FATAL'], ...(content ? { document: content } : {}) });
   expect(await fetching()).toEqual({ kind: 'failed', reason });
 });
 
-test('a CANCELLED report means that there are no data', async () => {
+test('returns no data for a CANCELLED report', async () => {
   server.reports.push({ statuses: ['IN_QUEUE', 'CANCELLED'] });
   expect(await fetching()).toEqual({ kind: 'empty' });
 });
 
-test('an address that has run out is asked for again', async () => {
+test('requests a new download address when the first one has expired', async () => {
   server.reports.push({ statuses: ['DONE'], document: document('2026-02-28'), expired: 2 });
   expect(await fetching({ week: '2026-02-28' })).toMatchObject({ kind: 'loaded' });
   expect(server.count(/documents/)).toBe(3);
@@ -138,7 +138,7 @@ test('an address that has run out is asked for again', async () => {
 test.each([
   ['where it was', true],
   ['from the beginning, where the store knows no ranges', false],
-])('a download that breaks off is taken up again %s', async (_, knowsRanges) => {
+])('continues an interrupted download %s', async (_, knowsRanges) => {
   const content = document('2026-02-28');
   server.reports.push({ statuses: ['DONE'], document: content, breaks: [1000, 500], knowsRanges });
   expect(await fetching({ week: '2026-02-28' })).toMatchObject({ result: { terms: 300 } });
@@ -148,7 +148,7 @@ test.each([
   expect(server.ranges[2]).toMatch(/^bytes=[1-9]\d*-$/);
 });
 
-test('a download that keeps breaking off leaves everything as it was, and its report is taken up again', async () => {
+test('a download that is interrupted every time changes no data, and keeps its report request for the next attempt', async () => {
   server.reports.push({ statuses: ['DONE'], document: document(), breaks: Array(20).fill(0) });
   const before = await weeksOf();
   await expect(fetching()).rejects.toThrow('The download of the report broke off after 0 bytes');
@@ -156,7 +156,7 @@ test('a download that keeps breaking off leaves everything as it was, and its re
   expect(await requestedReport(database, 'us', WEEK)).toBe('R1');
 });
 
-test('a document that is cut leaves everything as it was, and the next attempt orders another report', async () => {
+test('an incomplete document changes no data, and discards its report request', async () => {
   server.reports.push({ statuses: ['DONE'], document: document().subarray(0, 2000) });
   const before = await weeksOf();
   await expect(fetching()).rejects.toThrow('The file is incomplete');
@@ -164,7 +164,7 @@ test('a document that is cut leaves everything as it was, and the next attempt o
   expect(await requestedReport(database, 'us', WEEK)).toBeNull();
 });
 
-test('an attempt that is interrupted is continued with the same report', async () => {
+test('continues an aborted attempt with the same report request', async () => {
   server.reports.push({ statuses: ['IN_PROGRESS', 'DONE'], document: document() });
   const controller = new AbortController();
   const end = () => controller.abort(new Error('ended'));
@@ -173,7 +173,7 @@ test('an attempt that is interrupted is continued with the same report', async (
   expect(server.orders).toHaveLength(1);
 });
 
-test('a report that never gets done is given up', async () => {
+test('fails if a report is not done after three hours', async () => {
   server.reports.push({ statuses: ['IN_PROGRESS'] });
   let isOver = false;
   const signal = new AbortController().signal;
@@ -183,7 +183,7 @@ test('a report that never gets done is given up', async () => {
   await expect(outcome).rejects.toThrow('still IN_PROGRESS after 3 hours');
 });
 
-test('a refusal says who has refused what, and nothing of keys', async () => {
+test('the error of a refusal names the service and the call, and no secret', async () => {
   const call = /POST .*reports$/;
   const body = { errors: [{ code: 'Unauthorized', message: 'Access to requested resource is denied.' }] };
   server.faults.push({ call, status: 403, body });
@@ -217,7 +217,7 @@ describe.skipIf(!existsSync(FIXTURES))('recorded (where ../shared/fixtures/brand
       response: Record<string, unknown>;
     }[];
 
-  test('a real week comes in; what is ordered has the form of a real order', async () => {
+  test('imports a real week, and sends a request of the recorded form', async () => {
     const [answer] = sandbox().filter(
       ({ operationId, status }) => operationId === 'getReport' && status === 200,
     );
@@ -234,7 +234,7 @@ describe.skipIf(!existsSync(FIXTURES))('recorded (where ../shared/fixtures/brand
     expect(order.reportType).toBe(real.reportType);
   });
 
-  test('a real FATAL answer is a failure', async () => {
+  test('returns the failure of a recorded FATAL report', async () => {
     const more = JSON.parse(read('get-report-fatal.json').toString()) as object;
     server.reports.push({ statuses: ['FATAL'], more, document: Buffer.from('{"errorDetails":"Not yet."}') });
     expect(await fetching()).toEqual({ kind: 'failed', reason: 'Not yet.' });
@@ -244,7 +244,7 @@ describe.skipIf(!existsSync(FIXTURES))('recorded (where ../shared/fixtures/brand
     ['createReport', /POST .*reports$/],
     ['getReport', /GET .*reports\/R1/],
     ['getReportDocument', /GET .*documents\//],
-  ])('the real 400 of %s becomes a sentence', async (name, call) => {
+  ])('the recorded 400 of %s becomes a readable error', async (name, call) => {
     const found = sandbox().find(({ operationId, status }) => operationId === name && status === 400);
     server.reports.push({ statuses: ['DONE'], document: document() });
     server.faults.push({ call, status: 400, body: found?.response });

@@ -9,7 +9,7 @@ const database = await openTestDatabase();
 
 const newest = async () => (await listImports(database, 1))[0];
 
-test('an import is seen while it runs, and how it ended', async () => {
+test('lists an import while it runs, and its outcome afterwards', async () => {
   await load(database, 'us', csvReport('2026-03-07', ranked('tent', 'boat', 'lamp')));
   expect(await newest()).toMatchObject({
     site: 'us',
@@ -35,7 +35,7 @@ test('an import is seen while it runs, and how it ended', async () => {
   });
 });
 
-test('one that fails says why, one whose process died is not alive', async () => {
+test('lists the reason of a failed import, and an import whose process died as not alive', async () => {
   await expect(load(database, 'de', 'no report')).rejects.toThrow();
   expect(await newest()).toMatchObject({
     site: 'de',

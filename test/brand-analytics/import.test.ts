@@ -43,7 +43,7 @@ const tent = {
   ] as [string, string, string, string][],
 };
 
-test('a downloaded file becomes rows', async () => {
+test('imports the rows of a downloaded CSV file', async () => {
   const result = await load(database, 'us', csvReport('2026-03-07', [tent, { term: 'x', rank: 2 }]));
   expect(result).toMatchObject({
     week: '2026-03-07',
@@ -76,33 +76,30 @@ test('a downloaded file becomes rows', async () => {
   expect(second).toMatchObject({ clickShareSum: 0, convShareSum: null, goods: [] });
 });
 
-test.each(['plain', 'gzip'])(
-  'a report of the API, %s, becomes rows of the largest department',
-  async (form) => {
-    const text = jsonReport('2026-03-07', [
-      reportEntry('kettle', 1, 1, { clickedItemName: 'A kettle' }),
-      reportEntry('kettle', 1, 2),
-      reportEntry('kettle', 1, 4),
-      reportEntry('toaster', 2, 1),
-      reportEntry('kettle', 1, 1, { departmentName: 'Kitchen' }),
-    ]);
-    const result = await load(database, 'uk', form === 'gzip' ? gzipSync(text) : text);
-    expect(result.warnings).toEqual(['1 rows of 1 smaller departments were left out.']);
-    const rows = await rowsOf('uk', '2026-03-07');
-    expect(rows?.map(({ keyword, goods }) => [keyword, goods.length])).toEqual([
-      ['kettle', 2],
-      ['toaster', 1],
-    ]);
-    expect(rows?.[0]?.goods[0]).toMatchObject({
-      asin: 'B0ENTRY001',
-      title: 'A kettle',
-      clickShare: 7.19,
-      conversionShare: 50,
-    });
-  },
-);
+test.each(['plain', 'gzip'])('imports the largest department of a %s report of the API', async (form) => {
+  const text = jsonReport('2026-03-07', [
+    reportEntry('kettle', 1, 1, { clickedItemName: 'A kettle' }),
+    reportEntry('kettle', 1, 2),
+    reportEntry('kettle', 1, 4),
+    reportEntry('toaster', 2, 1),
+    reportEntry('kettle', 1, 1, { departmentName: 'Kitchen' }),
+  ]);
+  const result = await load(database, 'uk', form === 'gzip' ? gzipSync(text) : text);
+  expect(result.warnings).toEqual(['1 rows of 1 smaller departments were left out.']);
+  const rows = await rowsOf('uk', '2026-03-07');
+  expect(rows?.map(({ keyword, goods }) => [keyword, goods.length])).toEqual([
+    ['kettle', 2],
+    ['toaster', 1],
+  ]);
+  expect(rows?.[0]?.goods[0]).toMatchObject({
+    asin: 'B0ENTRY001',
+    title: 'A kettle',
+    clickShare: 7.19,
+    conversionShare: 50,
+  });
+});
 
-test('the old layout has its week from line 1, from the operator, or not at all', async () => {
+test('takes the week of a file in the old layout from line 1 or from the operator', async () => {
   const names = 'Department,Search Term,Search Frequency Rank,a,b,c,d,e,f,g,h,i,j,k,l';
   const row = '"Amazon.de","zelt","1,234","B0OLD00001","Zelt","12.5%","3%",,,,,,,,';
   await load(database, 'de', `Viewing=[3/1/26 - 3/7/26]\n${names}\n${row}\n`);
@@ -236,13 +233,13 @@ test.each([
     'Entry 2: clickShare must be a number from 0 to 1, got 1.5',
   ],
   ['another marketplace', jsonReport('2026-03-07', [reportEntry('a', 1, 1)]), 'not ATVPDKIKX0DER (us)'],
-])('%s is refused, and everything stays as it was', async (_, content, reason) => {
+])('refuses %s and changes no data', async (_, content, reason) => {
   const before = await everything();
   await expect(load(database, 'us', content)).rejects.toThrow(reason);
   expect(await everything()).toBe(before);
 });
 
-test('terms that differ in their spelling only are one, with the better rank', async () => {
+test('merges terms that differ only in case and spaces, with the better rank', async () => {
   const terms = [...ranked('Red Shoes', 'red  shoes', 'blue')];
   const { warnings, terms: count } = await load(database, 'it', csvReport('2026-03-07', terms));
   expect(count).toBe(2);
@@ -250,7 +247,7 @@ test('terms that differ in their spelling only are one, with the better rank', a
   expect((await rowsOf('it', '2026-03-07'))?.map(({ rank }) => rank)).toEqual([1, 3]);
 });
 
-test('changes compare with the previous week, in any order of loading, and are recalculated when a week is replaced', async () => {
+test('compares ranks with the previous week in any order of imports, and again when a week is replaced', async () => {
   const filler = Array.from({ length: 40 }, (_, i) => `filler ${i}`);
   const first = ranked('climber', 'sinker', 'same', ...filler);
   const second = ranked('same', 'newcomer', ...filler, 'sinker').map((term) => ({ ...term }));
@@ -279,7 +276,7 @@ test('changes compare with the previous week, in any order of loading, and are r
   });
 });
 
-test('a term keeps its id, and remembers the first week it was seen in', async () => {
+test('a term keeps its id, and has the first week that contains it', async () => {
   const idOf = async (week: string) => (await rowsOf('ca', week))?.[0]?.wordId;
   await load(database, 'ca', csvReport('2026-03-14', ranked('kept')));
   const id = await idOf('2026-03-14');
@@ -289,7 +286,7 @@ test('a term keeps its id, and remembers the first week it was seen in', async (
   expect(rows).toEqual([{ first_seen: '2026-03-07' }]);
 });
 
-test('what no database takes is left out of terms and names', async () => {
+test('replaces characters that PostgreSQL cannot store with a space', async () => {
   const odd = {
     term: 'camp\u0000stove',
     rank: 1,
@@ -310,7 +307,7 @@ test('what no database takes is left out of terms and names', async () => {
   ]);
 });
 
-test('terms keep their ids and first weeks when most of a dictionary is new, and it is what it was', async () => {
+test('terms keep their ids and first weeks, and the table its indexes, when most terms of a week are new', async () => {
   const indexes = async () => {
     const { rows } = await database.query(
       "select indexname, indexdef from pg_indexes where tablename = 'aba_terms_mx' order by 1",
@@ -347,7 +344,7 @@ test('terms keep their ids and first weeks when most of a dictionary is new, and
 const FIXTURES = resolve('../shared/fixtures/brand-analytics');
 
 describe.skipIf(!existsSync(FIXTURES))('real rows (where ../shared/fixtures/brand-analytics exists)', () => {
-  test('the download and the report of the API say the same', async () => {
+  test('the CSV download and the report of the API have the same rows', async () => {
     const week = '2026-04-11';
     const read = (name: string) => readFileSync(join(FIXTURES, name));
     await load(database, 'us', read('top-search-terms-us-week-2026-04-11.csv'));
@@ -369,7 +366,7 @@ describe.skipIf(!existsSync(FIXTURES))('real rows (where ../shared/fixtures/bran
   test.each([
     ['header-zh-2026-a.csv', 'Line 1: the download was filtered'],
     ['top-search-terms-missing-header.csv', 'Line 2: must name the columns'],
-  ])('%s is refused', async (name, reason) => {
+  ])('refuses %s', async (name, reason) => {
     await expect(load(database, 'us', readFileSync(join(FIXTURES, name)))).rejects.toThrow(reason);
   });
 });

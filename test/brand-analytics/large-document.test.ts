@@ -69,7 +69,7 @@ test.each([
   }
 });
 
-test('entries may come before the specification, and there may be none', async () => {
+test('accepts entries before the specification, and a document without a specification', async () => {
   const { reportSpecification } = JSON.parse(report);
   const list = [1, 2].flatMap((rank) => entriesOf(rank, 'Beauty'));
   for (const some of [[], list]) {
@@ -82,7 +82,7 @@ test('entries may come before the specification, and there may be none', async (
   }
 });
 
-test('a document that is read in threads becomes the rows of its largest department', async () => {
+test('imports the largest department of a document that is read in threads', async () => {
   expect(await load(database, 'uk', report)).toMatchObject({
     week: WEEK,
     terms: TERMS,

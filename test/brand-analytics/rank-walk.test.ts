@@ -42,7 +42,7 @@ test.each<RankFilter>([
   }
 });
 
-test('rows of one rank come together, with filters and without', async () => {
+test('a page has all rows of its last rank, with and without filters', async () => {
   for (const filter of [{}, { keyword: 'number' }])
     expect((await walked(filter, 3)).map(({ rank }) => rank)).toEqual([1, 1, 2, 2]);
 });

@@ -27,6 +27,6 @@ test.each([
   [262_144, 3_000_000, 1, { to: 491_520, tags: Array.from({ length: 14 }, (_, i) => 116 + i) }],
   [491_520, 3_000_000, 2, { to: 3_000_000, tags: [] }],
   [1_999_999_998, 2_000_000_000, 0, { to: 2_000_000_000, tags: [599] }],
-])('behind rank %i of %i, after %i looks: %j', (after, end, looks, look) => {
+])('the range after rank %i of %i, as number %i of a search, is %j', (after, end, looks, look) => {
   expect(rangeAfter(after, end, looks)).toEqual(look);
 });

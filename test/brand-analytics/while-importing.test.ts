@@ -38,7 +38,7 @@ async function read(name: QueuedName, given: Record<string, unknown>): Promise<u
   return value;
 }
 
-test('returns all of one week or all of the next while weeks and dictionaries are replaced', async () => {
+test('a query during an import returns only rows of the old week or only rows of the new one', async () => {
   await load(database, 'us', report(0));
   const { rows } = await database.query<{ id: number }>("select id from aba_terms where term = 'tent'");
   const wordId = rows[0]?.id;

@@ -26,7 +26,7 @@ async function file(name: string, content: string): Promise<string> {
   return join(folder, name);
 }
 
-test('a report is loaded, and loaded again', async () => {
+test('import imports a report, and replaces its week when it is imported again', async () => {
   const path = await file('good.csv', csvReport('2026-03-07', ranked('one', 'two')));
   const loaded = await command.json(['aba', 'import', path, '--country', 'us']);
   expect(loaded).toMatchObject({ country: 'us', week: '2026-03-07', terms: 2, replaced: false });
@@ -39,7 +39,7 @@ test('a report is loaded, and loaded again', async () => {
   });
 });
 
-test('weeks that are fetched or waited for are listed beside those that are loaded, until they are there', async () => {
+test('weeks lists imported weeks, and weeks with a pending fetch until they are imported', async () => {
   const client = new pg.Client({ connectionString: created.url });
   await client.connect();
   // `us`, week to 2026-03-07, was loaded by hand meanwhile.
@@ -76,14 +76,14 @@ test.each([
   ['a broken file', 'bad.csv', 'us', /bad\.csv: Line 2: must name the columns/],
   ['a file that is not there', null, 'us', /The file .*missing\.csv does not exist\./],
   ['a site without brand analytics', 'bad.csv', 'in', /--country must be one of us, uk/],
-])('%s ends with 1 and a sentence', async (_, name, country, sentence) => {
+])('%s ends with exit code 1 and an error message', async (_, name, country, sentence) => {
   const path = name ? await file(name, 'a\nb,c\n') : join(folder, 'missing.csv');
   const { code, stderr } = await command.run(['aba', 'import', path, '--country', country]);
   expect(code).toBe(1);
   expect(stderr).toMatch(sentence);
 });
 
-describe('fetch', () => {
+describe('aba fetch', () => {
   let server: ReportServer;
   let settings: Record<string, string>;
   beforeAll(async () => {
@@ -98,7 +98,7 @@ describe('fetch', () => {
   });
   afterAll(() => server.close());
 
-  test('a week is fetched and loaded', async () => {
+  test('requests a week and imports it', async () => {
     const document = Buffer.from(jsonReport('2026-03-14', [reportEntry('kettle', 1, 1)]));
     server.reports.push({ statuses: ['DONE'], document });
     const words = 'aba fetch --country uk --date 2026-03-14 --json';
@@ -112,7 +112,7 @@ describe('fetch', () => {
     });
   });
 
-  test('a week that is not ready ends with 1 and the reason', async () => {
+  test('ends with exit code 1 and the reason if the provider did not create the report', async () => {
     server.reports.push({ statuses: ['FATAL'], document: Buffer.from('{"errorDetails":"Not ready."}') });
     const { code, stdout } = await command.run('aba fetch --country uk --date 2026-03-21', settings);
     expect(code).toBe(1);
@@ -125,7 +125,7 @@ describe('fetch', () => {
     ['a region without an account', '--country jp', /^Not set: SP_API_REFRESH_TOKEN_FE\. /],
     ['a day that is no Saturday', '--country uk --date 2026-03-20', /--date must be a Saturday/],
     ['a week to come', '--country uk --date 2096-03-17', /2096-03-17 has not ended yet/],
-  ])('%s ends with 1 and a sentence', async (_, words, sentence) => {
+  ])('%s ends with exit code 1 and an error message', async (_, words, sentence) => {
     const { code, stderr } = await command.run(`aba fetch ${words}`, settings);
     expect(code).toBe(1);
     expect(stderr).toMatch(sentence);

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => souk.close());
 
-test('an account is created with an e-mail address in small letters and a name', async () => {
+test('create stores the e-mail address in lower case, and refuses it for a second account', async () => {
   const created = await command.json([
     'account',
     'create',
@@ -36,13 +36,13 @@ test('an account is created with an e-mail address in small letters and a name',
   });
 });
 
-test('the name of an account is its e-mail address where none is given', async () => {
+test('create uses the e-mail address as the name if no name is given', async () => {
   expect(await command.text('account create --email bea@shop.example')).toMatch(
     /│ bea@shop\.example +│ bea@shop\.example +│ active/,
   );
 });
 
-test('the list has every account, as a table or for scripts', async () => {
+test('list prints every account, as a table or as JSON', async () => {
   const { accountId } = await souk.account();
   const list: { id: number; email: string }[] = await command.json('account list');
   const { rows } = await souk.database.query('select id from accounts order by id');
@@ -52,7 +52,7 @@ test('the list has every account, as a table or for scripts', async () => {
   expect(text).toContain(`│ ${accountId} `);
 });
 
-test('a disabled account is refused with 403 and code 4003 from the next call on, until it is enabled', async () => {
+test('the next call of a disabled account returns code 4003, until the account is enabled', async () => {
   const { accountId, key } = await souk.account();
   const quota = async () => (await souk.clientOf(key).get('/api/quota')).json.code;
   expect(await quota()).toBe('0000');
@@ -65,7 +65,7 @@ test('a disabled account is refused with 403 and code 4003 from the next call on
   expect(await quota()).toBe('0000');
 });
 
-test('a link to a new password names the account, is stored as a digest, and opens the page that sets it', async () => {
+test('password prints a link to the reset page, and stores only the digest of its token', async () => {
   const { accountId } = await souk.account();
   const made: { link: string; until: string } = await command.json(`account password --account ${accountId}`);
   const [, token = ''] =

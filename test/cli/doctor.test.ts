@@ -55,7 +55,7 @@ const WELL = {
   'data provider': 'ok',
 };
 
-test('where all is well it says so in a line each and ends with 0', async () => {
+test('prints one line for each check and exits with 0 if no check failed', async () => {
   expect(await diagnosis()).toMatchObject({ code: 0, states: WELL });
   const { code, stdout, stderr } = await command.run('doctor');
   expect([code, stderr]).toEqual([0, '']);
@@ -64,11 +64,11 @@ test('where all is well it says so in a line each and ends with 0', async () => 
   expect(lines.filter((line) => !/^(ok|warning) +[A-Za-z ]+: \S/.test(line))).toEqual([]);
 });
 
-test('a bad setting is all it looks at', async () => {
+test('checks nothing else if a setting is invalid', async () => {
   expect(await diagnosis({ PORT: 'x' })).toMatchObject({ code: 1, states: { settings: 'failed' } });
 });
 
-test('what cannot be reached is named, and what hangs on it left out', async () => {
+test('names each service that cannot be reached, and omits the checks that need it', async () => {
   const nowhere = `127.0.0.1:${await freePort()}`;
   const { code, states, messages } = await diagnosis({
     DATABASE_URL: `postgresql://user:pa55word@${nowhere}/souk`,

@@ -37,7 +37,7 @@ describe('an account that does not exist', () => {
   });
 });
 
-describe('what was given is no good', () => {
+describe('an invalid argument', () => {
   test.each<[string | string[], RegExp]>([
     ['account create --email ann', /^--email must be an e-mail address/],
     [['account', 'create', '--email', 'a@b.example', '--name', '  '], /^--name must not be empty/],
@@ -61,7 +61,7 @@ describe('what was given is no good', () => {
     expect(await sentence(line)).toMatch(expected);
   });
 
-  test('a plan that does not exist; the sentence names those that do', async () => {
+  test('an unknown plan, with the names of the existing plans', async () => {
     const { accountId } = await souk.account();
     expect(await sentence(`grant subscription --account ${accountId} --plan gold`)).toMatch(
       /^The plan "gold" does not exist\. Use one of .*basic, .*enterprise, .*pro, .*trial\.$/,
@@ -69,21 +69,21 @@ describe('what was given is no good', () => {
   });
 });
 
-describe('a setting is missing or wrong', () => {
-  test('no DATABASE_URL, and nothing is running', async () => {
+describe('a missing or invalid setting', () => {
+  test('no DATABASE_URL and no running service', async () => {
     expect(await sentence('account list', { DATABASE_URL: '' })).toBe(
       'DATABASE_URL is not set, and `npm start` is not running a database in /nonexistent/souk. ' +
         'Set DATABASE_URL or run `npm start`.',
     );
   });
 
-  test('a DATABASE_URL that is none', async () => {
+  test('a DATABASE_URL that is not a PostgreSQL address', async () => {
     expect(await sentence('account list', { DATABASE_URL: 'localhost' })).toMatch(
       /^Bad setting: DATABASE_URL /,
     );
   });
 
-  test('a DATABASE_URL where nobody listens; its password is not repeated', async () => {
+  test('a DATABASE_URL where no server listens, without its password', async () => {
     const url = `postgresql://user:pa55word@127.0.0.1:${await freePort()}/souk`;
     const said = await sentence('account list', { DATABASE_URL: url });
     expect(said).toMatch(/^DATABASE_URL does not lead to a usable PostgreSQL: /);
@@ -106,7 +106,7 @@ describe('a setting is missing or wrong', () => {
   });
 });
 
-describe('called wrongly, it ends with 2 and says how', () => {
+describe('a wrong command line exits with 2 and prints the usage', () => {
   test.each<[string, RegExp]>([
     ['frobnicate', /unknown command 'frobnicate'/],
     ['account', /^Usage: souk account/],
@@ -123,7 +123,7 @@ describe('called wrongly, it ends with 2 and says how', () => {
 });
 
 test.each(['--help', 'help', 'grant --help', 'grant pack --help'])(
-  '%s explains, and ends with 0',
+  '%s prints help and exits with 0',
   async (line) => {
     const { code, stdout, stderr } = await command.run(line);
     expect([code, stderr]).toEqual([0, '']);

@@ -16,7 +16,7 @@ afterAll(() => souk.close());
 
 const quotaOf = async (key: string) => (await souk.clientOf(key).get('/api/quota')).json.data;
 
-test('there are standard plans from the first day, and one that was changed stays so', async () => {
+test('plan list creates the standard plans, and keeps changes to them', async () => {
   const codes = ['basic', 'enterprise', 'pro', 'trial'];
   expect((await command.json('plan list')).map((plan: { code: string }) => plan.code)).toEqual(codes);
   await souk.database.query("update plans set daily_limit = 777 where code = 'trial'");
@@ -28,7 +28,7 @@ test('there are standard plans from the first day, and one that was changed stay
   expect(text).toMatch(/│ +777 │/);
 });
 
-test('a subscription is what the customer sees in the quota at once', async () => {
+test('grant subscription grants a subscription that the quota shows at once', async () => {
   const { accountId, key } = await souk.account({ plan: null });
   const words = `grant subscription --account ${accountId} --plan pro --quantity 3 --months 2`;
   const granted = await command.json(words);
@@ -45,7 +45,7 @@ test('a subscription is what the customer sees in the quota at once', async () =
   expect((await quotaOf(key)).off_peak).toMatchObject({ subscribed: true, quantity: 1 });
 });
 
-test('one that overlaps is refused with a sentence, and nothing is granted; the next one may begin where it ends', async () => {
+test('grant subscription refuses an overlapping subscription, and accepts one that starts at the end of another', async () => {
   const { accountId } = await souk.account({ plan: null });
   const first = await command.json(`grant subscription --account ${accountId} --plan basic`);
   const { code, stdout, stderr } = await command.run(`grant subscription --account ${accountId} --plan pro`);
@@ -64,7 +64,7 @@ test('one that overlaps is refused with a sentence, and nothing is granted; the 
   expect(rows).toEqual([{ id: first.id }, { id: next.id }]);
 });
 
-test('a pack is what the customer sees in the quota at once', async () => {
+test('grant pack grants a pack that the quota shows at once', async () => {
   const { accountId, key } = await souk.account({ plan: null });
   const given = await command.json(`grant pack --account ${accountId} --units 500 --rate 7 --valid-days 3`);
   expect(Date.parse(given.validUntil) - Date.parse(given.validFrom)).toBe(3 * DAY_MS);
@@ -80,7 +80,7 @@ test('a pack is what the customer sees in the quota at once', async () => {
   expect((await quotaOf(key)).packs.items).toHaveLength(2);
 });
 
-describe('months later', () => {
+describe('adding months', () => {
   test.each([
     ['2027-01-15T10:20:30.400Z', 1, '2027-02-15T10:20:30.400Z'],
     ['2027-01-31T10:00:00.000Z', 1, '2027-02-28T10:00:00.000Z'],
@@ -89,7 +89,7 @@ describe('months later', () => {
     ['2027-12-31T23:59:59.999Z', 2, '2028-02-29T23:59:59.999Z'],
     ['2028-02-29T12:00:00.000Z', 12, '2029-02-28T12:00:00.000Z'],
     ['2027-11-30T12:00:00.000Z', 120, '2037-11-30T12:00:00.000Z'],
-  ])('%s and %i is %s', (start, months, end) => {
+  ])('%s plus %i months is %s', (start, months, end) => {
     expect(monthsAfter(new Date(start), months).toISOString()).toBe(end);
   });
 });

@@ -15,7 +15,7 @@ afterAll(() => souk.close());
 
 const status = async (key: string) => (await souk.clientOf(key).get('/api/quota')).status;
 
-test('a further key works at once, beside the one there is', async () => {
+test('create prints a key that works at once, and leaves the other keys active', async () => {
   const { accountId, key } = await souk.account();
   const text = await command.text(`key create --account ${accountId}`);
   const [, second = ''] = /^Key: (km_\w{32})\nThis is the only time it is shown\.\n$/.exec(text) ?? [];
@@ -25,7 +25,7 @@ test('a further key works at once, beside the one there is', async () => {
     expect([isWellFormed(each), await status(each)]).toEqual([true, 200]);
 });
 
-test('a reset gives a key that works at once and says until when the older ones do', async () => {
+test('reset prints a key that works at once, and the time at which older keys expire', async () => {
   const { accountId, key } = await souk.account();
   const before = Date.now();
   const reset = await command.json(`key reset --account ${accountId}`);
@@ -44,7 +44,7 @@ test('a reset gives a key that works at once and says until when the older ones 
   expect(states).toEqual(['rotated', 'rotated', 'active']);
 });
 
-test('one key is revoked by what the list shows of it, or all are', async () => {
+test('revoke revokes one key by its prefix or id, or all keys', async () => {
   const { accountId, key } = await souk.account();
   const { key: second } = await command.json(`key create --account ${accountId}`);
   const { key: third } = await command.json(`key create --account ${accountId}`);
@@ -60,7 +60,7 @@ test('one key is revoked by what the list shows of it, or all are', async () => 
   expect(await status(third)).toBe(403);
 });
 
-test('a key of another account is not revoked and is not shown in the message', async () => {
+test('revoke refuses a key of another account, and does not print it', async () => {
   const { accountId } = await souk.account();
   const other = await souk.account();
   const { code, stdout, stderr } = await command.run(`key revoke --account ${accountId} --key ${other.key}`);
@@ -68,7 +68,7 @@ test('a key of another account is not revoked and is not shown in the message', 
   expect(await status(other.key)).toBe(200);
 });
 
-test('the list shows prefix, state and expiry, and no key', async () => {
+test('list prints the prefix, state and expiry of each key, and no whole key', async () => {
   const { accountId, key } = await souk.account();
   await command.json(`key reset --account ${accountId}`);
   const text = await command.text(`key list --account ${accountId}`);

@@ -24,7 +24,7 @@ async function accountWithCalls(): Promise<number> {
   return accountId;
 }
 
-test('usage counts calls and units by operation and by day, and says what is left', async () => {
+test('usage prints calls and units by operation and by day, and the remaining units', async () => {
   const account = await accountWithCalls();
   const usage = await command.json(`usage --account ${account}`);
   const total = { calls: 2, units: 3 };
@@ -43,7 +43,7 @@ test('usage counts calls and units by operation and by day, and says what is lef
   expect(text).toMatch(/│ general │ +97 │ +100 │/);
 });
 
-test('usage does not count what is older than the days asked for', async () => {
+test('usage leaves out calls from before the requested days', async () => {
   const account = await accountWithCalls();
   await souk.database.query(
     "update calls set accepted_at = accepted_at - interval '3 days' where account_id = $1",
@@ -57,7 +57,7 @@ test('usage does not count what is older than the days asked for', async () => {
   expect(await command.json(`usage --account ${account} --days 5`)).toMatchObject({ calls: 2, units: 3 });
 });
 
-test('the ledger adds up to what is left, newest first, page by page', async () => {
+test('ledger prints lines that add up to the remaining units, newest first, in pages', async () => {
   const account = await accountWithCalls();
   const lines: { id: number; kind: string; change: number; operation: string | null }[] = await command.json(
     `ledger --account ${account}`,
@@ -76,7 +76,7 @@ test('the ledger adds up to what is left, newest first, page by page', async () 
   );
 });
 
-test('an account that has nothing has an empty usage and an empty ledger', async () => {
+test('usage and ledger are empty for an account without grants', async () => {
   const { accountId } = await souk.account({ plan: null });
   expect(await command.text(`usage --account ${accountId}`)).toBe(
     'Last 30 days: 0 calls, 0 units.\n\nSubscriptions:\nNone.\n\nPacks:\nNone.\n',

@@ -4,7 +4,7 @@ import { credentialsFor } from '../../src/config/selling-partner.ts';
 import { WORKER_POOL_NAMES } from '../../src/operations/pools.ts';
 import { ConfigError } from '../../src/platform/settings.ts';
 
-test('without any setting the defaults hold', () => {
+test('uses the defaults for missing settings', () => {
   expect(readConfig({})).toMatchObject({
     HOST: '127.0.0.1',
     PORT: 3000,
@@ -17,11 +17,11 @@ test('without any setting the defaults hold', () => {
   expect(readConfig({})).not.toHaveProperty('DATABASE_URL');
 });
 
-test('an empty value counts as absent', () => {
+test('treats an empty value as absent', () => {
   expect(readConfig({ PORT: '', DATABASE_URL: ' ', LOG_LEVEL: '' })).toEqual(readConfig({}));
 });
 
-describe('a bad setting is refused with a sentence that names it:', () => {
+describe('refuses a bad setting with a message that names it:', () => {
   test.each([
     ['PORT', 'eighty'],
     ['PORT', '-1'],
@@ -61,18 +61,18 @@ describe('a bad setting is refused with a sentence that names it:', () => {
   });
 });
 
-test('several bad settings are all named', () => {
+test('names all of several bad settings', () => {
   expect(() => readConfig({ PORT: 'x', LOG_LEVEL: 'x', HOST: 'x' })).toThrow(
     /^Bad setting: PORT .+; LOG_LEVEL .+\.$/,
   );
 });
 
-test('the value of a bad setting, which may be a password, is not repeated', () => {
+test('does not print the value of a bad setting, which may be a password', () => {
   expect(() => readConfig({ ADMIN_TOKEN: 'secret-word' })).toThrow(/^(?!.*secret-word)/);
   expect(() => readConfig({ DATABASE_URL: 'secret-word@host' })).toThrow(/^(?!.*secret-word)/);
 });
 
-test('addresses lose their trailing slashes, pools may be spaced', () => {
+test('removes trailing slashes of addresses and spaces between pools', () => {
   const config = readConfig({ KEEPA_BASE_URL: 'http://127.0.0.1:9/x//', WORKER_POOLS: 'graph, market' });
   expect(config).toMatchObject({ KEEPA_BASE_URL: 'http://127.0.0.1:9/x', WORKER_POOLS: ['graph', 'market'] });
 });
@@ -83,7 +83,7 @@ test.each([
   ['false', false],
   ['0', false],
   ['', false],
-])('WEBHOOK_ALLOW_PRIVATE=%s is %s', (value, allowed) => {
+])('reads WEBHOOK_ALLOW_PRIVATE=%s as %s', (value, allowed) => {
   expect(readConfig({ WEBHOOK_ALLOW_PRIVATE: value }).WEBHOOK_ALLOW_PRIVATE).toBe(allowed);
 });
 

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => souk.close());
 
-test('says of a key when it was last used, within half a minute; wrong keys leave nothing', async () => {
+test('records the last use of a key within 30 seconds, and nothing for unknown keys', async () => {
   const { accountId, key } = await souk.account();
   const lastUsedAt = async () => (await listKeys(souk.database, accountId, souk.clock.now()))[0]?.lastUsedAt;
   expect(await lastUsedAt()).toBeNull();
@@ -19,7 +19,7 @@ test('says of a key when it was last used, within half a minute; wrong keys leav
   await expect.poll(lastUsedAt).toEqual(new Date(usedAt));
 });
 
-test('a refused use is none', async () => {
+test('does not record the use of a revoked key', async () => {
   const { accountId, key } = await souk.account();
   await souk.database.query('update api_keys set revoked_at = now() where account_id = $1', [accountId]);
   expect((await souk.clientOf(key).get('/api/quota')).status).toBe(403);

@@ -64,19 +64,19 @@ async function learn(bucket: TokenBucket, ...facts: Parameters<typeof reading>):
 const isLease = (taken: TokenLease | 'refused') => taken !== 'refused';
 
 describe('the tokens of two processes', () => {
-  test('are the same: what one takes, the other has no more', async () => {
+  test('are shared: a token that one process takes is not available to the other', async () => {
     await learn(one, 3);
     const taken = [await takeNow(one), await takeNow(two), await takeNow(one), await takeNow(two)];
     expect(taken.map(isLease)).toEqual([true, true, true, false]);
   });
 
-  test('are never taken twice, however many calls come at once', async () => {
+  test('are taken once by concurrent calls', async () => {
     await learn(one, 20);
     const taken = await Promise.all(Array.from({ length: 60 }, (_, i) => takeNow(i % 2 ? one : two)));
     expect(taken.filter(isLease)).toHaveLength(20);
   });
 
-  test('are what the latest answer says, whichever process got it and in whichever order they come', async () => {
+  test('follow the latest reading of the provider, in any order of arrival', async () => {
     await learn(one, 500);
     const [early, late] = [await mustTake(one), await mustTake(two)];
     const [older, newer] = [reading(490), reading(1)];
@@ -87,8 +87,8 @@ describe('the tokens of two processes', () => {
   });
 });
 
-describe('while there are none', () => {
-  test('no call is sent, and all are when they come', async () => {
+describe('while the bucket is empty', () => {
+  test('no call is sent, and all waiting calls are sent after the refill', async () => {
     await learn(one, 0, 20_000);
     const options = {
       signal: new AbortController().signal,
@@ -107,7 +107,7 @@ describe('while there are none', () => {
     expect(Math.min(...sentAt)).toBeGreaterThanOrEqual(start + 20_000);
   });
 
-  test('an overdraft is waited for to its end', async () => {
+  test('calls wait until an overdraft has been refilled', async () => {
     // Ten a minute from the first tick on: 1 token is there after the fifth.
     await learn(one, -40, 30_000);
     const leaps = [30_000, MINUTE, MINUTE, MINUTE, MINUTE];
@@ -119,14 +119,14 @@ describe('while there are none', () => {
     expect(taken).toEqual([false, false, false, false, true]);
   });
 
-  test('a call whose time would end first is refused with the time to come back', async () => {
+  test('a call with an earlier deadline than the refill is refused with Retry-After', async () => {
     await learn(one, 0, 45_000);
     const { signal } = new AbortController();
     const late = two.take(1, { signal, deadlineAt: clock.now() + 44_999, background: false });
     await expect(late).rejects.toMatchObject({ kind: 'BUSY', retryAfterSeconds: 45 });
   });
 
-  test('a call that is given up stops waiting', async () => {
+  test('an aborted call stops waiting', async () => {
     await learn(one, 0, 45_000);
     const controller = new AbortController();
     const waiting = one.take(1, {
@@ -142,7 +142,7 @@ describe('while there are none', () => {
 });
 
 describe('the balance', () => {
-  test('may go below zero with a call that costs more than there is, as upstream allows', async () => {
+  test('goes below zero for a call that costs more than the balance, as the provider allows', async () => {
     await learn(one, 300);
     const list = await mustTake(one, 500);
     expect(await takeNow(two)).toBe('refused');
@@ -150,7 +150,7 @@ describe('the balance', () => {
     expect(await takeNow(two)).toBe('refused');
   });
 
-  test('is given back what a call did not cost', async () => {
+  test('gets the tokens back that a call did not use', async () => {
     await learn(one, 10);
     const lease = await mustTake(one, 10);
     expect(await takeNow(two)).toBe('refused');
@@ -158,13 +158,13 @@ describe('the balance', () => {
     expect(isLease(await takeNow(two, 10))).toBe(true);
   });
 
-  test('loses what a call has cost that says nothing of it', async () => {
+  test('decreases by the cost of a call whose answer states no balance', async () => {
     await learn(one, 2);
     for (const bucket of [one, two]) await (await mustTake(bucket)).settle({ spent: 1 });
     expect(await takeNow(one)).toBe('refused');
   });
 
-  test('counts a call once, though it is settled twice', async () => {
+  test('counts a call once that is settled twice', async () => {
     await learn(one, 5);
     const lease = await mustTake(one, 2);
     const held = await mustTake(two, 3);
@@ -175,7 +175,7 @@ describe('the balance', () => {
     await held.settle({ spent: 3 });
   });
 
-  test('grows with the refill, to what an hour brings and no further', async () => {
+  test('grows with the refill up to the refill of one hour', async () => {
     await learn(one, 0, MINUTE, 2);
     clock.advance(24 * 60 * MINUTE);
     const taken = await Promise.all(Array.from({ length: 130 }, () => takeNow(one)));
@@ -184,34 +184,34 @@ describe('the balance', () => {
 });
 
 describe('the reserve', () => {
-  test('is for calls that somebody waits for', async () => {
+  test('is available to interactive calls only', async () => {
     // An hour brings 600, a tenth of them is the reserve.
     await learn(one, 60);
     expect(await takeNow(two, 1, true)).toBe('refused');
     expect(isLease(await takeNow(two, 1, false))).toBe(true);
   });
 
-  test('leaves the rest to calls that nobody waits for', async () => {
+  test('leaves the tokens above it to background calls', async () => {
     await learn(one, 63);
     const taken = [await takeNow(one, 1, true), await takeNow(two, 2, true), await takeNow(one, 1, true)];
     expect(taken.map(isLease)).toEqual([true, true, false]);
   });
 
-  test('is left whole by a call that nobody waits for, whatever it costs', async () => {
+  test('is not used by a background call that costs more than the tokens above it', async () => {
     await learn(one, 100);
     expect(await takeNow(two, 41, true)).toBe('refused');
     expect(isLease(await takeNow(two, 40, true))).toBe(true);
     expect(isLease(await takeNow(one, 60, false))).toBe(true);
   });
 
-  test('is used by a call that costs more than there ever is beside it, once the bucket is full', async () => {
+  test('is used by a background call that costs more than a full bucket has above it, once the bucket is full', async () => {
     await learn(one, 590, MINUTE);
     expect(await takeNow(two, 700, true)).toBe('refused');
     clock.advance(MINUTE);
     expect(isLease(await takeNow(two, 700, true))).toBe(true);
   });
 
-  test('is waited for as long as it takes to fill', async () => {
+  test('determines how long a background call waits for the refill', async () => {
     await learn(one, 60, 20_000);
     const taking = two.take(25, { signal: new AbortController().signal, deadlineAt: 0, background: true });
     // Three refills of ten are needed: the first in twenty seconds, the others a minute apart.
@@ -229,7 +229,7 @@ describe('tokens held by a process that has died', () => {
     expect(isLease(await takeNow(two))).toBe(true);
   });
 
-  test('come back once, should it not be dead after all', async () => {
+  test('come back once if the process settles its call later', async () => {
     await learn(one, 2);
     const undead = await mustTake(one, 2);
     clock.advance(180_000);
@@ -239,8 +239,8 @@ describe('tokens held by a process that has died', () => {
   });
 });
 
-describe('before any answer has told of tokens', () => {
-  test('a few calls are sent to learn, the others wait for what they say', async () => {
+describe('before the first reading of the provider', () => {
+  test('a few calls are sent, and the others wait for their readings', async () => {
     const taken: (TokenLease | 'refused')[] = [];
     for (let i = 0; i < 12; i += 1) taken.push(await takeNow(i % 2 ? one : two));
     const sent = taken.flatMap((lease) => (lease === 'refused' ? [] : [lease]));
@@ -250,12 +250,12 @@ describe('before any answer has told of tokens', () => {
     expect(isLease(await takeNow(one))).toBe(true);
   });
 
-  test('calls that tell nothing do not stand in the way of each other', async () => {
+  test('calls whose answers have no reading do not block later calls', async () => {
     for (let i = 0; i < 30; i += 1) await (await mustTake(i % 2 ? one : two)).settle({ spent: 1 });
   });
 });
 
-test('whatever happens, a call is sent only while the provider would have tokens', async () => {
+test('after any sequence of events, a call is sent only while the provider has tokens', async () => {
   const step = fc.oneof(
     fc.record({ take: fc.integer({ min: 1, max: 8 }), by: fc.constantFrom(0, 1) }),
     fc.record({ answer: fc.nat(20), silent: fc.boolean() }),

@@ -29,7 +29,7 @@ const SPECIAL: [kind: string, ...addresses: string[]][] = [
   ['IPv4 within IPv6: 6to4, Teredo', '2002:7f00:1::', '2002:a00:1::1', '2001:0:7f00:1::1'],
 ];
 
-describe('an address that is not of a public machine is not fit:', () => {
+describe('refuses the address of a machine that is not public:', () => {
   test.each(SPECIAL.flatMap(([kind, ...addresses]) => addresses.map((address) => [kind, address])))(
     '%s %s',
     (_kind, address) => expect(isFit(address, false)).toBe(false),
@@ -44,24 +44,27 @@ test.each([
   '100.128.0.1',
   '2606:4700::1111',
   '2a00:1450::1',
-])('%s is fit', (address) => expect(isFit(address, false)).toBe(true));
+])('accepts %s', (address) => expect(isFit(address, false)).toBe(true));
 
-test.each(['', 'localhost', '1.2.3.4.5', '::1::', '300.1.1.1'])('%j is no address', (address) => {
-  expect([isFit(address, false), isFit(address, true)]).toEqual([false, false]);
-});
+test.each(['', 'localhost', '1.2.3.4.5', '::1::', '300.1.1.1'])(
+  'refuses %j, which is not an address',
+  (address) => {
+    expect([isFit(address, false), isFit(address, true)]).toEqual([false, false]);
+  },
+);
 
-describe('where private addresses are allowed', () => {
+describe('where private addresses are allowed,', () => {
   test.each(['127.0.0.1', '::1', '10.1.2.3', '192.168.0.9', '172.20.0.1', 'fd12::1', '1.1.1.1'])(
-    '%s is fit',
+    'accepts %s',
     (address) => expect(isFit(address, true)).toBe(true),
   );
   test.each(['169.254.169.254', 'fe80::1', '168.63.129.16', 'fd00:ec2::254', '0.0.0.0', '::', '224.0.0.1'])(
-    '%s is not',
+    'refuses %s',
     (address) => expect(isFit(address, true)).toBe(false),
   );
 });
 
-test('whatever IPv6 address holds a private IPv4 address in a known way, it is not fit', () => {
+test('refuses an IPv6 address that contains a private IPv4 address, in each known form', () => {
   const group = (high: number, low: number) => ((high << 8) | low).toString(16);
   const octet = fc.integer({ min: 0, max: 255 });
   fc.assert(
@@ -92,7 +95,7 @@ function resolver(...answers: HostAddress[][]) {
 
 const nobody = () => Promise.reject(new Error('nothing is to be looked up'));
 
-describe('a URL that names an address itself is judged by it, in whatever notation', () => {
+describe('a URL with an IP address for its host', () => {
   test.each([
     'http://127.0.0.1/',
     'http://2130706433/',
@@ -121,12 +124,12 @@ describe('a URL that names an address itself is judged by it, in whatever notati
     'http://api.localhost:8080/',
     'http://metadata.google.internal/',
     'http://printer.local/',
-  ])('%s is refused without looking anything up', async (url) => {
+  ])('%s is refused without a DNS query', async (url) => {
     const guard = createAddressGuard(false, nobody);
     await expect(guard.addressesOf(new URL(url), signal)).rejects.toThrow(AddressRefused);
   });
 
-  test('a public one passes, and is connected to as it is', async () => {
+  test('is accepted if the address is public, and resolves to that address', async () => {
     const guard = createAddressGuard(false, nobody);
     expect(await guard.addressesOf(new URL('https://1.1.1.1/'), signal)).toEqual([v4('1.1.1.1')]);
     expect(await guard.addressesOf(new URL('https://[2606:4700::1111]/'), signal)).toEqual([
@@ -136,10 +139,10 @@ describe('a URL that names an address itself is judged by it, in whatever notati
   });
 });
 
-describe('a name is checked by all its addresses', () => {
+describe('a URL with a host name', () => {
   const url = new URL('https://hooks.example.com/in');
 
-  test('public ones pass', async () => {
+  test('is accepted if all addresses of the name are public', async () => {
     const answer = [v4('93.184.215.14'), v6('2606:2800::1')];
     const { asked, resolve } = resolver(answer);
     expect(await createAddressGuard(false, resolve).addressesOf(url, signal)).toEqual(answer);
@@ -153,14 +156,14 @@ describe('a name is checked by all its addresses', () => {
     ['a mapped one', [v6('::ffff:10.0.0.5')]],
     ['a metadata service', [v4('169.254.169.254')]],
     ['none at all', []],
-  ])('%s: refused, in words that do not say what was found', async (_what, answer) => {
+  ])('with %s is refused with an error that does not name the address', async (_what, answer) => {
     const guard = createAddressGuard(false, resolver(answer).resolve);
     const refusal = await guard.addressesOf(url, signal).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(AddressRefused);
     for (const { address } of answer) expect(String(refusal)).not.toContain(address);
   });
 
-  test('it is looked up anew each time, so that one which turns private is refused from then on', async () => {
+  test('is resolved for each attempt, and refused once the name has a private address', async () => {
     const { resolve } = resolver([v4('93.184.215.14')], [v4('127.0.0.1')]);
     const guard = createAddressGuard(false, resolve);
     expect(await guard.addressesOf(url, signal)).toEqual([v4('93.184.215.14')]);
@@ -168,12 +171,12 @@ describe('a name is checked by all its addresses', () => {
   });
 });
 
-describe('a lookup that is pinned', () => {
+describe('a pinned lookup', () => {
   const lookup = pinnedLookup([v4('93.184.215.14'), v6('2606:2800::1'), v4('93.184.215.15')]);
   const ask = (hostname: string, options: Parameters<typeof lookup>[1]) =>
     new Promise<unknown[]>((resolve) => lookup(hostname, options, (...answer) => resolve(answer)));
 
-  test('knows the addresses that were judged and no others, whatever name it is asked', async () => {
+  test('returns only the checked addresses, for any name', async () => {
     for (const hostname of ['hooks.example.com', 'localhost', '127.0.0.1']) {
       expect(await ask(hostname, { all: true })).toEqual([
         null,
@@ -184,7 +187,7 @@ describe('a lookup that is pinned', () => {
     }
   });
 
-  test('has an error where it knows none of the family', async () => {
+  test('returns ENOTFOUND if no checked address has the requested family', async () => {
     const only6 = pinnedLookup([v6('2606:2800::1')]);
     const error = await new Promise((resolve) => only6('x', { family: 4 }, resolve));
     expect(error).toMatchObject({ code: 'ENOTFOUND' });

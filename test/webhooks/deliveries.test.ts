@@ -48,7 +48,7 @@ async function claimOne(now: number): Promise<ClaimedDelivery> {
   return claimed;
 }
 
-test('a delivery is there when the transaction that makes it commits, and not when it is rolled back', async () => {
+test('a delivery exists once its transaction commits, and not if it rolls back', async () => {
   const client = await database.connect();
   try {
     await client.query('begin');
@@ -65,7 +65,7 @@ test('a delivery is there when the transaction that makes it commits, and not wh
   }
 });
 
-test('the body says what, when and about what, to the letter that is signed later', async () => {
+test('the stored payload has type, timestamp and data, and is claimed byte for byte', async () => {
   const at = Date.parse('2026-04-30T23:59:59.500Z');
   const id = await enqueue(database, { ...event(), at }, NOW);
   const payload = '{"type":"batch.completed","timestamp":"2026-04-30T23:59:59.500Z","data":{"batchId":"b1"}}';
@@ -73,7 +73,7 @@ test('the body says what, when and about what, to the letter that is signed late
   expect((await claimOne(NOW)).payload).toBe(payload);
 });
 
-test('an id of the caller is kept, and a second event under it is none', async () => {
+test('keeps the id of the caller, and ignores a second event with the same id', async () => {
   const id = uuid();
   expect(await enqueue(database, { ...event(), id }, NOW)).toBe(id);
   expect(await enqueue(database, { ...event('https://elsewhere.example/'), id }, NOW)).toBe(id);
@@ -81,7 +81,7 @@ test('an id of the caller is kept, and a second event under it is none', async (
   expect(await enqueueAll(database, [], NOW)).toEqual([]);
 });
 
-test('a claim holds until it runs out, also against those who claim at the same moment', async () => {
+test('a delivery is claimed once until its claim expires, also by concurrent processes', async () => {
   const ids = await enqueueAll(
     database,
     Array.from({ length: 60 }, () => event()),
@@ -97,7 +97,7 @@ test('a claim holds until it runs out, also against those who claim at the same 
   expect(await claim(NOW + CLAIM_MS)).toHaveLength(60);
 });
 
-test('the longest due are claimed first', async () => {
+test('claims the deliveries that have been due longest first', async () => {
   const late = await enqueue(database, event('https://late.example/'), NOW + 2);
   const early = await enqueue(database, event('https://early.example/', 1), NOW);
   const middle = await enqueue(database, event('https://middle.example/'), NOW + 1);
@@ -109,7 +109,7 @@ test('the longest due are claimed first', async () => {
   expect(order).toEqual([early, middle, late]);
 });
 
-test('however many are due, of whomever: the limits hold, and no room is left that one could have', async () => {
+test('claims exceed no limit, and leave no free slot that a due delivery could use', async () => {
   const hosts = ['a.example', 'b.example', 'c.example:8080'];
   const pair = fc.record({ account: fc.nat(2), host: fc.nat(2) });
   const limit = fc.integer({ min: 1, max: 5 });
@@ -160,7 +160,7 @@ test('however many are due, of whomever: the limits hold, and no room is left th
   );
 });
 
-test('each attempt is in the log, numbered, with the beginning of the answer', async () => {
+test('logs each attempt with its number, status and the start of the response', async () => {
   const id = await enqueue(database, event(), NOW);
   const first = await claimOne(NOW);
   await recordAttempt(database, first, down, verdictOf(503, 0, NOW + 20), NOW + 20);
@@ -184,7 +184,7 @@ test('each attempt is in the log, numbered, with the beginning of the answer', a
   expect(await claim(again + 1_000_000_000)).toEqual([]);
 });
 
-test('an attempt that is written down twice counts once', async () => {
+test('counts an attempt once if it is recorded twice', async () => {
   const id = await enqueue(database, event(), NOW);
   const claimed = await claimOne(NOW);
   for (let i = 0; i < 2; i += 1) {
@@ -198,7 +198,7 @@ test('an attempt that is written down twice counts once', async () => {
   expect((await find(id))?.log).toHaveLength(1);
 });
 
-test('who comes back after the claim has run out is in the log, and changes nothing of what the next one does', async () => {
+test('logs an attempt that ends after its claim expired, and leaves the new claim unchanged', async () => {
   const id = await enqueue(database, event(), NOW);
   const late = await claimOne(NOW);
   const next = await claimOne(NOW + CLAIM_MS);
@@ -210,7 +210,7 @@ test('who comes back after the claim has run out is in the log, and changes noth
   expect(await find(id)).toMatchObject({ state: 'delivered', attempts: 2, lastStatus: 200 });
 });
 
-test("the outcome for a delivery that is gone is nobody's business", async () => {
+test('ignores the outcome of an attempt whose delivery was deleted', async () => {
   await enqueue(database, event(), NOW);
   const claimed = await claimOne(NOW);
   await database.query('delete from webhook_deliveries');
@@ -218,7 +218,7 @@ test("the outcome for a delivery that is gone is nobody's business", async () =>
   expect((await database.query('select 1 from webhook_attempts')).rowCount).toBe(0);
 });
 
-test('a replay in the middle of an attempt sends nothing twice at once; the schedule goes on', async () => {
+test('a replay during an attempt starts no second attempt, and keeps the retry schedule', async () => {
   const id = await enqueue(database, event(), NOW);
   const claimed = await claimOne(NOW);
   expect(await replayDelivery(database, accounts[0] ?? 0, id, NOW + 1)).toMatchObject({ state: 'pending' });
@@ -227,7 +227,7 @@ test('a replay in the middle of an attempt sends nothing twice at once; the sche
   expect((await claimOne(NOW + 5_020)).retries).toBe(1);
 });
 
-test('what ended is kept for thirty days with its attempts, what is pending for as long as it is', async () => {
+test('deletes ended deliveries and their attempts after thirty days, and keeps pending ones', async () => {
   const done = await enqueue(database, event(), NOW);
   await recordAttempt(database, await claimOne(NOW), ok, { state: 'delivered' }, NOW);
   const pending = await enqueue(database, event(), NOW);

@@ -49,7 +49,7 @@ async function toldJobs(): Promise<string[]> {
 
 const watched = async () => (await database.query('select 1 from call_webhooks')).rowCount;
 
-test('a webhook is sent only for an ended job, and once', async () => {
+test('creates one delivery for a job, once the job has ended', async () => {
   const [ended = '', running = ''] = await watchedCalls(2);
   await end([ended]);
   expect(await enqueueEndedJobs(database, NOW)).toBe(1);
@@ -60,7 +60,7 @@ test('a webhook is sent only for an ended job, and once', async () => {
   expect([await toldJobs(), await watched()]).toEqual([[ended, running].sort(), 0]);
 });
 
-test('several processes at once tell each end once, more than one of them can do in a step included', async () => {
+test('concurrent processes create one delivery for each job, also for more jobs than one step takes', async () => {
   const ids = await watchedCalls(1_203);
   await end(ids);
   const counts = await Promise.all(Array.from({ length: 4 }, () => enqueueEndedJobs(database, NOW)));
@@ -69,7 +69,7 @@ test('several processes at once tell each end once, more than one of them can do
   expect([await toldJobs(), await watched()]).toEqual([ids.sort(), 0]);
 });
 
-test('what goes wrong on the way is done whole by the next', async () => {
+test('creates all deliveries at the next attempt after an attempt has failed', async () => {
   const ids = await watchedCalls(3);
   await end(ids);
   await database.query(
@@ -82,7 +82,7 @@ test('what goes wrong on the way is done whole by the next', async () => {
   expect(await toldJobs()).toEqual(ids.sort());
 });
 
-test('one call is told to each of its addresses', async () => {
+test('creates a delivery for each webhook of a call', async () => {
   const [callId = ''] = await watchedCalls(1);
   await watchJob(database, { accountId, callId, url: HOOK }, NOW);
   await watchJob(database, { accountId, callId, url: 'https://elsewhere.example/' }, NOW);

@@ -4,21 +4,24 @@ import { RETRY_DELAYS_MS, verdictOf } from '../../src/webhooks/retry-schedule.ts
 const NOW = Date.parse('2026-05-01T00:00:00Z');
 const HOUR_MS = 3_600_000;
 
-test.each([200, 201, 202, 204, 299])('%d: delivered, whatever went before', (status) => {
+test.each([200, 201, 202, 204, 299])('status %d is a delivery, after any number of retries', (status) => {
   for (const retries of [0, 3, RETRY_DELAYS_MS.length]) {
     expect(verdictOf(status, retries, NOW)).toEqual({ state: 'delivered' });
   }
 });
 
-test.each([null, 100, 199, 300, 301, 308, 400, 401, 404, 409, 429, 500, 503])('%s: tried again', (status) => {
-  expect(verdictOf(status, 0, NOW)).toEqual({ state: 'pending', nextAttemptAt: NOW + 5_000 });
-});
+test.each([null, 100, 199, 300, 301, 308, 400, 401, 404, 409, 429, 500, 503])(
+  'status %s is followed by a retry',
+  (status) => {
+    expect(verdictOf(status, 0, NOW)).toEqual({ state: 'pending', nextAttemptAt: NOW + 5_000 });
+  },
+);
 
-test('410 ends it at once', () => {
+test('status 410 fails the delivery without a retry', () => {
   for (const retries of [0, 4]) expect(verdictOf(410, retries, NOW)).toEqual({ state: 'failed' });
 });
 
-test('each attempt waits at least as long as the one before, over more than a day in all, and then it has failed', () => {
+test('delays never decrease, cover more than a day, and end with a failed delivery', () => {
   const pauses: number[] = [];
   let now = NOW;
   for (;;) {

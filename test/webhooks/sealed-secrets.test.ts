@@ -22,7 +22,7 @@ async function stored(database: Database, accountId: number): Promise<string[]> 
   return rows.map(({ secret }) => secret);
 }
 
-test('a new secret is stored encrypted, and signs', async ({ database }) => {
+test('stores a new secret encrypted, and returns it for signing', async ({ database }) => {
   const box = createSecretBox([NEW]);
   const accountId = await newAccount(database);
   const { secret } = await rotateSecret(database, accountId, NOW, box);
@@ -30,7 +30,7 @@ test('a new secret is stored encrypted, and signs', async ({ database }) => {
   expect((await signingSecrets(database, [accountId], NOW, { box })).get(accountId)).toEqual([secret]);
 });
 
-test('secrets from before SECRET_KEY, and of an earlier key, go on signing and are encrypted with the new key', async ({
+test('encrypts plain secrets and secrets of an earlier key with the new key, without changing them', async ({
   database,
 }) => {
   const accountId = await newAccount(database);
@@ -44,7 +44,7 @@ test('secrets from before SECRET_KEY, and of an earlier key, go on signing and a
   expect(await signing()).toEqual([earlier.secret, plain.secret]);
 });
 
-test('a secret that no key opens is reported and left as it is, and those of other accounts sign', async ({
+test('reports a secret that no key opens, leaves it unchanged, and returns those of other accounts', async ({
   database,
 }) => {
   const [lost, other] = [await newAccount(database), await newAccount(database)];

@@ -33,7 +33,7 @@ beforeEach(async () => {
 
 const signing = async (now: number) => (await signingSecrets(database, [accountId], now)).get(accountId);
 
-test('an account has no secret until it asks for one, and may use no webhook before', async () => {
+test('refuses webhooks of an account until it has created a secret', async () => {
   expect(await findSecretState(database, accountId, NOW)).toBeNull();
   expect(await signing(NOW)).toBeUndefined();
   await expect(requireSecret(database, accountId, 'webhook')).rejects.toMatchObject({
@@ -47,7 +47,7 @@ test('an account has no secret until it asks for one, and may use no webhook bef
   await requireSecret(database, accountId, 'webhook');
 });
 
-test('of several rotations within a day each one signs for a day more, the newest first', async () => {
+test('each of several secrets rotated within a day signs for one more day, newest first', async () => {
   const made: string[] = [];
   for (let hour = 0; hour < 3; hour += 1) {
     const { secret } = await rotateSecret(database, accountId, NOW + hour * 3_600_000);
@@ -67,20 +67,20 @@ test('of several rotations within a day each one signs for a day more, the newes
   });
 });
 
-test('however often it rotates, five sign at most, the newest among them', async () => {
+test('at most five secrets sign after many rotations, and the newest is one of them', async () => {
   let newest = '';
   for (let i = 0; i < 9; i += 1) newest = (await rotateSecret(database, accountId, NOW)).secret;
   const secrets = await signing(NOW);
   expect([secrets?.length, secrets?.[0]]).toEqual([5, newest]);
 });
 
-test('of rotations at the same moment one is the present secret, and none is lost', async () => {
+test('concurrent rotations create one current secret, and every created secret signs', async () => {
   const made = await Promise.all(Array.from({ length: 4 }, () => rotateSecret(database, accountId, NOW)));
   expect(new Set(await signing(NOW))).toEqual(new Set(made.map(({ secret }) => secret)));
   expect(await signing(NOW + SECRET_OVERLAP_MS)).toHaveLength(1);
 });
 
-test('a secret that signs no more is deleted, the present one is not', async () => {
+test('deletes a secret that has expired, and keeps the current one', async () => {
   await rotateSecret(database, accountId, NOW);
   const { secret } = await rotateSecret(database, accountId, NOW);
   await purgeSecrets(database, NOW + SECRET_OVERLAP_MS - 1);

@@ -25,7 +25,7 @@ function send(url: string, resolve: Resolve = local, allowPrivate = true): Promi
 /** The same receiver under a name, which only our resolver knows. */
 const named = () => receiver.url.replace('127.0.0.1', 'hooks.test');
 
-test('a message arrives as it is, by POST, as JSON', async () => {
+test('posts the payload unchanged, as JSON with its headers', async () => {
   receiver.react((_message, response) => {
     response.end('thank you');
     return 'handled';
@@ -41,7 +41,7 @@ test('a message arrives as it is, by POST, as JSON', async () => {
   ]);
 });
 
-test.each([400, 404, 410, 500, 503])('status %d is told as it is', async (status) => {
+test.each([400, 404, 410, 500, 503])('returns status %d and an error that states it', async (status) => {
   receiver.react(() => status);
   expect(await send(receiver.url)).toMatchObject({
     status,
@@ -64,8 +64,8 @@ describe.each([301, 302, 303, 307, 308])('a redirect with %d', (status) => {
   });
 });
 
-describe('where a message goes', () => {
-  test('is what the name led to when it was judged, not what it leads to a moment later', async () => {
+describe('the connection', () => {
+  test('goes to the address that was checked, even if the name resolves to another one afterwards', async () => {
     const port = Number(new URL(receiver.url).port);
     const inside = await openReceiver({ host: '127.0.0.2', port });
     let asked = 0;
@@ -82,7 +82,7 @@ describe('where a message goes', () => {
     await inside.close();
   });
 
-  test('is never a private address, neither by name nor literally', async () => {
+  test('never goes to a private address, by name or by number', async () => {
     for (const url of [named(), receiver.url, receiver.url.replace('127.0.0.1', '2130706433')]) {
       const outcome = await send(url, local, false);
       expect(outcome).toMatchObject({
@@ -95,14 +95,14 @@ describe('where a message goes', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  test('is told by the Host header, by which receivers on one machine know their own', async () => {
+  test('has the host name of the URL in its Host header', async () => {
     await send(named());
     expect(receiver.received[0]?.headers.host).toBe(new URL(named()).host);
   });
 });
 
-describe('an answer', () => {
-  test('that is huge counts by its status, and its beginning is kept', async () => {
+describe('a response', () => {
+  test('of 5 MB counts by its status, and its first 1,024 bytes are kept', async () => {
     receiver.react((_message, response) => {
       response.writeHead(200).end('x'.repeat(5_000_000));
       return 'handled';
@@ -110,7 +110,7 @@ describe('an answer', () => {
     expect(await send(receiver.url)).toMatchObject({ status: 200, error: null, response: 'x'.repeat(1_024) });
   });
 
-  test('that never ends is broken off, and its status holds', async () => {
+  test('that never ends is aborted, and counts by its status', async () => {
     receiver.react((message, response) => {
       response.writeHead(500);
       const write = () => {
@@ -123,7 +123,7 @@ describe('an answer', () => {
     await expect.poll(() => receiver.received[0]?.aborted).toBe(true);
   });
 
-  test('that begins and then stalls is waited for no longer than ten seconds, and its status holds', async () => {
+  test('that stalls is aborted after ten seconds, and counts by its status', async () => {
     receiver.react((_message, response) => {
       response.writeHead(202).write('almost');
       return 'handled';
@@ -146,7 +146,7 @@ describe('an answer', () => {
     expect(response).toBe(`a\uFFFDb\uFFFD${'é'.repeat(510)}`);
   });
 
-  test('with headers beyond all measure is no answer', async () => {
+  test('with headers above the size limit is an error', async () => {
     receiver.react((_message, response) => {
       response.writeHead(200, { 'x-long': 'z'.repeat(40_000) }).end();
       return 'handled';
@@ -158,8 +158,8 @@ describe('an answer', () => {
   });
 });
 
-describe('no answer:', () => {
-  test('within ten seconds the attempt is over, and not a moment before', async () => {
+describe('without a response,', () => {
+  test('an attempt ends after exactly ten seconds', async () => {
     receiver.react(() => 'handled');
     let ended = false;
     const outcome = send(receiver.url).finally(() => {
@@ -178,7 +178,7 @@ describe('no answer:', () => {
     });
   });
 
-  test('a name server that says nothing is waited for no longer', async () => {
+  test('an attempt ends after ten seconds if the name server does not respond', async () => {
     const silent: Resolve = (_name, signal) =>
       new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     const outcome = send(named(), silent);
@@ -186,7 +186,7 @@ describe('no answer:', () => {
     expect(await outcome).toMatchObject({ status: null, error: expect.stringContaining('10 seconds') });
   });
 
-  test('a name that does not exist', async () => {
+  test('a name that does not exist is an error', async () => {
     const unknown: Resolve = () =>
       Promise.reject(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }));
     expect(await send(named(), unknown)).toMatchObject({
@@ -195,7 +195,7 @@ describe('no answer:', () => {
     });
   });
 
-  test('a machine that takes no connection, or hangs up', async () => {
+  test('a refused or closed connection is an error', async () => {
     receiver.react((_message, response) => {
       response.destroy();
       return 'handled';
@@ -213,7 +213,7 @@ describe('no answer:', () => {
     ['nothing of HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
     ['a status that is none', 'HTTP/1.1 9999 What\r\n\r\n'],
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx'],
-  ])('a server that speaks %s', async (_what, speech) => {
+  ])('a reply with %s is an error', async (_what, speech) => {
     const server = await listening(
       createTcpServer(
         (socket) =>
@@ -227,7 +227,7 @@ describe('no answer:', () => {
     await server.close();
   });
 
-  test('an https receiver whose certificate nobody vouches for is told nothing', async () => {
+  test('an https receiver with a self-signed certificate receives no request', async () => {
     let requests = 0;
     const server = await listening(
       createTlsServer({ key: KEY, cert: CERTIFICATE }, (_request, response) => {

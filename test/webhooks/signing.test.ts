@@ -15,7 +15,7 @@ const message = (payload: string, secrets: string[], at = NOW) => ({
   headers: signedHeaders({ id: ID, payload }, secrets, at),
 });
 
-test('a secret has the form of the standard, 32 bytes of its own', () => {
+test('a secret is whsec_ and 32 unique bytes in Base64', () => {
   const secrets = Array.from({ length: 50 }, newSecret);
   for (const secret of secrets) {
     const [, encoded = ''] = /^whsec_([A-Za-z0-9+/]+=*)$/.exec(secret) ?? [];
@@ -24,7 +24,7 @@ test('a secret has the form of the standard, 32 bytes of its own', () => {
   expect(new Set(secrets).size).toBe(50);
 });
 
-test('the headers are id, seconds and a signature of version 1', () => {
+test('the headers are the id, the time in seconds and a signature of version 1', () => {
   const headers = signedHeaders({ id: ID, payload: '{}' }, [newSecret()], NOW);
   expect(headers).toEqual({
     'webhook-id': ID,
@@ -34,7 +34,7 @@ test('the headers are id, seconds and a signature of version 1', () => {
 });
 
 // From the standard's own test vectors.
-test('the signature is the one that the standard gives as its example', () => {
+test('the signature equals the test vector of Standard Webhooks', () => {
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
   const body = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', payload: '{"test": 2432232314}' };
   expect(signedHeaders(body, [secret], 1_614_265_330_000)['webhook-signature']).toBe(
@@ -42,7 +42,7 @@ test('the signature is the one that the standard gives as its example', () => {
   );
 });
 
-test('whoever holds any of the secrets can verify, whatever the text', () => {
+test('each of the signing secrets verifies the signature of any text', () => {
   const [old, present, other] = [newSecret(), newSecret(), newSecret()];
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (text) => {
@@ -58,7 +58,7 @@ test.each<[string, (sent: ReturnType<typeof message>) => void]>([
   ['another body', (sent) => void Object.assign(sent, { body: '{"units":2}' })],
   ['another id', (sent) => void Object.assign(sent.headers, { 'webhook-id': ID.replace('1', '2') })],
   ['another time', (sent) => void Object.assign(sent.headers, { 'webhook-timestamp': '1777624201' })],
-])('%s is noticed', (_what, change) => {
+])('a message with %s fails verification', (_what, change) => {
   const secret = newSecret();
   const sent = message('{"units":1}', [secret]);
   expect(verified(sent, secret, NOW)).toEqual({ units: 1 });
@@ -66,13 +66,13 @@ test.each<[string, (sent: ReturnType<typeof message>) => void]>([
   expect(() => verified(sent, secret, NOW)).toThrow('No matching signature');
 });
 
-test('a message that was recorded cannot be played in again later', () => {
+test('a message that is repeated ten minutes later fails verification', () => {
   const secret = newSecret();
   const sent = message('{}', [secret]);
   expect(() => verified(sent, secret, NOW + 10 * 60_000)).toThrow('too old');
 });
 
-test('a secret that gets into a log line is masked', () => {
+test('masks a secret in a log line', () => {
   const secret = newSecret();
   expect(maskSecrets(`{"err":"bad ${secret}, sorry"}`)).toBe('{"err":"bad whsec_***, sorry"}');
   expect(() => new Webhook(secret)).not.toThrow();

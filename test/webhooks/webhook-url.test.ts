@@ -16,7 +16,7 @@ test.each([
   ['https://bücher.example/', 'https://xn--bcher-kva.example/'],
   ['https://1.1.1.1/', 'https://1.1.1.1/'],
   [`https://example.com/${'a'.repeat(1_980)}`, `https://example.com/${'a'.repeat(1_980)}`],
-])('%s is taken', (given, taken) => {
+])('accepts %s', (given, taken) => {
   expect(publicOnly.parse(given)).toBe(taken);
   // What was taken is taken again as it is.
   expect(publicOnly.parse(taken)).toBe(taken);
@@ -55,12 +55,12 @@ test.each<[unknown, string]>([
   ['http://10.0.0.1/', 'private'],
   ['https://[::1]/', 'private'],
   ['http://localhost:3000/', 'private'],
-])('%j is refused: %s', (given, problem) => {
+])('refuses %j: %s', (given, problem) => {
   expect(problemOf(given)).toContain(problem);
 });
 
 test.each(['http://127.0.0.1:3000/x', 'http://localhost:3000/x', 'http://10.0.0.1/x', 'http://[::1]:8080/x'])(
-  '%s is taken where private addresses are allowed',
+  'accepts %s where private addresses are allowed',
   (url) => expect(anywhere.parse(url)).toBe(url),
 );
 
@@ -69,6 +69,6 @@ test.each([
   ['http://0.0.0.0/', 'reserved'],
   ['ftp://127.0.0.1/', 'http://'],
   ['http://127.0.0.1:22/', 'port'],
-])('%s is refused even there', (url, problem) => {
+])('refuses %s even where private addresses are allowed', (url, problem) => {
   expect(problemOf(url, anywhere)).toContain(problem);
 });

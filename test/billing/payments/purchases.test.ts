@@ -19,7 +19,7 @@ import { createTestDatabase } from '../../support/database.ts';
 const NOW = Date.UTC(2026, 0, 31, 12);
 const DAY_MS = 86_400_000;
 
-describe('orders', () => {
+describe('a purchase', () => {
   let testDatabase: Awaited<ReturnType<typeof createTestDatabase>>;
   let database: Database;
   let accountId: number;
@@ -70,7 +70,7 @@ describe('orders', () => {
     return rows;
   }
 
-  test('grant nothing before they are paid', async () => {
+  test('grants nothing before it is paid', async () => {
     const order = await buy(await offer('plan', 'pro'), { quantity: 2, months: 3 });
     expect(order).toMatchObject({ state: 'pending', amountCents: 14_900 * 6, subscriptionId: null });
     expect(await subscriptions()).toEqual([]);
@@ -78,7 +78,7 @@ describe('orders', () => {
     expect(await createFirstKey(database, accountId, NOW)).toBeNull();
   });
 
-  test('are granted once, however often and from wherever it is told that they were paid', async () => {
+  test('is granted once if several processes report its payment at the same time', async () => {
     const order = await buy(await offer('pack', 'units-10k'), { quantity: 3 });
     const told = await Promise.all(Array.from({ length: 8 }, () => grantPurchase(database, order.id, NOW)));
     expect(new Set(told.map((one) => one?.packId)).size).toBe(1);
@@ -93,7 +93,7 @@ describe('orders', () => {
     expect(lines).toEqual([{ kind: 'grant', units: 30_000 }]);
   });
 
-  test('that are the same one are one order, and nobody else gets to it', async () => {
+  test('with an existing id returns the existing purchase, and is refused for another account', async () => {
     const purchaseId = randomUUID();
     const pro = await offer('plan', 'pro');
     const [first, second] = [await buy(pro, { purchaseId }), await buy(pro, { purchaseId, months: 12 })];
@@ -103,7 +103,7 @@ describe('orders', () => {
     expect(await listPurchases(database, { accountId: other })).toEqual([]);
   });
 
-  test('of a plan begin when the one of the same wallet ends, and at once in another', async () => {
+  test('of a plan starts when the plan of the same wallet ends, and at once in another wallet', async () => {
     const basic = await offer('plan', 'basic');
     for (const wallet of ['general', 'general', 'off_peak'] as const) {
       const order = await buy(basic, { wallet });
@@ -117,7 +117,7 @@ describe('orders', () => {
     );
   });
 
-  test('of two plans paid at the same moment follow each other', async () => {
+  test('of a plan follows the others that are paid at the same moment', async () => {
     const basic = await offer('plan', 'basic');
     const orders = [await buy(basic), await buy(basic), await buy(basic)];
     await Promise.all(orders.map(({ id }) => grantPurchase(database, id, NOW)));
@@ -125,7 +125,7 @@ describe('orders', () => {
     expect([b?.starts_at, c?.starts_at]).toEqual([a?.ends_at, b?.ends_at]);
   });
 
-  test('of what costs nothing are there once an account', async () => {
+  test('of a free plan is allowed once for each account', async () => {
     const trial = await offer('plan', 'trial');
     const once = await buy(trial);
     await expect(buy(trial)).rejects.toThrow('can be bought once');
@@ -134,7 +134,7 @@ describe('orders', () => {
     expect((await buy(trial)).amountCents).toBe(0);
   });
 
-  test('that were cancelled stay so, but a payment that comes all the same is honoured', async () => {
+  test('that was cancelled is granted if its payment arrives later', async () => {
     const order = await buy(await offer('pack', 'night-100k'));
     expect(await cancelPurchase(database, order.id, NOW, accountId + 1)).toBeNull();
     expect((await cancelPurchase(database, order.id, NOW, accountId))?.state).toBe('cancelled');
@@ -144,7 +144,7 @@ describe('orders', () => {
     expect(await cancelPurchase(database, order.id, NOW)).toBeNull();
   });
 
-  test('of what costs nothing come back by nothing once they were cancelled', async () => {
+  test('of a free plan that was cancelled cannot be granted', async () => {
     const trial = await offer('plan', 'trial');
     const first = await buy(trial);
     await cancelPurchase(database, first.id, NOW);
@@ -153,7 +153,7 @@ describe('orders', () => {
     expect(await subscriptions()).toHaveLength(1);
   });
 
-  test('bring what was offered when they were made', async () => {
+  test('grants the units that were offered when it was created', async () => {
     const order = await buy(await offer('pack', 'units-100k'));
     await database.query("update pack_offers set units = 5 where code = 'units-100k'");
     await grantPurchase(database, order.id, NOW);
@@ -161,14 +161,14 @@ describe('orders', () => {
     expect(rows).toEqual([{ total_units: 100_000 }]);
   });
 
-  test('of more than can be paid at once are refused', async () => {
+  test('above the highest amount is refused', async () => {
     const enterprise = await offer('plan', 'enterprise');
     await expect(buy(enterprise, { quantity: 100, months: 12 })).rejects.toThrow(
       'Split it into several purchases',
     );
   });
 
-  test('bring a key with the first of them, once, also to two who ask at once', async () => {
+  test('that is the first of an account creates one key, also for concurrent requests', async () => {
     await grantPurchase(database, (await buy(await offer('plan', 'trial'))).id, NOW);
     const keys = await Promise.all([1, 2, 3].map(() => createFirstKey(database, accountId, NOW)));
     expect(keys.filter((key) => key !== null)).toHaveLength(1);
@@ -176,7 +176,7 @@ describe('orders', () => {
     expect(await createFirstKey(database, accountId, NOW)).toBeNull();
   });
 
-  test('are of what is for sale', async () => {
+  test('of a plan that is unknown or not offered is impossible', async () => {
     expect(await findOffer(database, 'plan', 'nothing')).toBeNull();
     await database.query("update plans set is_offered = false where code = 'enterprise'");
     expect(await findOffer(database, 'plan', 'enterprise')).toBeNull();
@@ -189,6 +189,6 @@ test.each([
   [{ wallet: 'general', quantity: 3, months: 12 }, 107_964],
   [{ wallet: 'off_peak', quantity: 1, months: 1 }, 1_500],
   [{ wallet: 'off_peak', quantity: 2, months: 2 }, 6_000],
-] as const)('a plan of 29.99 with %o costs %i cents', (how, cents) => {
+] as const)('a plan of 29.99 bought with %o costs %i cents', (how, cents) => {
   expect(amountOf(plan, how)).toBe(cents);
 });

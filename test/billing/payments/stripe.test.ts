@@ -42,7 +42,7 @@ describe('paying with Stripe', () => {
     });
   }
 
-  test('asks for the amount of the order, and grants when the signed event says that it was paid, once', async () => {
+  test('requests the amount of the purchase, and grants it once when signed events report the payment', async () => {
     const { orderId, sent } = await checkOut({ kind: 'plan', code: 'pro', quantity: '2', months: '1' });
     expect(sent.headers.location).toMatch(`${stripe.url}/pay/cs_test_`);
     expect(sent.headers['content-security-policy']).toContain(stripe.url);
@@ -81,7 +81,7 @@ describe('paying with Stripe', () => {
     expect((await visitor.post('/account/keys/first', {})).text).not.toMatch(/km_[A-Za-z0-9]{32}/);
   });
 
-  test('believes nobody without the right signature', async () => {
+  test('refuses events without a valid signature', async () => {
     const { orderId } = await checkOut({ kind: 'pack', code: 'units-10k', quantity: '1' });
     const paid = {
       client_reference_id: orderId,
@@ -113,13 +113,13 @@ describe('paying with Stripe', () => {
     expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Payment pending');
   });
 
-  test('cancels an order whose session has expired', async () => {
+  test('cancels a purchase whose session has expired', async () => {
     const { orderId } = await checkOut({ kind: 'pack', code: 'units-10k', quantity: '1' });
     expect((await tell('checkout.session.expired', { client_reference_id: orderId })).status).toBe(204);
     expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Cancelled');
   });
 
-  test('says so where Stripe does not answer, and asks for the same session when it is tried again', async () => {
+  test('shows an error if Stripe does not answer, and creates the session at the next attempt', async () => {
     stripe.failNext = 3;
     const fields = { kind: 'pack', code: 'units-10k', quantity: '1' };
     const { sent } = await checkOut(fields);
@@ -129,7 +129,7 @@ describe('paying with Stripe', () => {
     expect((await checkOut(fields)).sent.status).toBe(303);
   });
 
-  test('asks nobody for what costs nothing', async () => {
+  test('creates no session for a free plan', async () => {
     const before = stripe.sessions.size;
     const { sent } = await checkOut({ kind: 'plan', code: 'trial' });
     expect([sent.status, sent.text.includes('Purchase complete')]).toEqual([200, true]);

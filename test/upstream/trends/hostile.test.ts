@@ -34,7 +34,7 @@ const ask = (context: TrendsContext = client.context()) =>
   client.trends.interestOverTime(question(), context);
 const times = (path: string) => client.upstream.callsTo(path).length;
 
-describe('the page of the cookie is of no matter but for its cookie:', () => {
+describe('uses the cookie of the page and ignores the rest of the response:', () => {
   const html = '<html lang="en">hello</html>';
   const cookie = { 'set-cookie': 'NID=511=fresh; path=/' };
   const away = 'https://consent.google.com/ml?continue=https://trends.google.com/sorry/trends';
@@ -42,8 +42,8 @@ describe('the page of the cookie is of no matter but for its cookie:', () => {
     ['status 500', { status: 500, raw: html, headers: cookie }],
     ['a redirect to a page about consent', { status: 302, raw: '', headers: { ...cookie, location: away } }],
     ['status 200 with a location', { raw: html, headers: { ...cookie, location: '/trends/explore' } }],
-    ['a coding that is none', { raw: html, headers: { ...cookie, 'content-encoding': 'gzip' } }],
-    ['more than can be kept', { raw: Buffer.alloc(17 << 20, 'x'), headers: cookie }],
+    ['a wrong content encoding', { raw: html, headers: { ...cookie, 'content-encoding': 'gzip' } }],
+    ['a response above the size limit', { raw: Buffer.alloc(17 << 20, 'x'), headers: cookie }],
   ];
   test.each(pages)('%s', async (_, answer) => {
     client.upstream.on(PAGE, () => answer);
@@ -51,7 +51,7 @@ describe('the page of the cookie is of no matter but for its cookie:', () => {
     expect(client.upstream.callsTo(EXPLORE).map((call) => call.cookie)).toEqual(['NID=511=fresh']);
   });
 
-  test('an end that never comes', async () => {
+  test('a response that never ends', async () => {
     client.upstream.on(PAGE, (_, response) => {
       response.writeHead(429, { 'content-type': 'text/html', ...cookie });
       response.write('<html>');
@@ -61,7 +61,7 @@ describe('the page of the cookie is of no matter but for its cookie:', () => {
     expect(client.upstream.callsTo(EXPLORE).map((call) => call.cookie)).toEqual(['NID=511=fresh']);
   });
 
-  test('uses the cookie of explore if the connection for the page breaks', async () => {
+  test('or the cookie of explore, if the connection for the page breaks', async () => {
     client.upstream.on(PAGE, (_, response) => {
       response.destroy();
       return 'handled';
@@ -72,7 +72,7 @@ describe('the page of the cookie is of no matter but for its cookie:', () => {
   });
 });
 
-test('where no cookie is to be had, that is too many calls: one wait, then an error', async () => {
+test('treats a missing cookie as rate limiting: waits once, then fails', async () => {
   client.upstream.on(PAGE, () => ({ status: 404, raw: '' }));
   client.upstream.on(EXPLORE, () => REFUSALS.rateLimit);
   await expect(client.waited(ask())).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
@@ -80,7 +80,7 @@ test('where no cookie is to be had, that is too many calls: one wait, then an er
 });
 
 test.each(['NID=', 'NID=caf\u00e9', `NID=${'x'.repeat(5000)}`, 'nid=1', 'XNID=1'])(
-  'the cookie %j, which cannot be sent back, is not kept',
+  'does not store the cookie %j, which cannot be sent back',
   async (cookie) => {
     client.upstream.on(PAGE, () => ({ raw: '', headers: { 'set-cookie': cookie } }));
     expect((await ask()).points).toHaveLength(1);
@@ -88,7 +88,7 @@ test.each(['NID=', 'NID=caf\u00e9', `NID=${'x'.repeat(5000)}`, 'nid=1', 'XNID=1'
   },
 );
 
-describe('a wait that upstream asks for', () => {
+describe('a Retry-After of upstream', () => {
   const limited = (after: string): UpstreamAnswer => ({
     ...REFUSALS.rateLimit,
     headers: { 'retry-after': after },
@@ -96,10 +96,10 @@ describe('a wait that upstream asks for', () => {
   const later = () => new Date(client.clock.now() + 120_000).toUTCString();
 
   test.each([
-    ['longer than anybody waits, in seconds', () => '120', 120],
-    ['longer than anybody waits, as a date', later, 120],
-    ['beyond all bounds', () => '99999999', 600],
-  ])('%s, is told to the caller and kept by all', async (_, after, retryAfterSeconds) => {
+    ['longer than the longest wait, in seconds,', () => '120', 120],
+    ['longer than the longest wait, as a date,', later, 120],
+    ['above the upper bound', () => '99999999', 600],
+  ])('%s is returned to the caller and pauses all workers', async (_, after, retryAfterSeconds) => {
     client.upstream.on(EXPLORE, () => limited(after()));
     const refused = { kind: 'UPSTREAM_ERROR', retryAfterSeconds };
     await expect(ask()).rejects.toMatchObject(refused);
@@ -107,13 +107,16 @@ describe('a wait that upstream asks for', () => {
     expect(times(EXPLORE)).toBe(1);
   });
 
-  test.each(['15', '0', '-3', 'soon', ''])('%j is kept where it is longer than our own', async (after) => {
-    const answers = [limited(after), WIDGETS];
-    client.upstream.on(EXPLORE, () => answers.shift() ?? REFUSALS.gone);
-    const before = client.clock.now();
-    await client.waited(ask());
-    expect(client.clock.now() - before).toBe(after === '15' ? 15_000 : 10_000);
-  });
+  test.each(['15', '0', '-3', 'soon', ''])(
+    'of %j replaces the default wait if it is longer',
+    async (after) => {
+      const answers = [limited(after), WIDGETS];
+      client.upstream.on(EXPLORE, () => answers.shift() ?? REFUSALS.gone);
+      const before = client.clock.now();
+      await client.waited(ask());
+      expect(client.clock.now() - before).toBe(after === '15' ? 15_000 : 10_000);
+    },
+  );
 });
 
 test.each([
@@ -122,14 +125,14 @@ test.each([
   ['/sorry/index', 'captcha'],
   ['https://consent.google.com/ml?continue=https://www.google.com/sorry/', 'gone'],
   ['http://[', 'gone'],
-])('a redirect to %s is never followed, and told as %s', async (location, kind) => {
+])('does not follow a redirect to %s, and logs it as %s', async (location, kind) => {
   client.upstream.on(EXPLORE, () => ({ status: 302, raw: '', headers: { location } }));
   await expect(ask()).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
   expect(client.logLines.join('')).toContain(`"kind":"${kind}"`);
   expect(times(EXPLORE)).toBe(1);
 });
 
-describe('widget data that are not what they should be are an upstream error, asked for once:', () => {
+describe('fails without a retry for widget data with unexpected content:', () => {
   const json = 'application/json; charset=utf-8';
   const text = JSON.stringify({ default: { timelineData: [] } });
   const point = (time: string) =>
@@ -137,22 +140,22 @@ describe('widget data that are not what they should be are an upstream error, as
   const cases: [name: string, answer: UpstreamAnswer][] = [
     ['no guard', { raw: text, contentType: json }],
     ['half a guard', { raw: `)]}${text}`, contentType: json }],
-    ['nothing but a guard', { raw: ")]}',\n", contentType: json }],
-    ['nothing', { raw: '', contentType: json }],
+    ['only a guard', { raw: ")]}',\n", contentType: json }],
+    ['an empty body', { raw: '', contentType: json }],
     ['a guard before a web page', { raw: ")]}',\n<html>", contentType: json }],
-    ['JSON said to be a web page', { raw: `)]}',\n${text}`, contentType: 'text/html' }],
-    ['JSON of no type', { raw: `)]}',\n${text}`, contentType: '' }],
+    ['JSON with the type of a web page', { raw: `)]}',\n${text}`, contentType: 'text/html' }],
+    ['JSON without a type', { raw: `)]}',\n${text}`, contentType: '' }],
     ['UTF-16', { raw: Buffer.from(`)]}',\n${text}`, 'utf16le'), contentType: json }],
     ['Latin-1', { raw: Buffer.from(`)]}',\n${point('"1"')}`, 'latin1'), contentType: json }],
     ['null', { raw: ")]}',\nnull", contentType: json }],
-    ['lists within lists', { raw: `)]}',\n${'['.repeat(1 << 20)}`, contentType: json }],
-    ['a number beyond numbers', { raw: `)]}',\n${point('1e999')}`, contentType: json }],
-    ['a time beyond time', { raw: `)]}',\n${point('"9999999999999"')}`, contentType: json }],
+    ['deeply nested lists', { raw: `)]}',\n${'['.repeat(1 << 20)}`, contentType: json }],
+    ['a number that is too large', { raw: `)]}',\n${point('1e999')}`, contentType: json }],
+    ['an impossible time', { raw: `)]}',\n${point('"9999999999999"')}`, contentType: json }],
     ['status 204', { status: 204, raw: '', contentType: json }],
     ['status 403', { status: 403, raw: '<html>', contentType: 'text/html' }],
-    ['more than can be kept', { raw: Buffer.alloc(17 << 20, ' '), contentType: json }],
+    ['a response above the size limit', { raw: Buffer.alloc(17 << 20, ' '), contentType: json }],
     [
-      'more than can be kept, in a small parcel',
+      'a compressed response above the size limit',
       {
         raw: gzipSync(Buffer.alloc(64 << 20, ' ')),
         contentType: json,
@@ -167,7 +170,7 @@ describe('widget data that are not what they should be are an upstream error, as
   });
 });
 
-test('ten million bytes are read', async () => {
+test('reads widget data of ten million bytes', async () => {
   const points = Array.from({ length: 60_000 }, (_, i) => ({
     time: String(1_000_000_000 + i),
     formattedTime: 'x'.repeat(100),
@@ -178,7 +181,7 @@ test('ten million bytes are read', async () => {
   expect((await ask()).points).toHaveLength(60_000);
 });
 
-test('an answer that comes drop by drop ends with the call, and so does its connection', async () => {
+test('closes the connection of a slow response at the end of the call', async () => {
   client.upstream.on(SERIES, (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.write(")]}',\n{");
@@ -193,7 +196,7 @@ test('an answer that comes drop by drop ends with the call, and so does its conn
   await client.upstream.abandoned(1);
 });
 
-test('connections of answers that cannot be unpacked are given up, not used up', async () => {
+test('closes connections whose responses cannot be decompressed', async () => {
   client.upstream.on(SERIES, (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
     response.write('this is no gzip');
@@ -205,7 +208,7 @@ test('connections of answers that cannot be unpacked are given up, not used up',
   await expect.poll(() => client.upstream.callsTo(SERIES).every(({ aborted }) => aborted)).toBe(true);
 });
 
-describe('of a kept explore answer', () => {
+describe('a cached explore answer', () => {
   /** Keeps the first answer to explore, as the cache does; what there was before is `kept`. */
   function keeping(kept?: unknown): TrendsContext {
     let value = kept;
@@ -217,12 +220,12 @@ describe('of a kept explore answer', () => {
   }
   const MAP = { id: 'GEO_MAP', type: 'fe_geo_chart_explore', request: {}, token: 'old' };
 
-  test('that lacks a part another is asked for, once', async () => {
+  test('without the needed widget is fetched again once', async () => {
     expect((await ask(keeping([MAP]))).points).toHaveLength(1);
     expect([times(EXPLORE), times(SERIES)]).toEqual([1, 1]);
   });
 
-  test('that lacks a part only a new one says whether it is there', async () => {
+  test('without the needed widget is an error only after a new one also lacks it', async () => {
     client.upstream.on(EXPLORE, () => guarded({ widgets: [MAP] }));
     await expect(ask(keeping([MAP]))).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
     expect(times(EXPLORE)).toBe(1);
@@ -230,7 +233,7 @@ describe('of a kept explore answer', () => {
     expect(times(EXPLORE)).toBe(2);
   });
 
-  test('that upstream takes and refuses by turns no more than two tokens are tried', async () => {
+  test('is fetched again once in each call whose token upstream refuses', async () => {
     let n = 0;
     client.upstream.on(SERIES, () => {
       n += 1;
@@ -241,7 +244,7 @@ describe('of a kept explore answer', () => {
   });
 });
 
-test('links lead to the site itself, or nowhere', async () => {
+test('returns links to the site itself only', async () => {
   const links = ['/trends/explore?q=a', '@evil.example/x', '//evil.example', 'javascript:alert(1)', '.evil'];
   client.upstream.on(EXPLORE, () =>
     guarded({

@@ -58,13 +58,13 @@ async function waitOf(pacer: Pacer, deadlineAt?: number): Promise<number | { ref
   return answer;
 }
 
-test('a few calls go at once, then one an interval, whichever process sends them', async () => {
+test('sends a burst of calls at once, then one in each interval over all processes', async () => {
   const waits = [];
   for (const pacer of [one, two, one, two, one]) waits.push(await waitOf(pacer));
   expect(waits).toEqual([0, 0, 0, 1000, 1000]);
 });
 
-test('a rest gives back turns, but never more than a few', async () => {
+test('allows a new burst after a pause, and never more than one burst', async () => {
   for (const pacer of [one, two, one]) await pacer.turn(context());
   clock.advance(2000);
   expect([await waitOf(one), await waitOf(two), await waitOf(one)]).toEqual([0, 0, 1000]);
@@ -74,7 +74,7 @@ test('a rest gives back turns, but never more than a few', async () => {
   expect(waits).toEqual([0, 0, 0, 1000]);
 });
 
-test('calls that wait together go one an interval', async () => {
+test('sends waiting calls one in each interval', async () => {
   for (let i = 0; i < 3; i += 1) await one.turn(context());
   const gone: number[] = [];
   const start = clock.now();
@@ -89,13 +89,13 @@ test('calls that wait together go one an interval', async () => {
   expect(gone).toEqual([1000, 2000, 3000, 4000]);
 });
 
-test('who would wait too long is told so at once, and takes no turn', async () => {
+test('refuses a call at once whose wait exceeds its deadline, and reserves no turn for it', async () => {
   for (let i = 0; i < 3; i += 1) await one.turn(context());
   expect(await waitOf(two, clock.now() + 500)).toEqual({ refused: 1000 });
   expect(await waitOf(two, clock.now() + 1000)).toBe(1000);
 });
 
-test('a call in the background does not wait here, and takes no turn from others', async () => {
+test('a background call does not wait, and reserves no turn', async () => {
   const background = () => one.turn({ ...context(), background: true });
   for (let i = 0; i < 3; i += 1) await background();
   await expect(background()).rejects.toEqual(new TokensAwaited(1000));
@@ -105,7 +105,7 @@ test('a call in the background does not wait here, and takes no turn from others
   await background();
 });
 
-test('a pause holds for all processes, and turns do not pile up behind it', async () => {
+test('a pause applies to all processes, and calls follow it one in each interval', async () => {
   await one.pause(PAUSE);
   const start = clock.now();
   const gone: number[] = [];
@@ -119,7 +119,7 @@ test('a pause holds for all processes, and turns do not pile up behind it', asyn
   await expect.poll(() => gone).toEqual([10_000, 11_000]);
 });
 
-test('a call that waits for its turn keeps waiting when the endpoint is paused meanwhile', async () => {
+test('a pause also delays a call that already waits for its turn', async () => {
   for (let i = 0; i < 3; i += 1) await one.turn(context());
   const start = clock.now();
   let gone: number | null = null;
@@ -135,7 +135,7 @@ test('a call that waits for its turn keeps waiting when the endpoint is paused m
   await expect.poll(() => gone).toBe(10_000);
 });
 
-test('each refusal in a row doubles the pause, up to a limit; refusals at one moment count once', async () => {
+test('each consecutive refusal doubles the pause up to a limit, and concurrent refusals count once', async () => {
   const lengths: number[] = [];
   for (let i = 0; i < 5; i += 1) {
     await Promise.all([one.pause(PAUSE), two.pause(PAUSE)]);
@@ -150,14 +150,14 @@ test('each refusal in a row doubles the pause, up to a limit; refusals at one mo
   expect(await waitOf(one, clock.now())).toEqual({ refused: 10_000 });
 });
 
-test('nobody waits longer than the limit', async () => {
+test('refuses a call whose wait exceeds the longest wait', async () => {
   await one.pause({ firstMs: LONGEST_WAIT_MS + 1, longestMs: 60_000 });
   expect(await waitOf(one)).toEqual({ refused: LONGEST_WAIT_MS + 1 });
   clock.advance(1);
   expect(await waitOf(one)).toBe(LONGEST_WAIT_MS);
 });
 
-test('in any window calls are no more than the burst and one an interval', async () => {
+test('sends at most the burst plus one call for each interval in any period', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.integer({ min: 0, max: 2500 }), { minLength: 1, maxLength: 25 }),

@@ -67,13 +67,13 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/goog
     }));
   });
 
-  test('are there, of every kind, with all their bytes', () => {
+  test('exist for every endpoint, with unchanged bytes', () => {
     expect(RECORDINGS.length).toBeGreaterThanOrEqual(31);
     for (const { body, response } of RECORDINGS) expect(body.length).toBe(response.bodyBytes);
   });
 
   describe.each(ofPath('/trends/api/explore'))('$name', (explored) => {
-    test('gives a token for every part but texts, and requests that go back byte for byte', () => {
+    test('has a token for every widget except texts, and a request that is sent back byte for byte', () => {
       const { widgets } = dataOf(explored) as { widgets: { type: string; request?: object }[] };
       const read = readWidgets(dataOf(explored));
       expect(read.length).toBe(widgets.filter(({ type }) => type !== 'fe_text').length);
@@ -81,7 +81,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/goog
       for (const { request } of read) expect(text).toContain(JSON.stringify(request));
     });
 
-    test('is asked for as it was recorded', async () => {
+    test('is requested as in the recording', async () => {
       const { upstream, trends, context } = client;
       const { query } = explored.request;
       const items = query?.req?.comparisonItem as { keyword: string; geo: string; time: string }[];
@@ -110,7 +110,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/goog
     });
   });
 
-  test.each(ofPath('/trends/api/widgetdata/multiline'))('$name is read whole', async (recorded) => {
+  test.each(ofPath('/trends/api/widgetdata/multiline'))('$name is parsed completely', async (recorded) => {
     const { upstream, trends, context } = client;
     const req = recorded.request.query?.req;
     const keywords = req ? keywordsIn(req) : ['kettle'];
@@ -135,7 +135,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/goog
     if (req) expect(upstream.calls.at(-1)?.params.req).toBe(JSON.stringify(req));
   });
 
-  test.each(ofPath('/trends/api/widgetdata/comparedgeo'))('$name is read whole', async (recorded) => {
+  test.each(ofPath('/trends/api/widgetdata/comparedgeo'))('$name is parsed completely', async (recorded) => {
     const { upstream, trends, context } = client;
     upstream.on('trends/api/explore', () => exploring('GEO_MAP', 'fe_multi_heat_map', recorded));
     upstream.on('trends/api/widgetdata/comparedgeo', () => answerOf(recorded));
@@ -150,40 +150,43 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/goog
     expect(upstream.calls.at(-1)?.params).toMatchObject({ token: recorded.request.query?.token });
   });
 
-  test.each(ofPath('/trends/api/widgetdata/relatedsearches'))('$name is read whole', async (recorded) => {
-    const { upstream, trends, context } = client;
-    const req = recorded.request.query?.req;
-    const isTopics = req?.keywordType === 'ENTITY' || req === undefined;
-    const id = isTopics ? 'RELATED_TOPICS' : 'RELATED_QUERIES';
-    upstream.on('trends/api/explore', () =>
-      req
-        ? exploring(id, 'fe_related_searches', recorded)
-        : guarded({ widgets: [{ id, type: 'fe_related_searches', request: {}, token: 'x' }] }),
-    );
-    upstream.on('trends/api/widgetdata/relatedsearches', () => answerOf(recorded));
-    const [keyword = 'kettle'] = req ? keywordsIn(req) : [];
-    const asked = question({ keywords: [keyword] });
-    const related = isTopics
-      ? await trends.relatedTopics(asked, context())
-      : await trends.relatedQueries(asked, keyword, context());
-    const { rankedList } = dataOf(recorded).default;
-    expect(related.available).toBe(rankedList.length > 0);
-    const lists = [related.top, related.rising];
-    for (const [i, { rankedKeyword }] of (rankedList as { rankedKeyword: object[] }[]).entries()) {
-      expect(lists[i]?.map(({ value, formattedValue }) => ({ value, formattedValue }))).toEqual(
-        rankedKeyword.map((term) => {
-          const { value, formattedValue } = term as { value: number; formattedValue: string };
-          return { value, formattedValue };
-        }),
+  test.each(ofPath('/trends/api/widgetdata/relatedsearches'))(
+    '$name is parsed completely',
+    async (recorded) => {
+      const { upstream, trends, context } = client;
+      const req = recorded.request.query?.req;
+      const isTopics = req?.keywordType === 'ENTITY' || req === undefined;
+      const id = isTopics ? 'RELATED_TOPICS' : 'RELATED_QUERIES';
+      upstream.on('trends/api/explore', () =>
+        req
+          ? exploring(id, 'fe_related_searches', recorded)
+          : guarded({ widgets: [{ id, type: 'fe_related_searches', request: {}, token: 'x' }] }),
       );
-      for (const { link } of lists[i] ?? [])
-        expect(link).toMatch(/^https:\/\/trends\.google\.com\/trends\/explore/);
-    }
-    const breakouts = shownRelated<object>(keyword, related).rising.filter(({ isBreakout }) => isBreakout);
-    expect(breakouts.every(({ formattedValue }) => formattedValue === 'Breakout')).toBe(true);
-  });
+      upstream.on('trends/api/widgetdata/relatedsearches', () => answerOf(recorded));
+      const [keyword = 'kettle'] = req ? keywordsIn(req) : [];
+      const asked = question({ keywords: [keyword] });
+      const related = isTopics
+        ? await trends.relatedTopics(asked, context())
+        : await trends.relatedQueries(asked, keyword, context());
+      const { rankedList } = dataOf(recorded).default;
+      expect(related.available).toBe(rankedList.length > 0);
+      const lists = [related.top, related.rising];
+      for (const [i, { rankedKeyword }] of (rankedList as { rankedKeyword: object[] }[]).entries()) {
+        expect(lists[i]?.map(({ value, formattedValue }) => ({ value, formattedValue }))).toEqual(
+          rankedKeyword.map((term) => {
+            const { value, formattedValue } = term as { value: number; formattedValue: string };
+            return { value, formattedValue };
+          }),
+        );
+        for (const { link } of lists[i] ?? [])
+          expect(link).toMatch(/^https:\/\/trends\.google\.com\/trends\/explore/);
+      }
+      const breakouts = shownRelated<object>(keyword, related).rising.filter(({ isBreakout }) => isBreakout);
+      expect(breakouts.every(({ formattedValue }) => formattedValue === 'Breakout')).toBe(true);
+    },
+  );
 
-  test('a page that answers 404 gives its cookie all the same, and the gate without one lets in with one', async () => {
+  test('the cookie of a page with status 404 is used, and explore accepts it', async () => {
     const { upstream, trends, forgetCookie, clock, context } = client;
     await forgetCookie();
     upstream.on('trends/explore', () => ({
@@ -208,7 +211,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/goog
     expect(clock.now()).toBe(before);
   });
 
-  test('2026-batchexecute-trending-us-24h is read although its lengths are not right', async () => {
+  test('2026-batchexecute-trending-us-24h is parsed despite its wrong lengths', async () => {
     const { upstream, trends, context } = client;
     upstream.on('_/TrendsUi/data/batchexecute', () =>
       answerOf(recording('2026-batchexecute-trending-us-24h')),
@@ -238,7 +241,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/goog
     expect(Object.fromEntries(form)).toEqual(recording('2026-batchexecute-trending-us-24h').request.form);
   });
 
-  test('2026-batchexecute-bad-geo is refused by name, with status 200 and without the feed', async () => {
+  test('2026-batchexecute-bad-geo is an unknown region, without a request for the feed', async () => {
     const { upstream, trends, context } = client;
     upstream.on('_/TrendsUi/data/batchexecute', () => answerOf(recording('2026-batchexecute-bad-geo')));
     const asked = { geo: 'US-QQ', hl: 'en', hours: 4, feedWillDo: true };
@@ -249,7 +252,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/goog
     expect(upstream.calls).toHaveLength(1);
   });
 
-  test('2026-rss-trending-us takes the place of a list that cannot be had', async () => {
+  test('2026-rss-trending-us replaces a list that fails', async () => {
     const { upstream, trends, context } = client;
     upstream.on('_/TrendsUi/data/batchexecute', () => ({ raw: ")]}'\n\n[]" }));
     upstream.on('trending/rss', () => answerOf(recording('2026-rss-trending-us')));
@@ -277,7 +280,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/goog
 
   // Nothing of ours asks for these, but they come through the same gate.
   test.each(RECORDINGS.filter(({ request }) => /autocomplete|multirange|realtimetrends/.test(request.path)))(
-    '$name passes the guard',
+    '$name starts with the guard',
     ({ body, response }) => {
       const contentType = response.headers['content-type'] ?? '';
       const reply = { status: 200, contentType, setCookies: [], location: null, body };

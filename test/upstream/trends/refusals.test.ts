@@ -46,7 +46,7 @@ const ask = (context: TrendsContext = client.context()) =>
 const paths = () => client.upstream.calls.map(({ path }) => path);
 const times = (path: string) => client.upstream.callsTo(path).length;
 
-test('the cookie of the page opens explore, and data need none', async () => {
+test('sends the cookie of the page to explore, and none to the data endpoints', async () => {
   await ask();
   expect(client.upstream.calls.map(({ method, path, cookie }) => [method, path, cookie])).toEqual([
     ['GET', 'trends/explore', ''],
@@ -55,7 +55,7 @@ test('the cookie of the page opens explore, and data need none', async () => {
   ]);
 });
 
-test('the cookie is kept for all workers, and renewed by any answer', async () => {
+test('shares the cookie with all workers, and replaces it when a response sets another', async () => {
   await ask();
   client.upstream.on(EXPLORE, () => ({ ...WIDGETS, headers: { 'set-cookie': 'NID=511=renewed; path=/' } }));
   await client.other.interestOverTime(question(), client.context());
@@ -68,7 +68,7 @@ test('the cookie is kept for all workers, and renewed by any answer', async () =
   ]);
 });
 
-test('a gate that asks for a new cookie is passed at once, without waiting', async () => {
+test('repeats explore at once if the refusal sets a new cookie', async () => {
   await ask();
   const gate = { ...REFUSALS.gate, headers: { 'set-cookie': 'NID=511=other; path=/' } };
   inTurn(EXPLORE, gate, WIDGETS);
@@ -82,7 +82,7 @@ test('a gate that asks for a new cookie is passed at once, without waiting', asy
   ]);
 });
 
-test('a gate that asks again is none: too many calls were sent', async () => {
+test('treats a second refusal with a new cookie as rate limiting', async () => {
   let n = 0;
   client.upstream.on(EXPLORE, () => {
     n += 1;
@@ -94,14 +94,14 @@ test('a gate that asks again is none: too many calls were sent', async () => {
   expect(times(EXPLORE)).toBe(3);
 });
 
-test('where calls are too many, one wait is granted', async () => {
+test('waits once when explore is rate-limited', async () => {
   inTurn(EXPLORE, REFUSALS.rateLimit, WIDGETS);
   const before = client.clock.now();
   await client.waited(ask());
   expect(client.clock.now() - before).toBe(10_000);
 });
 
-test('after a wait in vain it is an upstream error with an id, and the reason is in the log alone', async () => {
+test('returns an upstream error with an id, and logs the reason, if explore is rate-limited again after the wait', async () => {
   inTurn(EXPLORE, REFUSALS.rateLimit);
   const error = await client.waited(ask()).then(
     () => null,
@@ -113,7 +113,7 @@ test('after a wait in vain it is an upstream error with an id, and the reason is
   expect(times(EXPLORE)).toBe(2);
 });
 
-test('the captcha page is never opened, and no worker sends anything for minutes', async () => {
+test('never opens the captcha page, and pauses explore for all workers for ten minutes', async () => {
   inTurn(EXPLORE, REFUSALS.captcha);
   await expect(ask()).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
   const calls = client.upstream.calls.length;
@@ -134,7 +134,7 @@ test('a captcha redirect from the cookie page pauses explore', async () => {
   expect(paths()).toEqual(['trends/explore']);
 });
 
-test('endpoints are paused separately: trends are listed while explore is paused', async () => {
+test('pauses endpoints separately: trends are listed while explore is paused', async () => {
   inTurn(EXPLORE, REFUSALS.captcha);
   await expect(ask()).rejects.toThrow();
   client.upstream.on(LIST, () => guarded([['wrb.fr', 'i0OFE', '[null,[]]', null, null, null, 'generic']]));
@@ -145,7 +145,7 @@ test('endpoints are paused separately: trends are listed while explore is paused
   });
 });
 
-describe('a token that is not taken any more', () => {
+describe('an expired token', () => {
   const prepared: boolean[] = [];
   /** Keeps the first answer to explore, as the cache does. */
   function keeping(): TrendsContext {
@@ -167,14 +167,14 @@ describe('a token that is not taken any more', () => {
     expect([times(EXPLORE), times(SERIES)]).toEqual([2, 2]);
   });
 
-  test('and not a second time', async () => {
+  test('is not replaced a second time', async () => {
     inTurn(SERIES, REFUSALS.staleToken);
     await expect(ask(keeping())).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
     expect([times(EXPLORE), times(SERIES)]).toEqual([2, 2]);
   });
 });
 
-test('a request goes back with its token byte for byte', async () => {
+test('sends the request of a widget back byte for byte, with its token', async () => {
   await ask(client.context());
   expect(client.upstream.callsTo(SERIES)[0]?.params).toEqual({
     hl: 'en-US',
@@ -184,16 +184,16 @@ test('a request goes back with its token byte for byte', async () => {
   });
 });
 
-describe('an explore answer of no use is an upstream error:', () => {
+describe('fails without a retry for an explore answer with unexpected content:', () => {
   const html = { raw: '<html lang="en">fine</html>', contentType: 'text/html' };
   const cases: [name: string, answer: UpstreamAnswer][] = [
     ['a web page with status 200', html],
     ['JSON without its guard', { raw: '{"widgets":[]}', contentType: 'application/json' }],
-    ['JSON that breaks off', { raw: ')]}\'\n{"widgets":[', contentType: 'application/json' }],
+    ['incomplete JSON', { raw: ')]}\'\n{"widgets":[', contentType: 'application/json' }],
     ['no widgets', guarded({ default: {} })],
     ['no token at all', guarded({ widgets: [{ id: 'geos_note', type: 'fe_text', text: {} }] })],
     ['no widget of this kind', guarded({ widgets: [{ id: 'GEO_MAP', type: 'x', request: {}, token: 'x' }] })],
-    ['a path that is gone', REFUSALS.gone],
+    ['a path that no longer exists', REFUSALS.gone],
     ['another address', { ...REFUSALS.captcha, headers: { location: '/elsewhere' } }],
   ];
   test.each(cases)('%s', async (_, answer) => {
@@ -203,13 +203,13 @@ describe('an explore answer of no use is an upstream error:', () => {
   });
 });
 
-describe('widget data of no use are an upstream error:', () => {
+describe('fails without a retry for widget data with unexpected values:', () => {
   const points = (point: object) => guarded({ default: { timelineData: [point] } });
   const cases: [name: string, answer: UpstreamAnswer][] = [
     ['no list', guarded({ default: {} })],
     ['fewer series than keywords', points({ time: '1', value: [1], hasData: [true] })],
     ['values beyond 100', points({ time: '1', value: [101, 1], hasData: [true, true] })],
-    ['a time that is none', points({ time: 'now', value: [1, 1], hasData: [true, true] })],
+    ['an invalid time', points({ time: 'now', value: [1, 1], hasData: [true, true] })],
     ['an error page', { ...REFUSALS.badRequest }],
   ];
   test.each(cases)('%s', async (_, answer) => {
@@ -219,7 +219,7 @@ describe('widget data of no use are an upstream error:', () => {
   });
 });
 
-test('what may pass by itself is tried three times in all', async () => {
+test('tries a call three times after temporary errors', async () => {
   inTurn(EXPLORE, REFUSALS.fault, REFUSALS.fault, WIDGETS);
   await client.waited(ask(), 300);
   expect(times(EXPLORE)).toBe(3);
@@ -228,7 +228,7 @@ test('what may pass by itself is tried three times in all', async () => {
   expect(times(EXPLORE)).toBe(6);
 });
 
-test('a region of a country that upstream does not know is refused by name; without one it is a fault', async () => {
+test('reports a 400 as an unknown region if the request has a region, and otherwise as an upstream error', async () => {
   inTurn(EXPLORE, REFUSALS.badRequest);
   await expect(
     client.trends.interestOverTime(question({ geo: 'US-QQ' }), client.context()),
@@ -237,7 +237,7 @@ test('a region of a country that upstream does not know is refused by name; with
   expect(times(EXPLORE)).toBe(2);
 });
 
-test('a call that is given up hangs up, and is a timeout', async () => {
+test('an aborted call closes its connection and fails as a timeout', async () => {
   client.upstream.on(SERIES, () => new Promise<never>(() => {}));
   const context = client.context();
   const reply = ask(context);
@@ -253,7 +253,7 @@ test('a call that is given up hangs up, and is a timeout', async () => {
   await expect.poll(() => call.aborted).toBe(true);
 });
 
-test('a call that waits for its turn is given up as well', async () => {
+test('an aborted call stops waiting for its turn', async () => {
   inTurn(EXPLORE, REFUSALS.rateLimit);
   const context = client.context();
   const reply = ask(context);
@@ -306,40 +306,49 @@ describe('the list of trends', () => {
   });
 
   const failures: [name: string, answer: UpstreamAnswer, times: number][] = [
-    ['an error within 200', row(null, [13]), 3],
+    ['an error in a response with status 200', row(null, [13]), 3],
     ['no result', guarded([['di', 9]], ")]}'\n\n"), 1],
-    ['a result that breaks off', row('[null,[['), 1],
+    ['an incomplete result', row('[null,[['), 1],
     ['items with other slots', row(JSON.stringify([null, [['kettle', null]]])), 1],
     ['items with other types', row(JSON.stringify([null, [item.with(6, 'many')]])), 1],
-    ['a path that is gone', REFUSALS.gone, 1],
+    ['a path that no longer exists', REFUSALS.gone, 1],
     ['a redirect', REFUSALS.captcha, 1],
   ];
-  test.each(failures)('gives way to the feed after %s, where that will do', async (name, answer, calls) => {
-    client.upstream.on(LIST, () => answer);
-    client.upstream.on(FEED, () => ({ raw: feed, contentType: 'text/xml; charset=utf-8' }));
-    if (name !== 'a redirect') {
-      const { source, trends } = await client.waited(list(), 300);
-      expect(source).toBe('rss');
-      expect(trends).toEqual([
-        {
-          title: 'tea & biscuits',
-          startedAt: Date.parse('2026-03-04T09:50:00Z') / 1000,
-          endedAt: null,
-          active: null,
-          searchVolume: 200_000,
-          increasePercentage: null,
-          topicIds: null,
-          queries: null,
-          articles: [
-            { title: 'One', url: 'https://x.example/1', source: 'Paper', publishedAt: null, imageUrl: null },
-          ],
-        },
-      ]);
-      expect(times(LIST)).toBe(calls);
-    }
-    await expect(client.waited(list(false), 300)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
-    expect(times(FEED)).toBe(name === 'a redirect' ? 0 : 1);
-  });
+  test.each(failures)(
+    'is replaced by the feed after %s, where the feed is allowed',
+    async (name, answer, calls) => {
+      client.upstream.on(LIST, () => answer);
+      client.upstream.on(FEED, () => ({ raw: feed, contentType: 'text/xml; charset=utf-8' }));
+      if (name !== 'a redirect') {
+        const { source, trends } = await client.waited(list(), 300);
+        expect(source).toBe('rss');
+        expect(trends).toEqual([
+          {
+            title: 'tea & biscuits',
+            startedAt: Date.parse('2026-03-04T09:50:00Z') / 1000,
+            endedAt: null,
+            active: null,
+            searchVolume: 200_000,
+            increasePercentage: null,
+            topicIds: null,
+            queries: null,
+            articles: [
+              {
+                title: 'One',
+                url: 'https://x.example/1',
+                source: 'Paper',
+                publishedAt: null,
+                imageUrl: null,
+              },
+            ],
+          },
+        ]);
+        expect(times(LIST)).toBe(calls);
+      }
+      await expect(client.waited(list(false), 300)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
+      expect(times(FEED)).toBe(name === 'a redirect' ? 0 : 1);
+    },
+  );
 
   test('fails when the feed fails too', async () => {
     client.upstream.on(FEED, () => ({ raw: '<rss><channel>', contentType: 'text/xml' }));

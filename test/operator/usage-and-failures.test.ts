@@ -22,7 +22,7 @@ async function figures() {
   return usageByOperation(souk.database, { from: to - 3_600_000, to });
 }
 
-test('what operations brought and cost is summed over all processes', async () => {
+test('usage statistics sum calls, units and tokens over all processes', async () => {
   souk.upstream.on('product', (call, response) => ({
     json: {
       ...(knowsEveryProduct(call, response) as { json: object }).json,
@@ -49,7 +49,7 @@ test('what operations brought and cost is summed over all processes', async () =
   expect(rows[0]?.units).toBe(4);
 });
 
-test('a failure is found by what its customer was told, with what the customer was not told', async () => {
+test('finds a failure by the error id or job id of the customer, with its internal reason', async () => {
   const asin = newAsin();
   souk.upstream.on('product', () => ({
     status: 400,
@@ -81,7 +81,7 @@ test('a failure is found by what its customer was told, with what the customer w
   expect((await operator.get('/admin/errors?q=nothing-of-the-kind')).text).toContain('No failures found.');
 });
 
-test("an internal error is found by its request, and no customer's key is kept with it", async () => {
+test("finds an internal error by its request id, and stores no customer's key with it", async () => {
   const { accountId, key } = await souk.account();
   // A database that refuses what no database should.
   await souk.database.query(
@@ -103,7 +103,7 @@ test("an internal error is found by its request, and no customer's key is kept w
   expect(accountId).toBeGreaterThan(0);
 });
 
-test('tokens are noted once a minute, and what is old goes', async () => {
+test('records the token balance once a minute, and deletes failures older than 30 days', async () => {
   const { clock, database } = souk;
   const old = new Date(clock.now() - 31 * 86_400_000);
   await database.query("insert into failures (at, code, place, reason) values ($1, '5000', 'old', 'old')", [
