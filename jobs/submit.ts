@@ -185,22 +185,28 @@ function deadlineOf(waiting: Waiting, pool: PoolName, now: number): number {
 
 /**
  * Admits a call even if the database restarts meanwhile. An admission whose reply was lost may have been committed,
- * so it is repeated with the same call id and then joins itself.
+ * so the repetition may join the first attempt. It has an id of its own, because the first call may have failed meanwhile.
+ * A batch has noted the id of its call, and keeps it.
  */
 async function admit(
   { admissions, clock, events }: SubmitDeps,
   request: AdmissionRequest,
 ): Promise<Admission> {
-  const { operation, caller, units } = request;
+  const { operation, caller, units, background } = request;
+  const tried: string[] = [];
   let admission: Admission;
   try {
-    admission = await retryDuringOutage(clock, () => admissions.admit(request));
+    admission = await retryDuringOutage(clock, () => {
+      const callId = tried.length === 0 || background ? request.callId : uuid();
+      tried.push(callId);
+      return admissions.admit({ ...request, callId });
+    });
   } catch (error) {
     if (error instanceof SoukError) events.emit({ type: 'call.refused', operation, error: error.kind });
     throw error;
   }
   const { accountId, callId } = admission;
-  if (admission.kind === 'joined' && callId === request.callId)
+  if (admission.kind === 'joined' && tried.includes(callId) && !(background && admission.finished))
     admission = { kind: request.answer === null ? 'started' : 'cached', accountId, callId, rate: null };
   if ('keyHash' in caller) events.emit({ type: 'key.accepted', keyHash: caller.keyHash });
   if (admission.kind === 'cached') events.emit({ type: 'call.cached', operation, accountId, callId, units });

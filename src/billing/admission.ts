@@ -70,7 +70,7 @@ interface AdmissionRow {
     | 'refused';
   accountId: number;
   callId: string;
-  joinedState: 'reserved' | 'settled';
+  joinedState: 'reserved' | 'settled' | 'released';
   joinedAnswer: string | null;
   joinedBackground: boolean;
   wallet: Wallet;
@@ -156,7 +156,7 @@ export function createAdmissions(database: Database, now: () => number, offPeak:
       }
       if (outcome !== 'joined') throw refusal(row, request.units, now());
       const { joinedState, joinedBackground: background, joinedAnswer: answer } = row;
-      return { kind: 'joined', accountId, callId, finished: joinedState === 'settled', background, answer };
+      return { kind: 'joined', accountId, callId, finished: joinedState !== 'reserved', background, answer };
     },
     async predict(caller, units) {
       const row = await predictions.submit({ ...ANY_CALL, caller, units, dry: true });

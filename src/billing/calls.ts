@@ -90,8 +90,11 @@ export async function hasJoinableCall(
   const { rowCount } = await database.query({
     name: 'joinable-call',
     text: `select 1 from api_keys k
-      join calls c on c.claim_key = souk_claim_key(k.account_id, $2)
-        and (c.state = 'reserved' or (c.state = 'settled' and c.accepted_at > $3))
+      cross join lateral (
+        select 1 from open_calls where claim_key = souk_claim_key(k.account_id, $2)
+        union all
+        select 1 from call_claims where claim_key = souk_claim_key(k.account_id, $2) and accepted_at > $3
+      ) as c
       where k.hash = $1 limit 1`,
     values: [keyHash, Buffer.from(chargeId, 'hex'), new Date(acceptedAfter)],
   });

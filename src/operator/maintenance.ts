@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { deleteOldClaims } from '../billing/claims.ts';
 import { type Clock, every } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
@@ -41,6 +42,7 @@ export async function maintain({ database, redis, keys, clock }: MaintenanceDeps
        values (date_trunc('minute', $1::timestamptz, 'UTC'), $2, $3) on conflict (minute) do nothing`,
       [new Date(now), tokens.left, tokens.perMinute],
     );
+  await deleteOldClaims(database, now);
   const before = (days: number) => [new Date(now - days * DAY_MS)];
   await database.query('delete from token_readings where minute < $1', before(KEPT_DAYS.token_readings));
   await database.query('delete from operation_hours where hour < $1', before(KEPT_DAYS.operation_hours));

@@ -85,7 +85,7 @@ async function expectBooksToBalance({ accountId }: BilledAccount): Promise<void>
     await ask(`select c.id from calls c
       left join ledger_entries e on e.account_id = c.account_id and e.call_id = c.id
       where c.account_id = $1
-      group by c.account_id, c.id
+      group by c.account_id, c.id, c.state, c.units_reserved, c.units_charged
       having coalesce(sum(e.units) filter (where e.place = 'available'), 0)
           <> -case when c.state = 'reserved' then c.units_reserved else c.units_charged end
         or coalesce(sum(e.units) filter (where e.place = 'held'), 0)

@@ -46,7 +46,7 @@ test('usage prints calls and units by operation and by day, and the remaining un
 test('usage leaves out calls from before the requested days', async () => {
   const account = await accountWithCalls();
   await souk.database.query(
-    "update calls set accepted_at = accepted_at - interval '3 days' where account_id = $1",
+    "update finished_calls set accepted_at = accepted_at - interval '3 days' where account_id = $1",
     [account],
   );
   expect(await command.json(`usage --account ${account} --days 2`)).toMatchObject({

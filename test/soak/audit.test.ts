@@ -29,16 +29,24 @@ test('an honest history has no faults', async () => {
 });
 
 test.each([
-  ['a call that never ended', `update calls set state = 'reserved'`, 'every call ends'],
+  [
+    'a call that never ended',
+    `insert into open_calls (account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at)
+       select account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at from finished_calls`,
+    'every call ends',
+  ],
   [
     'a claim charged twice',
-    `insert into calls select account_id, gen_random_uuid(), operation, claim_key, state, pool, units_reserved,
-       units_charged, accepted_at + interval '299 seconds', deadline_at from calls where state = 'settled' limit 1`,
+    `insert into finished_calls (account_id, id, operation, claim_key, state, pool, units_reserved, units_charged,
+       accepted_at, deadline_at, attempts, background)
+     select account_id, gen_random_uuid(), operation, claim_key, state, pool, units_reserved, units_charged,
+       accepted_at + interval '299 seconds', deadline_at, attempts, background
+     from finished_calls where state = 'settled' limit 1`,
     'a claim is charged once within five minutes',
   ],
   [
     'a charge without its entries',
-    `update calls set units_charged = units_charged - 1 where state = 'settled'`,
+    `update finished_calls set units_charged = units_charged - 1 where state = 'settled'`,
     'the entries of a call are what it was charged',
   ],
   [

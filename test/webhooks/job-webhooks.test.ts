@@ -21,14 +21,16 @@ afterAll(async () => {
   await database.end();
   await stores.drop();
 });
-beforeEach(() => database.query('truncate calls, call_webhooks, webhook_deliveries cascade'));
+beforeEach(() =>
+  database.query('truncate open_calls, finished_calls, call_webhooks, webhook_deliveries cascade'),
+);
 
 /** Calls as admission leaves them, each watched. @returns their ids. */
 async function watchedCalls(count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => uuid());
   await database.query(
-    `insert into calls (account_id, id, operation, claim_key, state, pool, units_reserved, accepted_at, deadline_at)
-     select $1, id, 'market.product', decode(replace(id::text, '-', ''), 'hex'), 'reserved', 'market', 1, $3, $3
+    `insert into open_calls (account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at)
+     select $1, id, 'market.product', decode(replace(id::text, '-', ''), 'hex'), 'market', 1, $3, $3
      from unnest($2::uuid[]) as id`,
     [accountId, ids, new Date(NOW)],
   );
@@ -38,7 +40,10 @@ async function watchedCalls(count: number): Promise<string[]> {
 
 const end = (ids: string[]) =>
   database.query(
-    `update calls set state = 'settled', units_charged = 1, finished_at = $2 where id = any($1)`,
+    `with ended as (delete from open_calls where id = any($1) returning *)
+     insert into finished_calls (account_id, id, operation, claim_key, state, pool, units_reserved, units_charged,
+       accepted_at, deadline_at, finished_at, attempts, background)
+     select account_id, id, operation, claim_key, 'settled', pool, 1, 1, accepted_at, deadline_at, $2, 1, false from ended`,
     [ids, new Date(NOW + 500)],
   );
 

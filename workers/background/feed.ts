@@ -196,7 +196,8 @@ async function goOn(deps: FeedDeps, call: FedCall, submission: Submission): Prom
     case 'cached':
       return { kind: 'ended', rate: submission.rate };
     case 'joined':
-      await markJoined(database, call, submission.callId);
+      // A repeated admission finds the batch's own call, which has ended.
+      if (submission.callId !== call.callId) await markJoined(database, call, submission.callId);
       if (submission.finished) return { kind: 'ended' };
       deps.onFed(submission.callId);
       return { kind: 'under way' };

@@ -84,10 +84,10 @@ afterAll(async () => {
 /** Spreads copies of what was called over the last months, with more of it towards the end. */
 async function seedHistory(accountId: number): Promise<void> {
   await souk.database.query(
-    `insert into calls select (jsonb_populate_record(c, jsonb_build_object(
+    `insert into finished_calls select (jsonb_populate_record(c, jsonb_build_object(
          'id', gen_random_uuid(),
          'accepted_at', c.accepted_at - day * interval '1 day'))).*
-     from calls c cross join generate_series(1, 89) day
+     from finished_calls c cross join generate_series(1, 89) day
      cross join generate_series(1, 1 + (90 - day) * (5 + day % 7) / 200) copy
      where c.account_id = $1 and c.state = 'settled'`,
     [accountId],

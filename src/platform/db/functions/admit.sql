@@ -30,11 +30,15 @@ language sql stable as $$
   left join api_keys k on k.hash = q.key_hash
   left join accounts a on a.id = coalesce(q.caller_id, k.account_id)
   left join lateral (
-    select c.id, c.state, c.answer, c.background from calls c
-    where c.claim_key = souk_claim_key(a.id, q.charge_id)
-      and (c.state = 'reserved'
-        or (c.state = 'settled' and c.accepted_at > at - make_interval(secs => dedup_seconds)))
-    order by c.accepted_at desc limit 1
+    select o.id, 'reserved'::call_state as state, null::text as answer, o.background from open_calls o
+    where o.claim_key = souk_claim_key(a.id, q.charge_id)
+    union all
+    select k.call_id, 'settled'::call_state, k.answer, k.background from call_claims k
+    where k.claim_key = souk_claim_key(a.id, q.charge_id) and k.accepted_at > at - make_interval(secs => dedup_seconds)
+    union all
+    -- A batch repeats an admission whose reply it has lost, and the call may have ended meanwhile.
+    select f.id, f.state, f.answer, f.background from souk_finished_call(a.id, q.call_id) as f where q.background
+    limit 1
   ) as c on q.dry is not true
 $$;
 
@@ -121,18 +125,29 @@ begin
       from numbered n
       window account as (partition by n.account_id)
     ),
-    new_calls as (
-      insert into calls (account_id, id, operation, claim_key, state, pool, units_reserved, units_charged,
-        accepted_at, deadline_at, finished_at, answer, input, background, draws)
-      select j.account_id, j.call_id, j.operation, souk_claim_key(j.account_id, j.charge_id),
-        case when j.answer is null then 'reserved' else 'settled' end::call_state,
-        j.pool, j.units, case when j.answer is null then 0 else j.units end,
-        at, j.deadline, case when j.answer is not null then at end, j.answer,
-        case when j.answer is null then j.input end, j.background,
-        case when j.answer is null then jsonb_build_array(jsonb_build_object(
+    new_open as (
+      insert into open_calls (account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at, input,
+        background, draws)
+      select j.account_id, j.call_id, j.operation, souk_claim_key(j.account_id, j.charge_id), j.pool, j.units, at,
+        j.deadline, j.input, j.background,
+        jsonb_build_array(jsonb_build_object(
           'account_id', j.account_id, 'call_id', j.call_id, 'source', 'subscription', 'source_id', j.source_id,
-          'units', j.units, 'day_start', this_day, 'month_start', j.month_start)) end
-      from judged j where j.simple
+          'units', j.units, 'day_start', this_day, 'month_start', j.month_start))
+      from judged j where j.simple and j.answer is null
+    ),
+    new_finished as (
+      insert into finished_calls (account_id, id, operation, claim_key, state, pool, units_reserved, units_charged,
+        accepted_at, deadline_at, finished_at, attempts, answer, background)
+      select j.account_id, j.call_id, j.operation, souk_claim_key(j.account_id, j.charge_id), 'settled', j.pool, j.units,
+        j.units, at, j.deadline, at, 0, j.answer, j.background
+      from judged j where j.simple and j.answer is not null
+    ),
+    new_claims as (
+      insert into call_claims (claim_key, call_id, accepted_at, answer, background)
+      select souk_claim_key(j.account_id, j.charge_id), j.call_id, at, j.answer, j.background
+      from judged j where j.simple and j.answer is not null
+      on conflict (claim_key) do update set call_id = excluded.call_id, accepted_at = excluded.accepted_at,
+        answer = excluded.answer, background = excluded.background
     ),
     new_lines as (
       insert into ledger (account_id, at, kind, source, source_id, call_id, units)

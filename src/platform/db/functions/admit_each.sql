@@ -23,7 +23,7 @@ declare
   drawn souk_draw[];          -- by the present call
   drawn_from integer[];       -- indices into sources
   pack_drawn boolean;
-  newest calls;               -- the last admitted call
+  newest calls;               -- the last admitted call, as in the view
   new_calls calls[] := '{}';
   new_draws souk_draw[] := '{}';
 begin
@@ -133,7 +133,16 @@ begin
   end loop;
 
   if cardinality(new_calls) > 0 then
-    insert into calls select * from unnest(new_calls);
+    insert into open_calls (account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at, input,
+      draws, background)
+    select c.account_id, c.id, c.operation, c.claim_key, c.pool, c.units_reserved, c.accepted_at, c.deadline_at, c.input,
+      c.draws, c.background
+    from unnest(new_calls) as c where c.state = 'reserved';
+    perform souk_store_finished(array(
+      select row(c.account_id, c.id, c.operation, c.claim_key, c.state, c.pool, c.units_reserved, c.units_charged,
+        c.accepted_at, c.deadline_at, c.started_at, c.finished_at, c.attempts, c.answer, c.error, c.input,
+        c.background)::finished_calls
+      from unnest(new_calls) as c where c.state = 'settled'));
     insert into ledger (account_id, at, kind, source, source_id, call_id, units)
     select d.account_id, at, d.kind, d.source, d.source_id, d.call_id, d.units from unnest(new_draws) as d;
     perform souk_move_meters(new_draws);

@@ -25,7 +25,8 @@ declare
   used bigint;
   drawn souk_draw;
   draws souk_draw[];
-  ended souk_ending[] := '{}';
+  ended finished_calls[] := '{}';
+  not_open integer[] := '{}';
   settled souk_draw[] := '{}';
   returned souk_draw[] := '{}';
   held bigint[];
@@ -38,28 +39,29 @@ begin
   end if;
 
   for r in
-    select q.*, c.state, c.units_reserved, c.units_charged, c.draws
+    select q.*, c.id, c.operation, c.claim_key, c.pool, c.units_reserved, c.accepted_at, c.deadline_at, c.input,
+      c.draws, c.background
     from unnest(account_ids, call_ids, final_units, answers, errors, started, tries)
       with ordinality as q(account_id, call_id, final_units, answer, error, started_at, attempts, idx)
-    join calls c on c.account_id = q.account_id and c.id = q.call_id
+    left join open_calls c on c.account_id = q.account_id and c.id = q.call_id
     order by q.account_id, q.call_id, q.idx
   loop
+    if r.id is null then not_open := not_open || r.idx::integer; continue; end if;
     idx := r.idx;
     if r.account_id <> all (held) then
       ended_now := false; state := null; units_charged := 0;
       return next; continue;
     end if;
-    ended_now := r.state = 'reserved' and last_call is distinct from r.call_id;
-    if r.state <> 'reserved' then
-      state := r.state; units_charged := r.units_charged;
-    end if;
+    -- Of two endings of a call in one batch the first one counts; the second has its state and charge.
+    ended_now := last_call is distinct from r.call_id;
     if not ended_now then return next; continue; end if;
 
     last_call := r.call_id;
     keep := case when r.error is null then least(r.final_units, r.units_reserved) else 0 end;
     state := case when r.error is null then 'settled' else 'released' end; units_charged := keep;
     return next;
-    ended := ended || row(r.account_id, r.call_id, state, keep, r.answer, r.error, r.started_at, r.attempts)::souk_ending;
+    ended := ended || row(r.account_id, r.call_id, r.operation, r.claim_key, state, r.pool, r.units_reserved, keep,
+      r.accepted_at, r.deadline_at, r.started_at, at, r.attempts, r.answer, r.error, r.input, r.background)::finished_calls;
 
     -- Charges the sources in the order in which they were drawn on. The remaining units return to the later ones.
     keep := units_charged;
@@ -77,12 +79,17 @@ begin
     end loop;
   end loop;
 
-  update calls c set state = e.state, units_charged = e.units_charged, answer = e.answer, error = e.error,
-    started_at = e.started_at, finished_at = at, attempts = e.attempts, draws = null
-  from unnest(ended) as e
-  where c.account_id = e.account_id and c.id = e.call_id;
+  delete from open_calls c using unnest(ended) as e where c.account_id = e.account_id and c.id = e.id;
+  perform souk_store_finished(ended);
   insert into ledger (account_id, at, kind, source, source_id, call_id, units)
   select d.account_id, at, d.kind, d.source, d.source_id, d.call_id, d.units from unnest(settled || returned) as d;
+  if cardinality(not_open) > 0 then
+    return query
+      select q.idx::integer, false, c.state, c.units_charged
+      from unnest(account_ids, call_ids) with ordinality as q(account_id, call_id, idx)
+      join finished_calls c on c.account_id = q.account_id and c.id = q.call_id
+      where q.idx = any(not_open);
+  end if;
   if cardinality(returned) > 0 then
     perform souk_return_to_meters(returned);
     -- Units that return to a pack whose validity is over expire at once.
@@ -90,5 +97,25 @@ begin
       perform souk_expire_packs(at, array(select distinct d.account_id from unnest(returned) as d where d.source = 'pack'));
     end if;
   end if;
+end
+$$;
+
+-- Stores calls that have ended. Identical calls join a settled one for some minutes by its claim.
+create or replace function souk_store_finished(ended finished_calls[]) returns void language plpgsql as $$
+begin
+  insert into finished_calls select * from unnest(ended);
+  insert into call_claims (claim_key, call_id, accepted_at, answer, background)
+  select e.claim_key, e.id, e.accepted_at, e.answer, e.background from unnest(ended) as e where e.state = 'settled'
+  on conflict (claim_key) do update set call_id = excluded.call_id, accepted_at = excluded.accepted_at,
+    answer = excluded.answer, background = excluded.background
+  where call_claims.accepted_at < excluded.accepted_at;
+end
+$$;
+
+-- Looks up a call that has ended. A function of its own, so that a statement that seldom needs it opens no partition.
+create or replace function souk_finished_call(account bigint, call uuid) returns setof finished_calls
+language plpgsql stable rows 1 as $$
+begin
+  return query select * from finished_calls c where c.account_id = account and c.id = call;
 end
 $$;
