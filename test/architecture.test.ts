@@ -164,7 +164,7 @@ describe('rooms', () => {
     expect(findCycle(rooms)).toBeNull();
   });
 
-  test('the search for cycles finds one', () => {
+  test('the search for cycles finds a cycle', () => {
     const edges = { a: ['b'], b: ['c', 'd'], d: ['a'] };
     expect(findCycle(new Map(Object.entries(edges).map(([from, to]) => [from, new Set(to)])))).toEqual([
       'a',
@@ -205,7 +205,7 @@ describe('packages', () => {
   /** `@scope/name/path` -> `@scope/name`. */
   const packageOf = (specifier: string) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? '';
 
-  test('operations use only packages that compute', () => {
+  test('operations import only packages without I/O', () => {
     const loaded = new Set(
       FILES.filter(({ room }) => room === 'operations').flatMap(({ path }) => [path, ...reachableFrom(path)]),
     );
@@ -240,7 +240,7 @@ describe('packages', () => {
 });
 
 describe('files', () => {
-  test('no file or folder is named like a bucket', () => {
+  test('no file or folder is named utils, helpers, common or types', () => {
     const names = FILES.flatMap(({ path }) => path.split('/').map((part) => part.replace(/\.tsx?$/, '')));
     expect(names.filter((name) => /^(utils?|helpers?|commons?|types|misc|shared)$/.test(name))).toEqual([]);
   });

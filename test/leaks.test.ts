@@ -48,7 +48,7 @@ async function sessionsIn(databaseName: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-test('closed gateways and workers leave no connection', async () => {
+test('closed gateways and workers leave no connection open', async () => {
   const souk = await openSouk({ gateways: 2 });
   souk.upstream.on('product', ({ params }) => ({
     json: { products: [{ asin: params.asin, domainId: 1, productType: 0, title: 'T', csv: [] }] },
@@ -75,7 +75,7 @@ test('closed gateways and workers leave no connection', async () => {
   expect(toStores.filter(({ destroyed }) => !destroyed)).toEqual([]);
 });
 
-test('a process ends by itself after it has closed its gateway and worker', { timeout: 60_000 }, async ({
+test('a process exits after it has closed its gateway and worker', { timeout: 60_000 }, async ({
   database,
 }) => {
   const program = ['test/support/open-and-close.mjs', inject('programs')];

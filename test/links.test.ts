@@ -53,7 +53,7 @@ test.each([
 });
 
 describe.each(paths)('%s', (path) => {
-  test('has only links to existing files and headings', () => {
+  test('links only to existing files and headings', () => {
     const { links = [] } = parsed.get(path) ?? {};
     expect(links.filter((link) => !leadsSomewhere(path, link))).toEqual([]);
   });

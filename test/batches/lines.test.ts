@@ -71,13 +71,13 @@ test.each<[string, Record<string, unknown>[], string[]]>([
   expect(results.map(({ data }) => data)).toEqual(items.map(({ input }) => answered(of, input, found)));
 });
 
-test('an item that has a call of its own is given all of the answer', () => {
+test('an item with a call of its own receives the whole answer', () => {
   const data = { products: [{ asin: 'B0WHOLE001' }], errors: [], more: 1 };
   const call = { firstItem: 3, items: [{ domain: 1, asin: 'B0WHOLE001' }] };
   expect(itemResults(operation('market.product'), call, { data })).toMatchObject([{ index: 3, data }]);
 });
 
-test('integers beyond 2^53 survive, in parameters and in data', () => {
+test('keeps integers beyond 2^53 in parameters and in data', () => {
   const raw = parseJson('{"domain":1,"note":9007199254740993}');
   const data = parseJson('{"catId":9223372036854775807}') as Record<string, unknown>;
   const lines = resultLines([{ index: 0, raw, data, metadata: undefined }]);
@@ -86,14 +86,14 @@ test('integers beyond 2^53 survive, in parameters and in data', () => {
   );
 });
 
-test('a picture is a line as text', () => {
+test('a picture is a line with Base64 text', () => {
   const data = { contentType: 'image/png', base64: 'iVBORw0KGgo=' };
   const call = { firstItem: 0, items: [{ domain: 1, asin: 'B0PICTURE1' }] };
   const lines = resultLines(itemResults(operation('market.graphimage'), call, { data }));
   expect(JSON.parse(lines)).toMatchObject({ index: 0, data });
 });
 
-test('every item of a call that failed has a line with the error', () => {
+test('every item of a failed call has a line with the error', () => {
   const error = toRecord(new SoukError('UPSTREAM_ERROR', { metadata: { errorId: 'e1' } }));
   const lines = failureLines({ firstItem: 7, items: [{ a: 1 }, { a: 2 }] }, error);
   expect(
@@ -123,7 +123,7 @@ test.each([
   [false, 'false'],
   [null, ''],
   [undefined, ''],
-])('a field of CSV that holds %j is written %s', (title, written) => {
+])('writes a CSV field with the value %j as %s', (title, written) => {
   const of = operation('market.product');
   const input = of.params.parse({ domain: 1, asin: 'B0CSV00001', detailLevel: 'summary' });
   const data = { products: [{ asin: 'B0CSV00001', title }] };
@@ -145,7 +145,7 @@ test.each<[string, object]>([
   expect(resultRows(of, of.params.parse(raw), [])).toBeNull();
 });
 
-test('content is the same whatever says how fresh it is, and an item whatever the order of its parameters', () => {
+test('content does not depend on freshness fields, and the identity of an item not on the order of its parameters', () => {
   expect(contentHash({ a: 1, fromCache: true, products: [{ lastUpdate: 5, b: 2 }] })).toEqual(
     contentHash({ products: [{ b: 2, lastUpdate: 6 }], a: 1, fromCache: false }),
   );

@@ -58,7 +58,7 @@ test('every item is in one call, in order, and each call requests exactly the da
   );
 });
 
-test('items of one call differ in their ASINs alone', () => {
+test('items of one call differ only in their ASINs', () => {
   fc.assert(
     fc.property(fc.array(productItem, { minLength: 2, maxLength: 40 }), (raws) => {
       for (const call of packed(product, raws)) {
@@ -70,7 +70,7 @@ test('items of one call differ in their ASINs alone', () => {
   );
 });
 
-test('a hundred thousand ASINs are a thousand calls', () => {
+test('packs a hundred thousand ASINs into a thousand calls', () => {
   const asins = asinsFrom('B', 100_000);
   const calls = packed(
     product,
@@ -81,12 +81,12 @@ test('a hundred thousand ASINs are a thousand calls', () => {
   expect(calls.every(({ pool }) => pool === 'market')).toBe(true);
 });
 
-test('options that alternate keep neighbours apart', () => {
+test('items with different options do not share a call', () => {
   const raws = asinsFrom('B0ALT', 6).map((asin, i) => ({ domain: 1, asin, history: i % 2 }));
   expect(packed(product, raws)).toHaveLength(6);
 });
 
-test('options written differently are the same', () => {
+test('items whose options differ only in spelling share a call', () => {
   const raws = [
     { domain: 1, asins: ['B0SAME0001'], history: true },
     { country: 'us', asin: 'b0same0002', history: '1' },
@@ -97,7 +97,7 @@ test('options written differently are the same', () => {
   ]);
 });
 
-test('an id that is repeated costs once a call, and no call holds more items than ids fit', () => {
+test('a repeated ASIN costs one unit in each call, and a call has at most 100 items', () => {
   const calls = packed(
     product,
     Array.from({ length: 250 }, () => ({ domain: 1, asin: 'B0TWICE001' })),
@@ -109,7 +109,7 @@ test('an id that is repeated costs once a call, and no call holds more items tha
   ]);
 });
 
-test('an item that does not fit any more begins the next call', () => {
+test('an item that does not fit starts the next call', () => {
   const [first = [], second = [], third = []] = [70, 40, 30].map((count, i) => asinsFrom(`B0FIT${i}`, count));
   const calls = packed(
     product,
@@ -121,7 +121,7 @@ test('an item that does not fit any more begins the next call', () => {
   ]);
 });
 
-test('sellers share a call, storefronts do not', () => {
+test('sellers share a call, and storefronts do not', () => {
   const raws = (options: object) =>
     asinsFrom('ASELLER', 3).map((id) => ({ domain: 1, seller: id, ...options }));
   expect(packed(seller, raws({}))).toMatchObject([{ units: 3, pool: 'market' }]);
@@ -135,7 +135,7 @@ test('sellers share a call, storefronts do not', () => {
   expect(packed(seller, mixed)).toHaveLength(3);
 });
 
-test('what cannot be put together is a call an item', () => {
+test('an operation without a list parameter has a call for each item', () => {
   const search = operation('market.productsearch');
   const raws = ['kettle', 'kettle', 'lamp'].map((term) => ({ domain: 1, term }));
   expect(packed(search, raws).map(({ units, items }) => [units, items.length])).toEqual([
@@ -145,7 +145,7 @@ test('what cannot be put together is a call an item', () => {
   ]);
 });
 
-test('no call of several items costs more than maxUnits, and one of a single item costs what it costs', () => {
+test('a call of several items costs at most maxUnits', () => {
   fc.assert(
     fc.property(
       fc.array(productItem, { minLength: 1, maxLength: 40 }),

@@ -36,7 +36,7 @@ const split = (values: unknown[], params: object = { domain: 1 }) => ({
   split: { asins: values },
 });
 
-test('the same items are the same in all three forms', async () => {
+test('reads the same items from all three forms of a batch', async () => {
   const asins = asinsFrom('B0FORM', 3);
   const forms = [
     inJson({ operation, items: asins.map((asin) => ({ domain: 1, asins: asin })) }),
@@ -50,7 +50,7 @@ test('the same items are the same in all three forms', async () => {
   for (const other of others) expect(other).toEqual(items);
 });
 
-test('settings have defaults, and come from the address with an upload of lines', async () => {
+test('settings have defaults, and are read from the query if the body is lines', async () => {
   const none = {
     name: null,
     maxUnits: null,
@@ -70,7 +70,7 @@ test('settings have defaults, and come from the address with an upload of lines'
   });
 });
 
-test('all faults of all items are told, each with its index', async () => {
+test('reports every error of every item with its index', async () => {
   const bad = [good, { domain: 1 }, good, { domain: 77, asin: 'short' }, 'no object', null];
   const expected = [
     { index: 1, parameter: 'asins' },
@@ -90,7 +90,7 @@ test('all faults of all items are told, each with its index', async () => {
   ]);
 });
 
-test('lines that are not JSON are told by line and index; empty ones are no items', async () => {
+test('reports lines that are not JSON by line and index, and skips empty lines', async () => {
   const line = JSON.stringify(good);
   expect(await faultsOf(inLines(['', line, '{"domain":', ' ', `${line}\r`, '\u0000', '']))).toEqual([
     { index: 1, parameter: 'body', problem: 'line 3 is not valid JSON' },
@@ -163,24 +163,24 @@ test.each<[string, unknown, string, RegExp]>([
     'idempotencyKey',
     /control characters/,
   ],
-])('%s is refused by name', async (_, document, parameter, problem) => {
+])('refuses %s, and names the field', async (_, document, parameter, problem) => {
   const faults = await faultsOf(inJson(document));
   expect(faults).toHaveLength(1);
   expect(faults[0]).toMatchObject({ parameter, problem: expect.stringMatching(problem) });
 });
 
-test('all faulty settings are told together', async () => {
+test('reports all invalid settings together', async () => {
   const faults = await faultsOf(inJson({ operation: 'x', items: [good], window: 'y', maxUnits: 'z' }));
   expect(faults.map(({ parameter }) => parameter).sort()).toEqual(['maxUnits', 'operation', 'window']);
 });
 
-test('a day out of reach is a fault of its item; days that are filled in later are not', async () => {
+test('reports an item with a date outside the allowed range, and not one without a date', async () => {
   const items = [{ trendDate: '2026-03-04' }, { trendDate: '2025-01-01' }, {}];
   const faults = await faultsOf(inJson({ operation: 'trends.daily-trends', items }));
   expect(faults).toMatchObject([{ index: 1, parameter: 'trendDate' }]);
 });
 
-test('100,000 items are read, letting others get on; 100,001 are refused', async () => {
+test('reads 100,000 items, yields to other events meanwhile, and refuses 100,001', async () => {
   const asins = asinsFrom('B', 100_001);
   let breaths = 0;
   const upload = inJson(split(asins.slice(1)));
@@ -195,14 +195,14 @@ test('100,000 items are read, letting others get on; 100,001 are refused', async
   expect(await faultsOf(inLines(asins.map(() => '{}')))).toEqual(tooMany);
 });
 
-test('what nobody reads in an item may hold anything', async () => {
+test('accepts any value in an unknown field of an item', async () => {
   const note = { nul: '\u0000', half: '\ud800', big: '9007199254740993', text: 'ü€😀' };
   const { items } = await read(inJson({ operation, items: [{ ...good, note }] }));
   expect(items[0]?.raw).toEqual({ ...good, note });
   expect(items[0]?.input).not.toHaveProperty('note');
 });
 
-test('a prototype is no way in', async () => {
+test('ignores __proto__ in items, and refuses it as a split parameter', async () => {
   const { items } = await read(
     inJson(
       `{"operation":"${operation}","items":[{"domain":1,"asin":"B0REQUEST1","__proto__":{"detailLevel":"full"}}]}`,
@@ -216,7 +216,7 @@ test('a prototype is no way in', async () => {
   ).toMatchObject([{ index: 0, parameter: 'asins' }]);
 });
 
-test('an item that is nested too deeply, or too large, is told by its index', async () => {
+test('reports an item that is nested too deeply or too large by its index', async () => {
   const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
   const items = `[${JSON.stringify(good)},{"domain":1,"asin":"B0REQUEST1","note":${deep}}]`;
   expect(await faultsOf(inJson(`{"operation":"${operation}","items":${items}}`))).toEqual([
@@ -228,7 +228,7 @@ test('an item that is nested too deeply, or too large, is told by its index', as
   ]);
 });
 
-test('what split copies into every item is bounded', async () => {
+test('limits the size of the parameters that split copies into each item', async () => {
   const params = { domain: 1, note: 'x'.repeat(40_000) };
   expect(await faultsOf(inJson(split(asinsFrom('B0COPY', 2_000), params)))).toEqual([
     { parameter: 'items', problem: expect.stringMatching(/at most 67108864 bytes in total/) },
@@ -236,7 +236,7 @@ test('what split copies into every item is bounded', async () => {
   await read(inJson(split(asinsFrom('B0COPY', 1_000), params)));
 });
 
-test('the list of faults is bounded too', async () => {
+test('limits the number of reported errors', async () => {
   const wrong = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`f${i}`, 1]));
   const items = Array.from({ length: 200 }, () => ({ domain: 1, ...wrong }));
   const faults = await faultsOf(inJson({ operation: 'market.deal', items }));

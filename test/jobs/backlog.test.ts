@@ -66,13 +66,13 @@ async function ahead(priority: number): Promise<number> {
   return Math.round((waitMs * POOLS.market.concurrency) / backlog.meanDurationMs('market'));
 }
 
-test('a job waits for those that are as urgent or more, not for those behind it, nor for batches', async () => {
+test('the wait of a job counts the jobs of the same or a higher priority only', async () => {
   ended(10_000);
   await queue(0, 0, 5, 5, 6, 7, 7, 900, BACKGROUND_PRIORITY, BACKGROUND_PRIORITY);
   expect(await Promise.all([0, 5, 6, 7, 8, 900, 901].map(ahead))).toEqual([2, 4, 5, 7, 7, 8, 8]);
 });
 
-test('one who floods the queue makes none wait who has fewer calls under way', async () => {
+test('many jobs of one account do not extend the wait of an account with fewer calls under way', async () => {
   ended(1_000);
   await queue(...Array.from({ length: 300 }, (_, i) => i + 5));
   expect(await ahead(0)).toBe(0);
@@ -80,7 +80,7 @@ test('one who floods the queue makes none wait who has fewer calls under way', a
   expect(await ahead(305)).toBe(300);
 });
 
-test('jobs that were never done say nothing of how long jobs take', () => {
+test('the mean duration ignores jobs that never ran', () => {
   ended(8_000);
   const meanMs = backlog.meanDurationMs('market');
   for (let i = 0; i < 100; i += 1) ended(null);
@@ -89,7 +89,7 @@ test('jobs that were never done say nothing of how long jobs take', () => {
   expect(backlog.meanDurationMs('market')).toBeLessThan(meanMs);
 });
 
-test('without a worker a job waits for ever', async () => {
+test('the wait is infinite without a worker', async () => {
   await queue();
   expect(await backlog.estimateWaitMs('market', 0)).toBe(0);
   await reportGone(redis, keys, 'market', 'a worker');

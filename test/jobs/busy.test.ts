@@ -24,13 +24,13 @@ test.for(['', '&async=1'])(
   },
 );
 
-test('a worker of another pool is no help', async ({ souk, client }) => {
+test('refuses a call if only workers of other pools run', async ({ souk, client }) => {
   await withoutWorkers(souk);
   await souk.addWorker(['graph']);
   expect((await client.get(productOf('B0BUSY0002'))).status).toBe(503);
 });
 
-test('cached answers are served, and charged, while no worker is there', async ({ souk }) => {
+test('serves and charges cached answers while no worker runs', async ({ souk }) => {
   await souk.addWorker();
   await (await souk.client()).get(productOf('B0BUSY0003'));
   await withoutWorkers(souk);
@@ -39,10 +39,7 @@ test('cached answers are served, and charged, while no worker is there', async (
   expect(reply.headers).toMatchObject({ 'x-units-consumed': '1', 'x-cache': 'HIT' });
 });
 
-test('a call that was answered within five minutes is joined while no worker is there', async ({
-  souk,
-  client,
-}) => {
+test('joins a call that was answered within five minutes while no worker runs', async ({ souk, client }) => {
   await souk.addWorker();
   // A forced call finds no cached answer that would do, only its own.
   const path = `${productOf('B0BUSY0004')}&update=0`;
@@ -53,7 +50,7 @@ test('a call that was answered within five minutes is joined while no worker is 
   expect(second.body).toEqual(first.body);
 });
 
-test('a call that waits for its turn is joined while no worker is there', async ({ souk, client }) => {
+test('joins a queued call while no worker runs', async ({ souk, client }) => {
   await souk.addWorker();
   await stopWorkers(souk);
   const first = await client.get(`${productOf('B0BUSY0005')}&async=1`);

@@ -55,7 +55,7 @@ test.for([
   },
 );
 
-test('a request that another gateway has answered is joined there too', async ({ souk, client }) => {
+test('joins a call that another gateway has answered', async ({ souk, client }) => {
   const { key } = client;
   const asin = newAsin();
   const first = await souk.clientOf(key, 0).get(productOf(asin));
@@ -77,7 +77,7 @@ test.for<[string, (asin: string) => string]>([
   expect(other.headers).toMatchObject({ 'x-units-consumed': '0', 'x-deduplicated': 'true' });
 });
 
-test('a POST is identical to the GET that asks the same', async ({ client }) => {
+test('a POST joins a GET with the same parameters', async ({ client }) => {
   const [a, b] = [newAsin(), newAsin()];
   await client.get(productOf(`${a},${b}`));
   const posted = await client.post('/api/market/product', { domain: 1, asins: [b, a, b] });
@@ -85,7 +85,7 @@ test('a POST is identical to the GET that asks the same', async ({ client }) => 
   expect(await unitsUsed(client)).toBe(2);
 });
 
-test('a request that differs in what it shows is charged by itself', async ({ souk, client, upstream }) => {
+test('charges a request with another presentation separately', async ({ souk, client, upstream }) => {
   const asin = newAsin();
   await client.get(productOf(asin));
   souk.clock.advance(1);
@@ -144,7 +144,7 @@ test('a request that joined a failing call gets its error and is not charged', a
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('five minutes after it was accepted a call is charged again, though its answer comes from the cache', async ({
+test('charges a repeated call after five minutes, also if its answer is cached', async ({
   souk,
   client,
   upstream,
@@ -162,7 +162,7 @@ test('five minutes after it was accepted a call is charged again, though its ans
   expect(await unitsUsed(client)).toBe(2);
 });
 
-test('a call that runs for longer than five minutes is still joined', async ({ ownSouk: idle }) => {
+test('joins a call that has been running for more than five minutes', async ({ ownSouk: idle }) => {
   const client = await idle.client();
   // Whoever served its pool is gone when it is accepted, so it waits for its turn.
   await stopWorkers(idle);

@@ -31,20 +31,20 @@ function openFairness() {
   };
 }
 
-test('the first few calls of an account go first, each further one behind the one before', () => {
+test('the first four calls of an account have the highest priority, and each further one a lower priority', () => {
   const { take } = openFairness();
   const priorities = Array.from({ length: 7 }, () => take(1).priority);
   expect(priorities).toEqual([0, 0, 0, 0, 5, 6, 7]);
 });
 
-test('ten thousand calls of one account leave the first place to another', () => {
+test('ten thousand calls of one account do not lower the priority of another account', () => {
   const { take } = openFairness();
   for (let i = 0; i < 10_000; i += 1) take(1);
   expect(take(2).priority).toBe(0);
   expect(take(1).priority).toBe(10_001);
 });
 
-test('however many there are, they go before those of batches', () => {
+test('ten thousand calls have higher priorities than calls of batches', () => {
   const { take } = openFairness();
   let last = 0;
   for (let i = 0; i < 10_000; i += 1) last = take(1).priority;
@@ -52,7 +52,7 @@ test('however many there are, they go before those of batches', () => {
   expect(last).toBeLessThan(BACKGROUND_PRIORITY);
 });
 
-test('places are used again when their calls have ended', () => {
+test('ended calls free their priorities', () => {
   const { take, fairness } = openFairness();
   const calls = Array.from({ length: 6 }, () => take(1));
   expect(take(1).priority).toBe(7);
@@ -61,14 +61,14 @@ test('places are used again when their calls have ended', () => {
   expect([take(1), take(1), take(1), take(1)].map(({ priority }) => priority)).toEqual([0, 0, 0, 5]);
 });
 
-test('a call that ends twice, or was never there, frees one place at most', () => {
+test('a call that ends twice frees one priority, and an unknown call none', () => {
   const { take, peek, fairness } = openFairness();
   const calls = Array.from({ length: 8 }, () => take(1));
   for (const callId of [calls[0]?.callId ?? '', calls[0]?.callId ?? '', 'unheard of']) fairness.end(callId);
   expect(peek(1)).toBe(8);
 });
 
-test('a call that is queued again keeps one place', () => {
+test('a call that is queued again keeps its priority', () => {
   const { take, peek, fairness, clock } = openFairness();
   for (let i = 0; i < 4; i += 1) take(1);
   const again = {
@@ -83,7 +83,7 @@ test('a call that is queued again keeps one place', () => {
   expect(peek(1)).toBe(6);
 });
 
-test('peeking tells what taking would, and takes nothing', () => {
+test('peek returns the priority that take would return, and changes nothing', () => {
   const { take, peek } = openFairness();
   for (let i = 0; i < 9; i += 1) {
     const told = [peek(1), peek(1)];
@@ -102,14 +102,14 @@ test('two keys of one account share its count', () => {
 
 test.each<[string, Partial<Line>]>([
   ['another pool', { pool: 'graph' }],
-  ['calls that somebody waits for', { waiting: 'caller' }],
-])('those of %s are counted apart', (_what, line) => {
+  ['interactive requests', { waiting: 'caller' }],
+])('calls of %s are counted separately', (_what, line) => {
   const { take } = openFairness();
   for (let i = 0; i < 40; i += 1) take(1);
   expect(take(1, line).priority).toBe(0);
 });
 
-test('calls whose end was never heard of are forgotten once their time is over', () => {
+test('calls without a completion message are removed after their deadline', () => {
   const { take, peek, clock } = openFairness();
   for (let i = 0; i < 500; i += 1) take(1);
   clock.advance(PATIENT_MS + 1);
@@ -127,7 +127,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ end: fc.nat(60) }) },
 );
 
-test('whoever has fewer calls under way never goes behind one who has more', () => {
+test('an account with fewer calls under way never has a lower priority than an account with more', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const { take, peek, fairness } = openFairness();

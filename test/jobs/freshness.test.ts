@@ -11,11 +11,7 @@ function newProduct(): string {
   return `/api/market/product?domain=1&asins=B0FRESH${String(lastAsin).padStart(3, '0')}`;
 }
 
-test('a cached answer serves for an hour and not a millisecond longer', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('serves a cached answer for exactly one hour', async ({ souk, client, upstream }) => {
   const path = newProduct();
   await client.get(path);
   await leapAhead(souk, 60 * MINUTE_MS - 1, ['market']);
@@ -27,7 +23,7 @@ test('a cached answer serves for an hour and not a millisecond longer', async ({
   expect(upstream.calls).toHaveLength(2);
 });
 
-test('update=0 goes upstream though the answer is cached, and asks upstream for a refresh', async ({
+test('update=0 fetches from upstream although the answer is cached, and requests a refresh', async ({
   client,
   upstream,
 }) => {
@@ -39,11 +35,7 @@ test('update=0 goes upstream though the answer is cached, and asks upstream for 
   expect(upstream.calls.map(({ params }) => params.update)).toEqual([undefined, '0']);
 });
 
-test('update=0 joins an identical call of the last five minutes, and no longer', async ({
-  souk,
-  client,
-  upstream,
-}) => {
+test('update=0 joins an identical call for exactly five minutes', async ({ souk, client, upstream }) => {
   const path = `${newProduct()}&update=0`;
   await client.get(path);
   souk.clock.advance(299_999);
@@ -56,7 +48,7 @@ test('update=0 joins an identical call of the last five minutes, and no longer',
   expect(await unitsUsed(client)).toBe(2);
 });
 
-test('what update=0 has fetched serves everybody else', async ({ souk, client, upstream }) => {
+test('data that update=0 has fetched serve calls of other accounts', async ({ souk, client, upstream }) => {
   const path = newProduct();
   await client.get(path);
   souk.clock.advance(30 * MINUTE_MS);
@@ -68,7 +60,7 @@ test('what update=0 has fetched serves everybody else', async ({ souk, client, u
   expect(upstream.calls).toHaveLength(2);
 });
 
-test('update=N takes what is younger than N hours, but never older than the hour results are cached for', async ({
+test('update=N accepts cached answers younger than N hours, up to the one hour of the cache', async ({
   souk,
   client,
   upstream,

@@ -59,7 +59,7 @@ async function chargedUnits({ database }: Souk, accountId: number): Promise<numb
 }
 
 test.for(['postgres', 'redis'] as const)(
-  'refuses calls with 503 BUSY while the processes of %s are stopped, and serves again when they go on',
+  'refuses calls with 503 BUSY while the processes of %s are stopped, and serves again when they continue',
   { timeout: 300_000 },
   async (server, { souk, servers, account, client }) => {
     const { accountId } = account;

@@ -23,7 +23,7 @@ test('produces a paid answer that Redis lost again, at no charge', async ({ souk
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('an answer that came from the cache and was lost is made again once, not for every call that joins', async ({
+test('produces a cached answer that was lost once, not for every joined call', async ({
   souk,
   client,
   upstream,
@@ -42,7 +42,7 @@ test('an answer that came from the cache and was lost is made again once, not fo
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('the result of a job that was lost is made again for whoever polls', async ({ souk, client }) => {
+test('produces the lost result of a job when a client polls it', async ({ souk, client }) => {
   const { headers } = await client.get(`${productOf('B0ANSWER03')}&async=1`);
   const result = `${headers.location}/result`;
   await client.get(`${headers.location}?wait=30`);
@@ -56,7 +56,7 @@ test('the result of a job that was lost is made again for whoever polls', async 
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('an asynchronous call that joins a cached one keeps its result when the cache is over', async ({
+test('an asynchronous call that joins a cached answer keeps its result after the cache entry ends', async ({
   souk,
   client,
 }) => {
@@ -72,7 +72,7 @@ test('an asynchronous call that joins a cached one keeps its result when the cac
   expect(result.body).toEqual(cached.body);
 });
 
-test('a lost answer that cannot be made again is an error, and the call stays paid', async ({
+test('returns an error if a lost answer cannot be produced, and the call stays paid', async ({
   souk,
   client,
   upstream,

@@ -12,7 +12,7 @@ import { advanceUntil } from '../support/time.ts';
 const BROKEN = new Error('Connection terminated unexpectedly');
 const REFUSED = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' });
 
-/** A gateway's way of letting orders in, over a connection that breaks as the test says. */
+/** The dependencies of a submission, with an admission that fails as the test requires. */
 function depsWith(billing: Billing, admit: Admissions['admit']): SubmitDeps {
   const { admissions, settlements, database, clock } = billing;
   return {
@@ -46,9 +46,9 @@ async function callsOf(
 
 test.for([
   ['before the call was let in', false],
-  ['after the call was let in', true],
+  ['after the call was admitted', true],
 ] as const)(
-  'a call whose connection to the database breaks %s is started once',
+  'starts a call once whose connection to the database breaks %s',
   async ([_when, counted], { billing }) => {
     const account = await billing.account({ subscriptions: [{}] });
     let attempts = 0;
@@ -66,7 +66,7 @@ test.for([
   },
 );
 
-test('a database that stays away is not waited for without end', async () => {
+test('stops waiting for a database that stays unavailable', async () => {
   const clock = new TestClock();
   const startedAt = clock.now();
   let outcome: unknown = null;
@@ -79,7 +79,7 @@ test('a database that stays away is not waited for without end', async () => {
   expect(clock.now() - startedAt).toBeLessThan(20_000);
 });
 
-test('what the database itself refuses is not tried again', async ({ billing }) => {
+test('does not repeat a statement that the database refuses', async ({ billing }) => {
   let attempts = 0;
   const ask = () => {
     attempts += 1;

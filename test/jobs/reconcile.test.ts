@@ -50,9 +50,7 @@ test('a job that was lost while it ran runs again, and is charged once in either
   expect(await unitsUsed(client)).toBe(2);
 });
 
-test('a job that is still queued stays one job, however often it is looked for', async ({
-  ownSouk: souk,
-}) => {
+test('a queued job stays one job, also after many checks', async ({ ownSouk: souk }) => {
   const client = await souk.client();
   await acceptedJob(souk, client);
   const idle = await souk.addWorker(['trends']);
@@ -88,9 +86,7 @@ test('a call that has not ended by its deadline is released, and the request tha
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('calls are released once, however many processes reconcile at the same time', async ({
-  ownSouk: souk,
-}) => {
+test('concurrent reconcilers release a call once', async ({ ownSouk: souk }) => {
   const client = await souk.client();
   await acceptedJob(souk, client);
   const idle = [await souk.addWorker(['trends']), await souk.addWorker(['trends'])];
@@ -101,7 +97,7 @@ test('calls are released once, however many processes reconcile at the same time
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('the account may ask again as soon as its lost call was released', async ({ ownSouk: souk }) => {
+test('an account may repeat its lost call as soon as it has been released', async ({ ownSouk: souk }) => {
   const client = await souk.client();
   await acceptedJob(souk, client);
   const worker = await souk.addWorker(['trends']);

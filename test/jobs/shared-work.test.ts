@@ -18,7 +18,7 @@ test("two accounts never join each other's calls, and share fetched data", async
   expect([await unitsUsed(one), await unitsUsed(two)]).toEqual([1, 1]);
 });
 
-test('two accounts that ask at the same time are charged each and share one upstream call', async ({
+test('concurrent calls of two accounts are each charged and share one upstream call', async ({
   souk,
   upstream,
 }) => {

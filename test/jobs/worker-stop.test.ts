@@ -32,7 +32,7 @@ test('a job that a stopping worker hands back runs on another worker and is char
   ]);
 });
 
-test('a worker that stops lets a job finish that needs no more than the grace', async ({ ownSouk: souk }) => {
+test('a worker that stops finishes a job that ends within the grace period', async ({ ownSouk: souk }) => {
   const client = await souk.client();
   const open = holdProducts(souk.upstream);
   const reply = client.get(PATH);

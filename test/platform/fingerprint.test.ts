@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fingerprint } from '../../src/platform/fingerprint.ts';
 
-test('a fingerprint is 128 bits in hex', () => {
+test('a fingerprint is 128 bits in hexadecimal', () => {
   expect(fingerprint({})).toMatch(/^[0-9a-f]{32}$/);
 });
 
@@ -14,7 +14,7 @@ test('a fingerprint does not depend on the order of keys, at any depth', () => {
   );
 });
 
-test('a fingerprint does depend on the order of lists, on kinds and on where the parts begin', () => {
+test('a fingerprint depends on the order of lists, on types and on the boundaries of its parts', () => {
   const values = [
     [1, 2],
     [2, 1],
@@ -30,11 +30,11 @@ test('a fingerprint does depend on the order of lists, on kinds and on where the
   expect(fingerprint('ab', 'c')).not.toBe(fingerprint('a', 'bc'));
 });
 
-test('a field that is undefined is no field', () => {
+test('ignores undefined fields', () => {
   expect(fingerprint({ a: 1, b: undefined })).toBe(fingerprint({ a: 1 }));
 });
 
-test('integers beyond 2^53 are told apart', () => {
+test('distinguishes integers beyond 2^53', () => {
   expect(fingerprint(2n ** 53n)).not.toBe(fingerprint(2n ** 53n + 1n));
 });
 

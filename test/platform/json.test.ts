@@ -8,7 +8,7 @@ const big = fc.oneof(
   fc.bigInt({ min: -(2n ** 63n), max: -(2n ** 53n) }),
 );
 
-describe('JSON with integers beyond 2^53', () => {
+describe('integers beyond 2^53 in JSON', () => {
   test.each([
     '9007199254740993',
     '-9007199254740993',
@@ -17,16 +17,16 @@ describe('JSON with integers beyond 2^53', () => {
     '{"categoryIds":[1,9223372036854775807],"id":9223372036854775807,"n":2.5,"t":"x"}',
     '{"9223372036854775807":[9007199254740991,9007199254740992]}',
     '{"text":"id: 9223372036854775807, [9223372036854775807"}',
-  ])('%s survives', (text) => {
+  ])('are unchanged in %s', (text) => {
     expect(stringifyJson(parseJson(text))).toBe(text);
   });
 
-  test('may have space around them', () => {
+  test('may have spaces around them', () => {
     expect(parseJson(' { "id" :\n\t9223372036854775807 } ')).toEqual({ id: 2n ** 63n - 1n });
     expect(parseJson('\n9223372036854775807')).toBe(2n ** 63n - 1n);
   });
 
-  test('has them as bigint, and every other number as a number', () => {
+  test('are parsed as bigint, and all other numbers as numbers', () => {
     expect(parseJson('{"a":9007199254740992,"b":9007199254740991,"c":-9007199254740993}')).toEqual({
       a: 2n ** 53n,
       b: Number.MAX_SAFE_INTEGER,
@@ -41,7 +41,7 @@ describe('JSON with integers beyond 2^53', () => {
     ]);
   });
 
-  test('comes back from text as it was, wherever they stand', () => {
+  test('are unchanged after parsing and writing, in any place', () => {
     const { tree } = fc.letrec((tie) => ({
       leaf: fc.oneof(
         big,
@@ -73,7 +73,7 @@ describe('JSON with integers beyond 2^53', () => {
     );
   });
 
-  test('without them is what the language itself makes of it', () => {
+  test('without them is parsed as JSON.parse does', () => {
     fc.assert(
       fc.property(
         fc.json().filter((text) => !/\d{16}/.test(text)),
@@ -87,7 +87,7 @@ describe('JSON with integers beyond 2^53', () => {
   });
 
   test.each(['', '{', '[1,]', '{"a":12345678901234567', '<html>', '[9223372036854775807', 'nul'])(
-    'that is broken (%s) is a SyntaxError',
+    'throws a SyntaxError for the invalid text %s',
     (text) => {
       expect(() => parseJson(text)).toThrow(SyntaxError);
     },

@@ -10,12 +10,12 @@ const errorOf = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-test('a database where nobody listens is away', async () => {
+test('a refused connection means that the database is away', async () => {
   const client = new pg.Client({ host: '127.0.0.1', port: await freePort(), user: 'souk' });
   expect(isStoreAway(await errorOf(client.connect()))).toBe(true);
 });
 
-test('a database that ends our connection in the middle of a query is away', async () => {
+test('a connection that ends during a query means that the database is away', async () => {
   const connectionString = inject('templateDatabaseUrl').replace(/\/[^/]*$/, '/postgres');
   const [client, other] = [1, 2].map(() => new pg.Client({ connectionString })) as [pg.Client, pg.Client];
   client.on('error', () => {});
@@ -28,7 +28,7 @@ test('a database that ends our connection in the middle of a query is away', asy
   await other.end();
 });
 
-test('a query that is wrong does not mean that the database is away', async () => {
+test('a wrong query does not mean that the database is away', async () => {
   const connectionString = inject('templateDatabaseUrl').replace(/\/[^/]*$/, '/postgres');
   const client = new pg.Client({ connectionString });
   await client.connect();
@@ -36,7 +36,7 @@ test('a query that is wrong does not mean that the database is away', async () =
   await client.end();
 });
 
-test('a Redis that is not connected is away', async () => {
+test('a closed connection means that Redis is away', async () => {
   const redis = new Redis({
     port: await freePort(),
     lazyConnect: true,
@@ -51,7 +51,7 @@ test('a Redis that is not connected is away', async () => {
 });
 
 test.each([new TypeError('x is not a function'), new Error('nothing'), 'connection', null])(
-  '%s says nothing of a store',
+  '%s does not mean that a store is away',
   (error) => {
     expect(isStoreAway(error)).toBe(false);
   },

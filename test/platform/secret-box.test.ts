@@ -4,7 +4,7 @@ import { createSecretBox } from '../../src/platform/secret-box.ts';
 const [OLD, NEW] = ['an old key of thirty-two characters', 'a new key of thirty-two characters!'];
 const SECRET = 'whsec_abc';
 
-test('opens what it has sealed, for the same purpose only, and never seals alike twice', () => {
+test('opens its own ciphertext for the same purpose only, and encrypts the same text differently each time', () => {
   const box = createSecretBox([OLD]);
   const [first, second] = [box.seal(SECRET, 'account 1'), box.seal(SECRET, 'account 1')];
   expect(first).not.toBe(second);
@@ -13,7 +13,7 @@ test('opens what it has sealed, for the same purpose only, and never seals alike
   expect(box.open(first, 'account 2')).toBeNull();
 });
 
-test('opens what an earlier key has sealed, and seals with the first key', () => {
+test('opens ciphertext of an earlier key, and encrypts with the first key', () => {
   const sealed = createSecretBox([OLD]).seal(SECRET, 'x');
   const rotated = createSecretBox([NEW, OLD]);
   expect(rotated.open(sealed, 'x')).toBe(SECRET);
@@ -22,12 +22,12 @@ test('opens what an earlier key has sealed, and seals with the first key', () =>
   expect(createSecretBox().open(sealed, 'x')).toBeNull();
 });
 
-test('without a key stores secrets as they are, and with one still opens those', () => {
+test('stores plain text without a key, and opens plain text with a key', () => {
   expect(createSecretBox().seal(SECRET, 'x')).toBe(SECRET);
   expect(createSecretBox([NEW]).open(SECRET, 'x')).toBe(SECRET);
 });
 
-test('does not open what was changed', () => {
+test('refuses changed ciphertext', () => {
   const box = createSecretBox([OLD]);
   const sealed = box.seal(SECRET, 'x');
   const bytes = Buffer.from(sealed.slice((box.prefix ?? '').length), 'base64');

@@ -44,20 +44,20 @@ function answerOf(text: string | Buffer, fetchedAt = NOW): Answer {
 const newId = () => randomBytes(16).toString('hex');
 const large = (fill: string) => Buffer.alloc(INLINE_LIMIT_BYTES + 1, fill);
 
-test('an answer is found again as it was stored, with all that is known of it', async () => {
+test('returns a stored answer unchanged with its metadata', async () => {
   const [id, answer] = [newId(), answerOf('{"a":1}')];
   await store.putShared(id, answer, HOUR_MS);
   expect(await elsewhere.findShared(id)).toEqual(answer);
   expect(await elsewhere.load(randomUUID(), sharedAnswerRef(id, answer.meta.version))).toEqual(answer);
 });
 
-test('what nobody has stored is not there', async () => {
+test('returns nothing for an answer that was never stored', async () => {
   expect(await store.findShared(newId())).toBeNull();
   expect(await store.load(randomUUID(), OWN_ANSWER)).toBeNull();
   expect(await store.load(randomUUID(), sharedAnswerRef(newId(), newVersion(NOW)))).toBeNull();
 });
 
-test('an answer that was replaced stays readable for those who were given it', async () => {
+test('keeps a replaced answer readable for the calls that received it', async () => {
   const id = newId();
   const [older, newer] = [answerOf('older', NOW), answerOf('newer', NOW + 1)];
   await store.putShared(id, older, HOUR_MS);
@@ -69,21 +69,21 @@ test('an answer that was replaced stays readable for those who were given it', a
   expect(await redis.pttl(keys.replacedAnswer(id, older.meta.version))).toBeGreaterThan(5 * MINUTE_MS);
 });
 
-test('a newer answer is never replaced by an older one', async () => {
+test('does not replace a newer answer with an older one', async () => {
   const id = newId();
   await store.putShared(id, answerOf('newer', NOW + 1), HOUR_MS);
   await store.putShared(id, answerOf('older', NOW), HOUR_MS);
   expect((await store.findShared(id))?.body?.toString()).toBe('newer');
 });
 
-test('of answers stored by several processes at once the one with the freshest data stays', async () => {
+test('keeps the freshest of several answers that are stored concurrently', async () => {
   const id = newId();
   const answers = Array.from({ length: 20 }, (_, i) => answerOf(`fetched ${i}`, NOW + ((i * 7) % 20)));
   await Promise.all(answers.map((answer, i) => (i % 2 ? store : elsewhere).putShared(id, answer, HOUR_MS)));
   expect((await store.findShared(id))?.meta.fetchedAt).toBe(NOW + 19);
 });
 
-test('a large body is kept apart, so that looking an answer up does not carry it', async () => {
+test('stores a large body separately, so that a look-up does not load it', async () => {
   const [id, answer] = [newId(), answerOf(large('x'))];
   await store.putShared(id, answer, HOUR_MS);
   const found = await elsewhere.findShared(id);
@@ -94,13 +94,13 @@ test('a large body is kept apart, so that looking an answer up does not carry it
   expect(joined?.body.equals(answer.body)).toBe(true);
 });
 
-test('a body just within the limit travels with its answer', async () => {
+test('stores a body up to the limit together with its answer', async () => {
   const [id, answer] = [newId(), answerOf(Buffer.alloc(INLINE_LIMIT_BYTES, 'y'))];
   await store.putShared(id, answer, HOUR_MS);
   expect((await store.findShared(id))?.body?.equals(answer.body)).toBe(true);
 });
 
-test('a large answer that was replaced stays readable too', async () => {
+test('keeps a replaced large answer readable', async () => {
   const id = newId();
   const [older, newer] = [answerOf(large('o'), NOW), answerOf(large('n'), NOW + 1)];
   await store.putShared(id, older, HOUR_MS);
@@ -111,7 +111,7 @@ test('a large answer that was replaced stays readable too', async () => {
   }
 });
 
-test('an answer whose large body is lost counts as lost', async () => {
+test('treats an answer whose large body is lost as lost', async () => {
   const [id, answer] = [newId(), answerOf(large('z'))];
   await store.putShared(id, answer, HOUR_MS);
   await redis.del(keys.body(keys.sharedAnswer(id), answer.meta.version));
@@ -119,7 +119,7 @@ test('an answer whose large body is lost counts as lost', async () => {
   expect(await elsewhere.loadSharedBody(id, answer.meta)).toBeNull();
 });
 
-test('a shared answer outlives its freshness by the time in which a call that was given it can be joined', async () => {
+test('keeps a shared answer after its freshness for as long as a call that received it can be joined', async () => {
   const [id, answer] = [newId(), answerOf(large('t'))];
   await store.putShared(id, answer, 10 * MINUTE_MS);
   for (const key of [keys.sharedAnswer(id), keys.body(keys.sharedAnswer(id), answer.meta.version)]) {
@@ -130,10 +130,10 @@ test('a shared answer outlives its freshness by the time in which a call that wa
 });
 
 test.each([
-  { who: 'a caller who waited', before: false, after: false, expectedMs: 15 * MINUTE_MS },
-  { who: 'one who asked to poll beforehand', before: true, after: false, expectedMs: POLL_LIFETIME_MS },
-  { who: 'one who comes to poll afterwards', before: false, after: true, expectedMs: POLL_LIFETIME_MS },
-])('the answer to a call is kept long enough for $who', async ({ before, after, expectedMs }) => {
+  { who: 'a caller that waited', before: false, after: false, expectedMs: 15 * MINUTE_MS },
+  { who: 'a client that requested a job', before: true, after: false, expectedMs: POLL_LIFETIME_MS },
+  { who: 'a client that polls later', before: false, after: true, expectedMs: POLL_LIFETIME_MS },
+])('keeps the answer of a call long enough for $who', async ({ before, after, expectedMs }) => {
   const [callId, answer] = [randomUUID(), answerOf(large('k'))];
   if (before) await store.keep(callId);
   await store.putOwn(callId, answer);
@@ -146,7 +146,7 @@ test.each([
   expect((await elsewhere.load(callId, OWN_ANSWER))?.body.equals(answer.body)).toBe(true);
 });
 
-test('a shared answer that is lost is read from the copy that the call has of its own', async () => {
+test('reads a lost shared answer from the copy of the call', async () => {
   const [id, callId, answer] = [newId(), randomUUID(), answerOf('copied')];
   await store.putOwn(callId, answer);
   expect(await store.load(callId, sharedAnswerRef(id, newVersion(NOW)))).toEqual(answer);

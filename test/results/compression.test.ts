@@ -6,7 +6,7 @@ import { packAfter } from '../../src/results/compression.ts';
 const bytes = (options: { minLength?: number; maxLength: number }) =>
   fc.uint8Array(options).map((array) => Buffer.from(array));
 
-test('what is compressed once behind several beginnings is each of them and the rest', async () => {
+test('a body that is compressed once can follow each of several compressed headers', async () => {
   const rests = fc.tuple(bytes({ minLength: 1, maxLength: 50 }), fc.integer({ min: 1, max: 5_000 }));
   await fc.assert(
     fc.asyncProperty(fc.array(bytes({ maxLength: 300 })), rests, async (beginnings, [part, times]) => {

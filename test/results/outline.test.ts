@@ -5,7 +5,7 @@ import { outlineOf } from '../../src/results/outline.ts';
 const outlined = (data: unknown) => JSON.parse(outlineOf(data));
 
 describe('an outline', () => {
-  test('keeps what is short, and cuts lists to their first items with the number of the others', () => {
+  test('keeps short values, and cuts lists to their first items and the number of the others', () => {
     const data = { country: 'us', count: 500, asinList: Array.from({ length: 500 }, (_, i) => `A${i}`) };
     expect(outlined(data)).toEqual({
       country: 'us',
@@ -22,7 +22,7 @@ describe('an outline', () => {
     });
   });
 
-  test('cuts texts, and objects with many fields', () => {
+  test('cuts long texts, and objects with many fields', () => {
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`field${i}`, i]));
     const { text, many: shown } = outlined({ text: 'x'.repeat(1_000), many });
     expect(text).toHaveLength(123);
@@ -30,16 +30,16 @@ describe('an outline', () => {
     expect(shown['...']).toBe('20 more fields');
   });
 
-  test('never halves a character', () => {
+  test('never splits a character', () => {
     const { text } = outlined({ text: `${'x'.repeat(119)}😀${'x'.repeat(100)}` });
     expect(text).toBe(`${'x'.repeat(119)}...`);
   });
 
-  test('has all digits of ids that are no safe numbers', () => {
+  test('keeps all digits of ids beyond 2^53', () => {
     expect(outlineOf({ catId: 9_223_372_036_854_775_807n })).toBe('{"catId":9223372036854775807}');
   });
 
-  test('is JSON of at most 4,000 characters, whatever it is of', () => {
+  test('is JSON of at most 4,000 characters for any value', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 8 }), (value) => {
         const data = { value, list: Array.from({ length: 300 }, () => value) };
@@ -51,7 +51,7 @@ describe('an outline', () => {
     );
   });
 
-  test('tells how many records there are even where one of them is large', () => {
+  test('states the number of records also if one of them is large', () => {
     const record = () =>
       Object.fromEntries(
         Array.from({ length: 200 }, (_, i) => [

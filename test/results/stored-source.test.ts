@@ -5,7 +5,7 @@ import { decodeSource, encodeSource } from '../../src/results/stored-source.ts';
 
 const instant = fc.integer({ min: 0, max: 2 ** 45 });
 
-test('any JSON comes back as it was stored, small or large enough to be compressed', async () => {
+test('returns any JSON unchanged, compressed or not', async () => {
   await fc.assert(
     fc.asyncProperty(fc.jsonValue(), instant, fc.constantFrom(1, 2_000), async (json, fetchedAt, times) => {
       const value = times === 1 ? json : Array.from({ length: times }, () => json);
@@ -17,7 +17,7 @@ test('any JSON comes back as it was stored, small or large enough to be compress
   );
 });
 
-test('an integer beyond 2^53 is stored to the last digit', async () => {
+test('keeps all digits of an integer beyond 2^53', async () => {
   const text = '{"id":9007199254740993123}';
   const { value } = await decodeSource(
     await encodeSource({ value: parseJson(text), fetchedAt: 1, tokens: 1 }),
@@ -25,7 +25,7 @@ test('an integer beyond 2^53 is stored to the last digit', async () => {
   expect(stringifyJson(value)).toBe(text);
 });
 
-test('a picture comes back byte for byte', async () => {
+test('returns a picture byte for byte', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 10_000 }), instant, async (bytes, fetchedAt) => {
       const value = Buffer.from(bytes);
@@ -39,7 +39,7 @@ test('a picture comes back byte for byte', async () => {
   );
 });
 
-test('that upstream had nothing is stored as nothing', async () => {
+test('stores that upstream has no data', async () => {
   expect(await decodeSource(await encodeSource({ value: null, fetchedAt: 7, tokens: 1 }))).toEqual({
     value: null,
     fetchedAt: 7,

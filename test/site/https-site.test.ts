@@ -30,7 +30,7 @@ test.override('soukOptions', {
   pages: { publicUrl: 'https://souk.example', payments: { way: 'demo', currency: 'usd' } },
 });
 
-test('a site whose PUBLIC_URL is https tells browsers to use TLS, on pages, answers and errors', async ({
+test('a site with an https PUBLIC_URL sends Strict-Transport-Security with pages, answers and errors', async ({
   client,
 }) => {
   for (const path of ['/', '/docs', '/api/quota', '/nothing', '/healthz'])
@@ -40,11 +40,11 @@ test('a site whose PUBLIC_URL is https tells browsers to use TLS, on pages, answ
     ]);
 });
 
-test('a site whose PUBLIC_URL is https uses cookies that no other host can set', async ({ client }) => {
+test('a site with an https PUBLIC_URL uses cookies with the __Host- prefix', async ({ client }) => {
   await expectHostCookies(createVisitor(client.baseUrl), 'public-url@test.example');
 });
 
-test('a site behind a trusted proxy that speaks https uses them, too', async () => {
+test('a site behind a trusted https proxy uses cookies with the __Host- prefix', async () => {
   const souk = await openSouk({ workers: 0, gateway: { trustProxy: 'loopback' } });
   onTestFinished(() => souk.close());
   const { baseUrl } = souk.clientOf('');
@@ -54,7 +54,7 @@ test('a site behind a trusted proxy that speaks https uses them, too', async () 
   expect([...plain.cookies.keys()]).toEqual(['souk_form']);
 });
 
-test('the head of a document, and of a file of the pages, can be asked for', async ({ client }) => {
+test('answers HEAD requests for documents and files', async ({ client }) => {
   const { text } = await client.raw('/docs');
   const [style = ''] = /\/assets\/[^"]+\.css/.exec(text) ?? [];
   for (const path of ['/docs', '/docs/errors', '/docs/api', style, '/', '/sign-in'])

@@ -23,7 +23,7 @@ async function operator(): Promise<Visitor> {
   return signedIn;
 }
 
-/** A customer who has signed up and, if so wished, ordered something. */
+/** Signs up a customer. */
 async function customer(email: string, name = 'A customer'): Promise<Visitor> {
   const signedUp = visitor();
   await signedUp.get('/sign-up');
@@ -59,8 +59,8 @@ const PAGES = [
   ],
 ].map((path) => `/admin${path}`);
 
-describe('getting in', () => {
-  test.each(PAGES)('%s leads to the sign-in, and is for nobody else', async (path) => {
+describe('access to the console', () => {
+  test.each(PAGES)("%s redirects customers and visitors to the operator's sign-in", async (path) => {
     for (const who of [visitor(), await customer(`${path.replaceAll('/', '-')}@in.example`)]) {
       const page = await who.get(path);
       expect(page.path).toBe(`/admin/sign-in?to=${encodeURIComponent(path)}`);
@@ -71,16 +71,19 @@ describe('getting in', () => {
     expect(page.html).not.toMatch(/<script(?![^>]* src=)|<style|style="/);
   });
 
-  test.each(PAGES)('%s opens with the token in the header, and not with another', async (path) => {
-    const ask = (authorization: string) => souk.clientOf('').raw(path, { headers: { authorization } });
-    expect((await ask(`Bearer ${TOKEN}`)).status).toBe(200);
-    expect((await ask(`Basic ${Buffer.from(`me:${TOKEN}`).toString('base64')}`)).status).toBe(200);
-    const guess = await ask('Bearer only-for-the-operatoR');
-    expect(guess.status).toBe(401);
-    expect(guess.headers['www-authenticate']).toMatch(/^Basic /);
-  });
+  test.each(PAGES)(
+    '%s opens with the token in the Authorization header, and returns 401 for another token',
+    async (path) => {
+      const ask = (authorization: string) => souk.clientOf('').raw(path, { headers: { authorization } });
+      expect((await ask(`Bearer ${TOKEN}`)).status).toBe(200);
+      expect((await ask(`Basic ${Buffer.from(`me:${TOKEN}`).toString('base64')}`)).status).toBe(200);
+      const guess = await ask('Bearer only-for-the-operatoR');
+      expect(guess.status).toBe(401);
+      expect(guess.headers['www-authenticate']).toMatch(/^Basic /);
+    },
+  );
 
-  test('the session opens the queues, the sign-out closes everything', async () => {
+  test("the operator's session opens the queue board, and signing out closes both", async () => {
     const who = await operator();
     expect((await who.get('/admin/queues')).status).toBe(200);
     const stolen = new Map(who.cookies);
@@ -91,12 +94,12 @@ describe('getting in', () => {
     expect((await who.get('/admin/queues')).status).toBe(401);
   });
 
-  test("a customer's session opens no queues, the operator's no account", async () => {
+  test("a customer's session does not open the queue board, and the operator's session no account", async () => {
     expect((await (await customer('queues@in.example')).get('/admin/queues')).status).toBe(401);
     expect((await (await operator()).get('/account')).path).toMatch(/^\/sign-in/);
   });
 
-  test('wrong tokens have to wait after a while, and so does the right one then', async () => {
+  test('returns 429 after ten wrong tokens, also for the right token', async () => {
     const other = await openSouk({ workers: 0, operator: { adminToken: TOKEN } });
     const guesser = createVisitor(other.clientOf('').baseUrl);
     await guesser.get('/admin/sign-in');
@@ -109,7 +112,7 @@ describe('getting in', () => {
     await other.close();
   });
 
-  test('a session ends with the token it was begun with', async () => {
+  test('a session ends when ADMIN_TOKEN changes', async () => {
     const who = await operator();
     await souk.database.query(
       "update web_sessions set credential = sha256('another token') where account_id is null",
@@ -117,7 +120,7 @@ describe('getting in', () => {
     expect((await who.get('/admin')).path).toMatch(/^\/admin\/sign-in/);
   });
 
-  test('it leads only to the operator console', async () => {
+  test('the sign-in redirects only to pages of the console', async () => {
     const who = visitor();
     await who.get('/admin/sign-in');
     const page = await who.post('/admin/sign-in', { token: TOKEN, to: 'https://evil.example/admin' });
@@ -125,7 +128,7 @@ describe('getting in', () => {
   });
 });
 
-test('without ADMIN_TOKEN there is nothing', async () => {
+test('every page of the console returns 404 without ADMIN_TOKEN', async () => {
   const plain = await openSouk({ workers: 0 });
   const who = createVisitor(plain.clientOf('').baseUrl);
   for (const path of [...PAGES, '/admin/sign-in'])
@@ -145,7 +148,7 @@ const ACTIONS = [
   '/reset-password',
 ];
 
-test.each(ACTIONS)('%s is refused without the token of its form', async (path) => {
+test.each(ACTIONS)('%s returns 403 without the CSRF token of its form', async (path) => {
   const who = await operator();
   for (const fields of [{}, { _csrf: 'guessed' }] as Record<string, string>[]) {
     const refused = await who.send(path, { ...fields, token: TOKEN });
@@ -160,7 +163,7 @@ test.each(ACTIONS)('%s is refused without the token of its form', async (path) =
 });
 
 describe('accounts', () => {
-  test('are found by e-mail, name, number and key, page by page', async () => {
+  test('are found by e-mail address, name, number and key, in pages', async () => {
     const { accountId, key } = await souk.account();
     await customer('ann@find.example', `Ann ${HOSTILE}`);
     const ann = await idOf('ann@find.example');
@@ -187,13 +190,13 @@ describe('accounts', () => {
     expect([first.length, second]).toEqual([50, 10]);
   });
 
-  test('a search with a NUL is told to be wrong', async () => {
+  test('a search with a null character returns 400', async () => {
     const who = await operator();
     for (const path of ['/admin/accounts?q=%00', '/admin/errors?q=%00'])
       expect((await who.get(path)).status).toBe(400);
   });
 
-  test('hostile names are text', async () => {
+  test('names with HTML are shown as text', async () => {
     await customer('hostile@find.example', HOSTILE);
     const who = await operator();
     const id = await idOf('hostile@find.example');
@@ -208,7 +211,7 @@ describe('accounts', () => {
     }
   });
 
-  test('one that is disabled is signed out and its key refused, until it is enabled', async () => {
+  test('disabling an account ends its session and refuses its key, until it is enabled', async () => {
     const signedIn = await customer('off@find.example');
     const id = await idOf('off@find.example');
     const who = await operator();
@@ -236,7 +239,7 @@ describe('accounts', () => {
     expect((await client.get('/api/quota')).status).toBe(200);
   });
 
-  test('are given subscriptions and packs by the rules of the command', async () => {
+  test('are granted subscriptions and packs by the rules of the command', async () => {
     await customer('gifts@find.example');
     const id = await idOf('gifts@find.example');
     const who = await operator();
@@ -261,7 +264,7 @@ describe('accounts', () => {
     expect((await who.get(`/admin/accounts/${id + 1_000_000}`)).status).toBe(404);
   });
 
-  test('are seen as their customers see them, and nothing can be changed then', async () => {
+  test('are viewed as their customers see them, and cannot be changed meanwhile', async () => {
     const email = 'seen@find.example';
     await customer(email, 'Seen');
     const id = await idOf(email);
@@ -286,7 +289,7 @@ describe('accounts', () => {
     expect((await who.get('/account')).path).toMatch(/^\/sign-in/);
   });
 
-  test('a link to a new password works once, for a day, and ends every session', async () => {
+  test('a link to reset a password works once and for a day, and ends every session', async () => {
     const email = 'forgot@find.example';
     const elsewhere = await customer(email);
     const id = await idOf(email);
@@ -319,8 +322,8 @@ describe('accounts', () => {
   });
 });
 
-describe('orders', () => {
-  test('one that is confirmed gives the customer a key that works, and once', async () => {
+describe('purchases', () => {
+  test('a confirmed purchase grants the plan once, and gives the customer a key', async () => {
     const buyer = await customer('buyer@orders.example', HOSTILE);
     const orderId = await order(buyer, 'plan', 'basic');
     const who = await operator();
@@ -342,7 +345,7 @@ describe('orders', () => {
     expect(quota.general).toMatchObject({ subscribed: true, plan: { name: 'Basic' } });
   });
 
-  test('one that is cancelled brings nothing', async () => {
+  test('a cancelled purchase grants nothing', async () => {
     const buyer = await customer('late@orders.example');
     const orderId = await order(buyer, 'pack', 'units-10k');
     const who = await operator();
@@ -353,7 +356,7 @@ describe('orders', () => {
 });
 
 describe('offers', () => {
-  test('a change of limits is for what is sold from now on', async () => {
+  test('a change of limits applies to later purchases only', async () => {
     const [had, ordered] = [await customer('had@offers.example'), await customer('ordered@offers.example')];
     const who = await operator();
     const hadOrder = await order(had, 'plan', 'pro');
@@ -397,7 +400,7 @@ describe('offers', () => {
     );
   });
 
-  test('a withdrawn one is not for sale, and nothing else is lost', async () => {
+  test('a withdrawn offer cannot be bought, and stays in the console', async () => {
     const who = await operator();
     await who.get('/admin/offers/plan?code=enterprise');
     await who.post('/admin/offers/plan', {
@@ -416,7 +419,7 @@ describe('offers', () => {
     expect((await who.get('/admin/offers')).text).toMatch(/Enterprise enterprise .* withdrawn/);
   });
 
-  test('a new one has a code of its own, and bad values are named', async () => {
+  test('a new offer needs a unique code, and bad values are named', async () => {
     const who = await operator();
     await who.get('/admin/offers/plan');
     const plan = {

@@ -40,14 +40,14 @@ describe('signing in', () => {
     expect(page.path).toBe('/account/keys');
   });
 
-  test('does not tell whether address or password was wrong', async () => {
+  test('returns the same error for a wrong address and a wrong password', async () => {
     const wrong = await signIn(stranger(), { email, password: 'not the password' });
     const unknown = await signIn(stranger(), { email: 'nobody@test.example', password: PASSWORD });
     expect([wrong.status, unknown.status]).toEqual([401, 401]);
     expect(wrong.text.replace(email, '')).toBe(unknown.text.replace('nobody@test.example', ''));
   });
 
-  test('the key of the pages works as long as the session, and no longer', async () => {
+  test('creates a key for the pages that expires with the session', async () => {
     const { rows } = await souk.database.query<{ expires_at: Date }>(
       `select k.expires_at from api_keys k join accounts a on a.id = k.account_id
        where a.email = $1 and k.purpose = 'pages'`,
@@ -60,7 +60,7 @@ describe('signing in', () => {
   test.each([
     { email: 'a@b.example', name: 'a\u0000b', password: 'a\u0000long enough password' },
     { email: 'a\u0000@b.example', name: '\ud800', password: PASSWORD, to: '/account/\u4e2d' },
-  ])('odd characters are no trouble: %o', async (fields) => {
+  ])('accepts unusual characters: %o', async (fields) => {
     const other = stranger();
     await other.get('/sign-up');
     expect((await other.post('/sign-up', { ...fields, email: `${number}${fields.email}` })).status).toBe(200);
@@ -72,7 +72,7 @@ describe('signing in', () => {
       expect((await other.get(path)).status).toBe(200);
   });
 
-  test('the head of a page can be asked for, and changes nothing', async () => {
+  test('answers HEAD requests for pages', async () => {
     const head = async (path: string) => {
       const { statusCode, headers } = await request(`${souk.clientOf('').baseUrl}${path}`, {
         method: 'HEAD',
@@ -83,7 +83,7 @@ describe('signing in', () => {
     expect(await head('/account')).toEqual([303, '/sign-in?to=%2Faccount']);
   });
 
-  test('an address with a NUL is told to be wrong', async () => {
+  test('a null character in an address causes no server error', async () => {
     for (const path of [
       '/account/ledger?operation=%00&cursor=%00',
       '/account/jobs?operation=%00',
@@ -92,7 +92,7 @@ describe('signing in', () => {
       expect((await visitor.get(path)).status).toBeLessThan(500);
   });
 
-  test('what is not a form is refused', async () => {
+  test('returns 415 for a body that is not a form', async () => {
     const { statusCode } = await request(`${souk.clientOf('').baseUrl}/sign-in`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -101,7 +101,7 @@ describe('signing in', () => {
     expect(statusCode).toBe(415);
   });
 
-  test('gives a token of its own, also to a browser that brings one', async () => {
+  test('creates a new session token, also for a browser that sends one', async () => {
     const before = visitor.cookies.get('souk_session');
     await visitor.post('/sign-out', {});
     visitor.cookies.set('souk_session', before ?? '');
@@ -110,7 +110,7 @@ describe('signing in', () => {
     expect(visitor.cookies.get('souk_session')).not.toBe(before);
   });
 
-  test('lasts for a week without a visit, and ends by signing out', async () => {
+  test('a session lasts for a week after the last visit, and ends when the customer signs out', async () => {
     souk.clock.advance(6 * 86_400_000);
     expect((await visitor.get('/account')).path).toBe('/account');
     souk.clock.advance(6 * 86_400_000);
@@ -129,7 +129,7 @@ describe('signing in', () => {
     expect((await another.get('/account')).path).toContain('/sign-in');
   });
 
-  test('ends for others when the password is changed, and the old one is worth nothing', async () => {
+  test('a password change ends the sessions of other browsers, and the old password no longer works', async () => {
     const other = stranger();
     await signIn(other, { email, password: PASSWORD });
     await visitor.get('/account/settings');
@@ -148,7 +148,7 @@ describe('signing in', () => {
     expect((await signIn(other, { email, password: 'another password' })).path).toBe('/account');
   });
 
-  test('is over for a disabled account', async () => {
+  test('ends for a disabled account', async () => {
     const { rows } = await souk.database.query<{ id: number }>('select id from accounts where email = $1', [
       email,
     ]);
@@ -157,7 +157,7 @@ describe('signing in', () => {
     expect((await signIn(visitor, { email, password: PASSWORD })).status).toBe(403);
   });
 
-  test('keeps no password, no token and no key of the pages as it is', async () => {
+  test('stores no password, session token or key of the pages in plain text', async () => {
     const token = visitor.cookies.get('souk_session') ?? '';
     const { rows } = await souk.database.query<{ hash: string }>('select hash from passwords');
     for (const { hash } of rows) expect(hash).toMatch(/^\$argon2id\$/);
@@ -176,21 +176,21 @@ describe('signing in', () => {
     [{ email: 'a@b.example', name: 'X', password: 'short' }, 400, 'must have at least 10 characters'],
     [{ email: 'a@b.example', name: 'X'.repeat(101), password: PASSWORD }, 400, 'at most 100'],
     [{ email: 'a@b.example' }, 400, 'is required'],
-  ])('sign-up with %o is refused on its page', async (fields, status, text) => {
+  ])('a sign-up with %o shows an error on its page', async (fields, status, text) => {
     const other = stranger();
     await other.get('/sign-up');
     const page = await other.post('/sign-up', fields);
     expect([page.status, page.text.includes(text)]).toEqual([status, true]);
   });
 
-  test('an address has one account', async () => {
+  test('a sign-up with an existing e-mail address returns 409', async () => {
     const other = stranger();
     await other.get('/sign-up');
     const page = await other.post('/sign-up', { email, name: 'Another', password: PASSWORD });
     expect([page.status, page.text.includes('already has an account')]).toEqual([409, true]);
   });
 
-  test('a form without its token, or with that of somebody else, changes nothing', async () => {
+  test('a form without a CSRF token, or with the token of another session, returns 403', async () => {
     await visitor.get('/account/settings');
     const other = stranger();
     const foreign = /name="_csrf" value="([^"]+)"/.exec((await other.get('/sign-in')).html)?.[1] ?? '';
@@ -202,7 +202,7 @@ describe('signing in', () => {
     expect((await signIn(stranger(), { email, password: PASSWORD })).path).toBe('/account');
   });
 
-  test('pages tell browsers to keep others out', async () => {
+  test('pages have headers against framing and foreign content', async () => {
     const { headers } = await visitor.get('/account');
     expect(headers).toMatchObject({
       'cache-control': 'no-store',
@@ -234,6 +234,6 @@ test.each([
   ['/account?days=7', '/account?days=7'],
   [undefined, '/account'],
   [['/docs', '/docs'], '/account'],
-])('after signing in %o leads to %s', (to, path) => {
+])('the sign-in with to=%o redirects to %s', (to, path) => {
   expect(accountPath(to)).toBe(path);
 });

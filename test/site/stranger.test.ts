@@ -3,7 +3,7 @@ import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
 import { createVisitor, type Visitor } from '../support/visitor.ts';
 
-describe('a stranger', () => {
+describe('a new customer', () => {
   let souk: Souk;
   let visitor: Visitor;
   beforeAll(async () => {
@@ -13,7 +13,7 @@ describe('a stranger', () => {
   });
   afterAll(() => souk.close());
 
-  test('signs up, takes a plan, is shown the key once, and calls with it', async () => {
+  test('signs up, buys a plan, sees the key once, and makes a call with it', async () => {
     expect((await visitor.get('/')).text).toContain('Enterprise');
     await visitor.get('/sign-up');
     const plans = await visitor.post('/sign-up', {

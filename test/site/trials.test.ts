@@ -68,7 +68,7 @@ describe('TRIALS', () => {
     }),
   );
 
-  test('confirmed: an account takes the trial once the operator has confirmed its e-mail address', () =>
+  test('confirmed: an account may take the trial after the operator has confirmed its e-mail address', () =>
     withSouk('confirmed', async (souk) => {
       const { visitor, accountId } = await signedIn(souk, { plan: null });
       expect((await visitor.get('/account/plans')).text).toContain('requires a confirmed e-mail address');

@@ -24,7 +24,7 @@ async function promisesBroken(): Promise<string[]> {
   return [...new Set((await auditLedger(billing.database)).map(({ promise }) => promise))];
 }
 
-test('an honest history has no faults', async () => {
+test('a correct history has no faults', async () => {
   expect(await promisesBroken()).toEqual([]);
 });
 

@@ -66,7 +66,7 @@ beforeEach(() => {
   told = messages.map((message) => ({ ...message }));
 });
 
-test('an honest history has no faults', async () => {
+test('a correct history has no faults', async () => {
   const { database } = souk;
   const account = { accountId: customer.accountId, name: 'honest-batches', key: customer.key };
   expect([
@@ -156,7 +156,7 @@ test.each([
   }
 });
 
-test('a batch that a customer was told of and that is not there is found, or that is another', async () => {
+test('reports an accepted batch that is missing or differs', async () => {
   const lost = { ...wanted, idempotencyKey: 'never stored' };
   const smaller = { ...wanted, items: 129 };
   const unknown = { ...lost, batchId: null };
@@ -164,12 +164,12 @@ test('a batch that a customer was told of and that is not there is found, or tha
   expect(promises).toEqual([130, 129]);
 });
 
-test('a tick that was never run is found', async () => {
+test('reports a tick without a run', async () => {
   const later = { ...tick, dueAt: new Date(tick.dueAt.getTime() + 1) };
   expect(await auditTicks(souk.database, [later])).toHaveLength(1);
 });
 
-test('messages that did not arrive, came changed, unsigned or from nowhere are found', async () => {
+test('reports messages that are missing, changed, unsigned or unknown', async () => {
   const promises = async () => (await auditMessages(souk.database, told)).map(({ promise }) => promise);
   told.pop();
   expect(await promises()).toEqual(['what counts as delivered has arrived']);

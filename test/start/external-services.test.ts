@@ -29,7 +29,7 @@ afterAll(async () => {
   await dataDir.remove();
 });
 
-test('services that are set are used instead, and outlive it', { timeout: 300_000 }, async () => {
+test('uses the services of the settings, and leaves them running', { timeout: 300_000 }, async () => {
   upstream.on('token', () => ({ json: {} }));
   upstream.on('product', ({ params }) => ({
     json: { products: [{ asin: params.asin, domainId: 1, productType: 0, title: 'From outside', csv: [] }] },

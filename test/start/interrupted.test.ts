@@ -26,7 +26,7 @@ test.each([
   ['worker.log', 'external stores'],
   ['gateway.log', 'external stores'],
 ])(
-  'Ctrl-C ends the start without output and without processes left when %s has just appeared (%s)',
+  'Ctrl-C ends the start without output and leaves no process, right after %s has appeared (%s)',
   {
     timeout: 300_000,
   },

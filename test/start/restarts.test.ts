@@ -27,7 +27,7 @@ afterAll(async () => {
 const PATH = '/api/market/product?domain=1&asins=B0CC11BB22';
 const isServed = async () => (await client.get(PATH)).status;
 
-test('starts', { timeout: 300_000 }, async () => {
+test('starts all processes', { timeout: 300_000 }, async () => {
   current = start(env);
   [, key = ''] = await current.line(/^Demo key: (\S+)$/m);
   client = createClient(address, key);
@@ -64,7 +64,7 @@ test('waits for a service that is stopping', { timeout: 300_000 }, async () => {
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('waits for what a killed service has left', { timeout: 300_000 }, async () => {
+test('waits for the processes that a killed service has left', { timeout: 300_000 }, async () => {
   current.kill();
   current = start(env);
   await current.line(new RegExp(`^Demo key: ${key}$`, 'm'));

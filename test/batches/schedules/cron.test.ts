@@ -42,7 +42,7 @@ test.each([
   ['what each look would read differently', 'H * * * *'],
   ['a day that no February has', '0 0 30 2 *'],
   ['a day that none of these months has', '0 0 31 2,4,6 *'],
-])('%s is no pattern', (_what, cron) => {
+])('refuses the pattern %s', (_what, cron) => {
   expect(cronProblem({ cron, timezone: 'UTC' }, NOW)).toMatch(/^must be a cron pattern of five fields/);
 });
 
@@ -97,7 +97,7 @@ test.each([
     '2026-04-03T12:00:00Z',
     ['2026-04-03T15:00:00.000Z', '2026-04-04T15:30:00.000Z', '2026-04-05T15:30:00.000Z'],
   ],
-])('when clocks change: %s', (_what, cron, timezone, after, moments) => {
+])('at a clock change: %s', (_what, cron, timezone, after, moments) => {
   expect(iso(nextRuns({ cron, timezone }, at(after), moments.length))).toEqual(moments);
 });
 
@@ -131,7 +131,7 @@ const moments = fc
   .tuple(fc.constantFrom(...CHANGES), fc.integer({ min: 0, max: 48 * 60 * 60 }))
   .map(([day, seconds]) => day + seconds * 1_000);
 
-test('whenever it is asked, what is next is what was last as soon as it has come', () => {
+test('the next run becomes the last run as soon as its time has come', () => {
   fc.assert(
     fc.property(timings, moments, (timing, now) => {
       const [next = Number.NaN, afterNext = Number.NaN] = nextRuns(timing, now, 2);
@@ -147,7 +147,7 @@ test('whenever it is asked, what is next is what was last as soon as it has come
   );
 });
 
-test('what was last is not later than now, and nothing lies between', () => {
+test('the last run is the latest one that is not in the future', () => {
   fc.assert(
     fc.property(timings, moments, (timing, now) => {
       const last = lastRun(timing, now) ?? Number.NaN;
@@ -158,7 +158,7 @@ test('what was last is not later than now, and nothing lies between', () => {
   );
 });
 
-test.each(ZONES)('a day of %s has the runs its pattern names, however long the day is', (timezone) => {
+test.each(ZONES)('a day of 23, 24 or 25 hours in %s has the runs of its pattern', (timezone) => {
   for (const day of CHANGES) {
     const runs = nextRuns({ cron: '0,30 2,15 * * *', timezone }, day, 40);
     const counts = new Map<string, number>();
@@ -174,7 +174,7 @@ test.each(ZONES)('a day of %s has the runs its pattern names, however long the d
   }
 });
 
-test('every minute is every minute through every change', () => {
+test('the pattern of every minute has a run in every minute, also at clock changes', () => {
   for (const timezone of ZONES)
     for (const day of CHANGES) {
       const runs = nextRuns({ cron: '* * * * *', timezone }, day, 600);

@@ -27,7 +27,7 @@ async function indexesOf(table: string): Promise<Index[]> {
 
 const definitionsOf = async (table: string) => (await indexesOf(table)).map(({ definition }) => definition);
 
-test('weeks that were loaded long ago get the indexes that imports make now', async () => {
+test('weeks of an earlier version receive the indexes that imports create now', async () => {
   await load(database, 'us', csvReport('2026-03-07', [{ term: 'tent', rank: 1 }]));
   await load(database, 'uk', csvReport('2026-03-07', [{ term: 'tent', rank: 1 }]));
   const tables = (await loadedWeeks(database, null)).map(({ table }) => table);

@@ -5,7 +5,7 @@ import { parseExposition } from '../../support/exposition.ts';
 
 const read = async (registry: Registry) => parseExposition(await registry.metrics());
 
-test('a tally shows what its cells hold at the moment it is read, as often as it is', async () => {
+test('a metric returns the current counts at every read', async () => {
   const registry = new Registry();
   const tally = createTally(registry, { name: 'visits_total', help: 'Visits.', labels: ['place', 'day'] });
   tally('here', 'monday').value += 1;
@@ -22,7 +22,7 @@ test('a tally shows what its cells hold at the moment it is read, as often as it
   expect((await read(registry)).sum('visits_total', { place: 'here' })).toBe(3);
 });
 
-test('a tally without labels is there before anything is counted', async () => {
+test('a metric without labels is 0 before the first count', async () => {
   const registry = new Registry();
   const cell = createTally(registry, { name: 'births_total', help: 'Births.', labels: [] })();
   expect((await read(registry)).samples).toEqual([{ name: 'births_total', labels: {}, value: 0 }]);
@@ -30,7 +30,7 @@ test('a tally without labels is there before anything is counted', async () => {
   expect((await read(registry)).sum('births_total')).toBe(4);
 });
 
-test('whatever a label holds, what is read back is that', async () => {
+test('a label with any characters is read back unchanged', async () => {
   const registry = new Registry();
   const tally = createTally(registry, { name: 'odd_total', help: 'Odd.', labels: ['what'] });
   tally('a "quoted" back\\slash').value += 1;

@@ -22,7 +22,7 @@ async function sendForm(fields: Record<string, string>) {
   return customer.visitor.post(NEW, { operation: 'market.product', idempotencyKey, ...fields });
 }
 
-test('the price is shown before anything is started', async () => {
+test('shows the price of a batch before it is created', async () => {
   const page = await sendForm({
     intent: 'price',
     items: asinsFrom('PRICE', 3).join('\n'),
@@ -46,11 +46,11 @@ test.each([
     2,
   ],
   [
-    'a JSON object a line',
+    'JSON objects, one a line',
     { layout: 'ndjson', params: '', items: '{"domain":1,"asins":["NDJSON0001"]}\n' },
     1,
   ],
-])('%s becomes a batch, and its results can be kept', async (_, fields, count) => {
+])('creates a batch from %s, and downloads its results', async (_, fields, count) => {
   const page = await sendForm({ intent: 'start', name: 'A <i>name</i>', ...fields });
   expect(page.path).toMatch(/^\/account\/batches\/[0-9a-f-]{36}$/);
   expect(page.html).not.toContain('<i>name</i>');
@@ -65,7 +65,7 @@ test.each([
   expect((await customer.visitor.get('/account/batches')).text).toContain('A <i>name</i>');
 });
 
-test('the same form sent twice is one batch', async () => {
+test('creates one batch for a form that is sent twice', async () => {
   const fields = { intent: 'start', items: 'TWICE00001', params: 'domain=1', idempotencyKey: 'once' };
   expect((await sendForm(fields)).path).toBe((await sendForm(fields)).path);
 });
@@ -91,7 +91,7 @@ test.each([
   [{ window: 'midnight' }, 'must be one of any, off_peak'],
   [{ webhook: 'ftp://x' }, 'must start with'],
   [{ webhook: 'https://example.com/' }, 'secret'],
-])('%j is told beside the form what is wrong with it', async (fields, problem) => {
+])('shows the errors of %j beside the form', async (fields, problem) => {
   for (const intent of ['price', 'start']) {
     const page = await sendForm({ intent, items: 'B0GOOD0001', params: 'domain=1', ...fields });
     expect({ path: page.path, isRefused: page.status >= 400 && page.status < 500 }).toEqual({
@@ -102,7 +102,7 @@ test.each([
   }
 });
 
-test('a form may hold thousands of items, and no more than it says', async () => {
+test('accepts thousands of items, and refuses more than the stated maximum', async () => {
   const items = asinsFrom('MANY', 20_000);
   const page = await sendForm({ intent: 'price', items: items.join('\n'), params: 'domain=1' });
   expect(page.text).toContain('20,000 items');
@@ -111,7 +111,7 @@ test('a form may hold thousands of items, and no more than it says', async () =>
   expect(tooLarge.text).toContain('The form data is too large');
 });
 
-test('a batch of which an item fails is retried there, once it has ended', async () => {
+test('retries the failed items of a batch that has ended', async () => {
   souk.upstream.on('product', () => ({ json: { products: [] } }));
   const page = await sendForm({
     intent: 'start',
@@ -135,7 +135,7 @@ test('a batch of which an item fails is retried there, once it has ended', async
   expect((await customer.visitor.post(`${page.path}/retry`, {})).status).toBe(409);
 });
 
-test('a batch that is under way is followed, and can be cancelled', async () => {
+test('shows the progress of a running batch, and cancels it', async () => {
   const { reached, open } = gate();
   souk.upstream.on('product', async (...call) => {
     await reached;
@@ -151,7 +151,7 @@ test('a batch that is under way is followed, and can be cancelled', async () => 
   expect((await customer.visitor.get(page.path)).text).toContain('cancelled 1');
 });
 
-test('a batch of another customer is not listed and returns 404', async () => {
+test('does not list a batch of another customer, and returns 404 for it', async () => {
   const page = await sendForm({
     intent: 'start',
     name: 'Mine alone',

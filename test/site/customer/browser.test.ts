@@ -168,7 +168,7 @@ describeInBrowser('in a browser', () => {
     await page.close();
   });
 
-  test('the price history of a product is drawn', async () => {
+  test('draws the price history of a product', async () => {
     const page = await openPage();
     await page.goto('/account/try');
     await page.getByLabel('ASIN', { exact: true }).fill('B0C3CDEF01');

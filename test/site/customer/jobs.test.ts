@@ -26,7 +26,7 @@ async function called(path = `/api/market/product?domain=1&asins=${newAsin()}`):
   return headers['x-job-id'] ?? '';
 }
 
-test('jobs are listed, the newest first, by state and operation', async () => {
+test('lists jobs by state and operation, newest first', async () => {
   const first = await called();
   const second = await called(`/api/market/graphimage?domain=1&asin=${newAsin()}`);
   const all = (await customer.visitor.get('/account/jobs')).html;
@@ -38,7 +38,7 @@ test('jobs are listed, the newest first, by state and operation', async () => {
   expect((await customer.visitor.get('/account/jobs?state=failed')).text).toContain('No jobs found');
 });
 
-test('pages of jobs follow each other', async () => {
+test('pages of jobs have no gap', async () => {
   const jobs: string[] = [];
   for (let i = 0; i < 27; i += 1) jobs.push(await called());
   const page = await customer.visitor.get('/account/jobs');
@@ -50,7 +50,7 @@ test('pages of jobs follow each other', async () => {
   expect(older.html).not.toContain('>Older<');
 });
 
-test('an answer is passed on byte by byte, compressed as it is kept', async () => {
+test('sends a stored answer unchanged, with its stored compression', async () => {
   const job = await called();
   const { body } = await customer.client.get(`/api/jobs/${job}/result`, {
     headers: { 'accept-encoding': 'gzip' },
@@ -75,7 +75,7 @@ test('an answer is passed on byte by byte, compressed as it is kept', async () =
   ).toMatchObject({ code: '0000' });
 });
 
-test('whoever leaves in the middle of a large answer holds up nothing', async () => {
+test('a client that disconnects during a large answer delays no other request', async () => {
   const asin = newAsin();
   const title = randomBytes(12_000_000).toString('base64');
   souk.upstream.on('product', () => ({
@@ -96,7 +96,7 @@ test('whoever leaves in the middle of a large answer holds up nothing', async ()
   await souk.gateways.pop()?.close();
 });
 
-test('a picture is shown on the page of its job', async () => {
+test('shows a picture on the page of its job', async () => {
   const job = await called(`/api/market/graphimage?domain=1&asin=${newAsin()}`);
   const page = await customer.visitor.get(`/account/jobs/${job}`);
   expect(page.html).toContain(`<img class="picture" src="/account/jobs/${job}/result"`);
@@ -104,7 +104,7 @@ test('a picture is shown on the page of its job', async () => {
   expect(picture.headers['content-type']).toBe('image/png');
 });
 
-test('a job that is under way is followed, and can be cancelled', async () => {
+test('shows the progress of a running job, and cancels it', async () => {
   const { reached, open } = gate();
   souk.upstream.on('product', async (...call) => {
     await reached;
@@ -123,7 +123,7 @@ test('a job that is under way is followed, and can be cancelled', async () => {
   expect((await customer.visitor.get(`${address}/result`)).status).toBe(409);
 });
 
-test('a job of another customer is not listed and returns 404', async () => {
+test('does not list a job of another customer, and returns 404 for it', async () => {
   const job = await called();
   const other = await signedIn(souk);
   await other.visitor.get('/account/jobs');

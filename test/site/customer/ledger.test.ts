@@ -43,7 +43,7 @@ describe('the ledger of an account with packs and a subscription', () => {
     return packs.reduce((sum, { remainingUnits }) => sum + remainingUnits, 0);
   };
 
-  test('states the balance that its changes add up to, after each line', async () => {
+  test('shows after each line the balance, which is the sum of all changes', async () => {
     const lines = await ledgerLines(souk.database, customer.accountId, { limit: 100 });
     const after = await packUnitsAfter(souk.database, customer.accountId, lines);
     let running = 0;
@@ -62,7 +62,7 @@ describe('the ledger of an account with packs and a subscription', () => {
     expect(page.text).toContain('3 of 3 used today');
   });
 
-  test('is exported so that the changes of packs add up to what is left in them', async () => {
+  test('has an export whose changes of packs add up to their remaining units', async () => {
     const { status, headers, html } = await customer.visitor.get('/account/ledger.csv');
     expect(status).toBe(200);
     expect(headers['content-type']).toBe('text/csv; charset=utf-8');
@@ -81,14 +81,14 @@ describe('the ledger of an account with packs and a subscription', () => {
   test.each([
     ['kind=release', 'Release', 'Charge'],
     ['operation=market.deal', 'market.deal', 'market.product'],
-  ])('%s leaves only such lines', async (query, wanted, other) => {
+  ])('with %s shows only matching lines', async (query, wanted, other) => {
     const { html } = await customer.visitor.get(`/account/ledger?${query}`);
     const rows = html.slice(html.indexOf('<tbody>'));
     expect(rows).toContain(`>${wanted}<`);
     expect(rows).not.toContain(`>${other}<`);
   });
 
-  test('days are whole, and the last one counts', async () => {
+  test('includes all lines of the first and last day of a period', async () => {
     const today = new Date(souk.clock.now()).toISOString().slice(0, 10);
     const yesterday = new Date(souk.clock.now() - DAY_MS).toISOString().slice(0, 10);
     expect((await customer.visitor.get(`/account/ledger?from=${today}&to=${today}`)).html).toContain(
@@ -106,7 +106,7 @@ describe('the ledger of an account with packs and a subscription', () => {
     'from=yesterday',
     'from=2026-02-02&to=2026-02-01',
     'cursor=-1',
-  ])('%s is told what is wrong with it, on the page and for the export', async (query) => {
+  ])('with %s shows an error on the page and for the export', async (query) => {
     const page = await customer.visitor.get(`/account/ledger?${query}`);
     expect(page.status).toBe(400);
     expect(page.text).toContain('The filter is not valid');
@@ -114,7 +114,7 @@ describe('the ledger of an account with packs and a subscription', () => {
     expect((await customer.visitor.get(`/account/ledger.csv?${query}`)).status).toBe(400);
   });
 
-  test('pages follow each other without a gap', async () => {
+  test('has pages without a gap', async () => {
     const plain = await customer.client.get('/api/quota');
     expect(plain.status).toBe(200);
     const lines = await ledgerLines(souk.database, customer.accountId, { limit: 100 });

@@ -28,7 +28,7 @@ async function sendForm(fields: Record<string, string>, as = customer) {
   return as.visitor.post(NEW, { ...WEEKLY, ...fields });
 }
 
-test('its next runs and its price are shown before it is saved', async () => {
+test('shows the next runs and the price of a schedule before it is saved', async () => {
   const page = await sendForm({ intent: 'check' });
   expect(page.status).toBe(200);
   expect(page.text.match(/Monday, \d+ \w+ \d{4} at 02:30 in Europe\/Berlin/g)).toHaveLength(5);
@@ -36,7 +36,7 @@ test('its next runs and its price are shown before it is saved', async () => {
   expect((await customer.client.get('/api/schedules')).json.data.schedules).toEqual([]);
 });
 
-test('a schedule is saved, changed, paused, resumed, run and deleted', async () => {
+test('saves, changes, pauses, resumes, runs and deletes a schedule', async () => {
   const saved = await sendForm({ intent: 'save' });
   const address = saved.path;
   expect(address).toMatch(/^\/account\/schedules\/[0-9a-f-]{36}$/);
@@ -78,7 +78,7 @@ test.each([
   [{ runHours: '100000' }, 'must be'],
   [{ maxUnits: '1' }, 'maxUnits'],
   [{ webhook: 'https://example.com/' }, 'secret'],
-])('%j is told beside the form what is wrong with it', async (fields, problem) => {
+])('shows the errors of %j beside the form', async (fields, problem) => {
   for (const intent of ['check', 'save']) {
     const page = await sendForm({ intent, ...fields });
     expect(page.path).toBe(NEW);
@@ -88,13 +88,13 @@ test.each([
   }
 });
 
-test('its next runs are shown although something else is not right yet', async () => {
+test('shows the next runs of a pattern although another field is invalid', async () => {
   const page = await sendForm({ intent: 'check', items: '' });
   expect(page.text).toContain('Monday');
   expect(page.text).toContain('Correct the errors below.');
 });
 
-test('a schedule of another customer is not listed and returns 404', async () => {
+test('does not list a schedule of another customer, and returns 404 for it', async () => {
   const { path } = await sendForm({ intent: 'save', name: 'Mine alone' });
   const other = await signedIn(souk);
   const { text } = await other.visitor.get('/account/schedules');

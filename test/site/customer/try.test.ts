@@ -35,7 +35,7 @@ const byName = (name: string): Operation => {
 };
 
 test.each(OPERATIONS.map(({ name }) => name))(
-  'the form of %s asks for everything it needs, and its example can be priced as it stands',
+  'the form of %s has every required field, and its examples can be priced unchanged',
   async (operation) => {
     const { status, html } = await customer.visitor.get(`${PAGE}?operation=${operation}`);
     expect(status).toBe(200);
@@ -84,7 +84,7 @@ test.each(Object.keys(Object.fromEntries(OPERATIONS.map(({ name }) => [name, 0])
   },
 );
 
-test('the price is shown first, and nothing is called or charged', async () => {
+test('shows the price first, without a call or a charge', async () => {
   const calls = souk.upstream.calls.length;
   const page = await sendForm({ intent: 'price', 'p.asins': `${newAsin()}, ${newAsin()}` });
   expect(page.text).toContain('At most 2 units. The call would be accepted. It has not been made yet.');
@@ -92,7 +92,7 @@ test('the price is shown first, and nothing is called or charged', async () => {
   expect(await unitsUsed(customer.client)).toBe(0);
 });
 
-test('a call shows its answer, what it cost, and the line that makes it from a shell', async () => {
+test('shows the answer of a call, its cost and the curl command that repeats it', async () => {
   const asin = newAsin();
   const page = await sendForm({ intent: 'call', 'p.asins': asin, 'p.detailLevel': 'summary' });
   expect(page.text).toContain('200 1 unit was charged.');
@@ -104,7 +104,7 @@ test('a call shows its answer, what it cost, and the line that makes it from a s
   expect(page.text).not.toContain('km_');
 });
 
-test('a hostile title stays text', async () => {
+test('shows a title with HTML as text', async () => {
   const asin = newAsin();
   souk.upstream.on('product', () => ({
     json: {
@@ -119,7 +119,7 @@ test('a hostile title stays text', async () => {
   expect(page.html).not.toContain('<script>alert');
 });
 
-test('a large answer is not held by the gateway: the page leads to it', async () => {
+test('links to a large answer instead of loading it into the page', async () => {
   const asin = newAsin();
   const title = 'x'.repeat(200_000);
   souk.upstream.on('product', () => ({
@@ -133,7 +133,7 @@ test('a large answer is not held by the gateway: the page leads to it', async ()
   expect((await customer.visitor.get(address)).html).toContain(title);
 });
 
-test('what takes longer is shown as the job it is', async () => {
+test('shows the job of a call that takes longer', async () => {
   const { reached, open } = gate();
   souk.upstream.on('product', async (...call) => {
     await reached;
@@ -156,7 +156,7 @@ test.each([
   [{ operation: 'market.productfinder', 'p.selection': '{' }, 'p.selection'],
   [{ operation: 'market.productfinder', 'p.selection': '[1]' }, 'p.selection'],
   [{ operation: 'market.deal', 'p.domainId': '1', 'p.currentRange': '[2, 1, 0]' }, 'p.currentRange'],
-])('%j is told beside the field what is wrong with it, and costs nothing', async (fields, field) => {
+])('shows the error of %j beside its field, at no charge', async (fields, field) => {
   const before = await unitsUsed(customer.client);
   for (const intent of ['price', 'call']) {
     const page = await sendForm({ intent, ...fields });
@@ -166,7 +166,7 @@ test.each([
   expect(await unitsUsed(customer.client)).toBe(before);
 });
 
-test('a call that is refused shows why', async () => {
+test('shows the reason of a refused call', async () => {
   const poor = await signedIn(souk, { plan: null });
   await poor.visitor.get(PAGE);
   const fields = { operation: 'market.product', 'p.domain': '1', 'p.asins': newAsin() };
@@ -178,7 +178,7 @@ test('a call that is refused shows why', async () => {
 });
 
 describe('the price history of a product', () => {
-  test('is drawn by a form of its own', async () => {
+  test('is drawn by its own form', async () => {
     await customer.visitor.get(PAGE);
     const page = await customer.visitor.post(`${PAGE}/picture`, {
       asin: newAsin(),
@@ -194,7 +194,7 @@ describe('the price history of a product', () => {
     { asin: '<b>' },
     { asin: 'B0GOOD0001', domain: '7' },
     { asin: 'B0GOOD0001', domain: '1', range: '-' },
-  ])('of %j is told what is wrong with it', async (fields) => {
+  ])('of %j shows an error', async (fields) => {
     await customer.visitor.get(PAGE);
     const page = await customer.visitor.post(`${PAGE}/picture`, fields as Record<string, string>);
     expect(page.status).toBe(400);
@@ -202,7 +202,7 @@ describe('the price history of a product', () => {
   });
 });
 
-test('the line for a shell survives every quote', () => {
+test('quotes every value of the curl command', () => {
   const hostile = `it's "$HOME" \`id\` \\ $(id)`;
   const line = curlLine({ method: 'POST', url: '/api/x', body: { term: hostile } }, 'http://127.0.0.1');
   const printed = execFileSync('sh', ['-c', line.replace(/^curl/, "printf '%s\\n'")])

@@ -6,7 +6,7 @@ import { openSouk, type Souk } from '../../support/souk.ts';
 
 const NOW = Date.parse('2026-03-02T12:00:00Z');
 
-test('every day of the period is there, and the rest of the operations is one series', () => {
+test('has every day of the period, and one series for the operations with the fewest units', () => {
   const rows = Array.from({ length: 9 }, (_, i) => ({
     day: i < 5 ? '2026-03-02' : '2026-02-28',
     operation: `some.operation${i}`,
@@ -38,11 +38,11 @@ beforeAll(async () => {
 });
 afterAll(() => souk.close());
 
-test('who has called nothing is told so', async () => {
+test('tells an account without calls that it has no usage', async () => {
   expect((await customer.visitor.get('/account/usage')).text).toContain('No calls in the last 30 days.');
 });
 
-test('what was called is drawn and written, by day and operation', async () => {
+test('shows calls and units by day and operation, as a chart and a table', async () => {
   await customer.client.get(`/api/market/product?domain=1&asins=${newAsin()},${newAsin()}`);
   await customer.client.get(`/api/market/graphimage?domain=1&asin=${newAsin()}`);
   const day = new Date(souk.clock.now()).toISOString().slice(0, 10);
@@ -60,7 +60,7 @@ test('what was called is drawn and written, by day and operation', async () => {
 });
 
 test.each(['days=8', 'days=<b>', 'measure=money', 'days=7&days=90'])(
-  '%s shows something nevertheless',
+  'shows the page for the invalid period %s',
   async (query) => {
     expect((await customer.visitor.get(`/account/usage?${query}`)).status).toBe(200);
   },

@@ -19,7 +19,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-test('without a secret no address can be tested, and the page says so', async () => {
+test('requires a secret before an address can be tested', async () => {
   const other = await signedIn(souk);
   expect((await other.visitor.get(PAGE)).text).toContain('No secret yet');
   const refused = await other.visitor.post(`${PAGE}/test`, { url: receiver.url });
@@ -27,7 +27,7 @@ test('without a secret no address can be tested, and the page says so', async ()
   expect(refused.text).toContain('secret');
 });
 
-test('a secret is shown once, and made anew', async () => {
+test('shows a secret once, and replaces it', async () => {
   await customer.visitor.get(PAGE);
   const [first, second] = [
     await customer.visitor.post(`${PAGE}/secret`, {}),
@@ -40,7 +40,7 @@ test('a secret is shown once, and made anew', async () => {
   expect(later.text).toContain('also signs until');
 });
 
-test('a test is sent, logged, and sent again', async () => {
+test('sends and logs a test delivery, and sends it again', async () => {
   receiver.react(() => 500);
   await customer.visitor.get(PAGE);
   const page = await customer.visitor.post(`${PAGE}/test`, { url: `${receiver.url}/<i>hook</i>` });
@@ -59,17 +59,14 @@ test('a test is sent, logged, and sent again', async () => {
   expect(log.html).not.toContain('<i>hook');
 });
 
-test.each(['', 'nonsense', 'ftp://example.com'])(
-  'the address %j is told what is wrong with it',
-  async (url) => {
-    await customer.visitor.get(PAGE);
-    const page = await customer.visitor.post(`${PAGE}/test`, { url });
-    expect(page.status).toBe(400);
-    expect(page.html).toContain('id="field-url-fault"');
-  },
-);
+test.each(['', 'nonsense', 'ftp://example.com'])('shows an error for the address %j', async (url) => {
+  await customer.visitor.get(PAGE);
+  const page = await customer.visitor.post(`${PAGE}/test`, { url });
+  expect(page.status).toBe(400);
+  expect(page.html).toContain('id="field-url-fault"');
+});
 
-test('a delivery of another customer is not listed and returns 404', async () => {
+test('does not list a delivery of another customer, and returns 404 for it', async () => {
   const id = await enqueueEvent(souk, customer.accountId, receiver.url);
   const other = await signedIn(souk);
   expect((await other.visitor.get(PAGE)).html).not.toContain(id);

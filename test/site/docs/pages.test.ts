@@ -68,7 +68,7 @@ describeInBrowser('in a browser', () => {
       await page.getByText(`SOUK_URL=${client.baseUrl}`).waitFor();
     });
 
-    test('the keyboard reaches the content, and every example that scrolls', async () => {
+    test('the content and every example that scrolls can be reached with the keyboard', async () => {
       await page.goto('/docs/first-call');
       await page.keyboard.press('Tab');
       await page.keyboard.press('Enter');
