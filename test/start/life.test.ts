@@ -8,8 +8,9 @@ import { hasCommand } from '../../src/platform/embedded/commands.ts';
 import { freePort } from '../../src/platform/embedded/server-process.ts';
 import { type Client, createClient } from '../support/client.ts';
 import { isAlive, killProcessesWith, processesWith } from '../support/processes.ts';
-import { type SoukCommand, soukProcess } from '../support/souk-command.ts';
+import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
 import { createDataDir, type Start, start } from '../support/start.ts';
+import { unitsUsed } from '../support/units.ts';
 
 const run = promisify(execFile);
 const SERVICES = ['demo', 'gateway', 'postgres', 'redis', 'worker'];
@@ -25,6 +26,8 @@ let client: Client;
 /** Where `npm start` notes the addresses of its stores for the operator's command. */
 let note: string;
 let command: SoukCommand;
+/** The services of a start, whose end is expected. */
+let children: number[];
 const bystander = spawn('sleep', ['3600'], { stdio: 'ignore' });
 
 beforeAll(async () => {
@@ -33,7 +36,7 @@ beforeAll(async () => {
   address = `http://127.0.0.1:${port}`;
   env = { SOUK_DATA_DIR: dataDir.path, PORT: String(port) };
   note = join(dataDir.path, 'services.json');
-  command = soukProcess({ SOUK_DATA_DIR: dataDir.path });
+  command = soukCommand({ SOUK_DATA_DIR: dataDir.path });
 });
 afterAll(async () => {
   bystander.kill();
@@ -41,7 +44,8 @@ afterAll(async () => {
   await dataDir.remove();
 });
 
-const unitsUsed = async () => (await client.get('/api/quota')).json.data.general.daily.used;
+const CALL = '/api/market/product?domain=1&asins=B0CC11BB22';
+const isServed = async () => (await client.get(CALL).catch(() => ({ status: 0 }))).status;
 
 test('the first start prints its address, the demo key and an example call', {
   timeout: 300_000,
@@ -58,7 +62,7 @@ test('the first start prints its address, the demo key and an example call', {
 
   expect(curl).toMatch(/^curl -H "X-API-Key: km_\w+" "http:[^"]+"$/);
   expect(JSON.parse(await answerTo(curl))).toMatchObject({ code: '0000', data: { count: 1 } });
-  expect(await unitsUsed()).toBe(1);
+  expect(await unitsUsed(client)).toBe(1);
 });
 
 test('loads weekly reports of all nine sites', { timeout: 300_000 }, async () => {
@@ -97,23 +101,78 @@ test('refuses a second start on the same folder while the first runs', async () 
   expect(Object.keys(await current.children()).sort()).toEqual(SERVICES);
 });
 
-test('restarts a process that dies, and answers calls again', { timeout: 300_000 }, async () => {
-  const { worker = 0 } = await current.children();
-  process.kill(worker, 'SIGKILL');
-  await current.line(/^The worker process ended \(SIGKILL\); starting it again\.$/m);
-  await expect
-    .poll(async () => (await current.children()).worker ?? 0, { timeout: 120_000 })
-    .toBeGreaterThan(0);
-  expect((await current.children()).worker).not.toBe(worker);
-  await expect
-    .poll(async () => (await client.get('/api/market/product?domain=1&asins=B0CC11BB22')).status, {
-      timeout: 60_000,
-    })
-    .toBe(200);
+test.each(['worker', 'gateway'])(
+  'restarts a killed %s, and answers calls again',
+  { timeout: 300_000 },
+  async (program) => {
+    const { [program]: killed = 0 } = await current.children();
+    process.kill(killed, 'SIGKILL');
+    await current.line(new RegExp(`^The ${program} process ended \\(SIGKILL\\); starting it again\\.$`, 'm'));
+    await expect.poll(isServed, { timeout: 120_000 }).toBe(200);
+    const restarted = await current.children();
+    expect(Object.keys(restarted).sort()).toEqual(SERVICES);
+    expect(restarted[program]).not.toBe(killed);
+  },
+);
+
+test.each([
+  ['redis', 'Redis'],
+  ['postgres', 'PostgreSQL'],
+])(
+  'restarts a killed %s with its data, and no other process',
+  { timeout: 300_000 },
+  async (program, name) => {
+    expect(await isServed()).toBe(200);
+    const { [program]: killed = 0, gateway, worker } = await current.children();
+    process.kill(killed, 'SIGKILL');
+    await current.line(new RegExp(`^The embedded ${name} ended; starting it again\\.$`, 'm'));
+    await expect.poll(() => isAlive(killed)).toBe(false);
+    await expect.poll(isServed, { timeout: 120_000 }).toBe(200);
+    // The call, its charge and its answer are those from before.
+    expect((await client.get(CALL)).headers['x-deduplicated']).toBe('true');
+    expect(await unitsUsed(client)).toBe(2);
+    expect(await current.children()).toMatchObject({ gateway, worker });
+  },
+);
+
+test('a start waits for a service that is stopping, and has the same key, token and usage', {
+  timeout: 300_000,
+}, async () => {
+  current.interrupt();
+  const next = start(env);
+  expect(await current.ended).toBe(0);
+  current = next;
+  await current.line(new RegExp(`^Demo key: ${key}$`, 'm'));
+  await current.line(new RegExp(`^Operator console: .*token: ${token}$`, 'm'));
+  expect(await unitsUsed(client)).toBe(2);
+});
+
+test("the operator's command does not use the note of a killed start", async () => {
+  children = Object.values(await current.children());
+  expect(children).toHaveLength(SERVICES.length);
+  current.kill();
+  expect(await current.ended).toBeNull();
+  expect(await readFile(note, 'utf8')).toContain('postgresql://');
+  const { code, stderr } = await command.run('account list');
+  expect([code, stderr]).toMatchObject([1, expect.stringMatching(/^DATABASE_URL is not set, /)]);
+  await writeFile(note, 'not JSON', { mode: 0o644 });
+  expect((await command.run('account list')).code).toBe(1);
+});
+
+test('all processes of a killed start end, and the next start waits for them, has the same key and data, and writes a new note', {
+  timeout: 300_000,
+}, async () => {
+  current = start(env);
+  await current.line(new RegExp(`^Demo key: ${key}$`, 'm'));
+  // They end by themselves: a start only waits.
+  expect(children.filter(isAlive)).toEqual([]);
+  expect(await unitsUsed(client)).toBe(2);
+  expect((await stat(note)).mode & 0o777).toBe(0o600);
+  expect(await command.text('account list')).toContain('ann@shop.example');
 });
 
 test('Ctrl-C stops all started processes and no other', { timeout: 300_000 }, async () => {
-  const children = Object.values(await current.children());
+  children = Object.values(await current.children());
   expect(children).toHaveLength(SERVICES.length);
   current.interrupt();
   expect(await current.ended).toBe(0);
@@ -130,41 +189,6 @@ test("after a stop the operator's command says which setting is missing", async 
     1,
     expect.stringMatching(/^DATABASE_URL is not set, .* run `npm start`\.\n$/),
   ]);
-});
-
-test('the next start has the same key, token and usage', { timeout: 300_000 }, async () => {
-  current = start(env);
-  await current.line(new RegExp(`^Demo key: ${key}$`, 'm'));
-  await current.line(new RegExp(`^Operator console: .*token: ${token}$`, 'm'));
-  expect(await unitsUsed()).toBe(2);
-});
-
-test('all started processes stop after SIGKILL of the start', { timeout: 300_000 }, async () => {
-  const children = Object.values(await current.children());
-  expect(children).toHaveLength(SERVICES.length);
-  current.kill();
-  await expect.poll(() => children.filter(isAlive), { timeout: 120_000 }).toEqual([]);
-  await expect.poll(() => processesWith(dataDir.path), { timeout: 120_000 }).toEqual([]);
-});
-
-test("the operator's command does not use the note of a killed start", async () => {
-  expect(await readFile(note, 'utf8')).toContain('postgresql://');
-  const { code, stderr } = await command.run('account list');
-  expect([code, stderr]).toMatchObject([1, expect.stringMatching(/^DATABASE_URL is not set, /)]);
-  await writeFile(note, 'not JSON', { mode: 0o644 });
-  expect((await command.run('account list')).code).toBe(1);
-});
-
-test('a start after SIGKILL has the same key and data, and writes a new note', {
-  timeout: 300_000,
-}, async () => {
-  current = start(env);
-  await current.line(new RegExp(`^Demo key: ${key}$`, 'm'));
-  expect(await unitsUsed()).toBe(2);
-  expect((await stat(note)).mode & 0o777).toBe(0o600);
-  expect(await command.text('account list')).toContain('ann@shop.example');
-  current.interrupt();
-  expect(await current.ended).toBe(0);
 });
 
 /** Runs the curl command, or makes the same request if curl is not installed. */
