@@ -44,8 +44,8 @@ export interface DailyUse {
 }
 
 /**
- * Returns the admitted calls of [from, to) by day and operation, with their charges. A call that is still open has
- * not been charged.
+ * Returns the admitted calls of the UTC days that [from, to) touches, by day and operation, with their charges. A call
+ * that is still open has not been charged.
  */
 export async function dailyUse(
   database: Database,
@@ -53,14 +53,20 @@ export async function dailyUse(
   period: { from: number; to: number },
 ): Promise<DailyUse[]> {
   const { rows } = await database.query<DailyUse>(
-    `select to_char(accepted_at at time zone 'UTC', 'YYYY-MM-DD') as day, operation,
-       count(*) as calls, sum(units_charged) as units
-     from calls where account_id = $1 and accepted_at >= $2 and accepted_at < $3
-     group by day, operation order by day, operation`,
-    [accountId, new Date(period.from), new Date(period.to)],
+    `select to_char(day, 'YYYY-MM-DD') as day, operation, sum(calls)::bigint as calls, sum(units)::bigint as units
+     from (
+       select account_id, day, operation, calls, units from usage_days
+       union all
+       select account_id, (accepted_at at time zone 'UTC')::date, operation, 1, 0 from open_calls
+     ) as used
+     where account_id = $1 and day between $2::date and $3::date
+     group by 1, 2 order by 1, 2`,
+    [accountId, dayOf(period.from), dayOf(period.to - 1)],
   );
   return rows;
 }
+
+const dayOf = (unixMs: number) => new Date(unixMs).toISOString().slice(0, 10);
 
 /** Returns the same, added up. */
 export async function usage(

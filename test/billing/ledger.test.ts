@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ledgerLines } from '../../src/billing/ledger-lines.ts';
 import { expirePacks } from '../../src/billing/reconciler.ts';
-import { usage, walletBalances } from '../../src/billing/statement.ts';
+import { dailyUse, usage, walletBalances } from '../../src/billing/statement.ts';
 import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
 import { balancesFromLedger, keptBalances } from '../support/books.ts';
 import { repetitions } from '../support/repetitions.ts';
@@ -191,6 +191,15 @@ test('every balance equals the sum of its ledger lines after any history of call
         expect(await keptBalances(database, account.accountId, clock.now())).toEqual(
           await balancesFromLedger(database, account.accountId, clock.now()),
         );
+
+        const period = { from: 0, to: clock.now() + 1 };
+        const { rows: callsByDay } = await database.query(
+          `select to_char(accepted_at at time zone 'UTC', 'YYYY-MM-DD') as day, operation, count(*) as calls,
+             sum(units_charged) as units
+           from calls where account_id = $1 group by 1, 2 order by 1, 2`,
+          [account.accountId],
+        );
+        expect(await dailyUse(database, account.accountId, period)).toEqual(callsByDay);
 
         const view = await ledgerLines(database, account.accountId, { limit: 10_000 });
         const { packs } = await walletBalances(database, account.accountId, clock.now());

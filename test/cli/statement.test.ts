@@ -45,10 +45,7 @@ test('usage prints calls and units by operation and by day, and the remaining un
 
 test('usage leaves out calls from before the requested days', async () => {
   const account = await accountWithCalls();
-  await souk.database.query(
-    "update finished_calls set accepted_at = accepted_at - interval '3 days' where account_id = $1",
-    [account],
-  );
+  await souk.database.query('update usage_days set day = day - 3 where account_id = $1', [account]);
   expect(await command.json(`usage --account ${account} --days 2`)).toMatchObject({
     calls: 0,
     units: 0,

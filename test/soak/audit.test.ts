@@ -50,6 +50,11 @@ test.each([
     'the entries of a call are what it was charged',
   ],
   [
+    'a usage of a day that has drifted',
+    'update usage_days set units = units + 1',
+    'the usage of a day is what its calls add up to',
+  ],
+  [
     'a meter that has drifted',
     'update subscriptions set day_used = day_used + 1',
     'the meters of a subscription are what its entries add up to',

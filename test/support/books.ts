@@ -9,7 +9,7 @@ async function balances(database: Database, text: string, accountId: number, now
   return Object.fromEntries(rows.map(({ name, units }) => [name, Number(units)]));
 }
 
-/** What the service keeps beside the ledger so that it need not add up: meters, packs and calls. */
+/** What the service keeps beside the ledger so that it need not add up: meters, packs, calls and usage of days. */
 export function keptBalances(database: Database, accountId: number, now: number): Promise<Balances> {
   return balances(
     database,
@@ -23,6 +23,8 @@ export function keptBalances(database: Database, accountId: number, now: number)
        select 'held by ' || id, units_reserved from calls where account_id = $1 and state = 'reserved'
        union all
        select 'charged to ' || id, units_charged from calls where account_id = $1
+       union all
+       select 'used on ' || day, sum(units) from usage_days where account_id = $1 group by day
      ) as kept where units <> 0`,
     accountId,
     now,
@@ -55,6 +57,8 @@ export function balancesFromLedger(database: Database, accountId: number, now: n
        select 'held by ' || call_id, sum(units) from drawn where place = 'held' group by call_id
        union all
        select 'charged to ' || call_id, sum(units) from drawn where place = 'used' group by call_id
+       union all
+       select 'used on ' || (drawn_at at time zone 'UTC')::date, sum(units) from drawn where place = 'used' group by 1
        union all
        select 'both sides', sum(units) from drawn
      ) as projected where units <> 0`,

@@ -92,6 +92,12 @@ async function seedHistory(accountId: number): Promise<void> {
      where c.account_id = $1 and c.state = 'settled'`,
     [accountId],
   );
+  await souk.database.query('delete from usage_days where account_id = $1', [accountId]);
+  await souk.database.query(
+    `insert into usage_days select account_id, (accepted_at at time zone 'UTC')::date, operation, count(*), sum(units_charged)
+     from finished_calls where account_id = $1 group by 1, 2, 3`,
+    [accountId],
+  );
 }
 
 describe('the pages of a busy customer', () => {

@@ -42,6 +42,13 @@ const AUDITS: Record<string, string> = {
     ) as e on e.account_id = c.account_id and e.call_id = c.id
     where c.state <> 'reserved'
       and (coalesce(e.held, 0) <> 0 or coalesce(e.used, 0) <> c.units_charged or c.units_charged > c.units_reserved)`,
+  'the usage of a day is what its calls add up to': `
+    select * from (
+      select account_id, (accepted_at at time zone 'UTC')::date as day, operation, count(*) as calls,
+        sum(units_charged) as units
+      from finished_calls group by 1, 2, 3
+    ) as c full join usage_days d using (account_id, day, operation)
+    where c.calls is distinct from d.calls or c.units is distinct from d.units`,
   'a released call costs nothing': `
     select account_id, id, units_charged from calls where state = 'released' and units_charged <> 0`,
   'the meters of a subscription are what its entries add up to': `

@@ -149,6 +149,13 @@ begin
       on conflict (claim_key) do update set call_id = excluded.call_id, accepted_at = excluded.accepted_at,
         answer = excluded.answer, background = excluded.background
     ),
+    used as (
+      insert into usage_days as d (account_id, day, operation, calls, units)
+      select j.account_id, (at at time zone 'UTC')::date, j.operation, count(*), sum(j.units)
+      from judged j where j.simple and j.answer is not null group by j.account_id, j.operation
+      on conflict (account_id, day, operation)
+        do update set calls = d.calls + excluded.calls, units = d.units + excluded.units
+    ),
     new_lines as (
       insert into ledger (account_id, at, kind, source, source_id, call_id, units)
       select j.account_id, at, case when j.answer is null then 'reserve' else 'charge' end::ledger_kind,

@@ -100,7 +100,7 @@ begin
 end
 $$;
 
--- Stores calls that have ended. Identical calls join a settled one for some minutes by its claim.
+-- Stores calls that have ended, and counts them in the usage of their day. Identical calls join a settled one for some minutes by its claim.
 create or replace function souk_store_finished(ended finished_calls[]) returns void language plpgsql as $$
 begin
   insert into finished_calls select * from unnest(ended);
@@ -109,6 +109,11 @@ begin
   on conflict (claim_key) do update set call_id = excluded.call_id, accepted_at = excluded.accepted_at,
     answer = excluded.answer, background = excluded.background
   where call_claims.accepted_at < excluded.accepted_at;
+  insert into usage_days as d (account_id, day, operation, calls, units)
+  select e.account_id, (e.accepted_at at time zone 'UTC')::date, e.operation, count(*), sum(e.units_charged)
+  from unnest(ended) as e group by 1, 2, 3
+  on conflict (account_id, day, operation)
+    do update set calls = d.calls + excluded.calls, units = d.units + excluded.units;
 end
 $$;
 
