@@ -46,7 +46,7 @@ function expectCommonHeaders({ headers }: Reply): void {
   expect(headers['x-request-id']).toMatch(UUID);
 }
 
-test('an answer states its units, whether it was cached, and its job', async ({ souk }) => {
+test('an answer states its units, its cache status and its job', async ({ souk }) => {
   const [client, other] = await Promise.all([souk.client(), souk.client()]);
   const path = '/api/market/product?domain=1&asins=B00ENV0001,B00ENV0002,B00ENV0003';
   const facts = ({ headers }: Reply) => [
@@ -73,7 +73,7 @@ test('an answer states its units, whether it was cached, and its job', async ({ 
   expect(await Promise.all([unitsUsed(client), unitsUsed(other)])).toEqual([3, 3]);
 });
 
-test('charged answers to an account with a minute limit state what is left, and refusals when to retry', async ({
+test('charged answers to an account with a minute limit state the remaining calls, and refusals the time to retry', async ({
   souk,
 }) => {
   const client = await souk.client({ plan: { minuteLimit: 2 } });

@@ -42,7 +42,7 @@ const PROMISED: Record<ErrorKind, [status: number, code: string, units: 'none' |
   UPSTREAM_TIMEOUT: [504, 'UPSTREAM_TIMEOUT', 'refunded'],
 };
 
-test('the list has exactly the promised errors', () => {
+test('the list has exactly the documented errors', () => {
   const listed = Object.entries(ERRORS).map(([kind, { status, code, units }]) => [
     kind,
     [status, code, units],

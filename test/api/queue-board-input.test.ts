@@ -38,7 +38,7 @@ const ADDRESSES = ODD.flatMap((odd) => [
   ...PATHS.map((path) => path.replace('ODD', odd)),
 ]);
 
-test('answers odd addresses of the queue board without an error of ours', async ({ souk }) => {
+test('returns no 5xx for unusual addresses of the queue board', async ({ souk }) => {
   const headers = { authorization: `Bearer ${TOKEN}` };
   const failed: unknown[] = [];
   for (const address of ADDRESSES) {
@@ -56,7 +56,7 @@ test.for([
   ['jobsPerPage=100000', 400],
   ['activeQueue=market&status=latest&page=1&jobsPerPage=10', 200],
   ['activeQueue=market&status=waiting-children', 200],
-] as const)('answers the queue list with %s by %i', async ([query, status], { souk }) => {
+] as const)('the queue list with %s returns status %i', async ([query, status], { souk }) => {
   const headers = { authorization: `Bearer ${TOKEN}` };
   const reply = await souk.clientOf('').raw(`/admin/queues/api/queues?${query}`, { headers });
   expect(reply.status).toBe(status);

@@ -47,7 +47,7 @@ test.for([
   },
   { name: 'daily limit', limit: 'dailyLimit', reason: 'QUOTA_DAILY_EXCEEDED', endOf: dayEnd },
 ])(
-  'a batch above the $name waits for the next window and then finishes',
+  'a batch above the $name waits for the next window and then ends',
   async ({ limit, reason, endOf }, { souk, upstream: _ }) => {
     const client = await souk.client({ plan: { [limit]: 5 } });
     const until = endOf(souk.clock.now());

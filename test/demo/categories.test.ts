@@ -21,7 +21,7 @@ async function products(demo: Demo, asins: readonly string[], params: Record<str
 }
 
 describe('categories', () => {
-  test('0 gives all roots; from them every category is reached, and each names its parent and children', async ({
+  test('the id 0 returns all roots, from which every category can be reached by parents and children', async ({
     demo,
   }) => {
     const roots = Object.values((await categories(demo, 0)).categories);
@@ -42,7 +42,7 @@ describe('categories', () => {
     expect(count).toBeGreaterThan(100);
   });
 
-  test('a record has the documented fields under its own id', async ({ demo }) => {
+  test('a record has its id and the documented fields', async ({ demo }) => {
     const { categories: found } = await categories(demo, 101_010);
     expect(Object.keys(found)).toEqual(['101010']);
     expect(found['101010']).toMatchObject({
@@ -57,7 +57,7 @@ describe('categories', () => {
     });
   });
 
-  test('parents=1 adds every ancestor, and nothing without it', async ({ demo }) => {
+  test('parents=1 adds every ancestor', async ({ demo }) => {
     const { categories: found, categoryParents = {} } = await categories(demo, 101_010, 1);
     const chain: number[] = [];
     for (let at = found['101010']?.parent ?? 0; at !== 0; at = categoryParents[at]?.parent ?? 0)
@@ -67,11 +67,11 @@ describe('categories', () => {
     expect(await categories(demo, 101_010)).not.toHaveProperty('categoryParents');
   });
 
-  test('an unknown category is left out', async ({ demo }) => {
+  test('leaves out an unknown category', async ({ demo }) => {
     expect(Object.keys((await categories(demo, '101010,999')).categories)).toEqual(['101010']);
   });
 
-  test('a search finds the categories whose names hold every word', async ({ demo }) => {
+  test('a search finds the categories whose names contain every word', async ({ demo }) => {
     const find = async (term: string) => {
       const { json } = await demo.get('search', { domain: 1, type: 'category', term });
       return Object.values(json.categories as Record<string, Category>).map(({ name }) => name);
@@ -105,7 +105,7 @@ describe('best sellers', () => {
     }
   });
 
-  test('the best rank comes first', async ({ demo }) => {
+  test('are sorted by rank', async ({ demo }) => {
     const { asinList } = await list(demo, { category: 302_020 });
     const ranks = (await products(demo, asinList.slice(0, 100), { stats: 30, history: 0 })).map(
       ({ stats }: { stats: { current: number[] } }) => stats.current[3],
@@ -113,7 +113,7 @@ describe('best sellers', () => {
     expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
   });
 
-  test('orders the same products differently by an average', async ({ demo }) => {
+  test('are sorted by an average rank if one is requested', async ({ demo }) => {
     const [now, before] = await Promise.all([
       list(demo, { category: 302_020, variations: 1 }),
       list(demo, { category: 302_020, variations: 1, range: 90 }),
@@ -123,7 +123,7 @@ describe('best sellers', () => {
     expect(new Set(before.asinList)).toEqual(new Set(now.asinList));
   });
 
-  test('variations=0 keeps the best variation of each parent, variations=1 keeps all', async ({ demo }) => {
+  test('variations=0 returns the best variation of each parent, and variations=1 all', async ({ demo }) => {
     const { asinList: all } = await list(demo, { category: 302_020, variations: 1 });
     const { asinList: best } = await list(demo, { category: 302_020 });
     expect(best.length).toBeLessThan(all.length);
@@ -137,7 +137,7 @@ describe('best sellers', () => {
     expect(best.slice(0, family.size)).toEqual([...family.values()]);
   });
 
-  test('a product group is asked for by name, and its list has no category', async ({ demo }) => {
+  test('accept the name of a product group, whose list has no category', async ({ demo }) => {
     const [{ productGroup }] = await products(demo, ['B0AA11BB22']);
     const { categoryId, asinList } = await list(demo, { category: productGroup });
     expect(categoryId).toBe(0);
@@ -145,13 +145,13 @@ describe('best sellers', () => {
       expect(product.productGroup).toBe(productGroup);
   });
 
-  test('a category without a list leaves the list out', async ({ demo }) => {
+  test('omit the list for a category without one', async ({ demo }) => {
     const { status, json } = await demo.get('bestsellers', { domain: 1, category: 999 });
     expect(status).toBe(200);
     expect(json).not.toHaveProperty('bestSellersList');
   });
 
-  test('keeps a list for an hour', async ({ demo }) => {
+  test('do not change for an hour', async ({ demo }) => {
     const first = await list(demo, { category: 302_020 });
     demo.clock.advance(59 * 60_000);
     expect(await list(demo, { category: 302_020 })).toEqual(first);

@@ -53,13 +53,13 @@ test('returns deals with rows of 36 for four date ranges that agree with the pro
   }
 });
 
-test('answers GET with a selection like POST with a body', async ({ demo }) => {
+test('returns the same for GET with a selection and POST with a body', async ({ demo }) => {
   const selection = { domainId: 1, priceTypes: [0], sortType: 2, dateRange: 2 };
   const got = await demo.get('deal', { selection: JSON.stringify(selection) });
   expect((await demo.post('deal', {}, selection)).json.deals).toEqual(got.json.deals);
 });
 
-test('pages hold 150, follow one another and end', async ({ demo }) => {
+test('returns pages of 150 without gaps, up to the last deal', async ({ demo }) => {
   const seen = new Set<string>();
   for (let page = 0; ; page += 1) {
     const { dr } = await ask(demo, { page, isRangeEnabled: true, deltaPercentRange: [20, -1] });
@@ -99,7 +99,7 @@ describe('applies ranges when they are enabled:', () => {
     expect(within(off)).toBeLessThan(off.dr.length);
   });
 
-  test('leaves a range open above at -1', async ({ demo }) => {
+  test('-1 is an open upper end of a range', async ({ demo }) => {
     const { dr } = await ask(demo, { isRangeEnabled: true, currentRange: [20_000, -1] });
     expect(dr.length).toBeGreaterThan(0);
     expect(dr.every(({ current }) => at(current, 1) >= 20_000)).toBe(true);

@@ -48,7 +48,7 @@ test('names the same parent and members for every member of a family', async ({ 
   expect(sizes.size).toBeGreaterThan(2);
 });
 
-test('gives a variation the colour, size and picture of its product', async ({ demo }) => {
+test('a variation has the colour, size and picture of its product', async ({ demo }) => {
   const { variations } = await anyFamily(demo);
   const asins = variations.map(({ asin }) => asin).slice(0, 20);
   const members = await products(demo, asins);

@@ -7,7 +7,7 @@ afterEach(() => demo.close());
 
 const CALL = { domain: 1, asin: 'B0AA11BB22' };
 
-test('DEMO_FAIL_RATE answers with HTTP 500 and charges nothing', async () => {
+test('DEMO_FAIL_RATE returns HTTP 500 and charges nothing', async () => {
   demo = await openDemo({ DEMO_FAIL_RATE: '1' });
   const { status, json } = await demo.get('product', CALL);
   expect(status).toBe(500);
@@ -16,7 +16,7 @@ test('DEMO_FAIL_RATE answers with HTTP 500 and charges nothing', async () => {
   expect((await demo.get('token')).json.tokensLeft).toBe(36_000);
 });
 
-test('DEMO_ERROR_BODY_RATE answers with HTTP 200 and an error instead of the payload', async () => {
+test('DEMO_ERROR_BODY_RATE returns HTTP 200 with an error instead of the payload', async () => {
   demo = await openDemo({ DEMO_ERROR_BODY_RATE: '1' });
   const { status, json } = await demo.get('product', CALL);
   expect(status).toBe(200);
@@ -24,7 +24,7 @@ test('DEMO_ERROR_BODY_RATE answers with HTTP 200 and an error instead of the pay
   expect(json).not.toHaveProperty('products');
 });
 
-test.each(['product', 'graphimage'])('DEMO_TRUNCATE_RATE breaks off the answer of %s', async (path) => {
+test.each(['product', 'graphimage'])('DEMO_TRUNCATE_RATE truncates the answer of %s', async (path) => {
   const whole = await openDemo();
   const { bytes } = await whole.get(path, CALL);
   await whole.close();
@@ -43,23 +43,20 @@ test('truncates compressed answers so that they cannot be inflated', async () =>
   expect(() => gunzipSync(reply.bytes)).toThrow('unexpected end of file');
 });
 
-test.each(['product', 'graphimage'])(
-  'DEMO_MALFORMED_RATE answers %s with a web page, as gateways do',
-  async (path) => {
-    demo = await openDemo({ DEMO_MALFORMED_RATE: '1' });
-    const { status, bytes } = await demo.get(path, CALL);
-    expect(status).toBe(200);
-    expect(bytes.toString()).toMatch(/^<html>/);
-  },
-);
+test.each(['product', 'graphimage'])('DEMO_MALFORMED_RATE returns a web page for %s', async (path) => {
+  demo = await openDemo({ DEMO_MALFORMED_RATE: '1' });
+  const { status, bytes } = await demo.get(path, CALL);
+  expect(status).toBe(200);
+  expect(bytes.toString()).toMatch(/^<html>/);
+});
 
-test('rates between 0 and 1 hit some calls and spare others', async () => {
+test('rates between 0 and 1 affect some calls and not others', async () => {
   demo = await openDemo({ DEMO_FAIL_RATE: '0.5' });
   const calls = await Promise.all(Array.from({ length: 60 }, () => demo.get('product', CALL)));
   expect(new Set(calls.map(({ status }) => status))).toEqual(new Set([200, 500]));
 });
 
-test('DEMO_LATENCY_MS delays every answer by that much', async () => {
+test('DEMO_LATENCY_MS delays every answer by its value', async () => {
   demo = await openDemo({ DEMO_LATENCY_MS: '2500' });
   let answered = false;
   const reply = demo.get('product', CALL).finally(() => {

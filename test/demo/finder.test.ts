@@ -83,7 +83,7 @@ describe('applies filters to every product found:', () => {
     else expect(found.some(holds)).toBe(true);
   });
 
-  test('categories_include keeps to the categories named', async ({ demo }) => {
+  test('categories_include returns products of the given categories', async ({ demo }) => {
     const { asinList } = await find(demo, { categories_include: [302_020, 101_010] });
     for (const found of await products(demo, asinList))
       expect(inTree(302_020)(found) || inTree(101_010)(found)).toBe(true);
@@ -98,7 +98,7 @@ describe('applies filters to every product found:', () => {
     }
   });
 
-  test('returns one product a family for singleVariation', async ({ demo }) => {
+  test('returns one product of each family for singleVariation', async ({ demo }) => {
     const { asinList } = await find(demo, { rootCategory: 300_000, singleVariation: true, perPage: 100 });
     const parents = (await products(demo, asinList)).flatMap(({ parentAsin }) => parentAsin ?? []);
     expect(new Set(parents).size).toBe(parents.length);
@@ -124,7 +124,7 @@ test('sorts by rank, or by up to three given fields', async ({ demo }) => {
   expect(keys).toEqual(sorted);
 });
 
-test('pages follow one another up to the number found', async ({ demo }) => {
+test('returns pages without gaps, up to the number of results', async ({ demo }) => {
   const selection = { title: 'tent', perPage: 50 };
   const { asinList: first, totalResults } = await find(demo, selection);
   const { asinList: second } = await find(demo, { ...selection, page: 1 });
@@ -134,7 +134,7 @@ test('pages follow one another up to the number found', async ({ demo }) => {
   expect((await find(demo, { ...selection, page: 100 })).asinList).toEqual([]);
 });
 
-test('answers GET with a selection like POST with a body', async ({ demo }) => {
+test('returns the same for GET with a selection and POST with a body', async ({ demo }) => {
   const selection = { brand: ['Acme'], current_SALES_lte: 5000 };
   const { json } = await demo.get('query', { domain: 1, selection: JSON.stringify(selection) });
   expect((await find(demo, selection)).asinList).toEqual(json.asinList);

@@ -19,7 +19,7 @@ test.for([
   expect(await sharp(await draw(demo, params)).metadata()).toMatchObject({ format: 'png', width, height });
 });
 
-test('the same picture every time', async ({ demo }) => {
+test('returns the same picture every time', async ({ demo }) => {
   expect((await draw(demo)).equals(await draw(demo))).toBe(true);
 });
 
@@ -42,7 +42,7 @@ test.for<Record<string, string | number>>([
   expect((await draw(demo, params)).equals(await draw(demo))).toBe(false);
 });
 
-test('the background has the colour asked for', async ({ demo }) => {
+test('uses the requested background colour', async ({ demo }) => {
   const { data } = await sharp(await draw(demo, { cBackground: '102030' }))
     .removeAlpha()
     .raw()
@@ -53,6 +53,6 @@ test('the background has the colour asked for', async ({ demo }) => {
 test.for([
   ['only the sales rank', { amazon: 0, new: 0, salesrank: 1 }],
   ['no curve at all', { amazon: 0, new: 0 }],
-] as const)('%s can be drawn', async ([_, params], { demo }) => {
+] as const)('draws %s', async ([_, params], { demo }) => {
   expect(await sharp(await draw(demo, params)).metadata()).toMatchObject({ width: 500 });
 });

@@ -73,14 +73,14 @@ test('returns the same deal for an ASIN as in the list of its site', async ({ de
   }
 });
 
-test('an ASIN without a deal has an empty list', async ({ demo }) => {
+test('returns an empty list for an ASIN without a deal', async ({ demo }) => {
   const asins = Array.from({ length: 40 }, (_, i) => `B0AA11BB${i + 10}`);
   const counts = await Promise.all(asins.map(async (asin) => (await list(demo, { asin })).length));
   expect(new Set(counts)).toEqual(new Set([0, 1]));
 });
 
 test.for(['AVAILABLE', 'WAITLIST', 'SOLDOUT', 'WAITLISTFULL', 'EXPIRED', 'SUPPRESSED'])(
-  'state %s keeps the deals in that state, all of them',
+  'returns all deals in state %s',
   async (state, { demo }) => {
     const wanted = (await list(demo)).filter(({ dealState }) => dealState === state);
     expect(wanted.length).toBeGreaterThan(0);
@@ -88,13 +88,13 @@ test.for(['AVAILABLE', 'WAITLIST', 'SOLDOUT', 'WAITLISTFULL', 'EXPIRED', 'SUPPRE
   },
 );
 
-test('an empty ASIN asks for the whole site, at its price', async ({ demo }) => {
+test('an empty ASIN requests the whole site, at its price', async ({ demo }) => {
   const { json } = await demo.get('lightningdeal', { domain: 1, asin: '' });
   expect(json.tokensConsumed).toBe(500);
   expect(json.lightningDeals.length).toBe(1500);
 });
 
-test('the list is collected anew every ten minutes', async ({ demo }) => {
+test('the list changes every ten minutes', async ({ demo }) => {
   const [first] = await list(demo);
   demo.clock.advance(9 * 60_000);
   expect((await list(demo))[0]).toEqual(first);

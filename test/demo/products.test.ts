@@ -71,7 +71,7 @@ test('returns the same product of the documented shape for any ASIN', async ({ d
   );
 });
 
-test('histories begin when tracking began, rise in time, change at every point and end before now', async ({
+test('histories start with the tracking, have increasing times and changing values, and end before now', async ({
   demo,
 }) => {
   const [found] = await products(demo, ['B0AA11BB22'], { rating: 1, offers: 20 });
@@ -94,7 +94,7 @@ test('histories begin when tracking began, rise in time, change at every point a
   expect(found.csv.flatMap((csv: unknown, index: number) => (csv ? [index] : []))).toEqual(drawn);
 });
 
-test('days keeps the last days and the point in force when they begin', async ({ demo }) => {
+test('days returns the last days, and the value that was valid when they began', async ({ demo }) => {
   const [whole_] = await products(demo, ['B0AA11BB22'], { buybox: 1 });
   const [cut] = await products(demo, ['B0AA11BB22'], { buybox: 1, days: 100 });
   for (const index of [1, 3, 18]) {
@@ -110,7 +110,7 @@ test('days keeps the last days and the point in force when they begin', async ({
   expect(Number(sellers[2])).toBeGreaterThan(NOW - 100 * DAY);
 });
 
-test('history=0 leaves out every history', async ({ demo }) => {
+test('history=0 omits every history', async ({ demo }) => {
   const [found] = await products(demo, ['B0AA11BB22'], { history: 0, buybox: 1, stats: 30 });
   expect(found).toMatchObject({
     csv: null,
@@ -121,7 +121,7 @@ test('history=0 leaves out every history', async ({ demo }) => {
   expect(found.stats.current[1]).toBeGreaterThan(0);
 });
 
-test('series and fields that cost extra come only when asked for', async ({ demo }) => {
+test('series and fields with a surcharge are present only if they are requested', async ({ demo }) => {
   const [plain] = await products(demo, ['B0AA11BB22'], { stats: 90 });
   expect([7, 10, 16, 17, 18].map((index) => plain.csv[index])).toEqual(Array(5).fill(null));
   expect(plain.stats).toMatchObject({ buyBoxPrice: -2, buyBoxShipping: -2 });
@@ -140,7 +140,7 @@ test('series and fields that cost extra come only when asked for', async ({ demo
   expect(boxed.stats.current[18]).toBe(price + shipping);
 });
 
-test('statistics are 36 entries each and agree with the history', async ({ demo }) => {
+test('each statistic has 36 entries that agree with the history', async ({ demo }) => {
   const [{ csv, stats }] = await products(demo, ['B0AA11BB22'], { stats: 30 });
   for (const name of [
     ...['current', 'avg', 'avg30', 'avg90', 'avg180', 'avg365', 'atIntervalStart'],
@@ -160,7 +160,7 @@ test('statistics are 36 entries each and agree with the history', async ({ demo 
   expect(byDates.stats.avg).toEqual(stats.avg);
 });
 
-test('offers are live and past ones, of the number asked for at most, with histories of three', async ({
+test('returns live and past offers up to the requested number, with histories of three values a point', async ({
   demo,
 }) => {
   const [found] = await products(demo, ['B0AA11BB22'], { offers: 20, stock: 1 });
@@ -176,7 +176,7 @@ test('offers are live and past ones, of the number asked for at most, with histo
   expect(live.offers).toHaveLength(live.liveOffersOrder.length);
 });
 
-test('returns a removed ASIN without data and leaves out an unknown one', async ({ demo }) => {
+test('returns a removed ASIN without data, and omits an unknown one', async ({ demo }) => {
   const found = await products(demo, ['ZZ00000001', 'ZX00000001', 'B0AA11BB22']);
   expect(found.map(({ asin, productType }: Record<string, unknown>) => [asin, productType])).toEqual([
     ['ZZ00000001', 4],
@@ -186,13 +186,13 @@ test('returns a removed ASIN without data and leaves out an unknown one', async 
   expect(await products(demo, ['ZZ00000001'], { update: -1 })).toEqual([]);
 });
 
-test('a product code leads to a product', async ({ demo }) => {
+test('finds a product by its product code', async ({ demo }) => {
   const { json } = await demo.get('product', { domain: 1, code: '4000000000001,4000000000002' });
   expect(json.products).toHaveLength(2);
   for (const found of json.products) product.parse(found);
 });
 
-test('sites have different prices and the same product', async ({ demo }) => {
+test('has the same product with different prices on each site', async ({ demo }) => {
   const [us] = await products(demo, ['B0AA11BB22']);
   const { json } = await demo.get('product', { domain: 5, asin: 'B0AA11BB22' });
   const [jp] = json.products;

@@ -37,7 +37,7 @@ const CALLS: [path: string, params: Record<string, string | number>, payload: st
 ];
 
 test.for(CALLS)(
-  '%s %j answers with the envelope and its payload only',
+  '%s %j returns only the envelope and its payload',
   async ([path, params, payload], { demo }) => {
     const { status, json, headers } = await demo.get(path, params);
     expect(status).toBe(200);
@@ -51,12 +51,12 @@ test.for(CALLS)(
   },
 );
 
-test('a trailing slash makes no difference', async ({ demo }) => {
+test('ignores a trailing slash', async ({ demo }) => {
   const { status, json } = await demo.raw(`/product/?key=${DEMO_KEY}&domain=1&asin=B0AA11BB22`);
   expect([status, json.products.length]).toEqual([200, 1]);
 });
 
-test('compresses for those who accept gzip, and only for them', async ({ demo }) => {
+test('compresses only for clients that accept gzip', async ({ demo }) => {
   const path = `/product?key=${DEMO_KEY}&domain=1&asin=B0AA11BB22`;
   const plain = await demo.raw(path);
   const packed = await demo.raw(path, { headers: { 'accept-encoding': 'gzip' } });
@@ -70,14 +70,17 @@ test.for([
   ['an empty key', '/product?key=&domain=1&asin=B0AA11BB22'],
   ['a short key', '/token?key=too-short'],
   ['two keys that are too short', '/token?key=too-short&key=short-too'],
-] as const)('%s is answered like a bad parameter, with an empty bucket', async ([_, path], { demo }) => {
-  const { status, json } = await demo.raw(path);
-  expect(status).toBe(400);
-  expect(json).toMatchObject({ tokensLeft: 0, refillRate: 0, refillIn: 0, tokensConsumed: 0 });
-  expect(json.error).toMatchObject({ type: 'invalidParameter', message: expect.any(String), details: '' });
-});
+] as const)(
+  'returns an error like for a bad parameter, with an empty bucket, for %s',
+  async ([_, path], { demo }) => {
+    const { status, json } = await demo.raw(path);
+    expect(status).toBe(400);
+    expect(json).toMatchObject({ tokensLeft: 0, refillRate: 0, refillIn: 0, tokensConsumed: 0 });
+    expect(json.error).toMatchObject({ type: 'invalidParameter', message: expect.any(String), details: '' });
+  },
+);
 
-test('a key that has not paid is answered with 402', async ({ demo }) => {
+test('returns 402 for a key that has not paid', async ({ demo }) => {
   expect((await demo.raw('/token?key=unpaid-key-unpaid-key')).status).toBe(402);
 });
 
@@ -152,7 +155,7 @@ describe('refuses and charges nothing:', () => {
   });
 });
 
-test('a body that is not JSON is a bad parameter', async ({ demo }) => {
+test('treats a body that is not JSON as a bad parameter', async ({ demo }) => {
   const reply = await demo.raw(`/query?key=${DEMO_KEY}&domain=1`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -161,7 +164,7 @@ test('a body that is not JSON is a bad parameter', async ({ demo }) => {
   expect([reply.status, reply.json.error.type]).toEqual([400, 'invalidParameter']);
 });
 
-test('a bad setting is refused by name', () => {
+test('refuses an invalid setting, and names it', () => {
   expect(() => readDemoSettings({ DEMO_FAIL_RATE: '2', DEMO_TOKENS_PER_MINUTE: 'lots' })).toThrow(
     /^Bad setting: .*DEMO_TOKENS_PER_MINUTE.*DEMO_FAIL_RATE.*\.$/,
   );

@@ -11,7 +11,7 @@ const ranking = (site: string, week: number, terms = 400) => [
   ...rankingOf({ site, week, terms, productsPerLeaf: 60 }),
 ];
 
-test('hashing in steps comes to the same as hashing at once', () => {
+test('hashing in steps returns the same as hashing at once', () => {
   const number = fc.oneof(fc.nat(), fc.nat(120), fc.constantFrom(0, 9, 10, 99, 100, 2 ** 31 - 1));
   fc.assert(
     fc.property(fc.string(), number, number, (text, a, b) => {
@@ -21,7 +21,7 @@ test('hashing in steps comes to the same as hashing at once', () => {
   );
 });
 
-test('a week is always the same, whatever was generated before', () => {
+test('a week does not depend on the weeks generated before', () => {
   const first = ranking('us', WEEK);
   ranking('jp', WEEK, 50);
   ranking('us', WEEK + 1, 2_000);
@@ -29,7 +29,7 @@ test('a week is always the same, whatever was generated before', () => {
 });
 
 test.each(['us', 'uk', 'de', 'fr', 'it', 'es', 'ca', 'mx', 'jp'])(
-  'a week of %s ranks different terms from 1 on, each with one to three products',
+  'a week of %s has different terms from rank 1 on, each with one to three products',
   (site) => {
     const terms = ranking(site, WEEK);
     expect(terms.map(({ rank }) => rank)).toEqual(Array.from({ length: 400 }, (_, i) => i + 1));
@@ -44,7 +44,7 @@ test.each(['us', 'uk', 'de', 'fr', 'it', 'es', 'ca', 'mx', 'jp'])(
   },
 );
 
-test('from one week to the next terms rise, fall, come and go', () => {
+test('terms rise, fall, appear and disappear from week to week', () => {
   const [before, after] = [WEEK, WEEK + 1].map(
     (week) => new Map(ranking('us', week, 2_000).map(({ term, rank }) => [term, rank])),
   );
@@ -56,7 +56,7 @@ test('from one week to the next terms rise, fall, come and go', () => {
   expect([...(before ?? [])].some(([term]) => !after?.has(term))).toBe(true);
 });
 
-test('the demo provider has the products under the same titles and brands', async ({ demo }) => {
+test('the demo provider has the same titles and brands for these products', async ({ demo }) => {
   const terms = ranking('us', WEEK, 30).filter(({ brands, products }) => brands.length === products.length);
   const named = new Map(terms.flatMap(({ products }) => products.map(({ asin, title }) => [asin, title])));
   const { json } = await demo.get('product', { domain: 1, asin: [...named.keys()].join(), history: 0 });

@@ -6,7 +6,7 @@ const search = async (demo: Demo, params: Record<string, string | number>) =>
   (await demo.get('search', { domain: 1, type: 'product', ...params })).json;
 
 test.for(['yoga mat', 'ACME', 'portable tent', 'blue lipstick'])(
-  'every title found for "%s" holds every word',
+  'every result for "%s" contains every word in its title',
   async (term, { demo }) => {
     const { products } = await search(demo, { term });
     expect(products.length).toBeGreaterThan(0);
@@ -16,11 +16,11 @@ test.for(['yoga mat', 'ACME', 'portable tent', 'blue lipstick'])(
   },
 );
 
-test('finds nothing for words that no title has', async ({ demo }) => {
+test('returns nothing for words that no title contains', async ({ demo }) => {
   expect((await search(demo, { term: 'yoga unicorn' })).products).toEqual([]);
 });
 
-test('pages are of ten, follow one another and end with a short one', async ({ demo }) => {
+test('returns pages of ten without gaps, up to a short last page', async ({ demo }) => {
   const pages: string[][] = [];
   for (let page = 0; page < 10; page += 1)
     pages.push((await search(demo, { term: 'board game', page, 'asins-only': 1 })).asinList);

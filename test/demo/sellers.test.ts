@@ -29,7 +29,7 @@ const topSellers = async (demo: Demo): Promise<string[]> =>
 const sellers = async (demo: Demo, ids: readonly string[], params: Record<string, number> = {}) =>
   (await demo.get('seller', { domain: 1, seller: ids.join(), ...params })).json.sellers;
 
-test('every top seller is a seller, and those with most ratings come first', async ({ demo }) => {
+test('lists existing top sellers, sorted by number of ratings', async ({ demo }) => {
   const ids = await topSellers(demo);
   expect(ids.length).toBeGreaterThan(1000);
   expect(new Set(ids).size).toBe(ids.length);
@@ -48,18 +48,18 @@ test('every top seller is a seller, and those with most ratings come first', asy
   expect(counts).toEqual([...counts].sort((a, b) => b - a));
 });
 
-test('leaves out unknown sellers, and returns an empty map if none is known', async ({ demo }) => {
+test('omits unknown sellers, and returns an empty map if none is known', async ({ demo }) => {
   const [known = ''] = await topSellers(demo);
   expect(Object.keys(await sellers(demo, [known, 'A00000000000']))).toEqual([known]);
   expect(await sellers(demo, ['A00000000000'])).toEqual({});
 });
 
-test('a seller shows its shop only when the storefront is asked for', async ({ demo }) => {
+test('a seller has its storefront only if it is requested', async ({ demo }) => {
   const [id = ''] = await topSellers(demo);
   expect((await sellers(demo, [id]))[id]).not.toHaveProperty('asinList');
 });
 
-test('a storefront lists its ASINs once each, freshest first, as many as it says', async ({ demo }) => {
+test('a storefront lists each ASIN once, newest first, as many as its count', async ({ demo }) => {
   const ids = await topSellers(demo);
   for (const id of [ids[0] ?? '', ids[500] ?? '', ids.at(-1) ?? '']) {
     const { asinList, asinListLastSeen, totalStorefrontAsins } = (
@@ -72,7 +72,7 @@ test('a storefront lists its ASINs once each, freshest first, as many as it says
   }
 });
 
-test('every ASIN of a storefront names that seller among its live offers, and lies in its categories', async ({
+test('every ASIN of a storefront has a live offer of the seller, and is in one of its categories', async ({
   demo,
 }) => {
   const id = (await topSellers(demo))[700] ?? '';

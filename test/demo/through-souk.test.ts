@@ -6,7 +6,7 @@ import { test } from '../support/souk-test.ts';
 test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url }));
 test.beforeEach(({ souk }) => showLogOnFailure(souk));
 
-test('a product batch comes through with prices, family and what failed', async ({ client, demo }) => {
+test('Souk returns a product batch with prices, families and errors', async ({ client, demo }) => {
   const asins = 'B0AA11BB22,B0CC11BB22,ZZ00000001,ZX00000001';
   const reply = await client.get(`/api/market/product?country=us&asins=${asins}&detailLevel=full&stats=30`);
   expect(reply.status).toBe(200);
@@ -21,7 +21,7 @@ test('a product batch comes through with prices, family and what failed', async 
   expect(found.stats.current).toEqual(stats.current);
 });
 
-test('a lightning deal of one ASIN comes through', async ({ client, demo }) => {
+test('Souk returns the lightning deal of one ASIN', async ({ client, demo }) => {
   const { json } = await demo.get('lightningdeal', { domain: 1, asin: 'B0AA11BB22' });
   const reply = await client.get('/api/market/lightningdeal?domain=1&asin=b0aa11bb22');
   expect(reply.status).toBe(200);
@@ -29,7 +29,7 @@ test('a lightning deal of one ASIN comes through', async ({ client, demo }) => {
   expect(reply.headers['x-units-consumed']).toBe('1');
 });
 
-test("a site's whole list comes through, compressed or not", async ({ client, demo }) => {
+test('Souk returns the whole list of a site, compressed or not', async ({ client, demo }) => {
   const reply = await client.get('/api/market/lightningdeal?domain=1');
   expect(reply.status).toBe(200);
   expect(reply.headers['x-units-consumed']).toBe('500');
@@ -44,7 +44,7 @@ test("a site's whole list comes through, compressed or not", async ({ client, de
   expect(packed.body.length).toBeLessThan(reply.body.length / 3);
 });
 
-test('a chart comes through as a picture of the size asked for', async ({ client }) => {
+test('Souk returns a picture of the requested size', async ({ client }) => {
   const reply = await client.get(
     '/api/market/graphimage?domain=1&asin=B0AA11BB22&width=640&height=320&bb=1&cretailer=ff0000',
   );

@@ -52,13 +52,13 @@ test.each<[string, Record<string, string | number>, number]>([
   expect(await left()).toBe(300 - cost);
 });
 
-test('an offers call costs six for each page of ten offers found', async () => {
+test('a call with offers costs six tokens for each page of ten offers', async () => {
   const { json } = await demo.get('product', { domain: 1, asin: ASIN, offers: 20, buybox: 1 });
   const [{ offers }] = json.products;
   expect(json.tokensConsumed).toBe(6 * Math.ceil(offers.length / 10));
 });
 
-test('a picture costs one token, and a repetition within 90 minutes costs none', async () => {
+test('a picture costs one token, and none again within 90 minutes', async () => {
   const draw = () => demo.get('graphimage', { domain: 1, asin: ASIN });
   await draw();
   expect(await left()).toBe(299);
@@ -69,7 +69,7 @@ test('a picture costs one token, and a repetition within 90 minutes costs none',
   expect(await left()).toBe(299);
 });
 
-test('fills by ticks of a minute, up to its capacity', async () => {
+test('the bucket is refilled every minute, up to its capacity', async () => {
   await demo.get('topseller', { domain: 1 });
   demo.clock.advance(MINUTE - 1);
   expect((await demo.get('token')).json).toMatchObject({ tokensLeft: 250, refillIn: 1 });
@@ -81,7 +81,7 @@ test('fills by ticks of a minute, up to its capacity', async () => {
   expect(await left()).toBe(300);
 });
 
-test('lets a call overdraw the tokens, then refuses all calls until they are refilled', async () => {
+test('a call may overdraw the bucket, and later calls are refused until it is refilled', async () => {
   expect((await demo.get('lightningdeal', { domain: 1 })).json.tokensLeft).toBe(-200);
   demo.clock.advance(20_000);
   const refused = await demo.get('product', { domain: 1, asin: ASIN });
@@ -104,7 +104,7 @@ test('lets a call overdraw the tokens, then refuses all calls until they are ref
   expect(await left()).toBe(4);
 });
 
-test('the state of the bucket may be asked for when it is empty', async () => {
+test('the state of an empty bucket can be read', async () => {
   await demo.get('lightningdeal', { domain: 1 });
   expect(await demo.get('token')).toMatchObject({ status: 200, json: { tokensLeft: -200 } });
 });

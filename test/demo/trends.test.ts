@@ -56,7 +56,7 @@ function dataOf(demo: Demo, widget: Widget | undefined, changes: object = {}, tz
 }
 
 describe('explore', () => {
-  test('is behind a gate that hands out the cookie it wants; bad questions are told so before', async ({
+  test('returns 429 with a cookie to a request without one, and 400 to invalid requests', async ({
     demo,
   }) => {
     const gate = await explore(demo, [{}], {});
@@ -67,7 +67,7 @@ describe('explore', () => {
     expect(page.headers['set-cookie']).toMatch(/^NID=/);
   });
 
-  test('has the widgets of one keyword, or of several', async ({ demo }) => {
+  test('returns the widgets of one keyword, or of several', async ({ demo }) => {
     expect([...(await widgets(demo)).keys()]).toEqual([
       'TIMESERIES',
       'GEO_MAP',
@@ -92,7 +92,7 @@ describe('explore', () => {
 });
 
 describe('a token', () => {
-  test('is good for its own request only, but for two fields, and for a day', async ({ demo }) => {
+  test('is valid for its own request, in which two fields may differ, and for a day', async ({ demo }) => {
     const map = (await widgets(demo, { geo: 'US' })).get('GEO_MAP');
     expect(map?.token).toHaveLength(44);
     expect((await dataOf(demo, map)).status).toBe(200);
@@ -123,7 +123,7 @@ describe('a series', () => {
     expect(read(await dataOf(demo, series)).default.timelineData).toHaveLength(points);
   });
 
-  test('is the same every time, with 100 as the highest of all', async ({ demo }) => {
+  test('is the same every time, with 100 as its highest value', async ({ demo }) => {
     const ask = async () =>
       read(await dataOf(demo, (await widgets(demo, {}, { keyword: 'pot' })).get('TIMESERIES'))).default;
     const { timelineData, averages } = await ask();
@@ -138,7 +138,7 @@ describe('a series', () => {
     ['2021-01-01 2021-01-02', ['Jan 1, 2021', 'Jan 2, 2021']],
     ['2026-03-03 2026-03-03', ['Mar 2, 2026, 6:00 PM', 'Mar 2, 2026, 6:08 PM']],
   ] as const)(
-    'of %s has its times in the words of a time zone, but whole days in those of UTC',
+    'of %s has times in the requested time zone, and days in UTC',
     async ([time, words], { demo }) => {
       const series = (await widgets(demo, { time })).get('TIMESERIES');
       const { timelineData } = read(await dataOf(demo, series, {}, '360')).default;
@@ -149,7 +149,7 @@ describe('a series', () => {
     },
   );
 
-  test('ends with what is not over', async ({ demo }) => {
+  test('ends with a partial point', async ({ demo }) => {
     const today = new Date(demo.clock.now()).toISOString().slice(0, 10);
     const series = (await widgets(demo, { time: `2025-03-01 ${today}` })).get('TIMESERIES');
     const { timelineData } = read(await dataOf(demo, series)).default;
@@ -158,7 +158,7 @@ describe('a series', () => {
   });
 });
 
-test('of several keywords a region has shares of 100', async ({ demo }) => {
+test('of several keywords has shares of 100 for each region', async ({ demo }) => {
   const map = (await widgets(demo, {}, { keyword: 'pot' })).get('GEO_MAP');
   const { geoMapData } = read(await dataOf(demo, map, { resolution: 'CITY' })).default;
   expect(new Set(geoMapData.map(({ geoName }: { geoName: string }) => geoName)).size).toBe(geoMapData.length);
@@ -169,7 +169,7 @@ test('of several keywords a region has shares of 100', async ({ demo }) => {
   }
 });
 
-test('of several keywords those that are known in a country have shares of 100 of what is known', async ({
+test('of several keywords has shares of 100 for the keywords that are known in a country', async ({
   demo,
 }) => {
   const map = (await widgets(demo, {}, { keyword: 'pot' })).get('GEO_MAP');
@@ -179,13 +179,13 @@ test('of several keywords those that are known in a country have shares of 100 o
   expect(sums).toContain(0);
 });
 
-test('metropolitan areas have codes of their own', async ({ demo }) => {
+test('by metropolitan area has the codes of the areas', async ({ demo }) => {
   const map = (await widgets(demo, { geo: 'US' })).get('GEO_MAP');
   const { geoMapData } = read(await dataOf(demo, map, { resolution: 'DMA' })).default;
   expect(new Set(geoMapData.map(({ geoCode }: { geoCode: string }) => geoCode)).size).toBe(geoMapData.length);
 });
 
-test('topics are withheld for some keywords, queries for none', async ({ demo }) => {
+test('of related topics is withheld for some keywords, and of related queries for none', async ({ demo }) => {
   const lists = new Set<number>();
   for (const keyword of [
     'tea',
@@ -216,7 +216,7 @@ describe('trends', () => {
     });
   };
 
-  test('of a window are there, the same in a longer one', async ({ demo }) => {
+  test('of a window are also in a longer window', async ({ demo }) => {
     const [short, long] = [
       readTrending((await list(demo, 'US', 4)).bytes),
       readTrending((await list(demo, 'US', 24)).bytes),
@@ -235,7 +235,7 @@ describe('trends', () => {
     }
   });
 
-  test('are in the feed, ten of them, the newest first', async ({ demo }) => {
+  test('are in the feed, ten of them, newest first', async ({ demo }) => {
     const reply = await demo.raw('/trending/rss?geo=US');
     expect(reply.headers['content-type']).toMatch(/^text\/xml/);
     const fed = readFeed(reply.bytes.toString());
@@ -258,7 +258,7 @@ describe('through Souk', () => {
     return json.data;
   };
 
-  test('all six endpoints answer', async ({ client }) => {
+  test('all six endpoints return data', async ({ client }) => {
     const keyword = ['Kettle & pot', 'やかん'];
     const time = await post(client, 'interest-over-time', { keyword, hl: 'ja', timezone: 540 });
     expect(time.timelineData.length).toBeGreaterThanOrEqual(53);

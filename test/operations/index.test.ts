@@ -59,11 +59,11 @@ test.each([
   'POST /api/aba/asin-reverse',
   'GET /api/quota',
   'GET /api/token',
-])('%s is there', (address) => {
+])('has the operation %s', (address) => {
   expect(addresses).toContain(address);
 });
 
-test('an alias belongs to the operation it is an alias of', () => {
+test('an alias resolves to its operation', () => {
   const quota = OPERATIONS.find(({ routes }) => routes.some(({ path }) => path === '/api/quota'));
   expect(quota?.routes.map(({ path }) => path)).toEqual(['/api/quota', '/api/token']);
   expect(quota?.kind).toBe('local');
@@ -80,11 +80,11 @@ test('a queued operation is found by its name', () => {
   expect(queuedOperation('constructor')).toBeUndefined();
 });
 
-test('every operation says in a sentence what it does', () => {
+test('every operation has a summary that is a sentence', () => {
   for (const { summary } of OPERATIONS) expect(summary).toMatch(/^[A-Z].+\.$/);
 });
 
-test('every contract names a pool there is, a price of whole units and a source for an ordinary input', () => {
+test('every contract has an existing pool, a whole price and a source for a sample input', () => {
   const inputs: Record<string, unknown> = {
     'market.product': { domain: '1', asins: 'B0AA11BB22,B0CC11BB22' },
     'market.variations': { domain: '1', asin: 'B0AA11BB22' },

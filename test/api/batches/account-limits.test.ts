@@ -17,9 +17,7 @@ const openBatch = (client: Client, more: object = {}) =>
 const newSchedule = (client: Client) =>
   client.post('/api/schedules', { name: 'Weekly', cron: '0 6 * * 1', timezone: 'UTC', batch });
 
-test('refuses batches beyond two that are not finished, also if they are created at once', async ({
-  client,
-}) => {
+test('refuses a third unfinished batch of an account, also for concurrent requests', async ({ client }) => {
   const replies = await Promise.all(Array.from({ length: 6 }, () => openBatch(client)));
   const accepted = replies.filter(({ status }) => status === 202);
   const refused = replies.filter(({ status }) => status !== 202);
@@ -44,7 +42,7 @@ test('accepts a repeated request at the limit, and batches of other accounts', a
   expect((await openBatch(await souk.client())).status).toBe(202);
 });
 
-test('refuses schedules beyond two, also if they are created at once', async ({ client }) => {
+test('refuses a third schedule of an account, also for concurrent requests', async ({ client }) => {
   const replies = await Promise.all(Array.from({ length: 5 }, () => newSchedule(client)));
   const refused = replies.filter(({ status }) => status !== 201);
   expect(refused).toHaveLength(3);
@@ -55,7 +53,7 @@ test('refuses schedules beyond two, also if they are created at once', async ({ 
   expect((await newSchedule(client)).status).toBe(201);
 });
 
-test('skips the run of a schedule while two batches are not finished', async ({ client }) => {
+test('skips the run of a schedule while the account has two unfinished batches', async ({ client }) => {
   const { scheduleId } = (await newSchedule(client)).json.data;
   await openBatch(client);
   await openBatch(client);

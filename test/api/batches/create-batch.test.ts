@@ -179,7 +179,7 @@ test.for<[string, string | Buffer, object, number, string]>([
   expect(await batchesOf(client)).toEqual([]);
 });
 
-test('an operation refuses a body of lines', async ({ client }) => {
+test('an operation refuses a body of NDJSON', async ({ client }) => {
   const reply = await client.post('/api/market/product', JSON.stringify(itemOf('B0NOLINES1')), NDJSON);
   expect(reply.status).toBe(415);
 });
@@ -231,7 +231,7 @@ test('accepts a query of the maximum length, and refuses a name that long', asyn
   ]);
 });
 
-test('refuses an upload with 503 while no worker reads it, and makes no batch of it later', async ({
+test('refuses an upload with 503 if no worker reads it, and creates no batch from it later', async ({
   souk,
   client,
 }) => {
@@ -313,7 +313,11 @@ test('returns 404 to a request to cancel or retry a batch of another account', a
   expect(await batchNow(client, batch)).toMatchObject({ finishedAt: null });
 });
 
-test('a gateway that stops does not wait for workers that are away', async ({ souk, redis, client }) => {
+test('a gateway stops without waiting for an upload that no worker reads', async ({
+  souk,
+  redis,
+  client,
+}) => {
   await stopWorkers(souk);
   await souk.addGateway();
   const [, gateway] = souk.gateways;

@@ -71,7 +71,7 @@ test('returns results in the order they finish, or in item order up to the first
   }
 });
 
-test('a client that follows a batch by cursor receives every line once, in either order', async ({
+test('a client that reads a batch by cursor receives every line once, in either order', async ({
   souk,
   client,
   held,
@@ -99,7 +99,7 @@ test('a client that follows a batch by cursor receives every line once, in eithe
   expect(followed).toEqual({ item: [0, 1, 2, 3, 4, 5, 6, 7], finished: [6, 7, 2, 3, 0, 1, 4, 5] });
 });
 
-test('keeps a stable order for calls that end together by a cancellation', async ({ client, held: _ }) => {
+test('keeps a stable order for calls that end together in a cancellation', async ({ client, held: _ }) => {
   const asins = asinsFrom('B0CANORD', 6);
   const batch = await startBatch(client, { ...inPairs(asins), window: 'off_peak' });
   await client.get(`/api/batches/${batch.batchId}`, { method: 'DELETE' });
@@ -175,7 +175,7 @@ test.for([
   ['cursor=x', 'cursor'],
   ['cursor=2', 'cursor'],
   ['cursor=1&format=csv', 'cursor'],
-] as const)('refuses ?%s by name', async ([query, parameter], { client }) => {
+] as const)('refuses ?%s, and names the parameter', async ([query, parameter], { client }) => {
   const batch = await startBatch(client, { ...split(asinsFrom('B0BADQ', 2)), window: 'off_peak' });
   const { status, json } = await client.get(`/api/batches/${batch.batchId}/results?${query}`);
   expect([status, json.metadata?.errors]).toMatchObject([400, [{ parameter }]]);

@@ -102,11 +102,7 @@ test('ends with the state cancelled for a cancelled job', async ({ client }) => 
   expect(listener.events.at(-1)).toMatchObject({ name: 'end', data: { state: 'cancelled' } });
 });
 
-test('looks into the queue at most every five seconds after the first ones', async ({
-  souk,
-  client,
-  redis,
-}) => {
+test('reads the queue at most every five seconds after the first reads', async ({ souk, client, redis }) => {
   const { events } = await newJob(client);
   await souk.upstream.received(1);
   const job = events.replace('/events', '');
@@ -162,7 +158,7 @@ test('ends when the gateway closes, and continues on another', async ({ souk, cl
   expect(elsewhere.events.at(-1)).toMatchObject({ name: 'end', data: { state: 'done' } });
 });
 
-test('is readable by EventSource', async ({ client, release }) => {
+test('can be read with EventSource', async ({ client, release }) => {
   const { events } = await newJob(client);
   const source = new EventSource(`${client.baseUrl}${events}?key=${client.key}`);
   const received: { type: string; state: string }[] = [];

@@ -54,7 +54,12 @@ test.for(CASES)('returns what the synchronous call returns: %s', async ([_what, 
   expect(joined).toEqual({ ...first, units: '0', cache: 'HIT' });
 });
 
-test('keeps results and errors while all processes restart', async ({ souk, account, client, upstream }) => {
+test('keeps results and errors over a restart of all processes', async ({
+  souk,
+  account,
+  client,
+  upstream,
+}) => {
   const before = [];
   for (const [, newPath] of CASES) before.push(await resultOf(client, newPath()));
   upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));

@@ -38,7 +38,7 @@ test('?async=0 waits for the answer', async ({ client, release }) => {
   expect((await client.get(`${newProduct()}&async=0`)).status).toBe(200);
 });
 
-test('?async=perhaps is refused', async ({ client }) => {
+test('refuses ?async=perhaps', async ({ client }) => {
   const reply = await client.get(`${newProduct()}&async=perhaps`);
   expect(reply.status).toBe(400);
   expect(reply.json.metadata).toMatchObject({ errors: [{ parameter: 'async' }] });
@@ -119,7 +119,7 @@ test('a long poll returns when the job ends, on any gateway, and is free', async
   expect(await unitsUsed(here)).toBe(1);
 });
 
-test('a long poll returns the current state when its time is over', async ({ souk, client }) => {
+test('a long poll returns the current state after its timeout', async ({ souk, client }) => {
   const { headers } = await client.get(`${newProduct()}&async=1`);
   const awaited = souk.events.next('call.awaited');
   const poll = client.get(`${headers.location}?wait=5`);
@@ -128,7 +128,7 @@ test('a long poll returns the current state when its time is over', async ({ sou
   expect((await poll).json.data.state).toBe('running');
 });
 
-test.for(['61', '-1', 'long', '1.5'])('?wait=%s is refused', async (wait, { client, release }) => {
+test.for(['61', '-1', 'long', '1.5'])('refuses ?wait=%s', async (wait, { client, release }) => {
   release();
   const { headers } = await client.get(`${newProduct()}&async=1`);
   const reply = await client.get(`${headers.location}?wait=${wait}`);

@@ -142,7 +142,7 @@ test.for([
   ['limit=101', 'limit'],
   ['limit=some', 'limit'],
   ['cursor=yesterday', 'cursor'],
-] as const)('refuses ?%s by name', async ([query, parameter], { client }) => {
+] as const)('refuses ?%s, and names the parameter', async ([query, parameter], { client }) => {
   const reply = await client.get(`/api/jobs?${query}`);
   expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
   expect(reply.json.metadata).toMatchObject({ errors: [{ parameter }] });

@@ -14,7 +14,7 @@ test.override('soukOptions', {
 
 const product = () => `/api/market/product?domain=1&asins=${newAsin()}`;
 
-test('refuses the call of an account that already waits for two, and serves others', async ({
+test('refuses a third waiting call of an account, and serves other accounts', async ({
   souk,
   client,
   upstream,

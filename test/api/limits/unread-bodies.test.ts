@@ -19,7 +19,7 @@ test.for([
   socket.destroy();
 });
 
-test('a key that is revoked after its first call gets 403 at the next', async ({ souk, client }) => {
+test('returns 403 to a key that was revoked after its first call', async ({ souk, client }) => {
   const path = '/api/market/product?domain=1&asins=B00REVOKED';
   expect((await client.get(path)).status).toBe(200);
   await souk.database.query('update api_keys set revoked_at = now() where hash = $1', [hashKey(client.key)]);
@@ -48,7 +48,7 @@ test.for<[string, string, string]>([
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('refuses a selection in the address with more than 20 levels', async ({ client }) => {
+test('refuses a selection in the query with more than 20 levels', async ({ client }) => {
   const selection = encodeURIComponent(`{"a":${'['.repeat(30)}${']'.repeat(30)}}`);
   const reply = await client.get(`${FINDER}?selection=${selection}`);
   expect([reply.status, reply.json.msg]).toEqual([

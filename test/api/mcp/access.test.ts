@@ -48,7 +48,7 @@ describe('a key', () => {
       'two different keys',
       { 'x-api-key': `km_${'0'.repeat(32)}`, authorization: `Bearer km_${'1'.repeat(32)}` },
     ],
-  ] as const)('is required, and 401 is the answer to %s', async ([_name, headers], { client }) => {
+  ] as const)('is required: returns 401 for %s', async ([_name, headers], { client }) => {
     for (const body of [PING, '{', { ...PING, method: 'initialize' }]) {
       const reply = await post(client, body, { 'content-type': 'application/json', ...headers } as Record<
         string,
@@ -65,7 +65,7 @@ describe('a key', () => {
     expect((await post(client, PING, { 'x-api-key': key })).json.code).toBe('4003');
   });
 
-  test('pays for the calls of tools, wherever it was sent', async ({ souk, client }) => {
+  test('pays for the calls of tools, in a header or in the query', async ({ souk, client }) => {
     const { accountId } = await souk.account();
     const key = await createKey(souk.database, accountId, souk.clock.now());
     const call = { name: 'market_get_product', arguments: { domain: 1, asins: [newAsin()] } };
@@ -98,7 +98,7 @@ describe('host and origin', () => {
     [{ host: 'souk.example' }, 200],
     [{ host: 'souk.example:8443', origin: 'https://souk.example:8443' }, 200],
     [{ origin: 'http://127.0.0.1:5173' }, 200],
-  ] as const)('%j gets %i', async ([headers, status], { client }) => {
+  ] as const)('%j returns %i', async ([headers, status], { client }) => {
     expect(await pingAs(client, headers as Record<string, string>)).toBe(status);
   });
 
@@ -164,7 +164,7 @@ describe('a malformed request is refused', () => {
 });
 
 describe('toolsets', () => {
-  test('come from the setting, unless a request names others', async ({ client }) => {
+  test('come from the setting if a request names none', async ({ client }) => {
     const names = async (toolsets?: string) => {
       const agent = await connectAgent(client, toolsets ? { toolsets } : {});
       return (await agent.client.listTools()).tools.map(({ name }) => name);
@@ -182,7 +182,7 @@ describe('toolsets', () => {
     expect(await names('all')).toEqual(expect.arrayContaining(['schedules_run', 'batches_create']));
   });
 
-  test('that do not exist are refused with a list of the toolsets', async ({ client }) => {
+  test('that do not exist are refused with a list of the existing toolsets', async ({ client }) => {
     const reply = await post(client, PING, { 'x-api-key': client.key }, '?toolsets=market,magic');
     expect(reply.status).toBe(400);
     expect(reply.json.metadata).toMatchObject({
@@ -201,7 +201,7 @@ describe('a request with invalid parameters', () => {
     })),
   );
 
-  test.for(bodies)('is refused with the error of the protocol: %o', async (body, { client }) => {
+  test.for(bodies)('is refused with a protocol error: %o', async (body, { client }) => {
     const { text } = await post(client, body, { 'x-api-key': client.key });
     expect(JSON.parse(text.replace(/^[\s\S]*?\{/, '{')).error).toMatchObject({ code: -32602 });
   });

@@ -110,7 +110,7 @@ describe('with the demo of the provider', () => {
     expect(data).toMatchObject({ fromCache: true, _call: { unitsConsumed: 1, cache: 'HIT' } });
   });
 
-  test('variations are a summary of 50 a page by default', async ({ demoSouk }) => {
+  test('variations are summaries in pages of 50 by default', async ({ demoSouk }) => {
     const agent = await connectAgent(await demoSouk.client());
     const args = { domain: 1, asin: 'B0C3CDEF01' };
     const { data } = await agent.call('market_get_variations', args);
@@ -172,7 +172,7 @@ describe('with an upstream that knows every product', () => {
     [{ domain: 1, asins: ['B000000001'], colour: 'red', size: 1 }, ['colour', 'size']],
     [{ domain: 1, asins: ['B000000001'], maxUnits: -1 }, ['maxUnits']],
     [{ domain: 1, country: 'de', asins: ['B000000001'] }, ['domain']],
-  ] as const)('names bad arguments: %j', async ([args, names], { client }) => {
+  ] as const)('names invalid arguments: %j', async ([args, names], { client }) => {
     const agent = await connectAgent(client);
     const { isError, data } = await agent.call('market_get_product', args);
     expect(isError).toBe(true);
@@ -188,20 +188,20 @@ describe('with an upstream that knows every product', () => {
     ['jobs_get', { id: '?wait=1' }, 'id'],
     ['jobs_get', { id: { nested: true } }, 'id'],
     ['jobs_get', {}, 'id'],
-  ] as const)('refuses an id that is not an id: %s %j', async ([tool, args, parameter], { client }) => {
+  ] as const)('refuses an invalid id: %s %j', async ([tool, args, parameter], { client }) => {
     const agent = await connectAgent(client);
     const { isError, data } = await agent.call(tool, args);
     expect(isError).toBe(true);
     expect(data.error.metadata.errors).toMatchObject([{ parameter }]);
   });
 
-  test('treats null as absent', async ({ client }) => {
+  test('treats null as a missing argument', async ({ client }) => {
     const agent = await connectAgent(client);
     const args = { domain: 1, asins: [newAsin()], days: null, maxUnits: null, dryRun: null };
     expect((await agent.call('market_get_product', args)).isError).toBe(false);
   });
 
-  test.for([480, 900])('lists the first of %i bad arguments', async (count, { client }) => {
+  test.for([480, 900])('lists the first of %i invalid arguments', async (count, { client }) => {
     const agent = await connectAgent(client);
     const selection = Object.fromEntries(Array.from({ length: count }, (_, i) => [`colour_${i}`, i]));
     const { isError, content, data } = await agent.call('market_find_products', { domain: 1, selection });

@@ -22,7 +22,7 @@ async function callTooLong(souk: Souk, agent: Agent, asins = [newAsin()]): Promi
   return calling;
 }
 
-test('a call that takes too long returns a job, whose result costs nothing more', async ({
+test('returns a job for a call that takes too long, and its result at no further charge', async ({
   souk,
   client,
   agent,
@@ -109,7 +109,7 @@ describe.each(ERAS)('progress, in the %s protocol', (era) => {
     expect(await unitsUsed(client)).toBe(1);
   });
 
-  test('of a call that takes too long ends with the job', async ({ souk, client }) => {
+  test('of a call that takes too long ends when the job is returned', async ({ souk, client }) => {
     const agent = await connectAgent(client, { era });
     const updates: unknown[] = [];
     const args = { domain: 1, asins: [newAsin()] };

@@ -46,7 +46,9 @@ async function readWhole(agent: Agent, uri: string): Promise<{ text: string; sli
   return { text, slices };
 }
 
-test('an answer beyond the budget is an outline, with a link to all of it', async ({ souk }) => {
+test('returns an outline and a link to the whole answer if the answer exceeds the budget', async ({
+  souk,
+}) => {
   const http = await souk.client();
   const agent = await connectAgent(http, { toolsets: 'all' });
   await agent.client.listTools();
@@ -79,7 +81,7 @@ test('an answer beyond the budget is an outline, with a link to all of it', asyn
   expect(resources.map((resource) => resource.uri)).toContain(uri);
 });
 
-test('cached answers and results of jobs have the same outline', async ({ souk, redis }) => {
+test('returns the same outline for cached answers and results of jobs', async ({ souk, redis }) => {
   const first = await connectAgent(await souk.client(), { toolsets: 'all' });
   const { data: cached } = await first.call('market_get_lightning_deals', { domain: 1 });
   expect(cached).toMatchObject({ outline: { country: 'us' }, _call: { cache: 'HIT' } });
@@ -88,7 +90,7 @@ test('cached answers and results of jobs have the same outline', async ({ souk, 
   expect(again).toMatchObject({ outline: cached.outline, resource: cached.resource });
 });
 
-test('reads a slice from any offset, even within a character', async ({ souk }) => {
+test('reads a slice from any offset, also within a character', async ({ souk }) => {
   const agent = await connectAgent(await souk.client(), { toolsets: 'all' });
   const { data } = await agent.call('market_get_lightning_deals', { domain: 1 });
   const whole = Buffer.from((await readWhole(agent, data.resource)).text);
@@ -101,7 +103,7 @@ test('reads a slice from any offset, even within a character', async ({ souk }) 
   expect(beyond.contents).toMatchObject([{ text: '', _meta: { next: null } }]);
 });
 
-test('an answer just beyond the budget has an outline, too', async ({ souk, redis }) => {
+test('returns an outline for an answer just above the budget', async ({ souk, redis }) => {
   souk.upstream.on('product', ({ params }) => ({
     json: {
       products: [
@@ -119,7 +121,7 @@ test('an answer just beyond the budget has an outline, too', async ({ souk, redi
   souk.upstream.on('product', knowsEveryProduct);
 });
 
-test('an answer without a job shows its beginning', async ({ souk }) => {
+test('returns the beginning of a large answer without a job', async ({ souk }) => {
   const agent = await connectAgent(await souk.client(), { toolsets: 'visuals' });
   const images = Array.from({ length: 1_000 }, (_, i) => `51abcDEFgh${i}.jpg`);
   const { data } = await agent.call('retail_get_image_url', { domain: 1, images });
@@ -127,7 +129,10 @@ test('an answer without a job shows its beginning', async ({ souk }) => {
   expect(data).not.toHaveProperty('resource');
 });
 
-test('a picture beyond the limit is a link, whose slices are bytes', async ({ souk, redis }) => {
+test('returns a link for a picture above the limit, and reads its slices as bytes', async ({
+  souk,
+  redis,
+}) => {
   souk.upstream.on('graphimage', async () => ({ raw: await noise(500, 200), contentType: 'image/png' }));
   const http = await souk.client();
   const agent = await connectAgent(http, { toolsets: 'visuals' });
@@ -159,7 +164,7 @@ test('refuses to read unknown results and results of another account', async ({ 
     await expect(other.client.readResource({ uri }), uri).rejects.toThrow(/not found/i);
 });
 
-test('lists only results that are still kept', async ({ souk, redis }) => {
+test('lists only results that are still stored', async ({ souk, redis }) => {
   const agent = await connectAgent(await souk.client());
   const jobIds: string[] = [];
   for (let i = 0; i < 2; i += 1) {
@@ -172,7 +177,7 @@ test('lists only results that are still kept', async ({ souk, redis }) => {
   expect(resources).toMatchObject([{ uri: `souk://jobs/${kept}/result` }]);
 });
 
-test('a failed list returns the error of the HTTP endpoint', async () => {
+test('returns the error of the HTTP endpoint if the list fails', async () => {
   const body = JSON.stringify({ code: 'BUSY', msg: 'Not right now.', data: null });
   const send = async () => ({
     status: 503,

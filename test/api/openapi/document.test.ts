@@ -141,7 +141,7 @@ test('a selection is the body of a POST, and JSON in the query of a GET', () => 
   expect(selection).toMatchObject({ name: 'selection', content: { 'application/json': { schema } } });
 });
 
-test('a path that two operations share has the parameters of both', () => {
+test('a path of two operations has the parameters of both', () => {
   const search = document.paths['/api/market/search']?.get;
   const [type] = search?.parameters ?? [];
   expect(type).toMatchObject({ name: 'type', schema: { enum: ['product', 'category'], default: 'product' } });

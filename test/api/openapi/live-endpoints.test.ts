@@ -193,7 +193,7 @@ test.for(WITH_KEY)(
   },
 );
 
-test('the tests above have received every success, and every error that a healthy service returns', () => {
+test('the tests above have received every success status, and every error of a healthy service', () => {
   const missing = conformance.operations
     .filter(({ operation }) => operation['x-operation'] === undefined)
     .flatMap(({ operation }) =>

@@ -75,7 +75,7 @@ function send(
   return client.get(`${address}?${new URLSearchParams({ ...flat, ...withType }).toString()}`, options);
 }
 
-test('there is a sample for every operation', () => {
+test('every operation has a sample', () => {
   const names = ADDRESSES.flatMap((address) => address.names);
   expect(Object.keys(OPERATION_SAMPLES).sort()).toEqual([...new Set(names)].sort());
 });
@@ -104,7 +104,7 @@ describe('with the demo of the provider', () => {
   });
 
   test.for(ADDRESSES)(
-    '$id refuses as documented',
+    '$id refuses invalid requests as documented',
     async (address, { demoSouk: souk, demoClient: client }) => {
       const sample = sampleOf(address.names[0] ?? '');
       const poor = conforming(await souk.client({ plan: null }), conformance);

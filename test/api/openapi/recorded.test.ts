@@ -30,7 +30,7 @@ const test = base
 describe.skipIf(!hasRecordings)(
   'recorded answers fit the document (if ../shared/fixtures/keepa exists)',
   () => {
-    test('there are recordings', () => {
+    test('the folder has recordings', () => {
       expect(products.length).toBeGreaterThanOrEqual(6);
     });
 
@@ -53,7 +53,7 @@ describe.skipIf(!hasRecordings)(
       }
     });
 
-    test('150 deals', async ({ souk, client }) => {
+    test('a recorded answer with 150 deals', async ({ souk, client }) => {
       souk.upstream.on('deal', () => ({ raw: wireOf('deal-us-150-2025-04-30.json') }));
       const { status, json } = await client.post('/api/market/deal', { domainId: 1 });
       expect([status, json.data.deals.dr.length]).toEqual([200, 150]);

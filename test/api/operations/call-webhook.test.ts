@@ -97,7 +97,7 @@ test('delivers nothing before the job ends', async ({ souk, customer, receiver }
   expect(receiver.received).toHaveLength(1);
 });
 
-test('delivers synchronous calls as well, cached or not', async ({ souk, customer, receiver }) => {
+test('delivers synchronous calls, cached or not', async ({ souk, customer, receiver }) => {
   const { client } = customer;
   const path = newCall(receiver);
   expect((await client.get(path)).json.data.count).toBe(1);
@@ -113,7 +113,7 @@ test('delivers synchronous calls as well, cached or not', async ({ souk, custome
   ]);
 });
 
-test('delivers once to each webhook of a joined job', async ({ souk, customer, receiver }) => {
+test('delivers a joined job once to each of its webhooks', async ({ souk, customer, receiver }) => {
   const { reached, open } = gate();
   souk.upstream.on('product', async (...call) => {
     await reached;

@@ -38,7 +38,7 @@ const dryRun = async (client: Client, path: string) => {
   return reply.json.data;
 };
 
-test('there is an example of every operation', () => {
+test('every operation has an example', () => {
   expect(Object.keys(EXAMPLES).sort()).toEqual(OPERATIONS.map(({ name }) => name).sort());
 });
 
@@ -71,7 +71,7 @@ describe.each(QUEUED.map(({ name }) => name))('a dry run of %s', (name) => {
     });
   });
 
-  test('is refused if the parameters or the key of the call would be', async ({ demoSouk }) => {
+  test('is refused if the call would be refused for its parameters or key', async ({ demoSouk }) => {
     const client = await demoSouk.client();
     const { wrong } = example;
     const [dry, real] = [await send(client, wrong, 'dryRun=1'), await send(client, wrong)];
@@ -99,14 +99,17 @@ test('reads dryRun from the query of a POST', async ({ souk }) => {
   expect((await client.post('/api/market/product?dryRun=0', body)).json.data.count).toBe(3);
 });
 
-test.for(['dryRun=maybe', 'dryRun=', 'dryRun=2'])('refuses ?%s by name', async (option, { souk }) => {
-  const client = await souk.client();
-  for (const path of ['/api/quota?', `/api/market/product?domain=1&asins=${newAsin()}&`]) {
-    const reply = await client.get(`${path}${option}`);
-    expect(reply.status).toBe(400);
-    expect(reply.json.metadata).toMatchObject({ errors: [{ parameter: 'dryRun' }] });
-  }
-});
+test.for(['dryRun=maybe', 'dryRun=', 'dryRun=2'])(
+  'refuses ?%s, and names the parameter',
+  async (option, { souk }) => {
+    const client = await souk.client();
+    for (const path of ['/api/quota?', `/api/market/product?domain=1&asins=${newAsin()}&`]) {
+      const reply = await client.get(`${path}${option}`);
+      expect(reply.status).toBe(400);
+      expect(reply.json.metadata).toMatchObject({ errors: [{ parameter: 'dryRun' }] });
+    }
+  },
+);
 
 const pathOf = (...asins: string[]) => `/api/market/product?domain=1&asins=${asins.join(',')}`;
 

@@ -38,14 +38,14 @@ test('reads maxUnits from the query of a POST', async ({ client }) => {
   expect((await client.post('/api/market/product?maxUnits=2', body)).status).toBe(200);
 });
 
-test('is not part of the canonical input: calls with different limits are identical', async ({ client }) => {
+test('calls with different limits are identical', async ({ client }) => {
   const path = pathOf(2);
   await client.get(`${path}&maxUnits=2`);
   const again = await client.get(`${path}&maxUnits=9`);
   expect(again.headers).toMatchObject({ 'x-deduplicated': 'true', 'x-units-consumed': '0' });
 });
 
-test('compares the quote, or the exact price of a cached answer', async ({ souk, client }) => {
+test('limits the quote, or the exact price of a cached answer', async ({ souk, client }) => {
   const asin = newAsin();
   const path = `/api/market/variations?domain=1&asin=${asin}`;
   expect((await client.get(`${path}&maxUnits=4`)).json).toMatchObject({
@@ -61,13 +61,16 @@ test('a free operation accepts every limit', async ({ client }) => {
   expect((await client.get('/api/quota?maxUnits=0')).status).toBe(200);
 });
 
-test.for(['-1', 'much', '1.5', ''])('refuses ?maxUnits=%s by name', async (maxUnits, { client }) => {
-  for (const path of ['/api/quota?', `${pathOf(1)}&`]) {
-    const reply = await client.get(`${path}maxUnits=${maxUnits}`);
-    expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
-    expect(reply.json.metadata).toMatchObject({ errors: [{ parameter: 'maxUnits' }] });
-  }
-});
+test.for(['-1', 'much', '1.5', ''])(
+  'refuses ?maxUnits=%s, and names the parameter',
+  async (maxUnits, { client }) => {
+    for (const path of ['/api/quota?', `${pathOf(1)}&`]) {
+      const reply = await client.get(`${path}maxUnits=${maxUnits}`);
+      expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
+      expect(reply.json.metadata).toMatchObject({ errors: [{ parameter: 'maxUnits' }] });
+    }
+  },
+);
 
 test('checks the key before the price and before the backlog', async ({ souk, client }) => {
   const stranger = souk.clientOf(`km_${'0'.repeat(32)}`);

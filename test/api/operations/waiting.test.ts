@@ -20,7 +20,7 @@ function newProduct(): string {
   return `/api/market/product?domain=1&asins=B0WAIT${String(lastAsin).padStart(4, '0')}`;
 }
 
-test('Prefer: wait=N returns the job when the time is over, and the job continues', async ({
+test('Prefer: wait=N returns the job after N seconds, and the job continues', async ({
   souk,
   client,
   release,
@@ -46,7 +46,7 @@ test('Prefer: wait=0 returns the job at once', async ({ souk, client }) => {
   expect((await reply.arrived).status).toBe(202);
 });
 
-test('Prefer: wait=N returns the answer if it comes in time', async ({ client, release }) => {
+test('Prefer: wait=N returns an answer that is ready within N seconds', async ({ client, release }) => {
   release();
   const reply = await client.get(newProduct(), { headers: { prefer: 'wait=30' } });
   expect(reply.status).toBe(200);
@@ -63,7 +63,7 @@ test.for(['wait=soon', 'handling=lenient', ''])(
   },
 );
 
-test('returns the job when the synchronous time limit is over, and the next call joins it', async ({
+test('returns the job after the synchronous time limit, and the next call joins it', async ({
   souk,
   client,
   release,

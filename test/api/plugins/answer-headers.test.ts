@@ -13,17 +13,17 @@ describe('answers of the API', () => {
     ['an address that takes another method', '/api/webhooks/test', 405],
   ] as const;
 
-  test.for(PATHS)('%s is private to its key', async ([, path, status], { client }) => {
+  test.for(PATHS)('%s has private cache headers', async ([, path, status], { client }) => {
     const reply = await client.get(path);
     expect([reply.status, reply.headers]).toEqual([status, expect.objectContaining(PRIVATE_ANSWER)]);
   });
 
-  test('refusals of a key are private, too', async ({ client }) => {
+  test('refusals of a key have private cache headers', async ({ client }) => {
     const reply = await client.raw('/api/quota');
     expect([reply.status, reply.headers]).toEqual([401, expect.objectContaining(PRIVATE_ANSWER)]);
   });
 
-  test('answers of the tools are private, and their errors', async ({ client }) => {
+  test('answers and errors of tools have private cache headers', async ({ client }) => {
     const headers = { accept: 'application/json, text/event-stream' };
     for (const method of ['tools/list', 'no/such'])
       for (const key of [client.key, ''])
@@ -38,13 +38,13 @@ describe('answers of the API', () => {
         ).toMatchObject(PRIVATE_ANSWER);
   });
 
-  test('an event stream is private', async ({ client }) => {
+  test('an event stream has private cache headers', async ({ client }) => {
     const job = await client.get('/api/market/product?country=us&asins=B0GOOD0002&async=1');
     const reply = await client.get(`/api/jobs/${job.json.data.jobId}/events`);
     expect(reply.headers).toMatchObject(PRIVATE_ANSWER);
   });
 });
 
-test('an installation without an https address says nothing about TLS', async ({ client }) => {
+test('an installation without an https address sends no Strict-Transport-Security', async ({ client }) => {
   expect((await client.raw('/')).headers).not.toHaveProperty('strict-transport-security');
 });

@@ -46,7 +46,7 @@ describe('returns 405 with Allow for', () => {
     expect([reply.status, reply.headers.allow, reply.body.length]).toEqual([405, 'GET, POST', 0]);
   });
 
-  test('any body', async ({ souk, client }) => {
+  test('for any body', async ({ souk, client }) => {
     for (const body of ['not json', 'x'.repeat(70_000)]) {
       const reply = await client.get(PRODUCT, {
         method: 'PUT',
@@ -133,7 +133,7 @@ describe('a body', () => {
   });
 });
 
-test('names every bad parameter of a request, with what is allowed', async ({ souk, client }) => {
+test('names every invalid parameter of a request, with the allowed values', async ({ souk, client }) => {
   const bad = { stats: 0, history: 'maybe', offers: 101, detailLevel: 'huge', asins: ['B00', 'B00REFUSED'] };
   const query = new URLSearchParams({ ...bad, asins: 'B00' } as unknown as Record<string, string>).toString();
   for (const reply of [await client.post(PRODUCT, bad), await client.get(`${PRODUCT}?${query}`)]) {
@@ -170,7 +170,7 @@ describe('malformed HTTP', () => {
       `GET /api/quota HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`,
       413,
     ],
-  ] as const)('%s gets a documented error', async ([_what, bytes, status], { client }) => {
+  ] as const)('returns a documented error for %s', async ([_what, bytes, status], { client }) => {
     const answer = await sendBytes(client, bytes);
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     const body = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as unknown;

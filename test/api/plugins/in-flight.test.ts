@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { holdProducts, newAsin } from '../../support/answers.ts';
 import { test } from '../../support/souk-test.ts';
 
-test('closes at once with a connection open that has sent no request', async ({ ownSouk: souk }) => {
+test('closes at once although an open connection has sent no request', async ({ ownSouk: souk }) => {
   const { baseUrl } = await souk.client();
   const { hostname, port } = new URL(baseUrl);
   const socket = connect(Number(port), hostname);
@@ -16,7 +16,7 @@ test('closes at once with a connection open that has sent no request', async ({ 
   souk.gateways.splice(0);
 });
 
-test('answers a request under way before it closes, although another connection is unused', async ({
+test('answers a request in progress before it closes, although another connection is unused', async ({
   ownSouk: souk,
 }) => {
   const client = await souk.client();

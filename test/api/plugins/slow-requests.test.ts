@@ -41,7 +41,7 @@ async function openConnection(souk: Souk): Promise<Connection> {
 const post = (path: string, key: string, length: number) =>
   `POST ${path} HTTP/1.1\r\nHost: souk\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`;
 
-test('closes a connection whose headers do not end in time with REQUEST_TIMEOUT', async ({ souk }) => {
+test('returns REQUEST_TIMEOUT and closes the connection if headers do not end in time', async ({ souk }) => {
   const { socket, closed } = await openConnection(souk);
   socket.write('GET /healthz HTTP/1.1\r\nX-Slow: 1');
   const answer = await closed;
@@ -55,7 +55,7 @@ test('closes a connection that sends nothing', async ({ souk }) => {
   expect(await closed).toMatch(/^(HTTP\/1\.1 408 |$)/);
 });
 
-test('refuses a body that brings less than the least amount in a period, and closes its connection', async ({
+test('refuses a body that is slower than the minimum rate, and closes its connection', async ({
   souk,
   account,
 }) => {
@@ -76,7 +76,7 @@ test('refuses a body that brings less than the least amount in a period, and clo
   expect(answer).toContain('"code":"REQUEST_TIMEOUT"');
 });
 
-test('accepts a body that takes several periods and brings enough in each', async ({ souk, account }) => {
+test('accepts a slow body above the minimum rate', async ({ souk, account }) => {
   const { socket, closed } = await openConnection(souk);
   const piece = ' '.repeat(LIMITS.leastBodyBytes);
   const watched = souk.clock.until('request body');
@@ -105,7 +105,7 @@ test('sends its answer to a request, and closes the connection when the next one
   expect(await closed).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*HTTP\/1\.1 408 Request Timeout/);
 });
 
-test('keeps no timer and no listener of bodies that have arrived', async ({ souk, client }) => {
+test('keeps no timer and no listener after a body has arrived', async ({ souk, client }) => {
   for (let i = 0; i < 15; i += 1) await client.post('/api/market/product', {});
   expect(souk.clock.countOf('request body')).toBe(0);
 });

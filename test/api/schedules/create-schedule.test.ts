@@ -138,7 +138,7 @@ test.for<[what: string, fields: Record<string, unknown>, names: string]>([
   expect((await client.get('/api/schedules')).json.data.schedules).toEqual([]);
 });
 
-test('lists all bad items with their index', async ({ client }) => {
+test('lists all invalid items with their index', async ({ client }) => {
   const items = [
     { domain: 1, asin: 'x' },
     { domain: 1, asin: 'B0GOOD0001' },
@@ -195,7 +195,7 @@ test('a dry run returns the quote and the next runs, and stores nothing', async 
   expect(await stored(souk)).toBe(before);
 });
 
-test('refuses a schedule only if a run could cost more than maxUnits', async ({ client }) => {
+test('refuses a schedule if a run could cost more than maxUnits', async ({ client }) => {
   const refused = await client.post('/api/schedules', { ...good, batch: { ...batch, maxUnits: 1 } });
   expect(refused.json).toMatchObject({ code: 'QUOTA_MAX_UNITS', metadata: { needed: 2, maxUnits: 1 } });
   expect(refused.status).toBe(429);

@@ -50,7 +50,7 @@ test.for<[change: Record<string, unknown>, shown: Record<string, unknown>]>([
   await deleteSchedule(client, before);
 });
 
-test('a new batch replaces the batch, its webhook and its maxUnits', async ({ souk }) => {
+test('replaces the batch, its webhook and its maxUnits', async ({ souk }) => {
   const customer = await webhookCustomer(souk);
   const [first, second, third] = [newAsin(), newAsin(), newAsin()];
   const batch = { ...productsHourly([first]).batch, webhook: 'https://example.com/hook', maxUnits: 5 };
@@ -67,7 +67,7 @@ test('a new batch replaces the batch, its webhook and its maxUnits', async ({ so
   await deleteSchedule(customer.client, schedule);
 });
 
-test('a new pattern, time zone or pause changes the next run', async ({ souk, client }) => {
+test('a new pattern or time zone, or a pause, changes the next run', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   const changes = [
     { cron: '30 9 * * 1' },
@@ -140,7 +140,7 @@ test('a dry run returns the changed schedule, and changes nothing', async ({ sou
   await deleteSchedule(client, before);
 });
 
-test('concurrent changes do not undo each other', async ({ client }) => {
+test('applies all concurrent changes', async ({ client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   const asins = Array.from({ length: 300 }, newAsin);
   const changes = [
@@ -161,7 +161,7 @@ test('concurrent changes do not undo each other', async ({ client }) => {
   await deleteSchedule(client, schedule);
 });
 
-test('a change does not restore a schedule that is deleted at the same time', async ({ client }) => {
+test('a change does not restore a schedule that is deleted concurrently', async ({ client }) => {
   const schedules = await Promise.all(
     Array.from({ length: 8 }, () => createSchedule(client, productsHourly([newAsin()]))),
   );
@@ -177,7 +177,7 @@ test('a change does not restore a schedule that is deleted at the same time', as
   expect((await client.get('/api/schedules')).json.data.schedules).toEqual([]);
 });
 
-test('a changed pattern drops runs that were due by the old one', async ({ souk, client }) => {
+test('a changed pattern drops a due run of the old pattern', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   souk.clock.advance(HOUR_MS / 2);
   await patchSchedule(client, schedule, { cron: '45 * * * *' });
@@ -189,7 +189,7 @@ test('a changed pattern drops runs that were due by the old one', async ({ souk,
   await deleteSchedule(client, schedule);
 });
 
-test('a change that repeats the pattern keeps a run that is due', async ({ souk, client }) => {
+test('a change with the same pattern keeps a due run', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   // The hour is over, and the workers have not looked yet: the clock tells them only when it moves on.
   const { rowCount } = await souk.database.query(`update schedules set next_due_at = $2 where id = $1`, [

@@ -198,7 +198,7 @@ test('gateways report the same shared values, and each its own requests', async 
   expect(other.sum('souk_workers')).toBe(after.sum('souk_workers'));
 });
 
-test('no label holds data or identity of a customer', async ({ souk }) => {
+test('no label contains data or the identity of a customer', async ({ souk }) => {
   const { accountId, key } = await souk.account();
   const client = souk.clientOf(key);
   const asin = 'B0PRIVATE1';

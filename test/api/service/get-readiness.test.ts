@@ -53,14 +53,14 @@ test.each([
   ['PostgreSQL', ['postgresql'], () => [postgres]],
   ['Redis', ['redis'], () => [redis]],
   ['both stores', ['postgresql', 'redis'], () => [postgres, redis]],
-])('is not ready, but alive, without %s, and names what is missing', async (_which, missing, proxies) => {
+])('is not ready, but alive, without %s, and names the missing store', async (_which, missing, proxies) => {
   for (const proxy of proxies()) await proxy.cut();
   await expect.poll(async () => (await ask('/readyz')).json()).toEqual({ status: 'not ready', missing });
   expect((await ask('/readyz')).statusCode).toBe(503);
   expect((await ask('/healthz')).json()).toEqual({ status: 'ok' });
 });
 
-test('a store that hangs is missing after a time limit, also while the other refuses', async () => {
+test('reports a store that does not respond as missing after a time limit, also if the other store refuses connections', async () => {
   await redis.cut();
   await expect.poll(async () => (await ask('/readyz')).json().missing).toEqual(['redis']);
   postgres.stall();
@@ -70,7 +70,7 @@ test('a store that hangs is missing after a time limit, also while the other ref
   expect((await asked).json()).toEqual({ status: 'not ready', missing: ['postgresql', 'redis'] });
 });
 
-test('returns metrics without those of Redis while Redis is away', async () => {
+test('omits the metrics of Redis while Redis is away', async () => {
   const scrape = async () => parseExposition((await ask('/metrics')).payload);
   await expect
     .poll(async () => (await scrape()).samples.map(({ name }) => name))

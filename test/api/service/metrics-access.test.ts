@@ -41,7 +41,10 @@ test.for([
   ['::ffff:10.0.0.1', false],
   ['2001:db8::1', false],
   [undefined, false],
-] as const)('a connection from %s may read the metrics without a token: %s', ([remoteAddress, may]) => {
-  const request = { socket: { remoteAddress }, headers: {} } as IncomingMessage;
-  expect(createMetricsCheck(undefined)(request)).toBe(may);
-});
+] as const)(
+  'whether a connection from %s may read the metrics without a token: %s',
+  ([remoteAddress, may]) => {
+    const request = { socket: { remoteAddress }, headers: {} } as IncomingMessage;
+    expect(createMetricsCheck(undefined)(request)).toBe(may);
+  },
+);

@@ -10,7 +10,7 @@ test.override('soukOptions', { webhookLimits: { perCall: 3, pendingPerAccount: 5
 
 const addressed = (call: string, url: string) => `${call}&webhook=${encodeURIComponent(url)}`;
 
-test('refuses a fourth webhook of a call, before and after its end, and charges nothing for it', async ({
+test('refuses a fourth webhook of a call at no charge, before and after the end of the call', async ({
   souk,
   customer,
   receiver,
@@ -45,7 +45,7 @@ test('refuses a fourth webhook of a call, before and after its end, and charges 
   expect(rows).toHaveLength(3);
 });
 
-test('refuses calls and batches with a webhook while five are not delivered, before anything is charged', async ({
+test('refuses calls and batches with a webhook at no charge while five deliveries are pending', async ({
   souk,
   customer,
   receiver,

@@ -57,7 +57,7 @@ test('returns the rules of delivery: timeout, retries and retention of the log',
 });
 
 describe('a test delivery', () => {
-  test('arrives signed, and the log has it with its attempt', async ({ souk, customer, receiver }) => {
+  test('arrives signed, and is logged with its attempt', async ({ souk, customer, receiver }) => {
     const { client, secret } = customer;
     const reply = await client.post('/api/webhooks/test', { url: `${receiver.url}/hook` });
     const { deliveryId } = reply.json.data;
@@ -152,7 +152,7 @@ describe('the log', () => {
   const idsOf = (json: { data: { deliveries: { deliveryId: string }[] } }) =>
     json.data.deliveries.map(({ deliveryId }) => deliveryId);
 
-  test('lists the newest first, in pages without gap or repetition while more is added', async ({
+  test('lists deliveries newest first, in pages without gaps or repetitions while deliveries are added', async ({
     souk,
     customer,
     receiver,
@@ -197,7 +197,7 @@ describe('the log', () => {
     ['cursor=7', 'cursor: must be the id of the last delivery of the previous page'],
     ["cursor=' or 1=1", 'cursor: must be the id of the last delivery of the previous page'],
     ['state=failed&state=pending', 'state: was given more than once'],
-  ] as const)('?%s is refused', async ([query, problem], { customer }) => {
+  ] as const)('refuses ?%s', async ([query, problem], { customer }) => {
     const reply = await customer.client.get(`${DELIVERIES}?${query}`);
     expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(reply.json.msg).toContain(problem);
@@ -300,7 +300,7 @@ test('all webhook endpoints are free', async ({ customer }) => {
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('the log holds no secret', ({ souk }) => {
+test('contains no secret', ({ souk }) => {
   const log = souk.logLines.join('');
   expect(log).toContain('/api/webhooks/secret');
   expect(log).not.toContain('whsec_');

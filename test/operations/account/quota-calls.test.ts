@@ -30,7 +30,7 @@ test('returns the same figures from /api/quota and /api/token after every call',
   });
 });
 
-test('asking is free, not limited and leaves no usage behind', async ({ souk }) => {
+test('reading the quota is free, not limited and counts as no usage', async ({ souk }) => {
   const { accountId, key } = await souk.account({ plan: { minuteLimit: 1 } });
   const client = souk.clientOf(key);
   for (let i = 0; i < 5; i += 1) {
@@ -47,7 +47,7 @@ test.for([
   ['QUOTA_DAILY_EXCEEDED', { dailyLimit: 1 }, 86_400_000],
   ['QUOTA_MONTHLY_EXCEEDED', { monthlyLimit: 1 }, 31 * 86_400_000],
 ] as const)(
-  'predicts %s of the next call, and when it ends',
+  'predicts %s of the next call, and its reset time',
   async ([code, plan, resetWithinMs], { souk }) => {
     const client = await souk.client({ plan });
     const call = () => client.get(`/api/market/product?domain=1&asins=B00FORETEL&stats=${code.length}`);

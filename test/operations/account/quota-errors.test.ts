@@ -50,9 +50,7 @@ test.for<[string, AccountOptions, Record<string, unknown>, string | undefined]>(
   },
 );
 
-test('QUOTA_PACK_EXHAUSTED has no time to come back at, so clients are told not to hurry', async ({
-  souk,
-}) => {
+test('QUOTA_PACK_EXHAUSTED has no reset time, and a Retry-After of an hour', async ({ souk }) => {
   const { accountId, key } = await souk.account({ plan: null });
   await souk.database.query(
     `insert into packs (account_id, wallet, total_units, remaining_units, rate_limit_per_minute, valid_from, valid_until)

@@ -73,7 +73,7 @@ test('countries are free and list all nine sites with their weeks', async ({ cli
   });
 });
 
-test('report-dates are those that are loaded, the newest first', async ({ client }) => {
+test('report-dates lists the imported weeks, newest first', async ({ client }) => {
   expect(await get(client, 'report-dates?country=US')).toMatchObject({
     country: 'us',
     dates: [WEEK, BEFORE],
@@ -87,7 +87,7 @@ test.for([
   '&brand=lumio',
   '&category=GARDEN&clickSumMin=40',
   '&fluctuationType=falling',
-])('pages by afterRank%s walk the whole week without a gap or a repetition', async (filter, { client }) => {
+])('pages by afterRank%s return every row of the week once', async (filter, { client }) => {
   const whole: { rank: number; wordId: number }[] = [];
   let afterRank = 0;
   while (afterRank !== null) {
@@ -125,7 +125,7 @@ describe('filters', () => {
   });
 });
 
-test('total is told of an unfiltered week by offset, and nowhere else', async ({ client }) => {
+test('total is present only for an unfiltered week by offset', async ({ client }) => {
   expect(await get(client, 'rank?country=us&offset=498')).toMatchObject({
     total: TERMS,
     offset: 498,
@@ -141,7 +141,9 @@ test('total is told of an unfiltered week by offset, and nowhere else', async ({
   });
 });
 
-test('search finds English by words and Japanese by any part, the best first', async ({ client }) => {
+test('search finds English terms by words and Japanese terms by any part, best rank first', async ({
+  client,
+}) => {
   const found = async (country: string, keyword: string) =>
     keywords(
       (await get(client, `search?country=${country}&keyword=${encodeURIComponent(keyword)}&limit=3`)).items,
@@ -154,7 +156,7 @@ test('search finds English by words and Japanese by any part, the best first', a
   expect(await found('uk', 'lamp')).toEqual([]);
 });
 
-test('a keyword has its history, its goods, and its weeks of absence', async ({ client }) => {
+test('a keyword has its history, its products and the weeks without it', async ({ client }) => {
   const { items } = await get(client, 'search?country=us&keyword=desk%20lamps%207');
   const { wordId } = items[0];
   const detail = await get(client, `word/${wordId}`);
@@ -184,7 +186,9 @@ test('a keyword has its history, its goods, and its weeks of absence', async ({ 
   });
 });
 
-test('a reverse look-up has a limit an ASIN, all sites, and dates', async ({ client }) => {
+test('a reverse look-up has a limit for each ASIN, and covers all sites and the requested dates', async ({
+  client,
+}) => {
   const reverse = async (body: object) => (await client.post('/api/aba/asin-reverse', body)).json.data.items;
   const asins = ['b0second00', 'B0NOBODY00', 'B0FIRST007'];
   const items = await reverse({ asins, limit: 3 });
@@ -238,14 +242,14 @@ test.for([
     'reportDate: must be a date such as 2026-04-11, got "2026-02-30"',
   ],
   ['word/none', 'wordId: must be an integer from 1 to 2147483647, got "none"'],
-] as const)('%s is refused and costs nothing', async ([path, message], { souk }) => {
+] as const)('refuses %s at no charge', async ([path, message], { souk }) => {
   const caller = await souk.client();
   const { status, json } = await caller.get(`/api/aba/${path}`);
   expect([status, json.msg]).toEqual([400, message]);
   expect(await unitsUsed(caller)).toBe(0);
 });
 
-test('reports an unknown key before any other fault', async ({ souk }) => {
+test('reports an unknown key before any other error', async ({ souk }) => {
   const stranger = souk.clientOf(`km_${'x'.repeat(32)}`);
   expect((await stranger.get('/api/aba/rank?country=us&reportDate=2026-04-05')).status).toBe(401);
 });

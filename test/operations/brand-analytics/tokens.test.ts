@@ -23,11 +23,11 @@ test.each([
   // Both pairs are there, but not beside each other.
   ['手机壳', '机壳 手机', 'us', false],
   ['?!', 'anything', 'us', false],
-] as const)('%s in "%s" on %s: %s', (keyword, term, site, expected) => {
+] as const)('finds %s in "%s" on %s: %s', (keyword, term, site, expected) => {
   expect(finds(keyword, term, site)).toBe(expected);
 });
 
-test('every part of unbroken text, and every word, finds its term', () => {
+test('a term is found by each of its words, and by any part of text without spaces', () => {
   const text = fc.array(fc.constantFrom(...Array.from('猫砂犬ベッド手机壳ー')), {
     minLength: 1,
     maxLength: 8,
@@ -45,7 +45,7 @@ test('every part of unbroken text, and every word, finds its term', () => {
   );
 });
 
-test('tokens are negative: labels and other tags are not', () => {
+test('tokens are negative, and labels and other tags are not', () => {
   expect(Math.max(...tokensOf('a 猫砂 dog', 'us'))).toBeLessThan(0);
 });
 
@@ -55,7 +55,7 @@ test.each([
   ['a\u0000b', 'a b'],
   ['plain', 'plain'],
   [' \u3000 ', ''],
-])('%j is the same term as %j', (sent, kept) => {
+])('normalises %j to the same term as %j', (sent, kept) => {
   expect(normaliseTerm(sent)).toBe(kept);
   expect(normaliseTerm(kept)).toBe(kept);
 });

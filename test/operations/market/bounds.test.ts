@@ -169,17 +169,17 @@ function post(operation: TakingParameters<unknown>): TakingParameters<unknown> {
 }
 
 describe.each(Object.entries(TABLE))('%s', (_name, { operation, least, defaults, good, bad }) => {
-  test('fills in the defaults, and takes its canonical input for what it is', () => {
+  test('fills in the defaults, and leaves a canonical input unchanged', () => {
     const input = canonical(operation, least);
     expect(JSON.parse(JSON.stringify(input))).toEqual(defaults);
     expect(operation.params.parse(input)).toEqual(input);
   });
 
-  test.each(rows(good))('takes %s = %j', (parameter, value) => {
+  test.each(rows(good))('accepts %s = %j', (parameter, value) => {
     expect(faultsOf(operation, { ...least, [parameter]: value })).toEqual({});
   });
 
-  test.each(rows(bad))('refuses %s = %j by name', (parameter, value) => {
+  test.each(rows(bad))('refuses %s = %j, and names the parameter', (parameter, value) => {
     const faults = faultsOf(operation, { ...least, [parameter]: value });
     expect(Object.keys(faults).map((name) => name.split('.', 1)[0])).toContain(parameter);
   });

@@ -6,7 +6,7 @@ const read = (sent: object) => canonical(chartUrl, { domain: 1, ...sent });
 const faults = (sent: object) => faultsOf(chartUrl, { domain: 1, ...sent });
 
 describe('parameters of chart links', () => {
-  test('take asin, asins or both, merged and without duplicates, in the order given', () => {
+  test('accept asin, asins or both, and merge them in the given order without duplicates', () => {
     expect(read({ asin: 'b000000003' }).asins).toEqual(['B000000003']);
     expect(read({ asins: 'B000000002,B000000001' }).asins).toEqual(['B000000002', 'B000000001']);
     expect(read({ asin: 'B000000003', asins: ['B000000002,b000000003', 'B000000001'] }).asins).toEqual([
@@ -16,7 +16,7 @@ describe('parameters of chart links', () => {
     ]);
   });
 
-  test('take 1000 ASINs at most', () => {
+  test('accept at most 1000 ASINs', () => {
     expect(read({ asins: asins(1000).join() }).asins).toHaveLength(1000);
     expect(read({ asins: asins(1000).join(), asin: asins(1)[0] }).asins).toHaveLength(1000);
     expect(faults({ asins: asins(1001).join() })).toEqual({
@@ -25,7 +25,7 @@ describe('parameters of chart links', () => {
     expect(faults({ asins: asins(1000).join(), asin: 'X000000000' }).asins).toMatch(/got 1001$/);
   });
 
-  test('need one ASIN at least', () => {
+  test('require at least one ASIN', () => {
     expect(faults({}).asins).toMatch(/^is required: it must be 1 to 1000 ASINs/);
     expect(faults({ asins: ',' }).asins).toMatch(/^is empty/);
   });
@@ -34,7 +34,7 @@ describe('parameters of chart links', () => {
     expect(faults({ asin }).asins).toBe(`item 1 must be 10 letters or digits, got "${asin}"`);
   });
 
-  test('that are bad are all named at once, and unknown ones are ignored', () => {
+  test('are all named if they are invalid, and ignored if they are unknown', () => {
     expect(Object.keys(faultsOf(chartUrl, { asin: '?' })).sort()).toEqual(['asins', 'domain']);
     expect(read({ asin: 'B000000001', page: 'x' })).toEqual({ domain: 1, asins: ['B000000001'] });
   });

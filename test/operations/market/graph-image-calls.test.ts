@@ -12,7 +12,7 @@ const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0
 
 test.beforeEach(({ souk }) => souk.upstream.on('graphimage', drawsPictures));
 
-test('is a PNG of the size asked for; the first time drawn, then taken from the cache', async ({
+test('returns a PNG of the requested size, from upstream at first and then from the cache', async ({
   souk,
   client,
 }) => {
@@ -37,7 +37,7 @@ test('is a PNG of the size asked for; the first time drawn, then taken from the 
   expect(souk.upstream.calls).toHaveLength(1);
 });
 
-test('shows what upstream drew, also when it is encoded smaller', async ({ client }) => {
+test('has the same pixels as the picture of upstream after re-encoding', async ({ client }) => {
   const reply = await client.get(`${GRAPH}?domain=1&asin=B00GRAPH02`);
   const drawn = await picture(500, 200);
   const pixels = (bytes: Buffer) => sharp(bytes).removeAlpha().raw().toBuffer();
@@ -68,10 +68,7 @@ describe('parameters', () => {
     });
   });
 
-  test('reach upstream under the names it has for them, in whichever case they come', async ({
-    souk,
-    client,
-  }) => {
+  test("are sent upstream under the provider's names, in any case", async ({ souk, client }) => {
     const query = [
       'DOMAIN=1&Asin=b00graph04&Retailer=0&NEW=false&used=1&SalesRank=true&bb=1&FBA=1&fbm=1&ld=1&wd=1&YZoom=0',
       'Range=31&cBackground=%23FFFFFF&CFONT=000000&cretailer=ff9900&cNew=111111&cused=222222&csales=333333',
@@ -86,7 +83,7 @@ describe('parameters', () => {
     });
   });
 
-  test('that are not listed are dropped and do not change the picture', async ({ souk, client }) => {
+  test('are dropped if they are unknown, and do not change the picture', async ({ souk, client }) => {
     const known = await paramsFor(souk, client, 'domain=1&asin=B00GRAPH05');
     const calls = souk.upstream.calls.length;
     const unknown = ['title=0', 'amazon=0', 'update=1', '__proto__=x', 'constructor=y', 'toString=z'].join(
@@ -104,7 +101,7 @@ describe('parameters', () => {
     ['domain=1&asin=B00GRAPH06&range=0', 'range'],
     ['domain=1&asin=B00GRAPH06&used=2', 'used'],
     ['domain=1&asin=B00GRAPH06&cnew=red', 'cnew'],
-  ] as const)('%s is refused as JSON', async ([query, parameter], { client }) => {
+  ] as const)('are refused as JSON for %s', async ([query, parameter], { client }) => {
     const reply = await client.get(`${GRAPH}?${query}`);
     expect([reply.status, reply.json.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(reply.json.metadata?.errors).toEqual([expect.objectContaining({ parameter })]);
@@ -112,7 +109,7 @@ describe('parameters', () => {
   });
 });
 
-describe('returns 502 as JSON, without charge, for anything but the picture requested:', () => {
+describe('returns 502 as JSON at no charge if upstream does not return the requested picture:', () => {
   const png = (bytes: Buffer | string, contentType = 'image/png') => ({ raw: bytes, contentType });
 
   test.for<[string, Script]>([
@@ -152,7 +149,7 @@ describe('returns 502 as JSON, without charge, for anything but the picture requ
   });
 });
 
-test('a quota refusal is JSON', async ({ souk }) => {
+test('returns a quota refusal as JSON', async ({ souk }) => {
   const poor = await souk.client({ plan: null });
   const reply = await poor.get(`${GRAPH}?domain=1&asin=B00GRAPH09`);
   expect([reply.status, reply.json.code, reply.json.data]).toEqual([429, 'QUOTA_NO_SUBSCRIPTION', null]);

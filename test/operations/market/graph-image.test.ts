@@ -12,7 +12,7 @@ const COLOURS = [
 ];
 
 describe('parameters of a price-history picture', () => {
-  test('have defaults: 90 days, 500 by 200 pixels, and the curves upstream draws by itself', () => {
+  test('have defaults: 90 days, 500 by 200 pixels, and the default curves of the provider', () => {
     const off = Object.fromEntries(CURVES.map((name) => [name, false]));
     expect(read()).toEqual({
       domain: 1,
@@ -27,7 +27,7 @@ describe('parameters of a price-history picture', () => {
     });
   });
 
-  test('are taken in any case', () => {
+  test('are accepted in upper and lower case', () => {
     const shouted = {
       DOMAIN: 1,
       Asin: 'b00000000a',
@@ -47,13 +47,13 @@ describe('parameters of a price-history picture', () => {
     expect(canonical(graphImage, { COUNTRY: 'JP', asin: 'B000000001' }).domain).toBe(5);
   });
 
-  test.each([...CURVES, 'yzoom'] as const)('%s is 0 or 1', (name) => {
+  test.each([...CURVES, 'yzoom'] as const)('accept 0 or 1 for %s', (name) => {
     expect(['1', 1, 'true'].map((on) => read({ [name]: on })[name])).toEqual([true, true, true]);
     expect(['0', 0, 'false'].map((off) => read({ [name]: off })[name])).toEqual([false, false, false]);
     expect(faults({ [name]: '2' })).toEqual({ [name]: withValue('must be 0, 1, true or false') });
   });
 
-  test.each(COLOURS)('%s is six hex digits', (name) => {
+  test.each(COLOURS)('accept six hexadecimal digits for %s', (name) => {
     expect(read({ [name]: '#FF8800' })[name]).toBe('ff8800');
     expect(read({ [name]: '00aa00' })[name]).toBe('00aa00');
     for (const bad of ['red', 'fff', 'ff88000', 'gg0000', '', '##ff8800', 7]) {
@@ -65,17 +65,17 @@ describe('parameters of a price-history picture', () => {
     ['range', 1, 10_000],
     ['width', 300, 1000],
     ['height', 150, 1000],
-  ] as const)('%s may be %i to %i', (name, min, max) => {
+  ] as const)('accept %s from %i to %i', (name, min, max) => {
     expect([min, max].map((value) => read({ [name]: String(value) })[name])).toEqual([min, max]);
   });
 
-  test('bring a size beyond what upstream draws to the nearest', () => {
+  test('limit the size to the smallest and largest of the provider', () => {
     expect(read({ width: 1, height: 1 })).toMatchObject({ width: 300, height: 150 });
     expect(read({ width: 299, height: 149 })).toMatchObject({ width: 300, height: 150 });
     expect(read({ width: 1001, height: 100_000 })).toMatchObject({ width: 1000, height: 1000 });
   });
 
-  test('refuse a range of no days and sizes of no pixels', () => {
+  test('refuse a range of 0 days and sizes of 0 pixels', () => {
     expect(faults({ range: 0, width: 0, height: -5 })).toEqual({
       range: withValue('must be an integer from 1 to 10000'),
       width: withValue('must be an integer of at least 1'),
@@ -84,14 +84,14 @@ describe('parameters of a price-history picture', () => {
     expect(faults({ range: 10_001 })).toHaveProperty('range');
   });
 
-  test('need an ASIN', () => {
+  test('require an ASIN', () => {
     expect(faultsOf(graphImage, { domain: 1 })).toEqual({
       asin: 'is required: it must be one ASIN (10 letters or digits)',
     });
     expect(faults({ asin: 'B00' }).asin).toMatch(/^must be one ASIN .*, got "B00"$/);
   });
 
-  test('that are unknown are dropped, also names of other curves and of object properties', () => {
+  test('are dropped if they are unknown, also names of other curves and of object properties', () => {
     const unknown = { key: 'k', title: '0', bbu: 1, pe: 1, amazon: 1, cAmazon: 'zz', cPE: '1', asins: 'x' };
     const odd = JSON.parse('{"__proto__": {"range": 7}, "constructor": "x", "toString": "x"}') as object;
     expect(read({ ...unknown, ...odd })).toEqual(read());
@@ -100,13 +100,13 @@ describe('parameters of a price-history picture', () => {
     ).toEqual(read());
   });
 
-  test('sent in two spellings were sent twice', () => {
+  test('are refused if they are sent in two spellings', () => {
     expect(faults({ range: '7', Range: '7' }).range).toMatch(/^was given more than once/);
     expect(faults({ ASIN: 'B000000002' }).asin).toMatch(/^was given more than once/);
     expect(faults({ Domain: 1 }).domain).toBe('was given more than once');
   });
 
-  test('that are bad are all named at once', () => {
+  test('are all named if they are invalid', () => {
     const bad = { asin: '', range: 'x', width: 'x', used: 'x', cfont: 'x', domain: 7, yzoom: 'x' };
     expect(Object.keys(faultsOf(graphImage, bad)).sort()).toEqual(Object.keys(bad).sort());
   });
@@ -118,7 +118,7 @@ describe('a call for a picture', () => {
     expect(graphImage.queue(read())).toBe('graph');
   });
 
-  test('is the same picture however it is asked for, and another with any other parameter', () => {
+  test('has the same source in any spelling, and another one for other parameters', () => {
     const identity = (sent: object) => graphImage.source(read(sent))[0]?.identity;
     expect(identity({ Retailer: 'true', used: 0, cFont: undefined, width: '500' })).toBe(identity({}));
     expect(identity({ CFONT: '#00FF00' })).toBe(identity({ cfont: '00ff00' }));

@@ -27,7 +27,7 @@ test.beforeAll(async ({ souk }) => {
   }));
 });
 
-test('a list of more than 10 MB arrives whole, compressed for those who take gzip and inflated for the others', async ({
+test('returns a whole list of more than 10 MB, with gzip only for clients that accept it', async ({
   souk,
 }) => {
   const { key } = await souk.account();
@@ -66,7 +66,7 @@ test('a list of more than 10 MB arrives whole, compressed for those who take gzi
   expect(souk.upstream.calls).toHaveLength(1);
 });
 
-describe('who is sent gzip', () => {
+describe('gzip by Accept-Encoding', () => {
   test.for([
     ['gzip', true],
     ['GZIP', true],
@@ -92,7 +92,7 @@ describe('who is sent gzip', () => {
   });
 });
 
-test('serves the next request after a client hung up in the middle of a list', async ({ souk }) => {
+test('serves the next request after a client has disconnected in the middle of a list', async ({ souk }) => {
   const client = await souk.client();
   const hangUp = new AbortController();
   const leaving = client.get(LIST, { signal: hangUp.signal });

@@ -10,11 +10,11 @@ const faults = (sent: object) => faultsOf(lightningDeal, { domain: 2, ...sent })
 const STATES = ['AVAILABLE', 'UPCOMING', 'WAITLIST', 'SUSPENDED', 'CANCELED', 'EXPIRED', 'SOLDOUT'];
 
 describe('parameters of lightning deals', () => {
-  test('need be no more than the site', () => {
+  test('require only the site', () => {
     expect(read()).toEqual({ domain: 2 });
   });
 
-  test('bring the ASIN to capitals', () => {
+  test('convert the ASIN to upper case', () => {
     expect(read({ asin: ' b00000000a ' }).asin).toBe('B00000000A');
   });
 
@@ -28,7 +28,7 @@ describe('parameters of lightning deals', () => {
     1234567890,
     null,
     {},
-  ])('refuse %j as an ASIN rather than take it for the whole site', (asin) => {
+  ])('refuse %j as an ASIN instead of reading the whole site', (asin) => {
     expect(faults({ asin }).asin).toMatch(/must be one ASIN \(10 letters or digits\), got /);
   });
 
@@ -36,18 +36,18 @@ describe('parameters of lightning deals', () => {
     expect(faults({ asin: ['B000000001', 'B000000001'] }).asin).toMatch(/^was given more than once/);
   });
 
-  test.each(STATES)('take the state %s', (state) => {
+  test.each(STATES)('accept the state %s', (state) => {
     expect(read({ state }).state).toBe(state);
   });
 
   test.each(['available', 'SUPPRESSED', 'CANCELLED', '', 1])(
-    'refuse the state %j with the states',
+    'refuse the state %j, and list the states',
     (state) => {
       expect(faults({ state })).toEqual({ state: withValue(`must be one of ${STATES.join(', ')}`) });
     },
   );
 
-  test('take any type of 1 to 50 characters', () => {
+  test('accept any type of 1 to 50 characters', () => {
     expect(read({ type: ' BEST_DEAL ' }).type).toBe('BEST_DEAL');
     expect(read({ type: 'x'.repeat(50) }).type).toHaveLength(50);
     for (const type of ['', '  ', 'x'.repeat(51), 5]) {
@@ -55,25 +55,25 @@ describe('parameters of lightning deals', () => {
     }
   });
 
-  test('that are bad are all named at once', () => {
+  test('are all named if they are invalid', () => {
     const found = faultsOf(lightningDeal, { domain: 0, asin: 'x', state: 'x', type: '' });
     expect(Object.keys(found).sort()).toEqual(['asin', 'domain', 'state', 'type']);
   });
 
-  test('that are unknown are ignored', () => {
+  test('are ignored if they are unknown', () => {
     expect(read({ page: 'x', asins: '?', states: 1 })).toEqual(read());
   });
 });
 
 describe('a call for lightning deals', () => {
-  test('of one ASIN costs 1 unit and has 60 seconds, of a site 500 and 120, in a pool of its own', () => {
+  test('costs 1 unit and has 60 seconds for one ASIN, and 500 units and 120 seconds for a site', () => {
     const [one, all] = [read({ asin: 'B000000001' }), read({ state: 'EXPIRED' })];
     expect([one, all].map(lightningDeal.price.quote)).toEqual([1, 500]);
     expect([one, all].map(lightningDeal.queue)).toEqual(['market', 'lightning']);
     expect([one, all].map((input) => POOLS[lightningDeal.queue(input)].timeoutMs)).toEqual([60_000, 120_000]);
   });
 
-  test('asks upstream the same whatever its state and type', () => {
+  test('has the same source for any state and type', () => {
     const identity = (sent: object) => lightningDeal.source(read(sent))[0]?.identity;
     expect(identity({ state: 'EXPIRED', type: 'X' })).toBe(identity({}));
     const different = [{}, { domain: 3 }, { asin: 'B000000001' }, { asin: 'B000000002' }].map(identity);
@@ -110,7 +110,7 @@ function shown(sent: object): number[] {
 }
 
 describe('the answer for lightning deals', () => {
-  test('is the whole list in order, each deal untouched but for a state that has another name here', () => {
+  test('is the whole list in order, with unchanged deals except for renamed states', () => {
     const renamed: Record<number, string> = {
       2: 'UPCOMING',
       4: 'SUSPENDED',
@@ -133,22 +133,22 @@ describe('the answer for lightning deals', () => {
     ['CANCELED', [9]],
     ['EXPIRED', [5]],
     ['SOLDOUT', [7]],
-  ])('of state %s has the deals that are in it, by whichever name upstream has for it', (state, expected) => {
+  ])('of state %s has the deals of this state, under any name of the provider', (state, expected) => {
     expect(shown({ state })).toEqual(expected);
   });
 
-  test('of a type has the deals that name it, in any case', () => {
+  test('of a type has the deals of this type, in upper or lower case', () => {
     expect(shown({ type: 'Best_Deal' })).toEqual([1, 2]);
     expect(shown({ type: 'other' })).toEqual([]);
     expect(shown({ type: 'BEST_DEAL', state: 'UPCOMING' })).toEqual([2]);
   });
 
-  test('of an ASIN has its deals only, should upstream send more', () => {
+  test('of an ASIN has only the deals of this ASIN', () => {
     expect(shown({ asin: 'B000000007' })).toEqual([7]);
     expect(shown({ asin: 'B000000099' })).toEqual([]);
   });
 
-  test('is an empty list where upstream has nothing', () => {
+  test('is an empty list if upstream has no data', () => {
     const { respond } = lightningDeal;
     const found = respond.type === 'json' && respond.present(new Map(), read(), { now: NOW });
     expect(found).toMatchObject({ data: { lightningDeals: [] } });

@@ -8,7 +8,7 @@ test.override('soukOptions', { workers: 0 });
 describe('chart links', () => {
   const CHART = '/api/market/charturl';
 
-  test('are built from asin and asins together, in the order given, each once, in capitals', async ({
+  test('are built from asin and asins, in the given order, without duplicates, in upper case', async ({
     client,
   }) => {
     const reply = await client.get(
@@ -28,7 +28,7 @@ describe('chart links', () => {
     });
   });
 
-  test('are built for a thousand ASINs, and for one more not', async ({ client }) => {
+  test('are built for 1000 ASINs, and refused for 1001', async ({ client }) => {
     const asins = Array.from({ length: 1001 }, (_, i) => `B${String(i).padStart(9, '0')}`);
     const thousand = await client.get(`${CHART}?domain=1&asins=${asins.slice(1).join(',')}`);
     expect([thousand.status, thousand.json.data.count]).toEqual([200, 1000]);
@@ -55,7 +55,7 @@ describe('chart links', () => {
 describe('image links', () => {
   const IMAGE = '/api/retail/imageurl';
 
-  test('are built from image and images together, in the order given, each once', async ({ client }) => {
+  test('are built from image and images, in the given order, without duplicates', async ({ client }) => {
     const names = ['71Abc+d-EfL.jpg', '41xyz._SL160_.PNG', 'swatch_1.gif'];
     const query = new URLSearchParams([
       ['domainId', '5'],
@@ -94,7 +94,7 @@ describe('image links', () => {
   });
 });
 
-test('links cost no units and count as no calls', async ({ souk }) => {
+test('links cost no units and do not count as calls', async ({ souk }) => {
   const client = await souk.client({ plan: { minuteLimit: 1 } });
   for (const path of ['market/charturl?domain=1&asin=B00LINKED1', 'retail/imageurl?domain=1&image=a.jpg']) {
     const reply = await client.get(`/api/${path}`);

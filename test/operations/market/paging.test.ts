@@ -49,13 +49,13 @@ function present(operation: unknown, sent: object, found: Record<string, unknown
 }
 
 test.each(Object.entries(LISTS))(
-  '%s are whole, without _pagination, unless a page is asked for',
+  '%s have the whole list without _pagination if no page is requested',
   (_name, show) => {
     expect(show(2500, {})).toMatchObject({ list: entries(2500), pagination: undefined });
   },
 );
 
-test.each(Object.entries(LISTS))('%s fill in what paging leaves open', (_name, show) => {
+test.each(Object.entries(LISTS))('%s have defaults for missing paging parameters', (_name, show) => {
   const byPage = show(2500, { page: 1 });
   expect(byPage.pagination).toEqual({ page: 1, perPage: 1000, total: 2500, totalPages: 3 });
   expect(byPage.list).toEqual(entries(2500).slice(1000, 2000));
@@ -64,7 +64,7 @@ test.each(Object.entries(LISTS))('%s fill in what paging leaves open', (_name, s
   expect(bySize.list).toEqual(entries(7));
 });
 
-test.each(Object.entries(LISTS))('pages of %s make up the list', (_name, show) => {
+test.each(Object.entries(LISTS))('the pages of %s together are the whole list', (_name, show) => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 1, max: 120 }), (length, perPage) => {
       const pages = Array.from({ length: Math.ceil(length / perPage) + 1 }, (_, page) =>
@@ -78,12 +78,12 @@ test.each(Object.entries(LISTS))('pages of %s make up the list', (_name, show) =
   );
 });
 
-test('best sellers end at the ten thousandth', () => {
+test('best sellers end after 10,000 entries', () => {
   expect(LISTS.bestSellers?.(12_000, {}).list).toHaveLength(10_000);
   expect(LISTS.bestSellers?.(12_000, { page: 9, perPage: 1000 }).pagination).toMatchObject({ total: 10_000 });
 });
 
-test('csvDays keeps the last days of both series, none, or all', () => {
+test('csvDays keeps the last days of both series, nothing, or everything', () => {
   const day = 1440;
   const end = Math.floor(NOW.now / 60_000) - 21_564_000;
   const csv = [[end - 20 * day, 90, end - 5 * day, 91, end - day, 92], null];

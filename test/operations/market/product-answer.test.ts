@@ -40,7 +40,7 @@ function answer(sent: object, found: readonly Product[] = [RAW]): Answer {
 }
 
 describe('the answer of a product look-up', () => {
-  test('has products in the order of the canonical input, and a per-ASIN error for each that is missing', () => {
+  test('has products in the order of the canonical input, and an error for each missing ASIN', () => {
     const found = [{ asin: 'B000000003' }, { asin: 'B000000001' }, { asin: 'B000000009' }];
     const { products, count, errors } = answer({ asins: 'B000000003,B000000002,B000000001' }, found);
     expect(products.map(({ asin }) => asin)).toEqual(['B000000001', 'B000000003']);
@@ -48,7 +48,7 @@ describe('the answer of a product look-up', () => {
     expect(errors).toEqual([{ asin: 'B000000002', errorId: 'PRODUCT_NOT_FOUND' }]);
   });
 
-  test('counts a product that is gone or out of reach as an error, unless it still has data', () => {
+  test('has an error for a product without data that upstream marks as removed or unavailable', () => {
     const found = [
       { asin: 'B000000001', productType: 4, title: null },
       { asin: 'B000000002', productType: 3 },
@@ -60,24 +60,27 @@ describe('the answer of a product look-up', () => {
     expect(errors.map(({ errorId }) => errorId)).toEqual(['PRODUCT_UNAVAILABLE', 'PRODUCT_UNAVAILABLE']);
   });
 
-  test('is no failure when there is nothing at all', () => {
+  test('is a success without products if every ASIN is missing', () => {
     expect(answer({}, [])).toMatchObject({ count: 0, products: [], errors: [{ asin: 'B000000001' }] });
   });
 
-  test.each(['summary', 'lite', 'full'])('says its site and its shape: %s, with a hint', (detailLevel) => {
-    const { responseShape, country } = answer({ detailLevel });
-    expect(country).toBe('de');
-    expect(responseShape).toEqual({ detailLevel, hint: expect.stringMatching(/detailLevel=/) });
-  });
+  test.each(['summary', 'lite', 'full'])(
+    'states its site and its detail level %s, with a hint',
+    (detailLevel) => {
+      const { responseShape, country } = answer({ detailLevel });
+      expect(country).toBe('de');
+      expect(responseShape).toEqual({ detailLevel, hint: expect.stringMatching(/detailLevel=/) });
+    },
+  );
 
-  test('is lite unless asked otherwise', () => {
+  test('has detail level lite by default', () => {
     const { products, responseShape } = answer({});
     expect(responseShape.detailLevel).toBe('lite');
     expect(products[0]).not.toHaveProperty('csv');
     expect(products[0]).toHaveProperty('somethingNew', { kept: true });
   });
 
-  test('has stats only where they were asked for, though they are always fetched', () => {
+  test('has stats only if they were requested, although they are always fetched', () => {
     for (const detailLevel of ['lite', 'full']) {
       expect(answer({ detailLevel }).products[0]).not.toHaveProperty('stats');
       expect(answer({ detailLevel, stats: 5 }).products[0]).toHaveProperty('stats', RAW.stats);
@@ -89,26 +92,26 @@ describe('the answer of a product look-up', () => {
     expect(answer({ detailLevel: 'full' }).products[0]?.csv).toEqual(RAW.csv);
   });
 
-  test('has the last N days before now, and the point in force when they begin', () => {
+  test('has the last N days, and the value that was valid when they began', () => {
     const series = (days: number) => answer({ detailLevel: 'full', days }).products[0]?.csv;
     expect(series(20)).toEqual([[minutesAgo(30), 950, minutesAgo(10), 990, minutesAgo(2), 970]]);
     expect(series(1)).toEqual([[minutesAgo(2), 970]]);
     expect(series(4000)).toEqual(RAW.csv);
   });
 
-  test('has the date range, which wins over days', () => {
+  test('has the date range if both dateRange and days are given', () => {
     const dateRange = { start: NOW - 20 * 86_400_000, end: NOW - 5 * 86_400_000 };
     const { products } = answer({ detailLevel: 'full', dateRange, days: 1 });
     expect(products[0]?.csv).toEqual([[minutesAgo(30), 950, minutesAgo(10), 990]]);
   });
 
-  test('has as many offers as were asked for, the live ones first', () => {
+  test('has the requested number of offers, live ones first', () => {
     const offers = (count: number) => answer({ offers: count }).products[0]?.offers;
     expect(offers(1)).toMatchObject([{ sellerId: 'S1' }]);
     expect(offers(2)).toMatchObject([{ sellerId: 'S1' }, { sellerId: 'S2' }]);
   });
 
-  test('leaves what was fetched as it was, for the next call that shares it', () => {
+  test('does not change the fetched product, which other calls share', () => {
     const before = structuredClone(RAW);
     for (const detailLevel of ['summary', 'lite', 'full']) answer({ detailLevel, days: 1, offers: 1 });
     expect(RAW).toEqual(before);

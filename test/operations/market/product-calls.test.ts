@@ -8,7 +8,7 @@ const PRODUCT = '/api/market/product';
 
 const asinsOf = ({ json }: Reply) => json.data.products.map(({ asin }: { asin: string }) => asin);
 
-test('a list, a repeated parameter and a body are the same call, charged once', async ({ souk }) => {
+test('charges once for the same ASINs as a list, a repeated parameter and a body', async ({ souk }) => {
   const client = await souk.client();
   const replies = [
     await client.get(`${PRODUCT}?domain=1&asins=b00same002,B00SAME001,B00SAME002`),
@@ -23,7 +23,7 @@ test('a list, a repeated parameter and a body are the same call, charged once', 
   expect(souk.upstream.callsTo('product')).toHaveLength(1);
 });
 
-test('an unfinished call is joined, also through another gateway', async ({ souk }) => {
+test('joins a running call, also through another gateway', async ({ souk }) => {
   await souk.addGateway();
   const { key } = await souk.account();
   const path = `${PRODUCT}?domain=1&asins=B00ATONCE1`;
@@ -36,7 +36,7 @@ test('an unfinished call is joined, also through another gateway', async ({ souk
   expect(await unitsUsed(souk.clientOf(key))).toBe(1);
 });
 
-test('upstream is asked for each ASIN once an hour, whoever asks with whom', async ({ souk }) => {
+test('fetches each ASIN once an hour, for all accounts and combinations', async ({ souk }) => {
   const [one, two] = await Promise.all([souk.client(), souk.client()]);
   const before = souk.upstream.calls.length;
   await one.get(`${PRODUCT}?domain=1&asins=B00OVERLP1,B00OVERLP2`);
@@ -47,7 +47,7 @@ test('upstream is asked for each ASIN once an hour, whoever asks with whom', asy
   expect(asked).toEqual(['B00OVERLP1,B00OVERLP2', 'B00OVERLP3']);
 });
 
-describe('what upstream has nothing for', () => {
+describe('an ASIN without data upstream', () => {
   const nothing = { productType: 4, title: null, csv: null };
 
   test.for<[string, Record<string, unknown>[], string]>([
@@ -72,7 +72,7 @@ describe('what upstream has nothing for', () => {
     },
   );
 
-  test('makes no answer that others are given for an hour', async ({ souk }) => {
+  test('is not cached for an hour', async ({ souk }) => {
     const asin = newAsin();
     souk.upstream.on('product', () => ({ json: { products: [] } }));
     const path = `${PRODUCT}?domain=1&asins=${asin}`;
@@ -103,7 +103,7 @@ test.for([
   ['a refresh', { update: 0 }, { stats: '90', history: '1', update: '0' }],
   ['what is not older than a day', { update: 24 }, { stats: '90', history: '1' }],
   ['a part of the history', { days: 7 }, { stats: '90', history: '1' }],
-] as const)('upstream is asked in its own words for %s', async ([_what, options, expected], { souk }) => {
+] as const)("sends the provider's parameters for %s", async ([_what, options, expected], { souk }) => {
   const asin = newAsin();
   const client = await souk.client();
   const reply = await client.post(PRODUCT, { domain: 6, asins: [asin], ...options });
@@ -113,7 +113,7 @@ test.for([
 });
 
 test.for(['summary', 'lite', 'full'])(
-  'the answer says that it is at level %s, and what others have',
+  'states detail level %s in the answer, and describes the other levels',
   async (level, { souk }) => {
     const client = await souk.client();
     const reply = await client.get(`${PRODUCT}?domain=1&asins=B00LEVELS1&detailLevel=${level}`);

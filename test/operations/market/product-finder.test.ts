@@ -31,7 +31,7 @@ const SPECIFIED = {
 };
 
 describe('the grammar of a selection', () => {
-  test('takes every field of the specification', () => {
+  test('accepts every field of the specification', () => {
     expect(problems(SPECIFIED)).toEqual({});
     expect(selectionOf(SPECIFIED)).toMatchObject({
       categories_include: [1, 3],
@@ -51,7 +51,7 @@ describe('the grammar of a selection', () => {
     ['buyBoxSellerId', 'ASELLER00001'],
     ['availabilityAmazon', [-1, 0]],
     ['salesRankReference', 12],
-  ])('takes %s', (name, value) => {
+  ])('accepts %s', (name, value) => {
     expect(problems({ [name]: value })).toEqual({});
   });
 
@@ -63,7 +63,7 @@ describe('the grammar of a selection', () => {
     ['key', 'x'],
     ['domain_id', 1],
     ['srAvg312_lte', 5],
-  ])('refuses the unknown field %s by name', (name, value) => {
+  ])('refuses the unknown field %s, and names it', (name, value) => {
     expect(problems({ title: 'x', [name]: value })).toEqual({
       [`selection.${name}`]: 'is not a field of the selection',
     });
@@ -77,11 +77,11 @@ describe('the grammar of a selection', () => {
     ['brand', Array.from({ length: 51 }, (_, i) => `b${i}`), 'a text or a list of at most 50'],
     ['categories_include', ['x'], 'an integer or a list of at most 50'],
     ['title', '', 'a text of 1 to 1000 characters'],
-  ])('refuses %s = %j and says what is allowed', (name, value, wanted) => {
+  ])('refuses %s = %j, and states the allowed values', (name, value, wanted) => {
     expect(problems({ [name]: value })[`selection.${name}`]).toContain(`must be ${wanted}`);
   });
 
-  test('names everything that is wrong at once', () => {
+  test('names all invalid fields together', () => {
     const found = problems({ domain: 7, perPage: 1, foo: 1, current_SALES_gte: 'x' });
     expect(Object.keys(found).sort()).toEqual([
       'domain',
@@ -91,16 +91,16 @@ describe('the grammar of a selection', () => {
     ]);
   });
 
-  test('needs a filter', () => {
+  test('requires a filter', () => {
     expect(problems({})).toEqual({ selection: expect.stringContaining('at least one filter') });
   });
 
-  test('keeps the page within the first 10000 results', () => {
+  test('refuses a page beyond the first 10,000 results', () => {
     expect(problems({ title: 'x', perPage: 5000, page: 1 })).toEqual({});
     expect(problems({ title: 'x', perPage: 5000, page: 2 }).page).toContain('10000');
   });
 
-  test('sends ids beyond 2^53 as they are', () => {
+  test('keeps ids beyond 2^53 unchanged', () => {
     const selection = selectionOf({ categories_exclude: [9223372036854775807n], salesRankReference: 4 });
     expect(selection).toEqual({ categories_exclude: ['9223372036854775807'], salesRankReference: 4 });
     expect(toUpstream(selection)).toEqual({
@@ -109,7 +109,7 @@ describe('the grammar of a selection', () => {
     });
   });
 
-  test('is the same whatever the order and the repetitions', () => {
+  test('has the same canonical input in any order and with repetitions', () => {
     const list = fc.array(fc.integer({ min: 1, max: 99 }), { minLength: 1, maxLength: 20 });
     fc.assert(
       fc.property(list, fc.integer({ min: 0, max: 9 }), (ids, turn) => {

@@ -25,11 +25,11 @@ describe('the source identity of a product look-up', () => {
     { update: 5 },
     { country: 'us' },
     { history: true, rating: 'false', offers: '0' },
-  ])('does not hold what is cut, trimmed or decided here: %j', (sent) => {
+  ])('does not contain parameters that only affect presentation: %j', (sent) => {
     expect(identities(sent)).toEqual(identities({}));
   });
 
-  test('differs with everything that upstream answers differently', () => {
+  test('differs with every parameter that changes the response of upstream', () => {
     const different = [
       {},
       { domain: 2 },
@@ -46,14 +46,14 @@ describe('the source identity of a product look-up', () => {
     expect(new Set(different).size).toBe(different.length);
   });
 
-  test('is one for all numbers of offers upstream answers alike', () => {
+  test('is the same for numbers of offers on the same page', () => {
     expect(identities({ offers: 1 })).toEqual(identities({ offers: 20 }));
     expect(identities({ offers: 7, buybox: 1 })).toEqual(identities({ offers: 20 }));
     expect(identities({ offers: 7, stock: 1 })).toEqual(identities({ stock: 1 }));
   });
 });
 
-describe('what upstream is asked', () => {
+describe('the request to upstream', () => {
   test('always includes statistics, which hold the current prices', () => {
     expect(upstreamOptions(read()).stats).toBe(90);
     expect(upstreamOptions(read({ stats: 7 })).stats).toBe(7);
@@ -66,7 +66,7 @@ describe('what upstream is asked', () => {
     [20, 20],
     [21, 21],
     [100, 100],
-  ])('%i offers become %i', (asked, sent) => {
+  ])('requests %i offers as %i', (asked, sent) => {
     expect(upstreamOptions(read({ offers: asked })).offers).toBe(sent);
   });
 });

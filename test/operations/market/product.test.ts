@@ -27,7 +27,7 @@ describe('parameters of a product look-up', () => {
     ['update', 0, Number.MAX_SAFE_INTEGER],
     ['offers', 0, 100],
     ['days', 1, Number.MAX_SAFE_INTEGER],
-  ] as const)('%s may be %i to %i, as a number or in digits', (name, min, max) => {
+  ] as const)('accept %s from %i to %i, as a number or as digits', (name, min, max) => {
     for (const value of [min, max, min + 1]) {
       expect(read({ [name]: value })[name]).toBe(value);
       expect(read({ [name]: ` ${value} ` })[name]).toBe(value);
@@ -39,7 +39,7 @@ describe('parameters of a product look-up', () => {
     ['update', 'must be an integer of at least 0', [-1, -24]],
     ['offers', 'must be an integer from 0 to 100', [-1, 101, 1000]],
     ['days', 'must be an integer of at least 1', [0, -7]],
-  ])('%s outside its bounds or no integer is refused: it %s', (name, problem, outside) => {
+  ])('refuse %s outside its bounds or without an integer: it %s', (name, problem, outside) => {
     const bad = [
       ...outside,
       ...outside.map(String),
@@ -58,20 +58,23 @@ describe('parameters of a product look-up', () => {
       expect(faults({ [name]: value }), JSON.stringify(value)).toEqual({ [name]: withValue(problem) });
   });
 
-  test.each(['history', 'rating', 'buybox', 'stock'] as const)('%s takes 0, 1, true and false', (name) => {
-    for (const on of [1, '1', true, 'true', 'TRUE', ' 1 ']) expect(read({ [name]: on })[name]).toBe(true);
-    for (const off of [0, '0', false, 'false', 'False']) expect(read({ [name]: off })[name]).toBe(false);
-    for (const bad of [2, -1, '2', 'yes', 'on', '', null, {}, 'truee']) {
-      expect(faults({ [name]: bad })).toEqual({ [name]: withValue('must be 0, 1, true or false') });
-    }
-  });
+  test.each(['history', 'rating', 'buybox', 'stock'] as const)(
+    'accept 0, 1, true and false for %s',
+    (name) => {
+      for (const on of [1, '1', true, 'true', 'TRUE', ' 1 ']) expect(read({ [name]: on })[name]).toBe(true);
+      for (const off of [0, '0', false, 'false', 'False']) expect(read({ [name]: off })[name]).toBe(false);
+      for (const bad of [2, -1, '2', 'yes', 'on', '', null, {}, 'truee']) {
+        expect(faults({ [name]: bad })).toEqual({ [name]: withValue('must be 0, 1, true or false') });
+      }
+    },
+  );
 
-  test.each(['summary', 'lite', 'full'] as const)('detailLevel takes %s', (detailLevel) => {
+  test.each(['summary', 'lite', 'full'] as const)('accept the detailLevel %s', (detailLevel) => {
     expect(read({ detailLevel }).detailLevel).toBe(detailLevel);
   });
 
   test.each(['Full', 'medium', '', 1, null, {}])(
-    'detailLevel %j is refused with the levels',
+    'refuse the detailLevel %j, and list the levels',
     (detailLevel) => {
       expect(faults({ detailLevel })).toEqual({
         detailLevel: withValue('must be one of summary, lite, full'),
@@ -80,18 +83,18 @@ describe('parameters of a product look-up', () => {
   );
 
   test.each(['stats', 'history', 'offers', 'days', 'detailLevel', 'buybox'])(
-    '%s sent twice is refused',
+    'refuse %s that is sent twice',
     (name) => {
       expect(faults({ [name]: ['1', '1'] })[name]).toMatch(/^was given more than once; it must be /);
     },
   );
 
-  test('stock brings offers along, since it is collected with them', () => {
+  test('include offers if stock is requested, because they are fetched together', () => {
     expect(read({ stock: 1 })).toMatchObject({ stock: true, offers: 20 });
     expect(read({ stock: 1, offers: 5 })).toMatchObject({ stock: true, offers: 5 });
   });
 
-  test('unknown ones are ignored', () => {
+  test('are ignored if they are unknown', () => {
     const unknown = {
       colour: 'red',
       key: 'k',
@@ -103,7 +106,7 @@ describe('parameters of a product look-up', () => {
     expect(read(unknown)).toEqual(read());
   });
 
-  test('that are bad are all named at once, each with what is allowed', () => {
+  test('are all named if they are invalid, with the allowed values', () => {
     const bad = {
       stats: 0,
       update: -1,
@@ -120,13 +123,13 @@ describe('parameters of a product look-up', () => {
     for (const problem of Object.values(found)) expect(problem).toMatch(/must (be|have) /);
   });
 
-  test.each([undefined, null, [], 'text', 7, [1]])('a body of %j is refused as a whole', (body) => {
+  test.each([undefined, null, [], 'text', 7, [1]])('are refused together for a body of %j', (body) => {
     expect(Object.keys(faultsOf(product, body))).toEqual(['body']);
   });
 });
 
 describe('a product look-up', () => {
-  test('costs a unit for each distinct ASIN, whatever else is asked', () => {
+  test('costs one unit for each distinct ASIN with any options', () => {
     expect(product.price.quote(read({ asins: asins(100) }))).toBe(100);
     expect(product.price.quote(read({ asins: 'B000000001,b000000001' }))).toBe(1);
     const extras = { offers: 100, rating: 1, buybox: 1, stock: 1, update: 0, days: 1, detailLevel: 'full' };
@@ -137,14 +140,14 @@ describe('a product look-up', () => {
     expect(product.queue(read({ asins: asins(100), offers: 100 }))).toBe('market');
   });
 
-  test('takes answers up to an hour old, or as old as update allows; 0 takes none', () => {
+  test('accepts answers up to one hour old, up to update hours old, and none with update=0', () => {
     const ages = [{}, { update: 24 }, { update: 1 }, { update: 0 }].map((sent) =>
       maxAgeMs(untyped, read(sent)),
     );
     expect(ages).toEqual([3_600_000, 3_600_000, 3_600_000, 0]);
   });
 
-  test('shows the same whatever its update', () => {
+  test('has the same presentation with any update', () => {
     expect(shownInput(untyped, read({ update: 5 }))).toEqual(shownInput(untyped, read()));
     expect(shownInput(untyped, read({ days: 5 }))).not.toEqual(shownInput(untyped, read()));
   });

@@ -11,7 +11,7 @@ const FOLDER = resolve('../shared/fixtures/keepa');
 const wireOf = (file: string) => readFileSync(join(FOLDER, file), 'utf8');
 
 describe.skipIf(!existsSync(FOLDER))('recorded answers (where ../shared/fixtures/keepa exists)', () => {
-  test('150 deals come through as they were sent, ids beyond 2^53 included', async ({ souk }) => {
+  test('150 deals are returned unchanged, also ids beyond 2^53', async ({ souk }) => {
     const wire = wireOf('deal-us-150-2025-04-30.json');
     souk.upstream.on('deal', () => ({ raw: wire }));
     const client = await souk.client();
@@ -30,7 +30,7 @@ describe.skipIf(!existsSync(FOLDER))('recorded answers (where ../shared/fixtures
     });
   });
 
-  test('a recorded product shows its recorded family, all of it', async ({ souk }) => {
+  test('a recorded product returns its whole recorded family', async ({ souk }) => {
     const recorded = parseJson(wireOf('product-us-variations-stats-2025-11.json')) as {
       products?: Product[];
     };

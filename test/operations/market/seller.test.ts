@@ -6,7 +6,7 @@ import { canonical, faultsOf } from '../../support/parameters.ts';
 const [A, B] = ['ASELLER00001', 'BSELLER00001'];
 const read = (sent: object) => canonical(seller, { domain: 1, ...sent });
 
-test('a storefront is of one seller only', () => {
+test('refuses a storefront of several sellers', () => {
   expect(faultsOf(seller, { domain: 1, seller: [A, B], storefront: 1 })).toEqual({
     seller: 'must be one seller id with storefront, got 2',
   });
@@ -20,13 +20,13 @@ test('a seller costs 1 unit, a storefront 10, each in its own pool', () => {
   expect([seller.price.quote(shop), seller.queue(shop)]).toEqual([10, 'storefront']);
 });
 
-test('update counts with a storefront only', () => {
+test('ignores update without a storefront', () => {
   expect(read({ seller: A, update: 0 }).update).toBeUndefined();
   const forced = read({ seller: A, update: 0, storefront: 1 });
   expect(maxAgeMs(seller as unknown as QueuedOperation, forced)).toBe(0);
 });
 
-test('sellers are sources of their own, a storefront another', () => {
+test('each seller is a source, and its storefront is another one', () => {
   const identities = (sent: object) => seller.source(read(sent)).map(({ identity }) => identity);
   expect(identities({ seller: `${B},${A}`, csvDays: 3, page: 1 })).toEqual(identities({ seller: [A, B] }));
   expect(identities({ seller: A, storefront: 1 })).not.toEqual(identities({ seller: A }));

@@ -168,7 +168,9 @@ describe.each(CASES)('$name', ({ paths: [path = '', ...aliases], query, units, u
       expect(await unitsUsed(client)).toBe(0);
     });
 
-    test('returns 504, hangs up and releases the units if upstream never answers', async ({ failing }) => {
+    test('returns 504, closes the upstream connection and releases the units if upstream never answers', async ({
+      failing,
+    }) => {
       const client = await failing.client();
       failing.upstream.on(upstream, () => new Promise<never>(() => {}));
       failing.upstream.calls.length = 0;

@@ -40,7 +40,7 @@ function productOf(asin: string) {
   };
 }
 
-test.for([PARENT, MEMBERS[2]])('the whole family is found from %s', async (asin, { client }) => {
+test.for([PARENT, MEMBERS[2]])('returns the whole family for %s', async (asin, { client }) => {
   const { json, headers } = await client.get(
     `/api/market/variations?domain=1&asin=${asin}&detailLevel=summary`,
   );
@@ -58,7 +58,7 @@ test.for([PARENT, MEMBERS[2]])('the whole family is found from %s', async (asin,
   expect(json.data).not.toHaveProperty('_pagination');
 });
 
-test('the summary has chosen fields with named statistics', async ({ client }) => {
+test('summary has selected fields and named statistics', async ({ client }) => {
   const { json } = await client.get(`/api/market/variations?domain=1&asin=${PARENT}&detailLevel=summary`);
   expect(json.data.variations[0]).toEqual({
     asin: MEMBERS[0],
@@ -85,7 +85,7 @@ test('the summary has chosen fields with named statistics', async ({ client }) =
   expect(json.data.variations[1]).not.toHaveProperty('upcList');
 });
 
-test('lite leaves out csv and keeps the latest review counts, full is raw', async ({ client }) => {
+test('lite leaves out csv and keeps the latest review counts, and full is unchanged', async ({ client }) => {
   const address = `/api/market/variations?domain=1&asin=${PARENT}`;
   const lite = (await client.get(`${address}&detailLevel=lite`)).json.data.variations[0];
   expect(lite).not.toHaveProperty('csv');
@@ -99,7 +99,7 @@ test('lite leaves out csv and keeps the latest review counts, full is raw', asyn
   expect(full).toMatchObject({ reviews: { ratingCount: [1, 10, 2, 20] } });
 });
 
-test('each page and level is a charge of its own, but each member is asked for once an hour', async ({
+test('charges each page and detail level separately, and fetches each member once an hour', async ({
   souk,
   client,
 }) => {
@@ -119,7 +119,7 @@ test('each page and level is a charge of its own, but each member is asked for o
   expect(asked.sort()).toEqual([...MEMBERS, PARENT].sort());
 });
 
-test.for([1, 2, 3, 5, 7])('pages of %i make up the family', async (perPage, { client }) => {
+test.for([1, 2, 3, 5, 7])('pages of %i together are the whole family', async (perPage, { client }) => {
   const found: string[] = [];
   for (let page = 0; page * perPage < 5; page += 1) {
     const address = `/api/market/variations?domain=1&asin=${PARENT}&perPage=${perPage}&page=${page}`;
@@ -131,7 +131,9 @@ test.for([1, 2, 3, 5, 7])('pages of %i make up the family', async (perPage, { cl
   expect(found).toEqual(MEMBERS);
 });
 
-test('a product without variations stands alone and costs 1 of the 5 units', async ({ client }) => {
+test('a product without variations is the only member and costs 1 of the 5 reserved units', async ({
+  client,
+}) => {
   const { json, headers } = await client.post('/api/market/variations', { domain: 1, asin: 'S000000001' });
   expect(headers['x-units-consumed']).toBe('1');
   expect(await unitsUsed(client)).toBe(1);
@@ -139,7 +141,7 @@ test('a product without variations stands alone and costs 1 of the 5 units', asy
   expect(json.data.variations[0].asin).toBe('S000000001');
 });
 
-test('a parent without a product record is a 404 that costs nothing', async ({ souk, client }) => {
+test('returns 404 at no charge for a parent without a product record', async ({ souk, client }) => {
   souk.upstream.on('product', ({ params }) => ({
     json: { products: asinsOf(params).flatMap((asin) => (asin === PARENT ? [] : productOf(asin))) },
   }));
@@ -150,7 +152,7 @@ test('a parent without a product record is a 404 that costs nothing', async ({ s
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('a family of 400 comes whole at full detail', async ({ souk, client }) => {
+test('returns a family of 400 members at full detail', async ({ souk, client }) => {
   const members = Array.from({ length: 400 }, (_, i) => `L${String(i).padStart(9, '0')}`);
   souk.upstream.on('product', ({ params }) => ({
     json: {

@@ -40,7 +40,7 @@ function siteTakers(
 }
 
 describe.each(OPERATIONS)('the site of $name', ({ read, faults }) => {
-  test.each(SITES)('%i is %s, under each of its names', (number, code) => {
+  test.each(SITES)('reads %i as %s, under each name of the parameter', (number, code) => {
     const text = String(number);
     expect(
       [
@@ -56,7 +56,7 @@ describe.each(OPERATIONS)('the site of $name', ({ read, faults }) => {
   });
 
   test.each([0, 7, 13, -1, 1.5, '7', '0', '13', 'us', '', ' ', '1e0', null, true, {}])(
-    'domain %j is refused with the numbers that are allowed',
+    'refuses domain %j, and lists the allowed numbers',
     (domain) => {
       expect(faults({ domain })).toEqual({
         domain: withValue('must be one of 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12'),
@@ -65,7 +65,7 @@ describe.each(OPERATIONS)('the site of $name', ({ read, faults }) => {
   );
 
   test.each(['cn', 'gb', 'usa', '1', '', 1, null, 'constructor'])(
-    'country %j is refused with the codes that are allowed',
+    'refuses country %j, and lists the allowed codes',
     (country) => {
       expect(faults({ country })).toEqual({
         domain: withValue('country must be one of us, uk, de, fr, jp, ca, it, es, in, mx, br'),
@@ -73,7 +73,7 @@ describe.each(OPERATIONS)('the site of $name', ({ read, faults }) => {
     },
   );
 
-  test('no site at all is refused, with all its names', () => {
+  test('refuses a request without a site, and lists the names of the parameter', () => {
     expect(faults({}).domain).toMatch(/^is required: domain or domainId \(one of 1, .*\) or country \(/);
   });
 
@@ -81,17 +81,17 @@ describe.each(OPERATIONS)('the site of $name', ({ read, faults }) => {
     [{ domain: 1, domainId: 2 }, 'domain=1 and domainId=2 do not agree'],
     [{ domain: 1, country: 'uk' }, 'domain=1 and country=uk do not agree'],
     [{ domain: '5', domainId: '5', country: 'de' }, 'domain=5 and domainId=5 and country=de do not agree'],
-  ])('%j do not agree and are refused', (site, problem) => {
+  ])('refuses %j, which name different sites', (site, problem) => {
     const [fault = ''] = Object.values(faults(site));
     expect(fault.replace('domainid', 'domainId')).toBe(problem);
   });
 
-  test('one good name does not hide a bad one', () => {
+  test('refuses an invalid value beside a valid one', () => {
     expect(faults({ domain: 1, country: 'xx' })).toHaveProperty('domain');
     expect(faults({ domain: 7, country: 'us' })).toHaveProperty('domain');
   });
 
-  test('one name given twice is refused, even with the same value', () => {
+  test('refuses a name that is given twice, also with the same value', () => {
     expect(faults({ domain: ['1', '1'] }).domain).toBe('was given more than once');
     expect(faults({ country: ['us', 'us'] }).domain).toBe('country was given more than once');
   });

@@ -14,22 +14,22 @@ describe('the date range', () => {
     ['an object with digits', { dateRange: { start: String(start), end: String(end) } }],
     ['flat fields', { dateRangeStart: start, dateRangeEnd: end }],
     ['flat fields in digits', { dateRangeStart: String(start), dateRangeEnd: String(end) }],
-  ])('may be sent as %s', (_, sent) => {
+  ])('is accepted as %s', (_, sent) => {
     const input = read(sent);
     expect(input.dateRange).toEqual({ start, end });
     expect(input).not.toHaveProperty('dateRangeStart');
   });
 
-  test('may begin and end at one moment, from 1970 on', () => {
+  test('may start and end at the same moment, from 1970 on', () => {
     expect(read({ dateRange: { start: 0, end: 0 } }).dateRange).toEqual({ start: 0, end: 0 });
   });
 
-  test('wins over days, which then make no difference', () => {
+  test('replaces days, which then have no effect', () => {
     expect(read({ days: 7, dateRange: { start, end } })).toEqual(read({ dateRange: { start, end } }));
     expect(read({ days: '7', dateRangeStart: start, dateRangeEnd: end }).days).toBeUndefined();
   });
 
-  test('wins, but bad days are named all the same', () => {
+  test('replaces days, and invalid days are still refused', () => {
     expect(faults({ days: 0, dateRange: { start, end } })).toEqual({
       days: withValue('must be an integer of at least 1'),
     });
@@ -56,7 +56,7 @@ describe('the date range', () => {
   });
 
   test.each([`${start},${end}`, `{"start":${start},"end":${end}}`, [start, end], 7, null])(
-    'is refused as %j, naming the flat fields',
+    'is refused as %j, with the names of the two flat parameters',
     (dateRange) => {
       expect(faults({ dateRange }).dateRange).toMatch(/in a query, send dateRangeStart and dateRangeEnd$/);
     },

@@ -15,15 +15,15 @@ describe('ASINs of a product look-up', () => {
     ['under both names', { asin: 'B000000001', asins: ['B000000002'] }],
     ['in small letters', { asins: 'b000000002,b000000001' }],
     ['with spaces and empty places', { asins: ' B000000001 ,, B000000002,' }],
-  ])('may be sent %s', (_, sent) => {
+  ])('are accepted %s', (_, sent) => {
     expect(read(sent)).toEqual(['B000000001', 'B000000002']);
   });
 
-  test('may be one', () => {
+  test('may be a single ASIN', () => {
     expect(read({ asin: '0123456789' })).toEqual(['0123456789']);
   });
 
-  test('are the same input whatever their order, case and repetition', () => {
+  test('have the same canonical input in any order, case and number of repetitions', () => {
     const asin = fc.stringMatching(/^[A-Z0-9]{10}$/);
     const lists = fc.uniqueArray(asin, { minLength: 1, maxLength: 20 }).chain((some) => {
       const again = fc.array(
@@ -41,7 +41,7 @@ describe('ASINs of a product look-up', () => {
     );
   });
 
-  test('number 1 to 100, each counted once', () => {
+  test('may be 1 to 100, without counting repetitions', () => {
     expect(read({ asins: asins(100) })).toHaveLength(100);
     expect(read({ asins: [...asins(100), ...asins(100)].join() })).toHaveLength(100);
     expect(fault({ asins: asins(101) })).toBe('must be 1 to 100 ASINs, got 101');
@@ -60,7 +60,7 @@ describe('ASINs of a product look-up', () => {
   });
 
   test.each(['B00000001', 'B0000000011', 'B00000000-', 'B0000 0001', 'B00000000é', 'ｂ000000001'])(
-    'have 10 letters or digits: %s has not',
+    'must have 10 letters or digits: refuses %s',
     (asin) => {
       expect(fault({ asins: `B000000001,${asin}` })).toBe(
         `item 2 must be 10 letters or digits, got "${asin}"`,
@@ -69,17 +69,17 @@ describe('ASINs of a product look-up', () => {
   );
 
   test.each([[[1234567890]], [null], [{}], [['B000000001', null]], [[['B000000001']]], [true]])(
-    'are texts: %j is not',
+    'must be texts: refuses %j',
     (sent) => {
       expect(fault({ asins: sent })).toMatch(/^item \d must be a text, got /);
     },
   );
 
-  test('a long invalid item is shortened in the message', () => {
+  test('are shortened in the error message if they are long', () => {
     expect(fault({ asins: 'x'.repeat(5000) })?.length).toBeLessThan(100);
   });
 
-  test('a list beyond all bounds is refused without being read', () => {
+  test('are refused without parsing if the list is far too long', () => {
     expect(fault({ asins: Array(20_001).fill('?') })).toBe('must be 1 to 100 ASINs, got 20001');
   });
 });

@@ -22,7 +22,7 @@ const HISTORIES = [
 const window = { startMs: fromKeepaMinutes(250), endMs: fromKeepaMinutes(450) };
 
 describe('a product cut to a window', () => {
-  test('has every csv series cut by its own width', () => {
+  test('has each csv series cut by its own point width', () => {
     const csv = fc.tuple(
       ...Array.from({ length: 36 }, (_, index) => fc.option(seriesOf(widthOf(index)), { freq: 3 })),
     );
@@ -35,7 +35,7 @@ describe('a product cut to a window', () => {
     );
   });
 
-  test.each(HISTORIES)('has its %s cut by points of %i', (field, width) => {
+  test.each(HISTORIES)('has its %s cut in points of %i values', (field, width) => {
     const rows = [100, 200, 300, 400, 500].map((time) => [time, ...Array(width - 1).fill(time + 1)]);
     const kept = rows.slice(1, 4).flat();
     expect(cutHistory({ asin: ASIN, [field]: rows.flat() }, window)[field]).toEqual(kept);
@@ -53,7 +53,7 @@ describe('a product cut to a window', () => {
     });
   });
 
-  test('has its review counts cut and the rest of the reviews kept', () => {
+  test('has its review counts cut, and the other review fields unchanged', () => {
     const reviews = { lastUpdate: 9, ratingCount: [100, 1, 300, 2], reviewCount: [200, 5, 460, 6] };
     expect(cutHistory({ asin: ASIN, reviews }, window).reviews).toEqual({
       lastUpdate: 9,
@@ -62,7 +62,7 @@ describe('a product cut to a window', () => {
     });
   });
 
-  test('loses offers that had ended before, and the live ones are still found', () => {
+  test('has no offers that ended before the window, and a correct order of live offers', () => {
     const offers = [
       { sellerId: 'ended', lastSeen: 249 },
       { sellerId: 'live', lastSeen: 600, offerCSV: [100, 9, 0, 240, 8, 1, 440, 7, 0, 500, 6, 0] },
@@ -83,7 +83,7 @@ describe('a product cut to a window', () => {
     expect(cut.liveOffersOrder).toEqual([2, 0]);
   });
 
-  test('keeps what is absent, null, empty or no history as it is', () => {
+  test('keeps absent, null, empty and unknown fields unchanged', () => {
     const plain: Product = {
       asin: ASIN,
       csv: [null, [], null],
@@ -103,7 +103,7 @@ describe('a product cut to a window', () => {
     expect(cutHistory({ asin: ASIN }, window)).toEqual({ asin: ASIN });
   });
 
-  test('is a copy', () => {
+  test('is a copy of the fetched product', () => {
     const product: Product = {
       asin: ASIN,
       csv: [[100, 1, 500, 2]],

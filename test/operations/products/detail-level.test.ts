@@ -24,16 +24,16 @@ const WHOLE: Product = {
 };
 
 describe('a product at detail level', () => {
-  test('full is the product whole', () => {
+  test('full has the whole product', () => {
     expect(atDetailLevel(WHOLE, 'full')).toEqual(WHOLE);
   });
 
-  test('lite is all of it but csv, salesRanks and variationCSV', () => {
+  test('lite has everything except csv, salesRanks and variationCSV', () => {
     const { csv: _csv, salesRanks: _ranks, variationCSV: _family, ...rest } = WHOLE;
     expect(atDetailLevel(WHOLE, 'lite')).toEqual(rest);
   });
 
-  test('summary is its core fields, prices and counts as they are now', () => {
+  test('summary has the core fields, current prices and current counts', () => {
     expect(atDetailLevel(WHOLE, 'summary')).toEqual({
       asin: 'B000000001',
       parentAsin: 'B000000000',
@@ -54,7 +54,7 @@ describe('a product at detail level', () => {
     });
   });
 
-  test('summary has the same fields when upstream has nothing: -1 for numbers, null for texts', () => {
+  test('summary has -1 for missing numbers and null for missing texts', () => {
     expect(atDetailLevel({ asin: 'B000000001', domainId: 1 }, 'summary')).toEqual({
       asin: 'B000000001',
       domainId: 1,
@@ -70,7 +70,7 @@ describe('a product at detail level', () => {
     ['a text', { current: current.map(String) }],
     ['too short', { current: [] }],
     ['absent', {}],
-  ])('summary takes a current value that is %s for no data', (_, stats) => {
+  ])('summary treats a current value that is %s as missing', (_, stats) => {
     expect(atDetailLevel({ ...WHOLE, stats }, 'summary')).toMatchObject({
       ...{ price: -1, amazonPrice: -1, listPrice: -1, buyboxPrice: -1 },
       ...{ bsr: -1, rating: -1, reviewCount: -1, countNew: -1 },
@@ -89,17 +89,17 @@ describe('a product at detail level', () => {
     [{ images: [], imagesCSV: 'old.jpg,older.jpg' }, 'old.jpg'],
     [{ images: null, imagesCSV: 'only.jpg' }, 'only.jpg'],
     [{ images: null, imagesCSV: null }, null],
-  ])('summary finds the first picture wherever upstream lists it: %j', (pictures, image) => {
+  ])('summary finds the first picture in each form of the provider: %j', (pictures, image) => {
     expect(atDetailLevel({ ...WHOLE, ...pictures }, 'summary')).toHaveProperty('image', image);
   });
 
-  test.each(DETAIL_LEVELS)('%s leaves the product itself as it is', (level) => {
+  test.each(DETAIL_LEVELS)('%s does not change the product', (level) => {
     const before = structuredClone(WHOLE);
     atDetailLevel(WHOLE, level);
     expect(WHOLE).toEqual(before);
   });
 
-  test.each(DETAIL_LEVELS)('%s has a hint that says how to get another level', (level) => {
+  test.each(DETAIL_LEVELS)('%s has a hint about the other levels', (level) => {
     const [, other] = /detailLevel=(\w+)/.exec(DETAIL_HINTS[level]) ?? [];
     expect(DETAIL_LEVELS.filter((name) => name !== level)).toContain(other);
   });

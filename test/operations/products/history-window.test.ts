@@ -24,11 +24,11 @@ describe('the part of a series that a window shows', () => {
     expect(cutSeries(pairs, 2, window)).toEqual(expected);
   });
 
-  test('is nothing of an empty series', () => {
+  test('is empty for an empty series', () => {
     expect(cutSeries([], 2, { startMs: at(0) })).toEqual([]);
   });
 
-  test('keeps points of three and four whole', () => {
+  test('keeps points of three and four values together', () => {
     expect(cutSeries([100, 1, 0, 200, 2, 9, 300, -1, -1], 3, { startMs: at(250) })).toEqual([
       ...[200, 2, 9],
       ...[300, -1, -1],
@@ -37,18 +37,18 @@ describe('the part of a series that a window shows', () => {
     expect(cutSeries(texts, 4, { startMs: at(200), endMs: at(299) })).toEqual(['200', '', '', '']);
   });
 
-  test('goes by time where times are texts of different length', () => {
+  test('compares times as numbers if they are texts of different length', () => {
     expect(cutSeries(['9', 'S1', '10', 'S2', '100', '-1'], 2, { startMs: at(50) })).toEqual([
       ...['10', 'S2'],
       ...['100', '-1'],
     ]);
   });
 
-  test('leaves out half a point at the end', () => {
+  test('leaves out an incomplete point at the end', () => {
     expect(cutSeries([100, 1, 200], 2, { startMs: at(0) })).toEqual([100, 1]);
   });
 
-  test.each([2, 3, 4])('is what a point by point look says, for points of %i', (width) => {
+  test.each([2, 3, 4])('equals the result of a check of each point, for points of %i values', (width) => {
     fc.assert(
       fc.property(seriesOf(width), windows, fc.boolean(), (numbers, window, asTexts) => {
         const series: (number | string)[] = asTexts ? numbers.map(String) : numbers;
@@ -58,7 +58,7 @@ describe('the part of a series that a window shows', () => {
     );
   });
 
-  test('cut twice is cut once', () => {
+  test('is unchanged if it is cut again', () => {
     fc.assert(
       fc.property(seriesOf(2), windows, (series, window) => {
         const once = cutSeries(series, 2, window);
@@ -68,13 +68,13 @@ describe('the part of a series that a window shows', () => {
   });
 });
 
-test('the last days count 24 hours each and are open towards the future', () => {
+test('the last days have 24 hours each and no end', () => {
   const now = Date.parse('2026-03-29T12:00:00Z');
   expect(lastDays(1, now)).toEqual({ startMs: Date.parse('2026-03-28T12:00:00Z') });
   expect(lastDays(90, now)).toEqual({ startMs: Date.parse('2025-12-29T12:00:00Z') });
 });
 
-test('what was last seen in the minute a window opens was still there', () => {
+test('an offer that was last seen in the first minute of a window is inside it', () => {
   expect(seenWithin(500, { startMs: at(500) + 59_999 })).toBe(true);
   expect(seenWithin(500, { startMs: at(501) })).toBe(false);
   expect(seenWithin(900, { startMs: at(501) })).toBe(true);

@@ -7,12 +7,12 @@ test.each([
   [1, '2011-01-01T00:01:00.000Z'],
   [-1, '2010-12-31T23:59:00.000Z'],
   [7_000_000, '2024-04-23T02:40:00.000Z'],
-])('index time %i is %s', (minutes, iso) => {
+])('converts the time %i to %s', (minutes, iso) => {
   expect(new Date(fromKeepaMinutes(minutes)).toISOString()).toBe(iso);
   expect(toKeepaMinutes(Date.parse(iso))).toBe(minutes);
 });
 
-test('a moment lies in the minute that has begun', () => {
+test('converts a moment to the minute that contains it', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: -5_000_000, max: 20_000_000 }),

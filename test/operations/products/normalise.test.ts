@@ -19,8 +19,8 @@ function productWith(length: number): Product {
   return { asin: 'B000000001', csv: Array<number[]>(length).fill([1, 2]), stats: statsOf(length) };
 }
 
-describe('a product brought to 36 series', () => {
-  test('has the two newest filled with what stands for no data when upstream sent 34', () => {
+describe('a product normalised to 36 series', () => {
+  test('has the value for missing data in the two newest series if upstream sent 34', () => {
     const { csv, stats } = normaliseProduct(productWith(34));
     expect(csv).toEqual([...Array<number[]>(34).fill([1, 2]), null, null]);
     for (const field of [...NUMBERS, ...OUT_OF_STOCK]) {
@@ -34,11 +34,11 @@ describe('a product brought to 36 series', () => {
     }
   });
 
-  test.each([36, 38])('is unchanged when upstream sent %i', (length) => {
+  test.each([36, 38])('is unchanged if upstream sent %i series', (length) => {
     expect(normaliseProduct(productWith(length))).toEqual(productWith(length));
   });
 
-  test('keeps what upstream leaves out, says is null, or has that we do not know', () => {
+  test('keeps missing, null and unknown fields', () => {
     const products: Product[] = [
       { asin: 'B000000001' },
       { asin: 'B000000001', csv: null, stats: null },
@@ -48,7 +48,7 @@ describe('a product brought to 36 series', () => {
     for (const product of products) expect(normaliseProduct(product)).toEqual(product);
   });
 
-  test('is a copy', () => {
+  test('is a copy of the fetched product', () => {
     const product = productWith(34);
     normaliseProduct(product);
     expect(product).toEqual(productWith(34));

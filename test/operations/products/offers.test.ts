@@ -24,19 +24,19 @@ describe('offers limited to a number', () => {
     [2, [4, 2]],
     [3, [4, 2, 3]],
     [4, [4, 2, 3, 1]],
-  ])('of %i are the live ones in page order, then the most recently seen', (count, expected) => {
+  ])('of %i are the live ones in page order, followed by the most recently seen', (count, expected) => {
     const limited = limitOffers(product(MIXED, [3, 1]), count);
     expect(ids(limited)).toEqual(expected);
     expect(limited.liveOffersOrder).toEqual([0, 1].slice(0, count));
   });
 
-  test('are left as upstream sent them when there are no more', () => {
+  test('are unchanged if upstream sent fewer', () => {
     const whole = product(MIXED, [3, 1]);
     expect(limitOffers(whole, 5)).toEqual(whole);
     expect(limitOffers(whole, Number.POSITIVE_INFINITY)).toEqual(whole);
   });
 
-  test('need no order of live ones, and ignore one that points nowhere', () => {
+  test('are limited without an order of live offers, and with an invalid one', () => {
     expect(ids(limitOffers(product(MIXED), 2))).toEqual([2, 4]);
     expect(limitOffers(product(MIXED), 2)).not.toHaveProperty('liveOffersOrder');
     const odd = limitOffers(product(MIXED, [9, 0, -1]), 2);
@@ -44,12 +44,12 @@ describe('offers limited to a number', () => {
     expect(odd.liveOffersOrder).toEqual([0]);
   });
 
-  test('of a product without offers are none', () => {
+  test('of a product without offers are empty', () => {
     expect(limitOffers({ asin: 'B000000001' }, 3)).toEqual({ asin: 'B000000001' });
     expect(limitOffers({ asin: 'B000000001', offers: null }, 3).offers).toBeNull();
   });
 
-  test('are as many as asked for, and the order of live ones points to the same offers as before', () => {
+  test('have the requested number, and an order of live offers that points to the same offers', () => {
     const offers = fc.array(fc.record({ lastSeen: fc.integer({ min: 0, max: 9 }) }), { maxLength: 12 });
     const products = offers.chain((list) =>
       fc.shuffledSubarray([...list.keys()]).map((live) =>

@@ -12,6 +12,6 @@ test.each([
   [{ productType: 4, title: null }, false],
   [{ productType: 3, title: 'Known before' }, true],
   [{ productType: 4, title: 'Known before' }, true],
-])('a product with %j has data: %s', (fields, expected) => {
+])('whether a product with %j has data: %s', (fields, expected) => {
   expect(hasData({ asin: 'B000000001', ...fields })).toBe(expected);
 });

@@ -7,7 +7,7 @@ const faults = (sent: object) => faultsOf(imageUrl, { domain: 1, ...sent });
 const names = (count: number) => Array.from({ length: count }, (_, i) => `picture${i}.jpg`);
 
 describe('parameters of image links', () => {
-  test('take image, images or both, merged and without duplicates, in the order given', () => {
+  test('accept image, images or both, and merge them in the given order without duplicates', () => {
     expect(read({ image: 'b.jpg' }).images).toEqual(['b.jpg']);
     expect(read({ images: ['c.jpg,a.png', 'b.jpg'], image: 'b.jpg' }).images).toEqual([
       'b.jpg',
@@ -29,7 +29,7 @@ describe('parameters of image links', () => {
     'Z.JPG',
     'pic._AC_SL1500_.jpg',
     '4%2B1.jpg',
-  ])('take %s', (image) => {
+  ])('accept %s', (image) => {
     expect(read({ image }).images).toEqual([image]);
   });
 
@@ -53,12 +53,12 @@ describe('parameters of image links', () => {
     ['<script>.jpg', 'must contain only letters, digits and + . _ ~ -'],
     ['a\u0000.jpg', 'must contain only letters, digits and + . _ ~ -'],
     [`${'x'.repeat(300)}.jpg`, 'must contain only letters, digits and + . _ ~ -'],
-  ])('refuse %j, with what a name must be', (image, problem) => {
+  ])('refuse %j, and state what a name must be', (image, problem) => {
     expect(faults({ images: ['ok.jpg', image] }).images).toMatch(/^item 2 must .*, got "/);
     expect(faults({ image }).images).toContain(problem);
   });
 
-  test('take 1000 names at most', () => {
+  test('accept at most 1000 names', () => {
     expect(read({ images: names(1000).join() }).images).toHaveLength(1000);
     expect(faults({ images: names(1001) })).toEqual({
       images: 'must be 1 to 1000 file names, got 1001',
@@ -66,7 +66,7 @@ describe('parameters of image links', () => {
     expect(faults({ images: names(1000), image: 'one-more.jpg' }).images).toMatch(/got 1001$/);
   });
 
-  test('need one name at least, and the site', () => {
+  test('require at least one name, and the site', () => {
     expect(faults({}).images).toMatch(/^is required: it must be 1 to 1000 file names/);
     expect(faults({ images: '' }).images).toMatch(/^is empty/);
     expect(Object.keys(faultsOf(imageUrl, { image: 'x' })).sort()).toEqual(['domain', 'images']);

@@ -35,7 +35,7 @@ describe('interest over time', () => {
   const show = (keyword: string, resolution: string, points: ReturnType<typeof point>[]) =>
     answerTo(interestOverTime, { keyword, timezone: 60 }, { '': { resolution, points } });
 
-  test('shows a series for each keyword, and their means', () => {
+  test('has a series for each keyword, and its mean', () => {
     const points = [point('2026-02-22T00:00:00Z', [90, 0]), point('2026-03-01T00:00:00Z', [45, 4], true)];
     expect(show('kettle,pot', 'WEEK', points)).toEqual({
       keywords: ['kettle', 'pot'],
@@ -67,7 +67,7 @@ describe('interest over time', () => {
     });
   });
 
-  test('has the mean of one keyword too, and none where there are no points', () => {
+  test('has the mean of a single keyword, and none without points', () => {
     expect(show('kettle', 'DAY', [point('2026-03-01T00:00:00Z', [7])]).averages).toEqual([
       { query: 'kettle', value: 7 },
     ]);
@@ -79,7 +79,7 @@ describe('interest over time', () => {
     ['DAY', '2026-03-01'],
     ['HOUR', '2026-03-01T00:00:00Z'],
     ['EIGHT_MINUTE', '2026-03-01T00:00:00Z'],
-  ])('dates points of a %s as %s', (resolution, date) => {
+  ])('writes the date of a point of a %s as %s', (resolution, date) => {
     const [shown] = show('kettle', resolution, [point('2026-03-01T00:00:00Z', [7])]).timelineData;
     expect(shown.date).toBe(date);
   });
@@ -95,7 +95,7 @@ describe('interest by region', () => {
     maxValueIndex: 0,
   });
 
-  test('goes by the first keyword, then by name; regions without data are left out', () => {
+  test('sorts regions by the first keyword and then by name, and leaves out regions without data', () => {
     const regions = [
       region('Zeeland', [50, 50]),
       region('Anhalt', [50, 50]),
@@ -112,7 +112,7 @@ describe('interest by region', () => {
     ]);
   });
 
-  test('says how its values are meant, and which resolution was used', () => {
+  test('states the meaning of its values and the resolution', () => {
     const raw = { '': { resolution: 'REGION', regions: [region('One', [100])] } };
     const data = answerTo(interestByRegion, { keyword: 'a', geo: 'US' }, raw);
     expect(data).toMatchObject({ resolution: 'REGION', valueMode: 'index' });
@@ -122,7 +122,7 @@ describe('interest by region', () => {
 describe('related searches', () => {
   const facts = (value: number, formattedValue: string) => ({ value, formattedValue, link: null });
 
-  test('are told for each keyword in the order of the request; a breakout is told in any language', () => {
+  test('are listed for each keyword in the order of the request, and breakouts are recognised in any language', () => {
     const rising = ['+350%', 'Breakout', '急激増加', '+٥٠٪'].map((words, i) => ({
       query: `q${i}`,
       ...facts(i, words),
@@ -141,7 +141,7 @@ describe('related searches', () => {
     ]);
   });
 
-  test('in topics may be withheld, which is said', () => {
+  test('for topics have available: false if upstream withholds them', () => {
     const withheld = { available: false, top: [], rising: [] };
     const topic = { mid: '/m/0', title: 'Lid', type: 'Topic' };
     const told = { available: true, top: [{ topic, ...facts(100, '100') }], rising: [] };
@@ -175,7 +175,7 @@ function trend(title: string, facts: Partial<Trend> = {}): Trend {
 const titles = (data: { trends: { query: string }[] }) => data.trends.map(({ query }) => query);
 
 describe('daily trends', () => {
-  test('are those that began on the day, by volume, growth and start', () => {
+  test('are the trends that started on the day, sorted by volume, growth and start', () => {
     const trends = [
       trend('late', { startedAt: seconds('2026-03-04T09:00:00Z') }),
       trend('early'),
@@ -195,7 +195,7 @@ describe('daily trends', () => {
     expect(titles(before)).toEqual(['yesterday']);
   });
 
-  test('are told in full', () => {
+  test('have all fields', () => {
     const told = trend('kettle', {
       searchVolume: 1_500_000,
       topicIds: [18, 12],
@@ -242,18 +242,18 @@ describe('daily trends', () => {
     [2000, '2K+'],
     [50_000, '50K+'],
     [1_000_000, '1M+'],
-  ])('a volume of %i is written %s', (searchVolume, words) => {
+  ])('have the volume %i as the text %s', (searchVolume, words) => {
     const trends = [trend('kettle', { searchVolume })];
     expect(answerTo(dailyTrends, {}, { '': { source: 'rss', trends } }).trends[0].formattedTraffic).toBe(
       words,
     );
   });
 
-  test.each(['2026-02-25', '2026-03-04'])('of %s can be had', (trendDate) => {
+  test.each(['2026-02-25', '2026-03-04'])('of %s are allowed', (trendDate) => {
     expect(inputOn(dailyTrends, canonical(dailyTrends, { trendDate }), NOW).trendDate).toBe(trendDate);
   });
 
-  test.each(['2026-02-24', '2026-03-05', '2020-01-01'])('of %s cannot', (trendDate) => {
+  test.each(['2026-02-24', '2026-03-05', '2020-01-01'])('of %s are refused', (trendDate) => {
     expect(() => inputOn(dailyTrends, canonical(dailyTrends, { trendDate }), NOW)).toThrow(
       /^trendDate: must be a day from 2026-02-25 to 2026-03-04/,
     );
@@ -263,7 +263,7 @@ describe('daily trends', () => {
 describe('real-time trends', () => {
   const list = (...trends: Trend[]) => ({ '': { source: 'trending_now' as const, trends, updatedAt: NOW } });
 
-  test('are those that last, the newest first', () => {
+  test('are the trends that continue, newest first', () => {
     const data = answerTo(
       realTimeTrends,
       { timezone: '480', property: 'news' },
@@ -289,7 +289,7 @@ describe('real-time trends', () => {
     ['t', ['science', 'tech']],
     ['s', ['sport']],
     ['h', ['health']],
-  ])('of category %s are %j', (category, expected) => {
+  ])('with category %s are %j', (category, expected) => {
     const topics: Record<string, number[]> = {
       ...{ business: [3], film: [4, 11], science: [15], tech: [18], sport: [17], health: [7], none: [] },
     };
@@ -297,7 +297,7 @@ describe('real-time trends', () => {
     expect(titles(answerTo(realTimeTrends, { category }, list(...trends)))).toEqual(expected);
   });
 
-  test('with a category need a list that has topics', () => {
+  test('with a category have a source that contains topics', () => {
     const identity = (category: string) =>
       realTimeTrends.source(canonical(realTimeTrends, { category }))[0]?.identity;
     expect(identity('m')).toBe(identity('all'));
@@ -315,6 +315,6 @@ test.each([
   [realTimeTrends, { category: '3' }, 'category'],
   [realTimeTrends, { property: 'tv' }, 'property'],
   [realTimeTrends, { timezone: '5000' }, 'timezone'],
-])('$name refuses a bad value by name', (operation, sent, parameter) => {
+])('$name refuses an invalid value, and names the parameter', (operation, sent, parameter) => {
   expect(Object.keys(faultsOf(operation, sent))).toEqual([parameter]);
 });

@@ -195,7 +195,7 @@ describe.each([
     expect(await unitsUsed(client)).toBe(0);
   });
 
-  test('returns 504, hangs up and releases the unit if upstream never answers', async ({
+  test('returns 504, closes the upstream connection and releases the unit if upstream never answers', async ({
     souk,
     client,
     upstream,

@@ -70,7 +70,7 @@ describe('keywords', () => {
     ['קומקום', ['קומקום']],
     ['__proto__', ['__proto__']],
     ['👩‍🍳', ['👩‍🍳']],
-  ])('%j are %j', (keyword, keywords) => {
+  ])('reads %j as %j', (keyword, keywords) => {
     expect(canonical(interestOverTime, { keyword }).keyword).toEqual(keywords);
   });
 
@@ -87,7 +87,7 @@ describe('keywords', () => {
     ['ket\u0000tle', /no control characters/],
     [7, /must be a text/],
     [{ a: 1 }, /must be a text/],
-  ])('%j are refused', (keyword, problem) => {
+  ])('refuses %j', (keyword, problem) => {
     const { keyword: said, ...others } = faultsOf(interestOverTime, { keyword });
     expect(said).toMatch(problem);
     expect(others).toEqual({});
@@ -98,7 +98,7 @@ describe('geo', () => {
   test.each([
     ...['', 'US', 'CN', 'HK', 'SG', 'JP', 'GB', 'DE', 'FR', 'CA', 'AU', 'IN', 'BR', 'MX', 'KR', 'TW', 'XK'],
     ...['US-CA', 'US-CA-807', 'JP-13', 'GB-ENG', 'FR-J'],
-  ])('%j is taken', (geo) => {
+  ])('accepts %j', (geo) => {
     expect(input({ geo }).geo).toBe(geo);
     expect(input({ geo: ` ${geo.toLowerCase()} ` }).geo).toBe(geo);
   });
@@ -122,7 +122,7 @@ describe('geo', () => {
     'ﬁ',
     'ıs',
     'ＵＳ',
-  ])('%j is refused', (geo) => {
+  ])('refuses %j', (geo) => {
     expect(Object.keys(faults({ geo }))).toEqual(['geo']);
     expect(faults({ geo }).geo).toContain('a country such as US, or a region of a country such as US-CA');
   });
@@ -132,7 +132,7 @@ describe('hl', () => {
   test.each([
     ...['en-US', 'zh-CN', 'zh-TW', 'ja', 'ko', 'de', 'fr', 'es', 'pt', 'it'],
     ...['nl', 'pt-BR', 'zh-Hant-TW', 'fil', 'es-419', 'sr-Latn'],
-  ])('%s is taken', (hl) => {
+  ])('accepts %s', (hl) => {
     expect(input({ hl }).hl).toBe(hl);
     expect(input({ hl: hl.toLowerCase() }).hl).toBe(hl);
   });
@@ -141,12 +141,12 @@ describe('hl', () => {
     ...['', 'xx', 'english', 'en_US', 'en-', 'e', 'en-US-x-y', 3, null],
     // Tags for no language, or of no region.
     ...['und', 'und-US', 'mul', 'mis', 'zxx', 'en-XX', 'en-ZZ', 'en-999', 'qaa'],
-  ])('%j is refused', (hl) => {
+  ])('refuses %j', (hl) => {
     expect(faults({ hl })).toEqual({ hl: withValue('must be a language such as en-US, zh-CN or ja') });
   });
 });
 
-test.each(['web', 'news', 'images', 'youtube', 'froogle'])('property %s is taken', (property) => {
+test.each(['web', 'news', 'images', 'youtube', 'froogle'])('accepts the property %s', (property) => {
   expect(input({ property }).property).toBe(property);
 });
 
@@ -159,11 +159,11 @@ test.each([
   [{ startDate: '2026-02-30' }, { startDate: withValue('must be a date such as 2026-01-31') }],
   [{ endDate: '04.03.2026' }, { endDate: withValue('must be a date such as 2026-01-31') }],
   [{ endDate: 20260304 }, { endDate: withValue('must be a date such as 2026-01-31') }],
-])('%j is refused', (parameters, expected) => {
+])('refuses %j', (parameters, expected) => {
   expect(faults(parameters)).toEqual(expected);
 });
 
-test('categories and time zones are taken as numbers or digits', () => {
+test('accepts categories and time zones as numbers or digits', () => {
   expect(input({ category: '999999', timezone: '-480' })).toMatchObject({
     category: 999_999,
     timezone: -480,
@@ -182,7 +182,7 @@ describe('the window', () => {
     [{ endDate: '2004-03-01' }, ['2004-01-01', '2004-03-01']],
     // East of Greenwich tomorrow may have begun.
     [{ endDate: '2026-03-05' }, ['2025-03-04', '2026-03-05']],
-  ])('of %j is %j', (parameters, expected) => {
+  ])('for %j is %j', (parameters, expected) => {
     expect(windowOf(parameters)).toEqual(expected);
   });
 
@@ -202,17 +202,17 @@ describe('the window', () => {
       { startDate: '2026-03-05', endDate: '2026-03-05' },
       { startDate: withValue('must not be in the future (today is 2026-03-04 in UTC)') },
     ],
-  ])('of %j is refused', (parameters, expected) => {
+  ])('is refused for %j', (parameters, expected) => {
     expect(windowOf(parameters)).toEqual(expected);
   });
 
-  test('with both dates stays the same after midnight', () => {
+  test('with both dates does not change after midnight', () => {
     const complete = inputOn(interestOverTime, input({}), NOW);
     expect(inputOn(interestOverTime, complete, NOW + 86_400_000)).toEqual(complete);
   });
 });
 
-describe('what is asked of upstream', () => {
+describe('the source', () => {
   const identities = (operation: (typeof ALL)[number], parameters: object) =>
     operation
       .source(
@@ -220,7 +220,7 @@ describe('what is asked of upstream', () => {
       )
       .map(({ identity }) => identity);
 
-  test('is the same for the same window, however it is given', () => {
+  test('is the same for the same window in any form', () => {
     const dates = { startDate: '2025-03-04', endDate: '2026-03-04' };
     for (const operation of ALL) expect(identities(operation, dates)).toEqual(identities(operation, {}));
   });
@@ -234,14 +234,14 @@ describe('what is asked of upstream', () => {
     },
   );
 
-  test('depends on the time zone only where times are named', () => {
+  test('depends on the time zone only if the answer contains times', () => {
     const differs = ALL.filter(
       (operation) => identities(operation, { timezone: 60 }).join() !== identities(operation, {}).join(),
     );
     expect(differs).toEqual([interestOverTime]);
   });
 
-  test('about related searches is a thing for each keyword', () => {
+  test('of related searches is separate for each keyword', () => {
     const both = identities(relatedQueries, { keyword: 'kettle,pot' });
     expect(both).toEqual([
       ...identities(relatedQueries, { keyword: 'kettle' }),
@@ -267,7 +267,7 @@ describe('the resolution of a map', () => {
     ['JP-13', 'COUNTRY', null],
     ['JP-13', 'CITY', null],
     ['US-CA-807', 'CITY', null],
-  ] as const)('of %j with %s asks for %j', (geo, resolution, asked) => {
+  ] as const)('for %j with %s is %j', (geo, resolution, asked) => {
     expect(faultsOf(interestByRegion, sent({ geo, resolution }))).toEqual({});
     expect(resolutionToAskFor({ geo, resolution })).toBe(asked);
   });
@@ -278,7 +278,7 @@ describe('the resolution of a map', () => {
     ['JP-13', 'REGION', 'must be one of COUNTRY, CITY for JP-13'],
     ['US-CA', 'REGION', 'must be one of COUNTRY, CITY, DMA for US-CA'],
     ['US', 'STREET', 'must be one of COUNTRY, REGION, CITY, DMA'],
-  ])('of %j with %s is refused', (geo, resolution, problem) => {
+  ])('is refused for %j with %s', (geo, resolution, problem) => {
     expect(faultsOf(interestByRegion, sent({ geo, resolution }))).toEqual({
       resolution: withValue(problem),
     });

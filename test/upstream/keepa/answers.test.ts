@@ -30,7 +30,7 @@ describe('integers beyond 2^53', () => {
       ),
     });
 
-  test('arrive digit by digit, the first time, when joined and from the cache', async ({ souk, client }) => {
+  test('keep all digits in a first, a joined and a cached answer', async ({ souk, client }) => {
     const blank = '9223372036854775807';
     const first = await lookUp(souk, client, withNumbers([blank, '5', '-9007199254740993']));
     const path = `/api/market/product?domain=1&asins=${first.json.data.products[0].asin}`;
@@ -44,7 +44,7 @@ describe('integers beyond 2^53', () => {
     }
   });
 
-  test('arrive for any value', async ({ souk, client }) => {
+  test('keep all digits for any value', async ({ souk, client }) => {
     const integer = fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map(String);
     await fc.assert(
       fc.asyncProperty(fc.array(integer, { minLength: 1, maxLength: 20 }), async (numbers) => {
@@ -57,7 +57,7 @@ describe('integers beyond 2^53', () => {
     );
   });
 
-  test('arrive in a list of deals', async ({ souk, client }) => {
+  test('keep all digits in a list of deals', async ({ souk, client }) => {
     souk.upstream.on('lightningdeal', () => ({
       raw: envelope('"lightningDeals":[{"asin":"B00BIGDEAL","dealId":9223372036854775807}]'),
     }));
@@ -91,7 +91,7 @@ test('returns 502 without retry or charge for an answer that inflates beyond the
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('passes HTML and any character of a product on', async ({ souk, client }) => {
+test('returns HTML and all characters of a product unchanged', async ({ souk, client }) => {
   const title = '<b>Größe "M"</b> — 日本 🎉 \u2028 \\ \u0000 </script>';
   const reply = await lookUp(
     souk,

@@ -46,13 +46,13 @@ const WINDOWS = [
 test.override('soukOptions', { clock: new TestClock(NOW) });
 
 describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/keepa exists)', () => {
-  test('are there, for more than one site', () => {
+  test('exist for more than one site', () => {
     expect(recordings.length).toBeGreaterThanOrEqual(6);
     expect(new Set(recordings.map(({ product }) => product.domainId))).toEqual(new Set([1, 5]));
   });
 
   test.for(recordings)(
-    '$file comes back at every level and cut to every window',
+    '$file is returned at every detail level and in every history window',
     async ({ wire, product }, { souk }) => {
       const client = await souk.client();
       souk.upstream.on('product', () => ({ raw: wire }));
@@ -71,7 +71,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/keep
     },
   );
 
-  test.for([1, 5])('of site %i come back in one batch, whatever their order', async (site, { souk }) => {
+  test.for([1, 5])('of site %i are returned by one batch in any order', async (site, { souk }) => {
     const client = await souk.client();
     const ofSite = recordings.map(({ product }) => product).filter(({ domainId }) => domainId === site);
     const sorted = ofSite.map(({ asin }) => asin).sort();
@@ -87,7 +87,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/keep
     }
   });
 
-  test('hold integers beyond 2^53, which survive', () => {
+  test('keep integers beyond 2^53', () => {
     const texts = readdirSync(FOLDER)
       .filter((file) => file.endsWith('.json'))
       .map((file) => readFileSync(join(FOLDER, file), 'utf8'));
@@ -114,7 +114,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/keep
     },
   );
 
-  test('of lightning deals come back whole', async ({ souk }) => {
+  test('of lightning deals are returned whole', async ({ souk }) => {
     const client = await souk.client();
     const raw = readFileSync(join(FOLDER, 'handwritten', 'lightning-deals.json'), 'utf8');
     const { lightningDeals } = JSON.parse(raw) as { lightningDeals: { asin: string }[] };

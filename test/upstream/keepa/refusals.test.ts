@@ -113,7 +113,7 @@ test("logs an error if the provider refuses the operator's key", async ({ souk, 
   }
 });
 
-test('returns the answer of a later attempt', async ({ souk, client }) => {
+test('returns the answer of a retry', async ({ souk, client }) => {
   let attempts = 0;
   const { reply, calls } = await lookUp(souk, client, (call, response) => {
     attempts += 1;
@@ -171,7 +171,10 @@ describe("a site's list of deals", () => {
   });
 });
 
-test('charges none of the callers that wait for a product that fails', async ({ souk, client }) => {
+test('charges none of the callers that wait for a product that cannot be fetched', async ({
+  souk,
+  client,
+}) => {
   const [other, asin, answered] = [await souk.client(), newAsin(), gate()];
   souk.upstream.on('product', async () => {
     await answered.reached;

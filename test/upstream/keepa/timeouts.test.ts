@@ -62,7 +62,7 @@ test('does not retry after the timeout, even if an attempt is due at that moment
   expect(await unitsUsed(client)).toBe(0);
 });
 
-test('continues for the joined caller when the first one hangs up', async ({ client, upstream }) => {
+test('continues for a joined caller after the first one has disconnected', async ({ client, upstream }) => {
   let answer = () => {};
   const answered = new Promise<void>((resolve) => {
     answer = resolve;

@@ -88,7 +88,7 @@ test('stops the next calls of all workers after an answer that leaves no tokens'
   expect(Math.min(...others) - first).toBeGreaterThanOrEqual(15_000);
 });
 
-test("accepts readings after a 429 without one, though the provider's clock is behind", async () => {
+test("accepts readings after a 429 without a reading, although the provider's clock is behind", async () => {
   const answers: UpstreamAnswer[] = [
     { status: 429, raw: '' },
     { json: { ...bucket(0, 40_000), lightningDeals: [] } },

@@ -59,7 +59,7 @@ const said = (message: string) => logLines.filter((line) => line.includes(`"${me
 const FETCHED = 'a weekly report was fetched';
 const NOT_FETCHED = 'a weekly report was not fetched';
 
-test('wants a week from Sunday evening on, the newest first', () => {
+test('fetches a week from Sunday evening on, newest week first', () => {
   expect(wantedWeeks(['us', 'de'], SUNDAY).slice(0, 3)).toEqual([
     { site: 'us', week: NEWEST },
     { site: 'de', week: NEWEST },
