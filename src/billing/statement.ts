@@ -21,6 +21,7 @@ export interface WalletBalances {
     dayUsed: number;
     monthlyLimit: number | null;
     monthUsed: number;
+    monthEnd: number;
   }[];
   /** Valid packs, and packs that have ended or not started, by the earliest end. */
   packs: {
@@ -101,7 +102,8 @@ export async function walletBalances(
   const [subscriptions, packs] = await Promise.all([
     database.query<WalletBalances['subscriptions'][number]>(
       `select subscription_id as id, wallet, plan_name as "planName", quantity, ${unixMs('ends_at')} as "endsAt",
-         daily_limit as "dailyLimit", day_used as "dayUsed", monthly_limit as "monthlyLimit", month_used as "monthUsed"
+         daily_limit as "dailyLimit", day_used as "dayUsed", monthly_limit as "monthlyLimit", month_used as "monthUsed",
+         ${unixMs('month_end')} as "monthEnd"
        from souk_subscription_meters($1, $2) order by wallet, subscription_id`,
       [accountId, at],
     ),

@@ -2,9 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { ensureAccount } from '../accounts/accounts.ts';
 import { createKey, hashKey, isWellFormed } from '../accounts/keys.ts';
 import { grantSubscription, upsertPlan } from '../billing/grants.ts';
+import { monthsAfter } from '../platform/calendar.ts';
 import type { Database } from '../platform/db/pool.ts';
-
-const YEAR_MS = 365 * 86_400_000;
 
 /**
  * Ensures that the demo account has a subscription and a valid key.
@@ -25,7 +24,8 @@ export async function ensureDemoAccount(database: Database, keyFile: string, now
       dailyLimit: 50_000,
       monthlyLimit: 1_000_000,
     });
-    const [startsAt, endsAt] = [new Date(now), new Date(now + YEAR_MS)];
+    const startsAt = new Date(now);
+    const endsAt = monthsAfter(startsAt, 12);
     await grantSubscription(database, {
       accountId,
       wallet: 'general',

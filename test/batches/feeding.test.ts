@@ -33,8 +33,9 @@ const oneCallOf = (asins: readonly string[]) => ({
 
 /** The end of the first month of a subscription that started at this time. */
 function monthEnd(startedAt: number): Date {
-  const start = new Date(startedAt);
-  return new Date(Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1, start.getUTCDate()));
+  const end = new Date(startedAt);
+  end.setUTCMonth(end.getUTCMonth() + 1);
+  return end;
 }
 const dayEnd = (now: number) => new Date((Math.floor(now / DAY_MS) + 1) * DAY_MS);
 
@@ -43,13 +44,19 @@ test.for([
     name: 'monthly limit',
     limit: 'monthlyLimit',
     reason: 'QUOTA_MONTHLY_EXCEEDED',
-    endOf: (now: number) => monthEnd(now - DAY_MS),
+    endOf: (now: number) => monthEnd(now - 2 * DAY_MS),
   },
   { name: 'daily limit', limit: 'dailyLimit', reason: 'QUOTA_DAILY_EXCEEDED', endOf: dayEnd },
 ])(
   'a batch above the $name waits for the next window and then ends',
   async ({ limit, reason, endOf }, { souk, upstream: _ }) => {
-    const client = await souk.client({ plan: { [limit]: 5 } });
+    const { accountId, key } = await souk.account({ plan: { [limit]: 5 } });
+    const client = souk.clientOf(key);
+    // The month ends before the latest deadline of a batch.
+    await souk.database.query(
+      "update subscriptions set starts_at = starts_at - interval '1 day' where account_id = $1",
+      [accountId],
+    );
     const until = endOf(souk.clock.now());
     const deadline = new Date(souk.clock.now() + 30 * DAY_MS).toISOString();
     const asins = asinsFrom(limit === 'dailyLimit' ? 'B0DAY' : 'B0MONTH', 8);

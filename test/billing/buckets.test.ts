@@ -19,7 +19,7 @@ test.each([
   [
     'month',
     { monthlyLimit: 1, startsAt: new Date('2026-01-31T15:00Z') },
-    '2026-03-31T00:00:00.000Z',
+    '2026-03-31T15:00:00.000Z',
     'QUOTA_MONTHLY_EXCEEDED',
   ],
 ])('the %s resets at its boundary and not a millisecond earlier', async (_, grant, boundary, kind) => {

@@ -93,7 +93,7 @@ test('balances state the units that were granted and the units that are left', a
     subscriptions: [
       {
         ...{ id, wallet: 'general', planName: 'Small', quantity: 1, endsAt: inDays(10).getTime() },
-        ...{ dailyLimit: null, dayUsed: 7, monthlyLimit: 500, monthUsed: 7 },
+        ...{ dailyLimit: null, dayUsed: 7, monthlyLimit: 500, monthUsed: 7, monthEnd: inDays(10).getTime() },
       },
     ],
     packs: [

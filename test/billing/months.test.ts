@@ -1,81 +1,239 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Billing, openBilling } from '../support/billing.ts';
+import { expect } from 'vitest';
+import { createAdmissions } from '../../src/billing/admission.ts';
+import { monthsAfter } from '../../src/platform/calendar.ts';
+import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { type BilledAccount, type Billing, OFF_PEAK } from '../support/billing.ts';
+import { test } from '../support/souk-test.ts';
 
-let billing: Billing;
-beforeAll(async () => {
-  billing = await openBilling();
-});
-afterAll(() => billing.close());
-
-async function monthOf(subscribedAt: string | Date, at: string | Date): Promise<[string, string]> {
-  const { rows } = await billing.database.query<{ first: Date; next: Date }>(
-    'select souk_month_start($1, $2, 0) as first, souk_month_start($1, $2, 1) as next',
-    [new Date(subscribedAt), new Date(at)],
-  );
-  return [rows[0]?.first.toISOString() ?? '', rows[0]?.next.toISOString() ?? ''];
+interface Moment {
+  startsAt: Date;
+  months: number;
+  at: Date;
 }
 
-const midnight = (day: string) => `${day}T00:00:00.000Z`;
+/** The window of each moment according to PostgreSQL, for a subscription that has not been used. */
+async function windowsOf(database: Database, moments: readonly Moment[]): Promise<[string, string][]> {
+  const { rows } = await database.query<{ first: Date; next: Date }>(
+    `select m.month_start as first, m.month_end as next
+     from unnest($1::timestamptz[], $2::timestamptz[], $3::timestamptz[]) with ordinality as q (starts_at, ends_at, at, nth)
+     cross join lateral jsonb_populate_record(null::subscriptions, jsonb_build_object(
+       'starts_at', q.starts_at, 'ends_at', q.ends_at, 'month_start', '-infinity', 'month_end', '-infinity')) as s
+     cross join lateral souk_month(s, q.at) as m
+     order by nth`,
+    [
+      moments.map(({ startsAt }) => startsAt),
+      moments.map(({ startsAt, months }) => monthsAfter(startsAt, months)),
+      moments.map(({ at }) => at),
+    ],
+  );
+  return rows.map(({ first, next }) => [first.toISOString(), next.toISOString()]);
+}
 
-test.each([
-  [
-    'on its first day, starting at midnight',
-    '2026-01-15T13:40Z',
-    '2026-01-15T14:00Z',
-    '2026-01-15',
-    '2026-02-15',
-  ],
+const iso = (at: string) => new Date(at).toISOString();
+
+test.for([
+  ['at its start', '2026-01-15T13:40Z', '2026-01-15T13:40Z', '2026-01-15T13:40Z', '2026-02-15T13:40Z'],
   [
     'at the last moment before the next',
-    '2026-01-15',
-    '2026-02-14T23:59:59.999Z',
-    '2026-01-15',
-    '2026-02-15',
+    ...['2026-01-15T13:40Z', '2026-02-15T13:39:59.999Z', '2026-01-15T13:40Z', '2026-02-15T13:40Z'],
   ],
-  ['at the first moment of the next', '2026-01-15', '2026-02-15', '2026-02-15', '2026-03-15'],
-  ['begun on the 1st', '2026-01-01', '2026-03-31T23:00Z', '2026-03-01', '2026-04-01'],
-  ['begun on the 31st, in a month of 30 days', '2026-01-31', '2026-05-15', '2026-04-30', '2026-05-31'],
-  ['begun on the 31st, on the 30th of such a month', '2026-01-31', '2026-04-30', '2026-04-30', '2026-05-31'],
-  ['begun on the 31st, in February', '2026-01-31', '2026-02-27', '2026-01-31', '2026-02-28'],
-  ['begun on the 31st, on the last of February', '2026-01-31', '2026-02-28', '2026-02-28', '2026-03-31'],
   [
-    'begun on the 31st, in the February of a leap year',
-    '2027-12-31',
-    '2028-02-28',
-    '2028-01-31',
-    '2028-02-29',
+    'at the first moment of the next',
+    ...['2026-01-15T13:40Z', '2026-02-15T13:40Z', '2026-02-15T13:40Z', '2026-03-15T13:40Z'],
   ],
-  ['begun on the 30th, over a leap day', '2027-11-30', '2028-03-01', '2028-02-29', '2028-03-30'],
-  ['begun on the leap day, a year later', '2028-02-29', '2029-02-28', '2029-02-28', '2029-03-29'],
-  ['begun on the leap day, four years later', '2028-02-29', '2032-02-29', '2032-02-29', '2032-03-29'],
-  ['over the turn of the year', '2026-12-20', '2027-01-05', '2026-12-20', '2027-01-20'],
-])('returns the month of a subscription %s', async (_, subscribedAt, at, first, next) => {
-  expect(await monthOf(subscribedAt, at)).toEqual([midnight(first), midnight(next)]);
+  [
+    'that started on the 31st, in a month of 30 days',
+    ...['2026-01-31T09:00Z', '2026-05-15', '2026-04-30T09:00Z', '2026-05-31T09:00Z'],
+  ],
+  [
+    'that started on the 31st, in February',
+    ...['2026-01-31T09:00Z', '2026-02-28T08:59Z', '2026-01-31T09:00Z', '2026-02-28T09:00Z'],
+  ],
+  [
+    'that started on the 31st, on the last day of February',
+    ...['2026-01-31T09:00Z', '2026-02-28T09:00Z', '2026-02-28T09:00Z', '2026-03-31T09:00Z'],
+  ],
+  [
+    'that started on the 31st, in the February of a leap year',
+    ...['2027-12-31T00:00Z', '2028-02-28', '2028-01-31', '2028-02-29'],
+  ],
+  [
+    'that started on the leap day, a year later',
+    ...['2028-02-29T23:59Z', '2029-03-01', '2029-02-28T23:59Z', '2029-03-29T23:59Z'],
+  ],
+  ['over the turn of the year', '2026-12-20T01:00Z', '2027-01-05', '2026-12-20T01:00Z', '2027-01-20T01:00Z'],
+] as [string, string, string, string, string][])(
+  'the month of a subscription %s',
+  async ([_, startsAt, at, first, next], { database }) => {
+    const moment = { startsAt: new Date(startsAt), months: 36, at: new Date(at) };
+    expect(await windowsOf(database, [moment])).toEqual([[iso(first), iso(next)]]);
+  },
+);
+
+/** Zones of a machine or session: on both sides of UTC, with daylight saving, and with a day that they skipped. */
+const ZONES = ['UTC', 'America/New_York', 'Pacific/Apia', 'Europe/Berlin', 'Asia/Kolkata'];
+
+const start = fc
+  .date({ min: new Date('2023-12-01'), max: new Date('2028-12-31'), noInvalidDate: true })
+  .map((date) => new Date(Math.floor(date.getTime() / 1000) * 1000));
+const shareOfTerm = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+
+function momentOf(startsAt: Date, months: number, share: number): Moment {
+  const term = monthsAfter(startsAt, months).getTime() - startsAt.getTime();
+  return { startsAt, months, at: new Date(startsAt.getTime() + Math.floor(share * term)) };
+}
+
+/** Runs a task as on a machine whose TZ is this zone. */
+async function onMachineIn<T>(zone: string, task: () => Promise<T> | T): Promise<T> {
+  const before = process.env.TZ;
+  process.env.TZ = zone;
+  try {
+    return await task();
+  } finally {
+    if (before === undefined) delete process.env.TZ;
+    else process.env.TZ = before;
+  }
+}
+
+function openInZone(database: Database, zone: string): Database {
+  const url = new URL(database.options.connectionString ?? '');
+  url.searchParams.set('options', `-c TimeZone=${zone}`);
+  return openDatabase(url.href, createLogger('silent'));
+}
+
+test.for(ZONES)(
+  'window k lasts from k to k + 1 months after the start, for a machine and a session in %s',
+  async (zone, { database }) => {
+    const session = openInZone(database, zone);
+    try {
+      const moment = fc.tuple(start, fc.integer({ min: 1, max: 120 }), shareOfTerm);
+      const moments = fc.sample(moment, { numRuns: 150 }).map((drawn) => momentOf(...drawn));
+      const windows = await onMachineIn(zone, () => windowsOf(session, moments));
+      moments.forEach(({ startsAt, months, at }, i) => {
+        const starts = Array.from({ length: months + 1 }, (_, k) => monthsAfter(startsAt, k));
+        const k = starts.findLastIndex((windowStart) => windowStart <= at);
+        expect(windows[i]).toEqual([starts[k]?.toISOString(), starts[k + 1]?.toISOString()]);
+        // No day is lost for good: only a month without the start day has another one.
+        const lastDay = new Date(Date.UTC(startsAt.getUTCFullYear(), startsAt.getUTCMonth() + k + 1, 0));
+        expect(starts[k]?.getUTCDate()).toBe(Math.min(startsAt.getUTCDate(), lastDay.getUTCDate()));
+      });
+    } finally {
+      await session.end();
+    }
+  },
+);
+
+const ALLOWANCE = 6;
+
+interface Term {
+  account: BilledAccount;
+  startsAt: Date;
+  months: number;
+  /** When it calls, and how many units it requests each time. */
+  calls: { at: number; units: number }[];
+}
+
+/** An account that buys one or two terms, the second from the end of the first, in the same wallet. */
+async function subscribe(billing: Billing, startsAt: Date, terms: readonly number[]) {
+  let from = startsAt;
+  const subscriptions = terms.map((months) => {
+    const [begins, ends] = [from, monthsAfter(from, months)];
+    from = ends;
+    return { monthlyLimit: ALLOWANCE, startsAt: begins, endsAt: ends };
+  });
+  return { account: await billing.account({ subscriptions }), endsAt: from };
+}
+
+test('no sequence of calls draws more than N allowances from N months, and a customer who uses every window gets all of them', async ({
+  billing,
+}) => {
+  const first = new Date(billing.clock.now());
+  const plan = fc.record({
+    delayMs: fc.integer({ min: 0, max: 40 * 86_400_000 }),
+    terms: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 2 }),
+    thrifty: fc.boolean(),
+    others: fc.array(fc.tuple(shareOfTerm, fc.integer({ min: 1, max: ALLOWANCE })), { maxLength: 6 }),
+  });
+  const customers: Term[] = [];
+  for (const { delayMs, terms, thrifty, others } of fc.sample(plan, { numRuns: 12 })) {
+    const startsAt = new Date(first.getTime() + delayMs);
+    const { account, endsAt } = await subscribe(billing, startsAt, terms);
+    const months = terms.reduce((sum, term) => sum + term, 0);
+    const bounds = terms.flatMap((term, i) => {
+      const from = monthsAfter(startsAt, 0);
+      const begins = terms.slice(0, i).reduce((at, before) => monthsAfter(at, before), from);
+      return Array.from({ length: term }, (_, k) => monthsAfter(begins, k).getTime());
+    });
+    // Where an extra window would show: at midnight of a start day, and a moment on either side of each start.
+    const probes = bounds.flatMap((at) => [at - (at % 86_400_000), at - 1, at + 1]);
+    const within = probes.filter((at) => at >= startsAt.getTime() && at < endsAt.getTime());
+    const calls = [...bounds, ...within, endsAt.getTime() - 1].map((at) => ({ at, units: ALLOWANCE }));
+    const random = others.map(([share, units]) => ({
+      at: startsAt.getTime() + Math.floor(share * (endsAt.getTime() - startsAt.getTime())),
+      units,
+    }));
+    customers.push({ account, startsAt, months, calls: thrifty ? calls : [...calls, ...random] });
+  }
+  const sessions = ZONES.slice(1, 3).map((zone) => openInZone(billing.database, zone));
+  const admissions = sessions.map((session) => createAdmissions(session, billing.clock.now, OFF_PEAK));
+  const drawn = customers.map(() => 0);
+  const calls = customers
+    .flatMap(({ calls: own }, i) => own.map((call) => ({ ...call, i })))
+    .sort((a, b) => a.at - b.at);
+  for (const [nth, { at, units, i }] of calls.entries()) {
+    billing.clock.advance(at - billing.clock.now());
+    const request = billing.request((customers[i] as Term).account, units, { answer: 'own' });
+    const admitted = await admissions[nth % admissions.length]?.admit(request).catch(() => null);
+    if (admitted) drawn[i] = (drawn[i] ?? 0) + units;
+  }
+  await Promise.all(sessions.map((session) => session.end()));
+  customers.forEach(({ months, calls: own }, i) => {
+    const isThrifty = own.every(({ units }) => units === ALLOWANCE);
+    expect(drawn[i]).toBeLessThanOrEqual(months * ALLOWANCE);
+    if (isThrifty) expect(drawn[i]).toBe(months * ALLOWANCE);
+  });
 });
 
-const DAY_MS = 86_400_000;
-
-test('months of 28 to 31 days follow each other without a gap and start on the start day or the last day of the month', async () => {
-  const start = fc.integer({ min: Date.parse('2024-01-01'), max: Date.parse('2027-12-31') });
-  const later = fc.integer({ min: 0, max: 4 * 365 * DAY_MS });
-  await fc.assert(
-    fc.asyncProperty(start, later, async (subscribedAt, distance) => {
-      const at = subscribedAt + distance;
-      const [first, next] = await monthOf(new Date(subscribedAt), new Date(at));
-      const [from, to] = [Date.parse(first), Date.parse(next)];
-      expect(from).toBeLessThanOrEqual(at);
-      expect(to).toBeGreaterThan(at);
-      const days = (to - from) / DAY_MS;
-      expect(days).toBeGreaterThanOrEqual(28);
-      expect(days).toBeLessThanOrEqual(31);
-      const wanted = new Date(subscribedAt).getUTCDate();
-      const lastOfMonth = new Date(
-        Date.UTC(new Date(to).getUTCFullYear(), new Date(to).getUTCMonth() + 1, 0),
-      );
-      expect(new Date(to).getUTCDate()).toBe(Math.min(wanted, lastOfMonth.getUTCDate()));
-      expect(await monthOf(new Date(subscribedAt), next)).toEqual([next, expect.anything()]);
-    }),
-    { numRuns: 150 },
+test('a subscription of an earlier version keeps its end, its units used and the resets that its customer has seen', async ({
+  billing,
+}) => {
+  const { database, clock } = billing;
+  // Bought on the 15th at 13:40 for three months, and used on the second day of its second month.
+  const now = Date.now();
+  const startsAt = new Date(monthsAfter(new Date(now), -1).getTime() - 86_400_000);
+  startsAt.setUTCHours(13, 40, 0, 0);
+  const endsAt = monthsAfter(startsAt, 3);
+  const midnight = (at: Date) => new Date(at.getTime() - (at.getTime() % 86_400_000));
+  const [second, third] = [1, 2].map((k) => monthsAfter(midnight(startsAt), k)) as [Date, Date];
+  const account = await billing.account({ subscriptions: [{ monthlyLimit: ALLOWANCE, startsAt, endsAt }] });
+  await database.query(
+    'update subscriptions set month_start = $2, month_end = $3, month_used = 4 where account_id = $1',
+    [account.accountId, second, third],
   );
+  await database.query('alter table subscriptions drop column months_from');
+  await database.query(readFileSync('src/platform/db/migrations/0054_exact_months.sql', 'utf8'));
+
+  const admissions = createAdmissions(database, clock.now, OFF_PEAK);
+  const drawsAt = async (at: Date, units: number) => {
+    clock.advance(at.getTime() - clock.now());
+    return admissions.admit(billing.request(account, units, { answer: 'own' })).then(
+      () => true,
+      () => false,
+    );
+  };
+  const beforeReset = new Date(third.getTime() - 1);
+  expect(await drawsAt(new Date(now), 3)).toBe(false);
+  expect(await drawsAt(new Date(now), 2)).toBe(true);
+  expect(await drawsAt(beforeReset, 1)).toBe(false);
+  expect(await drawsAt(third, ALLOWANCE)).toBe(true);
+  // The last window lasts to the end of the subscription: three months have three allowances.
+  expect(await drawsAt(midnight(endsAt), 1)).toBe(false);
+  const { rows } = await database.query<{ ends: Date; resets: Date }>(
+    'select ends_at as ends, month_end as resets from souk_subscription_meters($1, $2)',
+    [account.accountId, midnight(endsAt)],
+  );
+  expect(rows).toEqual([{ ends: endsAt, resets: endsAt }]);
 });

@@ -68,7 +68,7 @@ test('returns the current state of every meter of a general subscription', async
     resetAt: {
       minute: `${day(0)}T10:21:00.000Z`,
       daily: `${day(1)}T00:00:00.000Z`,
-      monthly: '2026-04-05T00:00:00.000Z',
+      monthly: '2026-04-05T08:00:00.000Z',
     },
   });
 });

@@ -29,12 +29,14 @@ interface Draw {
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** A number for the month an instant lies in, where months begin on a certain day, or on the last of shorter ones. */
-function monthOf(at: number, startDay: number): number {
+/** A number for the month an instant lies in: months start at the day and time of `start`, or on the last day of shorter ones. */
+function monthOf(at: number, start: Date): number {
   const date = new Date(at);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
   const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
-  return year * 12 + month - (date.getUTCDate() >= Math.min(startDay, lastDay) ? 0 : 1);
+  const timeOfDay = start.getTime() - Math.floor(start.getTime() / DAY_MS) * DAY_MS;
+  const turn = Date.UTC(year, month, Math.min(start.getUTCDate(), lastDay)) + timeOfDay;
+  return year * 12 + month - (at >= turn ? 0 : 1);
 }
 
 class Subscription {
@@ -56,12 +58,12 @@ class Subscription {
   }
 
   used(at: number): { day: number; month: number } {
-    const startDay = this.#grant.startsAt?.getUTCDate() ?? 1;
+    const start = this.#grant.startsAt ?? new Date(0);
     const sum = (counts: (use: number) => boolean) =>
       this.#uses.filter((use) => counts(use.at)).reduce((total, { units }) => total + units, 0);
     return {
       day: sum((use) => Math.floor(use / DAY_MS) === Math.floor(at / DAY_MS)),
-      month: sum((use) => monthOf(use, startDay) === monthOf(at, startDay)),
+      month: sum((use) => monthOf(use, start) === monthOf(at, start)),
     };
   }
 

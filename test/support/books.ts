@@ -50,8 +50,8 @@ export function balancesFromLedger(database: Database, accountId: number, now: n
        union all
        select 'month of ' || d.source_id, -sum(d.units) from drawn d
        join subscriptions s on s.id = d.source_id
-       where d.source = 'subscription' and place = 'available'
-         and d.drawn_at >= souk_month_start(s.starts_at, $2, 0)
+       cross join lateral souk_month(s, $2) as m
+       where d.source = 'subscription' and place = 'available' and d.drawn_at >= m.month_start
        group by d.source_id
        union all
        select 'held by ' || call_id, sum(units) from drawn where place = 'held' group by call_id

@@ -106,10 +106,11 @@ function usageTables({ byOperation, byDay }: Usage): string[] {
 
 function subscriptionTable(subscriptions: WalletBalances['subscriptions']): string {
   return table(
-    ['ID', 'Wallet', 'Plan', 'Quantity', 'Today', 'Of', 'This month', 'Of', 'Until'],
+    ['ID', 'Wallet', 'Plan', 'Quantity', 'Today', 'Of', 'This month', 'Of', 'Month resets at', 'Until'],
     subscriptions.map((one) => [
       ...[String(one.id), one.wallet, one.planName, one.quantity],
-      ...[one.dayUsed, one.dailyLimit, one.monthUsed, one.monthlyLimit, new Date(one.endsAt)],
+      ...[one.dayUsed, one.dailyLimit, one.monthUsed, one.monthlyLimit],
+      ...[new Date(one.monthEnd), new Date(one.endsAt)],
     ]),
   );
 }

@@ -30,7 +30,7 @@ const subscription = z
     quantity: z.int().describe('Quantity of the plan that was bought'),
     minute: bucket.describe('Calls in this minute'),
     daily: bucket.describe('Units in this day (UTC)'),
-    monthly: bucket.describe('Units in this month, counted from the day of the subscription'),
+    monthly: bucket.describe('Units in this month, counted from the start of the subscription'),
     resetAt: z.object({
       minute: time('End of this minute'),
       daily: time('End of this day'),

@@ -44,6 +44,7 @@ export function SubscriptionTable(props: {
           ({ meter }) => (meter ? used(meter.monthUsed, meter.monthlyLimit) : '-'),
           'number',
         ],
+        ['Month resets at', ({ meter }) => (meter ? <Time at={new Date(meter.monthEnd)} /> : '-')],
       ]}
     />
   );

@@ -28,8 +28,8 @@ test.for<[string, AccountOptions, Record<string, unknown>, string | undefined]>(
   [
     'QUOTA_MONTHLY_EXCEEDED',
     { plan: { monthlyLimit: 1 } },
-    { ...GENERAL, resetAt: '2026-04-03T00:00:00.000Z' },
-    String((29 * 24 + 14) * 3600),
+    { ...GENERAL, resetAt: '2026-04-03T10:00:00.000Z' },
+    String(30 * 24 * 3600),
   ],
   [
     'QUOTA_INSUFFICIENT_UNITS',

@@ -18,8 +18,8 @@ declare
 begin
   for s in
     select s.*, p.minute_limit * s.quantity as minute_limit, p.daily_limit * s.quantity as daily_limit,
-      p.monthly_limit * s.quantity as monthly_limit
-    from subscriptions s join plans p on p.id = s.plan_id
+      p.monthly_limit * s.quantity as monthly_limit, m.month_start as this_month, m.month_end as this_month_end
+    from subscriptions s join plans p on p.id = s.plan_id cross join lateral souk_month(s, at) as m
     where s.account_id = account and s.starts_at <= at and s.ends_at > at
   loop
     continue when s.wallet = 'off_peak' and not off_peak;
@@ -27,8 +27,8 @@ begin
     source.source := 'subscription'; source.source_id := s.id; source.wallet := s.wallet; source.ends_at := s.ends_at;
     source.minute_start := greatest(this_minute, s.minute_start);
     source.day_start := greatest(this_day, s.day_start);
-    source.month_start := case when at < s.month_end then s.month_start else souk_month_start(s.starts_at, at, 0) end;
-    source.month_end := case when at < s.month_end then s.month_end else souk_month_start(s.starts_at, at, 1) end;
+    source.month_start := s.this_month;
+    source.month_end := s.this_month_end;
     source.minute_limit := s.minute_limit;
     source.minute_left := s.minute_limit - case when s.minute_start = source.minute_start then s.minute_used else 0 end;
     day_left := coalesce(
@@ -90,10 +90,10 @@ language sql stable as $$
     p.daily_limit * s.quantity,
     case when s.day_start = now.day then s.day_used else 0 end, now.day + interval '24 hours',
     p.monthly_limit * s.quantity,
-    case when at < s.month_end then s.month_used else 0 end,
-    case when at < s.month_end then s.month_end else souk_month_start(s.starts_at, at, 1) end
+    case when s.month_start = m.month_start then s.month_used else 0 end, m.month_end
   from subscriptions s
   join plans p on p.id = s.plan_id
+  cross join lateral souk_month(s, at) as m
   cross join lateral (
     select
       greatest(date_trunc('minute', at, 'UTC'), s.minute_start) as minute,

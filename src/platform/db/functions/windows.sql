@@ -43,19 +43,37 @@ $$;
 create or replace function souk_utc_offset(at timestamptz, zone text) returns interval
 language sql stable as $$ select (at at time zone zone) - (at at time zone 'UTC') $$;
 
--- The start of the month that contains an instant, if months start on the subscription's start day at 00:00 UTC (on
--- the last day of shorter months). month_offset 1 returns the start of the next month.
-create or replace function souk_month_start(subscribed_at timestamptz, at timestamptz, month_offset integer)
-returns timestamptz language sql immutable as $$
-  select (first_day + make_interval(months => months + month_offset
-    - case when first_day + make_interval(months => months) > now_utc then 1 else 0 end)) at time zone 'UTC'
+-- The number of whole months from one instant to a later one, by the UTC calendar.
+create or replace function souk_months_between(first timestamptz, later timestamptz) returns integer
+language sql immutable as $$
+  select months - case when souk_months_after(first, months) > later then 1 else 0 end
   from (
-    select
-      date_trunc('day', subscribed_at at time zone 'UTC') as first_day,
-      at at time zone 'UTC' as now_utc
-  ) as utc
-  cross join lateral (
-    select ((extract(year from now_utc) - extract(year from first_day)) * 12
-      + extract(month from now_utc) - extract(month from first_day))::integer as months
+    select ((extract(year from later at time zone 'UTC') - extract(year from first at time zone 'UTC')) * 12
+      + extract(month from later at time zone 'UTC') - extract(month from first at time zone 'UTC'))::integer as months
   ) as distance
 $$;
+
+-- The same day and time some months later in UTC, on the last day of a month without that day.
+create or replace function souk_months_after(first timestamptz, months integer) returns timestamptz
+language sql immutable as $$
+  select (first at time zone 'UTC' + make_interval(months => months)) at time zone 'UTC'
+$$;
+
+-- The monthly window of a subscription at an instant. A subscription of N months has N windows: window k starts k months
+-- after the subscription, and the last one ends with it. A window that is open stays open until its end, also for a
+-- process whose time is behind.
+create or replace function souk_month(s subscriptions, at timestamptz)
+returns table (month_start timestamptz, month_end timestamptz) language sql stable as $$
+  select
+    case when at < s.month_end then s.month_start else souk_months_after(first, k) end,
+    case when k = last_k then s.ends_at when at < s.month_end then s.month_end else souk_months_after(first, k + 1) end
+  from (
+    select first, last_k, least(souk_months_between(first, at), last_k) as k
+    from (
+      select coalesce(s.months_from, s.starts_at) as first,
+        souk_months_between(s.starts_at, s.ends_at - interval '1 microsecond') as last_k
+    ) as subscription
+  ) as present
+$$;
+
+drop function if exists souk_month_start(timestamptz, timestamptz, integer);

@@ -91,12 +91,15 @@ function Balance({ balances: { packs, subscriptions } }: { balances: WalletBalan
       <section class="card" aria-labelledby="on-meters">
         <h2 id="on-meters">On subscriptions</h2>
         {subscriptions.length === 0 && <p class="muted">No active subscription.</p>}
-        {subscriptions.map(({ id, wallet, planName, dayUsed, dailyLimit, monthUsed, monthlyLimit }) => (
-          <p key={id}>
-            <strong>{planName}</strong>, {WALLET_NAMES[wallet].toLowerCase()}: {count(dayUsed)} of{' '}
-            {count(dailyLimit)} used today, {count(monthUsed)} of {count(monthlyLimit)} this month
-          </p>
-        ))}
+        {subscriptions.map(
+          ({ id, wallet, planName, dayUsed, dailyLimit, monthUsed, monthlyLimit, monthEnd }) => (
+            <p key={id}>
+              <strong>{planName}</strong>, {WALLET_NAMES[wallet].toLowerCase()}: {count(dayUsed)} of{' '}
+              {count(dailyLimit)} used today, {count(monthUsed)} of {count(monthlyLimit)} this month, which
+              resets at <Time at={new Date(monthEnd)} />
+            </p>
+          ),
+        )}
         <p class="hint">
           A subscription has no balance. Its lines count towards a daily and a monthly limit, which reset.
         </p>
