@@ -54,6 +54,28 @@ describeInBrowser('a page in the browser of the tests', () => {
     await expectAccessible(page);
   });
 
+  test.each([
+    ['of a color that no other text has', '', 'ccc'],
+    ['on a background of its own', 'background: #000', '333'],
+    ['that is transparent', 'opacity: 0.2', '000'],
+  ])('is checked for the contrast of each text that looks different: one %s', async (_, around, color) => {
+    const page = await browser.page({ baseURL });
+    await page.goto('/sound');
+    const write = (style: string, around = '') =>
+      page.evaluate(`(() => {
+        const [outer, text] = [document.createElement('div'), document.createElement('p')];
+        outer.style.cssText = '${around}';
+        text.style.cssText = '${style}';
+        text.textContent = 'Read this';
+        outer.append(text);
+        document.querySelector('main').append(outer);
+      })()`);
+    for (let i = 0; i < 5; i += 1) await write(`color: #${color === 'ccc' ? '000' : color}`);
+    await expectAccessible(page);
+    await write(`color: #${color}`, around);
+    await expect(expectAccessible(page)).rejects.toThrow('color-contrast');
+  });
+
   test('has the requested width and colour scheme', async () => {
     const page = await browser.page({ baseURL, width: 390, colorScheme: 'dark' });
     await page.goto('/sound');
