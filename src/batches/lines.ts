@@ -57,7 +57,7 @@ export function failureLines(
     .join('');
 }
 
-/** Returns the results as CSV rows without a header; null if the operation has no table for this input. */
+/** Returns the results as CSV rows without a header; null if the operation has no table. */
 export function resultRows(
   operation: QueuedOperation,
   input: unknown,
@@ -65,9 +65,9 @@ export function resultRows(
 ): string | null {
   const { table } = operation;
   const columns = table?.columns(input);
-  if (!table || !columns || !('columns' in columns)) return null;
+  if (!table || !columns) return null;
   const rows = results.flatMap(({ index, data }) =>
-    table.rows(data).map((row) => [index, ...columns.columns.map((column) => row[column])]),
+    table.rows(data).map((row) => [index, ...columns.map((column) => row[column])]),
   );
   return csv(rows);
 }

@@ -129,8 +129,8 @@ export interface Pack<Input> {
 }
 
 export interface Table<Input> {
-  /** Returns the column names, or the parameters that a table requires. */
-  columns(input: Input): { columns: readonly string[] } | { needs: string };
+  /** Returns the names of the columns. */
+  columns(input: Input): readonly string[];
   rows(data: Record<string, unknown>): readonly Record<string, unknown>[];
 }
 

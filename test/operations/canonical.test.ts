@@ -104,6 +104,13 @@ const CASES: { name: string; operation: TakingParameters<unknown>; sent: fc.Arbi
       fc.oneof(fc.record({ asins: listed(asin) }), fc.record({ asin })),
       productOptions,
       history,
+    ).filter(
+      (sent) =>
+        !(
+          'detailLevel' in sent &&
+          sent.detailLevel === 'summary' &&
+          ('days' in sent || 'dateRange' in sent || 'dateRangeStart' in sent)
+        ),
     ),
   },
   {

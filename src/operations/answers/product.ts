@@ -31,18 +31,22 @@ export const product = z
     brand: words('Brand').nullish(),
     domainId: z.int().optional().describe('Site number'),
     csv: series(
-      'Histories: one list for each type of value, with alternating index times and values; only at the level full',
+      'Histories: one list for each type of value, with alternating index times and values; at detailLevel=full, and at lite if a part of the history is requested',
     ).nullish(),
     salesRanks: z
       .record(z.string(), z.array(z.number()).nullable())
       .nullish()
-      .describe('Histories of sales ranks by category id; only at the level full'),
+      .describe('Histories of sales ranks by category id; only at detailLevel=full'),
     variationCSV: words(
-      'ASINs of the variation family, separated by commas; only at the level full',
+      'ASINs of the variation family, separated by commas; only at detailLevel=full',
     ).nullish(),
-    stats: z.looseObject({}).nullish().describe('Statistics, if requested'),
+    stats: z
+      .looseObject({})
+      .nullish()
+      .describe('Statistics; not at detailLevel=summary, which has the current values by name'),
+    variationsCount: z.int().optional().describe('Number of members of the family; only at detailLevel=lite'),
     ...z.object(named).partial().shape,
-    image: words('File name of the first image; only at the level summary').nullish(),
+    image: words('File name of the first image; only at detailLevel=summary').nullish(),
   })
   .describe('A product; detailLevel selects its fields')
   .register(SCHEMA_NAMES, { id: 'Product' });

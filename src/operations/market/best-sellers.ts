@@ -70,7 +70,7 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
   source: ({ domain, category, range, variations, sublist }) =>
     oneSource(`bestsellers/${domain}/${category}/${range}/${Number(variations)}/${Number(sublist)}`),
   table: {
-    columns: () => ({ columns: ['asin'] }),
+    columns: () => ['asin'],
     rows: ({ bestSellersList }) => (bestSellersList as BestSellersList).asinList.map((asin) => ({ asin })),
   },
   respond: {

@@ -37,7 +37,7 @@ export const categorySearch = defineQueued<
   queue: () => 'market',
   source: ({ domain, term }) => oneSource(`categorysearch/${domain}/${encodeURIComponent(term)}`),
   table: {
-    columns: () => ({ columns: ['catId', 'name'] }),
+    columns: () => ['catId', 'name'],
     rows: ({ categories }) => categories as Record<string, unknown>[],
   },
   respond: {

@@ -84,7 +84,7 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
   // The full list is fetched and filtered here, because fetching each state separately would cost tokens each time.
   source: ({ domain, asin }) => oneSource(`lightningdeal/${domain}/${asin ?? 'all'}`),
   table: {
-    columns: () => ({ columns: DEAL_COLUMNS }),
+    columns: () => DEAL_COLUMNS,
     rows: ({ lightningDeals }) => lightningDeals as Record<string, unknown>[],
   },
   respond: {

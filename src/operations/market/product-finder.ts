@@ -63,7 +63,7 @@ export const productFinder = defineQueued<'market.productfinder', ProductFinderI
   queue: () => 'market',
   source: (input) => oneSource(`productfinder/${fingerprint(input)}`),
   table: {
-    columns: () => ({ columns: ['asin'] }),
+    columns: () => ['asin'],
     rows: ({ asinList }) => (asinList as string[]).map((asin) => ({ asin })),
   },
   respond: {

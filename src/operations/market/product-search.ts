@@ -8,10 +8,18 @@ import { request } from '../params/request.ts';
 import { boolean, integer, oneOf, text } from '../params/scalars.ts';
 import { statsPeriod } from '../params/stats-period.ts';
 import { cutHistory } from '../products/cut-history.ts';
-import { atDetailLevel, DETAIL_HINTS, DETAIL_LEVELS, type DetailLevel } from '../products/detail-level.ts';
+import {
+  atDetailLevel,
+  DETAIL_HINTS,
+  DETAIL_LEVELS,
+  type DetailLevel,
+  SUMMARY_FIELDS,
+  SUMMARY_HAS_NO_HISTORY,
+  summaryRow,
+} from '../products/detail-level.ts';
 import { lastDays } from '../products/history-window.ts';
 import type { Product } from '../products/product.ts';
-import { DEFAULT_STATS_DAYS, summaryTable } from './product.ts';
+import { DEFAULT_STATS_DAYS } from './product.ts';
 
 export interface ProductSearchInput {
   domain: Domain;
@@ -34,6 +42,7 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
   name: 'market.productsearch',
   summary: "Searches products by keyword. Results have the site's order, without advertisements.",
   tool: 'market_search_products',
+  toolDefaults: { detailLevel: 'summary' },
   toolset: 'products',
   routes: [
     { method: 'GET', path: '/api/market/productsearch' },
@@ -49,9 +58,11 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
       stats: statsPeriod()
         .optional()
         .describe('Period of price statistics: a number of days, or two times separated by a comma'),
-      history: boolean().default(false).describe('Include the price history'),
+      history: boolean().default(false).describe('Include the price history, at detailLevel=lite or full'),
       update: integer({ min: 0 }).optional().describe('Maximum age of the data in hours; 0: fetch it again'),
-      rating: boolean().default(false).describe('Include rating and review-count history'),
+      rating: boolean()
+        .optional()
+        .describe('Include rating and review count, and their history. Default: true at detailLevel=summary'),
       historyDays: integer({ min: 1 })
         .optional()
         .describe('Return only the last N days of history; enables history'),
@@ -59,16 +70,33 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
         .default('lite')
         .describe('Fields: summary has core values, lite omits large histories, full has all'),
     },
-  ).transform((input) => ({ ...input, history: input.history || input.historyDays !== undefined })),
+  )
+    .refine(({ detailLevel, asinsOnly, history }) => detailLevel !== 'summary' || asinsOnly || !history, {
+      path: ['history'],
+      error: SUMMARY_HAS_NO_HISTORY,
+    })
+    .refine(
+      ({ detailLevel, asinsOnly, historyDays }) =>
+        detailLevel !== 'summary' || asinsOnly || historyDays === undefined,
+      {
+        path: ['historyDays'],
+        error: SUMMARY_HAS_NO_HISTORY,
+      },
+    )
+    .transform(({ rating, ...input }) => ({
+      ...input,
+      history: input.history || input.historyDays !== undefined,
+      rating: rating ?? input.detailLevel === 'summary',
+    })),
   price: { text: '5', quote: () => 5 },
   pools: ['market'],
   queue: () => 'market',
   freshness: 'update',
   source: (input) => oneSource(`productsearch/${fingerprint(searchOptions(input))}`),
   table: {
-    columns: (input) => (input.asinsOnly ? { columns: ['asin'] } : summaryTable().columns(input)),
-    rows: (data) =>
-      data.asinList ? (data.asinList as string[]).map((asin) => ({ asin })) : summaryTable().rows(data),
+    columns: ({ asinsOnly }) => (asinsOnly ? ['asin'] : SUMMARY_FIELDS),
+    rows: ({ asinList, products }) =>
+      asinList ? (asinList as string[]).map((asin) => ({ asin })) : (products as Product[]).map(summaryRow),
   },
   respond: {
     type: 'json',
@@ -100,10 +128,7 @@ export function searchOptions({ domain, term, page, asinsOnly, stats, history, r
 export type SearchOptions = ReturnType<typeof searchOptions>;
 
 function shown(product: Product, input: ProductSearchInput, now: number): Record<string, unknown> {
-  const cut =
-    input.historyDays === undefined ? product : cutHistory(product, lastDays(input.historyDays, now));
-  const trimmed = atDetailLevel(cut, input.detailLevel);
-  if (input.stats !== undefined) return trimmed;
-  const { stats: _, ...rest } = trimmed;
-  return rest;
+  const { detailLevel, history, historyDays, rating } = input;
+  const cut = historyDays === undefined ? product : cutHistory(product, lastDays(historyDays, now));
+  return atDetailLevel(cut, detailLevel, { csv: history, rating, buybox: false });
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { product as productRecord, responseShape } from '../answers/product.ts';
 import { site } from '../answers/site.ts';
-import { defineQueued, type Source, type Table } from '../define.ts';
+import { defineQueued, type Source } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { DATE_RANGE_NAMES, dateRange, windowOf } from '../params/history.ts';
 import { ASIN_SCHEMA, list, parseAsin } from '../params/lists.ts';
@@ -15,9 +15,11 @@ import {
   DETAIL_LEVELS,
   type DetailLevel,
   SUMMARY_FIELDS,
+  SUMMARY_HAS_NO_HISTORY,
+  summaryRow,
 } from '../products/detail-level.ts';
 import { type HistoryWindow, lastDays } from '../products/history-window.ts';
-import { limitOffers } from '../products/offers.ts';
+import { limitOffers, withoutOffers } from '../products/offers.ts';
 import { hasData, type Product } from '../products/product.ts';
 
 export interface ProductInput {
@@ -49,6 +51,7 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
   name: 'market.product',
   summary: 'Looks up 1 to 100 products by ASIN.',
   tool: 'market_get_product',
+  toolDefaults: { detailLevel: 'summary' },
   toolset: 'products',
   routes: [
     { method: 'GET', path: '/api/market/product' },
@@ -63,26 +66,40 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
         '1-100 ASINs; duplicates count once',
       ),
       stats: integer({ min: 1 }).optional().describe('Include price statistics over this many days'),
-      history: boolean().default(true).describe('Include the price history'),
+      history: boolean()
+        .default(true)
+        .describe('Include the price history: at detailLevel=full, and at lite with days or dateRange'),
       update: integer({ min: 0 }).optional().describe('Maximum age of the data in hours; 0: fetch it again'),
       offers: integer({ min: 0, max: 100 }).default(0).describe('Number of offers to include'),
-      rating: boolean().default(false).describe('Include rating and review-count history'),
+      rating: boolean()
+        .optional()
+        .describe('Include rating and review count, and their history. Default: true at detailLevel=summary'),
       buybox: boolean().default(false).describe('Include Buy Box data'),
-      stock: boolean().default(false).describe('Include stock data; uses 20 offers if offers is 0'),
+      stock: boolean()
+        .default(false)
+        .describe('Include the stock of the retailer and of the Buy Box seller in stats'),
       days: integer({ min: 1 })
         .optional()
-        .describe('Return only the last N days of history; dateRange takes precedence'),
+        .describe('Return the last N days of history, also at detailLevel=lite; dateRange takes precedence'),
       dateRange: dateRange(),
       detailLevel: oneOf(DETAIL_LEVELS)
         .default('lite')
         .describe('Fields: summary has core values, lite omits large histories, full has all'),
     },
-  ).transform(({ days, ...input }) => ({
-    ...input,
-    // Upstream collects stock with the offers only.
-    offers: input.stock && input.offers === 0 ? FEWEST_OFFERS : input.offers,
-    days: input.dateRange ? undefined : days,
-  })),
+  )
+    .refine(({ detailLevel, days }) => detailLevel !== 'summary' || days === undefined, {
+      path: ['days'],
+      error: SUMMARY_HAS_NO_HISTORY,
+    })
+    .refine(({ detailLevel, dateRange }) => detailLevel !== 'summary' || dateRange === undefined, {
+      path: ['dateRange'],
+      error: SUMMARY_HAS_NO_HISTORY,
+    })
+    .transform(({ days, rating, ...input }) => ({
+      ...input,
+      rating: rating ?? input.detailLevel === 'summary',
+      days: input.dateRange ? undefined : days,
+    })),
   price: { text: '1 per ASIN', quote: ({ asins }) => asins.length },
   pools: ['market'],
   queue: () => 'market',
@@ -99,7 +116,7 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
       return { ...data, count: products.length, products, errors: pick(data.errors) };
     },
   },
-  table: summaryTable(),
+  table: { columns: () => SUMMARY_FIELDS, rows: ({ products }) => (products as Product[]).map(summaryRow) },
   respond: {
     type: 'json',
     answer: z.object({
@@ -136,26 +153,22 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
   },
 });
 
-/** Returns the products as a table; only the level `summary` is flat. */
-export function summaryTable(): Table<{ detailLevel: DetailLevel }> {
-  return {
-    columns: ({ detailLevel }) =>
-      detailLevel === 'summary' ? { columns: SUMMARY_FIELDS } : { needs: 'detailLevel=summary' },
-    rows: ({ products }) => products as Record<string, unknown>[],
-  };
-}
-
-/** Returns the upstream options for each ASIN. Details, history and pages are cut later, so that calls share a fetch. */
+/**
+ * Returns the upstream options for each ASIN. Details, history and pages are cut later, so that calls share a fetch.
+ * A rating costs up to one more upstream token a product, Buy Box data two, stock and offers more.
+ */
 export function upstreamOptions(input: ProductInput) {
+  // Upstream collects stock with the offers only.
+  const offers = input.offers === 0 && !input.stock ? 0 : Math.max(FEWEST_OFFERS, input.offers);
   return {
     domain: input.domain,
     stats: input.stats ?? DEFAULT_STATS_DAYS,
     history: input.history,
-    offers: input.offers === 0 ? 0 : Math.max(FEWEST_OFFERS, input.offers),
+    offers,
     rating: input.rating,
-    // With offers the Buy Box is free, and stock requires offers.
-    buybox: input.buybox && input.offers === 0,
-    stock: input.stock && input.offers > 0,
+    // With offers the Buy Box is free.
+    buybox: input.buybox && offers === 0,
+    stock: input.stock,
   };
 }
 
@@ -177,12 +190,10 @@ function historyWindow(input: ProductInput, now: number): HistoryWindow | null {
 
 function shown(product: Product, input: ProductInput, window: HistoryWindow | null): Record<string, unknown> {
   const cut = window ? cutHistory(product, window) : product;
-  const trimmed = atDetailLevel(
-    limitOffers(cut, input.offers || Number.POSITIVE_INFINITY),
-    input.detailLevel,
-  );
-  // The statistics hold most of the Buy Box data.
-  if (input.stats !== undefined || input.buybox) return trimmed;
-  const { stats: _, ...withoutStats } = trimmed;
-  return withoutStats;
+  const { detailLevel, offers, rating } = input;
+  return atDetailLevel(offers > 0 ? limitOffers(cut, offers) : withoutOffers(cut), detailLevel, {
+    csv: window !== null,
+    rating,
+    buybox: input.buybox || offers > 0,
+  });
 }

@@ -25,7 +25,7 @@ export const topSellers = defineQueued<'market.topseller', TopSellersInput, stri
   queue: () => 'market',
   source: ({ domain }) => oneSource(`topseller/${domain}`),
   table: {
-    columns: () => ({ columns: ['sellerId'] }),
+    columns: () => ['sellerId'],
     rows: ({ sellerIdList }) => (sellerIdList as string[]).map((sellerId) => ({ sellerId })),
   },
   respond: {

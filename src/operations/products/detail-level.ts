@@ -1,3 +1,4 @@
+import { membersOf } from './family.ts';
 import type { Product } from './product.ts';
 import { SERIES } from './series.ts';
 
@@ -12,34 +13,64 @@ export const SUMMARY_FIELDS = [
 ] as const;
 
 /** The fields that account for most of a product's size. */
-const LARGE_FIELDS = ['csv', 'salesRanks', 'variationCSV'] as const;
+const LARGE_FIELDS = ['csv', 'salesRanks', 'variationCSV', 'variations'] as const;
+
+/** What the caller asked for besides the level. */
+export interface Requested {
+  /** Keeps csv at the level `lite`. */
+  csv: boolean;
+  /** The rating and the number of reviews were fetched. */
+  rating: boolean;
+  /** The Buy Box was fetched. */
+  buybox: boolean;
+}
 
 /** Explains to the caller which fields a level omits, and how to get them. */
 export const DETAIL_HINTS: Record<DetailLevel, string> = {
   summary:
-    'Core fields only. detailLevel=lite returns all fields except csv, salesRanks and variationCSV; detailLevel=full returns all fields.',
-  lite: 'All fields except csv, salesRanks and variationCSV. detailLevel=full returns all fields; detailLevel=summary returns core fields only.',
-  full: 'All fields. detailLevel=lite omits csv, salesRanks and variationCSV, and is much smaller.',
+    'Core fields only. detailLevel=lite returns all fields except csv, salesRanks, variationCSV and variations; detailLevel=full returns all fields.',
+  lite: 'All fields except csv, salesRanks, variationCSV and variations. detailLevel=full returns all fields; detailLevel=summary returns core fields only.',
+  full: 'All fields. detailLevel=lite omits csv, salesRanks, variationCSV and variations, and is much smaller.',
 };
 
-/** Returns the product at a detail level. */
-export function atDetailLevel(product: Product, level: DetailLevel): Record<string, unknown> {
+/** The fault of a request for history at the level `summary`, which has none. */
+export const SUMMARY_HAS_NO_HISTORY =
+  'must not be sent with detailLevel=summary, which has no history; use detailLevel=lite or full';
+
+/** Returns the product at a detail level. `lite` counts the members of the family instead of listing them. */
+export function atDetailLevel(
+  product: Product,
+  level: DetailLevel,
+  requested: Requested,
+): Record<string, unknown> {
   if (level === 'full') return product;
-  if (level === 'summary') return summary(product);
-  const lite = { ...product };
+  if (level === 'summary') return summary(product, requested);
+  const lite: Record<string, unknown> = { ...product };
   for (const field of LARGE_FIELDS) delete lite[field];
-  return lite;
+  if (requested.csv && 'csv' in product) lite.csv = product.csv;
+  const members = membersOf(product);
+  return members ? { ...lite, variationsCount: members.length } : lite;
+}
+
+/** Returns a product of an answer, at any level, as a row of the fields of `summary`. */
+export function summaryRow(shown: Product): Record<string, unknown> {
+  return shown.stats ? summary(shown, { csv: false, rating: false, buybox: false }) : shown;
 }
 
 /** Prices keep the product's units; -1 means no data. Requires a product with stats. */
-function summary(product: Product): Record<string, unknown> {
+function summary(product: Product, { rating, buybox }: Requested): Record<string, unknown> {
+  const stats = namedStats(product);
+  // -1 means that the provider has no data, so a value that was not fetched is absent.
+  if (!rating && stats.rating === -1) delete stats.rating;
+  if (!rating && stats.reviewCount === -1) delete stats.reviewCount;
+  if (!buybox && stats.buyboxPrice === -1) delete stats.buyboxPrice;
   return {
     asin: product.asin,
     parentAsin: product.parentAsin ?? null,
     title: product.title ?? null,
     brand: product.brand ?? null,
     domainId: product.domainId,
-    ...namedStats(product),
+    ...stats,
     monthlySold: product.monthlySold ?? -1,
     image: product.images?.[0]?.l ?? product.imagesCSV?.split(',', 1)[0] ?? null,
     lastUpdate: product.lastUpdate ?? -1,

@@ -33,7 +33,8 @@ export function isKnown(product: Product | undefined): product is Product {
   return product !== undefined && hasData(product);
 }
 
-function membersOf({ variations, variationCSV }: Product): Member[] | null {
+/** Returns the members of the family that the product lists, or null when it lists none. */
+export function membersOf({ variations, variationCSV }: Product): Member[] | null {
   if (Array.isArray(variations) && variations.length > 0) {
     return (variations as (Partial<Member> | null)[]).flatMap((member) =>
       typeof member?.asin === 'string'

@@ -16,6 +16,13 @@ export function limitOffers(product: Product, count: number): Product {
   return keepOffers(product, [...live, ...past].slice(0, count));
 }
 
+/** Returns the product without offers, which upstream also sends with stock data. */
+export function withoutOffers(product: Product): Product {
+  if (!product.offers) return product;
+  const { offers: _, liveOffersOrder: __, ...rest } = product;
+  return rest;
+}
+
 /** Returns a copy with only the offers at these indices, in that order, and a matching `liveOffersOrder`. */
 export function keepOffers(product: Product, indices: readonly number[]): Product {
   const { offers, liveOffersOrder } = product;

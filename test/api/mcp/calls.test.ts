@@ -32,6 +32,13 @@ const test = base
     return agent;
   });
 
+/** The defaults of the HTTP interface that differ from those of the tools. */
+const HTTP_DEFAULTS: Record<string, object> = {
+  'market.product': { detailLevel: 'lite' },
+  'market.productsearch': { detailLevel: 'lite' },
+  'market.variations': { detailLevel: 'full', perPage: 1000 },
+};
+
 describe('with the demo of the provider', () => {
   /** The answer of the HTTP endpoint to a sample, by its canonical route. */
   async function overHttp(client: Client, name: string, sample: Record<string, unknown>) {
@@ -55,8 +62,7 @@ describe('with the demo of the provider', () => {
     '$tool returns what its HTTP endpoint returns, as one job and one charge',
     async ({ tool, name }, { demoClient, demoAgent }) => {
       for (const sample of OPERATION_SAMPLES[name] ?? []) {
-        const defaults =
-          name === 'market.variations' ? { detailLevel: 'full', perPage: 1000, ...sample } : sample;
+        const defaults = { ...HTTP_DEFAULTS[name], ...sample };
         const answer = await demoAgent.call(tool, argumentsOf(name, defaults));
         expect({ sample, isError: answer.isError, data: answer.data }).toMatchObject({ isError: false });
         const used = await unitsUsed(demoClient);

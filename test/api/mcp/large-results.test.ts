@@ -112,7 +112,11 @@ test('returns an outline for an answer just above the budget', async ({ souk, re
     },
   }));
   const agent = await connectAgent(await souk.client());
-  const { data } = await agent.call('market_get_product', { domain: 1, asins: [newAsin()] });
+  const { data } = await agent.call('market_get_product', {
+    domain: 1,
+    asins: [newAsin()],
+    detailLevel: 'lite',
+  });
   expect(data).toMatchObject({
     outline: { count: 1, products: [{ title: 'Thing' }] },
     hint: expect.stringContaining('detailLevel'),

@@ -80,12 +80,25 @@ describe('the answer of a product look-up', () => {
     expect(products[0]).toHaveProperty('somethingNew', { kept: true });
   });
 
-  test('has stats only if they were requested, although they are always fetched', () => {
+  test('has stats at lite and full without a request, and the current values by name at summary', () => {
     for (const detailLevel of ['lite', 'full']) {
-      expect(answer({ detailLevel }).products[0]).not.toHaveProperty('stats');
-      expect(answer({ detailLevel, stats: 5 }).products[0]).toHaveProperty('stats', RAW.stats);
+      expect(answer({ detailLevel }).products[0]).toHaveProperty('stats', RAW.stats);
     }
     expect(answer({ detailLevel: 'summary' }).products[0]).toMatchObject({ amazonPrice: 970 });
+  });
+
+  test('has csv at lite if days or dateRange is sent', () => {
+    const csv = [[minutesAgo(2), 970]];
+    expect(answer({ days: 1 }).products[0]).toHaveProperty('csv', csv);
+    const dateRange = { start: NOW - 86_400_000, end: NOW };
+    expect(answer({ dateRange }).products[0]).toHaveProperty('csv', csv);
+  });
+
+  test('has no offers if only stock was requested', () => {
+    const shown = answer({ stock: 1, detailLevel: 'full' }).products[0];
+    expect(shown).not.toHaveProperty('offers');
+    expect(shown).not.toHaveProperty('liveOffersOrder');
+    expect(shown).toHaveProperty('stats');
   });
 
   test('has the whole history without days and dateRange', () => {
@@ -113,7 +126,8 @@ describe('the answer of a product look-up', () => {
 
   test('does not change the fetched product, which other calls share', () => {
     const before = structuredClone(RAW);
-    for (const detailLevel of ['summary', 'lite', 'full']) answer({ detailLevel, days: 1, offers: 1 });
+    answer({ detailLevel: 'summary', offers: 1 });
+    for (const detailLevel of ['lite', 'full']) answer({ detailLevel, days: 1, offers: 1 });
     expect(RAW).toEqual(before);
   });
 });

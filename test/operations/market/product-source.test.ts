@@ -17,7 +17,7 @@ describe('the source identity of a product look-up', () => {
   });
 
   test.each([
-    { detailLevel: 'summary' },
+    { detailLevel: 'summary', rating: 0 },
     { detailLevel: 'full' },
     { days: 7 },
     { dateRange: { start: 0, end: 1 } },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { maxAgeMs, type QueuedOperation, shownInput } from '../../../src/operations/define.ts';
 import { product } from '../../../src/operations/market/product.ts';
+import { SUMMARY_HAS_NO_HISTORY } from '../../../src/operations/products/detail-level.ts';
 import { asins, canonical, faultsOf, withValue } from '../../support/parameters.ts';
 
 const NEEDED = { domain: 1, asins: 'B000000001' };
@@ -89,9 +90,20 @@ describe('parameters of a product look-up', () => {
     },
   );
 
-  test('include offers if stock is requested, because they are fetched together', () => {
-    expect(read({ stock: 1 })).toMatchObject({ stock: true, offers: 20 });
-    expect(read({ stock: 1, offers: 5 })).toMatchObject({ stock: true, offers: 5 });
+  test('request the rating at summary, unless rating=0 is sent', () => {
+    expect(read({ detailLevel: 'summary' }).rating).toBe(true);
+    expect(read({ detailLevel: 'summary', rating: 0 }).rating).toBe(false);
+    for (const detailLevel of ['lite', 'full']) {
+      expect(read({ detailLevel }).rating).toBe(false);
+      expect(read({ detailLevel, rating: 1 }).rating).toBe(true);
+    }
+  });
+
+  test('are refused if they request history at summary, which has none', () => {
+    expect(faults({ detailLevel: 'summary', days: 7 })).toEqual({ days: SUMMARY_HAS_NO_HISTORY });
+    const dateRange = { start: 1, end: 2 };
+    expect(faults({ detailLevel: 'summary', dateRange })).toEqual({ dateRange: SUMMARY_HAS_NO_HISTORY });
+    for (const detailLevel of ['lite', 'full']) expect(faults({ detailLevel, days: 7 })).toEqual({});
   });
 
   test('are ignored if they are unknown', () => {

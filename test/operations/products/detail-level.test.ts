@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { atDetailLevel, DETAIL_HINTS, DETAIL_LEVELS } from '../../../src/operations/products/detail-level.ts';
+import {
+  atDetailLevel,
+  DETAIL_HINTS,
+  DETAIL_LEVELS,
+  type DetailLevel,
+  summaryRow,
+} from '../../../src/operations/products/detail-level.ts';
 import type { Product } from '../../../src/operations/products/product.ts';
 
 const current = Array.from({ length: 36 }, (_, index) => 1000 + index);
@@ -23,18 +29,55 @@ const WHOLE: Product = {
   unheardOf: { deep: [1, null] },
 };
 
+const ALL = { csv: true, rating: true, buybox: true };
+const NOTHING = { csv: false, rating: false, buybox: false };
+
+function shown(product: Product, level: DetailLevel, requested = { ...ALL, csv: false }) {
+  return atDetailLevel(product, level, requested);
+}
+
 describe('a product at detail level', () => {
   test('full has the whole product', () => {
-    expect(atDetailLevel(WHOLE, 'full')).toEqual(WHOLE);
+    expect(shown(WHOLE, 'full')).toEqual(WHOLE);
   });
 
-  test('lite has everything except csv, salesRanks and variationCSV', () => {
+  test('lite omits csv, salesRanks and the list of the family, and counts its members', () => {
     const { csv: _csv, salesRanks: _ranks, variationCSV: _family, ...rest } = WHOLE;
-    expect(atDetailLevel(WHOLE, 'lite')).toEqual(rest);
+    expect(shown(WHOLE, 'lite')).toEqual({ ...rest, variationsCount: 2 });
+    const members = [{ asin: 'B000000001' }, { asin: 'B000000002' }, { asin: 'B000000003' }];
+    const listed = shown({ ...WHOLE, variations: members }, 'lite');
+    expect(listed).toEqual({ ...rest, variationsCount: 3 });
+  });
+
+  test('lite has no count for a product without a family', () => {
+    const { variationCSV: _, ...alone } = WHOLE;
+    expect(shown(alone, 'lite')).not.toHaveProperty('variationsCount');
+  });
+
+  test('lite keeps csv if history was requested', () => {
+    expect(shown(WHOLE, 'lite', ALL)).toHaveProperty('csv', WHOLE.csv);
+    expect(shown({ asin: 'B000000001' }, 'lite', ALL)).not.toHaveProperty('csv');
+  });
+
+  test('summary omits the rating and the Buy Box price if they were not fetched', () => {
+    const unknown = { ...WHOLE, stats: { current: current.map((value, i) => (i > 15 ? -1 : value)) } };
+    const bare = shown(unknown, 'summary', NOTHING);
+    for (const field of ['rating', 'reviewCount', 'buyboxPrice']) expect(bare).not.toHaveProperty(field);
+    expect(bare).toMatchObject({ price: 1001, bsr: 1003 });
+    expect(shown(unknown, 'summary', ALL)).toMatchObject({ rating: -1, reviewCount: -1, buyboxPrice: -1 });
+  });
+
+  test('summary has the rating and the Buy Box price that upstream sent without a request', () => {
+    expect(shown(WHOLE, 'summary', NOTHING)).toMatchObject({ rating: 1016, buyboxPrice: 1018 });
+  });
+
+  test.each(DETAIL_LEVELS)('%s makes the same row of a table, whichever level the answer has', (level) => {
+    const row = summaryRow(shown(WHOLE, level) as Product);
+    expect(row).toEqual(shown(WHOLE, 'summary'));
   });
 
   test('summary has the core fields, current prices and current counts', () => {
-    expect(atDetailLevel(WHOLE, 'summary')).toEqual({
+    expect(shown(WHOLE, 'summary')).toEqual({
       asin: 'B000000001',
       parentAsin: 'B000000000',
       title: 'Rice cooker',
@@ -55,7 +98,7 @@ describe('a product at detail level', () => {
   });
 
   test('summary has -1 for missing numbers and null for missing texts', () => {
-    expect(atDetailLevel({ asin: 'B000000001', domainId: 1 }, 'summary')).toEqual({
+    expect(shown({ asin: 'B000000001', domainId: 1 }, 'summary')).toEqual({
       asin: 'B000000001',
       domainId: 1,
       ...{ parentAsin: null, title: null, brand: null, image: null },
@@ -70,15 +113,15 @@ describe('a product at detail level', () => {
     ['a text', { current: current.map(String) }],
     ['too short', { current: [] }],
     ['absent', {}],
-  ])('summary treats a current value that is %s as missing', (_, stats) => {
-    expect(atDetailLevel({ ...WHOLE, stats }, 'summary')).toMatchObject({
+  ])('summary takes a current value that is %s for no data', (_, stats) => {
+    expect(shown({ ...WHOLE, stats }, 'summary')).toMatchObject({
       ...{ price: -1, amazonPrice: -1, listPrice: -1, buyboxPrice: -1 },
       ...{ bsr: -1, rating: -1, reviewCount: -1, countNew: -1 },
     });
   });
 
   test('summary keeps a zero', () => {
-    expect(atDetailLevel({ ...WHOLE, stats: { current: [0, 0] } }, 'summary')).toMatchObject({
+    expect(shown({ ...WHOLE, stats: { current: [0, 0] } }, 'summary')).toMatchObject({
       amazonPrice: 0,
       price: 0,
     });
@@ -89,13 +132,13 @@ describe('a product at detail level', () => {
     [{ images: [], imagesCSV: 'old.jpg,older.jpg' }, 'old.jpg'],
     [{ images: null, imagesCSV: 'only.jpg' }, 'only.jpg'],
     [{ images: null, imagesCSV: null }, null],
-  ])('summary finds the first picture in each form of the provider: %j', (pictures, image) => {
-    expect(atDetailLevel({ ...WHOLE, ...pictures }, 'summary')).toHaveProperty('image', image);
+  ])('summary finds the first picture wherever upstream lists it: %j', (pictures, image) => {
+    expect(shown({ ...WHOLE, ...pictures }, 'summary')).toHaveProperty('image', image);
   });
 
   test.each(DETAIL_LEVELS)('%s does not change the product', (level) => {
     const before = structuredClone(WHOLE);
-    atDetailLevel(WHOLE, level);
+    shown(WHOLE, level);
     expect(WHOLE).toEqual(before);
   });
 

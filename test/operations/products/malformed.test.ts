@@ -40,14 +40,17 @@ describe('a product with a field of an unexpected type', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom(...FIELDS), anything, { maxKeys: 6 }),
-        fc.constantFrom('summary', 'lite', 'full'),
-        fc.constantFrom({}, { days: 30 }, { dateRange: { start: 0, end: NOW } }),
+        fc.constantFrom(
+          { detailLevel: 'summary' },
+          ...['lite', 'full'].flatMap((detailLevel) => [
+            { detailLevel },
+            { detailLevel, days: 30 },
+            { detailLevel, dateRange: { start: 0, end: NOW } },
+          ]),
+        ),
         fc.constantFrom({}, { offers: 1 }),
-        (fields, detailLevel, history, offers) => {
-          const { count, errors } = shown(
-            { asin: 'B000000001', ...fields },
-            { detailLevel, ...history, ...offers },
-          );
+        (fields, shape, offers) => {
+          const { count, errors } = shown({ asin: 'B000000001', ...fields }, { ...shape, ...offers });
           expect(Number(count) + (errors as unknown[]).length).toBe(1);
         },
       ),

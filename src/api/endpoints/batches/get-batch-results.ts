@@ -35,7 +35,7 @@ export const getBatchResults = endpoint({
         ),
       format: oneOf(['ndjson', 'csv'])
         .default('ndjson')
-        .describe('csv is available only if the results form a table'),
+        .describe('csv is available for operations whose results form a table'),
       cursor: integer({ min: 0 })
         .nullable()
         .default(null)
@@ -128,10 +128,7 @@ async function* csv(columns: readonly string[], calls: AsyncIterable<CallResults
 /** @throws SoukError VALIDATION_FAILED if the results do not form a table. */
 async function columnsOf(database: Database, { operation, batchId }: Batch): Promise<readonly string[]> {
   const table = queuedOperation(operation)?.table;
-  const columns = table?.columns(await sampleInput(database, batchId));
-  if (columns && 'columns' in columns) return columns.columns;
-  const problem = columns
-    ? `must be ndjson: the results form a table only with ${columns.needs}`
-    : `must be ndjson: the results of ${operation} do not form a table`;
+  if (table) return table.columns(await sampleInput(database, batchId));
+  const problem = `must be ndjson: the results of ${operation} do not form a table`;
   throw invalidParameters([{ parameter: 'format', problem }]);
 }
