@@ -7,8 +7,8 @@ import type { Logger } from '../../src/platform/log.ts';
 const LOSSLESS_PALETTE = { palette: true, colours: 256, quality: 100, effort: 7, dither: 0 } as const;
 
 /**
- * Checks that a picture is a complete PNG of the requested size, and re-encodes it with a palette if that is
- * smaller. Charts have few colours, so it usually is much smaller.
+ * Checks that a picture is a complete PNG, resizes it if upstream did not keep to the requested size, and re-encodes it
+ * with a palette if that is smaller. Charts have few colours, so it usually is much smaller.
  * @throws SoukError UPSTREAM_ERROR for any other picture.
  */
 export async function checkedPng(
@@ -16,31 +16,31 @@ export async function checkedPng(
   size: { width: number; height: number },
   log: Logger,
 ): Promise<Buffer> {
-  const fault = await faultOf(picture, size);
+  const { fault, isOfSize } = await examine(picture, size);
   if (fault) {
     const errorId = randomUUID();
     log.warn({ errorId, fault }, 'the data provider sent a bad picture');
     throw new SoukError('UPSTREAM_ERROR', { metadata: { errorId }, cause: fault });
   }
-  const smaller = await sharp(picture).png(LOSSLESS_PALETTE).toBuffer();
-  return smaller.length < picture.length ? smaller : picture;
+  const image = sharp(picture);
+  if (!isOfSize) image.resize({ ...size, fit: 'fill' });
+  const encoded = await image.png(LOSSLESS_PALETTE).toBuffer();
+  return !isOfSize || encoded.length < picture.length ? encoded : picture;
 }
 
-async function faultOf(
+async function examine(
   picture: Buffer,
   { width, height }: { width: number; height: number },
-): Promise<string | null> {
+): Promise<{ fault: string | null; isOfSize: boolean }> {
   try {
     const image = sharp(picture, { failOn: 'error', limitInputPixels: 4_000_000 });
     const found = await image.metadata();
-    if (found.format !== 'png') return `format ${found.format}`;
-    if (found.width !== width || found.height !== height) {
-      return `size ${found.width}x${found.height} instead of ${width}x${height}`;
-    }
+    const isOfSize = found.width === width && found.height === height;
+    if (found.format !== 'png') return { fault: `format ${found.format}`, isOfSize };
     // Only decoding every pixel shows that the file is complete.
     await image.stats();
-    return null;
+    return { fault: null, isOfSize };
   } catch (error) {
-    return (error as Error).message;
+    return { fault: (error as Error).message, isOfSize: false };
   }
 }

@@ -63,9 +63,9 @@ export const variation = z
       .looseObject(z.object(named).partial().shape)
       .nullish()
       .describe("At the level summary, current values by name; otherwise the provider's statistics"),
-    upcList: z.array(z.string()).optional().nullable().describe('UPC codes, if any'),
-    eanList: z.array(z.string()).optional().nullable().describe('EAN codes, if any'),
-    gtinList: z.array(z.string()).optional().nullable().describe('GTIN codes, if any'),
+    upcList: z.array(z.string()).optional().describe('UPC codes, if any'),
+    eanList: z.array(z.string()).optional().describe('EAN codes, if any'),
+    gtinList: z.array(z.string()).optional().describe('GTIN codes, if any'),
   })
   .describe('A member of a variation family')
   .register(SCHEMA_NAMES, { id: 'Variation' });

@@ -63,7 +63,12 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
       sublist: boolean().default(false).describe('Use the rank in the subcategory instead of the main rank'),
       ...paging(),
     },
-  ).transform(completePaging),
+  )
+    .refine(({ range, sublist }) => !sublist || range === 0, {
+      path: ['range'],
+      error: 'must be 0 with sublist: the provider has no mean ranks of subcategories',
+    })
+    .transform(completePaging),
   price: { text: '10', quote: () => 10 },
   pools: ['market'],
   queue: () => 'market',

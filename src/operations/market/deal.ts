@@ -4,18 +4,21 @@ import { words } from '../answers/measures.ts';
 import { SCHEMA_NAMES } from '../answers/schema-names.ts';
 import { site } from '../answers/site.ts';
 import { defineQueued, oneSource } from '../define.ts';
-import { type Domain, domain, SITES } from '../params/domain.ts';
+import { type Domain, domainId, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
-import { boolean, integer, listProblem, text } from '../params/scalars.ts';
+import { boolean, integer, listProblem, oneOfNumbers, text } from '../params/scalars.ts';
 import { selectionRoutes } from '../params/selection.ts';
 
 const ONE_PRICE_TYPE = listProblem('must be a list of exactly one price type');
 
+/** The price types of deals, by index of the series. The provider has no deals for the other series. */
+const PRICE_TYPES = [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 18, 19, 20, 21, 22, 32, 33] as const;
+
 /** The supported fields. Upstream has more, which are rejected here. */
 const fields = {
-  domainId: domain(),
+  domainId: domainId(),
   priceTypes: z
-    .array(integer({ min: 0, max: 35 }), ONE_PRICE_TYPE)
+    .array(oneOfNumbers(PRICE_TYPES), ONE_PRICE_TYPE)
     .length(1, ONE_PRICE_TYPE)
     .default([0])
     .describe('A list of exactly one price type'),

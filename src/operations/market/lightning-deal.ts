@@ -6,7 +6,7 @@ import { defineQueued, oneSource } from '../define.ts';
 import { optionalAsin } from '../params/asin.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
-import { oneOf, text } from '../params/scalars.ts';
+import { oneOf } from '../params/scalars.ts';
 import { toKeepaMinutes } from '../products/keepa-time.ts';
 
 export const DEAL_STATES = [
@@ -25,7 +25,7 @@ export interface LightningDealInput {
   domain: Domain;
   asin?: string | undefined;
   state?: DealState | undefined;
-  type?: string | undefined;
+  type?: undefined;
 }
 
 /** A lightning deal as upstream sends it; times are index times in minutes. */
@@ -47,7 +47,7 @@ const lightningDealRecord = z
   .looseObject({
     asin: words('ASIN'),
     dealId: words('Id of the deal').nullish(),
-    dealState: words(`State: ${DEAL_STATES.join(', ')}; the provider may send others`).nullish(),
+    dealState: words(`State: ${DEAL_STATES.join(', ')}`).nullish(),
     title: words('Title').nullish(),
     dealPrice: price('Price of the deal').nullish(),
     currentPrice: price('Current price').nullish(),
@@ -73,9 +73,10 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
       domain: domain(),
       asin: optionalAsin('One ASIN; default: all deals of the site'),
       state: oneOf(DEAL_STATES).optional().describe('Only deals in this state'),
-      type: text({ maxLength: 50 })
+      type: z
+        .never({ error: 'must not be sent: the provider does not name the type of a deal' })
         .optional()
-        .meta({ description: 'Only deals of this type', examples: ['LIGHTNING_DEAL'] }),
+        .meta({ type: 'string', deprecated: true, description: 'Refused: the provider names no types' }),
     },
   ),
   price: { text: '1 with asin, 500 without it', quote: ({ asin }) => (asin ? 1 : 500) },
@@ -90,15 +91,13 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
   respond: {
     type: 'json',
     answer: z.object({ ...site(), lightningDeals: z.array(lightningDealRecord) }),
-    present(found, { domain, asin, state, type }, { now }) {
+    present(found, { domain, asin, state }, { now }) {
       const nowMinutes = toKeepaMinutes(now);
       const deals = (found.get('') ?? [])
         .map((deal) => inOurWords(deal, nowMinutes))
         .filter(
           (deal) =>
-            (asin === undefined || deal.asin === asin) &&
-            (state === undefined || deal.dealState === state) &&
-            (type === undefined || isOfType(deal, type)),
+            (asin === undefined || deal.asin === asin) && (state === undefined || deal.dealState === state),
         );
       return { data: { country: SITES[domain], domainId: domain, lightningDeals: deals } };
     },
@@ -106,11 +105,15 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
 });
 
 /** Documented names of states that upstream names differently. */
-const OUR_NAMES: Record<string, DealState> = { SUPPRESSED: 'SUSPENDED', CANCELLED: 'CANCELED' };
+const OUR_NAMES: Record<string, DealState> = {
+  SUPPRESSED: 'SUSPENDED',
+  CANCELLED: 'CANCELED',
+  WAITLISTFULL: 'WAITLIST',
+};
 
 /**
  * Returns the deal with the documented name of its state, so that results agree with the filter. Upstream rarely sends
- * UPCOMING, so a deal that has not started and is not cancelled gets it. WAITLISTFULL is passed on.
+ * UPCOMING, so a deal that has not started and is not cancelled gets it.
  */
 function inOurWords(deal: LightningDeal, nowMinutes: number): LightningDeal {
   const said = deal.dealState && (OUR_NAMES[deal.dealState] ?? deal.dealState);
@@ -118,11 +121,4 @@ function inOurWords(deal: LightningDeal, nowMinutes: number): LightningDeal {
   const dealState =
     notBegun && (said === 'AVAILABLE' || said === 'WAITLIST' || said === undefined) ? 'UPCOMING' : said;
   return dealState === undefined || dealState === deal.dealState ? deal : { ...deal, dealState };
-}
-
-/** Upstream's current lists have no type; older and newer ones have it under one of these names. */
-function isOfType(deal: LightningDeal, type: string): boolean {
-  return [deal.type, deal.dealType].some(
-    (value) => typeof value === 'string' && value.toUpperCase() === type.toUpperCase(),
-  );
 }

@@ -26,9 +26,19 @@ export const DOMAIN_NAMES = ['domain', 'domainId', 'country'] as const;
 const NUMBERS = Object.keys(SITES).join(', ');
 const CODES = Object.values(SITES).join(', ');
 
+const ANY_NAME = `is required: domain or domainId (one of ${NUMBERS}) or country (one of ${CODES})`;
+
+/** Reads the site from `domainId` only. */
+export function domainId() {
+  return grouped<Domain>(
+    (given) => resolve(given, `is required: it must be one of ${NUMBERS}`),
+    documentation([]),
+  );
+}
+
 /** Reads the site from `domain`, `domainId` or `country`. */
 export function domain() {
-  return grouped<Domain>(resolve, documentation([]));
+  return grouped<Domain>((given) => resolve(given), documentation([]));
 }
 
 /** The same for an operation that the provider does not offer on some sites. */
@@ -59,10 +69,9 @@ function documentation(missing: readonly Domain[]): GroupDocumentation {
   };
 }
 
-function resolve(given: Group): Domain | Fault {
+function resolve(given: Group, missing = ANY_NAME): Domain | Fault {
   const sent = Object.entries(given);
-  if (sent.length === 0)
-    return new Fault(`is required: domain or domainId (one of ${NUMBERS}) or country (one of ${CODES})`);
+  if (sent.length === 0) return new Fault(missing);
   const values = sent.map(([name, value]) => (name === 'country' ? fromCode(value) : fromNumber(value)));
   const fault = values.find((value) => value instanceof Fault);
   if (fault) return fault;

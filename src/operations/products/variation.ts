@@ -25,9 +25,14 @@ export function variationRecord(
     parentAsin: source.parentAsin ?? parentAsin,
     lastUpdate: source.lastUpdate ?? -1,
   };
-  if (level === 'full') return { ...source, ...described };
-  if (level === 'lite') return { ...latestReviews(source), ...described };
-  return { ...described, stats: namedStats(source), ...codes(source) };
+  if (level === 'summary') return { ...described, stats: namedStats(source), ...codes(source) };
+  const {
+    upcList: _,
+    eanList: __,
+    gtinList: ___,
+    ...rest
+  } = level === 'lite' ? latestReviews(source) : source;
+  return { ...rest, ...described, ...codes(source) };
 }
 
 /** Returns the product codes of members that have any. */
@@ -41,7 +46,7 @@ function codes(product: Product): Record<string, unknown> {
 }
 
 /** Returns the product without its price history, and with only the last point of its two review series. */
-function latestReviews(product: Product): Record<string, unknown> {
+function latestReviews(product: Product): Product {
   const { csv: _, ...rest } = product;
   if (!rest.reviews) return rest;
   const reviews = { ...rest.reviews };

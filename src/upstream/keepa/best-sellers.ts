@@ -18,7 +18,7 @@ export async function fetchBestSellers(
     category,
     // Upstream's switch is the inverse of ours: 1 means all variations.
     variations: variations ? 0 : 1,
-    // `range` averages are unavailable for the rank in a sub-category.
+    // Upstream refuses `range` together with `sublist`.
     ...(sublist ? { sublist: 1 } : { range }),
   };
   const answer = await keepa.json({ path: 'bestsellers', params, cost: LIST_COST, payload: LIST }, context);

@@ -153,18 +153,24 @@ test('returns flat results as CSV, without failed items', async ({ souk, client 
   expect(rows[0]).toContain(`"'=Thing, ""${asins[0]}"""`);
 });
 
-test.for(['summary', 'lite', 'full'])('returns the same columns at detailLevel=%s', async (detailLevel, { souk, client }) => {
-  const current = [100, 200, -1, 300];
-  souk.upstream.on('product', ({ params }) => ({
-    json: { products: [{ asin: params.asin, productType: 0, title: 'Thing', stats: { current } }] },
-  }));
-  const batch = await startBatch(client, split(asinsFrom(`B0${detailLevel.toUpperCase()}`, 1), { detailLevel }));
-  await finished(client, batch);
-  const reply = await client.get(`/api/batches/${batch.batchId}/results?format=csv`);
-  const [header = '', row = ''] = reply.text.trimEnd().split('\n');
-  const cells = Object.fromEntries(header.split(',').map((name, i) => [name, row.split(',')[i]]));
-  expect(cells).toMatchObject({ title: 'Thing', price: '200', amazonPrice: '100', bsr: '300' });
-});
+test.for(['summary', 'lite', 'full'])(
+  'returns the same columns at detailLevel=%s',
+  async (detailLevel, { souk, client }) => {
+    const current = [100, 200, -1, 300];
+    souk.upstream.on('product', ({ params }) => ({
+      json: { products: [{ asin: params.asin, productType: 0, title: 'Thing', stats: { current } }] },
+    }));
+    const batch = await startBatch(
+      client,
+      split(asinsFrom(`B0${detailLevel.toUpperCase()}`, 1), { detailLevel }),
+    );
+    await finished(client, batch);
+    const reply = await client.get(`/api/batches/${batch.batchId}/results?format=csv`);
+    const [header = '', row = ''] = reply.text.trimEnd().split('\n');
+    const cells = Object.fromEntries(header.split(',').map((name, i) => [name, row.split(',')[i]]));
+    expect(cells).toMatchObject({ title: 'Thing', price: '200', amazonPrice: '100', bsr: '300' });
+  },
+);
 
 test.for<[string, object, RegExp]>([
   [

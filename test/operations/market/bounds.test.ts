@@ -122,7 +122,7 @@ const TABLE: Record<string, Bounds> = {
     },
     bad: {
       domainId: [7, undefined],
-      priceTypes: [[], [0, 1], 0],
+      priceTypes: [[], [0, 1], 0, [4], [16], [34]],
       includeCategories: [ids(501)],
       excludeCategories: [ids(501), 'x'],
       deltaRange: [[1], [1, 2, 3]],

@@ -36,7 +36,7 @@ function productOf(asin: string) {
     stats: { current },
     monthlySold: 50,
     lastUpdate: 7,
-    ...(asin === MEMBERS[0] ? { upcList: ['012345678905'] } : {}),
+    ...(asin === MEMBERS[0] ? { upcList: ['012345678905'], eanList: null } : { upcList: null, gtinList: [] }),
   };
 }
 
@@ -84,6 +84,18 @@ test('summary has selected fields and named statistics', async ({ client }) => {
   });
   expect(json.data.variations[1]).not.toHaveProperty('upcList');
 });
+
+test.for(['summary', 'lite', 'full'])(
+  'lists codes only for members that have some at %s',
+  async (level, { client }) => {
+    const { json } = await client.get(`/api/market/variations?domain=1&asin=${PARENT}&detailLevel=${level}`);
+    const [first, second] = json.data.variations;
+    expect(first).toMatchObject({ upcList: ['012345678905'] });
+    expect(first).not.toHaveProperty('eanList');
+    expect(second).not.toHaveProperty('upcList');
+    expect(second).not.toHaveProperty('gtinList');
+  },
+);
 
 test('lite leaves out csv and keeps the latest review counts, and full is unchanged', async ({ client }) => {
   const address = `/api/market/variations?domain=1&asin=${PARENT}`;
