@@ -44,7 +44,8 @@ function read(params: z.ZodType): DocumentedParameter[] {
   const object = objectOf(params);
   if (!object) return [];
   const groups = REQUEST_GROUPS.get(object) ?? {};
-  return Object.entries(object.shape).map(([name, field]) => {
+  return Object.entries(object.shape).flatMap(([name, field]) => {
+    if (isRefused(field)) return [];
     const documentation = GROUP_DOCUMENTATION.get(field);
     return documentation ? ofGroup(name, field, documentation, groups[name] ?? [name]) : ofField(name, field);
   });
@@ -67,6 +68,11 @@ export function inputSchema(params: z.ZodType): JsonSchema {
     ...(required.length > 0 ? { required } : {}),
     additionalProperties: false,
   };
+}
+
+/** Returns whether every value of the parameter is refused; such a parameter is not listed. */
+function isRefused(field: z.core.$ZodType): boolean {
+  return field instanceof z.ZodOptional && field.unwrap() instanceof z.ZodNever;
 }
 
 function ofField(name: string, field: z.core.$ZodType): DocumentedParameter {

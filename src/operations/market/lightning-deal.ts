@@ -73,10 +73,7 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
       domain: domain(),
       asin: optionalAsin('One ASIN; default: all deals of the site'),
       state: oneOf(DEAL_STATES).optional().describe('Only deals in this state'),
-      type: z
-        .never({ error: 'must not be sent: the provider does not name the type of a deal' })
-        .optional()
-        .meta({ type: 'string', deprecated: true, description: 'Refused: the provider names no types' }),
+      type: z.never({ error: 'must not be sent: the provider does not name the type of a deal' }).optional(),
     },
   ),
   price: { text: '1 with asin, 500 without it', quote: ({ asin }) => (asin ? 1 : 500) },
