@@ -10,7 +10,7 @@ import type { RawRequest, Route } from '../../src/operations/define.ts';
 import { OPERATIONS } from '../../src/operations/index.ts';
 import { callerJsonFault } from '../../src/platform/caller-json.ts';
 import { SoukError } from '../../src/platform/errors.ts';
-import { parseJson } from '../../src/platform/json.ts';
+import { parseJson, stringifyJson } from '../../src/platform/json.ts';
 import { OPERATION_SAMPLES } from '../support/operation-samples.ts';
 import { openWorkMeter, type Work, type WorkMeter } from '../support/work.ts';
 
@@ -23,7 +23,7 @@ const SIZES = [1, 2, 4, 8];
 const SQUARE_SHARE = 0.2;
 
 /** Harmless work: a check that begins at some size, and what V8 copies to add up to a thousand fields to an object. */
-const HARMLESS: Work = { blocks: 10_000, bytes: 2_500_000, reads: 20_000 };
+const HARMLESS: Work = { blocks: 10_000, bytes: 5_000_000, reads: 20_000 };
 
 const NOW = Date.UTC(2026, 2, 10);
 
@@ -177,7 +177,7 @@ function asQuery(text: string): Record<string, unknown> {
   const written = Object.entries(parsed(text)).flatMap(([name, value]) =>
     [value]
       .flat(1)
-      .map((one): [string, string] => [name, typeof one === 'object' ? JSON.stringify(one) : String(one)]),
+      .map((one): [string, string] => [name, typeof one === 'string' ? one : stringifyJson(one)]),
   );
   return parseQuery(new URLSearchParams(written).toString(), '&', '=', { maxKeys: 0 });
 }

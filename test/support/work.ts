@@ -67,7 +67,7 @@ async function bytesOf(task: () => unknown): Promise<number> {
 const READERS: readonly [
   owner: object,
   names: readonly string[],
-  size: (self: { length: number }, argument: unknown) => number,
+  size: (self: { length: number }, argument: string | bigint) => number,
 ][] = [
   [
     Array.prototype,
@@ -95,7 +95,7 @@ function countReads(): { count: number; stop(): void } {
       originals.push([owner, name, original]);
       const counted = new Proxy(original, {
         apply(target, self, args) {
-          reads.count += size(self, args[0]);
+          reads.count += size(self, args[0] as string);
           return Reflect.apply(target, self, args);
         },
       });
