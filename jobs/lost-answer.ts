@@ -2,13 +2,13 @@ import { DEDUPLICATION_SECONDS } from '../src/billing/admission.ts';
 import type { Call } from '../src/billing/calls.ts';
 import type { QueuedOperation } from '../src/operations/define.ts';
 import { POOLS, QUEUE_ALLOWANCE_MS } from '../src/operations/pools.ts';
+import type { Clock } from '../src/platform/clock.ts';
 import { payloadOf } from './payload.ts';
-import { addJob } from './queues.ts';
-import type { SubmitDeps } from './submit.ts';
+import { addJob, type Queues } from './queues.ts';
 
 /** Queues the job of a settled call again to recreate its answer, at no charge. */
 export async function enqueueAgain(
-  { queues, clock }: Pick<SubmitDeps, 'queues' | 'clock'>,
+  { queues, clock }: { queues: Queues; clock: Clock },
   operation: QueuedOperation,
   { callId, accountId, input }: { callId: string; accountId: number; input: unknown },
   background = false,

@@ -1,6 +1,7 @@
 import { DEDUPLICATION_SECONDS } from '../src/billing/admission.ts';
 import { hasJoinableCall } from '../src/billing/calls.ts';
 import type { GrantKind, Wallet } from '../src/billing/wallets.ts';
+import { requireRightClock } from '../src/platform/db/database-clock.ts';
 import { SoukError } from '../src/platform/errors.ts';
 import { identifyCall } from './identity.ts';
 import { type CallRequest, checkMaxUnits, refuseWhenBusy, type SubmitDeps } from './submit.ts';
@@ -30,6 +31,7 @@ export async function quoteCall(deps: SubmitDeps, request: CallRequest): Promise
   const deduplicated =
     'keyHash' in caller && (await hasJoinableCall(deps.database, caller.keyHash, chargeId, acceptedAfter));
   try {
+    requireRightClock(deps.clock);
     checkMaxUnits(needed, request.maxUnits);
     if (deduplicated) return { units, deduplicated, verdict: { admitted: true, wallet: null, source: null } };
     if (!cached) await refuseWhenBusy(deps, request, operation.queue(input), chargeId);

@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
 import { expirePacks, releaseOverdue } from '../src/billing/reconciler.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
-import { type Clock, every } from '../src/platform/clock.ts';
+import { every, type ServiceClock } from '../src/platform/clock.ts';
+import { isClockRight } from '../src/platform/db/database-clock.ts';
 import type { Database } from '../src/platform/db/pool.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
@@ -19,13 +20,17 @@ export interface ReconcileDeps {
   queues: Queues;
   settlements: Settlements;
   events: CallEvents;
-  clock: Clock;
+  clock: ServiceClock;
   log: Logger;
 }
 
-/** Repairs calls of dead processes: puts lost jobs back, releases overdue calls, and expires packs. */
+/**
+ * Repairs calls of dead processes: puts lost jobs back, releases overdue calls, and expires packs. Does nothing while the
+ * clock of this machine is wrong.
+ */
 export async function reconcile(deps: ReconcileDeps): Promise<void> {
   const { database, redis, keys, queues, settlements, events, clock, log } = deps;
+  if (!isClockRight(clock)) return;
   await requeueLostJobs(database, queues, clock.now());
   for (const call of await releaseOverdue(database, settlements, clock.now())) {
     const { callId, accountId, operation, error } = call;

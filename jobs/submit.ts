@@ -16,7 +16,8 @@ import {
   type PoolName,
   QUEUE_ALLOWANCE_MS,
 } from '../src/operations/pools.ts';
-import type { Clock } from '../src/platform/clock.ts';
+import type { ServiceClock } from '../src/platform/clock.ts';
+import { requireRightClock } from '../src/platform/db/database-clock.ts';
 import type { Database } from '../src/platform/db/pool.ts';
 import { SoukError, toRecord } from '../src/platform/errors.ts';
 import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
@@ -74,7 +75,7 @@ export interface SubmitDeps {
   backlog: Pick<Backlog, 'estimateWaitMs'>;
   queues: Queues;
   fairness: Fairness;
-  clock: Clock;
+  clock: ServiceClock;
   events: CallEvents;
   tracing?: Tracing | null;
 }
@@ -88,6 +89,7 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
   const { operation, input, caller, waiting } = request;
   const { answers, clock, events } = deps;
   return traced(deps.tracing, { name: `submit ${operation.name}`, kind: 'producer' }, async (span) => {
+    requireRightClock(clock);
     const pool = operation.queue(input);
     const { presentationId, chargeId, cached } = await identifyCall(deps, operation, input);
     const unitsReserved = cached?.meta.units ?? operation.price.quote(input);

@@ -3,7 +3,7 @@ import { parseWindow } from './billing/wallets.ts';
 import { mcpSettings, readConfig, readPayments, requireSettings } from './config/config.ts';
 import { accountLimits, requestLimits, webhookLimits } from './config/limits.ts';
 import { openGateway, type RunningGateway } from './gateway/open-gateway.ts';
-import { systemClock } from './platform/clock.ts';
+import { databaseClock } from './platform/db/database-clock.ts';
 import { createLogger } from './platform/log.ts';
 import { runProcess } from './platform/process.ts';
 import { ConfigError } from './platform/settings.ts';
@@ -37,7 +37,7 @@ await runProcess('gateway', async (env) => {
       operator: { adminToken: config.ADMIN_TOKEN, metricsToken: config.METRICS_TOKEN },
       mcp: mcpSettings(config),
     },
-    systemClock,
+    databaseClock(),
     log,
     tracing,
   );

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { ensureStandardPlans } from './billing/standard-plans.ts';
 import { type Config, readConfig } from './config/config.ts';
 import { systemClock } from './platform/clock.ts';
+import { readTime } from './platform/db/database-clock.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/pool.ts';
 import { startPostgres } from './platform/embedded/postgres.ts';
@@ -167,7 +168,7 @@ async function prepareAccounts(
   try {
     await ensureStandardPlans(database);
     if (!isDemo) return null;
-    return await ensureDemoAccount(database, join(dataDir, 'demo-key'), systemClock.now());
+    return await ensureDemoAccount(database, join(dataDir, 'demo-key'), await readTime(database));
   } finally {
     await database.end();
   }

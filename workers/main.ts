@@ -3,7 +3,7 @@ import { parseWindow } from '../src/billing/wallets.ts';
 import { readConfig, requireSettings } from '../src/config/config.ts';
 import { accountLimits, webhookLimits } from '../src/config/limits.ts';
 import { credentialsFor } from '../src/config/selling-partner.ts';
-import { systemClock } from '../src/platform/clock.ts';
+import { databaseClock } from '../src/platform/db/database-clock.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { runProcess } from '../src/platform/process.ts';
 import { openTracing } from '../src/platform/telemetry/tracing.ts';
@@ -17,6 +17,7 @@ await runProcess('worker', async (env) => {
   const tracing = await openTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, 'souk-worker', (reason) =>
     log.warn({ reason }, 'failed to send traces'),
   );
+  const clock = databaseClock();
   const { ABA_FETCH_COUNTRIES: sites } = config;
   const worker = await openWorker(
     {
@@ -33,13 +34,14 @@ await runProcess('worker', async (env) => {
       accountLimits: accountLimits(config),
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
     },
-    systemClock,
+    clock,
     log,
     tracing,
   );
   collectDefaultMetrics({ register: worker.registry });
   const { HOST: host, METRICS_PORT: port, METRICS_TOKEN: token } = config;
-  const metrics = port === undefined ? null : await openMetricsServer(worker.registry, { host, port, token });
+  const metrics =
+    port === undefined ? null : await openMetricsServer(worker.registry, { host, port, token, clock });
   // This call is free. Jobs do not wait for it, but without a token reading only a few may start.
   void worker.learnTokens();
   return {

@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { createMetricsCheck } from '../src/accounts/metrics-access.ts';
 import { TOKEN_CHALLENGE } from '../src/accounts/operator-token.ts';
+import type { ServiceClock } from '../src/platform/clock.ts';
+import { clockFault, isClockRight } from '../src/platform/db/database-clock.ts';
 import { ConfigError } from '../src/platform/settings.ts';
 
 export interface MetricsServer {
@@ -10,14 +12,24 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** Serves `/metrics` of a worker, which has no other HTTP. @throws ConfigError if it cannot listen on the port. */
+/** Serves `/metrics` and `/readyz` of a worker, which has no other HTTP. @throws ConfigError if it cannot listen on the port. */
 export async function openMetricsServer(
   registry: Registry,
-  { host, port, token }: { host: string; port: number; token: string | undefined },
+  {
+    host,
+    port,
+    token,
+    clock,
+  }: { host: string; port: number; token: string | undefined; clock: ServiceClock },
 ): Promise<MetricsServer> {
   const mayRead = createMetricsCheck(token);
   const server = createServer((request, response) => {
-    if (request.method !== 'GET' || request.url?.split('?', 1)[0] !== '/metrics') {
+    const path = request.method === 'GET' ? request.url?.split('?', 1)[0] : null;
+    if (path === '/readyz') {
+      const isReady = isClockRight(clock);
+      response.writeHead(isReady ? 200 : 503, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ status: isReady ? 'ready' : 'not ready', ...clockFault(clock) }));
+    } else if (path !== '/metrics') {
       response.writeHead(404).end();
     } else if (!mayRead(request)) {
       response.writeHead(401, { 'www-authenticate': TOKEN_CHALLENGE }).end();

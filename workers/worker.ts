@@ -8,6 +8,7 @@ import { createFailureLog } from '../src/operator/failure-log.ts';
 import { startMaintenance } from '../src/operator/maintenance.ts';
 import { createUsageStatistics } from '../src/operator/usage-statistics.ts';
 import type { Clock } from '../src/platform/clock.ts';
+import type { DatabaseClock } from '../src/platform/db/database-clock.ts';
 import { openDatabase, STATEMENT_LIMITS } from '../src/platform/db/pool.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../src/platform/redis.ts';
@@ -64,7 +65,7 @@ const LOCK_PATIENCE_MS = 10_000;
  */
 export async function openWorker(
   settings: WorkerSettings,
-  clock: Clock,
+  clock: DatabaseClock,
   log: Logger,
   tracing: Tracing | null = null,
   onEvent: CallEventSink = () => {},
@@ -79,6 +80,7 @@ export async function openWorker(
     open('reports'),
     open('upkeep'),
   ];
+  const stopFollowing = await clock.follow(upkeep, log);
   const redis = await connectRedis(redisUrl, 'working', log);
   const subscriber = await connectRedis(redisUrl, 'listening', log);
   const pulling = await connectRedis(redisUrl, 'pulling', log);
@@ -135,6 +137,7 @@ export async function openWorker(
       await flights.close();
       await closeQueues(queues);
       await closeRedis(redis, pulling, subscriber);
+      await stopFollowing();
       await Promise.all([database, money, reports, upkeep].map((pool) => pool.end()));
       await http.close();
     },

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { readConfig } from '../config/config.ts';
-import { systemClock } from '../platform/clock.ts';
+import { readTime } from '../platform/db/database-clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { withDatabase } from './operator-database.ts';
 import type { Report } from './report.ts';
@@ -24,7 +24,7 @@ export function onDatabase(
   reporting(command, (given, env) =>
     withDatabase(
       readConfig(env),
-      (database) => run({ database, env, now: systemClock.now() }, given),
+      async (database) => run({ database, env, now: await readTime(database) }, given),
       options,
     ),
   );

@@ -8,7 +8,7 @@ import { ACCOUNT_LIMITS } from '../batches/account-limits.ts';
 import { createBatchNotifier } from '../batches/notify-webhook.ts';
 import { createAdmissions } from '../billing/admission.ts';
 import { createSettlements } from '../billing/settlement.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { ServiceClock } from '../platform/clock.ts';
 import type { Logger } from '../platform/log.ts';
 import { createSecretBox } from '../platform/secret-box.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
@@ -23,7 +23,7 @@ interface Parts extends Omit<Stores, 'close'>, Omit<JobEngine, 'close'> {
   queueGauges: QueueGauges;
   events: CallEvents;
   tracing: Tracing | null;
-  clock: Clock;
+  clock: ServiceClock;
   log: Logger;
 }
 

@@ -12,7 +12,7 @@ import { demoPayments, manualPayments, type PaymentSettings } from '../billing/p
 import { createStripePayments } from '../billing/payments/stripe.ts';
 import type { TrialRule } from '../billing/payments/trials.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { DatabaseClock } from '../platform/db/database-clock.ts';
 import type { Logger } from '../platform/log.ts';
 import type { CallEventSink } from '../platform/telemetry/call-events.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
@@ -78,7 +78,7 @@ export interface RunningGateway {
  */
 export async function openGateway(
   settings: GatewaySettings,
-  clock: Clock,
+  clock: DatabaseClock,
   log: Logger,
   tracing: Tracing | null = null,
   onEvent: CallEventSink = () => {},
@@ -87,6 +87,7 @@ export async function openGateway(
   const { adminToken } = operator;
   const registry = new Registry();
   const stores = await openStores(settings, log);
+  const stopFollowing = await clock.follow(stores.money, log);
   const { database, pages: pagesDatabase, redis, keys } = stores;
   const observers = createObservers(registry, database, clock, log, onEvent);
   const { events, requestMetrics } = observers;
@@ -130,6 +131,7 @@ export async function openGateway(
       await app.close();
       await observers.close();
       await engine.close();
+      await stopFollowing();
       await stores.close();
     },
   };

@@ -11,6 +11,13 @@ export interface Clock {
   after(delayMs: number, callback: () => void, name?: string): () => void;
 }
 
+/** The time of the service, which is PostgreSQL's: all processes agree about it, however their machines' clocks are set. */
+export interface ServiceClock extends Clock {
+  /** By how much the clock of this machine is ahead of PostgreSQL's; null until PostgreSQL has answered. */
+  machineAheadMs(): number | null;
+}
+
+/** The clock of this machine. Only what concerns no other process reads it. */
 export const systemClock: Clock = {
   now: Date.now,
   after(delayMs, callback) {

@@ -214,7 +214,7 @@ test('a subscription of an earlier version keeps its end, its units used and the
     [account.accountId, second, third],
   );
   await database.query('alter table subscriptions drop column months_from');
-  await database.query(readFileSync('src/platform/db/migrations/0054_exact_months.sql', 'utf8'));
+  await database.query(readFileSync('src/platform/db/migrations/0056_exact_months.sql', 'utf8'));
 
   const admissions = createAdmissions(database, clock.now, OFF_PEAK);
   const drawsAt = async (at: Date, units: number) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { monthsAfter } from '../../src/platform/calendar.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { databaseClock } from '../../src/platform/db/database-clock.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
 
@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 let souk: Souk;
 let command: SoukCommand;
 beforeAll(async () => {
-  souk = await openSouk({ workers: 0, clock: systemClock });
+  souk = await openSouk({ workers: 0, clock: databaseClock() });
   command = soukCommand({ DATABASE_URL: souk.databaseUrl });
 });
 afterAll(() => souk.close());

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isWellFormed } from '../../src/accounts/keys.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { databaseClock } from '../../src/platform/db/database-clock.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
 
@@ -8,7 +8,7 @@ let souk: Souk;
 let command: SoukCommand;
 beforeAll(async () => {
   // The command is a process of its own and lives in the present.
-  souk = await openSouk({ workers: 0, clock: systemClock });
+  souk = await openSouk({ workers: 0, clock: databaseClock() });
   command = soukCommand({ DATABASE_URL: souk.databaseUrl });
 });
 afterAll(() => souk.close());

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/platform/clock.ts';
+import { databaseClock } from '../../src/platform/db/database-clock.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import { openSouk, type Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
@@ -7,7 +7,7 @@ import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
 let souk: Souk;
 let command: SoukCommand;
 beforeAll(async () => {
-  souk = await openSouk({ clock: systemClock });
+  souk = await openSouk({ clock: databaseClock() });
   souk.upstream.on('product', knowsEveryProduct);
   command = soukCommand({ DATABASE_URL: souk.databaseUrl });
 });

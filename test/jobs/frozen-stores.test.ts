@@ -1,7 +1,7 @@
 // biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
 // oxlint-disable no-empty-pattern -- for the same reason
 import { expect } from 'vitest';
-import { systemClock } from '../../src/platform/clock.ts';
+import { databaseClock } from '../../src/platform/db/database-clock.ts';
 import { balancesFromLedger, keptBalances } from '../support/books.ts';
 import type { Client, Reply } from '../support/client.ts';
 import { type OwnServers, openOwnServers } from '../support/own-servers.ts';
@@ -16,7 +16,7 @@ const test = base
     onCleanup(() => servers.close());
     return servers;
   })
-  .override('soukOptions', ({ servers }) => ({ servers, clock: systemClock }));
+  .override('soukOptions', ({ servers }) => ({ servers, clock: databaseClock() }));
 
 const path = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
 const CACHED = path('B0CACHED01');
@@ -38,7 +38,7 @@ const isRefusedInTime = ({ status, headers, json }: Reply) =>
 /** All that the account was charged for, and that it was answered. */
 async function expectBalancedBooks(souk: Souk, client: Client, accountId: number): Promise<void> {
   await expect.poll(async () => (await openCalls(souk, accountId)).length).toBe(0);
-  const now = systemClock.now();
+  const now = Date.now();
   expect(await keptBalances(souk.database, accountId, now)).toEqual(
     await balancesFromLedger(souk.database, accountId, now),
   );

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/platform/clock.ts';
+import type { DatabaseClock } from '../../src/platform/db/database-clock.ts';
 import { createSignals } from './signals.ts';
 
 interface Timer {
@@ -7,8 +7,8 @@ interface Timer {
   name: string | undefined;
 }
 
-/** Time that passes when a test says so. */
-export class TestClock implements Clock {
+/** Time that passes when a test says so. It takes the place of PostgreSQL's time, and of that of the machine. */
+export class TestClock implements DatabaseClock {
   #now: number;
   #timers = new Set<Timer>();
   #signals = createSignals(() => [...this.#timers]);
@@ -18,6 +18,10 @@ export class TestClock implements Clock {
   }
 
   now = (): number => this.#now;
+
+  machineAheadMs = (): number => 0;
+
+  follow = async (): Promise<() => Promise<void>> => async () => {};
 
   after = (delayMs: number, callback: () => void, name?: string): (() => void) => {
     const timer = { at: this.#now + Math.max(0, delayMs), callback, name };

@@ -7,7 +7,7 @@ const load = (file) => import(pathToFileURL(join(programs, file)).href);
 const { NO_LIMITS } = await load('src/api/limits/limits.js');
 const { mcpSettings, readConfig } = await load('src/config/config.js');
 const { openGateway } = await load('src/gateway/open-gateway.js');
-const { systemClock } = await load('src/platform/clock.js');
+const { databaseClock } = await load('src/platform/db/database-clock.js');
 const { createLogger } = await load('src/platform/log.js');
 const { openWorker } = await load('workers/worker.js');
 
@@ -24,7 +24,7 @@ const worker = await openWorker(
     webhooks: { allowPrivate: false },
     offPeak: { start: '19:00', end: '07:00', timezone: 'Asia/Shanghai' },
   },
-  systemClock,
+  databaseClock(),
   log,
 );
 const gateway = await openGateway(
@@ -36,7 +36,7 @@ const gateway = await openGateway(
     limits: NO_LIMITS,
     mcp: mcpSettings(readConfig({})),
   },
-  systemClock,
+  databaseClock(),
   log,
 );
 await gateway.app.listen({ host: '127.0.0.1', port: 0 });

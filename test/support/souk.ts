@@ -17,7 +17,7 @@ import {
   type RunningGateway,
 } from '../../src/gateway/open-gateway.ts';
 import { WORKER_POOL_NAMES, type WorkerPoolName } from '../../src/operations/pools.ts';
-import type { Clock } from '../../src/platform/clock.ts';
+import type { DatabaseClock } from '../../src/platform/db/database-clock.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import type { Tracing } from '../../src/platform/telemetry/tracing.ts';
@@ -50,8 +50,9 @@ export interface Souk {
   client(options?: AccountOptions & { gateway?: number }): Promise<Client>;
   account(options?: AccountOptions): Promise<TestAccount>;
   clientOf(key: string, gateway?: number): Client;
-  addGateway(): Promise<void>;
-  addWorker(pools?: readonly WorkerPoolName[]): Promise<SoukWorker>;
+  /** @param clock of the machine it runs on; default: that of the service. */
+  addGateway(clock?: DatabaseClock): Promise<void>;
+  addWorker(pools?: readonly WorkerPoolName[], clock?: DatabaseClock): Promise<SoukWorker>;
   close(): Promise<void>;
 }
 
@@ -71,7 +72,7 @@ export interface SoukOptions {
   gateways?: number;
   workers?: number;
   upstreamUrl?: string;
-  clock?: Clock;
+  clock?: DatabaseClock;
   offPeak?: OffPeakWindow;
   allowPrivateWebhooks?: boolean;
   /** Default: `ACCOUNT_LIMITS`. */
@@ -123,7 +124,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
     gateways,
     workers,
 
-    async addGateway() {
+    async addGateway(ownClock = usedClock) {
       const gateway = await openGateway(
         {
           ...stores,
@@ -141,7 +142,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
           mcp: options.mcp ?? mcpSettings(readConfig({})),
           ...options.gateway,
         },
-        usedClock,
+        ownClock,
         log,
         options.tracing,
         events.onEvent,
@@ -150,7 +151,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
       gateways.push(gateway);
     },
 
-    async addWorker(pools = WORKER_POOL_NAMES) {
+    async addWorker(pools = WORKER_POOL_NAMES, ownClock = usedClock) {
       const url = options.upstreamUrl ?? upstream.url;
       const upstreams = { keepaBaseUrl: url, keepaKey: UPSTREAM_KEY, trendsBaseUrl: url };
       const webhooks = webhooksOf(options);
@@ -162,7 +163,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
         webhooks,
         accountLimits: options.accountLimits,
       };
-      const worker = await openWorker(settings, usedClock, log, options.tracing, events.onEvent);
+      const worker = await openWorker(settings, ownClock, log, options.tracing, events.onEvent);
       workers.push(worker);
       for (const gateway of gateways) await gateway.sampleBacklog();
       return worker;

@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import { ConfigError } from '../../src/platform/settings.ts';
 import { type MetricsServer, openMetricsServer } from '../../workers/metrics-server.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
+import { TestClock } from '../support/clock.ts';
 import { parseExposition, type Scrape } from '../support/exposition.ts';
 import { PLENTY } from '../support/scripted-upstream.ts';
 import { test as base } from '../support/souk-test.ts';
@@ -13,7 +14,12 @@ const host = '127.0.0.1';
 
 const test = base.extend('server', { scope: 'file' }, async ({ souk }, { onCleanup }) => {
   const registry = souk.workers[0]?.registry ?? new Registry();
-  const server = await openMetricsServer(registry, { host, port: 0, token: undefined });
+  const server = await openMetricsServer(registry, {
+    host,
+    port: 0,
+    token: undefined,
+    clock: new TestClock(),
+  });
   onCleanup(() => server.close());
   return server;
 });
@@ -103,7 +109,7 @@ test('labels metrics with names from the code only', async ({ server }) => {
 
 test('serves only /metrics, with a token only to clients that send it', async ({ server }) => {
   const token = 'for-prometheus-only';
-  const closed = await openMetricsServer(new Registry(), { host, port: 0, token });
+  const closed = await openMetricsServer(new Registry(), { host, port: 0, token, clock: new TestClock() });
   const statusOf = async (port: number, path: string, headers = {}) => {
     const { statusCode, body } = await request(`http://${host}:${port}${path}`, { headers });
     await body.dump();
@@ -117,7 +123,12 @@ test('serves only /metrics, with a token only to clients that send it', async ({
 });
 
 test('names a port that is in use', async ({ server }) => {
-  const again = openMetricsServer(new Registry(), { host, port: server.port, token: undefined });
+  const again = openMetricsServer(new Registry(), {
+    host,
+    port: server.port,
+    token: undefined,
+    clock: new TestClock(),
+  });
   await expect(again).rejects.toThrow(ConfigError);
   await expect(again).rejects.toThrow(/Cannot listen on HOST .* and METRICS_PORT \d+/);
 });

@@ -16,6 +16,7 @@ import {
 import { offPeakOpening } from '../../src/billing/off-peak.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { POOL_NAMES, POOLS, type PoolName } from '../../src/operations/pools.ts';
+import { isClockRight } from '../../src/platform/db/database-clock.ts';
 import { SoukError } from '../../src/platform/errors.ts';
 import { isStoreAway } from '../../src/platform/outage.ts';
 import { type FeedDeps, type Outcome, QUEUE_AWAY_MS } from './feed-deps.ts';
@@ -40,6 +41,7 @@ const MOST_ENDED = 32;
  */
 export async function feedBatches(deps: FeedDeps): Promise<boolean> {
   const { database, clock } = deps;
+  if (!isClockRight(clock)) return false;
   let pending = await pendingBatches(database, clock.now());
   if (pending.length === 0) return false;
   pending = await letReservedOnesWait(deps, await letOffPeakOnesWait(deps, pending));

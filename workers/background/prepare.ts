@@ -25,7 +25,7 @@ import { batchView } from '../../src/batches/view.ts';
 import { offPeakOpening } from '../../src/billing/off-peak.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
 import type { QueuedOperation } from '../../src/operations/define.ts';
-import type { Clock } from '../../src/platform/clock.ts';
+import type { ServiceClock } from '../../src/platform/clock.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
 import { ERRORS, SoukError } from '../../src/platform/errors.ts';
@@ -44,7 +44,7 @@ export interface PrepareDeps {
   webhooks: { allowPrivate: boolean; limits?: WebhookLimits };
   /** Default: `ACCOUNT_LIMITS`. */
   accountLimits?: AccountLimits | undefined;
-  clock: Clock;
+  clock: ServiceClock;
   log: Logger;
 }
 

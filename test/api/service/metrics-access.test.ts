@@ -3,6 +3,7 @@ import { Registry } from 'prom-client';
 import { expect, onTestFinished } from 'vitest';
 import { createMetricsCheck } from '../../../src/accounts/metrics-access.ts';
 import { openMetricsServer } from '../../../workers/metrics-server.ts';
+import { TestClock } from '../../support/clock.ts';
 import { test } from '../../support/souk-test.ts';
 
 test.override('soukOptions', { workers: 0 });
@@ -24,7 +25,12 @@ test('without METRICS_TOKEN a gateway serves its metrics to programs on the same
 });
 
 test('without METRICS_TOKEN a worker serves its metrics to programs on the same machine only', async () => {
-  const server = await openMetricsServer(new Registry(), { host: '127.0.0.1', port: 0, token: undefined });
+  const server = await openMetricsServer(new Registry(), {
+    host: '127.0.0.1',
+    port: 0,
+    token: undefined,
+    clock: new TestClock(),
+  });
   onTestFinished(() => server.close());
   const ask = (headers: Record<string, string>) =>
     fetch(`http://127.0.0.1:${server.port}/metrics`, { headers }).then(({ status }) => status);

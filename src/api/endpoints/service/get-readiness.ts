@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { JsonSchema } from '../../../operations/params/documentation.ts';
-import type { Clock } from '../../../platform/clock.ts';
+import type { Clock, ServiceClock } from '../../../platform/clock.ts';
+import { clockFault, isClockRight } from '../../../platform/db/database-clock.ts';
 import type { Database } from '../../../platform/db/pool.ts';
 import { publicEndpoint } from '../endpoint.ts';
 import { bareAnswer, statusSchema } from './get-health.ts';
@@ -11,7 +12,7 @@ const STORE_TIMEOUT_MS = 1_500;
 interface ReadinessDeps {
   database: Database;
   redis: Redis;
-  clock: Clock;
+  clock: ServiceClock;
 }
 
 const notReady: JsonSchema = {
@@ -23,6 +24,11 @@ const notReady: JsonSchema = {
       items: { type: 'string', enum: ['postgresql', 'redis'] },
       description: 'Stores that cannot be reached',
     },
+    clockAheadSeconds: {
+      type: 'number',
+      description:
+        "By how much the clock of the machine is ahead of PostgreSQL's, if it differs by more than 5 s",
+    },
   },
   required: ['status', 'missing'],
 };
@@ -31,10 +37,11 @@ export const getReadiness = publicEndpoint({
   tag: 'service',
   method: 'get',
   path: '/readyz',
-  summary: 'Returns 200 if the process can reach PostgreSQL and Redis, and 503 otherwise.',
+  summary:
+    "Returns 200 if the process can reach PostgreSQL and Redis, and its clock agrees with PostgreSQL's; 503 otherwise.",
   answers: {
     200: bareAnswer('The process is ready', statusSchema('ready')),
-    503: bareAnswer('A store cannot be reached', notReady),
+    503: bareAnswer('A store cannot be reached, or the clock is wrong', notReady),
   },
 
   async handle({ database, redis, clock }: ReadinessDeps, _request, reply) {
@@ -43,8 +50,8 @@ export const getReadiness = publicEndpoint({
       answersInTime(clock, redis.ping()),
     ]);
     const missing = ['postgresql', 'redis'].filter((_store, i) => !answered[i]);
-    if (missing.length === 0) return { status: 'ready' };
-    return reply.code(503).send({ status: 'not ready', missing });
+    if (missing.length === 0 && isClockRight(clock)) return { status: 'ready' };
+    return reply.code(503).send({ status: 'not ready', missing, ...clockFault(clock) });
   },
 });
 
