@@ -2,6 +2,7 @@ import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from '../src/billing/wallets.ts';
 import { readConfig, requireSettings } from '../src/config/config.ts';
 import { accountLimits, webhookLimits } from '../src/config/limits.ts';
+import { retentionSettings } from '../src/config/retention.ts';
 import { credentialsFor } from '../src/config/selling-partner.ts';
 import { databaseClock } from '../src/platform/db/database-clock.ts';
 import { createLogger } from '../src/platform/log.ts';
@@ -32,6 +33,7 @@ await runProcess('worker', async (env) => {
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, limits: webhookLimits(config) },
       secretKeys: config.SECRET_KEY,
       accountLimits: accountLimits(config),
+      retention: retentionSettings(config),
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
     },
     clock,

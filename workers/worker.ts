@@ -6,6 +6,7 @@ import { createSettlements } from '../src/billing/settlement.ts';
 import { BATCH_POOL, type WorkerPoolName } from '../src/operations/pools.ts';
 import { createFailureLog } from '../src/operator/failure-log.ts';
 import { startMaintenance } from '../src/operator/maintenance.ts';
+import { RETENTION, type RetentionSettings } from '../src/operator/retention-settings.ts';
 import { createUsageStatistics } from '../src/operator/usage-statistics.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import type { DatabaseClock } from '../src/platform/db/database-clock.ts';
@@ -36,6 +37,8 @@ export interface WorkerSettings extends BackgroundSettings {
   keepaKey: string;
   trendsBaseUrl: string;
   pools: readonly WorkerPoolName[];
+  /** Default: `RETENTION`. */
+  retention?: RetentionSettings;
 }
 
 /** A worker with everything that a process needs to run the jobs of some pools. */
@@ -120,7 +123,9 @@ export async function openWorker(
         ...{ events, tracing, clock, log },
       })
     : null;
-  const stopMaintenance = startMaintenance({ database: upkeep, redis, keys, clock, log });
+  const stopMaintenance = startMaintenance({
+    ...{ database: upkeep, redis, keys, clock, log, retention: settings.retention ?? RETENTION },
+  });
   const reconciling = { database: upkeep, redis, keys, queues, settlements, events, clock, log };
   const stopReconciling = startReconciling(reconciling);
 

@@ -7,6 +7,7 @@ import { ConfigError, parseSettings } from '../platform/settings.ts';
 import { isTimeZone } from '../platform/time-zone.ts';
 import { CUSTOMERS } from './customers.ts';
 import { LIMITS } from './limits.ts';
+import { RETENTION_SETTINGS } from './retention.ts';
 
 const DAILY_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
 
@@ -129,6 +130,7 @@ const settings = {
     .default(false)
     .describe('Allows webhooks to private and loopback addresses; for trials and tests only'),
   ...LIMITS,
+  ...RETENTION_SETTINGS,
   TRUST_PROXY: z
     .string()
     .optional()

@@ -5,6 +5,8 @@ import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import { readTokens } from '../upstream/token-bucket.ts';
+import { retain } from './retention.ts';
+import type { RetentionSettings } from './retention-settings.ts';
 
 const EVERY_MS = 60_000;
 
@@ -22,9 +24,10 @@ export interface MaintenanceDeps {
   keys: RedisKeys;
   clock: Clock;
   log: Logger;
+  retention: RetentionSettings;
 }
 
-/** Records the token level and deletes old records, every minute. Any number of processes may run it. */
+/** Records the token level, creates partitions and deletes old records, every minute. Any number of processes may run it. */
 export function startMaintenance(deps: MaintenanceDeps): () => Promise<void> {
   return every(deps.clock, EVERY_MS, () =>
     maintain(deps).catch((error: unknown) =>
@@ -33,7 +36,8 @@ export function startMaintenance(deps: MaintenanceDeps): () => Promise<void> {
   );
 }
 
-export async function maintain({ database, redis, keys, clock }: MaintenanceDeps): Promise<void> {
+export async function maintain(deps: MaintenanceDeps): Promise<void> {
+  const { database, redis, keys, clock, log, retention } = deps;
   const now = clock.now();
   const tokens = await readTokens(redis, keys.tokens('keepa'), now);
   if (tokens)
@@ -53,4 +57,5 @@ export async function maintain({ database, redis, keys, clock }: MaintenanceDeps
        or id <= (select max(id) from failures) - $2::bigint`,
     [...before(KEPT_DAYS.failures), MAX_FAILURES],
   );
+  await retain({ database, log, settings: retention }, now);
 }

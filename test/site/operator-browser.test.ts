@@ -108,7 +108,7 @@ describeInBrowser('the operator console in a browser', () => {
 
     test.each([
       ...['', '/accounts', '/accounts/ID', '/orders', '/offers', '/offers/plan?code=pro', '/offers/pack'],
-      ...['/upstream', '/errors', '/reports'],
+      ...['/upstream', '/errors', '/reports', '/storage'],
     ])('/admin%s is accessible and as wide as the window', async (path) => {
       await page.goto(`/admin${path.replace('ID', String(accountId))}`);
       await expectUsable(page, `operator${path.replaceAll(/\W+/g, '-')}`);

@@ -53,6 +53,7 @@ const OPERATOR_LINKS = [
   ['/admin/orders', 'Purchases'],
   ['/admin/offers', 'Plans and packs'],
   ['/admin/upstream', 'Upstream'],
+  ['/admin/storage', 'Storage'],
   ['/admin/errors', 'Errors'],
   ['/admin/reports', 'Reports'],
   ['/admin/queues', 'Queues'],

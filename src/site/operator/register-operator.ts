@@ -13,6 +13,7 @@ import { registerOffers } from './offers.tsx';
 import { registerPurchases } from './purchases.tsx';
 import { registerReports } from './reports.tsx';
 import { registerOperatorSignIn } from './sign-in.tsx';
+import { registerStorage } from './storage.tsx';
 import { registerUpstream } from './upstream.tsx';
 
 /** Pages that require a signed-in operator. */
@@ -26,6 +27,7 @@ const OPERATOR_PAGES = [
   registerUpstream,
   registerErrors,
   registerReports,
+  registerStorage,
 ];
 
 /** Registers the operator console. It accepts a session, or the token in a request's Authorization header. */
