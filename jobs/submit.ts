@@ -258,8 +258,9 @@ async function enqueue(
       retryAfterSeconds: 5,
       cause,
     });
-    await retryDuringOutage(clock, () => endCall(deps, payload, { error: toRecord(error) }));
-    throw error;
+    const ended = await retryDuringOutage(clock, () => endCall(deps, payload, { error: toRecord(error) }));
+    // The queue may have taken the job although its reply was lost, and the job may have ended already.
+    if (ended?.state !== 'settled') throw error;
   }
   events.emit({ type: 'call.queued', operation, accountId, callId, pool });
 }

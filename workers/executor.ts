@@ -2,11 +2,11 @@ import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { type CompletionMessage, completionMessage, publishCompletion } from '../jobs/completion-message.ts';
 import type { Control } from '../jobs/control.ts';
-import { endCall } from '../jobs/end-call.ts';
+import { type Attempts, endCall, endFailedCall } from '../jobs/end-call.ts';
 import { type Payload, payloadSchema } from '../jobs/payload.ts';
-import type { Settlements } from '../src/billing/settlement.ts';
+import type { Ended, Settlements } from '../src/billing/settlement.ts';
 import { POOLS, type PoolName } from '../src/operations/pools.ts';
-import { ERRORS, SoukError, toRecord } from '../src/platform/errors.ts';
+import { ERRORS, type ErrorRecord, SoukError, toRecord } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { traced } from '../src/platform/telemetry/tracing.ts';
@@ -185,16 +185,9 @@ async function complete(
   result: { units: number } | SoukError,
   { startedAt, attempts, pausedMs }: { startedAt: number; attempts: number; pausedMs: number },
 ): Promise<CompletionMessage> {
-  const { redis, keys, answers, events, clock, log } = deps;
-  const failure = result instanceof SoukError ? toRecord(result) : null;
-  const outcome =
-    result instanceof SoukError ? { error: toRecord(result) } : { units: result.units, answer: OWN_ANSWER };
-  const ended = await endCall(deps, job, outcome, { startedAt, attempts });
+  const { redis, keys, events, clock, log } = deps;
   const { pool, callId } = job;
-  // A call that had already ended (released, or its answer is being recreated) does not change. If an attempt fails
-  // after another has settled the call, the answer of that attempt stays.
-  const stands = failure !== null && ended?.state === 'settled' && (await answers.load(callId, OWN_ANSWER));
-  const error = stands ? null : failure;
+  const { ended, error } = await endJob(deps, job, result, { startedAt, attempts });
   const unitsCharged = ended?.unitsCharged ?? 0;
   const durationMs = clock.now() - startedAt - pausedMs;
   const completion = completionMessage({ callId, pool, unitsCharged, error }, durationMs);
@@ -207,6 +200,18 @@ async function complete(
     log.warn({ err: error, callId }, 'failed to publish job completion');
   });
   return completion;
+}
+
+/** A call that had already ended does not change, unless its answer was to be made again and cannot be. */
+async function endJob(
+  deps: ExecutorDeps,
+  job: JobIds,
+  result: { units: number } | SoukError,
+  attempts: Attempts,
+): Promise<{ ended: Ended | null; error: ErrorRecord | null }> {
+  if (result instanceof SoukError) return endFailedCall(deps, job, toRecord(result), attempts);
+  const ended = await endCall(deps, job, { units: result.units, answer: OWN_ANSWER }, attempts);
+  return { ended, error: null };
 }
 
 /** Failures shared by another call and failures caused by the customer are not reported to the operator. */

@@ -18,8 +18,6 @@ export type CallEnding =
   | {
       state: 'failed' | 'cancelled';
       error: ErrorRecord;
-      /** Absent means 0. A call whose paid answer was lost keeps its charge. */
-      unitsCharged?: number;
     };
 
 /** Called when a batch finishes, within the same transaction. */
@@ -54,7 +52,7 @@ export async function endCall(
      where id = $1 returning ends`,
     [
       batchId,
-      ending.unitsCharged ?? 0,
+      done ? ending.unitsCharged : 0,
       done ? items.length : 0,
       ending.state === 'failed' ? items.length : 0,
       ending.state === 'cancelled' ? items.length : 0,

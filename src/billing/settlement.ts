@@ -1,5 +1,5 @@
 import { LOCKED, LockLane } from '../platform/db/lock-lane.ts';
-import type { Database } from '../platform/db/pool.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
 import type { ErrorRecord } from '../platform/errors.ts';
 
 /** How a call ended: `units` settles it, `error` releases it. Exactly one of them is set. */
@@ -28,6 +28,8 @@ export interface Settlements {
    * @throws SoukError BUSY if the account stays locked; then nothing is changed.
    */
   end(ending: Ending): Promise<Ended | null>;
+  /** See `refundCall`. */
+  refund(call: { accountId: number; callId: string }, error: ErrorRecord): Promise<number | null>;
 }
 
 /** How long a request waits for its own account, which another transaction has locked. */
@@ -65,5 +67,28 @@ export function createSettlements(
     },
     { patienceMs },
   );
-  return { end: (ending) => batcher.submit(ending) };
+  return {
+    end: (ending) => batcher.submit(ending),
+    refund: (call, error) => refundCall(database, call, error, now()),
+  };
+}
+
+/**
+ * Refunds a settled call whose answer was lost and cannot be made again: it then counts as released with this error. Any
+ * other call does not change.
+ * @param database a transaction that holds the lock of the call's row in `batch_calls`, or none.
+ * @returns the refunded units; null if the call was not settled.
+ */
+export async function refundCall(
+  database: Queryable,
+  { accountId, callId }: { accountId: number; callId: string },
+  error: ErrorRecord,
+  now: number,
+): Promise<number | null> {
+  const { rows } = await database.query<{ units: number | null }>({
+    name: 'refund',
+    text: 'select souk_refund($1, $2, $3, $4) as units',
+    values: [new Date(now), accountId, callId, JSON.stringify(error)],
+  });
+  return rows[0]?.units ?? null;
 }

@@ -56,6 +56,9 @@ export function createUsageStatistics(database: Database, clock: Clock, log: Log
           sums.units += event.units;
           break;
         }
+        case 'call.refunded':
+          sumsOf(event.operation).units -= event.units;
+          break;
         case 'tokens.spent':
           sumsOf(event.operation).spent += event.tokens;
           break;

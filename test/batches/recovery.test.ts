@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
-import { holdProducts } from '../support/answers.ts';
+import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
 import {
   asinsFrom,
+  batchNow,
   batchOnce,
   callsOf,
   isFinished,
@@ -188,20 +189,24 @@ test('a call that a worker took and did not admit before it died is admitted onc
   expectEachOnce(upstream, asins);
 });
 
-test('a call that cannot be collected ends with its batch and counts as charged', async ({
+test('refunds a call whose answer cannot be collected, and charges it once after a retry', async ({
   souk,
+  account,
   client,
   upstream,
 }) => {
   const deadline = new Date(souk.clock.now() + 300_000).toISOString();
   const open = holdProducts(upstream, 1);
-  const batch = await startBatch(client, { ...callsOf(['B0NEVER001']), deadline });
+  const items = asinsFrom('B0NEVER', 2).map((asin) => ({ domain: 1, asin }));
+  const batch = await startBatch(client, { operation: 'market.product', items, deadline });
+  const setItems = (stored: unknown[]) =>
+    souk.database.query('update batch_calls set items = $2 where batch_id = $1', [
+      batch.batchId,
+      JSON.stringify(stored),
+    ]);
   await upstream.received(1);
   // The operation does not accept these items any more, although it accepted the call.
-  await souk.database.query(
-    `update batch_calls set items = '[{"domain":1},{"domain":1}]' where batch_id = $1`,
-    [batch.batchId],
-  );
+  await setItems([{ domain: 1 }, { domain: 1 }]);
   const settled = souk.events.next('call.settled', { operation: 'market.product' });
   open();
   // Time must not move before, or the call would reach its deadline.
@@ -209,7 +214,33 @@ test('a call that cannot be collected ends with its batch and counts as charged'
   const after = await batchOnce(souk, client, batch, isFinished, 5_000);
   // At the deadline, the batch ends either by the deadline or by the end of its last call, whichever is seen first.
   expect(['expired', 'done']).toContain(after.state);
-  expect(after).toMatchObject({ units: { charged: 1 } });
+  expect(after).toMatchObject({ counts: { failed: 2 }, units: { charged: 0 } });
   expect(souk.clock.now()).toBeGreaterThanOrEqual(Date.parse(deadline));
-  expect(await unitsUsed(client)).toBe(1);
+  expect(await unitsUsed(client)).toBe(0);
+  await expectBalancesOfLedger(souk, account.accountId);
+  await setItems(items);
+  expect((await client.post(`/api/batches/${batch.batchId}/retry`, {})).status).toBe(202);
+  const again = await batchOnce(souk, client, batch, isFinished);
+  expect(again).toMatchObject({ counts: { done: 2, failed: 0 }, units: { charged: 2 } });
+  expect(await unitsUsed(client)).toBe(2);
+});
+
+test('a refund of a call that its batch has collected lowers the charge of the batch', async ({
+  souk,
+  account,
+  client,
+  upstream,
+}) => {
+  const batch = await startBatch(client, callsOf(['B0BATREF01']));
+  await batchOnce(souk, client, batch, isFinished, 10);
+  await loseRedis(souk, `${souk.redisNamespace}:answer:*`);
+  await loseRedis(souk, `${souk.redisNamespace}:source:*`);
+  upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
+  const joined = await client.get('/api/market/product?domain=1&asins=B0BATREF01&history=0');
+  expect([joined.status, joined.headers['x-units-consumed']]).toEqual([502, '0']);
+  upstream.on('product', knowsEveryProduct);
+  expect(await batchNow(client, batch)).toMatchObject({ counts: { done: 1 }, units: { charged: 0 } });
+  expect(await resultsOf(client, batch)).toHaveLength(1);
+  expect(await unitsUsed(client)).toBe(0);
+  await expectBalancesOfLedger(souk, account.accountId);
 });

@@ -26,6 +26,7 @@ const grants = fc.record({
 type Step =
   | { kind: 'admit'; units: number; answered: boolean }
   | { kind: 'end'; pick: number; units: number; release: boolean }
+  | { kind: 'refund'; pick: number }
   | { kind: 'wait'; ms: number };
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -44,6 +45,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       units: fc.integer({ min: 0, max: 30 }),
       release: fc.boolean(),
     }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('refund' as const), pick: fc.nat() }),
   },
   {
     weight: 2,
@@ -106,6 +111,7 @@ test('after any history of calls, outcomes and meters equal the model, and the l
         packs: granted.packs.map((grant, i) => ({ ...grant, validUntil: new Date(END.getTime() - i) })),
       });
       const open: string[] = [];
+      const settled: string[] = [];
       for (const taken of steps) {
         if (taken.kind === 'wait') {
           billing.clock.advance(taken.ms);
@@ -123,7 +129,12 @@ test('after any history of calls, outcomes and meters equal the model, and the l
           const { kind } = await billing.admissions.admit(request);
           expect(kind).toBe(taken.answered ? 'cached' : 'started');
           if (taken.answered) model.end(request.callId, taken.units);
-          else open.push(request.callId);
+          (taken.answered ? settled : open).push(request.callId);
+        } else if (taken.kind === 'refund') {
+          const [callId] = settled.splice(taken.pick % Math.max(1, settled.length), 1);
+          if (!callId) continue;
+          expect(await billing.refund(account, callId)).not.toBeNull();
+          model.end(callId, 0);
         } else {
           const [callId] = open.splice(taken.pick % Math.max(1, open.length), 1);
           if (!callId) continue;
@@ -133,6 +144,7 @@ test('after any history of calls, outcomes and meters equal the model, and the l
             ? await billing.release(account, callId)
             : await billing.settle(account, callId, units);
           const state = taken.release ? 'released' : 'settled';
+          if (!taken.release) settled.push(callId);
           expect(ended).toEqual({ endedNow: true, state, unitsCharged: charged });
         }
       }

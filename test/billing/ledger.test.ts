@@ -119,6 +119,7 @@ test('usage counts calls and units by operation and by day', async () => {
 type Step =
   | { kind: 'admit'; units: number; answered: boolean }
   | { kind: 'end'; pick: number; units: number; release: boolean }
+  | { kind: 'refund'; pick: number }
   | { kind: 'grant'; units: number; days: number }
   | { kind: 'wait'; ms: number }
   | { kind: 'expire' };
@@ -142,6 +143,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('refund' as const), pick: fc.nat() }),
+  },
+  {
+    weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('grant' as const),
       units: fc.integer({ min: 1, max: 40 }),
@@ -158,7 +163,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('expire' as const) }) },
 );
 
-test('every balance equals the sum of its ledger lines after any history of calls, grants and expiries', async () => {
+test('every balance equals the sum of its ledger lines after any history of calls, refunds, grants and expiries', async () => {
   const limit = fc.option(fc.integer({ min: 5, max: 60 }), { nil: null });
   const subscriptions = fc.uniqueArray(
     fc.record({ wallet: fc.constantFrom('general' as const, 'off_peak' as const), dailyLimit: limit }),
@@ -171,6 +176,7 @@ test('every balance equals the sum of its ledger lines after any history of call
       async (granted, steps) => {
         const account = await billing.account({ subscriptions: granted });
         const open: string[] = [];
+        const settled: string[] = [];
         for (const taken of steps) {
           if (taken.kind === 'wait') billing.clock.advance(taken.ms);
           else if (taken.kind === 'expire') await expireEverything();
@@ -179,12 +185,18 @@ test('every balance equals the sum of its ledger lines after any history of call
           } else if (taken.kind === 'admit') {
             const call = billing.admit(account, taken.units, taken.answered ? { answer: 'own' } : {});
             const admitted = await call.catch(() => refusalOf(call).then(() => null));
-            if (admitted?.kind === 'started') open.push(admitted.callId);
+            if (admitted) (admitted.kind === 'started' ? open : settled).push(admitted.callId);
+          } else if (taken.kind === 'refund') {
+            const [callId] = settled.splice(taken.pick % Math.max(1, settled.length), 1);
+            if (callId) await billing.refund(account, callId);
           } else {
             const [callId] = open.splice(taken.pick % Math.max(1, open.length), 1);
             if (!callId) continue;
             if (taken.release) await billing.release(account, callId);
-            else await billing.settle(account, callId, taken.units);
+            else {
+              await billing.settle(account, callId, taken.units);
+              settled.push(callId);
+            }
           }
         }
         const { database, clock } = billing;

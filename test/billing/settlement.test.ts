@@ -143,3 +143,64 @@ test("units drawn last month do not return to this month's meters", async () => 
   await billing.release(account, callId);
   expect(await metersOf(account)).toMatchObject({ day: 3, month: 3 });
 });
+
+test('a refund returns the units of a settled call to the sources that gave them', async () => {
+  const account = await billing.account({ subscriptions: [{ dailyLimit: 10 }], packs: [{ units: 10 }] });
+  const { callId } = await billing.admit(account, 15);
+  await billing.settle(account, callId, 12);
+  expect(await metersOf(account)).toEqual({ day: 10, month: 10, packs: [8] });
+  expect(await billing.refund(account, callId)).toBe(12);
+  expect(await metersOf(account)).toEqual({ day: 0, month: 0, packs: [10] });
+  expect((await linesOf(account)).slice(-2)).toEqual(['refund 10 subscription', 'refund 2 pack']);
+  expect(await billing.settle(account, callId, 12)).toEqual({
+    endedNow: false,
+    state: 'released',
+    unitsCharged: 0,
+  });
+});
+
+test('exactly one of several concurrent refunds takes effect', async () => {
+  const account = await billing.account({ subscriptions: [{}] });
+  const { callId } = await billing.admit(account, 5, { answer: 'own' });
+  const refunds = await Promise.all([1, 2, 3, 4].map(() => billing.refund(account, callId)));
+  expect(refunds.filter((units) => units !== null)).toEqual([5]);
+  expect(await metersOf(account)).toMatchObject({ day: 0, month: 0 });
+});
+
+test('a refund does not change a call that is open, released or of another account', async () => {
+  const [account, other] = [
+    await billing.account({ subscriptions: [{}] }),
+    await billing.account({ subscriptions: [{}] }),
+  ];
+  const [open, released, settled] = [
+    await billing.admit(account, 1),
+    await billing.admit(account, 2),
+    await billing.admit(account, 4, { answer: 'own' }),
+  ];
+  await billing.release(account, released.callId);
+  expect(await billing.refund(account, open.callId)).toBeNull();
+  expect(await billing.refund(account, released.callId)).toBeNull();
+  expect(await billing.refund(other, settled.callId)).toBeNull();
+  expect(await metersOf(account)).toMatchObject({ day: 5, month: 5 });
+});
+
+test('an identical call after a refund is a new call', async () => {
+  const account = await billing.account({ subscriptions: [{}] });
+  const request = billing.request(account, 3, { answer: 'own' });
+  const { callId } = await billing.admissions.admit(request);
+  await billing.refund(account, callId);
+  const again = { ...billing.request(account, 3), chargeId: request.chargeId };
+  expect(await billing.admissions.admit(again)).toMatchObject({ kind: 'started', callId: again.callId });
+});
+
+test.each([
+  ['yesterday', 24],
+  ['last month', 31 * 24],
+])('a refund of a call of %s does not lower the meters of today', async (_when, hours) => {
+  const account = await billing.account({ subscriptions: [{ startsAt: new Date('2026-03-01') }] });
+  const { callId } = await billing.admit(account, 8, { answer: 'own' });
+  billing.clock.advance(hours * 3_600_000);
+  await billing.admit(account, 3);
+  await billing.refund(account, callId);
+  expect(await metersOf(account)).toMatchObject({ day: 3, month: 3 });
+});

@@ -1,5 +1,12 @@
 import { expect } from 'vitest';
+import { payloadOf } from '../../jobs/payload.ts';
+import { addJob, closeQueues, openQueues } from '../../jobs/queues.ts';
+import { findCall } from '../../src/billing/calls.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
+import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { knowsEveryProduct } from '../support/answers.ts';
+import { expectBalancesOfLedger } from '../support/books.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
@@ -11,6 +18,17 @@ const loseCaches = async (souk: Souk) => {
   await loseAnswers(souk);
   await loseRedis(souk, `${souk.redisNamespace}:source:*`);
 };
+
+/** Queues the job of a call again, as the queue does when a worker dies after it has settled the call. */
+async function runAgain(souk: Souk, accountId: number, callId: string): Promise<void> {
+  const log = createLogger('silent');
+  const redis = await connectRedis(souk.redisUrl, 'submitting', log);
+  const queues = openQueues(redis, redisKeys(souk.redisNamespace), log);
+  const call = await findCall(souk.database, accountId, callId);
+  if (call) await addJob(queues, call.pool, payloadOf(call));
+  await closeQueues(queues);
+  await closeRedis(redis);
+}
 
 test('produces a paid answer that Redis lost again, at no charge', async ({ souk, client, upstream }) => {
   const first = await client.get(productOf('B0ANSWER01'));
@@ -72,20 +90,64 @@ test('an asynchronous call that joins a cached answer keeps its result after the
   expect(result.body).toEqual(cached.body);
 });
 
-test('returns an error if a lost answer cannot be produced, and the call stays paid', async ({
+const refuses = () => ({ status: 400, json: { error: { type: 'invalidParameter' } } });
+
+test('refunds a call whose lost answer cannot be made again, and tells the request that waits for it', async ({
+  souk,
+  account,
+  client,
+  upstream,
+}) => {
+  const first = await client.get(productOf('B0ANSWER05'));
+  const job = `/api/jobs/${first.headers['x-job-id']}`;
+  await loseCaches(souk);
+  upstream.on('product', refuses);
+  const again = await client.get(productOf('B0ANSWER05'));
+  expect([again.status, again.headers['x-units-consumed']]).toEqual([502, '0']);
+  expect(again.json.msg).toContain('its units are refunded');
+  expect((await client.get(job)).json.data).toMatchObject({ state: 'failed', unitsCharged: 0 });
+  expect((await client.get(`${job}/result`)).json).toMatchObject({
+    code: again.json.code,
+    msg: again.json.msg,
+  });
+  expect(await unitsUsed(client)).toBe(0);
+  await expectBalancesOfLedger(souk, account.accountId);
+  upstream.on('product', knowsEveryProduct);
+  const third = await client.get(productOf('B0ANSWER05'));
+  expect([third.status, third.headers['x-units-consumed']]).toEqual([200, '1']);
+  expect(await unitsUsed(client)).toBe(1);
+});
+
+test('refunds a job whose lost answer cannot be made again, and its result is the error', async ({
   souk,
   client,
   upstream,
 }) => {
-  await client.get(productOf('B0ANSWER05'));
+  const { headers } = await client.get(`${productOf('B0ANSWER06')}&async=1`);
+  const callId = headers['x-job-id'] as string;
+  await client.get(`${headers.location}?wait=30`);
   await loseCaches(souk);
-  upstream.on('product', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } }));
-  const again = await client.get(productOf('B0ANSWER05'));
-  upstream.on('product', knowsEveryProduct);
-  expect(again.status).toBe(502);
-  expect(again.headers['x-units-consumed']).toBe('0');
+  upstream.on('product', refuses);
+  expect((await client.get(`${headers.location}/result`)).status).toBe(202);
+  await souk.events.until('call.refunded', { callId });
+  expect((await client.get(`${headers.location}/result`)).status).toBe(502);
+  expect(await unitsUsed(client)).toBe(0);
+});
+
+test('keeps the answer and the charge of a call if a later attempt of its job fails', async ({
+  souk,
+  account,
+  client,
+  upstream,
+}) => {
+  const first = await client.get(productOf('B0ANSWER07'));
+  const callId = first.headers['x-job-id'] as string;
+  await loseRedis(souk, `${souk.redisNamespace}:source:*`);
+  upstream.on('product', refuses);
+  const ended = souk.events.next('job.ended', { callId });
+  await runAgain(souk, account.accountId, callId);
+  expect(await ended).toMatchObject({ state: 'settled', error: null });
+  const again = await client.get(productOf('B0ANSWER07'));
+  expect([again.status, again.headers['x-units-consumed']]).toEqual([200, '0']);
   expect(await unitsUsed(client)).toBe(1);
-  const third = await client.get(productOf('B0ANSWER05'));
-  expect(third.status).toBe(200);
-  expect(third.headers['x-units-consumed']).toBe('0');
 });

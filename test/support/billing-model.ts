@@ -9,7 +9,7 @@ import { isInWindow } from './wall-clock.ts';
  */
 export interface BillingModel {
   admit(callId: string, units: number, at: number): Verdict;
-  /** Ends a call; charges at most `units` and gives back the rest. */
+  /** Ends a call; charges at most `units` and gives back the rest. A charged call that ends again with 0 is refunded. */
   end(callId: string, units: number): number;
   /** Units used in the present day and month of each subscription, and left in each pack. */
   meters(at: number): { subscriptions: { day: number; month: number }[]; packs: { left: number }[] };
@@ -199,14 +199,16 @@ export function billingModel(
     end(callId, units) {
       let keep = units;
       let charged = 0;
+      const left: Draw[] = [];
       for (const { source, units: drawn, at: drawnAt } of open.get(callId) ?? []) {
         const kept = Math.min(keep, drawn);
         keep -= kept;
         charged += kept;
         if (source instanceof Pack) source.left += drawn - kept;
         else source.use(drawnAt, kept - drawn);
+        left.push({ source, units: kept, at: drawnAt });
       }
-      open.delete(callId);
+      open.set(callId, left);
       return charged;
     },
   };

@@ -59,6 +59,8 @@ export interface Billing {
   admit(account: BilledAccount, units: number, details?: Partial<AdmissionRequest>): Promise<Admission>;
   settle(account: BilledAccount, callId: string, units: number): Promise<Ended | null>;
   release(account: BilledAccount, callId: string): Promise<Ended | null>;
+  /** @returns the refunded units; null if the call was not settled. */
+  refund(account: BilledAccount, callId: string): Promise<number | null>;
   close(): Promise<void>;
 }
 
@@ -114,6 +116,9 @@ export async function openBilling(options: { start?: number } = {}): Promise<Bil
         units: 0,
         error: toRecord(new SoukError('UPSTREAM_ERROR')),
       }),
+
+    refund: ({ accountId }, callId) =>
+      settlements.refund({ accountId, callId }, toRecord(new SoukError('UPSTREAM_ERROR'))),
 
     async close() {
       await database.end();

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import type { ClientBase } from 'pg';
+import { noteRefund, refundError } from '../../jobs/end-call.ts';
 import { enqueueAgain } from '../../jobs/lost-answer.ts';
 import { storeChanged } from '../../src/batches/changes.ts';
 import {
@@ -19,6 +20,7 @@ import {
 } from '../../src/batches/lines.ts';
 import { storedPiece } from '../../src/batches/stored-results.ts';
 import { type Call, findCall } from '../../src/billing/calls.ts';
+import { refundCall } from '../../src/billing/settlement.ts';
 import type { QueuedOperation } from '../../src/operations/define.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
@@ -94,7 +96,7 @@ async function collect(deps: FeedDeps, call: CollectableCall): Promise<void> {
     if (!booked) return;
     const ending = booked.error
       ? failureOf(call, booked.error, clock.now())
-      : ((await successOf(deps, client, call, booked)) ?? (await makeAgain(deps, client, call, booked)));
+      : ((await successOf(deps, client, call, booked)) ?? (await makeAgain(deps, client, call)));
     if (ending === 'later') return;
     if (ending === 'again') await returnToPending(client, call, clock.now() + pauseMs(call.attempts));
     else await endCall(client, call, ending, clock.now(), onFinished);
@@ -107,8 +109,7 @@ async function leaveForLater(deps: FeedDeps, call: CollectableCall): Promise<voi
   await inTransaction(database, async (client) => {
     if (!(await lockCall(client, call))) return;
     if (hasTime(call, clock.now())) return postponeCollection(client, call, clock.now() + COLLECT_AGAIN_MS);
-    const booked = await findCall(database, call.accountId, call.callId);
-    await endCall(client, call, lost(call, booked), clock.now(), onFinished);
+    await endCall(client, call, await lost(deps, client, call), clock.now(), onFinished);
   });
 }
 
@@ -117,10 +118,14 @@ function hasTime({ batchState, deadlineAt }: CollectableCall, now: number): bool
   return batchState === 'running' && now < deadlineAt;
 }
 
-/** A call that was charged, but whose answer can be neither read nor recreated. */
-function lost({ joined }: CollectableCall, booked: Call | null): CallEnding {
+/** Refunds a call whose answer can be neither read nor made again. A call that the batch joined belongs to its own request. */
+async function lost(deps: FeedDeps, client: ClientBase, call: CollectableCall): Promise<CallEnding> {
   const error = toRecord(new SoukError('INTERNAL', { message: 'The answer was lost.' }));
-  return { state: 'failed', error, unitsCharged: joined ? 0 : (booked?.unitsCharged ?? 0) };
+  if (!call.joined) {
+    const units = await refundCall(client, call, refundError(error), deps.clock.now());
+    noteRefund(deps, call, units, error);
+  }
+  return { state: 'failed', error };
 }
 
 function pauseMs(attempts: number): number {
@@ -136,15 +141,14 @@ function failureOf({ batchState, attempts, deadlineAt }: CollectableCall, error:
   return canWait ? 'again' : ({ state: 'failed', error } as const);
 }
 
-/** The answer is paid for, so it is recreated at no charge while the batch has time. */
+/** The answer is paid for, so it is made again at no charge while the batch has time. If that fails, the call is refunded. */
 async function makeAgain(
   deps: FeedDeps,
   client: ClientBase,
   call: CollectableCall,
-  booked: Call,
 ): Promise<CallEnding | 'later'> {
   const { clock, log } = deps;
-  if (!hasTime(call, clock.now())) return lost(call, booked);
+  if (!hasTime(call, clock.now())) return lost(deps, client, call);
   log.warn({ callId: call.callId }, 'the answer to a call of a batch was lost');
   // A job that is already there does not change.
   await enqueueAgain(deps, operationOf(call), call, true);

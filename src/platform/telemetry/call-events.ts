@@ -37,6 +37,8 @@ export type CallEvent =
   | { type: 'call.awaited'; accountId: number; callId: string }
   | ({ type: 'call.settled'; units: number } & OfCall)
   | ({ type: 'call.released'; error: ErrorKind } & OfCall)
+  /** A settled call was refunded, because its answer was lost and could not be made again. */
+  | ({ type: 'call.refunded'; units: number; error: ErrorKind } & OfCall)
   /** @property tokens cost of the answer upstream. */
   | { type: 'answer.hit'; operation: string; tokens: number }
   | { type: 'answer.miss'; operation: string }

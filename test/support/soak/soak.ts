@@ -74,6 +74,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
         .map((row) => ({ promise: 'every accepted job has a result', row: { ...row } })),
     ];
     const calls = await countCalls(database);
+    for (const { row } of faults) addHistory(row, observations);
     return {
       sent: tally(observations),
       kills,
@@ -149,6 +150,20 @@ async function drain(database: Database, limitSeconds: number): Promise<number> 
     if (open === 0 || passedMs > limitSeconds * 1000) return passedMs;
     await pause(200);
   }
+}
+
+/** Adds to the row of a fault what the clients of its call were told, in order. */
+function addHistory(row: Record<string, unknown>, observations: readonly Observation[]): void {
+  const { jobId } = row;
+  if (typeof jobId !== 'string') return;
+  row.history = observations
+    .filter((one) => one.jobId === jobId)
+    .sort((a, b) => a.endedAt - b.endedAt)
+    .map(({ sentAt, endedAt, said }) => `${time(sentAt)} to ${time(endedAt)}: ${said}`);
+}
+
+function time(ms: number): string {
+  return new Date(ms).toISOString().slice(11, 23);
 }
 
 async function countOpen(database: Database): Promise<number> {

@@ -14,6 +14,7 @@ export const KIND_NAMES: Record<LedgerKind, string> = {
   reserve: 'Reservation',
   settle: 'Settlement',
   release: 'Release',
+  refund: 'Refund',
   expire: 'Expiry',
 };
 
