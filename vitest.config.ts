@@ -10,6 +10,8 @@ export default defineConfig({
     isolate: false,
     // A test waits about a quarter of its time for stores, so three keep two cores busy.
     maxWorkers: 3,
+    // Keeps compiled modules between runs, so that a run of one file starts in half the time.
+    experimental: { fsModuleCache: true },
     // Generous: on a busy machine everything takes many times as long.
     expect: { poll: { timeout: 30_000 } },
     testTimeout: 120_000,

@@ -83,13 +83,14 @@ export function categoryRank(rootRank: number, depth: number): number {
 export function pointsOf(series: DemoSeries, facts: AsinFacts, index: number, nowMinutes: number): number[] {
   const begin = trackingSince(facts);
   const points: number[] = [];
-  let last = '';
+  const offset = timeOf(series, facts, index, 0);
+  let last: readonly number[] = [];
   for (let step = stepAt(series, facts, index, begin); ; step += 1) {
-    const time = Math.max(begin, timeOf(series, facts, index, step));
+    const time = Math.max(begin, step * series.stepMinutes + offset);
     if (time > nowMinutes) return points;
     const value = series.valueAt(step);
-    if (value.join() !== last) points.push(time, ...value);
-    last = value.join();
+    if (value[0] !== last[0] || value[1] !== last[1]) points.push(time, ...value);
+    last = value;
   }
 }
 
