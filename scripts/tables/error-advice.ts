@@ -26,7 +26,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     cause:
       'The request has no key, the key is not `km_` followed by 32 letters or digits, the key is unknown, or different keys were sent in several places.',
     solution:
-      'Send one key, in one place: `X-API-Key`, `Authorization: Bearer` or `?key=`. If the answer has `Retry-After`, too many wrong keys came from your address: wait that many seconds before you try another. A key that was reset works for 30 more minutes at most.',
+      'Send one key, in one place: `X-API-Key`, `Authorization: Bearer` or `?key=`. A key that was reset works for 30 more minutes at most.',
   },
   KEY_FORBIDDEN: {
     cause: 'The key is known, but it was revoked or has expired, or its account is disabled.',
@@ -155,9 +155,9 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   },
   TOO_MANY_ATTEMPTS: {
     cause:
-      'Pages only: too many wrong passwords or operator tokens came from your network, or too many accounts were created there.',
+      'Too many wrong passwords, operator tokens or unknown keys came from your network, or too many accounts were created there.',
     solution:
-      'Wait for the number of seconds in `Retry-After`. Signing in from another network, or in a browser that has signed in before, works at once. The API is not affected.',
+      'Wait for the number of seconds in `Retry-After`. Signing in from another network, or in a browser that has signed in before, works at once. Keys in use are not affected.',
   },
   INTERNAL: {
     cause: 'An error of this service that your request did not cause.',

@@ -1,9 +1,10 @@
 import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { SoukError } from '../platform/errors.ts';
+import { unknownKey } from './authentication.ts';
 
-/** Wrong keys that an address may send in a minute before it must wait. */
-export const WRONG_KEYS_A_MINUTE = 20;
+/** Unknown keys of an address that are looked up in a minute; default of the setting UNKNOWN_KEYS_PER_MINUTE. */
+export const UNKNOWN_KEYS_PER_MINUTE = 60;
 
 const MINUTE_MS = 60_000;
 
@@ -12,15 +13,17 @@ const MAX_ADDRESSES = 10_000;
 const MAX_DIGESTS = 50_000;
 
 /**
- * Limits guessing of keys. An address that has sent too many wrong keys receives a time to wait with each further one, and
- * a key that was wrong in the last minute is refused without a query. Valid keys are never affected, even from the same
- * address: they are always looked up.
+ * Limits the look-ups of unknown keys. A key that was unknown in the last minute is refused without a look-up, and is not
+ * counted again. Keys that the gateway has seen to be valid need no look-up and are not limited.
  */
 export interface WrongKeys {
-  /** @throws SoukError KEY_INVALID if an address that has to wait repeats an unknown key. */
+  /**
+   * Decides whether a key that this gateway does not know may be looked up.
+   * @throws SoukError KEY_INVALID if it was unknown in the last minute, TOO_MANY_ATTEMPTS if its address has sent too many.
+   */
   check(address: string, keyHash: Buffer): void;
-  /** Counts a wrong key. @returns the error to send: the refusal, or one with a time to wait. */
-  refuse(address: string, keyHash: Buffer | null, refusal: SoukError): SoukError;
+  /** Counts a key that was looked up and does not exist. */
+  count(address: string, keyHash: Buffer): void;
 }
 
 interface Minute {
@@ -28,36 +31,38 @@ interface Minute {
   count: number;
 }
 
-export function createWrongKeys(now: () => number): WrongKeys {
+/** @param perMinute the setting UNKNOWN_KEYS_PER_MINUTE; null: no limit. */
+export function createWrongKeys(now: () => number, perMinute: number | null): WrongKeys {
   const minutes = new LRUCache<string, Minute>({ max: MAX_ADDRESSES });
   /** Digests of unknown keys with the time at which they are looked up again. Keys are random, so no new key is among them. */
   const unknown = new LRUCache<string, number>({ max: MAX_DIGESTS });
 
-  const minuteOf = (address: string): Minute => {
-    const minute = minutes.get(networkOf(address));
+  const isUnknown = (digest: string) => (unknown.get(digest) ?? 0) > now();
+  const minuteOf = (network: string): Minute => {
+    const minute = minutes.get(network);
     return minute && minute.endsAt > now() ? minute : { endsAt: now() + MINUTE_MS, count: 0 };
   };
 
   return {
     check(address, keyHash) {
-      if (unknown.size === 0) return;
-      const until = unknown.get(keyHash.toString('latin1'));
-      if (until === undefined || until <= now()) return;
-      if (minuteOf(address).count >= WRONG_KEYS_A_MINUTE)
-        throw new SoukError('KEY_INVALID', { message: 'This API key does not exist.' });
+      if (isUnknown(keyHash.toString('latin1'))) throw unknownKey();
+      const { count, endsAt } = minuteOf(networkOf(address));
+      if (perMinute === null || count < perMinute) return;
+      const seconds = Math.max(1, Math.ceil((endsAt - now()) / 1000));
+      throw new SoukError('TOO_MANY_ATTEMPTS', {
+        message: `This address has sent ${count} unknown API keys in a minute. Wait ${seconds} s before you send another key.`,
+        retryAfterSeconds: seconds,
+      });
     },
 
-    refuse(address, keyHash, refusal) {
-      const minute = minuteOf(address);
+    count(address, keyHash) {
+      const digest = keyHash.toString('latin1');
+      if (isUnknown(digest)) return;
+      unknown.set(digest, now() + MINUTE_MS);
+      const network = networkOf(address);
+      const minute = minuteOf(network);
       minute.count += 1;
-      minutes.set(networkOf(address), minute);
-      if (keyHash) unknown.set(keyHash.toString('latin1'), now() + MINUTE_MS);
-      if (minute.count <= WRONG_KEYS_A_MINUTE) return refusal;
-      const retryAfterSeconds = Math.max(1, Math.ceil((minute.endsAt - now()) / 1000));
-      return new SoukError(refusal.kind, {
-        message: `${refusal.message} Too many wrong keys were sent from this address. Wait ${retryAfterSeconds} s before you send another.`,
-        retryAfterSeconds,
-      });
+      minutes.set(network, minute);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { UNKNOWN_KEYS_PER_MINUTE } from '../accounts/wrong-keys.ts';
 import { ACCOUNT_LIMITS, type AccountLimits } from '../batches/account-limits.ts';
 import { WEBHOOK_LIMITS, type WebhookLimits } from '../webhooks/webhook-limits.ts';
 
@@ -32,6 +33,12 @@ export const LIMITS = {
   PENDING_WEBHOOKS_PER_ACCOUNT: most(WEBHOOK_LIMITS.pendingPerAccount).describe(
     'Webhooks of an account that are not delivered; beyond that, requests with a webhook are refused',
   ),
+  UNKNOWN_KEYS_PER_MINUTE: most(UNKNOWN_KEYS_PER_MINUTE).describe(
+    'Unknown keys of one address that a gateway looks up in a minute; keys that it knows are not limited',
+  ),
+  REFUSALS_PER_SECOND: most(20).describe(
+    'Refusals (`4xx`) per second that a gateway sends without delay to one account, or to one address without a known key; those of 5 seconds may come at once, further ones are sent a second later',
+  ),
   UPLOAD_BYTES: most(268_435_456).describe(
     'Bytes of uploads that one gateway receives at the same time; an upload has at most 16,777,216',
   ),
@@ -49,6 +56,8 @@ export function requestLimits(config: LimitConfig) {
     downloads: config.OPEN_DOWNLOADS_PER_ACCOUNT,
     uploadBytes: config.UPLOAD_BYTES,
     downloadStallMs: config.DOWNLOAD_STALL_SECONDS * 1000,
+    unknownKeysPerMinute: config.UNKNOWN_KEYS_PER_MINUTE,
+    refusalsPerSecond: config.REFUSALS_PER_SECOND,
   };
 }
 

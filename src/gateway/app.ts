@@ -11,6 +11,7 @@ import {
   registerErrorReplies,
 } from '../api/plugins/errors.ts';
 import { finishRequestsOnClose } from '../api/plugins/in-flight.ts';
+import type { RefusalPace } from '../api/plugins/refusal-pace.ts';
 import { registerRequestContext } from '../api/plugins/request-context.ts';
 import type { RequestMetrics } from '../api/plugins/request-metrics.ts';
 import { traceRequests } from '../api/plugins/request-spans.ts';
@@ -27,6 +28,7 @@ export interface AppDeps {
   requestLimits: RequestLimits;
   errors: ErrorReplyDeps;
   requestMetrics: RequestMetrics;
+  refusalPace: RefusalPace;
   tracing: Tracing | null;
   api: ApiDeps;
   /** null if ADMIN_TOKEN is not set. */
@@ -37,7 +39,7 @@ export interface AppDeps {
 
 /** Builds the HTTP side of the gateway: plugins for every request, the API, and the pages. */
 export function buildApp(deps: AppDeps): FastifyInstance {
-  const { errors, requestMetrics, tracing, queueBoard, stripe, requestLimits, site } = deps;
+  const { errors, requestMetrics, refusalPace, tracing, queueBoard, stripe, requestLimits, site } = deps;
   const timeouts = requestTimeouts(requestLimits);
   const app = fastify({
     logger: false,
@@ -59,6 +61,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   refuseSlowBodies(app, site.clock, requestLimits);
   finishRequestsOnClose(app);
   requestMetrics.observe(app);
+  refusalPace.apply(app);
   if (tracing) traceRequests(app, tracing);
   registerErrorReplies(app, errors);
   registerApi(app, deps.api);

@@ -6,6 +6,7 @@ import type { RequestLimitSettings } from '../api/limits/limits.ts';
 import type { McpSettings } from '../api/mcp/index.ts';
 import type { WebhookSettings } from '../api/operations/call-webhook.ts';
 import type { LinkSettings } from '../api/operations/local/local-answer.ts';
+import { createRefusalPace } from '../api/plugins/refusal-pace.ts';
 import { REQUEST_LIMITS, type RequestLimits } from '../api/plugins/slow-requests.ts';
 import type { AccountLimits } from '../batches/account-limits.ts';
 import { demoPayments, manualPayments, type PaymentSettings } from '../billing/payments/payment-port.ts';
@@ -103,6 +104,7 @@ export async function openGateway(
     requestLimits: settings.requestLimits ?? REQUEST_LIMITS,
     errors: { log, events },
     requestMetrics,
+    refusalPace: createRefusalPace(registry, settings.limits.refusalsPerSecond),
     tracing,
     api: apiDepsOf(settings, { ...stores, ...engine, registry, queueGauges, events, tracing, clock, log }),
     queueBoard:

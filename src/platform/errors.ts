@@ -182,7 +182,7 @@ export const ERRORS = {
     status: 429,
     code: 'TOO_MANY_ATTEMPTS',
     units: 'none',
-    text: 'Too many attempts to sign in or to sign up were made.',
+    text: 'Too many attempts to sign in, to sign up or to guess a key were made.',
   },
   INTERNAL: { status: 500, code: '5000', units: 'refunded', text: 'An internal error occurred.' },
   UPSTREAM_ERROR: {

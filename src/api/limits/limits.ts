@@ -25,6 +25,10 @@ export interface RequestLimitSettings extends OpenRequestLimits {
   uploadBytes: number | null;
   /** A download ends when its client has read nothing for this long. */
   downloadStallMs: number | null;
+  /** Unknown keys of an address that are looked up in a minute. */
+  unknownKeysPerMinute: number | null;
+  /** Refusals that a client receives without delay. */
+  refusalsPerSecond: number | null;
 }
 
 export const NO_LIMITS: RequestLimitSettings = {
@@ -35,6 +39,8 @@ export const NO_LIMITS: RequestLimitSettings = {
   downloads: null,
   uploadBytes: null,
   downloadStallMs: null,
+  unknownKeysPerMinute: null,
+  refusalsPerSecond: null,
 };
 
 export interface RequestLimits {

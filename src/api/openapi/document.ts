@@ -20,7 +20,7 @@ their time limits. \`x-tool\` is the name of the equivalent MCP tool.
 
 \`x-errors\` lists all errors. An unknown address returns 404 \`NOT_FOUND\`; an unsupported method returns 405
 \`METHOD_NOT_ALLOWED\`; a request that does not arrive in time gets 408 \`REQUEST_TIMEOUT\`, and an
-address from which too many wrong tokens came gets 429 \`TOO_MANY_ATTEMPTS\`.`;
+address from which too many unknown keys or wrong tokens came gets 429 \`TOO_MANY_ATTEMPTS\`.`;
 
 const TAGS: Record<string, string> = {
   account: 'The quota of the account',

@@ -86,22 +86,24 @@ export function keyOf(request: FastifyRequest): string {
   return String(keysIn(keyPlacesOf(request))[0]).trim();
 }
 
-/** @throws SoukError KEY_INVALID. */
-function keyHashOf({ wrongKeys }: AuthenticationDeps, request: FastifyRequest): Buffer {
+/** @throws SoukError KEY_INVALID or TOO_MANY_ATTEMPTS. */
+function keyHashOf({ authentication, wrongKeys }: AuthenticationDeps, request: FastifyRequest): Buffer {
   const keyHash = credentialsOf(keyPlacesOf(request));
-  wrongKeys.check(request.ip, keyHash);
+  if (authentication.knownAccountOf(keyHash) === null) wrongKeys.check(request.ip, keyHash);
   return keyHash;
 }
 
-/** Replies with errors of the key before other errors of a request, and counts wrong keys by address. */
+/** Replies with errors of the key before other errors of a request, and counts unknown keys by address. */
 function replyWithKeyErrors(scope: FastifyInstance, deps: AuthenticationDeps): void {
   scope.setErrorHandler(async (error: FastifyError | SoukError | Error, request) => {
     const first = await keyErrorFirst(deps, error, request);
     const { keyHash } = request;
     if (!isKeyError(first)) throw first;
-    if (keyHash) deps.authentication.forget(keyHash);
-    const isWrongKey = first.kind === 'KEY_INVALID' && carriesKey(request);
-    throw isWrongKey ? deps.wrongKeys.refuse(request.ip, keyHash, first) : first;
+    if (keyHash) {
+      deps.authentication.forget(keyHash);
+      if (first.kind === 'KEY_INVALID') deps.wrongKeys.count(request.ip, keyHash);
+    }
+    throw first;
   });
 }
 
@@ -130,10 +132,6 @@ function precedesAdmission(error: FastifyError | SoukError | Error): boolean {
     return ERRORS[error.kind].status === 400 || error.kind === 'QUOTA_MAX_UNITS' || error.kind === 'BUSY';
   const { statusCode = 500 } = error as Partial<FastifyError>;
   return statusCode >= 400 && statusCode < 500;
-}
-
-function carriesKey(request: FastifyRequest): boolean {
-  return keysIn(keyPlacesOf(request)).length > 0;
 }
 
 function keyPlacesOf(request: FastifyRequest): KeyPlaces {
