@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { hash, verify } from '@node-rs/argon2';
 import pLimit from 'p-limit';
 import type { Database, Queryable } from '../platform/db/pool.ts';
@@ -10,10 +11,10 @@ export const PASSWORD_LENGTH = { min: 10, max: 200 } as const;
 /** Parameters of Argon2id that OWASP recommends: memory in KiB, passes, lanes. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** Each hash occupies a thread and 19 MiB for about 20 ms. The limit leaves the other threads to other work. */
-const CONCURRENCY = 2;
+/** Each hash occupies a processor and 19 MiB for about 20 ms. The limit leaves the other processors to other work. */
+export const CONCURRENCY = availableParallelism() > 2 ? 2 : 1;
 
-/** Passwords that may wait in this process; the last one waits for about a third of a second. */
+/** Passwords that may wait in this process; the last one waits for less than a second. */
 export const MOST_WAITING = 32;
 
 const limit = pLimit(CONCURRENCY);

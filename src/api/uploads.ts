@@ -11,6 +11,7 @@ import type { RedisKeys } from '../platform/redis-keys.ts';
 import { JSON_TYPE } from '../results/envelope.ts';
 import type { EndpointCall } from './endpoints/endpoint.ts';
 import { setFacts } from './envelope.ts';
+import type { UploadPace } from './limits/upload-pace.ts';
 
 /** Maximum size of a body that a worker parses: 100,000 items of 160 bytes. */
 export const UPLOAD_LIMIT_BYTES = 16 * 1024 * 1024;
@@ -29,19 +30,20 @@ export interface UploadDeps {
   keys: RedisKeys;
   batchQueue: BatchQueue;
   replies: Replies;
+  uploadPace: UploadPace;
 }
 
 type UploadCall = Pick<EndpointCall<string, unknown, unknown>, 'account' | 'request' | 'reply'>;
 
 /** Stores the body of a request for a worker, piece by piece. @throws SoukError PAYLOAD_TOO_LARGE or VALIDATION_FAILED. */
 async function receiveUpload(
-  { redis, keys }: Pick<UploadDeps, 'redis' | 'keys'>,
+  { redis, keys, uploadPace }: Pick<UploadDeps, 'redis' | 'keys' | 'uploadPace'>,
   uploadId: string,
   { request, reply }: Pick<UploadCall, 'request' | 'reply'>,
 ): Promise<void> {
   const body = request.body instanceof Readable ? request.body : Readable.from([]);
   try {
-    await putUpload(redis, keys, uploadId, limited(body));
+    await putUpload(redis, keys, uploadId, limited(body, uploadPace));
   } catch (error) {
     await dropUpload(redis, keys, uploadId).catch(() => {});
     // The rest of the body is in the way of the next request on this connection.
@@ -51,7 +53,7 @@ async function receiveUpload(
   }
 }
 
-async function* limited(body: Readable): AsyncGenerator<Buffer> {
+async function* limited(body: Readable, pace: UploadPace): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.length;
@@ -59,18 +61,20 @@ async function* limited(body: Readable): AsyncGenerator<Buffer> {
       throw new SoukError('PAYLOAD_TOO_LARGE', {
         message: `The request body is larger than ${UPLOAD_LIMIT_BYTES} bytes.`,
       });
+    await pace.take(chunk.length);
     yield chunk;
   }
 }
 
 /** Passes a request and its body to a worker, and sends the worker's reply. */
 export async function sendToWorker(
-  { redis, keys, batchQueue, replies }: UploadDeps,
+  deps: UploadDeps,
   { account, request, reply }: UploadCall,
   jobOf: (upload: { uploadId: string; accountId: number }) => BatchJob,
 ): Promise<FastifyReply> {
+  const { redis, keys, batchQueue, replies } = deps;
   const uploadId = uuid();
-  await receiveUpload({ redis, keys }, uploadId, { request, reply });
+  await receiveUpload(deps, uploadId, { request, reply });
   const job = jobOf({ uploadId, accountId: account.accountId });
   const [answer] = await Promise.all([
     replies.wait(uploadId, REPLY_TIMEOUT_MS),

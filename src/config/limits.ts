@@ -42,6 +42,9 @@ export const LIMITS = {
   UPLOAD_BYTES: most(268_435_456).describe(
     'Bytes of uploads that one gateway receives at the same time; an upload has at most 16,777,216',
   ),
+  UPLOAD_BYTES_PER_SECOND: most(16_777_216).describe(
+    'Bytes of all uploads that one gateway reads in a second; faster ones are slowed down',
+  ),
 } as const;
 
 type LimitConfig = { [Name in keyof typeof LIMITS]: number };
@@ -55,6 +58,7 @@ export function requestLimits(config: LimitConfig) {
     uploads: config.OPEN_UPLOADS_PER_ACCOUNT,
     downloads: config.OPEN_DOWNLOADS_PER_ACCOUNT,
     uploadBytes: config.UPLOAD_BYTES,
+    uploadBytesPerSecond: config.UPLOAD_BYTES_PER_SECOND,
     downloadStallMs: config.DOWNLOAD_STALL_SECONDS * 1000,
     unknownKeysPerMinute: config.UNKNOWN_KEYS_PER_MINUTE,
     refusalsPerSecond: config.REFUSALS_PER_SECOND,

@@ -4,6 +4,7 @@ import { createAuthentication } from '../accounts/authentication.ts';
 import { createWrongKeys } from '../accounts/wrong-keys.ts';
 import type { ApiDeps } from '../api/api.ts';
 import { createRequestLimits } from '../api/limits/limits.ts';
+import { createUploadPace } from '../api/limits/upload-pace.ts';
 import { ACCOUNT_LIMITS } from '../batches/account-limits.ts';
 import { createBatchNotifier } from '../batches/notify-webhook.ts';
 import { createAdmissions } from '../billing/admission.ts';
@@ -40,7 +41,8 @@ export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
   const limits = createRequestLimits(redis, keys, settings.limits);
   const money = { database, clock, events, admissions, settlements };
   const jobs = { redis, keys, queues, backlog, completions, answers };
-  const uploads = { redis, keys, batchQueue, replies };
+  const uploadPace = createUploadPace(clock, settings.limits.uploadBytesPerSecond);
+  const uploads = { redis, keys, batchQueue, replies, uploadPace };
   return {
     authentication: { authentication, wrongKeys },
     limits,

@@ -2,6 +2,7 @@ import { expect, onTestFinished } from 'vitest';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { createPasswordReset, resetPassword } from '../../src/accounts/password-resets.ts';
 import {
+  CONCURRENCY,
   changePassword,
   findPassword,
   hashPassword,
@@ -114,7 +115,7 @@ test('refuses a password change if a reset link set a new password after the old
 });
 
 test('refuses passwords with BUSY while the queue of verifications is full, and accepts them afterwards', async () => {
-  const hashes = Array.from({ length: MOST_WAITING + 2 }, () => hashPassword('some password'));
+  const hashes = Array.from({ length: MOST_WAITING + CONCURRENCY }, () => hashPassword('some password'));
   await expect(hashPassword('one too many')).rejects.toMatchObject({
     kind: 'BUSY',
     retryAfterSeconds: 5,

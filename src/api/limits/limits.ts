@@ -23,6 +23,8 @@ declare module 'fastify' {
 export interface RequestLimitSettings extends OpenRequestLimits {
   freePerSecond: number | null;
   uploadBytes: number | null;
+  /** Bytes of all uploads that a gateway reads in a second. */
+  uploadBytesPerSecond: number | null;
   /** A download ends when its client has read nothing for this long. */
   downloadStallMs: number | null;
   /** Unknown keys of an address that are looked up in a minute. */
@@ -38,6 +40,7 @@ export const NO_LIMITS: RequestLimitSettings = {
   uploads: null,
   downloads: null,
   uploadBytes: null,
+  uploadBytesPerSecond: null,
   downloadStallMs: null,
   unknownKeysPerMinute: null,
   refusalsPerSecond: null,

@@ -16,9 +16,13 @@ export interface AttackReply {
   error?: string;
 }
 
+let loads = 0;
+
 process.on('message', ({ load, options }: AttackMessage) => {
-  const run = LOADS[load] as (options: unknown) => Promise<Answers>;
-  run(options).then(
+  const run = LOADS[load] as (options: unknown, address: string) => Promise<Answers>;
+  // Limits of addresses that one load has reached do not stop the next.
+  loads += 1;
+  run(options, `203.0.113.${loads}`).then(
     (answers) => process.send?.({ answers }),
     (error: unknown) => process.send?.({ error: String(error) }),
   );

@@ -32,7 +32,7 @@ export const signUps: AttackCase = {
           gateway: target.gateway,
           connections: 50,
           seconds: 15,
-          requests: [signUpFrom('203.0.113.7', 'one'), signUpFrom('{network}', 'many')],
+          requests: [signUpFrom('192.0.2.1', 'one'), signUpFrom('{network}', 'many')],
         }),
       async judge() {
         const [one, many] = [await accountsOf('one'), await accountsOf('many')];

@@ -18,16 +18,20 @@ export interface FloodRequest {
   body?: string;
 }
 
-/** Sends requests over some connections, each as soon as the one before is answered. */
-export async function flood(options: FloodOptions): Promise<Answers> {
+/** Sends requests over some connections, each as soon as the one before is answered. @param address where they come from. */
+export async function flood(options: FloodOptions, address: string): Promise<Answers> {
   const { gateway, connections, seconds, amount, requests } = options;
   let sent = 0;
   const setupRequest = (blank: autocannon.Request): autocannon.Request => {
     const request = requests[sent % requests.length];
     sent += 1;
-    return request ? { ...blank, ...numbered(request, sent) } : blank;
+    return request ? { ...blank, ...numbered(request, sent, address) } : blank;
   };
-  const { statusCodeStats = {}, errors } = await autocannon({
+  const {
+    statusCodeStats = {},
+    errors,
+    resets,
+  } = await autocannon({
     url: gateway,
     connections,
     ...(seconds === undefined ? {} : { duration: seconds }),
@@ -36,10 +40,14 @@ export async function flood(options: FloodOptions): Promise<Answers> {
     requests: [{ setupRequest }],
   });
   const answers = Object.entries(statusCodeStats).map(([status, { count = 0 }]) => [status, count] as const);
-  return { ...Object.fromEntries(answers), ...(errors ? { none: errors } : {}) };
+  return { ...Object.fromEntries(answers), ...(errors + resets > 0 ? { none: errors + resets } : {}) };
 }
 
-function numbered({ method, path, headers, body }: FloodRequest, n: number): autocannon.Request {
+function numbered(
+  { method, path, headers, body }: FloodRequest,
+  n: number,
+  address: string,
+): autocannon.Request {
   const fill = (text: string) =>
     text
       .replaceAll('{n}', String(n).padStart(12, '0'))
@@ -47,7 +55,9 @@ function numbered({ method, path, headers, body }: FloodRequest, n: number): aut
   return {
     method,
     path: fill(path),
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, fill(value)])),
+    headers: Object.fromEntries(
+      Object.entries({ 'x-forwarded-for': address, ...headers }).map(([name, value]) => [name, fill(value)]),
+    ),
     ...(body === undefined ? {} : { body: fill(body) }),
   };
 }

@@ -15,14 +15,14 @@ export interface UploadOptions {
 
 const CHUNK = Buffer.from('{"asin":"B0ATTACK00"},'.repeat(3_000));
 
-/** Sends the bodies of batches. */
-export async function upload(options: UploadOptions): Promise<Answers> {
+/** Sends the bodies of batches. @param address where they come from. */
+export async function upload(options: UploadOptions, address: string): Promise<Answers> {
   const answers: Answers = {};
   const endsAt = performance.now() + options.seconds * 1_000;
   const senders = Array.from({ length: options.parallel }, async (_, i) => {
     const key = options.keys[i % options.keys.length] ?? '';
     while (performance.now() < endsAt) {
-      const outcome = await uploadOnce(options, key, endsAt);
+      const outcome = await uploadOnce(options, { key, address }, endsAt);
       answers[outcome] = (answers[outcome] ?? 0) + 1;
     }
   });
@@ -32,13 +32,16 @@ export async function upload(options: UploadOptions): Promise<Answers> {
 
 function uploadOnce(
   { gateway, bytes, missingBytes }: UploadOptions,
-  key: string,
+  { key, address }: { key: string; address: string },
   endsAt: number,
 ): Promise<string> {
   return new Promise((resolve) => {
     const sent = request(`${gateway}/api/batches`, {
       method: 'POST',
-      headers: { 'x-api-key': key, 'content-type': 'application/json', 'content-length': bytes },
+      headers: {
+        ...{ 'x-api-key': key, 'x-forwarded-for': address },
+        ...{ 'content-type': 'application/json', 'content-length': bytes },
+      },
     });
     const finish = (outcome: string) => {
       clearTimeout(limit);
