@@ -63,8 +63,18 @@ export async function addJob(
   queues: Queues,
   pool: PoolName,
   payload: Payload,
-  priority = payload.background ? BACKGROUND_PRIORITY : 0,
+  priority?: number,
 ): Promise<void> {
-  const { callId: jobId, operation } = payload;
-  await queues[pool].add(operation, payload, priority === 0 ? { jobId } : { jobId, priority });
+  const { name, data, opts } = jobOf(payload, priority);
+  await queues[pool].add(name, data, opts);
+}
+
+/** Does the same for several jobs of a pool, in one round trip. */
+export async function addJobs(queues: Queues, pool: PoolName, payloads: readonly Payload[]): Promise<void> {
+  await queues[pool].addBulk(payloads.map((payload) => jobOf(payload)));
+}
+
+function jobOf(payload: Payload, priority = payload.background ? BACKGROUND_PRIORITY : 0) {
+  const { callId: jobId, operation: name } = payload;
+  return { name, data: payload, opts: priority === 0 ? { jobId } : { jobId, priority } };
 }

@@ -125,20 +125,45 @@ export async function findOverdueCalls(database: Database, before: number, limit
   return rows;
 }
 
-/** Returns reserved calls that were accepted before `acceptedBefore` and whose deadline is after `now`. */
-export async function findWaitingCalls(
+/** Where the job of an open call should be. */
+export interface WaitingCall {
+  accountId: number;
+  callId: string;
+  pool: PoolName;
+  deadlineAt: number;
+}
+
+/**
+ * Lists open calls that were accepted before `acceptedBefore` and whose deadline is later than `deadlineAfter`, by their
+ * deadlines. @param after the last call of the previous page.
+ */
+export async function listWaitingCalls(
   database: Database,
-  acceptedBefore: number,
-  now: number,
-  limit: number,
-): Promise<Call[]> {
-  const { rows } = await database.query<Call>({
+  page: { acceptedBefore: number; deadlineAfter: number; after: WaitingCall | null; limit: number },
+): Promise<WaitingCall[]> {
+  const { acceptedBefore, deadlineAfter, after, limit } = page;
+  const { rows } = await database.query<WaitingCall>({
     name: 'waiting-calls',
-    text: `select ${CALL} from calls c where state = 'reserved' and deadline_at > $1 and accepted_at < $2
-      order by deadline_at limit $3`,
-    values: [new Date(now), new Date(acceptedBefore), limit],
+    text: `select account_id as "accountId", id as "callId", pool, ${unixMs('deadline_at')} as "deadlineAt"
+      from open_calls
+      where deadline_at > $1 and accepted_at < $2 and (deadline_at, id) > ($3, $4)
+      order by deadline_at, id limit $5`,
+    values: [
+      ...[new Date(deadlineAfter), new Date(acceptedBefore)],
+      ...[new Date(after?.deadlineAt ?? 0), after?.callId ?? NO_ID, limit],
+    ],
   });
   return rows;
+}
+
+const NO_ID = '00000000-0000-0000-0000-000000000000';
+
+/** Returns those of some calls that are still open. */
+export async function findOpenCalls(
+  database: Database,
+  ids: readonly { accountId: number; callId: string }[],
+): Promise<Call[]> {
+  return (await findCalls(database, ids)).filter(({ state }) => state === 'reserved');
 }
 
 const CALL = `c.account_id as "accountId", c.id as "callId", c.operation, c.state, c.pool,

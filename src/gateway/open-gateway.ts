@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { createQueueGauges } from '../../jobs/queue-gauges.ts';
+import { startReconciling } from '../../jobs/reconcile.ts';
 import { createAttempts, SIGN_UPS_PER_HOUR } from '../accounts/attempts.ts';
 import type { RequestLimitSettings } from '../api/limits/limits.ts';
 import type { McpSettings } from '../api/mcp/index.ts';
@@ -12,6 +13,7 @@ import type { AccountLimits } from '../batches/account-limits.ts';
 import { demoPayments, manualPayments, type PaymentSettings } from '../billing/payments/payment-port.ts';
 import { createStripePayments } from '../billing/payments/stripe.ts';
 import type { TrialRule } from '../billing/payments/trials.ts';
+import { createSettlements } from '../billing/settlement.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
 import type { DatabaseClock } from '../platform/db/database-clock.ts';
 import type { Logger } from '../platform/log.ts';
@@ -123,6 +125,11 @@ export async function openGateway(
       payments: stripe ?? (way === 'demo' ? demoPayments : manualPayments),
     },
   });
+  const stopReconciling = startReconciling({
+    ...{ database: stores.database, redis, keys, queues, events, clock, log },
+    // On connections and in batches of its own, so that requests do not wait for it.
+    settlements: createSettlements(stores.database, clock.now),
+  });
   return {
     app,
     registry,
@@ -131,6 +138,7 @@ export async function openGateway(
       // Requests under way are answered first; those that wait for jobs get a 202.
       await engine.stopWaiting();
       await app.close();
+      await stopReconciling();
       await observers.close();
       await engine.close();
       await stopFollowing();

@@ -1,8 +1,13 @@
+import { Redis } from 'ioredis';
 import { expect } from 'vitest';
+import { closeQueues, openQueues } from '../../jobs/queues.ts';
 import { grantPack } from '../../src/billing/grants.ts';
 import { ledgerLines } from '../../src/billing/ledger-lines.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { holdProducts } from '../support/answers.ts';
 import type { Client } from '../support/client.ts';
+import { repetitions } from '../support/repetitions.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
@@ -16,6 +21,17 @@ async function acceptedJob(souk: Souk, client: Client): Promise<string> {
   const { status, headers } = await client.get(`${PATH}&async=1`);
   expect(status).toBe(202);
   return headers.location ?? '';
+}
+
+async function waitingJobs({ redisUrl, redisNamespace }: Souk): Promise<number> {
+  const redis = new Redis(redisUrl);
+  const queues = openQueues(redis, redisKeys(redisNamespace), createLogger('silent'));
+  try {
+    return await queues.market.getWaitingCount();
+  } finally {
+    await closeQueues(queues);
+    redis.disconnect();
+  }
 }
 
 test('a job that Redis lost is put back, runs, and is charged once', async ({ ownSouk: souk }) => {
@@ -108,6 +124,38 @@ test('an account may repeat its lost call as soon as it has been released', asyn
   const reply = await client.get(PATH);
   expect(reply.status).toBe(200);
   expect(reply.headers['x-units-consumed']).toBe('2');
+});
+
+test('a gateway puts lost jobs back', async ({ ownSouk: souk }) => {
+  const client = await souk.client();
+  const job = await acceptedJob(souk, client);
+  expect(await loseRedis(souk)).toBeGreaterThan(0);
+  souk.clock.advance(15_000);
+  await expect.poll(() => waitingJobs(souk)).toBe(1);
+  await souk.addWorker();
+  const reply = await client.get(`${job}?wait=30`);
+  expect(reply.json.data).toMatchObject({ state: 'done', unitsCharged: 2 });
+});
+
+/** 100,000 with SOUK_TEST_REPEAT=80. */
+const LOST_JOBS = repetitions(1_250);
+
+test('puts any number of lost jobs back, each once', async ({ ownSouk: souk }) => {
+  const { accountId } = await souk.account();
+  await stopWorkers(souk);
+  await souk.database.query(
+    `insert into open_calls (account_id, id, operation, claim_key, pool, units_reserved, accepted_at, deadline_at, input, draws)
+     select $1, gen_random_uuid(), 'market.product', int8send(n), 'market', 1, $2, $3::timestamptz + n / 700 * interval '1 s',
+       jsonb_build_object('asins', jsonb_build_array('B' || lpad(n::text, 9, '0'))), '[]'
+     from generate_series(1, $4) as n`,
+    [accountId, new Date(souk.clock.now()), new Date(souk.clock.now() + 3_600_000), LOST_JOBS],
+  );
+  const idle = await souk.addWorker(['trends']);
+  await idle.reconcile();
+  expect(await waitingJobs(souk)).toBe(0);
+  souk.clock.advance(10_001);
+  await Promise.all([idle.reconcile(), idle.reconcile()]);
+  expect(await waitingJobs(souk)).toBe(LOST_JOBS);
 });
 
 test('the units left in a pack expire when its validity ends', async ({ ownSouk: souk }) => {

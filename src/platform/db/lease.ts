@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import type { Database } from './pool.ts';
+
+/** A holder that has not renewed its lease for so long is taken for dead or stopped. */
+const LEASE_MS = 15_000;
+
+/** Returns whether the caller still has the lease, and keeps it for longer. */
+export type Renew = () => Promise<boolean>;
+
+/**
+ * Runs a task unless another process runs it, or has run it within `pauseMs`. Two processes can be in it when one was stopped
+ * for longer than its lease, so the task must be safe in several processes.
+ * @returns whether it ran.
+ */
+export async function withLease(
+  database: Database,
+  clock: Clock,
+  { name, pauseMs }: { name: string; pauseMs: number },
+  task: (renew: Renew) => Promise<void>,
+): Promise<boolean> {
+  const holder = randomUUID();
+  const hold = async (untilMs: number): Promise<boolean> => {
+    const { rowCount } = await database.query({
+      name: 'hold-lease',
+      text: `insert into leases as l (name, holder, until) values ($1, $2, $3)
+        on conflict (name) do update set holder = excluded.holder, until = excluded.until
+          where l.holder = excluded.holder or l.until <= $4`,
+      values: [name, holder, new Date(untilMs), new Date(clock.now())],
+    });
+    return rowCount === 1;
+  };
+  const renew = () => hold(clock.now() + LEASE_MS);
+  const startedAt = clock.now();
+  if (!(await renew())) return false;
+  let endsAt = startedAt;
+  try {
+    await task(renew);
+    endsAt = startedAt + pauseMs;
+  } finally {
+    // After a failure, any other process may try at once.
+    await hold(endsAt);
+  }
+  return true;
+}
