@@ -16,10 +16,15 @@ export interface TokenReading {
   consumed?: number | undefined;
 }
 
+/**
+ * How a call to the provider ended: with a reading, with the tokens spent if its answer had no reading, or `lost` if the call
+ * was sent and has no answer, because it was aborted for example. The provider may take the tokens of a lost call.
+ */
+export type TokenOutcome = TokenReading | { spent: number } | 'lost';
+
 /** Tokens taken for a call in progress. */
 export interface TokenLease {
-  /** Ends the call with the reading of its answer, or with the tokens spent if the answer had none. */
-  settle(outcome: TokenReading | { spent: number }): Promise<void>;
+  settle(outcome: TokenOutcome): Promise<void>;
 }
 
 /**
@@ -53,8 +58,14 @@ export class TokensAwaited extends Error {
 /** The share of the bucket's capacity that only interactive calls may use. */
 const RESERVED_SHARE = 0.1;
 
-/** A lease that was not settled expires after this time. */
+/** After this time, a lease that was not settled counts as spent, and the provider has ended a lost call. */
 const LEASE_MS = 180_000;
+
+/** How long the state is kept without a call. */
+const STATE_MS = 7_200_000;
+
+/** How soon a call tries again that waits for the reading of another one. */
+const LOOK_AGAIN_MS = 1_000;
 
 /** Concurrent calls allowed before the first reading. */
 const LEARNERS = 8;
@@ -63,27 +74,21 @@ const LEARNERS = 8;
 const CAPACITY_MINUTES = 60;
 
 /**
- * The bucket is a hash: left, rate, refillAt (Unix milliseconds of the next refill) and stamp (the provider's time of
- * the reading). A sorted set holds the leases as "id:cost" by expiry, so that the tokens of a dead worker return; a third
- * key holds the sum of their costs. Before the first reading a few concurrent calls are allowed: with only one, a slow
+ * The bucket is a hash: left, rate, refillAt (Unix milliseconds of the next refill), stamp (the provider's time of the
+ * reading), and estimated if tokens were taken off since the reading for calls without an answer. A sorted set holds the
+ * leases as "id:cost" by expiry; a third key holds the sum of their costs. The fourth, another sorted set, holds lost calls
+ * in the same form: until they expire, a reading may not contain their tokens yet.
+ *
+ * Tokens of a lost call, and of a dead worker's lease, are spent: they come back with a reading only. While the balance is an
+ * estimate, one call at a time is sent even without tokens, because its reading, or the provider's 429, replaces the
+ * estimate. Before the first reading a few concurrent calls are allowed: with only one, a slow
  * call would block all others, and pictures, whose answers have no reading, would be fetched one at a time.
  */
 const COMMON = `
   local now = tonumber(ARGV[1])
-  local function giveBack(member)
-    if redis.call('ZREM', KEYS[2], member) == 1 then
-      redis.call('DECRBY', KEYS[3], string.match(member, ':(%d+)$'))
-    end
-  end`;
-
-const TAKE = `${COMMON}
-  local id, cost, background = ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1'
-  for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now)) do giveBack(member) end
-  local taken = tonumber(redis.call('GET', KEYS[3]) or '0')
-  local state = redis.call('HMGET', KEYS[1], 'left', 'rate', 'refillAt')
-  if not state[1] then
-    if redis.call('ZCARD', KEYS[2]) >= ${LEARNERS} then return 100 end
-  else
+  local function costOf(member) return tonumber(string.match(member, ':(%d+)$')) end
+  local function refill()
+    local state = redis.call('HMGET', KEYS[1], 'left', 'rate', 'refillAt')
     local left, rate, refillAt = tonumber(state[1]), tonumber(state[2]), tonumber(state[3])
     if now >= refillAt then
       local ticks = 1 + math.floor((now - refillAt) / 60000)
@@ -91,6 +96,35 @@ const TAKE = `${COMMON}
       refillAt = refillAt + ticks * 60000
       redis.call('HSET', KEYS[1], 'left', left, 'refillAt', refillAt)
     end
+    return left, rate, refillAt
+  end
+  local function spend(tokens)
+    if redis.call('EXISTS', KEYS[1]) == 0 then return end
+    refill()
+    redis.call('HINCRBYFLOAT', KEYS[1], 'left', -tokens)
+  end
+  local function release(member)
+    if redis.call('ZREM', KEYS[2], member) == 0 then return false end
+    redis.call('DECRBY', KEYS[3], costOf(member))
+    return true
+  end
+  local function lose(member)
+    spend(costOf(member))
+    if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'estimated', 1) end
+  end`;
+
+const TAKE = `${COMMON}
+  local id, cost, background = ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1'
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now)) do
+    release(member)
+    lose(member)
+  end
+  local taken = tonumber(redis.call('GET', KEYS[3]) or '0')
+  local underWay = redis.call('ZCARD', KEYS[2])
+  if redis.call('EXISTS', KEYS[1]) == 0 then
+    if underWay >= ${LEARNERS} then return 100 end
+  else
+    local left, rate, refillAt = refill()
     local capacity = rate * ${CAPACITY_MINUTES}
     local reserve = capacity * ${RESERVED_SHARE}
     -- The provider lets any call begin while one token is left. In the background a call may not take from the reserve,
@@ -99,36 +133,54 @@ const TAKE = `${COMMON}
     local free = left - taken
     if free < needed then
       local ticks = math.ceil((needed - free) / rate)
-      return math.max(refillAt - now, 1) + (ticks - 1) * 60000
+      local wait = math.max(refillAt - now, 1) + (ticks - 1) * 60000
+      local estimated = redis.call('HEXISTS', KEYS[1], 'estimated') == 1
+      if not estimated then return wait end
+      if underWay > 0 then return math.min(wait, ${LOOK_AGAIN_MS}) end
     end
   end
   redis.call('ZADD', KEYS[2], now + ${LEASE_MS}, id .. ':' .. cost)
   redis.call('INCRBY', KEYS[3], cost)
-  redis.call('PEXPIRE', KEYS[2], ${LEASE_MS})
-  redis.call('PEXPIRE', KEYS[3], ${LEASE_MS})
+  redis.call('PEXPIRE', KEYS[2], ${STATE_MS})
+  redis.call('PEXPIRE', KEYS[3], ${STATE_MS})
   return 0`;
 
 const SETTLE = `${COMMON}
-  giveBack(ARGV[2])
+  local member = ARGV[2]
+  local expiry = redis.call('ZSCORE', KEYS[2], member)
+  -- An expired lease counts as spent already.
+  local isOpen = release(member)
+  if ARGV[3] == 'lost' then
+    if not isOpen then return end
+    lose(member)
+    redis.call('ZADD', KEYS[4], expiry, member)
+    redis.call('PEXPIRE', KEYS[4], ${STATE_MS})
+    return
+  end
   if ARGV[4] == '' then
-    if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HINCRBYFLOAT', KEYS[1], 'left', -tonumber(ARGV[3])) end
+    if isOpen then spend(tonumber(ARGV[3])) end
     return
   end
   local stamp = tonumber(redis.call('HGET', KEYS[1], 'stamp') or '0')
   local read = tonumber(ARGV[6]) or stamp
   if read < stamp then return end
-  redis.call('HSET', KEYS[1], 'left', ARGV[3], 'rate', ARGV[4], 'refillAt', now + tonumber(ARGV[5]), 'stamp', read)
-  redis.call('PEXPIRE', KEYS[1], 7200000)`;
+  redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
+  local lost = 0
+  for _, other in ipairs(redis.call('ZRANGE', KEYS[4], 0, -1)) do lost = lost + costOf(other) end
+  redis.call('HSET', KEYS[1], 'left', tonumber(ARGV[3]) - lost, 'rate', ARGV[4], 'refillAt', now + tonumber(ARGV[5]),
+    'stamp', read)
+  if lost == 0 then redis.call('HDEL', KEYS[1], 'estimated') else redis.call('HSET', KEYS[1], 'estimated', 1) end
+  redis.call('PEXPIRE', KEYS[1], ${STATE_MS})`;
 
 /** @param key of the bucket, with a hash tag; the leases are stored beside it. */
 export function createTokenBucket(redis: Redis, key: string, clock: Clock): TokenBucket {
-  redis.defineCommand('soukTakeTokens', { numberOfKeys: 3, lua: TAKE });
-  redis.defineCommand('soukSettleTokens', { numberOfKeys: 3, lua: SETTLE });
+  redis.defineCommand('soukTakeTokens', { numberOfKeys: 4, lua: TAKE });
+  redis.defineCommand('soukSettleTokens', { numberOfKeys: 4, lua: SETTLE });
   const scripts = redis as unknown as {
     soukTakeTokens(...args: (string | number)[]): Promise<number>;
     soukSettleTokens(...args: (string | number)[]): Promise<unknown>;
   };
-  const keys = [key, `${key}:under-way`, `${key}:taken`] as const;
+  const keys = [key, `${key}:under-way`, `${key}:taken`, `${key}:lost`] as const;
   let lastId = 0;
   const processId = randomUUID();
 
@@ -150,15 +202,17 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
       }
       return {
         async settle(outcome) {
-          const values =
-            'spent' in outcome
-              ? [outcome.spent, '', '', '']
-              : [outcome.tokensLeft, outcome.refillRate, outcome.refillIn, outcome.timestamp ?? ''];
-          await scripts.soukSettleTokens(...keys, clock.now(), `${id}:${cost}`, ...values);
+          await scripts.soukSettleTokens(...keys, clock.now(), `${id}:${cost}`, ...valuesOf(outcome));
         },
       };
     },
   };
+}
+
+function valuesOf(outcome: TokenOutcome): (string | number)[] {
+  if (outcome === 'lost') return ['lost', '', '', ''];
+  if ('spent' in outcome) return [outcome.spent, '', '', ''];
+  return [outcome.tokensLeft, outcome.refillRate, outcome.refillIn, outcome.timestamp ?? ''];
 }
 
 /** Returns the current tokens, if known. */

@@ -4,7 +4,7 @@ import { type Clock, sleep } from '../../platform/clock.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { type Logger, maskSecrets } from '../../platform/log.ts';
 import { BodyTooLargeError, type HttpClient, type HttpRequest, type HttpResponse } from '../http-client.ts';
-import { type TokenBucket, type TokenReading, TokensAwaited } from '../token-bucket.ts';
+import { type TokenBucket, type TokenOutcome, TokensAwaited } from '../token-bucket.ts';
 import {
   type Answer,
   exhausted,
@@ -74,7 +74,7 @@ export function createKeepaTransport(deps: {
   ): Promise<T> {
     for (;;) {
       const lease = await tokens.take(call.cost, context);
-      let outcome: TokenReading | { spent: number } = { spent: 0 };
+      let outcome: TokenOutcome = 'lost';
       let spent = 0;
       try {
         const request = requestOf(call, baseUrl, key);
@@ -93,11 +93,11 @@ export function createKeepaTransport(deps: {
         if (error instanceof Refusal && error.reading) {
           outcome = error.reading;
           spent = error.reading.consumed ?? 0;
-        }
+        } else if (isUnsent(error)) outcome = { spent: 0 };
         throw error;
       } finally {
         if (spent > 0) context.onSpent?.(spent);
-        // Not awaited: an unsettled lease expires.
+        // Not awaited: an unsettled lease expires, and counts as spent.
         void lease.settle(outcome).catch((error) => log.warn({ err: error }, 'failed to settle tokens'));
       }
     }
@@ -162,6 +162,15 @@ function requestOf(
   url.searchParams.set('key', key);
   for (const [name, value] of Object.entries(params)) url.searchParams.set(name, String(value));
   return body === undefined ? { method: 'GET', url } : { method: 'POST', url, body };
+}
+
+/** Errors of connections that were not opened: the provider has not received the call. */
+const UNSENT = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
+]);
+
+function isUnsent(error: unknown): boolean {
+  return UNSENT.has((error as NodeJS.ErrnoException).code ?? '');
 }
 
 /** Returns whether a retry may succeed: not after a definite refusal, without tokens, or after an oversized answer. */

@@ -1,0 +1,79 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { redisKeys } from '../../../src/platform/redis-keys.ts';
+import { readTokens } from '../../../src/upstream/token-bucket.ts';
+import { newAsin } from '../../support/answers.ts';
+import type { Client } from '../../support/client.ts';
+import { type Demo, openDemo } from '../../support/demo-provider.ts';
+import { openSouk, type Souk } from '../../support/souk.ts';
+import { unitsUsed } from '../../support/units.ts';
+
+const LATENCY_MS = 5_000;
+
+let demo: Demo;
+let souk: Souk;
+let client: Client;
+let redis: Redis;
+beforeAll(async () => {
+  demo = await openDemo({ DEMO_LATENCY_MS: String(LATENCY_MS), DEMO_TOKENS_PER_MINUTE: '50' });
+  souk = await openSouk({ upstreamUrl: demo.url });
+  client = await souk.client();
+  redis = new Redis(souk.redisUrl);
+  const first = client.get(`/api/market/product?domain=1&asins=${newAsin()}`);
+  await answer();
+  expect((await first).status).toBe(200);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await souk.close();
+  await demo.close();
+});
+
+/** A call of as many products as a request upstream can have, for a token each. */
+const expensive = () => ({ domain: 1, asins: Array.from({ length: 100 }, newAsin) });
+
+/** Lets the provider answer the call that it works on. */
+async function answer(): Promise<void> {
+  await demo.clock.until('latency');
+  demo.clock.advance(LATENCY_MS);
+}
+
+/** Moves the time of the service and of the provider. */
+function advance(ms: number): void {
+  souk.clock.advance(ms);
+  demo.clock.advance(ms);
+}
+
+async function balances(): Promise<{ provider: number; ours: number }> {
+  const asked = demo.get('token');
+  await answer();
+  const ours = await readTokens(redis, redisKeys(souk.redisNamespace).tokens('keepa'), souk.clock.now());
+  return { provider: (await asked).json.tokensLeft, ours: ours?.left ?? Number.NaN };
+}
+
+test('refunds a call at its deadline, and counts the tokens of its request as spent', async () => {
+  const before = (await balances()).ours;
+  const used = await unitsUsed(client);
+  const reply = client.post('/api/market/product', expensive());
+  await demo.clock.until('latency');
+  advance(60_000);
+  expect([(await reply).status, await unitsUsed(client)]).toEqual([504, used]);
+  await expect.poll(async () => (await balances()).ours).toBeLessThan(before);
+  const { provider, ours } = await balances();
+  expect(ours).toBeLessThanOrEqual(provider);
+});
+
+test('counts the tokens of a request as spent that a stopping worker aborts', async () => {
+  const before = (await balances()).ours;
+  const job = await client.post('/api/market/product?async=1', expensive());
+  await demo.clock.until('latency');
+  const [worker] = souk.workers.splice(0);
+  const closed = worker?.close();
+  await souk.clock.until('market worker grace');
+  advance(10_000);
+  await closed;
+  const { provider, ours } = await balances();
+  expect(ours).toBeLessThan(before);
+  expect(ours).toBeLessThanOrEqual(provider);
+  await client.get(job.headers.location ?? '', { method: 'DELETE' });
+});
