@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { SoukError } from '../platform/errors.ts';
 import { JSON_TYPE } from '../results/envelope.ts';
 import { BATCH_ENDPOINTS } from './endpoints/batches/index.ts';
 import type { DepsOf } from './endpoints/endpoint.ts';
@@ -47,26 +48,44 @@ const document = versionOf(JSON.stringify(openApiDocument()), JSON_TYPE);
 /** Every operation, every other endpoint, and the tools for agents. */
 export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
   decorateWithAccount(app);
-  refusingOtherMethods(app, (api) => {
-    api.register(async (scope) => {
-      requireKey(scope, deps.authentication);
-      limitCalls(scope, deps.limits);
-      registerQueuedOperations(scope, deps.queued);
-    });
-    api.register(async (scope) => {
-      requireAccount(scope, deps.authentication);
-      limitFreeRequests(scope, deps.limits);
-      registerLocalOperations(scope, deps.local);
-      registerEndpoints(scope, JOB_ENDPOINTS, deps.jobs);
-      registerEndpoints(scope, BATCH_ENDPOINTS, deps.batches);
-      registerEndpoints(scope, SCHEDULE_ENDPOINTS, deps.schedules);
-      registerEndpoints(scope, WEBHOOK_ENDPOINTS, deps.webhooks);
-    });
-    api.register(async (scope) => registerEndpoints(scope, SERVICE_ENDPOINTS, { ...deps.service, document }));
-    api.register(async (scope) => {
-      scope.addHook('onRequest', requireMetricsAccess(deps.metricsToken));
-      registerEndpoints(scope, [getMetrics], deps.metrics);
-    });
-    api.register(async (scope) => registerMcp(scope, deps.mcp));
-  });
+  const requireOwner = (scope: FastifyInstance): void => {
+    requireAccount(scope, deps.authentication);
+    limitFreeRequests(scope, deps.limits);
+  };
+  app.register(
+    async (scope) => {
+      requireOwner(scope);
+      scope.setNotFoundHandler(() => {
+        throw new SoukError('NOT_FOUND');
+      });
+    },
+    { prefix: '/api' },
+  );
+  refusingOtherMethods(
+    app,
+    (api) => {
+      api.register(async (scope) => {
+        requireKey(scope, deps.authentication);
+        limitCalls(scope, deps.limits);
+        registerQueuedOperations(scope, deps.queued);
+      });
+      api.register(async (scope) => {
+        requireOwner(scope);
+        registerLocalOperations(scope, deps.local);
+        registerEndpoints(scope, JOB_ENDPOINTS, deps.jobs);
+        registerEndpoints(scope, BATCH_ENDPOINTS, deps.batches);
+        registerEndpoints(scope, SCHEDULE_ENDPOINTS, deps.schedules);
+        registerEndpoints(scope, WEBHOOK_ENDPOINTS, deps.webhooks);
+      });
+      api.register(async (scope) =>
+        registerEndpoints(scope, SERVICE_ENDPOINTS, { ...deps.service, document }),
+      );
+      api.register(async (scope) => {
+        scope.addHook('onRequest', requireMetricsAccess(deps.metricsToken));
+        registerEndpoints(scope, [getMetrics], deps.metrics);
+      });
+      api.register(async (scope) => registerMcp(scope, deps.mcp));
+    },
+    requireOwner,
+  );
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
-import { ERRORS, type SoukError } from '../platform/errors.ts';
-import { errorBody, JSON_TYPE, okBody } from '../results/envelope.ts';
+import { type CallRate, ERRORS, type SoukError } from '../platform/errors.ts';
+import { ACCEPTED_CODE, errorBody, JSON_TYPE, okBody } from '../results/envelope.ts';
 
 /** Facts about a call that headers of the answer state. */
 export interface CallFacts {
@@ -8,15 +8,11 @@ export interface CallFacts {
   /** HIT: all data came from the cache. */
   cache?: 'HIT' | 'MISS';
   jobId?: string;
-  minute?: MinuteFacts | null;
+  /** The calls left in this minute, for an account with a limit. */
+  minute?: CallRate | null;
+  /** Units that the job cost, for an answer that is fetched later. */
+  unitsCharged?: number;
   deduplicated?: boolean;
-}
-
-/** Calls left in this minute, for an account with a limit. */
-export interface MinuteFacts {
-  limit: number;
-  remaining: number;
-  resetSeconds: number;
 }
 
 /** Facts for an answer that is free and belongs to no call. */
@@ -29,6 +25,7 @@ export function setFacts(reply: FastifyReply, facts: CallFacts = FREE): void {
   reply.header('x-request-id', reply.request.id);
   if (facts.cache) reply.header('x-cache', facts.cache);
   if (facts.jobId) reply.header('x-job-id', facts.jobId);
+  if (facts.unitsCharged !== undefined) reply.header('x-units-charged', facts.unitsCharged);
   if (facts.deduplicated) reply.header('x-deduplicated', 'true');
   if (facts.minute) {
     const { limit, remaining, resetSeconds } = facts.minute;
@@ -37,20 +34,32 @@ export function setFacts(reply: FastifyReply, facts: CallFacts = FREE): void {
   }
 }
 
+interface Envelope {
+  message?: string | undefined;
+  code?: string | undefined;
+  facts?: CallFacts;
+}
+
+/** The envelope of an answer with status 202 that holds a job instead of its result. */
+export const ACCEPTED = { message: 'accepted', code: ACCEPTED_CODE };
+
 /** Sends a small answer that the gateway itself produced. */
 export function sendEnvelope(
   reply: FastifyReply,
   status: number,
   data: unknown,
-  { message, facts }: { message?: string | undefined; facts?: CallFacts } = {},
+  { message, code, facts }: Envelope = {},
 ): FastifyReply {
   setFacts(reply, facts);
-  return reply.code(status).header('content-type', JSON_TYPE).send(okBody(data, message));
+  return reply
+    .code(status)
+    .header('content-type', JSON_TYPE)
+    .send(okBody(data, message, code));
 }
 
 /** Sends an error. Errors are free. */
 export function sendError(reply: FastifyReply, error: SoukError): FastifyReply {
-  setFacts(reply);
+  setFacts(reply, error.rate ? { ...FREE, minute: error.rate } : FREE);
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds);
   return reply.code(ERRORS[error.kind].status).header('content-type', JSON_TYPE).send(errorBody(error));
 }

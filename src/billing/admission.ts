@@ -248,8 +248,12 @@ function refusal(row: AdmissionRow, needed: number, now: number): SoukError {
     case 'account_unavailable':
       return unavailableAccount();
     default: {
-      const { reason, wallet, remaining, resetAt } = row;
+      const { reason, wallet, remaining, resetAt, minuteLimit, minuteLeft } = row;
+      const resetSeconds = 60 - Math.floor((now % 60_000) / 1000);
       return new SoukError(reason, {
+        ...(minuteLimit === null
+          ? {}
+          : { rate: { limit: minuteLimit, remaining: minuteLeft, resetSeconds } }),
         metadata: { wallet, needed, remaining, resetAt: resetAt?.toISOString() ?? null },
         retryAfterSeconds: resetAt
           ? Math.max(1, Math.ceil((resetAt.getTime() - now) / 1000))

@@ -220,12 +220,21 @@ interface ErrorDefinition {
 
 export type ErrorKind = keyof typeof ERRORS;
 
+/** The calls that an account may make per minute, and those left in this minute. */
+export interface CallRate {
+  limit: number;
+  remaining: number;
+  resetSeconds: number;
+}
+
 export interface ErrorDetails {
   /** Public text. Default: the text in the list. */
   message?: string;
   /** Public; part of the envelope. */
   metadata?: Record<string, unknown>;
   retryAfterSeconds?: number;
+  /** The calls of the current minute, for refusals that follow from a quota. */
+  rate?: CallRate;
   /** For the log only. */
   cause?: unknown;
 }
@@ -235,12 +244,14 @@ export class SoukError extends Error {
   readonly kind: ErrorKind;
   readonly metadata: Record<string, unknown> | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly rate: CallRate | undefined;
 
   constructor(kind: ErrorKind, details: ErrorDetails = {}) {
     super(details.message ?? ERRORS[kind].text, details.cause === undefined ? {} : { cause: details.cause });
     this.kind = kind;
     this.metadata = details.metadata;
     this.retryAfterSeconds = details.retryAfterSeconds;
+    this.rate = details.rate;
   }
 }
 

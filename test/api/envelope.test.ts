@@ -93,11 +93,24 @@ test('charged answers to an account with a minute limit state the remaining call
   const third = await get('B00LIMIT03');
   expect([third.status, third.json.code]).toEqual([429, 'QUOTA_MINUTE_EXCEEDED']);
   expect(third.headers['retry-after']).toBe(String(left));
+  expect(third.headers).toMatchObject({
+    ratelimit: `"minute";r=0;t=${left}`,
+    'ratelimit-policy': '"minute";q=2;w=60',
+  });
   expect(third.json.metadata).toMatchObject({ wallet: 'general', needed: 1, remaining: 0 });
   expect(await unitsUsed(client)).toBe(2);
 
   await leapAhead(souk, left * 1000, ['market']);
   expect((await get('B00LIMIT03')).status).toBe(200);
+});
+
+test('a refusal for another limit states the calls that remain in the minute', async ({ souk }) => {
+  const client = await souk.client({ plan: { minuteLimit: 5, dailyLimit: 1 } });
+  await client.get('/api/market/product?domain=1&asins=B00LIMIT05');
+  const refused = await client.get('/api/market/product?domain=1&asins=B00LIMIT06');
+  expect([refused.status, refused.json.code]).toEqual([429, 'QUOTA_DAILY_EXCEEDED']);
+  expect(refused.headers.ratelimit).toMatch(/^"minute";r=4;t=\d+$/);
+  expect(refused.headers['ratelimit-policy']).toBe('"minute";q=5;w=60');
 });
 
 test('answers to an account without a minute limit have no rate limit headers', async ({ souk }) => {

@@ -110,7 +110,7 @@ async function called(
     if (!result) return jobResult(job ?? accepted, call);
     answer = result;
     // If this call joined another one, the other one pays for the job.
-    call = call.deduplicated ? call : summaryOf(answer);
+    call = call.deduplicated ? call : chargedSummaryOf(answer);
   }
   if (following && tool.follows === 'batch' && answer.status < 300) {
     const data = await dataOf(answer);
@@ -172,6 +172,11 @@ async function askAfter(
 async function dataOf(answer: GatewayAnswer): Promise<Record<string, unknown>> {
   const { bytes } = await readAtMost(answer, INLINE_LIMIT_BYTES);
   return (JSON.parse(bytes.toString('utf8')) as { data: Record<string, unknown> }).data;
+}
+
+/** The summary of a call whose result was fetched from its job. */
+function chargedSummaryOf(answer: GatewayAnswer): CallSummary {
+  return { ...summaryOf(answer), unitsConsumed: Number(answer.header('x-units-charged') ?? 0) };
 }
 
 function summaryOf({ header }: GatewayAnswer): CallSummary {

@@ -8,7 +8,7 @@ import { quoteSchema } from '../quote-view.ts';
 import { CALL_OPTIONS, LOCAL_OPTIONS, option } from './call-options.ts';
 import { isStrict, parametersOf } from './parameters.ts';
 import { exampleOf, parameterObject, queryParameters } from './requests.ts';
-import { COMMON_ERRORS, enveloped, errorResponses, headers, QUOTA_ERRORS } from './responses.ts';
+import { acceptedJob, COMMON_ERRORS, enveloped, errorResponses, headers, QUOTA_ERRORS } from './responses.ts';
 import { dataOf, pascalCase, reference } from './schemas.ts';
 import {
   type Method,
@@ -208,7 +208,7 @@ function answersOf(operation: Operation): Record<string, ResponseObject> {
   if (operation.kind === 'local') {
     return { 200: enveloped('The answer', eitherOr(reference(dataOf(name)))) };
   }
-  const accepted = enveloped(
+  const accepted = acceptedJob(
     'The call was accepted as a job, because of async or Prefer, or because it did not end in time',
     acceptedSchema,
     ...([...ANSWER_HEADERS, 'Location', 'Retry-After'] as const),

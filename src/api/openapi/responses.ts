@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { JsonSchema } from '../../operations/params/documentation.ts';
 import { ERRORS, type ErrorKind } from '../../platform/errors.ts';
+import { ACCEPTED_CODE } from '../../results/envelope.ts';
 import { reference } from './schemas.ts';
 import type { HeaderObject, Paths, Reference, ResponseObject } from './shape.ts';
 
@@ -18,6 +19,10 @@ export const HEADERS = {
     description: 'Id of this request in the logs of the service',
     required: true,
     schema: { type: 'string', format: 'uuid', maxLength: 36 },
+  },
+  'X-Units-Charged': {
+    description: 'Units that the job cost. Fetching its result is free, so X-Units-Consumed is 0',
+    schema: COUNT,
   },
   'X-Cache': {
     description: 'HIT: all data came from the cache; MISS: data was fetched from the provider',
@@ -90,15 +95,29 @@ export function enveloped(
   data: z.ZodType | JsonSchema,
   ...names: HeaderName[]
 ): ResponseObject {
-  const schema = envelope(data instanceof z.ZodType ? reference(data) : data);
+  const schema = envelope(data instanceof z.ZodType ? reference(data) : data, SUCCESS);
   return { description, headers: headers(...names), content: { 'application/json': { schema } } };
 }
 
-function envelope(data: JsonSchema | Reference): JsonSchema {
+/** Describes an answer that holds the job of a call instead of its result. */
+export function acceptedJob(description: string, job: z.ZodType, ...names: HeaderName[]): ResponseObject {
+  const schema = envelope(reference(job), JOB_ACCEPTED);
+  return { description, headers: headers(...names), content: { 'application/json': { schema } } };
+}
+
+const SUCCESS: JsonSchema = { type: 'string', const: '0000', description: 'Success' };
+
+const JOB_ACCEPTED: JsonSchema = {
+  type: 'string',
+  const: ACCEPTED_CODE,
+  description: 'The job has not ended; data is the job',
+};
+
+function envelope(data: JsonSchema | Reference, code: JsonSchema): JsonSchema {
   return {
     type: 'object',
     properties: {
-      code: { type: 'string', const: '0000', description: 'Success' },
+      code,
       msg: { type: 'string' },
       data: data as JsonSchema,
       metadata: { type: 'object', additionalProperties: true },
@@ -163,7 +182,11 @@ function errorResponse(kinds: readonly ErrorKind[]): ResponseObject {
   const mayRetry = errors.some(({ status }) => [401, 429, 503].includes(status));
   return {
     description: errors.map(({ code, text }) => `\`${code}\`: ${text}`).join('\n\n'),
-    headers: headers('X-Job-Id', ...(mayRetry ? (['Retry-After'] as const) : [])),
+    headers: headers(
+      'X-Job-Id',
+      ...(mayRetry ? (['Retry-After'] as const) : []),
+      ...(kinds.includes('QUOTA_MINUTE_EXCEEDED') ? (['RateLimit', 'RateLimit-Policy'] as const) : []),
+    ),
     content: {
       'application/json': {
         schema: {

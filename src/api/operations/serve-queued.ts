@@ -8,12 +8,12 @@ import type { CompletionMap } from '../../../jobs/wait.ts';
 import type { Authentication } from '../../accounts/authentication.ts';
 import type { QueuedOperation, Route } from '../../operations/define.ts';
 import { POOLS } from '../../operations/pools.ts';
-import { fromRecord } from '../../platform/errors.ts';
+import { type CallRate, fromRecord } from '../../platform/errors.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { OWN_ANSWER } from '../../results/answer-store.ts';
 import { requireSecret } from '../../webhooks/secrets.ts';
 import { requireWebhookRoom, WEBHOOK_LIMITS } from '../../webhooks/webhook-limits.ts';
-import { type CallFacts, type MinuteFacts, sendEnvelope } from '../envelope.ts';
+import { ACCEPTED, type CallFacts, sendEnvelope } from '../envelope.ts';
 import { jobLinks, PENDING_RETRY_SECONDS } from '../job-view.ts';
 import type { FreeRequests } from '../limits/free-requests.ts';
 import { authenticate, wellFormedKey } from '../plugins/authentication.ts';
@@ -157,10 +157,10 @@ function replyWithJob({ reply, operation }: SubmittedCall, facts: CallFacts, cal
   const links = jobLinks(callId);
   reply.header('location', links.self).header('retry-after', PENDING_RETRY_SECONDS);
   const data = { jobId: callId, operation: operation.name, links };
-  return sendEnvelope(reply, 202, data, { message: 'accepted', facts });
+  return sendEnvelope(reply, 202, data, { ...ACCEPTED, facts });
 }
 
-function minuteOf({ deps }: SubmittedCall, { rate }: Cached | Started): MinuteFacts | null {
+function minuteOf({ deps }: SubmittedCall, { rate }: Cached | Started): CallRate | null {
   if (!rate) return null;
   const { limit, remaining, resetAt } = rate;
   return { limit, remaining, resetSeconds: Math.max(0, Math.ceil((resetAt - deps.clock.now()) / 1000)) };

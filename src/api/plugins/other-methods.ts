@@ -3,10 +3,14 @@ import { SoukError } from '../../platform/errors.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
 
-/** Registers routes, and replies 405 to all other methods of their paths. */
+/**
+ * Registers routes, and replies 405 to all other methods of their paths.
+ * @param guard is applied to the refusals below /api/, which need a key like all addresses there.
+ */
 export function refusingOtherMethods(
   app: FastifyInstance,
   registerRoutes: (scope: FastifyInstance) => void,
+  guard: (scope: FastifyInstance) => void = () => {},
 ): void {
   const methodsByPath = new Map<string, string[]>();
   app.register(async (scope) => {
@@ -17,8 +21,16 @@ export function refusingOtherMethods(
   });
   // Loaded after the routes above, including those of nested scopes, are registered.
   app.register(async (scope) => {
-    for (const [url, methods] of methodsByPath) refuse(scope, url, methods);
+    for (const [url, methods] of methodsByPath) if (!isBelowApi(url)) refuse(scope, url, methods);
   });
+  app.register(async (scope) => {
+    guard(scope);
+    for (const [url, methods] of methodsByPath) if (isBelowApi(url)) refuse(scope, url, methods);
+  });
+}
+
+function isBelowApi(url: string): boolean {
+  return url.startsWith('/api/');
 }
 
 function refuse(scope: FastifyInstance, url: string, taken: readonly string[]): void {

@@ -22,7 +22,7 @@ test.for([
   expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0);
   expect(reply.headers['preference-applied']).toBe(applied);
   expect(reply.json).toMatchObject({
-    code: '0000',
+    code: 'ACCEPTED',
     data: {
       jobId,
       operation: 'market.product',
@@ -92,13 +92,17 @@ test('the result is 202 until the job is done, then the body of the synchronous 
   const { headers } = await client.get(`${path}&async=1`);
   const result = `${headers.location}/result`;
   const pending = await client.get(result);
-  expect(pending.status).toBe(202);
+  expect([pending.status, pending.json.code]).toEqual([202, 'ACCEPTED']);
   expect(pending.headers['retry-after']).toBe('1');
   const waiting = client.get(`${result}?wait=30`);
   release();
   const done = await waiting;
   expect(done.status).toBe(200);
-  expect(done.headers).toMatchObject({ 'x-units-consumed': '1', 'x-cache': 'MISS' });
+  expect(done.headers).toMatchObject({
+    'x-units-consumed': '0',
+    'x-units-charged': '1',
+    'x-cache': 'MISS',
+  });
   const joined = await client.get(path);
   expect(joined.headers['x-deduplicated']).toBe('true');
   expect(done.body).toEqual(joined.body);

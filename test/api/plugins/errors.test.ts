@@ -71,6 +71,19 @@ test.for([
   }
 });
 
+test.for([
+  ['GET', '/api/nothing'],
+  ['POST', '/api/market/products'],
+  ['PUT', '/api/market/product'],
+  ['DELETE', '/api/quota'],
+] as const)('returns 401 for %s %s without a valid key', async ([method, path], { client }) => {
+  const unknownKey = `km_${'0'.repeat(32)}`;
+  for (const headers of [{}, { 'x-api-key': unknownKey }]) {
+    const reply = await client.raw(path, { method, headers });
+    expect([reply.status, reply.json.code]).toEqual([401, '4001']);
+  }
+});
+
 describe('a body', () => {
   const post = (client: Client, options: RequestOptions) =>
     client.get(PRODUCT, { method: 'POST', ...options });

@@ -163,6 +163,20 @@ const TABLE: Record<string, Bounds> = {
   },
 };
 
+test('bestSellers refuses a range with sublist, because the provider has no such ranks', () => {
+  const sent = { domain: 1, category: 5, sublist: 1 };
+  expect(faultsOf(bestSellers, { ...sent, range: 30 })).toEqual({
+    range: expect.stringContaining('must be 0 with sublist'),
+  });
+  expect(faultsOf(bestSellers, { ...sent, range: 0 })).toEqual({});
+});
+
+test('a deal without a site names only the parameter that the operation accepts', () => {
+  const { domainId = '' } = faultsOf(post(deal), {});
+  expect(domainId).toMatch(/^is required: it must be one of 1, 2, /);
+  expect(domainId).not.toContain('country');
+});
+
 /** The operation as its POST route takes it. */
 function post(operation: TakingParameters<unknown>): TakingParameters<unknown> {
   return { ...operation, routes: [{ method: 'POST', path: '/' }] };

@@ -7,7 +7,7 @@ import { QUEUED, queuedOperation } from '../../../operations/index.ts';
 import { fromRecord, SoukError } from '../../../platform/errors.ts';
 import { type AnswerStore, OWN_ANSWER } from '../../../results/answer-store.ts';
 import { type JobViewDeps, jobSchema } from '../../job-view.ts';
-import { enveloped } from '../../openapi/responses.ts';
+import { acceptedJob, enveloped } from '../../openapi/responses.ts';
 import { dataOf, reference } from '../../openapi/schemas.ts';
 import { sendAnswer } from '../../send-answer.ts';
 import { endpoint } from '../endpoint.ts';
@@ -23,7 +23,7 @@ interface ResultDeps extends OwnJobDeps, JobViewDeps {
 const results = QUEUED.flatMap(({ name, respond }) =>
   respond.type === 'json' ? [{ ...reference(dataOf(name)) }] : [],
 );
-const answer = enveloped('The answer', { anyOf: results } as never, 'X-Job-Id', 'X-Cache');
+const answer = enveloped('The answer', { anyOf: results } as never, 'X-Job-Id', 'X-Cache', 'X-Units-Charged');
 
 export const getJobResult = endpoint({
   tag: 'jobs',
@@ -39,7 +39,7 @@ export const getJobResult = endpoint({
       ...answer,
       content: { ...answer.content, 'image/png': { schema: { type: 'string', format: 'binary' } } },
     },
-    202: enveloped('The job has not ended', jobSchema, 'X-Job-Id', 'Retry-After'),
+    202: acceptedJob('The job has not ended', jobSchema, 'X-Job-Id', 'Retry-After'),
   },
   errors: ['PRODUCT_NOT_FOUND', 'CANCELLED', 'UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'DEADLINE_PASSED'],
 
@@ -50,7 +50,7 @@ export const getJobResult = endpoint({
     const stored = await deps.answers.load(id, call.answer ?? OWN_ANSWER);
     if (!stored) return makeAgain(deps, reply, call);
     const cache = stored.meta.fromCache ? 'HIT' : 'MISS';
-    return sendAnswer(reply, stored, { unitsConsumed: call.unitsCharged, jobId: id, cache });
+    return sendAnswer(reply, stored, { unitsConsumed: 0, unitsCharged: call.unitsCharged, jobId: id, cache });
   },
 });
 

@@ -7,7 +7,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/pool.ts';
 import { SoukError } from '../../../platform/errors.ts';
 import { POLL_LIFETIME_MS } from '../../../results/answer-store.ts';
-import { sendEnvelope } from '../../envelope.ts';
+import { ACCEPTED, sendEnvelope } from '../../envelope.ts';
 import { type JobViewDeps, jobView, PENDING_RETRY_SECONDS } from '../../job-view.ts';
 import type { Account } from '../../plugins/authentication.ts';
 
@@ -63,5 +63,6 @@ export async function sendJob(
 ): Promise<FastifyReply> {
   if (call.state === 'reserved') reply.header('retry-after', PENDING_RETRY_SECONDS);
   const facts = { unitsConsumed: 0, jobId: call.callId };
-  return sendEnvelope(reply, status, await jobView(deps, call), { facts });
+  const envelope = status === 202 ? ACCEPTED : {};
+  return sendEnvelope(reply, status, await jobView(deps, call), { ...envelope, facts });
 }

@@ -77,6 +77,11 @@ begin
 
     if need > 0 then
       result.outcome := 'refused'; result.remaining := total;
+      if cardinality(sources) > 0 then
+        i := coalesce(blocked, 1); bucket := case when sources[i].source = 'pack' then first_pack else i end;
+        result.minute_limit := sources[bucket].minute_limit;
+        result.minute_left := greatest(sources[bucket].minute_left, 0);
+      end if;
       if blocked is not null and total >= r.units then
         result.reason := 'QUOTA_MINUTE_EXCEEDED'; result.remaining := 0;
         result.wallet := sources[blocked].wallet; result.source := sources[blocked].source;
