@@ -234,7 +234,7 @@ async function endPending(
 
 /**
  * The caller has changed the batch's row and so holds its lock: of two last calls, the later one sees the end of
- * the other.
+ * the other. A minimum is the first entry of the index for its state: calls that have ended are not read.
  */
 async function finishIfDone(
   client: ClientBase,
@@ -246,7 +246,8 @@ async function finishIfDone(
     `update batches set finished_at = $2, state = case when state = 'running' then 'done' else state end,
        waiting_reason = null, waiting_until = null
      where id = $1 and finished_at is null
-       and not exists (select 1 from batch_calls where batch_id = $1 and state in ('pending', 'fed'))`,
+       and (select min(pool) from batch_calls where batch_id = $1 and state = 'pending') is null
+       and (select min(pool) from batch_calls where batch_id = $1 and state = 'fed') is null`,
     [batchId, new Date(now)],
   );
   if (rowCount === 1) await onFinished(client, batchId);

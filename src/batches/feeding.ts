@@ -1,6 +1,6 @@
-import type { PoolName } from '../operations/pools.ts';
+import { POOL_NAMES, type PoolName } from '../operations/pools.ts';
 import { unixMs } from '../platform/db/columns.ts';
-import type { Database } from '../platform/db/pool.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
 import { parseJson } from '../platform/json.ts';
 import type { BatchState } from './batch.ts';
 import type { FeedWindow } from './request-schemas.ts';
@@ -12,8 +12,6 @@ export interface PendingBatch {
   operation: string;
   window: FeedWindow;
   deadlineAt: number;
-  /** Number of calls of this batch that are under way. */
-  fed: number;
   isWaiting: boolean;
   /** Until this time another batch of the account reserves the rest of the minute's calls for other requests. */
   minuteReservedUntil: number | null;
@@ -31,31 +29,41 @@ export interface FedCall {
   attempts: number;
 }
 
-/** Counts the calls of batches that are under way, by pool. */
-export async function countFed(database: Database): Promise<Map<PoolName, number>> {
-  const { rows } = await database.query<{ pool: PoolName; calls: number }>(
-    `select pool, count(*) as calls from batch_calls where state = 'fed' group by pool`,
+/** The number of calls under way of an account's batches in a pool. */
+export interface FedCount {
+  accountId: number;
+  pool: PoolName;
+  calls: number;
+}
+
+export async function countFed(database: Queryable): Promise<FedCount[]> {
+  const { rows } = await database.query<FedCount>(
+    `select b.account_id as "accountId", c.pool, count(*) as calls
+     from batch_calls c join batches b on b.id = c.batch_id where c.state = 'fed' group by b.account_id, c.pool`,
   );
-  return new Map(rows.map(({ pool, calls }) => [pool, calls]));
+  return rows;
 }
 
 /** Returns batches with calls to feed that wait for no reset and no window, the one fed longest ago first. */
-export async function pendingBatches(database: Database, now: number): Promise<PendingBatch[]> {
+export async function pendingBatches(database: Queryable, now: number): Promise<PendingBatch[]> {
   const { rows } = await database.query<PendingBatch>({
     name: 'pending-batches',
     text: `select b.id as "batchId", b.account_id as "accountId", b.operation, b.feed_window as window,
         ${unixMs('b.deadline_at')} as "deadlineAt", b.waiting_reason is not null as "isWaiting",
-        (select count(*) from batch_calls f where f.batch_id = b.id and f.state = 'fed') as fed,
-        (select ${unixMs('max(w.waiting_until)')} from batches w
-         where w.account_id = b.account_id and w.finished_at is null and w.waiting_reason = 'MINUTE_RESERVED'
-           and w.waiting_until > $1) as "minuteReservedUntil"
-      from batches b
-      where b.finished_at is null and b.state = 'running' and b.deadline_at > $1
-        and (b.waiting_until is null or b.waiting_until <= $1)
+        ${unixMs('b.minute_reserved_until')} as "minuteReservedUntil"
+      from (
+        select *, max(waiting_until) filter (where waiting_reason = 'MINUTE_RESERVED' and waiting_until > $1)
+          over (partition by account_id) as minute_reserved_until
+        from batches where finished_at is null
+      ) as b
+      where b.state = 'running' and b.deadline_at > $1 and (b.waiting_until is null or b.waiting_until <= $1)
         and exists (
-          select 1 from batch_calls c where c.batch_id = b.id and c.state = 'pending' and c.not_before <= $1)
+          select from unnest($2::text[]) as p (pool)
+          -- The minimum is the first entry of an index, whatever the planner expects of the other calls.
+          where $1 >= (select min(c.not_before) from batch_calls c
+            where c.batch_id = b.id and c.state = 'pending' and c.pool = p.pool))
       order by b.fed_at, b.id`,
-    values: [new Date(now)],
+    values: [new Date(now), POOL_NAMES],
   });
   return rows;
 }
@@ -69,11 +77,11 @@ export async function moveToBack(database: Database, batchId: string, now: numbe
 }
 
 /**
- * Takes the next calls of a batch in the order of its items. Each gets its call id before it is admitted: if the
- * process dies in between, it is admitted later under the same id, and so only once.
+ * Takes the next calls of a batch in the order of its items, and after them those that are tried again. Each gets its call
+ * id before it is admitted: if the process dies in between, it is admitted later under the same id, and so only once.
  */
 export async function takeCalls(
-  database: Database,
+  database: Queryable,
   batchId: string,
   pools: readonly PoolName[],
   callIds: readonly string[],
@@ -82,10 +90,13 @@ export async function takeCalls(
   const { rows } = await database.query<FedCall>({
     name: 'take-batch-calls',
     text: `with chosen as (
-        select first_item from batch_calls
-        where batch_id = $1 and state = 'pending' and not_before <= $2 and pool = any($3)
-        order by first_item limit cardinality($4::uuid[])
-        for update skip locked
+        select c.first_item from unnest($3::text[]) as p (pool) cross join lateral (
+          select first_item, not_before from batch_calls
+          where batch_id = $1 and state = 'pending' and pool = p.pool and not_before <= $2
+          order by not_before, first_item limit cardinality($4::uuid[])
+          for update skip locked
+        ) as c
+        order by c.not_before, c.first_item limit cardinality($4::uuid[])
       ),
       named as (
         select c.first_item, i.id
@@ -111,16 +122,17 @@ function parsed<Row extends FedCall>(row: Row): Row {
   return { ...row, items: parseJson(row.items as unknown as string), input: parseJson(row.input as string) };
 }
 
-/** Returns a call that was not admitted to the pending ones. */
+/** Returns a call that was not admitted to the pending ones. It keeps its place unless `notBefore` postpones it. */
 export async function giveBack(
   database: Database,
   { batchId, firstItem, callId }: FedCall,
-  notBefore: number,
+  notBefore: number | null = null,
 ): Promise<void> {
   await database.query(
-    `update batch_calls set state = 'pending', call_id = null, attempts = attempts - 1, not_before = $4
+    `update batch_calls set state = 'pending', call_id = null, attempts = attempts - 1,
+       not_before = coalesce($4, not_before)
      where batch_id = $1 and first_item = $2 and state = 'fed' and call_id = $3`,
-    [batchId, firstItem, callId, new Date(notBefore)],
+    [batchId, firstItem, callId, notBefore && new Date(notBefore)],
   );
 }
 

@@ -11,19 +11,11 @@ import { OPERATIONS } from '../../src/operations/index.ts';
 import { callerJsonFault } from '../../src/platform/caller-json.ts';
 import { SoukError } from '../../src/platform/errors.ts';
 import { parseJson, stringifyJson } from '../../src/platform/json.ts';
+import { expectLinearWork, type TaskOf } from '../support/linear-work.ts';
 import { OPERATION_SAMPLES } from '../support/operation-samples.ts';
 import { openWorkMeter, type Work, type WorkMeter } from '../support/work.ts';
 
 // One request must not stop a process: the work of reading an input is linear in its size.
-
-/** The sizes of an input. A shape is within every limit of the service at the largest. */
-const SIZES = [1, 2, 4, 8];
-
-/** The part of the work that may grow with the square of the size. */
-const SQUARE_SHARE = 0.2;
-
-/** Harmless work: a check that begins at some size, and what V8 copies to add up to a thousand fields to an object. */
-const HARMLESS: Work = { blocks: 10_000, bytes: 5_000_000, reads: 20_000 };
 
 const NOW = Date.UTC(2026, 2, 10);
 
@@ -33,26 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => meter.close());
 
-async function expectLinear(taskOf: (size: number) => () => unknown): Promise<void> {
-  const tasks = SIZES.map(taskOf);
-  // The first run compiles.
-  await tasks.at(-1)?.();
-  const works = await meter.measure(tasks);
-  for (const kind of ['blocks', 'bytes', 'reads'] as const) {
-    const counts = works.map((work) => work[kind]);
-    const said = `square part of ${kind}: ${counts.join(', ')}`;
-    for (const [i, largest] of counts.entries())
-      if (i >= 2)
-        expect(squarePart(counts.slice(i - 2, i + 1)), said).toBeLessThanOrEqual(
-          SQUARE_SHARE * largest + HARMLESS[kind],
-        );
-  }
-}
-
-/** Returns c·4² of the curve a + b·size + c·size² through the work at the sizes 1, 2 and 4. */
-function squarePart([one = 0, two = 0, four = 0]: readonly number[]): number {
-  return (8 / 3) * (four - 3 * two + 2 * one);
-}
+const expectLinear = (taskOf: TaskOf) => expectLinearWork(meter, taskOf);
 
 /** Does something whose refusal is no fault of the test. */
 function refusable(task: () => unknown): void {
@@ -66,7 +39,7 @@ function refusable(task: () => unknown): void {
 const repeated = (length: number, make: (i: number) => string) =>
   Array.from({ length }, (_, i) => make(i)).join(',');
 
-/** Writes a JSON object that grows with the size. The fields of a good request come first. */
+/** Writes a JSON object that grows with the size, within every limit of the service at size 8. The fields of a good request come first. */
 type Shape = (names: readonly string[], good: string, size: number) => string;
 
 const SHAPES: Record<string, Shape> = {
@@ -235,7 +208,7 @@ async function read(operation: string, body: string): Promise<unknown> {
 /** A part of the fields that a body may have. */
 const FIELDS = 60;
 
-test.for<[work: keyof Work, name: string, taskOf: (size: number) => () => unknown]>([
+test.for<[work: keyof Work, name: string, taskOf: TaskOf]>([
   [
     'bytes',
     'spreading an object in a loop',

@@ -67,7 +67,6 @@ export async function collectCalls(deps: FeedDeps): Promise<boolean> {
       operation,
       deadlineAt,
       window: 'any',
-      fed: 1,
       isWaiting: false,
       minuteReservedUntil: null,
     } as const;

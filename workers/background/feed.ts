@@ -5,6 +5,7 @@ import {
   countFed,
   endWaiting,
   type FedCall,
+  type FedCount,
   giveBack,
   markJoined,
   moveToBack,
@@ -21,6 +22,7 @@ import { SoukError } from '../../src/platform/errors.ts';
 import { isStoreAway } from '../../src/platform/outage.ts';
 import { type FeedDeps, type Outcome, QUEUE_AWAY_MS } from './feed-deps.ts';
 import { notNow } from './not-now.ts';
+import { createTurns, type Turns } from './turns.ts';
 
 /** The share of a pool's capacity that batches may use. The rest is free for calls with waiting requests. */
 const SHARE = 0.5;
@@ -34,6 +36,15 @@ const RESERVED_MINUTE_SHARE = 0.2;
 /** After this many cache hits, their results are collected before more calls are fed. */
 const MOST_ENDED = 32;
 
+/** What one round of feeding may still use. */
+interface Round {
+  turns: Turns<PendingBatch>;
+  /** How many more calls of batches each pool accepts. */
+  room: Map<PoolName, number>;
+  /** How many more calls per minute each account's batches may use; absent before the account's first call. */
+  minuteCalls: Map<number, number>;
+}
+
 /**
  * Feeds batches once: as many calls as there is room for, alternating between accounts, the account with the fewest
  * calls under way first.
@@ -42,57 +53,69 @@ const MOST_ENDED = 32;
 export async function feedBatches(deps: FeedDeps): Promise<boolean> {
   const { database, clock } = deps;
   if (!isClockRight(clock)) return false;
-  let pending = await pendingBatches(database, clock.now());
+  const pending = await pendingBatches(database, clock.now());
   if (pending.length === 0) return false;
-  pending = await letReservedOnesWait(deps, await letOffPeakOnesWait(deps, pending));
-  const room = await roomByPool(deps);
-  const fedByAccount = new Map<number, number>();
-  for (const { accountId, fed } of pending)
-    fedByAccount.set(accountId, (fedByAccount.get(accountId) ?? 0) + fed);
-  /** How many more calls per minute each account's batches may use; absent before the account's first call. */
-  const minuteCalls = new Map<number, number>();
+  const feedable = await letReservedOnesWait(deps, await letOffPeakOnesWait(deps, pending));
+  const fed = await countFed(database);
+  const turns = createTurns(
+    feedable,
+    sumCalls(fed, ({ accountId }) => accountId),
+  );
+  const room = await roomByPool(
+    deps,
+    sumCalls(fed, ({ pool }) => pool),
+  );
+  const round = { turns, room, minuteCalls: new Map() };
   let ended = 0;
-
-  while (pending.length > 0 && ended < MOST_ENDED) {
-    const next = leastFed(pending, fedByAccount);
-    const { accountId, batchId } = next;
-    const pools = poolsOf(next).filter((pool) => (room.get(pool) ?? 0) > 0);
-    const size = Math.min(
-      CALLS_A_TURN,
-      minuteCalls.get(accountId) ?? 1,
-      ...pools.map((pool) => room.get(pool) ?? 0),
-    );
-    const callIds = Array.from({ length: size }, () => uuid());
-    const calls = pools.length > 0 ? await takeCalls(database, batchId, pools, callIds, clock.now()) : [];
-    pending = pending.filter((batch) => batch !== next);
-    if (calls.length === 0) continue;
-    await moveToBack(database, batchId, clock.now());
-    const outcomes = await Promise.all(calls.map((call) => feedCall(deps, next, call)));
-    for (const [i, { pool }] of calls.entries()) {
-      const kind = outcomes[i]?.kind;
-      if (kind === 'under way' || kind === 'unknown') room.set(pool, (room.get(pool) ?? 0) - 1);
-      if (kind === 'ended') ended += 1;
-    }
-    fedByAccount.set(accountId, (fedByAccount.get(accountId) ?? 0) + calls.length);
-    // All other batches now go before this one.
-    pending.push(next);
-    const left = minuteCallsLeft(outcomes);
-    if (left) {
-      minuteCalls.set(accountId, left.calls);
-      if (left.calls <= 0) {
-        const ofAccount = pending.filter((batch) => batch.accountId === accountId);
-        await pauseFeeding(
-          database,
-          ofAccount.map((batch) => batch.batchId),
-          'MINUTE_RESERVED',
-          left.resetAt,
-        );
-      }
-    }
-    if ((left && left.calls <= 0) || outcomes.some(({ kind }) => kind === 'refused'))
-      pending = pending.filter((batch) => batch.accountId !== accountId);
-  }
+  for (let batch = turns.next(); batch && ended < MOST_ENDED; batch = turns.next())
+    ended += await feedTurn(deps, round, batch);
   return ended > 0;
+}
+
+function sumCalls<Key>(fed: readonly FedCount[], keyOf: (one: FedCount) => Key): Map<Key, number> {
+  const sums = new Map<Key, number>();
+  for (const one of fed) sums.set(keyOf(one), (sums.get(keyOf(one)) ?? 0) + one.calls);
+  return sums;
+}
+
+/** Feeds some calls of a batch. @returns how many have already ended. */
+async function feedTurn(deps: FeedDeps, round: Round, batch: PendingBatch): Promise<number> {
+  const { database, clock } = deps;
+  const { turns, room, minuteCalls } = round;
+  const { accountId, batchId } = batch;
+  const calls = await takeTurn(deps, round, batch);
+  if (calls.length === 0) return 0;
+  await moveToBack(database, batchId, clock.now());
+  const outcomes = await Promise.all(calls.map((call) => feedCall(deps, batch, call)));
+  for (const [i, { pool }] of calls.entries()) {
+    const kind = outcomes[i]?.kind;
+    if (kind === 'under way' || kind === 'unknown') room.set(pool, (room.get(pool) ?? 0) - 1);
+  }
+  const left = minuteCallsLeft(outcomes);
+  if (left) minuteCalls.set(accountId, left.calls);
+  if (left && left.calls <= 0) {
+    const ofAccount = [batch, ...turns.dropAccount(accountId)].map((one) => one.batchId);
+    await pauseFeeding(database, ofAccount, 'MINUTE_RESERVED', left.resetAt);
+  } else if (outcomes.some(({ kind }) => kind === 'refused')) turns.dropAccount(accountId);
+  else turns.putBack(batch, calls.length);
+  return outcomes.filter(({ kind }) => kind === 'ended').length;
+}
+
+/** Takes the calls of one turn: as many as its account, its pools and the other accounts leave to it. */
+async function takeTurn(
+  { database, clock }: FeedDeps,
+  { room, minuteCalls }: Round,
+  batch: PendingBatch,
+): Promise<FedCall[]> {
+  const pools = poolsOf(batch).filter((pool) => (room.get(pool) ?? 0) > 0);
+  if (pools.length === 0) return [];
+  const size = Math.min(
+    CALLS_A_TURN,
+    minuteCalls.get(batch.accountId) ?? 1,
+    ...pools.map((pool) => room.get(pool) ?? 0),
+  );
+  const callIds = Array.from({ length: size }, () => uuid());
+  return takeCalls(database, batch.batchId, pools, callIds, clock.now());
 }
 
 /** Returns the pools that calls of a batch may use. */
@@ -121,12 +144,6 @@ export async function feedAgain(deps: FeedDeps, batch: PendingBatch, call: FedCa
   await feedCall(deps, batch, call);
 }
 
-/** Selects a batch of the account with the fewest calls under way; of several, the one that was fed longest ago. */
-function leastFed(pending: readonly PendingBatch[], fedByAccount: ReadonlyMap<number, number>): PendingBatch {
-  const fedOf = ({ accountId }: PendingBatch) => fedByAccount.get(accountId) ?? 0;
-  return pending.reduce((best, batch) => (fedOf(batch) < fedOf(best) ? batch : best));
-}
-
 async function letOffPeakOnesWait(
   { database, clock, offPeak }: FeedDeps,
   pending: readonly PendingBatch[],
@@ -148,15 +165,25 @@ async function letReservedOnesWait(
   { database }: FeedDeps,
   pending: readonly PendingBatch[],
 ): Promise<PendingBatch[]> {
-  for (const { batchId, minuteReservedUntil } of pending)
-    if (minuteReservedUntil !== null)
-      await pauseFeeding(database, [batchId], 'MINUTE_RESERVED', minuteReservedUntil);
+  const ends = new Set(pending.map(({ minuteReservedUntil }) => minuteReservedUntil));
+  for (const until of ends) {
+    if (until === null) continue;
+    const reserved = pending.filter(({ minuteReservedUntil }) => minuteReservedUntil === until);
+    await pauseFeeding(
+      database,
+      reserved.map(({ batchId }) => batchId),
+      'MINUTE_RESERVED',
+      until,
+    );
+  }
   return pending.filter(({ minuteReservedUntil }) => minuteReservedUntil === null);
 }
 
 /** Returns how many more calls of batches each pool accepts. */
-async function roomByPool({ database, redis, keys, clock }: FeedDeps): Promise<Map<PoolName, number>> {
-  const fed = await countFed(database);
+async function roomByPool(
+  { redis, keys, clock }: FeedDeps,
+  fed: ReadonlyMap<PoolName, number>,
+): Promise<Map<PoolName, number>> {
   const room = new Map<PoolName, number>();
   await Promise.all(
     POOL_NAMES.map(async (pool) => {

@@ -23,7 +23,7 @@ export async function notNow(
   if (error.kind === 'QUOTA_INSUFFICIENT_UNITS' && (await split(deps, batch, call, remaining ?? 0)))
     return { kind: 'again' };
   if (ERRORS[error.kind].status === 400) return refusedForGood(deps, call, error);
-  await giveBack(database, call, clock.now());
+  await giveBack(database, call);
   if (error.kind === 'KEY_FORBIDDEN' || error.kind.startsWith('QUOTA_')) {
     const reason = error.kind === 'KEY_FORBIDDEN' ? 'ACCOUNT_UNAVAILABLE' : error.kind;
     const until = resetAt ? Date.parse(resetAt) : clock.now() + UNKNOWN_WAIT_MS;

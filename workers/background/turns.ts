@@ -1,0 +1,90 @@
+/** Decides which batch is fed next. Each step takes constant time, however many batches there are. */
+export interface Turns<Batch> {
+  /** Takes a batch of the account with the fewest calls under way: of its batches, the one that was fed longest ago. */
+  next(): Batch | undefined;
+  /** Puts a batch behind the others of its account after some of its calls were fed. */
+  putBack(batch: Batch, calls: number): void;
+  /** Takes out the other batches of an account. @returns them. */
+  dropAccount(accountId: number): Batch[];
+}
+
+/**
+ * @param batches the one that was fed longest ago first.
+ * @param underWay the number of calls under way by account.
+ */
+export function createTurns<Batch extends { accountId: number }>(
+  batches: readonly Batch[],
+  underWay: ReadonlyMap<number, number>,
+): Turns<Batch> {
+  /** Accounts by their calls under way. The entry of an account that has moved to a later level stays behind. */
+  const levels: Queue<Account<Batch>>[] = [];
+  const accounts = new Map<number, Account<Batch>>();
+  let lowest = 0;
+
+  function enter(account: Account<Batch>): void {
+    levels[account.calls] ??= createQueue();
+    levels[account.calls]?.push(account);
+  }
+
+  for (const batch of batches) {
+    const { accountId } = batch;
+    const known = accounts.get(accountId);
+    const account = known ?? { calls: underWay.get(accountId) ?? 0, waiting: createQueue() };
+    account.waiting.push(batch);
+    if (known) continue;
+    accounts.set(accountId, account);
+    enter(account);
+  }
+
+  return {
+    next() {
+      while (lowest < levels.length) {
+        const account = levels[lowest]?.shift();
+        if (!account) lowest += 1;
+        else if (account.calls === lowest) {
+          const batch = account.waiting.shift();
+          if (!batch) continue;
+          enter(account);
+          return batch;
+        }
+      }
+    },
+    putBack(batch, calls) {
+      const account = accounts.get(batch.accountId);
+      if (!account) return;
+      account.waiting.push(batch);
+      account.calls += calls;
+      enter(account);
+    },
+    dropAccount(accountId) {
+      return accounts.get(accountId)?.waiting.empty() ?? [];
+    },
+  };
+}
+
+interface Account<Batch> {
+  calls: number;
+  waiting: Queue<Batch>;
+}
+
+/** First in, first out, in constant time: `shift` of an array moves all others. */
+interface Queue<Item> {
+  push(item: Item): void;
+  shift(): Item | undefined;
+  /** Takes everything. */
+  empty(): Item[];
+}
+
+function createQueue<Item>(): Queue<Item> {
+  const items: Item[] = [];
+  let first = 0;
+  return {
+    push: (item) => void items.push(item),
+    shift: () => (first < items.length ? items[first++] : undefined),
+    empty() {
+      const rest = items.slice(first);
+      first = items.length;
+      return rest;
+    },
+  };
+}
