@@ -84,6 +84,25 @@ test('the compiled programs answer a call', { timeout: 120_000 }, async ({ datab
     expect((await fetch(`${gateway}${path}`)).status).toBe(200);
 });
 
+/** A machine whose clock is a day ahead. */
+const DAY_AHEAD = `data:text/javascript,${encodeURIComponent('const now = Date.now; Date.now = () => now() + 86_400_000;')}`;
+
+test('a gateway on a machine a day ahead is not ready, and refuses the call that a right one answers', {
+  timeout: 120_000,
+}, async ({ database, env }) => {
+  const gateway = await startProgram({ ...env, NODE_OPTIONS: `--import ${DAY_AHEAD}` }, 'src/main.js');
+  const ready = await fetch(`${gateway}/readyz`);
+  expect([ready.status, await ready.json()]).toEqual([
+    503,
+    { status: 'not ready', missing: [], clockAheadSeconds: expect.closeTo(86_400, -1) },
+  ]);
+  const key = await ensureDemoAccount(database, join(folder, 'demo-key'), Date.now());
+  const headers = { 'x-api-key': key };
+  const refused = await fetch(`${gateway}/api/market/product?domain=1&asins=B08N5WRWNX`, { headers });
+  expect([refused.status, await refused.json()]).toMatchObject([503, { code: 'BUSY' }]);
+  expect((await fetch(`${gateway}/api/quota`, { headers })).status).toBe(200);
+});
+
 test('the compiled command reads a report in threads', { timeout: 120_000 }, async ({ env }) => {
   await runProgram(env, 'demo/reports/main.js', folder, '200', 'us:2026-03-07');
   const report = join(folder, 'us-2026-03-07.csv');
