@@ -6,7 +6,7 @@ import { describeRows } from '../../src/brand-analytics/rank-row.ts';
 import { walkRanks } from '../../src/brand-analytics/rank-walk.ts';
 import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
 import { openTestDatabase } from '../support/database.ts';
-import { jsonReport, load, reportEntry } from '../support/reports.ts';
+import { jsonReport, load, loadCompiled, reportEntry } from '../support/reports.ts';
 
 const database = await openTestDatabase();
 
@@ -131,6 +131,6 @@ test.each([
   ['a bracket too few', withEntry(5_601, (e) => e.slice(0, -1)), 'Entry 5601: longer than 1 MiB.'],
   ['an end too early', report.slice(0, report.length - 700), 'After entry 6449: the file is incomplete.'],
 ])('refuses %s after the first megabytes', async (_, content, reason) => {
-  await expect(load(database, 'ca', content)).rejects.toThrow(reason);
+  await expect(loadCompiled(database, 'ca', content)).rejects.toThrow(reason);
   expect(await loadedWeeks(database, 'ca')).toEqual([]);
 });

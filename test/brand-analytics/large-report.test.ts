@@ -5,7 +5,7 @@ import { describeRows } from '../../src/brand-analytics/rank-row.ts';
 import { walkRanks } from '../../src/brand-analytics/rank-walk.ts';
 import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
 import { openTestDatabase } from '../support/database.ts';
-import { csvReport, load, type TestTerm } from '../support/reports.ts';
+import { csvReport, load, loadCompiled, type TestTerm } from '../support/reports.ts';
 
 const database = await openTestDatabase();
 
@@ -92,7 +92,7 @@ test.each([
   ['a quote without end', inRow(1_200, 'term', '"term'), /^Line \d+: /],
 ])('refuses %s found in a thread, and ends the threads', async (_, content, reason) => {
   const before = ports();
-  await expect(load(database, 'uk', content)).rejects.toThrow(reason);
+  await expect(loadCompiled(database, 'uk', content)).rejects.toThrow(reason);
   expect(await loadedWeeks(database, 'uk')).toEqual([]);
   expect(ports()).toBe(before);
 });
@@ -100,7 +100,7 @@ test.each([
 test('refuses decreasing ranks anywhere', async () => {
   // Wherever a piece ends, each of these rows is behind some that are larger.
   const ranks = terms.map((term) => ({ ...term, rank: term.rank > 1_400 ? term.rank - 300 : term.rank }));
-  await expect(load(database, 'uk', csvReport(WEEK, ranks))).rejects.toThrow(
+  await expect(loadCompiled(database, 'uk', csvReport(WEEK, ranks))).rejects.toThrow(
     `Row ${lineOf(1_401)}: rank 1101 follows rank 1400; ranks must not decrease.`,
   );
 });

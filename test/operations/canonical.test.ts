@@ -116,10 +116,7 @@ const CASES: { name: string; operation: TakingParameters<unknown>; sent: fc.Arbi
   {
     name: lightningDeal.name,
     operation: lightningDeal,
-    sent: merged(
-      site,
-      optional({ asin, state: fc.constantFrom(...DEAL_STATES), type: fc.stringMatching(/^[A-Z_]{1,20}$/) }),
-    ),
+    sent: merged(site, optional({ asin, state: fc.constantFrom(...DEAL_STATES) })),
   },
   { name: graphImage.name, operation: graphImage, sent: merged(site, fc.record({ asin }), graphOptions) },
   {
@@ -160,7 +157,7 @@ describe.each(CASES)('the canonical input of $name', ({ operation, sent }) => {
         expect(operation.params.parse(travelled)).toEqual(once);
         expect(fingerprint(operation.params.parse(travelled))).toBe(fingerprint(once));
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
@@ -172,7 +169,7 @@ describe.each(CASES)('the canonical input of $name', ({ operation, sent }) => {
         expect(fingerprint(canonical(operation, reversed))).toBe(once);
         expect(fingerprint(canonical(operation, { ...request, unheardOf: 'x' }))).toBe(once);
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 
@@ -201,7 +198,7 @@ describe.each(CASES)('the canonical input of $name', ({ operation, sent }) => {
         const problems = Object.values(faultsOf(operation, request));
         for (const problem of problems) expect(problem).not.toMatch(/Invalid|expected|undefined|\[object/);
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     );
   });
 });
