@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 export default defineConfig({
   test: {
@@ -10,6 +11,7 @@ export default defineConfig({
     isolate: false,
     // A test waits about a quarter of its time for stores, so three keep two cores busy.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     // Keeps compiled modules between runs, so that a run of one file starts in half the time.
     experimental: { fsModuleCache: true },
     // Generous: on a busy machine everything takes many times as long.
