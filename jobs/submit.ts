@@ -129,7 +129,7 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
     if (admission.kind === 'joined') {
       note('joined');
       const { finished, background, answer: answerRef } = admission;
-      if (waiting === 'poller') await answers.keepGiven(callId, answerRef);
+      if (waiting === 'poller') await answers.keepGiven({ accountId, callId }, answerRef);
       return { kind: 'joined', accountId, callId, pool, finished, background, answerRef };
     }
     const { rate } = admission;
@@ -227,8 +227,8 @@ async function settleAtOnce(
 ): Promise<boolean> {
   const { answers, clock } = deps;
   try {
-    await answers.keep(call.callId);
-    await answers.putOwn(call.callId, answer);
+    await answers.keep(call);
+    await answers.putOwn(call, answer);
   } catch {
     return false;
   }
@@ -245,7 +245,7 @@ async function enqueue(
   const { queues, answers, clock, fairness, events } = deps;
   const { accountId, callId, operation, deadlineAt } = payload;
   try {
-    if (waiting === 'poller') await answers.keep(callId);
+    if (waiting === 'poller') await answers.keep(payload);
     const priority =
       typeof waiting === 'object'
         ? BACKGROUND_PRIORITY

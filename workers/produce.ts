@@ -72,7 +72,7 @@ function ageOf({ obtained }: Gathered, now: number): Age {
 /** Stores the answer for its call, and for later calls with the same input. */
 async function store(
   { answers, clock }: ProduceDeps,
-  { callId, background }: Payload,
+  { accountId, callId, background }: Payload,
   presentationId: string,
   answer: Age & { content: Content; units: number; gathered: Gathered },
 ): Promise<void> {
@@ -88,7 +88,7 @@ async function store(
   const own = answerWith(fromCache);
   const shared = fromCache || !isShared ? own : answerWith(true);
   await Promise.all([
-    answers.putOwn(callId, own),
+    answers.putOwn({ accountId, callId }, own),
     isShared && answers.putShared(presentationId, shared, freshForMs),
   ]);
 }

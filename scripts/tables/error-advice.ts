@@ -117,6 +117,12 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     solution:
       'Wait until a batch finishes or cancel one, delete a schedule, or repair the receiver of the webhooks. One batch can hold up to 100,000 items.',
   },
+  STORAGE_EXCEEDED: {
+    cause:
+      'The results that the service stores for the account, those of jobs for a day and those of batches for 30 days, take 2 GiB by default. New batches and calls with `Prefer: respond-async` are refused. `metadata.stored` and `metadata.limit` are in bytes.',
+    solution:
+      'Call without `Prefer: respond-async`, or wait until results expire. Ask for fewer fields or a lower level of detail.',
+  },
   QUOTA_NO_SUBSCRIPTION: {
     cause: 'The key is valid, but its account has never had a subscription or a pack, or no longer has one.',
     solution: 'Buy a plan or a pack, or ask the operator of this service for one.',

@@ -1,13 +1,18 @@
 import type { ClientBase } from 'pg';
 import { SoukError } from '../platform/errors.ts';
 
-/** How many batches that are not finished, and how many schedules, an account may have. */
+/** How many batches that are not finished, how many schedules, and how many bytes of results an account may have. */
 export interface AccountLimits {
   openBatches: number;
   schedules: number;
+  storedBytes: number;
 }
 
-export const ACCOUNT_LIMITS: AccountLimits = { openBatches: 100, schedules: 100 };
+export const ACCOUNT_LIMITS: AccountLimits = {
+  openBatches: 100,
+  schedules: 100,
+  storedBytes: 2_147_483_648,
+};
 
 /**
  * Counts the batches of an account that are not finished. No other process adds one until the caller's transaction ends.

@@ -48,7 +48,7 @@ export async function endCall(
   const { rows } = await client.query<{ ends: number }>(
     `update batches set ends = ends + 1, units_charged = units_charged + $2, done_items = done_items + $3,
        failed_items = failed_items + $4, cancelled_items = cancelled_items + $5,
-       unchanged_items = unchanged_items + $6
+       unchanged_items = unchanged_items + $6, result_bytes = result_bytes + $7
      where id = $1 returning ends`,
     [
       batchId,
@@ -57,6 +57,7 @@ export async function endCall(
       ending.state === 'failed' ? items.length : 0,
       ending.state === 'cancelled' ? items.length : 0,
       done ? ending.unchangedItems : 0,
+      done ? ending.lines.length + (ending.tableRows?.length ?? 0) : 0,
     ],
   );
   await client.query(

@@ -27,6 +27,9 @@ export const LIMITS = {
     'Batches of an account that are not finished, runs of schedules included',
   ),
   SCHEDULES_PER_ACCOUNT: most(ACCOUNT_LIMITS.schedules).describe('Schedules of an account'),
+  STORED_BYTES_PER_ACCOUNT: most(ACCOUNT_LIMITS.storedBytes).describe(
+    'Bytes of stored results of an account, those of jobs and batches; beyond that, new batches and calls with `Prefer: respond-async` are refused',
+  ),
   WEBHOOKS_PER_CALL: most(WEBHOOK_LIMITS.perCall).describe(
     'Webhooks of a call; identical requests within five minutes are one call, and each may name an address',
   ),
@@ -72,5 +75,9 @@ export function webhookLimits(config: LimitConfig): WebhookLimits {
 
 /** Returns how many batches and schedules an account may have. */
 export function accountLimits(config: LimitConfig): AccountLimits {
-  return { openBatches: config.OPEN_BATCHES_PER_ACCOUNT, schedules: config.SCHEDULES_PER_ACCOUNT };
+  return {
+    openBatches: config.OPEN_BATCHES_PER_ACCOUNT,
+    schedules: config.SCHEDULES_PER_ACCOUNT,
+    storedBytes: config.STORED_BYTES_PER_ACCOUNT,
+  };
 }

@@ -41,16 +41,26 @@ export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
   const limits = createRequestLimits(redis, keys, settings.limits);
   const money = { database, clock, events, admissions, settlements };
   const jobs = { redis, keys, queues, backlog, completions, answers };
+  const accountLimits = settings.accountLimits ?? ACCOUNT_LIMITS;
   const uploadPace = createUploadPace(clock, settings.limits.uploadBytesPerSecond);
   const uploads = { redis, keys, batchQueue, replies, uploadPace };
   return {
     authentication: { authentication, wrongKeys },
     limits,
-    queued: { ...money, ...jobs, fairness, tracing, authentication, webhooks, freeRequests: limits.free },
+    queued: {
+      ...money,
+      ...jobs,
+      fairness,
+      tracing,
+      authentication,
+      webhooks,
+      freeRequests: limits.free,
+      accountLimits,
+    },
     local: { database, admissions, clock, offPeak, links },
     jobs: { ...money, ...jobs },
     batches: {
-      accountLimits: settings.accountLimits ?? ACCOUNT_LIMITS,
+      accountLimits,
       ...{ database, clock, log, ...uploads },
       onBatchFinished: createBatchNotifier(clock),
     },

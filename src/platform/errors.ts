@@ -130,6 +130,12 @@ export const ERRORS = {
     units: 'none',
     text: 'The account has as many open batches, schedules or webhooks as are allowed.',
   },
+  STORAGE_EXCEEDED: {
+    status: 429,
+    code: 'STORAGE_EXCEEDED',
+    units: 'none',
+    text: 'The stored results of the account take as much space as is allowed.',
+  },
   QUOTA_NO_SUBSCRIPTION: {
     status: 429,
     code: 'QUOTA_NO_SUBSCRIPTION',

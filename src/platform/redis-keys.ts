@@ -3,6 +3,8 @@
  * on one node of a Redis Cluster.
  */
 export interface RedisKeys {
+  /** The prefix of all keys but those of queues. */
+  namespace: string;
   /** The answer of one call. */
   callAnswer(callId: string): string;
   /** The newest answer of a presentation, shared by all accounts. */
@@ -13,6 +15,8 @@ export interface RedisKeys {
   body(owner: string, version: string): string;
   /** Present while a caller may poll for the answer of a call. */
   keepAnswer(callId: string): string;
+  /** Bytes of the answers that an account may poll, by the hour in which they were stored. */
+  storedBytes(accountId: number): string;
   /** Raw data of one source. */
   source(identity: string): string;
   /** Held by the leader that fetches a source. A forced fetch is a separate flight. */
@@ -53,11 +57,13 @@ export interface RedisKeys {
 
 export function redisKeys(namespace: string): RedisKeys {
   return {
+    namespace,
     callAnswer: (callId) => `${namespace}:answer:{${callId}}`,
     sharedAnswer: (presentationId) => `${namespace}:answer:{${presentationId}}`,
     replacedAnswer: (presentationId, version) => `${namespace}:answer:{${presentationId}}:${version}`,
     body: (owner, version) => `${owner}:body:${version}`,
     keepAnswer: (callId) => `${namespace}:answer:{${callId}}:keep`,
+    storedBytes: (accountId) => `${namespace}:stored:{${accountId}}`,
     source: (identity) => `${namespace}:source:{${identity}}`,
     flight: (identity, forced) => `${namespace}:source:{${identity}}:${forced ? 'forced' : 'flight'}`,
     followed: (identity, forced) =>

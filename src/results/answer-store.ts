@@ -9,6 +9,9 @@ import {
   type StoredAnswer,
   VERSION_LENGTH,
 } from './answer.ts';
+import { addStoredBytes, POLL_LIFETIME_MS } from './stored-bytes.ts';
+
+export { POLL_LIFETIME_MS };
 
 /** An answer with its body. */
 export interface Answer {
@@ -25,6 +28,12 @@ export function sharedAnswerRef(presentationId: string, version: string): Answer
   return `${presentationId}:${version}`;
 }
 
+/** A call and its account, to which stored answers are counted. */
+export interface AnsweredCall {
+  accountId: number;
+  callId: string;
+}
+
 export interface AnswerStore {
   /** Returns the newest shared answer; the body only if it is small. */
   findShared(presentationId: string): Promise<StoredAnswer | null>;
@@ -33,17 +42,14 @@ export interface AnswerStore {
   /** Returns the large body of a shared answer, which `findShared` omits. */
   loadSharedBody(presentationId: string, meta: AnswerMeta): Promise<Buffer | null>;
   /** Stores the answer of one call. */
-  putOwn(callId: string, answer: Answer): Promise<void>;
+  putOwn(call: AnsweredCall, answer: Answer): Promise<void>;
   /** Stores an answer as the shared one, unless a fresher one is stored. */
   putShared(presentationId: string, answer: Answer, freshForMs: number): Promise<void>;
   /** Extends the lifetime of a call's answer for a caller that polls. The answer need not exist yet. */
-  keep(callId: string): Promise<void>;
+  keep(call: AnsweredCall): Promise<void>;
   /** The same for a call that may have a shared answer, which is copied because it expires earlier. */
-  keepGiven(callId: string, ref: AnswerRef | null): Promise<void>;
+  keepGiven(call: AnsweredCall, ref: AnswerRef | null): Promise<void>;
 }
-
-/** How long a caller may fetch the result of a job. */
-export const POLL_LIFETIME_MS = 24 * 3_600_000;
 
 /** Lifetime of the answer of a synchronous call. Requests may join the call for five minutes after its acceptance. */
 const OWN_LIFETIME_MS = 15 * 60_000;
@@ -82,6 +88,11 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
     };
   }
 
+  /** Counts an answer that was stored for polling: the scripts return its bytes, or 0. */
+  async function count(accountId: number, bytes: unknown): Promise<void> {
+    if (Number(bytes) > 0) await addStoredBytes(redis, keys, accountId, Number(bytes));
+  }
+
   const store: AnswerStore = {
     findShared: (presentationId) => findAt(keys.sharedAnswer(presentationId)),
 
@@ -103,19 +114,14 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
       return (await bodies.fetch(keys.body(keys.sharedAnswer(presentationId), meta.version))) ?? null;
     },
 
-    async putOwn(callId, answer) {
+    async putOwn({ accountId, callId }, answer) {
       const key = keys.callAnswer(callId);
       const { entry, large } = toStore(answer);
       const body = keys.body(key, answer.meta.version);
-      await scripts.putOwn(
-        key,
-        body,
-        keys.keepAnswer(callId),
-        entry,
-        large,
-        OWN_LIFETIME_MS,
-        POLL_LIFETIME_MS,
+      const bytes = await scripts.putOwn(
+        ...[key, body, keys.keepAnswer(callId), entry, large, OWN_LIFETIME_MS, POLL_LIFETIME_MS],
       );
+      await count(accountId, bytes);
     },
 
     async putShared(presentationId, answer, freshForMs) {
@@ -126,24 +132,29 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
       await scripts.putShared(key, body, entry, large, lifetimeMs, JOIN_MARGIN_MS);
     },
 
-    async keep(callId) {
-      await scripts.keep(keys.callAnswer(callId), keys.keepAnswer(callId), POLL_LIFETIME_MS);
+    async keep({ accountId, callId }) {
+      await count(
+        accountId,
+        await scripts.keep(keys.callAnswer(callId), keys.keepAnswer(callId), POLL_LIFETIME_MS),
+      );
     },
 
-    async keepGiven(callId, ref) {
-      await store.keep(callId);
+    async keepGiven(call, ref) {
+      await store.keep(call);
       if (ref === null || ref === OWN_ANSWER) return;
-      const shared = await store.load(callId, ref);
-      if (shared) await store.putOwn(callId, shared);
+      const shared = await store.load(call.callId, ref);
+      if (shared) await store.putOwn(call, shared);
     },
   };
   return store;
 }
 
 const PUT_OWN = `
-  local lifetime = redis.call('EXISTS', KEYS[3]) == 1 and ARGV[4] or ARGV[3]
+  local isKept = redis.call('EXISTS', KEYS[3]) == 1
+  local lifetime = isKept and ARGV[4] or ARGV[3]
   if #ARGV[2] > 0 then redis.call('SET', KEYS[2], ARGV[2], 'PX', lifetime) end
-  redis.call('SET', KEYS[1], ARGV[1], 'PX', lifetime)`;
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', lifetime)
+  return isKept and #ARGV[1] + #ARGV[2] or 0`;
 
 const PUT_SHARED = `
   local present = redis.call('GETRANGE', KEYS[1], 0, ${VERSION_LENGTH - 1})
@@ -157,11 +168,12 @@ const PUT_SHARED = `
   redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])`;
 
 const KEEP = `
+  local wasKept = redis.call('EXISTS', KEYS[2]) == 1
   redis.call('SET', KEYS[2], 1, 'PX', ARGV[1])
-  if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 1 then
-    local version = redis.call('GETRANGE', KEYS[1], 0, ${VERSION_LENGTH - 1})
-    redis.call('PEXPIRE', KEYS[1] .. ':body:' .. version, ARGV[1])
-  end`;
+  if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 0 then return 0 end
+  local body = KEYS[1] .. ':body:' .. redis.call('GETRANGE', KEYS[1], 0, ${VERSION_LENGTH - 1})
+  redis.call('PEXPIRE', body, ARGV[1])
+  return wasKept and 0 or redis.call('STRLEN', KEYS[1]) + redis.call('STRLEN', body)`;
 
 type Script = (...args: (string | Buffer | number)[]) => Promise<unknown>;
 

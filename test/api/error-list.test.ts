@@ -26,6 +26,7 @@ const PROMISED: Record<ErrorKind, [status: number, code: string, units: 'none' |
   TOO_MANY_REQUESTS: [429, 'TOO_MANY_REQUESTS', 'none'],
   TOO_MANY_OPEN: [429, 'TOO_MANY_OPEN', 'none'],
   LIMIT_REACHED: [429, 'LIMIT_REACHED', 'none'],
+  STORAGE_EXCEEDED: [429, 'STORAGE_EXCEEDED', 'none'],
   QUOTA_NO_SUBSCRIPTION: [429, 'QUOTA_NO_SUBSCRIPTION', 'none'],
   QUOTA_OFF_PEAK_ONLY: [429, 'QUOTA_OFF_PEAK_ONLY', 'none'],
   QUOTA_MINUTE_EXCEEDED: [429, 'QUOTA_MINUTE_EXCEEDED', 'none'],

@@ -135,9 +135,9 @@ test.each([
   { who: 'a client that polls later', before: false, after: true, expectedMs: POLL_LIFETIME_MS },
 ])('keeps the answer of a call long enough for $who', async ({ before, after, expectedMs }) => {
   const [callId, answer] = [randomUUID(), answerOf(large('k'))];
-  if (before) await store.keep(callId);
-  await store.putOwn(callId, answer);
-  if (after) await store.keep(callId);
+  if (before) await store.keep({ accountId: 1, callId });
+  await store.putOwn({ accountId: 1, callId }, answer);
+  if (after) await store.keep({ accountId: 1, callId });
   for (const key of [keys.callAnswer(callId), keys.body(keys.callAnswer(callId), answer.meta.version)]) {
     const lifetimeMs = await redis.pttl(key);
     expect(lifetimeMs).toBeGreaterThan(expectedMs - MINUTE_MS);
@@ -148,7 +148,7 @@ test.each([
 
 test('reads a lost shared answer from the copy of the call', async () => {
   const [id, callId, answer] = [newId(), randomUUID(), answerOf('copied')];
-  await store.putOwn(callId, answer);
+  await store.putOwn({ accountId: 1, callId }, answer);
   expect(await store.load(callId, sharedAnswerRef(id, newVersion(NOW)))).toEqual(answer);
   expect(await store.load(randomUUID(), sharedAnswerRef(id, newVersion(NOW)))).toBeNull();
 });

@@ -5,7 +5,7 @@ import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/keys.ts';
 import { NO_LIMITS, type RequestLimitSettings } from '../../src/api/limits/limits.ts';
 import type { McpSettings } from '../../src/api/mcp/index.ts';
-import type { AccountLimits } from '../../src/batches/account-limits.ts';
+import { ACCOUNT_LIMITS, type AccountLimits } from '../../src/batches/account-limits.ts';
 import { grantSubscription, type Plan, upsertPlan } from '../../src/billing/grants.ts';
 import type { OffPeakWindow, Wallet } from '../../src/billing/wallets.ts';
 import { mcpSettings, readConfig } from '../../src/config/config.ts';
@@ -76,7 +76,7 @@ export interface SoukOptions {
   offPeak?: OffPeakWindow;
   allowPrivateWebhooks?: boolean;
   /** Default: `ACCOUNT_LIMITS`. */
-  accountLimits?: AccountLimits;
+  accountLimits?: Partial<AccountLimits>;
   /** Default: `WEBHOOK_LIMITS`. */
   webhookLimits?: WebhookLimits;
   /** Default: no limits, since most tests send many requests for one account. */
@@ -131,7 +131,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
           offPeak,
           links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
           webhooks: webhooksOf(options),
-          accountLimits: options.accountLimits,
+          accountLimits: { ...ACCOUNT_LIMITS, ...options.accountLimits },
           limits: { ...NO_LIMITS, ...options.limits },
           operator: options.operator ?? {},
           // Most tests sign up more visitors than one network may.
@@ -161,7 +161,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
         pools,
         offPeak,
         webhooks,
-        accountLimits: options.accountLimits,
+        accountLimits: { ...ACCOUNT_LIMITS, ...options.accountLimits },
       };
       const worker = await openWorker(settings, ownClock, log, options.tracing, events.onEvent);
       workers.push(worker);

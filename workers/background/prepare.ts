@@ -21,6 +21,7 @@ import {
   readBatch,
   type Upload,
 } from '../../src/batches/request.ts';
+import { requireStorage } from '../../src/batches/storage-limit.ts';
 import { batchView } from '../../src/batches/view.ts';
 import { offPeakOpening } from '../../src/billing/off-peak.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
@@ -218,6 +219,7 @@ async function create(
     const open = await countOpenBatches(client, accountId);
     if (await isKnown(client, batch)) return false;
     requireBatchRoom(open, accountLimits);
+    await requireStorage({ database: client, redis, keys }, accountId, accountLimits);
     return insertBatch(client, batch, calls);
   });
   await redis.publish(keys.batchesChannel, uploadId);

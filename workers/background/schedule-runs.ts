@@ -14,6 +14,7 @@ import {
   scheduleItems,
   setNextDue,
 } from '../../src/batches/schedules/schedule.ts';
+import { storedByAccount } from '../../src/batches/storage-limit.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
 import { type PrepareDeps, packedCalls, yieldToEvents } from './prepare.ts';
@@ -106,7 +107,7 @@ async function noteRun(
 }
 
 async function obstacleOf(
-  { accountLimits = ACCOUNT_LIMITS }: PrepareDeps,
+  { redis, keys, accountLimits = ACCOUNT_LIMITS }: PrepareDeps,
   client: ClientBase,
   { scheduleId, accountId }: Schedule,
 ) {
@@ -115,6 +116,9 @@ async function obstacleOf(
   const open = await countOpenBatches(client, accountId);
   if (open >= accountLimits.openBatches)
     return skipped(`The account has ${open} batches that are not finished.`);
+  const stored = await storedByAccount({ database: client, redis, keys }, accountId);
+  if (stored >= accountLimits.storedBytes)
+    return skipped(`The account has ${stored} bytes of stored results.`);
   return null;
 }
 

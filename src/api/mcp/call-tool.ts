@@ -208,7 +208,7 @@ function contextOf(
       if (!jobId) return;
       try {
         const call = await findCall(database, accountId, jobId);
-        await answers.keepGiven(jobId, call?.answer ?? null);
+        await answers.keepGiven({ accountId, callId: jobId }, call?.answer ?? null);
       } catch (error) {
         // The call has succeeded and is charged; if the answer is lost, reading its link runs the call again.
         log.warn({ err: error, jobId }, 'failed to keep an answer');

@@ -238,5 +238,13 @@ function errorsOf({ operation, route }: Served): ErrorKind[] {
   const badBody: ErrorKind[] = route.method === 'POST' ? ['UNSUPPORTED_MEDIA_TYPE'] : [];
   const all = [...badInput, ...badBody, ...COMMON_ERRORS, ...(operation.errors ?? [])];
   if (operation.kind === 'local') return all;
-  return [...all, ...QUOTA_ERRORS, 'LIMIT_REACHED', 'CANCELLED', 'UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT'];
+  return [
+    ...all,
+    ...QUOTA_ERRORS,
+    'LIMIT_REACHED',
+    'STORAGE_EXCEEDED',
+    'CANCELLED',
+    'UPSTREAM_ERROR',
+    'UPSTREAM_TIMEOUT',
+  ];
 }

@@ -6,6 +6,8 @@ import { quoteCall } from '../../../jobs/quote.ts';
 import { type CallRequest, type Submission, type SubmitDeps, submit } from '../../../jobs/submit.ts';
 import type { CompletionMap } from '../../../jobs/wait.ts';
 import type { Authentication } from '../../accounts/authentication.ts';
+import type { AccountLimits } from '../../batches/account-limits.ts';
+import { requireStorage } from '../../batches/storage-limit.ts';
 import type { QueuedOperation, Route } from '../../operations/define.ts';
 import { POOLS } from '../../operations/pools.ts';
 import { type CallRate, fromRecord } from '../../platform/errors.ts';
@@ -31,6 +33,7 @@ export interface QueuedDeps extends SubmitDeps {
   authentication: Authentication;
   webhooks: WebhookSettings;
   freeRequests: FreeRequests;
+  accountLimits: AccountLimits;
 }
 
 /** A submitted call, and the preferences for its answer. */
@@ -65,6 +68,10 @@ export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route:
     }
     if (preference.applied) reply.header('preference-applied', preference.applied);
 
+    if (preference.async) {
+      const { accountId } = await authenticate(deps, request, keyHash);
+      await requireStorage(deps, accountId, deps.accountLimits);
+    }
     const submission = await submit(deps, call);
     request.account = { accountId: submission.accountId, keyHash };
     if (submission.kind === 'joined') freeRequests.countLater(submission.accountId);
@@ -109,7 +116,7 @@ async function replyStarted(call: SubmittedCall, started: Started): Promise<Fast
   }
   const waiting = call.deps.completions.wait({ accountId, callId }, waitMs, true);
   await enqueue();
-  return replyWhenEnded(call, pending, callId, waiting);
+  return replyWhenEnded(call, pending, started, waiting);
 }
 
 async function replyJoined(call: SubmittedCall, joined: Joined): Promise<FastifyReply> {
@@ -126,14 +133,14 @@ async function replyJoined(call: SubmittedCall, joined: Joined): Promise<Fastify
   const waiting = deps.completions.wait({ accountId, callId }, preference.waitMs, finished);
   // The call is charged but its answer is lost, so it runs again free of charge.
   if (finished) await enqueueAgain(deps, operation, { accountId, callId, input });
-  return replyWhenEnded(call, pending, callId, waiting);
+  return replyWhenEnded(call, pending, joined, waiting);
 }
 
 /** Waits for the end of a call and sends its answer; sends the job if the waiting time passes first. */
 async function replyWhenEnded(
   call: SubmittedCall,
   pending: CallFacts,
-  callId: string,
+  { accountId, callId }: Started | Joined,
   waiting: ReturnType<CompletionMap['wait']>,
 ): Promise<FastifyReply> {
   const { answers } = call.deps;
@@ -145,7 +152,7 @@ async function replyWhenEnded(
   // During an outage of Redis the answer of a charged call cannot be read; its job returns it later.
   const answer = completion && (await answers.load(callId, OWN_ANSWER).catch(() => null));
   if (!answer) {
-    await answers.keep(callId).catch(() => {});
+    await answers.keep({ accountId, callId }).catch(() => {});
     return replyWithJob(call, pending, callId);
   }
   const unitsConsumed = pending.deduplicated ? 0 : completion.unitsCharged;

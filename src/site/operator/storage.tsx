@@ -1,4 +1,6 @@
 import type { FastifyInstance } from 'fastify';
+import type { VNode } from 'preact';
+import { type RedisContents, redisContents } from '../../operator/redis-contents.ts';
 import { RETENTION_RULES } from '../../operator/retention-rules.ts';
 import { retentionNotes, tableSizes } from '../../operator/table-sizes.ts';
 import { Page } from '../kit/layout.tsx';
@@ -10,9 +12,18 @@ import type { Pages } from '../pages.ts';
 const NOTES_SHOWN = 20;
 
 /** Registers the page of what the stores hold, and what maintenance has deleted. */
-export function registerStorage(scope: FastifyInstance, { database }: Pages): void {
+export function registerStorage(scope: FastifyInstance, pages: Pages): void {
+  const { database, redis, keys, log } = pages;
+
   scope.get('/admin/storage', async (_request, reply) => {
-    const [tables, notes] = await Promise.all([tableSizes(database), retentionNotes(database, NOTES_SHOWN)]);
+    const [tables, notes, contents] = await Promise.all([
+      tableSizes(database),
+      retentionNotes(database, NOTES_SHOWN),
+      redisContents(redis, keys.namespace).catch((error: unknown) => {
+        log.warn({ err: error }, 'failed to read the contents of Redis for the operator console');
+        return null;
+      }),
+    ]);
     return sendPage(
       reply,
       <Page title="Storage" wide>
@@ -27,6 +38,12 @@ export function registerStorage(scope: FastifyInstance, { database }: Pages): vo
             ['What', ({ note }) => note, 'long'],
           ]}
         />
+        <h2>Redis</h2>
+        {contents ? (
+          <RedisTable contents={contents} />
+        ) : (
+          <p class="notice bad">Redis is temporarily unavailable.</p>
+        )}
         <h2>Tables</h2>
         <Table
           name="Tables"
@@ -42,6 +59,29 @@ export function registerStorage(scope: FastifyInstance, { database }: Pages): vo
       </Page>,
     );
   });
+}
+
+function RedisTable({ contents }: { contents: RedisContents }): VNode {
+  const { usedBytes, limitBytes, kinds } = contents;
+  return (
+    <>
+      <p>
+        Redis uses {mebibytes(usedBytes)}
+        {limitBytes > 0 ? ` of ${mebibytes(limitBytes)}` : ', without a limit'}. Figures by kind are estimated
+        from a sample of its keys.
+      </p>
+      <Table
+        name="Redis"
+        empty="No keys."
+        rows={kinds}
+        columns={[
+          ['Kind', ({ kind }) => kind, 'row'],
+          ['Size, about', ({ bytes }) => mebibytes(bytes), 'number'],
+          ['Keys, about', (one) => count(one.keys), 'number'],
+        ]}
+      />
+    </>
+  );
 }
 
 function mebibytes(bytes: number): string {

@@ -47,7 +47,7 @@ export const createBatch = endpoint({
     200: enveloped('With dryRun: the price of the batch', quote),
     202: enveloped('The batch', batchSchema, 'Location'),
   },
-  errors: ['IDEMPOTENCY_CONFLICT', 'LIMIT_REACHED', 'QUOTA_MAX_UNITS'],
+  errors: ['IDEMPOTENCY_CONFLICT', 'LIMIT_REACHED', 'STORAGE_EXCEEDED', 'QUOTA_MAX_UNITS'],
 
   async handle(deps: UploadDeps, call) {
     const { dryRun } = call.query;

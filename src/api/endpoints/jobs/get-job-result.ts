@@ -59,7 +59,7 @@ async function makeAgain(deps: ResultDeps, reply: FastifyReply, call: Call): Pro
   const operation = queuedOperation(call.operation);
   if (!operation || call.input === null || !canBeMadeAgain(call, deps.clock.now()))
     throw new SoukError('JOB_NOT_FOUND');
-  await deps.answers.keep(call.callId);
+  await deps.answers.keep(call);
   await enqueueAgain(deps, operation, call);
   return sendJob(deps, reply, call, 202);
 }

@@ -1,0 +1,81 @@
+import type { Redis } from 'ioredis';
+
+/** What Redis holds of one kind, estimated from a sample of its keys. */
+export interface RedisKind {
+  kind: string;
+  keys: number;
+  bytes: number;
+}
+
+export interface RedisContents {
+  usedBytes: number;
+  /** 0: no limit. */
+  limitBytes: number;
+  kinds: RedisKind[];
+}
+
+/** Keys are in no order, so the first ones of a scan are a fair sample. */
+const SAMPLE = 1_000;
+
+/** The second part of a key says what it is; see `redisKeys`. Queues have a prefix of their own. */
+const KINDS: Readonly<Record<string, string>> = {
+  answer: 'Answers',
+  source: 'Upstream data and flights',
+  stored: 'Bytes stored by account',
+  upload: 'Uploads and their replies',
+  joined: 'Joined jobs',
+  tokens: 'Token bucket',
+  pacing: 'Pacing of upstream requests',
+  cookie: 'Cookies of providers',
+  workers: 'Live workers',
+  attempts: 'Attempts to sign in',
+  free: 'Free requests by account',
+};
+
+/** Returns the memory of Redis, and what its keys of this installation take by kind, the largest first. */
+export async function redisContents(redis: Redis, namespace: string): Promise<RedisContents> {
+  const [info, total] = await Promise.all([redis.info('memory'), redis.dbsize()]);
+  const sample = await sampleKeys(redis);
+  const sizes = await sizesOf(redis, sample);
+  const scale = sample.length === 0 ? 0 : total / sample.length;
+  const kinds = new Map<string, RedisKind>();
+  sample.forEach((key, i) => {
+    const kind = kindOf(key, namespace);
+    if (kind === null) return;
+    const sum = kinds.get(kind) ?? { kind, keys: 0, bytes: 0 };
+    kinds.set(kind, { kind, keys: sum.keys + scale, bytes: sum.bytes + (sizes[i] ?? 0) * scale });
+  });
+  const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+  return {
+    usedBytes: figure('used_memory'),
+    limitBytes: figure('maxmemory'),
+    kinds: [...kinds.values()]
+      .map(({ kind, keys, bytes }) => ({ kind, keys: Math.round(keys), bytes: Math.round(bytes) }))
+      .sort((a, b) => b.bytes - a.bytes),
+  };
+}
+
+async function sampleKeys(redis: Redis): Promise<string[]> {
+  const found = new Set<string>();
+  let cursor = '0';
+  do {
+    const [next, keys] = await redis.scan(cursor, 'COUNT', SAMPLE);
+    for (const key of keys) found.add(key);
+    cursor = next;
+  } while (cursor !== '0' && found.size < SAMPLE);
+  return [...found];
+}
+
+async function sizesOf(redis: Redis, keys: readonly string[]): Promise<number[]> {
+  const pipeline = redis.pipeline();
+  for (const key of keys) pipeline.memory('USAGE', key, 'SAMPLES', 5);
+  const results = (await pipeline.exec()) ?? [];
+  return results.map(([, bytes]) => Number(bytes ?? 0));
+}
+
+/** Null for keys of others, which may share the Redis. */
+function kindOf(key: string, namespace: string): string | null {
+  if (key.startsWith(`{${namespace}-`)) return 'Queues';
+  if (!key.startsWith(`${namespace}:`)) return null;
+  return KINDS[key.split(':')[1] ?? ''] ?? 'Other';
+}

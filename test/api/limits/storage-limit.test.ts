@@ -1,0 +1,54 @@
+import { expect } from 'vitest';
+import { storedByAccount } from '../../../src/batches/storage-limit.ts';
+import { redisKeys } from '../../../src/platform/redis-keys.ts';
+import { newAsin } from '../../support/answers.ts';
+import { asinsFrom, finished } from '../../support/batches.ts';
+import { test } from '../../support/souk-test.ts';
+import { unitsUsed } from '../../support/units.ts';
+
+test.override('soukOptions', { accountLimits: { storedBytes: 1 } });
+
+const product = () => `/api/market/product?domain=1&asins=${newAsin()}`;
+const polled = { headers: { prefer: 'respond-async' } };
+const batch = (asin: string) => ({
+  operation: 'market.product',
+  params: { domain: 1 },
+  split: { asins: asinsFrom(asin, 1) },
+});
+
+test('refuses polled calls and new batches of an account whose stored jobs reach the limit, and no other call', async ({
+  souk,
+  client,
+}) => {
+  const { status, json } = await client.get(product(), polled);
+  expect(status).toBe(202);
+  const { jobId } = json.data;
+  expect((await client.get(`/api/jobs/${jobId}/result?wait=30`)).status).toBe(200);
+  const used = await unitsUsed(client);
+
+  const refused = await client.get(product(), polled);
+  expect([refused.status, refused.json.code, refused.headers['retry-after']]).toEqual([
+    ...[429, 'STORAGE_EXCEEDED', '3600'],
+  ]);
+  expect(refused.json.metadata).toEqual({ limit: 1, stored: expect.any(Number) });
+  expect((await client.post('/api/batches', batch('B0STORA'))).json.code).toBe('STORAGE_EXCEEDED');
+  expect(await unitsUsed(client)).toBe(used);
+
+  expect((await client.get(product())).status).toBe(200);
+  expect((await (await souk.client()).get(product(), polled)).status).toBe(202);
+});
+
+test('counts the results of batches', async ({ souk, redis, account, client }) => {
+  const keys = redisKeys(souk.redisNamespace);
+  const stored = () => storedByAccount({ database: souk.database, redis, keys }, account.accountId);
+  expect(await stored()).toBe(0);
+  await finished(client, (await client.post('/api/batches', batch('B0COUNT'))).json.data);
+  const { rows } = await souk.database.query<{ bytes: number }>(
+    `select sum(octet_length(lines) + coalesce(octet_length(table_rows), 0))::integer as bytes
+     from batch_calls c join batches b on b.id = c.batch_id where b.account_id = $1`,
+    [account.accountId],
+  );
+  expect(rows[0]?.bytes).toBeGreaterThan(0);
+  expect(await stored()).toBe(rows[0]?.bytes);
+  expect((await client.get(product(), polled)).json.code).toBe('STORAGE_EXCEEDED');
+});
