@@ -19,12 +19,13 @@ test('answers mutated requests without a 5xx, a slow answer, a charge for a refu
   });
   try {
     const say = () => undefined;
-    const { answers, faults } = await fuzz(target, { seeds: SEEDS, count: 750, clients: 12, say });
+    const options = { seeds: SEEDS, count: 350, clients: 12, timesBaseline: 5, say };
+    const { answers, faults } = await fuzz(target, options);
     expect(faults.slice(0, 5)).toEqual([]);
     // A run whose requests are all refused, or all served, would prove nothing.
     for (const kind of ['api', 'page', 'mcp']) {
-      expect(answers[kind]?.['200'], kind).toBeGreaterThan(20);
-      expect(answers[kind]?.['400'], kind).toBeGreaterThan(20);
+      expect(answers[kind]?.['200'], kind).toBeGreaterThan(10);
+      expect(answers[kind]?.['400'], kind).toBeGreaterThan(10);
     }
   } finally {
     await target.close();

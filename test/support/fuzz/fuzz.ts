@@ -8,6 +8,7 @@ import { apiRequests } from './api-requests.ts';
 import { type Baseline, startBaseline } from './baseline.ts';
 import { type FuzzedTool, mcpRequests } from './mcp-requests.ts';
 import { crawl, formToken, pageRequests } from './page-requests.ts';
+import { createProviderRefusals, type ProviderRefusals } from './provider-refusals.ts';
 import { type RawFuzz, rawRequests, sendRawFuzz } from './raw-requests.ts';
 import type { FuzzRequest } from './request.ts';
 import { createSender, type FuzzAnswer } from './send.ts';
@@ -20,6 +21,8 @@ export interface FuzzOptions {
   count: number;
   /** Requests under way at the same time. */
   clients: number;
+  /** How often the time of the baseline an answer of a gateway may take beyond a second: 1, or more on a busy machine. */
+  timesBaseline: number;
   say(line: string): void;
 }
 
@@ -42,19 +45,19 @@ export interface FuzzReport {
 /** Requests are drawn in groups: each group has a seed of its own. */
 const GROUP = 50;
 
-/**
- * An answer may take this much longer than a request to the calm gateway at the same moment, and on a busy machine as much
- * longer as its work is more.
- */
+/** An answer may take this much longer than the slowest request of the baseline at the same moment. */
 const SLOW_MS = 1_000;
-const BUSY_FACTOR = 5;
+
+/** The provider computes an answer to a search or a list several times as long as one to the baseline. */
+const TIMES_BASELINE_OF_WORK = 5;
 
 type Send = (request: FuzzRequest) => Promise<FuzzAnswer>;
 
 type Shot = { kind: 'api' | 'page' | 'mcp'; request: FuzzRequest } | { kind: 'raw'; raw: RawFuzz };
 
 /** Sends mutated requests to a service, and checks what it promises to callers who send nonsense. */
-export async function fuzz(target: Target, { seeds, count, clients, say }: FuzzOptions): Promise<FuzzReport> {
+export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzReport> {
+  const { seeds, count, clients, say } = options;
   const sender = createSender();
   const callers = await openCallers(target);
   const calls = createToldCalls();
@@ -72,6 +75,7 @@ export async function fuzz(target: Target, { seeds, count, clients, say }: FuzzO
       return answer;
     },
   });
+  const provider = createProviderRefusals(target);
   const report: FuzzReport = { answers: {}, slowestMs: 0, faults: [] };
   const total = seeds.length * count;
   const drawGroup = (seed: number, index: number) => fc.sample(shots, { seed: seed + index, numRuns: GROUP });
@@ -95,11 +99,14 @@ export async function fuzz(target: Target, { seeds, count, clients, say }: FuzzO
         continue;
       }
       const answer = await send(shot.request, index);
-      judge(report, baseline, index, shot, answer);
+      judge(report, { baseline, provider, timesBaseline: options.timesBaseline }, index, shot, answer);
     }
   };
   try {
     await Promise.all(Array.from({ length: clients }, run));
+    // Its calls have to be known, too.
+    await baseline.stop();
+    report.faults.push(...(await provider.unexplained()));
     for (const row of await calls.untold(target.database, callers.accountIds))
       report.faults.push(
         fault('charges no units for a refusal', total, JSON.stringify(row).slice(0, 1_000), ''),
@@ -226,8 +233,11 @@ async function existingIds(send: Send): Promise<string[]> {
   return [...ids, '019b2c3d-4e5f-7a6b-8c7d-9e0f1a2b3c4d'];
 }
 
-/** The faults of the provider, and limits, which the documents promise to name. */
-const DOCUMENTED = /"code":"(UPSTREAM_ERROR|UPSTREAM_TIMEOUT|BUSY)"/;
+/** The refusal while a store is slow. Limits have 429. */
+const BUSY = /"code":"BUSY"/;
+
+/** The provider fails only if it is told to, but it refuses some requests that the service passes on. */
+const UPSTREAM_ERROR = /"code":"UPSTREAM_ERROR"/;
 
 /** Forms with passwords. */
 const HASHES = /^\/+(sign-|reset-password|account\/settings)/i;
@@ -237,7 +247,11 @@ const INTERNAL = /"code":-32603/;
 
 function judge(
   report: FuzzReport,
-  baseline: Baseline,
+  {
+    baseline,
+    provider,
+    timesBaseline,
+  }: { baseline: Baseline; provider: ProviderRefusals; timesBaseline: number },
   index: number,
   shot: Exclude<Shot, { kind: 'raw' }>,
   answer: FuzzAnswer,
@@ -245,19 +259,19 @@ function judge(
   const { status, text, startedAt, tookMs } = answer;
   count(report, shot.kind, status);
   report.slowestMs = Math.max(report.slowestMs, tookMs);
-  const broken = (promise: string) =>
-    report.faults.push(
-      fault(
-        promise,
-        index,
-        written(shot.request),
-        `${status} in ${Math.round(tookMs)} ms: ${text.slice(0, 300)}`,
-      ),
+  const faultOf = (promise: string) =>
+    fault(
+      promise,
+      index,
+      written(shot.request),
+      `${status} in ${Math.round(tookMs)} ms: ${text.slice(0, 300)}`,
     );
+  const broken = (promise: string) => report.faults.push(faultOf(promise));
   const longestMs = (kind: 'gateway' | 'worker') => baseline.longestMs(kind, startedAt, startedAt + tookMs);
-  // A store that is slow for the calm gateway too is the machine's fault; the service may then refuse.
-  const isRefused = DOCUMENTED.test(text) || (status === 503 && longestMs('gateway') > SLOW_MS / 2);
-  if (status >= 500 && !isRefused) broken('answers no 5xx of its own');
+  // A store that is slow for the calm gateway too is slow because of the machine; the service may then refuse.
+  const isRefused = status === 503 && BUSY.test(text) && longestMs('gateway') > SLOW_MS / 2;
+  if (status === 502 && UPSTREAM_ERROR.test(text)) provider.note(text, faultOf('answers no 5xx'));
+  else if (status >= 500 && !isRefused) broken('answers no 5xx');
   if (shot.kind === 'mcp' && INTERNAL.test(text)) broken('answers no internal error to an agent');
   // A call that a worker has done took what the provider and the queue take; passwords are slow to hash.
   const isWork =
@@ -266,8 +280,10 @@ function judge(
     status === 0 ||
     HASHES.test(shot.request.path) ||
     NAMES_ITS_CALLS.test(shot.request.path);
-  if (tookMs > SLOW_MS + BUSY_FACTOR * longestMs(isWork ? 'worker' : 'gateway'))
-    broken('answers within a second');
+  const allowedMs = isWork
+    ? TIMES_BASELINE_OF_WORK * longestMs('worker')
+    : timesBaseline * longestMs('gateway');
+  if (tookMs > SLOW_MS + allowedMs) broken('answers within a second');
 }
 
 function judgeRaw(report: FuzzReport, index: number, raw: RawFuzz, statuses: readonly number[]): void {
@@ -278,8 +294,7 @@ function judgeRaw(report: FuzzReport, index: number, raw: RawFuzz, statuses: rea
       fault(promise, index, `${kind}: ${bytes.toString('latin1').slice(0, 300)}`, statuses.join(' ')),
     );
   // 501 and 505 name a method, encoding or version that HTTP servers may refuse.
-  if (statuses.some((status) => status >= 500 && status !== 501 && status !== 505))
-    broken('answers no 5xx of its own');
+  if (statuses.some((status) => status >= 500 && status !== 501 && status !== 505)) broken('answers no 5xx');
   if (hidesRequest && statuses.includes(200)) broken('serves no request that is hidden in a body');
 }
 

@@ -38,25 +38,41 @@ const AVOIDED = /sign-out|\/state$|disable|view-as|\/as-customer|\/password$/;
 
 const MOST_PAGES = 150;
 
-/** Follows the links of the pages, and collects them with their forms. */
+/** Pages that are fetched at the same time. */
+const TOGETHER = 10;
+
+type Start = (typeof STARTS)[number];
+
+/** Follows the links of the pages, and collects them with their forms: in the same order in every run. */
 export async function crawl(fetchPage: Fetch): Promise<Found[]> {
   const found: Found[] = [];
-  const waiting = [...STARTS];
   const seen = new Set<string>();
+  let waiting: Start[] = [...STARTS];
   while (waiting.length > 0 && seen.size < MOST_PAGES) {
-    const [path, as] = waiting.shift() ?? ['/', 'nobody'];
-    if (seen.has(`${as} ${path}`)) continue;
-    seen.add(`${as} ${path}`);
-    const { status, text, location } = await fetchPage(path, as);
-    if (location.startsWith('/')) waiting.push([location, as]);
-    if (status !== 200) continue;
-    const [where = '', query = ''] = path.split('?');
-    found.push({ method: 'GET', path: where, fields: [...new URLSearchParams(query)], as });
-    found.push(...formsOf(text, where, as).filter((form) => !AVOIDED.test(form.path)));
-    for (const [, link = ''] of text.matchAll(/<a [^>]*href="(\/[^"#]*)/g))
-      if (!link.startsWith('/assets')) waiting.push([unescaped(link), as]);
+    const together = waiting.splice(0, TOGETHER).filter(([path, as]) => {
+      const isNew = !seen.has(`${as} ${path}`);
+      seen.add(`${as} ${path}`);
+      return isNew;
+    });
+    const visits = await Promise.all(together.map((start) => visit(fetchPage, start)));
+    found.push(...visits.flatMap((one) => one.found));
+    waiting = [...waiting, ...visits.flatMap((one) => one.links)];
   }
   return found;
+}
+
+async function visit(fetchPage: Fetch, [path, as]: Start): Promise<{ found: Found[]; links: Start[] }> {
+  const { status, text, location } = await fetchPage(path, as);
+  const links: Start[] = location.startsWith('/') ? [[location, as]] : [];
+  if (status !== 200) return { found: [], links };
+  const [where = '', query = ''] = path.split('?');
+  for (const [, link = ''] of text.matchAll(/<a [^>]*href="(\/[^"#]*)/g))
+    if (!link.startsWith('/assets')) links.push([unescaped(link), as]);
+  const forms = formsOf(text, where, as).filter((form) => !AVOIDED.test(form.path));
+  return {
+    found: [{ method: 'GET', path: where, fields: [...new URLSearchParams(query)], as }, ...forms],
+    links,
+  };
 }
 
 /** Requests to what was found, with the fields it has and others. @param csrf the token of forms. */
