@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Call } from '../src/billing/calls.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
+import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS } from '../src/operations/pools.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import { SoukError, toRecord } from '../src/platform/errors.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
@@ -21,25 +22,28 @@ export interface CancelDeps {
 }
 
 /**
- * Cancels a job: a queued job never runs, a running job stops, and all units of the call are released. A job that
- * has ended does not change.
- * @returns whether this call cancelled it.
+ * Cancels what has not been sent upstream. A queued job never runs, and all units of its call are released. A running job
+ * sends nothing more, and its worker ends the call with what was sent. A job that has ended does not change.
  * @throws SoukError JOB_SHARED if other requests of the account have joined it.
  */
-export async function cancelJob(deps: CancelDeps, call: Call): Promise<boolean> {
+export async function cancelJob(deps: CancelDeps, call: Call): Promise<void> {
   const { redis, keys, queues, clock } = deps;
   const { callId, pool } = call;
   if (await redis.exists(keys.joined(callId))) throw new SoukError('JOB_SHARED');
-  const error = toRecord(new SoukError('CANCELLED'));
-  // Only the queue knows whether the job of an open call has started.
+  const stop = () => publishControl(redis, keys, { action: 'cancel', callId });
+  // Only the queue knows whether the job of an open call has started. It does not remove a running job.
   const job = await queues[pool].getJob(callId);
+  if (job && (await queues[pool].remove(callId)) === 0) {
+    // For the next worker, if the present one dies.
+    await redis.set(keys.cancelled(callId), 1, 'PX', POOLS[pool].timeoutMs + ASYNC_QUEUE_ALLOWANCE_MS);
+    await stop();
+    return;
+  }
+  const error = toRecord(new SoukError('CANCELLED'));
   const begun = { startedAt: job?.processedOn ?? null, attempts: job?.attemptsStarted ?? 0 };
-  // The release comes first, so that later work on the job cannot be charged.
   const ended = await retryDuringOutage(clock, () => endCall(deps, call, { error }, begun));
-  if (!ended?.endedNow) return false;
-  // A running job is locked by its worker and stays in the queue; the control message stops it.
-  await queues[pool].remove(callId);
-  await publishControl(redis, keys, { action: 'cancel', callId });
+  if (!ended?.endedNow) return;
+  // A worker may get the job later, if it was on its way to the queue.
+  await stop();
   await publishCompletion(redis, keys, completionMessage({ callId, pool, unitsCharged: 0, error }));
-  return true;
 }

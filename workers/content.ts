@@ -24,7 +24,7 @@ export function present(
   operation: QueuedOperation,
   input: unknown,
   found: ReadonlyMap<string, unknown>,
-  { now, staleSince }: { now: number; staleSince: number | null },
+  { now, staleSince, unsent }: { now: number; staleSince: number | null; unsent: ReadonlySet<string> },
 ): Content {
   const { respond, price } = operation;
   const units = price.quote(input);
@@ -38,7 +38,7 @@ export function present(
       rest: picture as Buffer,
     };
   }
-  const presented = respond.present(found, input, { now });
+  const presented = respond.present(found, input, { now, unsent });
   const data = stringifyJson({ ...presented.data });
   const metadata = metadataText({
     ...presented.metadata,

@@ -15,12 +15,10 @@ import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import { deadlineSignal } from './deadline.ts';
 import { type ProduceDeps, produceAnswer } from './produce.ts';
 import { createRun, type Run, type RunningJob } from './run.ts';
-import type { SingleFlight } from './single-flight.ts';
 
 export interface ExecutorDeps extends ProduceDeps {
   redis: Redis;
   keys: RedisKeys;
-  flights: Pick<SingleFlight, 'anyFollowed'>;
   settlements: Settlements;
   log: Logger;
 }
@@ -60,7 +58,7 @@ const CANCELLED_JOBS_KNOWN = 10_000;
  * presenting and storing, settling once, and publishing the completion message.
  */
 export function createExecutor(deps: ExecutorDeps): Executor {
-  const { redis, keys, flights, events, tracing, clock, log } = deps;
+  const { redis, keys, events, tracing, clock, log } = deps;
   const runs = new Map<string, Run>();
   const pausing = new Map<PoolName, number>();
   const cancelled = new LRUCache<string, true>({ max: CANCELLED_JOBS_KNOWN });
@@ -87,10 +85,11 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     const startedAt = clock.now();
     events.emit({ type: 'job.started', ...job, attempt: number, waitedMs });
     const run = createRun(clock, signal, payload.background);
+    run.cancelled.addEventListener('abort', () => events.emit({ type: 'job.cancelled', ...job }));
     runs.set(callId, run);
     let result: { units: number } | SoukError;
     try {
-      if (cancelled.has(callId)) throw new SoukError('CANCELLED');
+      if (cancelled.has(callId) || (number > 1 && (await redis.exists(keys.cancelled(callId))))) run.cancel();
       // A request may have joined the job since it was queued.
       if (run.background && (await redis.exists(keys.joined(callId)))) run.promote();
       const running = { pool, payload, run, startedAt, onProgress, log: jobLog };
@@ -102,7 +101,6 @@ export function createExecutor(deps: ExecutorDeps): Executor {
       emitFailure(deps, result, payload);
     } finally {
       runs.delete(callId);
-      run.end();
     }
     return complete(deps, job, result, { startedAt, attempts: number, pausedMs: run.pausedMs });
   }
@@ -134,10 +132,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
         return;
       }
       cancelled.set(callId, true);
-      runs
-        .get(callId)
-        ?.cancel(flights)
-        .catch((error: unknown) => log.warn({ err: error, callId }, 'failed to cancel a job'));
+      runs.get(callId)?.cancel();
     },
   };
 }

@@ -30,6 +30,8 @@ export interface Gathered {
   /** The edition of the reports that were read. */
   edition: string | null;
   tokensSpent: number;
+  /** Keys of sources that were not fetched because the call was cancelled. */
+  unsent: Set<string>;
 }
 
 /** Creates the context of a handler. The answer is made from `gathered`. */
@@ -38,7 +40,13 @@ export function createHandlerContext(
   job: HandledJob,
 ): { context: HandlerContext; gathered: Gathered } {
   const { operation, input, payload, run, deadline, log } = job;
-  const gathered: Gathered = { obtained: [], complete: true, edition: null, tokensSpent: 0 };
+  const gathered: Gathered = {
+    obtained: [],
+    complete: true,
+    edition: null,
+    tokensSpent: 0,
+    unsent: new Set(),
+  };
   const context: HandlerContext = {
     sources: operation.source(input),
     obtain: (sources, fetch, atOnce) => obtain(deps, job, gathered, { sources, fetch, atOnce }),
@@ -48,6 +56,7 @@ export function createHandlerContext(
       gathered.edition = edition;
     },
     signal: deadline.signal,
+    cancelled: run.cancelled,
     deadlineAt: deadline.deadlineAt,
     get background() {
       return run.background;
@@ -83,7 +92,8 @@ async function obtain<Raw>(
     startedAt,
     again,
     signal: deadline.signal,
-    leading: run.leading,
+    cancelled: run.cancelled,
+    unsent: operation.partial ? gathered.unsent : null,
     atOnce: wanted.atOnce ?? Math.max(1, count),
     async fetch(missing) {
       const values = await wanted.fetch(missing);
@@ -121,7 +131,8 @@ function createPrepare(
       startedAt: clock.now(),
       again: false,
       signal: deadline.signal,
-      leading: run.leading,
+      cancelled: run.cancelled,
+      unsent: null,
       atOnce: 1,
       fetch: async () => new Map([['', await fetch()]]),
       tokensEach: () => 0,

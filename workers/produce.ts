@@ -45,7 +45,9 @@ export async function produceAnswer(
 
   const age = ageOf(gathered, clock.now());
   const staleSince = age.stale ? age.fetchedAt : null;
-  const content = presentable(log, () => present(operation, input, found, { now: clock.now(), staleSince }));
+  const content = presentable(log, () =>
+    present(operation, input, found, { now: clock.now(), staleSince, unsent: gathered.unsent }),
+  );
   const units = Math.min(content.units, payload.unitsReserved);
   const presentationId = presentationIdOf(operation, input, gathered.edition);
   await store(deps, payload, presentationId, { content, units, gathered, ...age });

@@ -34,8 +34,6 @@ export interface SingleFlight {
   ): Promise<void>;
   /** Listens for the end of the present leader. Call it before `take`, so that no end is missed. */
   follow(flight: Flight, signal: AbortSignal): Following;
-  /** Returns whether a call has followed one of these flights since it started. */
-  anyFollowed(flights: readonly Flight[]): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -54,14 +52,10 @@ const RENEW_EVERY_MS = 5_000;
 /** A follower checks again after this time, in case the completion message was lost. */
 const LOOK_AGAIN_MS = 2_000;
 
-/** How long a follow is remembered. Followers check again before that. */
-const FOLLOWED_MS = 2 * LOOK_AGAIN_MS;
-
 const TAKE = `
   local head = redis.call('GETRANGE', KEYS[1], 0, 7)
   if #head == 8 and struct.unpack('>d', head) > tonumber(ARGV[3]) then return redis.call('GET', KEYS[1]) end
   if redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2], 'NX') then return 1 end
-  redis.call('SET', KEYS[3], 1, 'PX', ${FOLLOWED_MS})
   return 0`;
 
 const FINISH = `
@@ -101,15 +95,7 @@ export async function openSingleFlight(deps: {
   return {
     async take({ identity, forced }, newerThan) {
       const flight = keys.flight(identity, forced);
-      const followed = keys.followed(identity, forced);
-      const taken = await scripts.take(
-        keys.source(identity),
-        flight,
-        followed,
-        leaderId,
-        LEASE_MS,
-        newerThan,
-      );
+      const taken = await scripts.take(keys.source(identity), flight, leaderId, LEASE_MS, newerThan);
       if (Buffer.isBuffer(taken)) return decodeSource(taken);
       if (taken === 0) return 'follows';
       leading.add(flight);
@@ -143,13 +129,6 @@ export async function openSingleFlight(deps: {
     },
 
     follow: ({ identity, forced }, signal) => followers.follow(keys.flight(identity, forced), signal),
-
-    async anyFollowed(flights) {
-      const found = await Promise.all(
-        flights.map(({ identity, forced }) => redis.exists(keys.followed(identity, forced))),
-      );
-      return found.some((count) => count > 0);
-    },
 
     close: stopRenewing,
   };
@@ -199,7 +178,7 @@ function createFollowers(clock: Clock) {
 type Script = (...args: (string | number | Buffer)[]) => Promise<unknown>;
 
 function registerScripts(redis: Redis): { take: Script; finish: Script; renew: Script } {
-  redis.defineCommand('soukTakeFlight', { numberOfKeys: 3, lua: TAKE });
+  redis.defineCommand('soukTakeFlight', { numberOfKeys: 2, lua: TAKE });
   redis.defineCommand('soukFinishFlight', { numberOfKeys: 2, lua: FINISH });
   redis.defineCommand('soukRenewFlight', { numberOfKeys: 1, lua: RENEW });
   const commands = redis as unknown as Record<

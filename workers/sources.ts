@@ -42,8 +42,13 @@ export interface ObtainRequest {
   /** The highest number of sources for one `fetch`. Its results are stored even if another `fetch` fails. */
   atOnce: number;
   signal: AbortSignal;
-  /** The flights that this call leads at present; updated here. */
-  leading: Set<Flight>;
+  /** Aborts with CANCELLED when the call is cancelled. Fetches that have started run to their end. */
+  cancelled: AbortSignal;
+  /**
+   * Receives the keys of the sources that were not fetched because the call was cancelled, if others were. null if an answer
+   * without them is of no use: then CANCELLED is thrown.
+   */
+  unsent: Set<string> | null;
 }
 
 export interface Sources {
@@ -68,6 +73,9 @@ class Obtaining {
   readonly #clock: Clock;
   readonly #events: CallEvents;
   readonly #obtained = new Map<string, Obtained>();
+  /** The keys of the sources that upstream or the cache has answered, also without data. */
+  readonly #answered = new Set<string>();
+  #hasFetched = false;
   readonly #flightsByIdentity = new Map<string, Flight>();
 
   constructor(request: ObtainRequest, flights: SingleFlight, clock: Clock, events: CallEvents) {
@@ -86,11 +94,18 @@ class Obtaining {
     const theirs = sources.filter((_, i) => taken[i] === 'follows');
     // Fetches the sources that this call leads before it waits for others, so that two calls that follow each other
     // do not deadlock.
-    await allButTokens([
+    await allParts([
       ...(ours.length > 0 ? [this.#fetch(ours)] : []),
       ...theirs.map((source) => this.#follow(source)),
-    ]);
+    ]).catch((error: unknown) => this.#leaveOut(error));
     return this.#obtained;
+  }
+
+  /** Leaves out what a cancelled call has not fetched. */
+  #leaveOut(error: unknown): void {
+    const { sources, unsent } = this.#request;
+    if (!isCancelled(error) || !unsent || !this.#hasFetched) throw error;
+    for (const { key } of sources) if (!this.#answered.has(key)) unsent.add(key);
   }
 
   /** Data fetched since the start of the call is fresh enough, also for a forced call. */
@@ -101,7 +116,6 @@ class Obtaining {
 
   async #take(source: Source, newerThan: number): Promise<'taken' | 'leads' | 'follows'> {
     const taken = await this.#flights.take(this.#flightOf(source), newerThan);
-    if (taken === 'leads') this.#request.leading.add(this.#flightOf(source));
     if (typeof taken === 'string') return taken;
     this.#keep(source, taken, taken.fetchedAt < this.#request.startedAt);
     const { operation, callId } = this.#request;
@@ -110,6 +124,7 @@ class Obtaining {
   }
 
   #keep({ key }: Source, stored: StoredSource, fromCache: boolean): void {
+    this.#answered.add(key);
     if (stored.value !== null) this.#obtained.set(key, { ...stored, fromCache });
   }
 
@@ -135,7 +150,7 @@ class Obtaining {
     const parts = Array.from({ length: Math.ceil(sources.length / atOnce) }, (_, i) =>
       sources.slice(i * atOnce, (i + 1) * atOnce),
     );
-    await allButTokens(
+    await allParts(
       parts.map((part) =>
         limit(async () => {
           if (noTokens) return this.#finish(part, {});
@@ -151,12 +166,7 @@ class Obtaining {
   }
 
   async #finish(sources: readonly Source[], outcome: { error?: SoukError }): Promise<void> {
-    await Promise.all(
-      sources.map(async (source) => {
-        await this.#flights.finish(this.#flightOf(source), outcome);
-        this.#request.leading.delete(this.#flightOf(source));
-      }),
-    );
+    await Promise.all(sources.map((source) => this.#flights.finish(this.#flightOf(source), outcome)));
   }
 
   async #fetchTogether(sources: readonly Source[]): Promise<void> {
@@ -171,6 +181,7 @@ class Obtaining {
       if (stale.includes(false)) throw error;
       return;
     }
+    this.#hasFetched = true;
     const fetchedAt = this.#clock.now();
     const tokens = this.#request.tokensEach();
     const { operation, callId } = this.#request;
@@ -181,14 +192,15 @@ class Obtaining {
         this.#events.emit({ type: 'source.miss', operation, callId });
         const lifetimeMs = stored.value === null ? NOTHING_LIFETIME_MS : this.#lifetimeMs(source);
         await this.#flights.finish(this.#flightOf(source), { fetched: stored, lifetimeMs });
-        this.#request.leading.delete(this.#flightOf(source));
       }),
     );
   }
 
   async #follow(source: Source): Promise<void> {
+    const { signal, cancelled } = this.#request;
+    const stop = AbortSignal.any([signal, cancelled]);
     for (;;) {
-      const following = this.#flights.follow(this.#flightOf(source), this.#request.signal);
+      const following = this.#flights.follow(this.#flightOf(source), stop);
       const taken = await this.#take(source, this.#newerThan);
       if (taken === 'follows') {
         const { operation, callId } = this.#request;
@@ -217,19 +229,22 @@ class Obtaining {
 }
 
 /**
- * Waits for the parts of a call. An error ends the call at once, but a wait for tokens only after the other parts
- * have ended, because their data is already paid for.
+ * Waits for the parts of a call. An error ends the call at once, but a wait for tokens, or the end of a part that was not
+ * sent because the call was cancelled, only after the other parts have ended, because their data is already paid for.
  */
-async function allButTokens(parts: readonly Promise<void>[]): Promise<void> {
-  const awaited: TokensAwaited[] = [];
+async function allParts(parts: readonly Promise<void>[]): Promise<void> {
+  const unsent: unknown[] = [];
   await Promise.all(
     parts.map((part) =>
       part.catch((error: unknown) => {
-        if (!(error instanceof TokensAwaited)) throw error;
-        awaited.push(error);
+        if (!(error instanceof TokensAwaited || isCancelled(error))) throw error;
+        unsent.push(error);
       }),
     ),
   );
-  const [first] = awaited;
-  if (first) throw first;
+  if (unsent.length > 0) throw unsent.find(isCancelled) ?? unsent[0];
+}
+
+function isCancelled(error: unknown): boolean {
+  return error instanceof SoukError && error.kind === 'CANCELLED';
 }

@@ -108,7 +108,7 @@ export async function openWorker(
   const trends = openTrends({ baseUrl: trendsBaseUrl, http, redis, keys, clock });
   const upstream = { keepa, trends, reports };
   const { execute, control } = createExecutor({
-    ...{ redis, keys, sources, flights, answers, settlements, upstream, events, tracing, clock, log },
+    ...{ redis, keys, sources, answers, settlements, upstream, events, tracing, clock, log },
   });
   await onControl(subscriber, keys, control);
 

@@ -74,6 +74,8 @@ export interface Presented {
 export interface PresentContext {
   /** Unix milliseconds. */
   now: number;
+  /** Keys of sources that were not fetched, because the call was cancelled; for an operation with `partial`. */
+  unsent?: ReadonlySet<string>;
 }
 
 /** An operation that a worker executes and that costs units. */
@@ -105,6 +107,8 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
    * loaded. An answer is shared until one of these reports is imported again.
    */
   reports?(input: Input): ReportsNeeded;
+  /** A cancelled call returns the sources that were fetched, and is charged for them. Otherwise it needs all of them. */
+  partial?: true;
   respond: Responder<Input, Raw>;
   /** Batch items that differ only in this list are combined into one call. */
   pack?: Pack<Input>;

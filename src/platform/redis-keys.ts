@@ -21,8 +21,6 @@ export interface RedisKeys {
   source(identity: string): string;
   /** Held by the leader that fetches a source. A forced fetch is a separate flight. */
   flight(identity: string, forced: boolean): string;
-  /** Present while the flight has followers. */
-  followed(identity: string, forced: boolean): string;
   /** Channel of flight completions. */
   flightsChannel: string;
   /** Channel of completion messages of jobs. */
@@ -31,6 +29,8 @@ export interface RedisKeys {
   controlChannel: string;
   /** Present while further requests wait for a job, besides the first. */
   joined(callId: string): string;
+  /** Present while a worker has to stop a job. */
+  cancelled(callId: string): string;
   /** The pieces of an upload, for the worker that reads it. */
   upload(uploadId: string): string;
   /** The reply of that worker. */
@@ -66,11 +66,10 @@ export function redisKeys(namespace: string): RedisKeys {
     storedBytes: (accountId) => `${namespace}:stored:{${accountId}}`,
     source: (identity) => `${namespace}:source:{${identity}}`,
     flight: (identity, forced) => `${namespace}:source:{${identity}}:${forced ? 'forced' : 'flight'}`,
-    followed: (identity, forced) =>
-      `${namespace}:source:{${identity}}:${forced ? 'forced' : 'flight'}:followed`,
     flightsChannel: `${namespace}:flights`,
     jobsChannel: `${namespace}:jobs`,
     controlChannel: `${namespace}:control`,
+    cancelled: (callId) => `${namespace}:cancelled:{${callId}}`,
     joined: (callId) => `${namespace}:joined:{${callId}}`,
     reply: (uploadId) => `${namespace}:upload:{${uploadId}}:reply`,
     repliesChannel: `${namespace}:replies`,

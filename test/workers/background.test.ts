@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import { type Background, openBackground } from '../support/background.ts';
+import { batchOnce, isFinished, startBatch } from '../support/batches.ts';
 import type { Client } from '../support/client.ts';
 import { PLENTY, type Script } from '../support/scripted-upstream.ts';
 import { openSouk, type Souk, type TestAccount } from '../support/souk.ts';
@@ -189,11 +190,30 @@ test('sends nothing upstream for a call cancelled while it waits for tokens', as
   await learn(60);
   const asin = newAsin();
   const callId = await paused(asin);
+  const ended = souk.events.next('job.ended', { callId });
   await client.get(`/api/jobs/${callId}`, { method: 'DELETE' });
+  expect(await ended).toMatchObject({ error: 'CANCELLED' });
   souk.clock.advance(600_000);
   expect((await client.get(`/api/jobs/${callId}`)).json.data.state).toBe('cancelled');
   expect(asksFor(asin)).toEqual([]);
   expect(await unitsUsed(client)).toBe(0);
+});
+
+test('a batch makes a new call if the call it joined is cancelled', async () => {
+  await learn(60);
+  const asin = newAsin();
+  const twins = { operation: 'market.product', items: [{ domain: 1, asin }] };
+  const first = await startBatch(client, twins);
+  await advanceUntil(souk.clock, () => souk.events.seen('job.paused').length === 1, 10);
+  const second = await startBatch(client, twins);
+  await advanceUntil(souk.clock, () => souk.events.seen('call.joined').length === 1, 10);
+  await client.get(`/api/batches/${first.batchId}`, { method: 'DELETE' });
+  expect(await batchOnce(souk, client, first, isFinished, 100)).toMatchObject({ counts: { cancelled: 1 } });
+  souk.upstream.on('product', has(600));
+  const after = await batchOnce(souk, client, second, isFinished, 1_000);
+  expect(after).toMatchObject({ state: 'done', counts: { done: 1, cancelled: 0 } });
+  expect(asksFor(asin)).toHaveLength(1);
+  expect(await unitsUsed(client)).toBe(1);
 });
 
 test('releases a background call at once if no tokens come before its deadline', async () => {

@@ -68,7 +68,8 @@ function obtain(
     signal,
     atOnce: Math.max(1, names.length),
     tokensEach: () => TOKENS_EACH,
-    leading: new Set(),
+    cancelled: new AbortController().signal,
+    unsent: null,
     async fetch(missing) {
       const asked = missing.map(({ key }) => key);
       const value = await says(asked);
@@ -329,7 +330,8 @@ describe('a source that may be stale', () => {
       startedAt: clock.now(),
       again: false,
       signal: new AbortController().signal,
-      leading: new Set(),
+      cancelled: new AbortController().signal,
+      unsent: null,
       atOnce: names.length,
       tokensEach: () => TOKENS_EACH,
       fetch: async (missing) => {

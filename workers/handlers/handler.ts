@@ -44,6 +44,8 @@ export interface HandlerContext {
   useEdition(edition: string): void;
   /** Aborts at the deadline. Handlers pass it to everything that waits. */
   signal: AbortSignal;
+  /** Aborts when the call is cancelled: nothing more is sent upstream. */
+  cancelled: AbortSignal;
   /** Unix milliseconds. */
   deadlineAt: number;
   /**

@@ -47,6 +47,17 @@ const LARGEST_CALL = 100;
 /** The minimum number of offers that upstream collects. */
 const FEWEST_OFFERS = 20;
 
+const ASIN_ERRORS = ['PRODUCT_NOT_FOUND', 'PRODUCT_UNAVAILABLE', 'CANCELLED'] as const;
+
+interface AsinError {
+  asin: string;
+  errorId: (typeof ASIN_ERRORS)[number];
+}
+
+function isCancelled({ errorId }: AsinError): boolean {
+  return errorId === 'CANCELLED';
+}
+
 export const product = defineQueued<'market.product', ProductInput, Product>({
   name: 'market.product',
   summary: 'Looks up 1 to 100 products by ASIN.',
@@ -100,7 +111,12 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
       rating: rating ?? input.detailLevel === 'summary',
       days: input.dateRange ? undefined : days,
     })),
-  price: { text: '1 per ASIN', quote: ({ asins }) => asins.length },
+  price: {
+    text: '1 per ASIN',
+    quote: ({ asins }) => asins.length,
+    settle: ({ asins }, { data }) => asins.length - (data.errors as AsinError[]).filter(isCancelled).length,
+  },
+  partial: true,
   pools: ['market'],
   queue: () => 'market',
   freshness: 'update',
@@ -124,17 +140,20 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
       count: z.int().min(0).describe('Number of products found'),
       products: z.array(productRecord),
       errors: z
-        .array(z.object({ asin: z.string(), errorId: z.enum(['PRODUCT_NOT_FOUND', 'PRODUCT_UNAVAILABLE']) }))
-        .describe('ASINs for which no product was found'),
+        .array(z.object({ asin: z.string(), errorId: z.enum(ASIN_ERRORS) }))
+        .describe(
+          'ASINs for which no product was found, or that were not fetched before the call was cancelled',
+        ),
       responseShape,
     }),
-    present(found, input, { now }) {
+    present(found, input, { now, unsent }) {
       const window = historyWindow(input, now);
       const products: Record<string, unknown>[] = [];
-      const errors: { asin: string; errorId: string }[] = [];
+      const errors: AsinError[] = [];
       for (const asin of input.asins) {
         const product = found.get(asin);
-        if (!product || !hasData(product))
+        if (unsent?.has(asin)) errors.push({ asin, errorId: 'CANCELLED' });
+        else if (!product || !hasData(product))
           errors.push({ asin, errorId: product ? 'PRODUCT_UNAVAILABLE' : 'PRODUCT_NOT_FOUND' });
         else products.push(shown(product, input, window));
       }

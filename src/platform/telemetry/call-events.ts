@@ -46,6 +46,8 @@ export type CallEvent =
   | ({ type: 'job.started'; attempt: number; waitedMs: number | null } & OfJob)
   /** A background job was paused until tokens are available. */
   | ({ type: 'job.paused' } & OfJob)
+  /** A running job was cancelled: it sends nothing more. */
+  | ({ type: 'job.cancelled' } & OfJob)
   | ({
       type: 'job.ended';
       state: 'settled' | 'released';

@@ -3,6 +3,7 @@ import pRetry, { AbortError } from 'p-retry';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { type Logger, maskSecrets } from '../../platform/log.ts';
+import { beforeSending, type Cancellable } from '../cancellation.ts';
 import { BodyTooLargeError, type HttpClient, type HttpRequest, type HttpResponse } from '../http-client.ts';
 import { type TokenBucket, type TokenOutcome, TokensAwaited } from '../token-bucket.ts';
 import {
@@ -17,8 +18,7 @@ import {
 import type { Envelope } from './envelope.ts';
 
 /** The context of an upstream request. */
-export interface CallContext {
-  signal: AbortSignal;
+export interface CallContext extends Cancellable {
   /** Deadline of the answer, Unix milliseconds. */
   deadlineAt: number;
   /** No request waits for the answer: the call leaves a reserve of tokens, and fails at once without tokens. */
@@ -73,10 +73,15 @@ export function createKeepaTransport(deps: {
     read: (response: HttpResponse) => Answer<T>,
   ): Promise<T> {
     for (;;) {
-      const lease = await tokens.take(call.cost, context);
-      let outcome: TokenOutcome = 'lost';
+      const { deadlineAt, background } = context;
+      const signal = beforeSending(context);
+      signal.throwIfAborted();
+      const lease = await tokens.take(call.cost, { signal, deadlineAt, background });
+      let outcome: TokenOutcome = { spent: 0 };
       let spent = 0;
       try {
+        signal.throwIfAborted();
+        outcome = 'lost';
         const request = requestOf(call, baseUrl, key);
         const response = await http.send({ ...request, signal: context.signal, maxBytes });
         if (response.status === 429) {

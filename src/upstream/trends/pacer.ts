@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { type Clock, sleep } from '../../platform/clock.ts';
+import { beforeSending, type Cancellable } from '../cancellation.ts';
 import { TokensAwaited } from '../token-bucket.ts';
 import { Refusal } from './refusal.ts';
 
@@ -21,8 +22,7 @@ export interface Pacer {
   pause(pause: { firstMs: number; longestMs: number; leastMs?: number }): Promise<void>;
 }
 
-export interface TurnContext {
-  signal: AbortSignal;
+export interface TurnContext extends Cancellable {
   /** Unix milliseconds. */
   deadlineAt: number;
   /** No request waits for the answer. */
@@ -80,7 +80,9 @@ export function createPacer(redis: Redis, key: string, { intervalMs, burst }: Pa
 
   return {
     async turn(context) {
-      const { signal, deadlineAt } = context;
+      const { deadlineAt } = context;
+      const signal = beforeSending(context);
+      signal.throwIfAborted();
       const until = Math.min(clock.now() + LONGEST_WAIT_MS, deadlineAt);
       for (;;) {
         const now = clock.now();

@@ -1,3 +1,4 @@
+import { beforeSending } from '../cancellation.ts';
 import { TokensAwaited } from '../token-bucket.ts';
 import { textOf } from './answer-text.ts';
 import { readTrending, TRENDING_RPC, trendingCall } from './batchexecute.ts';
@@ -46,9 +47,9 @@ export function createTrendingClient(deps: { baseUrl: string; endpoint: RateLimi
       try {
         return { source: 'trending_now', trends: await list(question, context) };
       } catch (error) {
-        const { signal, log } = context;
+        const { log } = context;
         if (error instanceof Refusal && error.kind === 'badArgument') throw unknownGeo(question.geo);
-        if (error instanceof TokensAwaited || !question.feedWillDo || signal.aborted)
+        if (error instanceof TokensAwaited || !question.feedWillDo || beforeSending(context).aborted)
           throw publicError(error, context);
         log.warn({ reason: String(error) }, 'failed to fetch the list of trends; using the feed');
       }

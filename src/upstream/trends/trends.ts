@@ -5,6 +5,7 @@ import type { Property } from '../../operations/trends/keyword-question.ts';
 import type { Related, RelatedQuery, RelatedTopic } from '../../operations/trends/related.ts';
 import type { TrendList } from '../../operations/trends/trend.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { Cancellable } from '../cancellation.ts';
 
 /** A request for search interest. */
 export interface KeywordQuestion {
@@ -23,8 +24,7 @@ export interface KeywordQuestion {
   timezone: number;
 }
 
-export interface TrendsContext {
-  signal: AbortSignal;
+export interface TrendsContext extends Cancellable {
   /** Deadline of the answer, Unix milliseconds. */
   deadlineAt: number;
   /** No request waits for the answer. May change during the call. */

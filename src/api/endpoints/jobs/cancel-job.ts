@@ -9,7 +9,9 @@ export const cancelJob = endpoint({
   method: 'delete',
   path: '/api/jobs/{id}',
   tool: 'jobs_cancel',
-  summary: 'Cancels a job and releases its units. A job that has ended stays unchanged.',
+  summary: 'Cancels what a job has not sent to the data provider, and releases its units.',
+  description:
+    'Cancels what a job has not sent to the data provider, and releases its units. What was sent runs to its end, is charged, and its answer is readable. The answer shows the job at present: a running job ends a moment later. A job that has ended stays unchanged.',
   id: jobId,
   answers: { 200: enveloped('The job', jobSchema, 'X-Job-Id', 'Retry-After') },
   errors: ['JOB_SHARED'],
