@@ -13,7 +13,7 @@ import {
 } from '../support/batches.ts';
 import { expectBalancesOfLedger } from '../support/books.ts';
 import type { Client } from '../support/client.ts';
-import { type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import type { ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 

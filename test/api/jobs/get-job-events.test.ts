@@ -93,12 +93,14 @@ test('ends with the error of a failed job', async ({ souk, client }) => {
   });
 });
 
-test('ends with the state cancelled for a cancelled job', async ({ client }) => {
+test('ends with the state cancelled for a cancelled job', async ({ souk, client }) => {
+  await stopWorkers(souk);
   const { events } = await newJob(client);
   const listener = await listen(client, events);
   await expect.poll(() => names(listener)).toContain('job');
   await client.get(events.replace('/events', ''), { method: 'DELETE' });
   await listener.ended;
+  await souk.addWorker();
   expect(listener.events.at(-1)).toMatchObject({ name: 'end', data: { state: 'cancelled' } });
 });
 

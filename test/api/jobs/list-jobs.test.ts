@@ -6,6 +6,7 @@ import type { Client } from '../../support/client.ts';
 import { gate } from '../../support/scripted-upstream.ts';
 import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
+import { stopWorkers } from '../../support/workers.ts';
 
 test.beforeAll(({ souk }) => souk.upstream.on('category', () => ({ json: { categories: {} } })));
 
@@ -93,8 +94,10 @@ test('filters by state and by operation', async ({ souk, client }) => {
     await reached;
     return knowsEveryProduct(...call);
   });
+  await stopWorkers(souk);
   const cancelled = await newJob(client);
   await client.get(`/api/jobs/${cancelled}`, { method: 'DELETE' });
+  await souk.addWorker();
   const running = await newJob(client);
   await expect.poll(async () => (await client.get(`/api/jobs/${running}`)).json.data.state).toBe('running');
   for (const [query, expected] of [

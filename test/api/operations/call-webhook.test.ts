@@ -7,6 +7,7 @@ import type { Souk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { sendDue, type WebhookCustomer, webhookCustomer } from '../../support/webhooks.ts';
+import { stopWorkers } from '../../support/workers.ts';
 
 const test = base.extend('customer', ({ souk, upstream: _ }) => webhookCustomer(souk));
 
@@ -58,15 +59,11 @@ test('delivers a failed job with its error and no charge', async ({ souk, custom
 });
 
 test('delivers a cancelled job as cancelled', async ({ souk, customer, receiver }) => {
-  const { reached, open } = gate();
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
   const { client } = customer;
+  await stopWorkers(souk);
   const { links } = (await client.get(`${newCall(receiver)}&async=1`)).json.data;
   const { data } = (await client.get(links.self, { method: 'DELETE' })).json;
-  open();
+  await souk.addWorker();
   await sendDue(souk);
   expect(delivered(souk, customer, receiver)).toMatchObject([
     { data: { state: 'cancelled', unitsCharged: 0, error: data.error } },

@@ -4,8 +4,8 @@ import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
-import { gate } from '../../support/scripted-upstream.ts';
 import { openSouk, type Souk } from '../../support/souk.ts';
+import { stopWorkers } from '../../support/workers.ts';
 
 let souk: Souk;
 let customer: Customer;
@@ -104,19 +104,15 @@ test('shows a picture on the page of its job', async () => {
   expect(picture.headers['content-type']).toBe('image/png');
 });
 
-test('shows the progress of a running job, and cancels it', async () => {
-  const { reached, open } = gate();
-  souk.upstream.on('product', async (...call) => {
-    await reached;
-    return knowsEveryProduct(...call);
-  });
+test('shows the progress of a job, and cancels it', async () => {
+  await stopWorkers(souk);
   const { headers } = await customer.client.get(`/api/market/product?domain=1&asins=${newAsin()}&async=1`);
   const address = `/account/jobs/${headers['x-job-id']}`;
   const before = await customer.visitor.get(address);
   expect(before.html).toContain('data-refresh="1"');
   expect(before.text).toMatch(/State (queued|running)/);
   const after = await customer.visitor.post(`${address}/cancel`, {});
-  open();
+  await souk.addWorker();
   expect(after.path).toBe(address);
   expect(after.text).toContain('State cancelled');
   expect(after.html).not.toContain('data-refresh');
