@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -51,3 +52,17 @@ test.each([
     await expect.poll(() => processesWith(dataDir.path), { timeout: 120_000 }).toEqual([]);
   },
 );
+
+/** Service managers and editors stop `npm start` so; npm passes the signal on to the process that it has started. */
+test('SIGTERM to npm alone ends the start and leaves no process', { timeout: 300_000 }, async () => {
+  const note = join(dataDir.path, 'start.pid');
+  await rm(note, { force: true });
+  const { PATH = '', HOME = '' } = process.env;
+  const npm = spawn('npm', ['start'], {
+    env: { PATH, HOME, SOUK_DATA_DIR: dataDir.path, PORT: '0' },
+    stdio: 'ignore',
+  });
+  await expect.poll(() => existsSync(note), { timeout: 120_000 }).toBe(true);
+  npm.kill('SIGTERM');
+  await expect.poll(() => processesWith(dataDir.path), { timeout: 120_000 }).toEqual([]);
+});
