@@ -21,7 +21,7 @@ export interface Backlog {
    * @param priority as in fairness.ts: a job waits for those of the same or a lower number.
    */
   estimateWaitMs(pool: PoolName, priority: number): Promise<number>;
-  /** The same for a job with this many jobs before it. */
+  /** Returns the milliseconds that a job with this many jobs before it would wait. */
   estimateWaitBehindMs(pool: PoolName, ahead: number): number;
   /** Returns the mean run time of the pool's jobs; 0 before the first one has ended. */
   meanDurationMs(pool: PoolName): number;

@@ -62,7 +62,7 @@ export type Submission =
       callId: string;
       pool: PoolName;
       finished: boolean;
-      /** True if it was a call of a batch until now. */
+      /** True if this is the first request that joins a call of a batch. */
       background: boolean;
       answerRef: string | null;
     };
@@ -188,7 +188,7 @@ function deadlineOf(waiting: Waiting, pool: PoolName, now: number): number {
 /**
  * Admits a call even if the database restarts meanwhile. An admission whose reply was lost may have been committed,
  * so the repetition may join the first attempt. It has an id of its own, because the first call may have failed meanwhile.
- * A batch has noted the id of its call, and keeps it.
+ * A call of a batch keeps its id, which the batch has stored.
  */
 async function admit(
   { admissions, clock, events }: SubmitDeps,

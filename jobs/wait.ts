@@ -18,7 +18,7 @@ export interface Awaited {
 export interface CompletionMap {
   /**
    * Resolves when the call ends, or with null after `timeoutMs`.
-   * @param call one that this process is about to submit (`ours`), or one that somebody else submitted and that may
+   * @param call one that this process is about to submit (`ours`), or one that another process submitted and that may
    *   have ended already.
    */
   wait(call: Awaited, timeoutMs: number, ours: boolean): Promise<CompletionMessage | null>;

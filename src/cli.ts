@@ -1,6 +1,6 @@
 import { runCommand } from './cli/run-command.ts';
 
-/** `npm run souk -- <command>`. Ends with 0, with 1 and a sentence when something is wrong, with 2 when the command line is wrong. */
+/** `npm run souk -- <command>`. Exits with 0 after success, 1 with a message after a failure, and 2 for an invalid command line. */
 const { argv, env, stdout, stderr } = process;
 process.exitCode = await runCommand(argv.slice(2), {
   env,

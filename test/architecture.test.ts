@@ -33,7 +33,7 @@ const ROOMS = [
   ['programs', 'src/main.ts', 'src/start.ts', 'src/migrate.ts', 'src/cli.ts', 'workers/main.ts'],
 ] as const satisfies readonly (readonly [string, ...string[]])[];
 
-/** A separate program: a server that speaks the protocols of the upstreams. It uses the two purest rooms. */
+/** A separate program: a server that speaks the protocols of the upstreams. It imports only these two rooms. */
 const DEMO = { room: 'demo', mayImport: ['demo', 'platform', 'operations'] };
 
 /** Rooms that never load each other, although the order allows it. */

@@ -10,7 +10,7 @@ import { test as base } from './support/souk-test.ts';
 
 const run = promisify(execFile);
 
-/** What `npm run build` has compiled. */
+/** The folder of the compiled programs. */
 const DIST = inject('programs');
 const children: ChildProcess[] = [];
 let folder: string;

@@ -10,7 +10,7 @@ import { test } from './support/souk-test.ts';
 
 const run = promisify(execFile);
 
-/** Every connection this process opens from here on. */
+/** Returns every connection that this process opens from now on. */
 const sockets: Socket[] = [];
 const remember = (message: unknown) => void sockets.push((message as { socket: Socket }).socket);
 

@@ -146,7 +146,7 @@ function worthAt(series: DemoSeries, step: number): number {
   return price < 0 ? -1 : price + shipping;
 }
 
-/** Returns the step at a time. */
+/** Returns the step that contains a time. */
 function stepAt(series: DemoSeries, facts: AsinFacts, index: number, minutes: number): number {
   const step = Math.floor(minutes / series.stepMinutes);
   return timeOf(series, facts, index, step) <= minutes ? step : step - 1;

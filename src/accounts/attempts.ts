@@ -31,7 +31,7 @@ export interface Attempt {
 export interface Attempts {
   /** Counts an attempt. @returns the seconds to wait before the next, or null if the attempt is allowed. */
   count(attempt: Attempt): Promise<number | null>;
-  /** The password was correct: resets the count of the account in this place, and takes this attempt off the count of the network. */
+  /** Records a correct password: resets the count of the account from this place, and does not count the attempt for the network. */
   forgive(attempt: Attempt): Promise<void>;
   /** Counts a sign-up, whether it succeeds or not. @returns the seconds to wait, or null if the sign-up is allowed. */
   countSignUp(address: string): Promise<number | null>;

@@ -4,7 +4,7 @@ import type { Database } from '../platform/db/pool.ts';
 import { SoukError } from '../platform/errors.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
 
-/** Bounds memory. A key that is forgotten is looked up again. */
+/** Limits memory use. A key that is evicted is looked up again. */
 const MAX_KNOWN_KEYS = 50_000;
 
 /** Finds the account of a key. */

@@ -19,7 +19,7 @@ export const MOST_WAITING = 32;
 
 const limit = pLimit(CONCURRENCY);
 
-/** Verified if the account has no password, so that the check takes as long as for one that has. */
+/** The hash that is verified if an account has no password, so that the check takes the same time. */
 const ABSENT_PASSWORD_HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$neDvb7qF7lO7z7OGRwPAjQ$CPZPmiI627ioWqv5TypLNZnGbY+2KrojdwDOrAc9oKw';
 

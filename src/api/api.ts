@@ -42,7 +42,7 @@ export interface ApiDeps {
   mcp: McpDeps;
 }
 
-// The same for every gateway of a process, and made before the first of them listens.
+// All gateways of a process share the document, which is created before the first of them listens.
 const document = versionOf(JSON.stringify(openApiDocument()), JSON_TYPE);
 
 /** Every operation, every other endpoint, and the tools for agents. */

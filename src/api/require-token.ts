@@ -29,7 +29,7 @@ export function requireToken(
   };
 }
 
-/** Lets only those through who may read the metrics. @param token the setting METRICS_TOKEN. */
+/** Refuses requests that may not read the metrics. @param token the setting METRICS_TOKEN. */
 export function requireMetricsAccess(token: string | undefined) {
   const mayRead = createMetricsCheck(token);
   return async ({ raw }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {

@@ -46,7 +46,7 @@ async function receiveUpload(
     await putUpload(redis, keys, uploadId, limited(body, uploadPace));
   } catch (error) {
     await dropUpload(redis, keys, uploadId).catch(() => {});
-    // The rest of the body is in the way of the next request on this connection.
+    // The connection cannot be used again, because the rest of the body would precede the next request.
     reply.header('connection', 'close');
     body.resume();
     throw error;

@@ -31,7 +31,7 @@ export async function countSchedules(client: ClientBase, accountId: number): Pro
 }
 
 async function countLocked(client: ClientBase, accountId: number, query: string): Promise<number> {
-  // Not the lock of the account, which admissions take.
+  // A lock of its own, because admissions take the lock of the account.
   await client.query("select pg_advisory_xact_lock(hashtextextended('souk.account-limits', $1))", [
     accountId,
   ]);

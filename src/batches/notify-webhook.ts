@@ -4,7 +4,7 @@ import { findBatchById } from './batch.ts';
 import type { OnFinished } from './ending.ts';
 import { batchView } from './view.ts';
 
-/** Tells the webhook of a batch that it has finished: in the same transaction, so that neither is without the other. */
+/** Creates the delivery for the webhook of a finished batch, in the transaction that finishes the batch. */
 export function createBatchNotifier(clock: Clock): OnFinished {
   return async (client, batchId) => {
     const batch = await findBatchById(client, batchId);

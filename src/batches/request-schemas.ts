@@ -72,7 +72,7 @@ export const BATCH_SETTINGS = {
     }),
 };
 
-/** Query of a batch whose body has one item in each line. */
+/** The query of a batch whose body has one item in each line. */
 export const batchQuerySchema = z.object({ operation: ITEM_SOURCES.operation, ...BATCH_SETTINGS });
 
 /** Body of a batch that is one JSON document. */

@@ -106,7 +106,7 @@ export interface Admissions {
 /** A request for admission or, if `dry`, for a prediction. */
 type AdmissionInput = AdmissionRequest & { dry?: boolean };
 
-/** @param database with connections that no other work takes: everything that a customer does waits for them. */
+/** @param database with connections that no other work uses, because every request of a customer needs one of them. */
 export function createAdmissions(database: Database, now: () => number, offPeak: OffPeakWindow): Admissions {
   async function ask(calls: readonly AdmissionInput[]): Promise<AdmissionRow[]> {
     const client = await database.connect();
@@ -143,7 +143,7 @@ export function createAdmissions(database: Database, now: () => number, offPeak:
     },
     { patienceMs: LOCK_PATIENCE_MS },
   );
-  // They take no locks, cost nothing, and must not delay calls that are charged.
+  // Predictions take no locks and charge nothing. They have round trips of their own, so that they do not delay calls.
   const predictions = new MicroBatcher<AdmissionInput, AdmissionRow>(ask);
 
   return {

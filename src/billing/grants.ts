@@ -78,7 +78,7 @@ export function grantSubscription(database: Database, grant: SubscriptionGrant):
   return inTransaction(database, (client) => grantSubscriptionIn(client, grant));
 }
 
-/** Does the same within the caller's transaction. */
+/** Grants a subscription within the caller's transaction. */
 export async function grantSubscriptionIn(client: ClientBase, grant: SubscriptionGrant): Promise<number> {
   const { accountId, wallet, planId, quantity, startsAt, endsAt } = grant;
   if (endsAt <= startsAt) throw new GrantRefused('The end of a subscription must be after its start.');

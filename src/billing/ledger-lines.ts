@@ -20,7 +20,7 @@ export interface LedgerLine {
   /** The number of units that the line moves. */
   units: number;
   /**
-   * The change of the units that can be spent: the changes of all lines of a pack add up to what it has left. A
+   * The change of the units that can be spent: the changes of all lines of a pack add up to its remaining units. A
    * settlement has 0, because the reservation has already taken its units.
    */
   change: number;

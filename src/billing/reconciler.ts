@@ -31,7 +31,7 @@ export async function releaseOverdue(
   const released: Call[] = [];
   for (;;) {
     const overdue = await findOverdueCalls(database, now - RECONCILE_GRACE_MS, BATCH);
-    // A call of a locked account has its turn with a later run.
+    // A later run releases the calls of locked accounts.
     const endings = await Promise.allSettled(
       overdue.map(({ accountId, callId, startedAt, attempts }) =>
         settlements.end({ accountId, callId, units: 0, answer: null, error, startedAt, attempts }),

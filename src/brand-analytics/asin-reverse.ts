@@ -91,8 +91,8 @@ async function lookInto(
             case a.asin when r.asin1 then 1 when r.asin2 then 2 else 3 end as position,
             ${place('click')} as click, ${place('conv')} as conversion
           from ${table} r where ${HAS_ASIN}
-          -- Keeps the planner from scanning by rank until it has enough rows, which it does because it takes
-          -- products for frequent.
+          -- Prevents a scan by rank, which the planner prefers because it overestimates the number of rows with a
+          -- product.
           offset 0) f
         order by f.rank, f.id limit $2) m
       join aba_terms_${site} t on t.id = m.id`,

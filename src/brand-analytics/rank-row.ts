@@ -104,8 +104,8 @@ export async function describeRows(
   });
 }
 
-// A page has a thousand rows: what is done for each names its columns, which takes a quarter less time than to make the
-// names from places.
+// A page has a thousand rows: code that names each column takes a quarter less time than code that builds the
+// names from positions.
 
 function namesOf(labels: ReadonlyMap<number, string>, ...ids: [number, number, number]): string[] {
   const names: string[] = [];

@@ -112,8 +112,8 @@ async function termsWithPrefix(
   limit: number,
 ): Promise<RankedTerm[]> {
   const { rows } = await database.query<RankedTerm>(
-    // In the "C" order all terms with a prefix lie between it and it with the last of all characters.
-    // The week first, as everywhere: an import replaces weeks before it replaces a dictionary.
+    // In the "C" collation, all terms with a prefix are between the prefix and the prefix with the highest character.
+    // All queries read the week before the dictionary, in the order in which an import replaces them.
     `select t.*, r.rank from ${table} r
       right join (
         select ${TERM} from aba_terms_${site}

@@ -30,7 +30,7 @@ export type WorkerPoolName = (typeof WORKER_POOL_NAMES)[number];
 /** The longest time a job may wait in its queue. Later it could not finish before its deadline. */
 export const QUEUE_ALLOWANCE_MS = 30_000;
 
-/** The same for an asynchronous call. */
+/** The longest time an asynchronous call may wait in its queue. */
 export const ASYNC_QUEUE_ALLOWANCE_MS = 600_000;
 
 /** A synchronous request waits for the pool's timeout plus this time, then gets a 202. */

@@ -17,7 +17,7 @@ export interface ServiceClock extends Clock {
   machineAheadMs(): number | null;
 }
 
-/** The clock of this machine. Only what concerns no other process reads it. */
+/** The clock of this machine. Only code whose times concern no other process reads it. */
 export const systemClock: Clock = {
   now: Date.now,
   after(delayMs, callback) {

@@ -14,7 +14,7 @@ const AWAY = /^(08|57P|25006|25P03|53300)/;
 /** A statement that took longer than the limit of its connection, or that waited too long for a lock. */
 const SLOW = /^(57014|55P03)/;
 
-/** What pg and ioredis say when a time limit is over. */
+/** Messages of pg and ioredis for an exceeded time limit. */
 const TIMED_OUT =
   /^(Query read timeout|timeout exceeded when trying to connect|Command timed out)$|connection timeout/;
 

@@ -10,7 +10,10 @@ export type ProcessMessage = { ready: string } | { failed: string };
 /** A process that does not stop within this time exits. */
 const STOP_LIMIT_MS = 25_000;
 
-/** The same after the parent was killed: the stores that it had started are gone, and closing may wait for them. */
+/**
+ * The limit after the parent was killed. It is shorter, because the stores that the parent started are gone, and closing may
+ * wait for them.
+ */
 const ORPHAN_STOP_LIMIT_MS = 5_000;
 
 /**

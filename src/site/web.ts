@@ -69,7 +69,7 @@ export function registerWeb(app: FastifyInstance, deps: SiteDeps): void {
   const { adminToken, database, log } = deps;
   const pages: Pages = { ...rest, publicUrl };
   app.addHook('onReady', async () => {
-    // They are refused in any case; this ends the keys of their pages, too.
+    // Sessions of an earlier token are refused in any case. Ending them also revokes the keys of their pages.
     const credential = adminToken === undefined ? null : credentialOf(adminToken);
     await endOperatorSessions(database, credential).catch((error: unknown) =>
       log.warn({ err: error }, 'failed to end the sessions of an earlier operator token'),

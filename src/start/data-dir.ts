@@ -5,9 +5,9 @@ import { run } from '../platform/embedded/commands.ts';
 
 /** The right of one `npm start` to use a data folder. */
 export interface DataDirClaim {
-  /** Notes a process that uses the folder. If this one is killed, the next start waits for the end of that process. */
+  /** Records a process that uses the folder. If this one is killed, the next start waits for the end of that process. */
   note(pid: number): void;
-  /** Lets a start that comes from now on wait for the end of this one; until then it is refused. */
+  /** Records that this start is stopping. Before this call another start is refused; after it, it waits for the end. */
   stopping(): void;
   release(): Promise<void>;
 }
@@ -30,7 +30,7 @@ const STARTED = /(demo|workers|src)\/main\.[jt]s|redis-server|setpriv|unshare/;
 
 /**
  * Claims the folder for the life of this process, because two processes must not use the same databases. Waits for a Souk
- * that is stopping, and for what a killed one has left.
+ * that is stopping, and for the processes that a killed one has left.
  * @throws when a Souk is running on the folder.
  */
 export async function claimDataDir(dataDir: string): Promise<DataDirClaim> {

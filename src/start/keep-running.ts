@@ -8,7 +8,7 @@ interface EmbeddedServer {
 }
 
 export interface KeptServer {
-  /** Stays the same. */
+  /** Does not change when the server is started again. */
   url: string;
   stop(): Promise<void>;
 }
@@ -20,7 +20,7 @@ const PAUSE_MS = 1_000;
 /**
  * Starts an embedded server, and starts it again at the same address whenever it ends by itself. Its data is on disk.
  * @param launch starts it, at the address of an earlier start if there is one.
- * @param onLost hears the reason when it cannot be started again.
+ * @param onLost receives the reason when it cannot be started again.
  */
 export async function keepRunning(
   name: string,

@@ -11,7 +11,7 @@ export interface WebhookLimits {
 
 export const WEBHOOK_LIMITS: WebhookLimits = { perCall: 10, pendingPerAccount: 10_000 };
 
-/** A receiver that is down is tried again after minutes, so room is not made sooner. */
+/** Failed deliveries are retried after minutes, so the number of pending ones does not decrease sooner. */
 const RETRY_AFTER_SECONDS = 60;
 
 /**

@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 
 test.override('soukOptions', { gateways: 2 });
 
-/** What a charged call, a free one and a question about a job get with this key, from both gateways. */
+/** Returns the statuses of a charged call, a free call and a job request with this key, at both gateways. */
 async function statuses(souk: Souk, key: string): Promise<number[]> {
   const paths = [
     `/api/market/product?domain=1&asins=${newAsin()}`,
@@ -45,7 +45,7 @@ test('accepts the new key at once after a reset, and the old ones for exactly 30
   expect(await statuses(souk, fresh)).toEqual(WORKS);
 
   souk.clock.advance(30 * MINUTE_MS - 1_000);
-  // Whoever was alive half an hour ago counts as gone: time leapt past the workers' signs of life.
+  // The clock skipped the reports of the workers, so the gateways treat them as gone.
   await souk.addWorker(['market']);
   expect(await statuses(souk, key)).toEqual(WORKS);
   expect(await statuses(souk, further)).toEqual(WORKS);

@@ -37,7 +37,7 @@ const change = async (database: Database, stored: StoredPassword, password = 'se
   return changePassword(database, stored, { password, session, now: NOW });
 };
 
-/** A transaction of the test's own, to stop a sign-in or a change in its middle. */
+/** Opens a transaction, which can block a sign-in or a password change. */
 async function openTransaction(database: Database) {
   const client = await database.connect();
   onTestFinished(() => client.release());

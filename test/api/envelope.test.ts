@@ -78,7 +78,7 @@ test('charged answers to an account with a minute limit state the remaining call
 }) => {
   const client = await souk.client({ plan: { minuteLimit: 2 } });
   const get = (asin: string) => client.get(`/api/market/product?domain=1&asins=${asin}`);
-  // The clock stands at a full minute plus what earlier tests have let pass.
+  // The clock is at a full minute plus the time of earlier tests.
   const left = 60 - Math.floor((souk.clock.now() % 60_000) / 1000);
 
   const [first, second] = [await get('B00LIMIT01'), await get('B00LIMIT02')];

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ERRORS, type ErrorKind, fromRecord, SoukError, toRecord } from '../../src/platform/errors.ts';
 import { errorBody } from '../../src/results/envelope.ts';
 
-/** What the interface promises of every kind of error: status, code, and whether units had been reserved. */
+/** The documented status and code of every kind of error, and whether units were reserved. */
 const PROMISED: Record<ErrorKind, [status: number, code: string, units: 'none' | 'refunded']> = {
   VALIDATION_FAILED: [400, 'VALIDATION_FAILED', 'none'],
   SELECTION_INVALID: [400, '4000', 'none'],

@@ -27,7 +27,7 @@ afterAll(() => meter.close());
 
 const expectLinear = (taskOf: TaskOf) => expectLinearWork(meter, taskOf);
 
-/** Does something whose refusal is no fault of the test. */
+/** Runs a function and ignores its refusal. */
 function refusable(task: () => unknown): void {
   try {
     task();
@@ -136,7 +136,7 @@ function requestTo({ method, jsonParameter }: Route, text: string): RawRequest {
     : { query: {}, body: parsed(text), params: {} };
 }
 
-/** What the service makes of a body; a number of too many digits is refused there. */
+/** Parses a body as the service does, which refuses numbers with too many digits. */
 function parsed(text: string): Record<string, unknown> {
   try {
     return parseJson(text) as Record<string, unknown>;

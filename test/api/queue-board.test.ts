@@ -69,7 +69,7 @@ test('a job that the operator deletes is queued again, and its call succeeds', a
     return hasDeals([])(call, response);
   });
   const jobIds: string[] = [];
-  // Two at a time: the third waits.
+  // Two calls run at a time, so the third waits.
   for (const domain of [1, 2, 3]) {
     const reply = await client.get(`/api/market/lightningdeal?domain=${domain}&async=1`);
     jobIds.push(reply.json.data.jobId);

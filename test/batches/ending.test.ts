@@ -162,7 +162,7 @@ test('a retry runs and charges only the failed items, and keeps the other result
   expect(asked(upstream)).toHaveLength(2);
   expect(await unitsUsed(client)).toBe(5);
   expect((await resultsOf(client, batch)).map(({ data }) => data.products[0].asin)).toEqual(asins);
-  // In the order of ends, what was retried comes last.
+  // In the order of completion, the retried item is the last one.
   const finishedLast = (await resultsOf(client, batch, '?order=finished')).slice(-2);
   expect(new Set(finishedLast.map(({ index }) => index))).toEqual(new Set([1, 3]));
   await expectBalancesOfLedger(souk, account.accountId);
@@ -261,7 +261,7 @@ test('a cancelled batch runs no pending call, and keeps and is charged for those
   expect(codes.filter((code) => code === 'CANCELLED')).toHaveLength(24);
   expect(await unitsUsed(client)).toBe(16);
   await expectBalancesOfLedger(souk, account.accountId);
-  // Once more changes nothing.
+  // A second cancellation changes nothing.
   const again = await cancelBatch(client, batch);
   expect(again.json.data).toMatchObject({ state: 'cancelled', finishedAt: after.finishedAt });
 });
@@ -283,7 +283,7 @@ test('a call that a request waits for continues after its batch is cancelled', a
   open();
   expect((await request).status).toBe(200);
   const after = await batchOnce(souk, client, batch, isFinished, 100);
-  // It was done, so it is a result, and paid for by the batch.
+  // The call had ended before the cancellation, so the batch keeps its result and is charged.
   expect(after).toMatchObject({ state: 'cancelled', counts: { done: 1 }, units: { charged: 1 } });
   expect(await unitsUsed(client)).toBe(1);
   expect(upstream.calls).toHaveLength(1);

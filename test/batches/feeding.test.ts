@@ -122,7 +122,7 @@ test('batches leave a fifth of the calls of a minute to other requests of the ac
   expect(await used()).toBe(8);
   for (const asin of asinsFrom('B0INTER', 2))
     expect((await client.get(`/api/market/product?domain=1&asins=${asin}`)).status).toBe(200);
-  // Time moves within the minute, and nothing more is taken from it.
+  // The clock moves within the minute, and no further call of the minute is used.
   for (let i = 0; i < 5; i += 1) {
     await clock.until('batch step');
     clock.advance(1_000);

@@ -22,7 +22,7 @@ function operation(name: string): QueuedOperation {
   return found;
 }
 
-/** What an operation answers to an input, of what upstream has. */
+/** Returns the answer of an operation to an input, from the data of upstream. */
 function answered({ respond }: QueuedOperation, input: unknown, found: ReadonlyMap<string, unknown>) {
   if (respond.type !== 'json') throw new Error('a picture');
   return { ...respond.present(found, input, { now: NOW }).data, fromCache: false };
@@ -59,7 +59,7 @@ test.each<[string, Record<string, unknown>[], string[]]>([
     ],
     ['ASELLER0001', 'ASELLER0002', 'ASELLER0003'],
   ],
-])('an item of %s is picked out of a call as it would have been answered alone', (name, raws, known) => {
+])('an item of %s has the same answer from a shared call as from a call of its own', (name, raws, known) => {
   const of = operation(name);
   const found = new Map(known.map((key) => [key, record(key)]));
   const items = raws.map((raw) => ({ raw, input: of.params.parse(raw) }));

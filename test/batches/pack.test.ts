@@ -26,7 +26,7 @@ const inputOf = ({ input }: PackedCall) => input as Record<string, unknown>;
 
 const productItem = fc.record({
   domain: fc.constantFrom(1, 2),
-  // Few enough that neighbours share some.
+  // The set is small, so that consecutive items share ASINs.
   asins: fc.array(fc.constantFrom(...asinsFrom('B0PK', 150)), { minLength: 1, maxLength: 40 }),
   detailLevel: fc.constantFrom('summary', 'lite'),
 });
@@ -49,7 +49,7 @@ test('every item is in one call, in order, and each call requests exactly the da
           expect(inputOf(call).asins).toEqual([...wanted].sort());
           expect(wanted.size).toBeLessThanOrEqual(100);
           expect(call.units).toBe(wanted.size);
-          // As canonical as what a request would have brought, so that both are the same call.
+          // The input is canonical, so a request with the same parameters is the same call.
           expect(product.params.parse(call.input)).toEqual(call.input);
         }
       },
@@ -130,7 +130,7 @@ test('sellers share a call, and storefronts do not', () => {
     [10, 'storefront'],
     [10, 'storefront'],
   ]);
-  // Between two that could be put together.
+  // A storefront between two sellers that could share a call.
   const mixed = [...raws({}).slice(0, 1), ...raws({ storefront: 1 }).slice(1, 2), ...raws({}).slice(2)];
   expect(packed(seller, mixed)).toHaveLength(3);
 });

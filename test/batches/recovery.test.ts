@@ -20,17 +20,17 @@ import { loseRedis, stopWorkers } from '../support/workers.ts';
 
 const DAY_MS = 86_400_000;
 
-// Tests that lose Redis lose what the service knows of the tokens.
+// Tests that delete Redis also delete the token balance.
 test.beforeEach(({ souk, upstream: _ }) => learnTokens(souk));
 
-/** Upstream was asked once for each of these, in any order. */
+/** Checks that upstream received one request for each of these ASINs, in any order. */
 function expectEachOnce(upstream: ScriptedUpstream, asins: readonly string[]): void {
   const asked = upstream.callsTo('product').map(({ params }) => params.asin);
   expect(asked).toHaveLength(asins.length);
   expect(new Set(asked)).toEqual(new Set(asins));
 }
 
-/** Each item ends well once, and the balances agree with the ledger and the batch. */
+/** Checks that each item has succeeded once, and that the balances agree with the ledger and the batch. */
 async function endsWell(
   souk: Souk,
   { accountId, key }: TestAccount,
@@ -209,7 +209,7 @@ test('refunds a call whose answer cannot be collected, and charges it once after
   await setItems([{ domain: 1 }, { domain: 1 }]);
   const settled = souk.events.next('call.settled', { operation: 'market.product' });
   open();
-  // Time must not move before, or the call would reach its deadline.
+  // The clock must not move earlier, because the call would reach its deadline.
   await settled;
   const after = await batchOnce(souk, client, batch, isFinished, 5_000);
   // At the deadline, the batch ends either by the deadline or by the end of its last call, whichever is seen first.

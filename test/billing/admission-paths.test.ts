@@ -51,7 +51,7 @@ const call: fc.Arbitrary<Call> = fc.record({
     { weight: 1, arbitrary: fc.constantFrom('revoked' as const, 'unknown' as const) },
   ),
   charge: fc.integer({ min: 0, max: 30 }),
-  // What costs nothing is answered on the spot and never admitted.
+  // Free calls are answered without an admission.
   units: fc.integer({ min: 1, max: 12 }),
   answered: fc.boolean(),
   dry: fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
@@ -127,7 +127,7 @@ async function admit(
     const label = labels.get(row.call_id);
     switch (outcome) {
       case 'admitted':
-        // A dry call may be asked before the others or after them, and nobody is told its place in the minute.
+        // A dry call may be processed before or after the others, so its place in the minute is not compared.
         if (calls[idx - 1]?.dry) return { idx, outcome, wallet, source };
         return { idx, outcome, label, wallet, source, reset_at, minute_limit, minute_left };
       case 'joined':
@@ -140,7 +140,7 @@ async function admit(
   });
 }
 
-/** Everything the database knows of a pair, with names that are the same for its twin. */
+/** Returns all rows of a pair, with the same names as for its twin. */
 async function stateOf(pair: Pair, labels: Map<string, string>): Promise<unknown> {
   const state = [];
   for (const { accountId } of pair) {

@@ -76,7 +76,7 @@ async function metersOf({ accountId }: BilledAccount) {
   };
 }
 
-/** Whatever happened: each source's entries add up to its balance, and each call's to what it was charged. */
+/** The entries of each source add up to its balance, and those of each call to its charge. */
 async function expectBooksToBalance({ accountId }: BilledAccount): Promise<void> {
   const ask = async (text: string) => (await billing.database.query(text, [accountId])).rows;
   expect(
@@ -104,7 +104,7 @@ async function expectBooksToBalance({ accountId }: BilledAccount): Promise<void>
 test('after any history of calls, outcomes and meters equal the model, and the ledger equals the balances', async () => {
   await fc.assert(
     fc.asyncProperty(grants, fc.array(step, { minLength: 5, maxLength: 30 }), async (granted, steps) => {
-      // Granted in the opposite order, so that only their ends can put them right.
+      // Granted in the opposite order, so that only the ends of the packs determine the order.
       const model = billingModel({ ...granted, packs: granted.packs.toReversed() });
       const account = await billing.account({
         subscriptions: granted.subscriptions.map((grant) => ({ ...grant, startsAt: START, endsAt: END })),

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => billing.close());
 
-/** All at once, over three gateways. @returns how many were let in, and why the others were not. */
+/** Admits calls concurrently over three gateways. @returns the number of admitted calls, and the refusals of the others. */
 async function admitAll(requests: readonly AdmissionRequest[]) {
   const outcomes = await Promise.all(
     requests.map((request, i) =>
@@ -93,7 +93,7 @@ test('no limit is exceeded while calls end and are admitted at the same time', a
     const admitted = await Promise.allSettled(times(20, () => billing.admit(account, 3)));
     const started = admitted.flatMap((call) => (call.status === 'fulfilled' ? [call.value.callId] : []));
     expect(charged + started.length * 3).toBeLessThanOrEqual(30);
-    // Every other call is charged a third, the rest nothing, while more calls knock.
+    // Every other call is charged a third and the rest nothing, while further calls are admitted.
     const [endings] = await Promise.all([
       Promise.all(
         started.map((id, i) => (i % 2 ? billing.settle(account, id, 1) : billing.release(account, id))),

@@ -19,7 +19,7 @@ const subscription = fc.record({
   dailyLimit: fc.option(fc.integer({ min: 1, max: 8 }), { nil: null }),
 });
 
-/** What each of these calls got, sent at once or one after the other. A batch is done in the order of the charges. */
+/** Returns the outcome of each call, admitted in one batch or one by one in the order of the charges. */
 async function outcomes(account: BilledAccount, units: readonly number[], together: boolean) {
   const calls = units.map((cost, i) => {
     const chargeId =

@@ -34,7 +34,7 @@ async function nextOpenings(questions: readonly Question[]): Promise<(number | u
   return rows.map(({ opening }) => opening?.getTime());
 }
 
-/** Looks at every minute, as somebody with a clock and much time would. */
+/** Finds the opening by a check of every minute. */
 function firstOpening({ at, start, end, zone }: Question): number | undefined {
   const inside = (minute: number) => isInWindow(minute * MINUTE_MS, { start, end, timezone: zone });
   const now = Math.floor(at / MINUTE_MS);

@@ -46,7 +46,7 @@ const OWN_WINDOWS = [
   windowOf('18:00-08:00', 'Asia/Shanghai'),
 ];
 
-/** When things begin and end, from the moment of the scene: often exactly there, or a millisecond beside it. */
+/** Times of starts and ends around the moment of the scene: often equal to it, or a millisecond apart. */
 const begins = fc.constantFrom(-40 * DAY_MS, -40 * DAY_MS, -20 * DAY_MS, -MINUTE_MS, 0, 1);
 const ends = fc.constantFrom(0, 1, MINUTE_MS, HOUR_MS, 2 * DAY_MS, 90 * DAY_MS, 90 * DAY_MS, 90 * DAY_MS);
 const looks = fc.constantFrom(
@@ -77,7 +77,7 @@ const account = fc.record({
     { maxLength: 3 },
   ),
 });
-/** What an account does before it is looked at: a call, and perhaps its end. */
+/** The actions of an account before the snapshot: calls, and the ends of some of them. */
 const act = fc.record({
   units: fc.integer({ min: 0, max: 4 }),
   keeps: fc.option(fc.integer({ min: 0, max: 3 }), { nil: null }),
@@ -124,7 +124,7 @@ function grantsOf({ subscriptions, packs }: AccountSeed, moment: number): Grants
 interface Subject {
   account: BilledAccount;
   model: BillingModel;
-  /** What it was granted, to tell of it. */
+  /** The grants of the account, for the message of a failure. */
   granted: Grants;
 }
 
@@ -138,7 +138,7 @@ interface Outcome {
   error: SoukError | null;
 }
 
-/** What a call of so many units really gets. */
+/** Returns the actual outcome of a call of this price. */
 async function outcomeOf(admissions: Admissions, subject: Subject, units: number): Promise<Outcome> {
   const request = billing.request(subject.account, units);
   try {
@@ -163,7 +163,7 @@ async function live(service: Service, subject: Subject, { units, keeps }: Act, n
   await service.settlements.end({ ...ending, accountId, callId, units: keeps });
 }
 
-/** By call, what was drawn on first. */
+/** The first source of each call. */
 async function firstDraws(callIds: readonly string[]) {
   const { rows } = await billing.database.query<{ call_id: string; wallet: string; source: string }>(
     `select distinct on (l.call_id) l.call_id, coalesce(s.wallet, k.wallet) as wallet, l.source
@@ -176,7 +176,7 @@ async function firstDraws(callIds: readonly string[]) {
   return new Map(rows.map(({ call_id, wallet: drawn, source }) => [call_id, { wallet: drawn, source }]));
 }
 
-/** What a snapshot says of a call that gets this. */
+/** Returns the prediction that corresponds to this outcome. */
 const foretold = (first: { wallet: string; source: string } | null, reason: string | null) => ({
   activeBilling: first?.wallet ?? null,
   activeBillingTrack: first && (first.source === 'pack' ? 'pack' : 'legacy'),
@@ -189,7 +189,7 @@ test.each(SCENES)(
   'when %s, the next call of each account gets exactly what its snapshot predicted',
   async (_, offPeak, at) => {
     const moment = Date.parse(at);
-    // Only the seed is worth printing when this fails; smaller worlds say no more than one account of a large one.
+    // A failure prints the seed only: smaller cases give no more information than one account of a large one.
     const property = fc.asyncProperty(fc.integer(), async (seed) => {
       const [{ looks: offsets, accounts, acts }] = fc.sample(world, { seed, numRuns: 1 }) as [World];
       const instants = offsets.toSorted((a, b) => a - b).map((offset) => moment + offset);

@@ -26,7 +26,7 @@ async function linesOf({ accountId }: BilledAccount): Promise<string[]> {
   return rows.map(({ kind, source, units }) => `${kind} ${units} ${source}`);
 }
 
-test('a settled call is charged what was reserved', async () => {
+test('a settled call is charged the reserved units', async () => {
   const account = await billing.account({ subscriptions: [{ dailyLimit: 100 }] });
   const { callId } = await billing.admit(account, 10);
   expect(await billing.settle(account, callId, 10)).toEqual({

@@ -41,7 +41,7 @@ async function copied(lines: readonly Line[]): Promise<Line[]> {
       rows.int8(large);
       rows.text(text);
       rows.int4s(list);
-      // Memory that was handed out is not written to again.
+      // A returned buffer is not written to again.
       if (i % 3 === 0) void copy.write(rows.take());
     }
     await copy.write(rows.take());

@@ -50,7 +50,7 @@ function document(week = WEEK, terms = 300): Buffer {
   return gzipSync(jsonReport(week, entries, 'ATVPDKIKX0DER'));
 }
 
-/** Fetches, time passing as it must. */
+/** Fetches a week, and advances the clock until it ends. */
 async function fetching(request: Partial<FetchRequest> = {}) {
   const given = { site: 'us', week: WEEK, signal: new AbortController().signal, ...request } as const;
   let isOver = false;
@@ -62,7 +62,7 @@ async function fetching(request: Partial<FetchRequest> = {}) {
   return outcome;
 }
 
-/** What there is of a site, by week. */
+/** Returns the loaded weeks of a site. */
 async function weeksOf(site: 'us' | 'uk' = 'us') {
   return (await loadedWeeks(database, site)).map(({ week, importId }) => [week, importId]);
 }
@@ -82,7 +82,7 @@ test('requests a report, waits until it is done, downloads it and imports it', a
     },
   ]);
   expect(new Set(seen)).toEqual(new Set(['waiting', 'reading', 'saving', 'indexing']));
-  // One token is good for all of it.
+  // One token is used for all calls.
   expect(server.count(/token/)).toBe(1);
   expect(await requestedReport(database, 'us', WEEK)).toBeNull();
 });
@@ -142,7 +142,7 @@ test.each([
   const content = document('2026-02-28');
   server.reports.push({ statuses: ['DONE'], document: content, breaks: [1000, 500], knowsRanges });
   expect(await fetching({ week: '2026-02-28' })).toMatchObject({ result: { terms: 300 } });
-  // What has arrived need not be all that was sent.
+  // The client may have received less than the server has sent.
   expect(server.ranges).toHaveLength(3);
   expect(server.ranges[0]).toBe('');
   expect(server.ranges[2]).toMatch(/^bytes=[1-9]\d*-$/);
@@ -192,7 +192,7 @@ test('the error of a refusal names the service and the call, and no secret', asy
     message:
       'The Selling Partner API answered createReport with 403: Unauthorized, Access to requested resource is denied.',
   });
-  // A refusal is no accident: it is not tried again.
+  // A refusal is not retried.
   expect(server.count(call)).toBe(1);
 
   const { clientSecret } = server.credentials;
@@ -201,7 +201,7 @@ test('the error of a refusal names the service and the call, and no secret', asy
   expect(exchanged).toMatchObject({
     message: 'The refresh token of region na was not exchanged for an access token: 400, invalid_grant.',
   });
-  // The client's own errors hold the whole request; none of it may come along.
+  // The errors of the client contain the whole request, which must not be passed on.
   const told = inspect([refused, exchanged], { depth: 12 });
   for (const secret of [clientSecret, SECRETS.refreshToken, 'Atza|']) expect(told).not.toContain(secret);
 });

@@ -48,7 +48,7 @@ test('lists the reason of a failed import, and an import whose process died as n
   const imported = importWeek(database, { file, site: 'fr', now: Date.parse('2026-03-20') });
   imported.catch(() => {});
   await expect.poll(newest).toMatchObject({ site: 'fr', isAlive: true });
-  // As when its process is killed: nothing is left to say how it ended.
+  // The state after its process was killed: the row has no outcome.
   const note = await newest();
   file.end('no report');
   await imported.catch(() => {});

@@ -21,7 +21,7 @@ async function rowsOf(site: ReportSite, week: string) {
 const moves = (rows: Awaited<ReturnType<typeof rowsOf>>) =>
   rows?.map(({ keyword, lastRank, fluctuationType }) => [keyword, lastRank, fluctuationType]);
 
-/** Everything there is of brand analytics, as one text. */
+/** Returns all rows of brand analytics, as one text. */
 async function everything(): Promise<string> {
   const tables = ['aba_weeks', 'aba_terms', 'aba_products', 'aba_labels', 'aba_ranks'];
   const parts = tables.map(async (table) => {

@@ -5,7 +5,7 @@ import { openJsonFrame } from '../../src/brand-analytics/import/json-frame.ts';
 import { jsonPieces } from '../../src/brand-analytics/import/json-pieces.ts';
 import { repetitions } from '../support/repetitions.ts';
 
-/** What the pieces of a document hold, which arrives in chunks of these sizes; throws where a piece is no JSON. */
+/** Returns the entries in the pieces of a document that arrives in chunks of these sizes. @throws if a piece is not JSON. */
 async function entriesOf(text: string, sizes: readonly number[]): Promise<unknown[]> {
   const file = Buffer.from(text);
   async function* chunks() {

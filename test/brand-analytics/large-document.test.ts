@@ -15,7 +15,7 @@ const TERMS = 2_000;
 /** Terms of a second department follow those of the first. */
 const BEAUTY = 150;
 
-/** What would end an entry, a list or a text if it were not quoted. */
+/** Characters that would end an entry, a list or a text outside quotes. */
 const ODD = '{"A \\"],[{}, title" \\\\';
 
 const asin = (rank: number, place: number) => `B${String(rank * 10 + place).padStart(9, '0')}`;
@@ -35,7 +35,7 @@ const entries = [
 ].flat();
 const report = jsonReport(WEEK, entries);
 
-/** The pieces of a document that arrives in chunks of ever other sizes. */
+/** Returns the pieces of a document that arrives in chunks of changing sizes. */
 async function cut(text: string): Promise<JsonPiece[]> {
   const file = Buffer.from(text);
   async function* chunks() {
@@ -63,7 +63,7 @@ test.each([
   let entry = 1;
   for (const piece of pieces) {
     expect(piece.entry).toBe(entry);
-    // Three entries a term: none is torn apart.
+    // A term has three entries, which stay in one piece.
     expect(read(piece).length % 3).toBe(0);
     entry += read(piece).length;
   }

@@ -11,11 +11,11 @@ const database = await openTestDatabase();
 
 const WEEK = '2026-03-07';
 const TERMS = 1_500;
-/** Every so many titles have a line end and quotes. */
+/** The interval of titles with a line end and quotes. */
 const ODD = 50;
 const asin = (rank: number, place: number) => `B${String(rank * 10 + place).padStart(9, '0')}`;
 
-/** More than what is read before threads start, and pieces enough for all of them. */
+/** Large enough that threads start and each receives pieces. */
 const terms: TestTerm[] = Array.from({ length: TERMS }, (_, i) => ({
   term: `term number ${i + 1}`,
   rank: i + 1,
@@ -98,7 +98,7 @@ test.each([
 });
 
 test('refuses decreasing ranks anywhere', async () => {
-  // Wherever a piece ends, each of these rows is behind some that are larger.
+  // Each of these rows follows a larger rank in its piece.
   const ranks = terms.map((term) => ({ ...term, rank: term.rank > 1_400 ? term.rank - 300 : term.rank }));
   await expect(loadCompiled(database, 'uk', csvReport(WEEK, ranks))).rejects.toThrow(
     `Row ${lineOf(1_401)}: rank 1101 follows rank 1400; ranks must not decrease.`,

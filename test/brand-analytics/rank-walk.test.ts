@@ -31,7 +31,7 @@ test.each<RankFilter>([
   { keyword: 'tents' },
   { brand: 'nordwell' },
   { keyword: 'number', brand: 'NORDWELL' },
-])('what fits is found in whatever window its rank lies: %j', async (filter) => {
+])('finds matching rows in every window of ranks: %j', async (filter) => {
   expect((await walked(filter, 100)).map(({ rank }) => rank)).toEqual(RANKS);
   for (const [i, rank] of RANKS.entries()) {
     const one = { after: rank - 1, to: rank };

@@ -23,7 +23,7 @@ function report(round: number): string {
   return csvReport(WEEK, terms);
 }
 
-/** What a worker reads for a call. */
+/** Reads the data of a call as a worker does. */
 async function read(name: QueuedName, given: Record<string, unknown>): Promise<unknown> {
   const operation = queuedOperation(name);
   if (!operation) throw new Error(`no operation ${name}`);
@@ -45,7 +45,7 @@ test('a query during an import returns only rows of the old week or only rows of
   let isImporting = true;
   const reads: Record<string, number> = {};
 
-  /** @param mostRounds how many rounds one answer may speak of. */
+  /** @param mostRounds the number of imports from which one answer may contain rows. */
   async function keepReading(
     name: QueuedName,
     given: Record<string, unknown>,
@@ -74,13 +74,13 @@ test('a query during an import returns only rows of the old week or only rows of
     importAll(),
     keepReading('aba.rank', { country: 'us', limit: 20 }),
     keepReading('aba.rank', { country: 'us', limit: 10, keyword: 'number' }),
-    // A search also finds terms of weeks that are gone.
+    // A search also finds terms of replaced weeks.
     keepReading('aba.search', { country: 'us', keyword: 'tent number' }, ROUNDS + 1),
     keepReading('aba.word', { wordId }),
     keepReading('aba.wordhistory', { wordId }),
     keepReading('aba.wordgoods', { wordId, country: 'us', reportDate: WEEK }),
     keepReading('aba.asinreverse', { asins: [ASIN], limit: 20 }),
   ]);
-  // Nobody was held up all the time.
+  // Every reader continued during the imports.
   expect(Object.values(reads).every((times) => times > ROUNDS)).toBe(true);
 }, 60_000);

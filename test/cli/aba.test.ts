@@ -42,7 +42,7 @@ test('import imports a report, and replaces its week when it is imported again',
 test('weeks lists imported weeks, and weeks with a pending fetch until they are imported', async () => {
   const client = new pg.Client({ connectionString: created.url });
   await client.connect();
-  // `us`, week to 2026-03-07, was loaded by hand meanwhile.
+  // The week of `us` to 2026-03-07 was imported from a file meanwhile.
   await client.query(
     `insert into aba_fetches (site, week, report_id, attempts, next_attempt_at, reason) values
       (3, '2026-03-14', null, 2, '2026-03-16T08:30:00Z', 'Not ready.'),

@@ -50,7 +50,7 @@ const WELL = {
   migrations: 'ok',
   Redis: 'ok',
   'Redis memory': 'ok',
-  // The Redis of the tests keeps nothing.
+  // The Redis of the tests has no persistence.
   'Redis persistence': 'warning',
   'data provider': 'ok',
 };

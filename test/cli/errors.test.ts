@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => souk.close());
 
-/** What it says, on standard error alone and in one line, when it ends with 1. */
+/** Returns its message, which must be one line on standard error, with exit code 1. */
 async function sentence(
   line: string | readonly string[],
   settings: Record<string, string> = {},

@@ -7,7 +7,7 @@ import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
 let souk: Souk;
 let command: SoukCommand;
 beforeAll(async () => {
-  // The command is a process of its own and lives in the present.
+  // The command is a separate process, which uses the system clock.
   souk = await openSouk({ workers: 0, clock: databaseClock() });
   command = soukCommand({ DATABASE_URL: souk.databaseUrl });
 });

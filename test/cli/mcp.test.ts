@@ -78,7 +78,7 @@ test('reports an unreachable gateway to the agent', async () => {
   await expect(agentOver({ baseUrl: 'http://127.0.0.1:9', key })).rejects.toThrow(/cannot be reached/);
 });
 
-/** A gateway that begins to stream each answer, and what becomes of the streams. */
+/** A gateway that starts to stream each answer, with the state of the streams. */
 async function streamingGateway() {
   const streams: ServerResponse[] = [];
   const server = createServer((_, response) => {

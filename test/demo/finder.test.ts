@@ -19,7 +19,7 @@ async function find(demo: Demo, selection: Record<string, unknown>) {
   return json as { asinList: string[]; totalResults: number };
 }
 
-/** How many of the products found are compared with the filter. */
+/** The number of results that are compared with the filter. */
 const CHECKED = 40;
 
 async function products(demo: Demo, asins: readonly string[]): Promise<Found[]> {

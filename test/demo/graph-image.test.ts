@@ -38,7 +38,7 @@ test.for<Record<string, string | number>>([
   { title: 0 },
   { cBackground: '102030' },
   { cNew: '00ff00' },
-])('%j changes the picture', async (params, { demo }) => {
+])('the parameters %j change the picture', async (params, { demo }) => {
   expect((await draw(demo, params)).equals(await draw(demo))).toBe(false);
 });
 

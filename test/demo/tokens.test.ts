@@ -46,7 +46,7 @@ test.each<[string, Record<string, string | number>, number]>([
   ['query', { domain: 1, selection: '{"title":"tent"}' }, 11],
   ['query', { domain: 1, selection: '{"title":"tent"}', stats: 1 }, 41],
   ['lightningdeal', { domain: 1, asin: ASIN }, 1],
-])('%s %j costs %i', async (path, params, cost) => {
+])('a call of %s with %j costs %i', async (path, params, cost) => {
   const { json } = await demo.get(path, params);
   expect(json).toMatchObject({ tokensConsumed: cost, tokensLeft: 300 - cost });
   expect(await left()).toBe(300 - cost);
@@ -95,7 +95,7 @@ test('a call may overdraw the bucket, and later calls are refused until it is re
   });
   expect(refused.json).not.toHaveProperty('products');
   expect((await demo.get('graphimage', { domain: 1, asin: ASIN })).status).toBe(429);
-  // Forty ticks bring it to zero, which is still not above it.
+  // Forty ticks bring the balance to zero, which is not enough.
   demo.clock.advance(40_000 + 39 * MINUTE);
   expect(await left()).toBe(0);
   expect((await demo.get('product', { domain: 1, asin: ASIN })).status).toBe(429);

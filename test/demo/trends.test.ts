@@ -86,7 +86,7 @@ describe('explore', () => {
     ['lower case', [{ geo: 'us' }]],
     ['a window that ends before it begins', [{ time: '2026-02-28 2026-01-01' }]],
     ['a window in the future', [{ time: '2027-01-01 2027-02-01' }]],
-  ])('does not understand %s', async ([_, asked], { demo }) => {
+  ])('returns 400 for %s', async ([_, asked], { demo }) => {
     expect((await explore(demo, asked)).status).toBe(400);
   });
 });
@@ -111,7 +111,7 @@ describe('a series', () => {
     ['2026-03-03 2026-03-03', 'EIGHT_MINUTE', 180],
     ['2026-03-01 2026-03-02', 'SIXTEEN_MINUTE', 180],
     ['2026-02-26 2026-03-03', 'HOUR', 144],
-    // As it was recorded: of what is not of these days there are no hours.
+    // As in the recordings: windows that end in the past have no hourly points.
     ['2021-01-01 2021-01-05', 'DAY', 5],
     ['2021-01-01 2021-01-01', 'DAY', 1],
     ['2026-01-01 2026-02-28', 'DAY', 59],

@@ -60,7 +60,7 @@ function ended(durationMs: number | null): void {
   tell({ callId: uuid(), pool: 'market', durationMs, ...released });
 }
 
-/** In jobs that go before, as far as can be told from the time. */
+/** Returns the number of jobs before one of this priority, computed from the estimated wait. */
 async function ahead(priority: number): Promise<number> {
   const waitMs = await backlog.estimateWaitMs('market', priority);
   return Math.round((waitMs * POOLS.market.concurrency) / backlog.meanDurationMs('market'));

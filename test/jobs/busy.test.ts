@@ -41,7 +41,7 @@ test('serves and charges cached answers while no worker runs', async ({ souk }) 
 
 test('joins a call that was answered within five minutes while no worker runs', async ({ souk, client }) => {
   await souk.addWorker();
-  // A forced call finds no cached answer that would do, only its own.
+  // A forced call cannot use a cached answer, and joins only its own call.
   const path = `${productOf('B0BUSY0004')}&update=0`;
   const first = await client.get(path);
   await withoutWorkers(souk);

@@ -8,7 +8,7 @@ import { stopWorkers } from '../support/workers.ts';
 
 test.override('soukOptions', { gateways: 2 });
 
-/** A product that no other test asks for. */
+/** Returns a product that no other test requests. */
 let lastAsin = 0;
 function newAsin(): string {
   lastAsin += 1;
@@ -70,7 +70,7 @@ test.for<[string, (asin: string) => string]>([
   ['another spelling and a repetition', (asin) => `${productOf(asin.toLowerCase())},${asin}`],
   ['a default that is spelled out', (asin) => `${productOf(asin)}&history=true&offers=0&detailLevel=lite`],
   ['a slash at the end', (asin) => `/api/market/product/?domain=1&asins=${asin}`],
-])('a request with %s is identical', async ([_, path], { client }) => {
+])('joins a request with %s', async ([_, path], { client }) => {
   const asin = newAsin();
   await client.get(productOf(asin));
   const other = await client.get(path(asin));
@@ -164,7 +164,7 @@ test('charges a repeated call after five minutes, also if its answer is cached',
 
 test('joins a call that has been running for more than five minutes', async ({ ownSouk: idle }) => {
   const client = await idle.client();
-  // Whoever served its pool is gone when it is accepted, so it waits for its turn.
+  // The worker of the pool stops before the call is accepted, so the call stays queued.
   await stopWorkers(idle);
   const path = `${productOf(newAsin())}&async=1`;
   const first = await client.get(path);

@@ -7,7 +7,7 @@ const PATIENT_MS = 60_000;
 
 let lastCall = 0;
 
-/** The fairness of one gateway, with defaults for what a test does not care about. */
+/** Creates the fairness of one gateway, with defaults for fields that a test does not set. */
 function openFairness() {
   const clock = new TestClock();
   const fairness = createFairness(clock.now);
@@ -88,7 +88,7 @@ test('peek returns the priority that take would return, and changes nothing', ()
   for (let i = 0; i < 9; i += 1) {
     const told = [peek(1), peek(1)];
     const { priority } = take(1);
-    // Of a key that has queued nothing it is not known whose it is.
+    // The account of a key is unknown until the key has queued a call.
     expect(told).toEqual([priority, priority]);
   }
 });
@@ -114,7 +114,7 @@ test('calls without a completion message are removed after their deadline', () =
   for (let i = 0; i < 500; i += 1) take(1);
   clock.advance(PATIENT_MS + 1);
   expect(peek(1)).toBe(501);
-  // Looking costs time, so it is done now and then.
+  // Expired calls are removed only from time to time.
   for (let i = 0; i < 1_000; i += 1) take(2);
   expect(peek(1)).toBe(0);
   expect(peek(2)).toBe(1_001);

@@ -9,7 +9,7 @@ import type { Souk } from '../support/souk.ts';
 import { test as base } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
-// The limits are those of connections, so time is real, and so are the servers that stop.
+// The limits are those of connections, so the test uses real time and stops real servers.
 const test = base
   .extend('servers', { scope: 'file' }, async ({}, { onCleanup }): Promise<OwnServers> => {
     const servers = await openOwnServers();
@@ -63,16 +63,16 @@ test.for(['postgres', 'redis'] as const)(
   { timeout: 300_000 },
   async (server, { souk, servers, account, client }) => {
     const { accountId } = account;
-    // Its answer is at hand, so a call of this account is charged at once.
+    // The answer is cached, so a call of this account is charged at once.
     expect((await (await souk.client()).get(CACHED)).status).toBe(200);
     const unitsBefore = await chargedUnits(souk, accountId);
     await servers.freeze(server);
     try {
-      // None of these answers could come before the server goes on, if a request waited for it.
+      // A request that waited for the server would get no answer before the server continues.
       for (const round of ['A', 'B', 'C']) {
         const replies = await callsOfEveryKind(client, round);
         expect(replies.filter((reply) => !isRefusedInTime(reply)).map(({ text }) => text)).toEqual([]);
-        // What needs PostgreSQL only is answered while Redis is stopped.
+        // Requests that need only PostgreSQL are answered while Redis is stopped.
         const free = await Promise.all([client.get('/api/quota'), client.get('/api/jobs')]);
         expect(free.map((reply) => reply.status)).toEqual(server === 'redis' ? [200, 200] : [503, 503]);
         const ready = await client.raw('/readyz');
@@ -88,7 +88,7 @@ test.for(['postgres', 'redis'] as const)(
     }
     await expect.poll(async () => (await client.raw('/readyz')).status).toBe(200);
     await expect.poll(async () => (await client.get(path('B0AFTER001'))).status).toBe(200);
-    // What was refused was not charged, also not by a statement that the server executed when it went on.
+    // Refused calls were not charged, also not by a statement that the server executed after it continued.
     expect(await chargedUnits(souk, accountId)).toBe(unitsBefore + 1);
     await expectBalancedBooks(souk, client, accountId);
   },

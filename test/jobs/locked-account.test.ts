@@ -63,7 +63,7 @@ test('admits a call of a locked account when its lock is released', async ({ bil
   ];
   await whileLocked(billing.database, locked, async (unlock) => {
     const waiting = billing.admit(locked, 2);
-    // Of the same round trip: when it is admitted, the other was found to be locked.
+    // Both calls share a round trip, so the other one had the outcome `locked` when this one was admitted.
     expect((await billing.admit(other, 1)).kind).toBe('started');
     await unlock();
     expect((await waiting).kind).toBe('started');

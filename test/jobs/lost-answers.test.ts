@@ -82,7 +82,7 @@ test('an asynchronous call that joins a cached answer keeps its result after the
   const cached = await client.get(productOf('B0ANSWER04'));
   const { headers } = await client.get(`${productOf('B0ANSWER04')}&async=1`);
   expect(headers['x-deduplicated']).toBe('true');
-  // Only what is shared goes: the keys that do not belong to this call.
+  // Deletes only shared answers: the keys that do not belong to this call.
   const shared = `${souk.redisNamespace}:answer:{????????????????????????????????}*`;
   expect(await loseRedis(souk, shared)).toBeGreaterThan(0);
   const result = await client.get(`${headers.location}/result`);

@@ -45,7 +45,7 @@ async function callsOf(
 }
 
 test.for([
-  ['before the call was let in', false],
+  ['before the call was admitted', false],
   ['after the call was admitted', true],
 ] as const)(
   'starts a call once whose connection to the database breaks %s',

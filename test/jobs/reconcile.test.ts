@@ -15,7 +15,7 @@ import { loseRedis, stopWorkers } from '../support/workers.ts';
 
 const PATH = '/api/market/product?domain=1&asins=B0LOST0001,B0LOST0002';
 
-/** Accepts a job that no worker takes: the last one has left, and the gateway does not know it yet. */
+/** Submits a job that no worker takes: the last worker has stopped, and the backlog of the gateway still counts it. */
 async function acceptedJob(souk: Souk, client: Client): Promise<string> {
   await stopWorkers(souk);
   const { status, headers } = await client.get(`${PATH}&async=1`);

@@ -83,7 +83,7 @@ test('finds a failure by the error id or job id of the customer, with its intern
 
 test("finds an internal error by its request id, and stores no customer's key with it", async () => {
   const { accountId, key } = await souk.account();
-  // A database that refuses what no database should.
+  // A trigger makes the database refuse a valid statement.
   await souk.database.query(
     `create function refuse() returns trigger language plpgsql as $$ begin raise 'no room for ${key}'; end $$;
      create trigger refuse before insert on webhook_secrets for each row execute function refuse()`,

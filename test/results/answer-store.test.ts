@@ -14,7 +14,7 @@ import {
 const redis = new Redis(inject('redisUrl'));
 const keys = redisKeys(`test-${randomUUID()}`);
 const store = createAnswerStore(redis, keys);
-/** Another process: it shares Redis, and nothing else. */
+/** A second process, which shares only Redis. */
 const other = redis.duplicate();
 const elsewhere = createAnswerStore(other, keys);
 afterAll(() => {
@@ -65,7 +65,7 @@ test('keeps a replaced answer readable for the calls that received it', async ()
   expect((await store.findShared(id))?.body?.toString()).toBe('newer');
   const joined = await store.load(randomUUID(), sharedAnswerRef(id, older.meta.version));
   expect(joined?.body.toString()).toBe('older');
-  // For longer than anybody can join.
+  // Longer than an identical call can join.
   expect(await redis.pttl(keys.replacedAnswer(id, older.meta.version))).toBeGreaterThan(5 * MINUTE_MS);
 });
 

@@ -71,7 +71,7 @@ describe('ten wrong passwords from one network', () => {
     await visitor.post('/sign-out', {});
     await guess(browser(souk, address), email, 11);
     expect((await signIn(visitor, email, PASSWORD)).path).toBe('/account');
-    // A browser of another account is none of this one.
+    // A browser that has signed in to another account has no exemption.
     const other = await signUp(souk, address);
     await other.visitor.post('/sign-out', {});
     expect((await signIn(other.visitor, email, PASSWORD)).status).toBe(429);
@@ -168,7 +168,7 @@ describe('ten wrong operator tokens from one network', () => {
     };
     expect(await statusesAt(address)).toEqual([429, 429, 429]);
     expect(await statusesAt(newAddress())).toEqual([200, 200, 200]);
-    // The browser of the operator goes on, and lets the operator in again.
+    // The operator's browser keeps its session, and can sign in again.
     expect((await operator.get('/admin/queues')).status).toBe(200);
     await operator.get('/admin');
     await operator.post('/admin/sign-out', {});

@@ -10,7 +10,7 @@ interface PageRoute {
   path: string;
 }
 
-/** What the service has besides its interface and what is signed or authorised in other ways. */
+/** Routes outside the API, and routes with another kind of authorisation. */
 function pageRoutes(souk: Souk): PageRoute[] {
   const tree = souk.gateways[0]?.app.printRoutes({ commonPrefix: false }) ?? '';
   const branch: string[] = [];
@@ -26,7 +26,7 @@ function pageRoutes(souk: Souk): PageRoute[] {
   return routes.filter(({ path }) => path === '/' || /^\/(account|sign-)/.test(path));
 }
 
-/** A route with something in the place of its parameters. */
+/** Returns a route with values for its parameters. */
 function addressed(path: string, id: string): string {
   return path.replace(/:format\(.*?\)\$?\)/, 'ndjson').replace(/:\w+/g, id);
 }

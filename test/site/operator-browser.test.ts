@@ -116,7 +116,7 @@ describeInBrowser('the operator console in a browser', () => {
   });
 });
 
-/** Something of everything the console shows. @returns the number of an account that has most of it. */
+/** Creates data for every page of the console. @returns the number of the account with most of the data. */
 async function aFullDesk(): Promise<number> {
   const { database, clock } = souk;
   const { accountId, key } = await souk.account();

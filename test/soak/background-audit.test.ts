@@ -53,7 +53,7 @@ beforeAll(async () => {
     const { type, data } = JSON.parse(body) as { type: string; data: { batchId: string } };
     return { id: String(headers['webhook-id']), type, batchId: data.batchId, body, isSigned: true };
   });
-  // The audit reads the clock of PostgreSQL; for it nothing is to come.
+  // The audit reads the clock of PostgreSQL, for which all times are past.
   await souk.database.query('update schedules set paused = true, next_due_at = null');
 });
 afterAll(async () => {

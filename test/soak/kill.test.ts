@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { expect, inject, test } from 'vitest';
 import { soak } from '../support/soak/soak.ts';
 
-// The short form of `npm run soak`. SOAK_SEED repeats a run, as far as chance goes.
+// The short form of `npm run soak`. SOAK_SEED repeats the random decisions of a run.
 const seed = Number(process.env.SOAK_SEED ?? randomInt(2 ** 31));
 
 test(`accounts for every unit and completes every batch, run and delivery when processes are killed under load (seed ${seed})`, {

@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { onTestFinished } from 'vitest';
 import { gate, type Script, type ScriptedUpstream } from './scripted-upstream.ts';
 
-/** An upstream that knows every ASIN. The products say which parameters they were asked with. */
+/** An upstream that has every ASIN. The products contain the parameters of the request. */
 export const knowsEveryProduct: Script = ({ params }) => ({
   json: {
     products: (params.asin ?? '').split(',').map((asin) => ({

@@ -13,7 +13,7 @@ import { createAnswerStore } from '../../src/results/answer-store.ts';
 import { OFF_PEAK } from './billing.ts';
 import type { Souk, TestAccount } from './souk.ts';
 
-/** What feeds a service with calls that nobody waits for, as a batch does. */
+/** Submits background calls to a service, as a batch does. */
 export interface Background {
   /** Queues a call, by what a customer sends. @returns its id. */
   submit(
@@ -21,7 +21,7 @@ export interface Background {
     sent: Record<string, unknown>,
     options?: { operation?: string; patienceMs?: number },
   ): Promise<string>;
-  /** The same, telling what became of it. */
+  /** Does the same, and returns the outcome. */
   offer(
     account: TestAccount,
     sent: Record<string, unknown>,

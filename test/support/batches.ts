@@ -55,7 +55,7 @@ export async function batchNow(client: Client, { batchId }: { batchId: string })
   return (await client.get(`/api/batches/${batchId}`)).json.data;
 }
 
-/** The batch once a condition holds; until then time moves on. */
+/** Advances the clock until a condition holds. @returns the batch. */
 export async function batchOnce(
   souk: Pick<Souk, 'clock'>,
   client: Client,
@@ -78,7 +78,7 @@ export async function batchOnce(
   return now;
 }
 
-/** The batch, once it is finished. */
+/** Advances the clock until the batch has ended. @returns the batch. */
 export async function finished(client: Client, batch: { batchId: string }): Promise<BatchView> {
   await expect
     .poll(async () => (await batchNow(client, batch)).finishedAt, { timeout: 20_000 })

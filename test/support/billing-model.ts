@@ -4,19 +4,18 @@ import { OFF_PEAK, type PackGrant, type SubscriptionGrant } from './billing.ts';
 import { isInWindow } from './wall-clock.ts';
 
 /**
- * What the rules of billing say, in a few lines of plain code and without a database: the opinion that the real thing
- * is held against.
+ * A model of the rules of billing in plain code without a database, with which the service is compared.
  */
 export interface BillingModel {
   admit(callId: string, units: number, at: number): Verdict;
-  /** Ends a call; charges at most `units` and gives back the rest. A charged call that ends again with 0 is refunded. */
+  /** Ends a call: charges at most `units` and releases the rest. A charged call that ends again with 0 is refunded. */
   end(callId: string, units: number): number;
   /** Units used in the present day and month of each subscription, and left in each pack. */
   meters(at: number): { subscriptions: { day: number; month: number }[]; packs: { left: number }[] };
 }
 
 export type Verdict =
-  /** What is drawn on first. */
+  /** The first source of the next call. */
   | { admitted: true; wallet: Wallet; source: GrantKind }
   | { admitted: false; reason: ErrorKind; remaining: number };
 
@@ -79,7 +78,7 @@ class Subscription {
     return this.#limit(this.#grant.minuteLimit);
   }
 
-  /** Units are used at the moment of admission, and given back to that moment. */
+  /** Units are used at the time of admission, and released for that time. */
   use(at: number, units: number): void {
     this.#uses.push({ at, units });
   }

@@ -50,11 +50,11 @@ export interface Billing {
   database: Database;
   admissions: Admissions;
   settlements: Settlements;
-  /** Admissions as another gateway process would have them, perhaps with another idea of the time. */
+  /** Creates the admissions of another gateway process, whose clock may differ. */
   anotherGateway(now?: () => number): Admissions;
   account(sources?: { subscriptions?: SubscriptionGrant[]; packs?: PackGrant[] }): Promise<BilledAccount>;
   pack(account: BilledAccount, pack: PackGrant): Promise<number>;
-  /** A call that no other call is the same as, unless it says so. */
+  /** Creates a unique call, unless `fields` makes it identical to another one. */
   request(account: BilledAccount, units: number, details?: Partial<AdmissionRequest>): AdmissionRequest;
   admit(account: BilledAccount, units: number, details?: Partial<AdmissionRequest>): Promise<Admission>;
   settle(account: BilledAccount, callId: string, units: number): Promise<Ended | null>;
@@ -150,7 +150,7 @@ export async function openBilling(options: { start?: number } = {}): Promise<Bil
   return billing;
 }
 
-/** The kind of error a call was refused with, and what it says. */
+/** Returns the error of a refused call. */
 export async function refusalOf(call: Promise<unknown>): Promise<{
   kind: ErrorKind;
   metadata: Record<string, unknown> | undefined;
@@ -165,5 +165,5 @@ export async function refusalOf(call: Promise<unknown>): Promise<{
     }
     throw error;
   }
-  throw new Error('the call was let in');
+  throw new Error('the call was admitted');
 }

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Database } from '../../src/platform/db/pool.ts';
 
-/** Balances of an account, by name; those of nothing are left out. */
+/** Balances of an account, by name, without zeros. */
 export type Balances = Record<string, number>;
 
 async function balances(database: Database, text: string, accountId: number, now: number): Promise<Balances> {
@@ -9,7 +9,7 @@ async function balances(database: Database, text: string, accountId: number, now
   return Object.fromEntries(rows.map(({ name, units }) => [name, Number(units)]));
 }
 
-/** What the service keeps beside the ledger so that it need not add up: meters, packs, calls and usage of days. */
+/** Returns the sums that the service stores beside the ledger: meters, packs, calls and usage by day. */
 export function keptBalances(database: Database, accountId: number, now: number): Promise<Balances> {
   return balances(
     database,
@@ -31,7 +31,7 @@ export function keptBalances(database: Database, accountId: number, now: number)
   );
 }
 
-/** The same from ledger lines alone. Units that a call gives back count in the day and month it had drawn them in. */
+/** Computes the same sums from ledger lines. Released units count in the day and month in which they were drawn. */
 export function balancesFromLedger(database: Database, accountId: number, now: number): Promise<Balances> {
   return balances(
     database,

@@ -7,7 +7,7 @@ interface Timer {
   name: string | undefined;
 }
 
-/** Time that passes when a test says so. It takes the place of PostgreSQL's time, and of that of the machine. */
+/** A clock that the test advances. It takes the place of PostgreSQL's time, and of that of the machine. */
 export class TestClock implements DatabaseClock {
   #now: number;
   #timers = new Set<Timer>();
@@ -33,7 +33,7 @@ export class TestClock implements DatabaseClock {
     };
   };
 
-  /** Moves time on, calling back in order whatever falls due on the way. */
+  /** Advances the time, and runs the timers that are due in their order. */
   advance(ms: number): void {
     const end = this.#now + ms;
     for (;;) {
@@ -47,7 +47,7 @@ export class TestClock implements DatabaseClock {
     this.#now = end;
   }
 
-  /** How many timers of this name wait: `token refill`. */
+  /** Returns the number of waiting timers with this name, such as `token refill`. */
   countOf(name: string): number {
     return [...this.#timers].filter((timer) => timer.name === name).length;
   }
@@ -60,7 +60,7 @@ export class TestClock implements DatabaseClock {
     );
   }
 
-  /** Whether any timer waits. */
+  /** Returns whether a timer waits. */
   get isWaiting(): boolean {
     return this.#timers.size > 0;
   }

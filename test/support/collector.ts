@@ -16,7 +16,7 @@ export interface CollectedSpan {
 export interface Collector {
   url: string;
   spans: CollectedSpan[];
-  /** Everything it was sent, as it came. */
+  /** Everything that it has received, unparsed. */
   received(): string;
   close(): Promise<void>;
 }

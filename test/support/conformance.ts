@@ -9,16 +9,16 @@ interface Described {
   operation: OperationObject;
 }
 
-/** Compares answers with what the document says of them. */
+/** Compares answers with the OpenAPI document. */
 export interface Conformance {
   operations: readonly (Described & { method: Method })[];
-  /** What is wrong with an answer; empty when nothing is. */
+  /** Returns the faults of an answer. */
   faults(method: string, address: string, reply: Reply): string[];
   /** Every answer that was looked at, as `operationId status`. */
   seen: ReadonlySet<string>;
 }
 
-/** Headers that are no part of HTTP itself: each of them that is sent must be described. */
+/** Returns whether a header must be described: all headers except those of HTTP itself. */
 const OUR_HEADERS = /^(x-(?!content-type-options)|ratelimit|retry-after|location|preference-applied|etag)/;
 
 export function createConformance(document: OpenApiDocument): Conformance {
@@ -73,7 +73,7 @@ export function createConformance(document: OpenApiDocument): Conformance {
   };
 }
 
-/** A client whose every answer is compared; what is wrong is thrown. */
+/** A client that compares every answer with the document, and throws its faults. */
 export function conforming(client: Client, conformance: Conformance): Client {
   const compared = async (method: string, path: string, reply: Promise<Reply>): Promise<Reply> => {
     const faults = conformance.faults(method, path, await reply);
@@ -140,7 +140,7 @@ function bodyFaults(
   );
 }
 
-/** Objects of the document get new fields in time; here those that nobody has described are faults. */
+/** Makes schemas strict: clients must accept new fields, but undescribed fields are faults in tests. */
 function closeObjects(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closeObjects);
   if (typeof value !== 'object' || value === null) return value;

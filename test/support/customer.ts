@@ -4,7 +4,7 @@ import type { Client } from './client.ts';
 import type { AccountOptions, Souk } from './souk.ts';
 import { createVisitor, type Visitor } from './visitor.ts';
 
-/** Somebody who is signed in, and has programs that call the service as well. */
+/** A customer with a session and an API key. */
 export interface Customer {
   accountId: number;
   visitor: Visitor;

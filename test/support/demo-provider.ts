@@ -15,13 +15,13 @@ export interface DemoReply {
   json: any;
 }
 
-/** The demo provider on a port of its own, with time moved by hand, and a caller with a key. */
+/** A demo provider with a clock that the test advances, and a client with a key. */
 export interface Demo {
   url: string;
   clock: TestClock;
   get(path: string, params?: Record<string, string | number>): Promise<DemoReply>;
   post(path: string, params: Record<string, string | number>, body: unknown): Promise<DemoReply>;
-  /** Nothing is added: no key, no headers. */
+  /** Sends a request without a key or headers. */
   raw(pathAndQuery: string, options?: RawOptions): Promise<DemoReply>;
   close(): Promise<void>;
 }
@@ -32,7 +32,7 @@ interface RawOptions {
   body?: string;
 }
 
-/** @param env the provider's settings, as they would stand in the environment. */
+/** @param env the provider's settings, as environment variables. */
 export async function openDemo(env: Record<string, string> = {}): Promise<Demo> {
   const clock = new TestClock();
   const app = buildDemoProvider(readDemoSettings(env), clock);

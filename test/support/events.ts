@@ -9,12 +9,12 @@ export interface SentEvent {
   data: any;
 }
 
-/** A client that listens to the story of a job. */
+/** A client that reads the event stream of a job. */
 export interface Listener {
   status: number;
   headers: Dispatcher.ResponseData['headers'];
   events: SentEvent[];
-  /** Resolves when the other side has ended it; rejects when it was cut off. */
+  /** Resolves when the server has ended the stream; rejects if the connection broke. */
   ended: Promise<void>;
   hasEnded(): boolean;
   hangUp(): void;

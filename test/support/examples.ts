@@ -19,7 +19,7 @@ export function send(
   return body ? client.post(address, body) : client.get(address);
 }
 
-/** Of a marketplace operation; it asks the demo provider for something that is there. */
+/** An example of a marketplace operation, for which the demo provider has data. */
 function market(path: string): Example {
   return { path, wrong: { path: path.replace(/domain(=|%22%3A|Id%22%3A)1/, 'domain$17') } };
 }
@@ -39,7 +39,7 @@ function list(path: string): Example {
 const EXAMPLE_WEEK = '2026-02-28';
 const EXAMPLE_ASIN = 'B0C3CDEF01';
 
-/** Loads what the examples of brand analytics ask for: one site's week with one term, the first the dictionary knows. */
+/** Loads the data of the brand-analytics examples: one week of one site with one term. */
 export async function loadExampleReport(database: Database): Promise<void> {
   const products: TestTerm['products'] = [[EXAMPLE_ASIN, 'A pump', '20', '10']];
   await load(database, 'us', csvReport(EXAMPLE_WEEK, [{ term: 'bicycle pump', rank: 1, products }]));

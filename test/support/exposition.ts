@@ -1,14 +1,14 @@
-/** One line of what Prometheus reads. */
+/** A sample in the text format of Prometheus. */
 export interface Sample {
   name: string;
   labels: Record<string, string>;
   value: number;
 }
 
-/** What one scrape brought. */
+/** The metrics of one scrape. */
 export interface Scrape {
   samples: Sample[];
-  /** The sum over all samples that have these labels; 0 where there is none. */
+  /** Returns the sum of all samples with these labels; 0 without samples. */
   sum(name: string, labels?: Record<string, string>): number;
 }
 

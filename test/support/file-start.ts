@@ -1,2 +1,2 @@
-/** What has to be put back before each test file, because the files of a process share their modules. */
+/** The state to reset before each test file, because the files of a process share modules. */
 export const atFileStart: (() => void)[] = [];

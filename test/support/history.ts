@@ -5,8 +5,8 @@ import type { HistoryWindow } from '../../src/operations/products/history-window
 const unixMs = (minutes: number) => (minutes + 21_564_000) * 60_000;
 
 /**
- * What of a series a window should show, told the slow way: point by point. The last point that is not after the start
- * is in force when the window opens, so it is shown too, unless the window ends before it.
+ * Returns the points of a series inside a window by a check of each point. The last point up to the start is included,
+ * because its value still applies when the window starts, unless the window ends before it.
  */
 export function modelCut<Entry>(
   series: readonly Entry[],

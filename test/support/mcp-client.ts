@@ -10,7 +10,7 @@ export interface McpOptions {
   toolsets?: string;
 }
 
-/** What tools answer. */
+/** The result of a tool. */
 export interface ToolAnswer {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
   data: any;
@@ -18,7 +18,7 @@ export interface ToolAnswer {
   content: CallToolResult['content'];
 }
 
-/** An agent with a key: the client of the protocol's own SDK, which checks every answer against what was listed. */
+/** An agent with a key: the client of the protocol's SDK, which validates every answer against the listed schema. */
 export interface Agent {
   client: Client;
   call(name: string, args?: Record<string, unknown>, options?: CallOptions): Promise<ToolAnswer>;

@@ -11,7 +11,7 @@ const STATIC_TEXT: ResourceContents = {
   text: 'This is the content of the static text resource.',
 };
 
-/** Keywords of the dialect that must come through unchanged. */
+/** Keywords of the dialect that must be returned unchanged. */
 const DIALECT = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',

@@ -6,8 +6,8 @@ const KEYWORD_WEEK = '2026-04-11';
 const KNOWN_WORD = 33;
 
 /**
- * Good requests to every operation, as a body would hold them; a query is made of them where one is sent. The demo of the
- * provider has something for each. What begins with ZX it has never heard of.
+ * Valid requests to every operation, in the form of a body; tests convert them to a query if needed. The demo provider has
+ * data for each of them, but none for ids that start with ZX.
  */
 export const OPERATION_SAMPLES: Record<string, readonly Record<string, unknown>[]> = {
   'account.quota': [{}],
@@ -74,7 +74,7 @@ export const OPERATION_SAMPLES: Record<string, readonly Record<string, unknown>[
   'retail.imageurl': [{ domain: 1, images: ['51abcDEFgh1L.jpg'] }],
 };
 
-/** Loads what the samples of brand analytics ask for. */
+/** Loads the data of the brand-analytics samples. */
 export async function loadKeywords(database: Database): Promise<void> {
   const lamp: TestTerm = {
     term: 'desk lamp',
@@ -88,7 +88,7 @@ export async function loadKeywords(database: Database): Promise<void> {
   await load(database, 'us', csvReport(KEYWORD_WEEK, [lamp, { term: 'garden hose', rank: 2 }]));
 }
 
-/** The first of them, as the least an operation needs. */
+/** Returns the first sample of an operation. */
 export function sampleOf(operation: string): Record<string, unknown> {
   const [first] = OPERATION_SAMPLES[operation] ?? [];
   if (!first) throw new Error(`test/support/operation-samples.ts has nothing for ${operation}`);

@@ -12,7 +12,7 @@ export interface OwnServers {
   redisUrl: string;
   /** Stops all processes of a server (SIGSTOP): connections stay open, and nothing is answered. */
   freeze(server: 'postgres' | 'redis'): Promise<void>;
-  /** Lets all processes go on (SIGCONT). */
+  /** Continues all processes (SIGCONT). */
   thaw(): void;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export async function openOwnServers(): Promise<OwnServers> {
     frozen.push(pid);
   };
   const thaw = () => {
-    // A process may have ended since.
+    // A process may have ended meanwhile.
     for (const pid of frozen.splice(0).reverse())
       try {
         process.kill(pid, 'SIGCONT');

@@ -8,12 +8,12 @@ export interface TakingParameters<Input> {
   routes: readonly [Route, ...Route[]];
 }
 
-/** The canonical input of a request whose query or body is this. */
+/** Returns the canonical input of a request with this query or body. */
 export function canonical<Input>(operation: TakingParameters<Input>, sent: unknown): Input {
   return operation.params.parse(decoded(operation, sent));
 }
 
-/** What is wrong with a request, by parameter; empty when nothing is. Each parameter is named once. */
+/** Returns the faults of a request by parameter. Each parameter has one fault. */
 export function faultsOf(operation: TakingParameters<unknown>, sent: unknown): Record<string, string> {
   const result = operation.params.safeParse(decoded(operation, sent));
   const faults: Record<string, string> = {};
@@ -40,7 +40,7 @@ export function withValue(problem: string): string {
   return expect.stringMatching(new RegExp(`^${escaped}, got \\S`));
 }
 
-/** Different ASINs, as many as wanted. */
+/** Returns a number of different ASINs. */
 export function asins(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `B${String(i).padStart(9, '0')}`);
 }

@@ -9,7 +9,7 @@ import { startPostgres } from '../../src/platform/embedded/postgres.ts';
 import { postgresBinaries } from '../../src/platform/embedded/postgres-binaries.ts';
 
 const TEMPLATES = resolve('.souk/test-template');
-/** What decides the content of a migrated data folder, besides the server's version. */
+/** The files that determine the content of a migrated data folder, besides the server's version. */
 const SOURCES = [
   'src/platform/db/migrations',
   'src/platform/db/functions',

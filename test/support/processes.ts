@@ -10,7 +10,7 @@ export interface RunningProcess {
   text: string;
 }
 
-/** Every process of this machine whose command line or environment holds the text. */
+/** Returns every process of this machine whose command line or environment contains the text. */
 export async function processesWith(text: string): Promise<RunningProcess[]> {
   const { stdout } = await run('ps', ['axeww', '-o', 'pid=,ppid=,args='], { maxBuffer: 50_000_000 });
   return stdout

@@ -1,12 +1,12 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way to a store that a test can cut off. */
+/** A proxy to a store, which a test can interrupt. */
 export interface StoreProxy {
-  /** The address of the store, by this way. */
+  /** The address of the store through the proxy. */
   url: string;
-  /** As when the store has gone: connections break and none is taken. */
+  /** Simulates a stopped store: breaks connections and refuses new ones. */
   cut(): Promise<void>;
-  /** As when the store hangs: nothing more comes from it. */
+  /** Simulates a store that hangs: forwards no further bytes from it. */
   stall(): void;
   restore(): Promise<void>;
   close(): Promise<void>;

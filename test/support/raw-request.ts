@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** A request that is written byte by byte, for bodies that are not sent, or not to their end. */
+/** A request that is written byte by byte, for bodies that are not sent completely. */
 export interface RawRequest {
   socket: Socket;
   /** Resolves with the status and the body of the first response on the connection. */
   response: Promise<{ status: number; text: string }>;
 }
 
-/** Sends the head of a request, and `body` as far as it goes. */
+/** Sends the head of a request and `body`, which may be incomplete. */
 export function sendRaw(
   baseUrl: string,
   { path, headers, body = '' }: { path: string; headers: Record<string, string | number>; body?: string },

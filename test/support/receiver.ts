@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { vi } from 'vitest';
 
-/** A webhook as it arrived. */
+/** A received webhook message. */
 export interface Received {
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
-  /** Becomes true when the sender hung up before the whole answer. */
+  /** True after the sender has disconnected before the end of the answer. */
   aborted: boolean;
 }
 
@@ -18,7 +18,7 @@ export type Reaction = (
   response: ServerResponse,
 ) => number | 'handled' | Promise<number | 'handled'>;
 
-/** Somebody's server that takes webhooks, and does with them what the test says; 204 unless it says something. */
+/** A server that receives webhooks and responds as the test requires; default: 204. */
 export interface Receiver {
   url: string;
   received: Received[];
@@ -63,7 +63,7 @@ export async function openReceiver(place: { host?: string; port?: number } = {})
   };
 }
 
-/** What a receiver that holds `secret` reads from a message. @throws when it is not signed with it, or not at this time. */
+/** Returns the verified content of a message. @throws if it is not signed with `secret`, or not at this time. */
 export function verified({ headers, body }: Received, secret: string, now: number): unknown {
   const today = vi.spyOn(Date, 'now').mockReturnValue(now);
   try {

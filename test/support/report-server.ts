@@ -4,18 +4,18 @@ import type { Credentials } from '../../src/upstream/selling-partner/credentials
 
 export const SECRETS = { clientSecret: 'amzn1.oa2-cs.v1.not-told', refreshToken: 'Atzr|not-told' };
 
-/** What becomes of one ordered report. */
+/** The scripted life of one requested report. */
 export interface ScriptedReport {
-  /** What each question answers; the last one for ever. */
+  /** The statuses that successive checks return; the last one repeats. */
   statuses: ('IN_QUEUE' | 'IN_PROGRESS' | 'DONE' | 'CANCELLED' | 'FATAL')[];
   /** More fields of the answer. */
   more?: object;
   document?: Buffer;
-  /** Bytes after which each download breaks off, the first ones first. */
+  /** Bytes after which each successive download is interrupted. */
   breaks?: number[];
-  /** How many addresses have run out before they are used. */
+  /** The number of addresses that expire before they are used. */
   expired?: number;
-  /** Whether a part of the document may be asked for. */
+  /** Whether downloads support ranges. */
   knowsRanges?: boolean;
 }
 
@@ -28,15 +28,15 @@ export interface ReportServer {
   orders: unknown[];
   /** Range headers of downloads; '' without. */
   ranges: string[];
-  /** The reports that will be ordered, the next one first. */
+  /** The reports for the next requests, in order. */
   reports: ScriptedReport[];
-  /** Answers to the next calls of a kind, instead of the usual one. */
+  /** Answers that replace the usual ones of the next calls of a kind. */
   faults: { call: RegExp; status: number; headers?: Record<string, string>; body?: unknown }[];
   count(call: RegExp): number;
   close(): Promise<void>;
 }
 
-/** A server that plays the Selling Partner API, its token server and its store of documents. */
+/** A server that simulates the Selling Partner API, its token server and its document store. */
 export async function openReportServer(): Promise<ReportServer> {
   const ordered = new Map<string, ScriptedReport>();
   const server = createServer((request, response) => {

@@ -12,14 +12,14 @@ export interface TestTerm {
   rank: number;
   brands?: string[];
   categories?: string[];
-  /** ASIN, title, click share, conversion share; shares as the file has them. */
+  /** ASIN, title, click share and conversion share; shares as text of the file. */
   products?: [string, string, string, string][];
 }
 
 const COLUMNS = 21;
 const NOW = Date.parse('2026-05-01T00:00:00Z');
 
-/** A file in the present layout; the names of its columns are nobody's language. */
+/** A file in the present layout. Column names are arbitrary, because they depend on the language. */
 export function csvReport(week: string, terms: readonly TestTerm[], line1?: string): string {
   const first =
     line1 ?? `Reporting Range=["Weekly"],Select week=["Week | ${addDays(week, -6)} - ${week} 2026"]`;

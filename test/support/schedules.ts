@@ -55,7 +55,7 @@ export async function runsOf(client: Client, { scheduleId }: { scheduleId: strin
   return (await client.get(`/api/schedules/${scheduleId}/runs`)).json.data.runs;
 }
 
-/** The runs of a schedule, once there are `count`. */
+/** Waits until a schedule has `count` runs, and returns them. */
 export async function runsMade(
   souk: Souk,
   client: Client,
@@ -68,7 +68,7 @@ export async function runsMade(
   return runs;
 }
 
-/** Moves time on, by default a second at a time, until something has happened. */
+/** Advances the clock, by default by one second at a time, until a condition holds. */
 export async function comesAbout(
   souk: Souk,
   hasHappened: () => Promise<boolean>,
@@ -83,7 +83,7 @@ export async function comesAbout(
   await vi.waitUntil(look, { interval: 25, timeout: 20_000 });
 }
 
-/** Moves time on until the batch of a run has ended. */
+/** Advances the clock until the batch of a run has ended. */
 export async function ended(
   souk: Souk,
   client: Client,
@@ -95,7 +95,7 @@ export async function ended(
   return now();
 }
 
-/** A manual run, once its batch has ended. @returns the batch. */
+/** Runs a schedule manually, and waits for the end of its batch. @returns the batch. */
 export async function runThrough(
   souk: Souk,
   client: Client,

@@ -40,7 +40,7 @@ export function valuesOf(schema: JsonSchema): fc.Arbitrary<unknown> {
   }
 }
 
-/** Values that just do not fit. */
+/** Values just outside a schema. */
 export function valuesBeside(schema: JsonSchema): unknown[] {
   const { type, enum: values, minimum, maximum, maxLength, minItems, maxItems } = schema;
   if (values) return [type === 'integer' ? -77 : 'no-such-word'];
@@ -64,7 +64,7 @@ export function valuesBeside(schema: JsonSchema): unknown[] {
   }
 }
 
-/** The bounds themselves. */
+/** The bounds of a schema. */
 export function boundsOf({ type, minimum, maximum, enum: values }: JsonSchema): unknown[] {
   if (type !== 'integer' || values) return [];
   return [minimum, maximum].filter((bound) => bound !== undefined);
@@ -73,7 +73,7 @@ export function boundsOf({ type, minimum, maximum, enum: values }: JsonSchema): 
 function integers({ minimum, maximum }: JsonSchema): fc.Arbitrary<number> {
   return fc.maxSafeInteger().map((number) => {
     const [least, most] = [minimum ?? Number.MIN_SAFE_INTEGER, maximum ?? Number.MAX_SAFE_INTEGER];
-    // Large and small ranges are both hit everywhere.
+    // Covers all parts of large and small ranges.
     return number >= least && number <= most ? number : least + (Math.abs(number) % (most - least + 1));
   });
 }
@@ -99,7 +99,7 @@ function lists(schema: JsonSchema): fc.Arbitrary<unknown[]> {
   });
 }
 
-/** A list of so many different items. */
+/** Creates a list with this number of different items. */
 function severalOf({ items = {}, prefixItems }: JsonSchema, length: number): unknown[] {
   if (prefixItems) return Array.from({ length }, () => 1);
   const distinct = fc.uniqueArray(valuesOf(items as JsonSchema), {

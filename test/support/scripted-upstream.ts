@@ -9,11 +9,11 @@ export interface UpstreamCall {
   body: string;
   /** The cookie header; empty where there is none. */
   cookie: string;
-  /** Becomes true when the caller hung up before the answer. */
+  /** True after the caller has disconnected before the answer. */
   aborted: boolean;
 }
 
-/** What upstream does with a call: an answer, or nothing until the promise resolves. */
+/** The reaction of upstream to a call: an answer, or a promise of one. */
 export type Script = (
   call: UpstreamCall,
   response: ServerResponse,
@@ -25,7 +25,7 @@ export type UpstreamAnswer =
   /** The script has written the response itself. */
   | 'handled';
 
-/** A product data provider that does what the test says, on real HTTP. */
+/** A product data provider on real HTTP whose answers the test scripts. */
 export interface ScriptedUpstream {
   url: string;
   calls: UpstreamCall[];
@@ -34,7 +34,7 @@ export interface ScriptedUpstream {
   on(path: string, script: Script): void;
   /** Resolves with the calls, of one endpoint or of all, once there are as many. */
   received(howMany: number, path?: string): Promise<UpstreamCall[]>;
-  /** Resolves with the calls that the caller hung up on once there are as many. */
+  /** Resolves with the calls that the caller has aborted, once there are this many. */
   abandoned(howMany: number): Promise<UpstreamCall[]>;
   close(): Promise<void>;
 }
@@ -124,7 +124,7 @@ export async function openScriptedUpstream(): Promise<ScriptedUpstream> {
 
 const atLeast = <T>(howMany: number, found: T[]) => (found.length >= howMany ? found : undefined);
 
-/** A moment a test decides on: what waits for `reached` goes on when `open` is called. */
+/** A gate that a test opens: `reached` resolves when `open` is called. */
 export function gate(): { reached: Promise<void>; open(): void } {
   let open = () => {};
   const reached = new Promise<void>((resolve) => {

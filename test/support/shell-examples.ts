@@ -16,8 +16,8 @@ export function shellExamples(markdown: string): string[] {
 }
 
 /**
- * What the curl commands of a script ask for, as a real shell reads it: curl is replaced by a function that prints its
- * arguments and what it was piped.
+ * Returns the requests of the curl commands of a script, as a shell parses them: a function replaces curl, and prints its
+ * arguments and standard input.
  */
 export async function curlRequests(script: string, env: Record<string, string>): Promise<CurlRequest[]> {
   const shim = `npx() { :; }

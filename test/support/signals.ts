@@ -1,12 +1,12 @@
 /** Generous, because a test that would pass must not fail on a busy machine. */
 const LIMIT_MS = 60_000;
 
-/** Lets tests wait until what a spy or a stand-in has seen is as they want it, without polling. */
+/** Lets tests wait for a condition on the records of a spy or a stand-in, without polling. */
 export interface Signals {
-  /** The spy has seen something new. */
+  /** Reports that the spy has a new record. */
   changed(): void;
   /**
-   * Resolves as soon as `find` finds something in what was seen so far or later.
+   * Resolves as soon as `find` finds something in the present or later records.
    * @throws after a minute; the message names `what` and lists what was seen last.
    */
   until<T>(what: string, find: () => T | undefined): Promise<T>;

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { inject } from 'vitest';
 import { runCommand } from '../../src/cli/run-command.ts';
 
-/** How a run of the operator's command has ended. */
+/** The result of a run of the operator's command. */
 export interface CommandResult {
   code: number | null;
   stdout: string;
@@ -12,12 +12,12 @@ export interface CommandResult {
 
 type Run = (words: readonly string[], settings: Record<string, string>) => Promise<CommandResult>;
 
-/** The operator's command in this process, with these settings and none of the test run's. */
+/** The operator's command in this process, with only these settings. */
 export function soukCommand(settings: Record<string, string>) {
   return commandThat(inThisProcess, settings);
 }
 
-/** The same as a process of its own, as operators run it. */
+/** The same command as a separate process. */
 export function soukProcess(settings: Record<string, string>) {
   return commandThat(asProcess, settings);
 }
@@ -61,14 +61,14 @@ function commandThat(start: Run, settings: Record<string, string>) {
   return {
     run,
 
-    /** The lines for people of a command that must succeed. */
+    /** Returns the text output of a command that must succeed. */
     async text(line: string | readonly string[]): Promise<string> {
       const { code, stdout, stderr } = await run(line);
       if (code !== 0 || stderr) throw new Error(`souk ${String(line)} ended with ${code}: ${stderr}`);
       return stdout;
     },
 
-    /** The document for scripts of a command that must succeed. */
+    /** Returns the JSON output of a command that must succeed. */
     // biome-ignore lint/suspicious/noExplicitAny: tests look into documents of every shape.
     async json(line: string | readonly string[]): Promise<any> {
       const words = typeof line === 'string' ? line.split(' ') : line;

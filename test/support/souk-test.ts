@@ -45,7 +45,7 @@ export const test = base
     onCleanup(() => redis.disconnect());
     return redis;
   })
-  /** The upstream of the service: it knows every product and has no calls of earlier tests. */
+  /** The upstream of the service, which has every product and no recorded calls of earlier tests. */
   .extend('upstream', ({ souk }) => {
     showLogOnFailure(souk);
     const { upstream } = souk;

@@ -34,7 +34,7 @@ export const UPSTREAM_KEY = 'operators-own-upstream-key';
 
 export interface Souk {
   clock: TestClock;
-  /** Knows every product until a test scripts another answer. */
+  /** Has every product until a test scripts another answer. */
   upstream: ScriptedUpstream;
   database: Database;
   databaseUrl: string;
@@ -42,7 +42,7 @@ export interface Souk {
   redisNamespace: string;
   /** Everything the gateways and workers have logged. */
   logLines: string[];
-  /** What happens to calls in all gateways and workers. */
+  /** The call events of all gateways and workers. */
   events: CallEventSpy;
   gateways: RunningGateway[];
   workers: SoukWorker[];
@@ -92,8 +92,7 @@ export interface SoukOptions {
 }
 
 /**
- * A whole service: real PostgreSQL and Redis, real HTTP on both sides, time moved by hand, an upstream that does what
- * the test says.
+ * A whole service: real PostgreSQL and Redis, real HTTP on both sides, a clock that the test advances, and a scripted upstream.
  */
 export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
   const database = options.servers

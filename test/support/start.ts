@@ -16,7 +16,7 @@ export async function createDataDir(): Promise<{ path: string; remove(): Promise
 /** A run of `npm start`'s program. */
 export interface Start {
   pid: number;
-  /** Everything it has said so far, on both streams. */
+  /** The output so far, of both streams. */
   said(): string;
   /** Waits for a line; rejects when the program ends first. */
   line(pattern: RegExp): Promise<RegExpExecArray>;
@@ -24,7 +24,7 @@ export interface Start {
   children(): Promise<Record<string, number>>;
   /** Resolves with the exit code, or null after a signal. */
   ended: Promise<number | null>;
-  /** As Ctrl-C in a terminal does: to the whole foreground group. */
+  /** Sends a signal to the whole process group, as Ctrl-C does. */
   interrupt(): void;
   kill(): void;
 }

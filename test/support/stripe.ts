@@ -4,12 +4,12 @@ import Stripe from 'stripe';
 
 export const STRIPE_WEBHOOK_SECRET = 'whsec_of_the_stand_in';
 
-/** A stand-in for Stripe's side of Checkout: takes sessions, and signs what it tells of them. */
+/** A stand-in for Stripe Checkout, which creates sessions and signs events about them. */
 export interface StripeStandIn {
   url: string;
-  /** What was asked to be paid, by the session's id; requests sent again under one key are one. */
+  /** The requested payments by session id. Repeated requests with one idempotency key create one session. */
   sessions: Map<string, Record<string, string>>;
-  /** Of these many requests each is answered with 500 first. */
+  /** The number of next requests to answer with 500. */
   failNext: number;
   /** The body and signature of an event about a session. */
   event(type: string, session: Record<string, unknown>): { body: string; signature: string };

@@ -18,7 +18,7 @@ export interface Target {
   calmGateway: string;
   /** Process id of the attacked gateway. */
   gatewayPid: number;
-  /** Processes that ended although nothing stopped them. */
+  /** Processes that ended unexpectedly. */
   deaths: readonly string[];
   /** Folder of the logs; removed by `close`. */
   folder: string;
@@ -79,7 +79,7 @@ export async function openTarget(options: {
       ADMIN_TOKEN: TARGET_ADMIN_TOKEN,
       PAYMENTS: 'demo',
       LOG_LEVEL: 'warn',
-      // Callers choose their addresses, so that limits of addresses do not end a run.
+      // Clients choose their addresses, so that limits by address do not end a run.
       TRUST_PROXY: 'loopback',
       WEBHOOK_ALLOW_PRIVATE: 'true',
       ...options.env,
@@ -104,7 +104,7 @@ export async function openTarget(options: {
   }
 }
 
-/** A gateway refuses calls until it knows of a worker. */
+/** Waits for a worker, because a gateway without workers refuses calls. */
 async function untilReady(gateway: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const response = await fetch(`${gateway}/readyz`);

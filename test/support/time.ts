@@ -3,7 +3,7 @@ import type { WorkerPoolName } from '../../src/operations/pools.ts';
 import type { TestClock } from './clock.ts';
 import type { Souk } from './souk.ts';
 
-/** Moves time on in small steps until something has come about that takes real work on the way. */
+/** Advances the clock in small steps until a condition holds. */
 export async function advanceUntil(
   clock: TestClock,
   hasHappened: () => boolean,
@@ -18,8 +18,8 @@ export async function advanceUntil(
 }
 
 /**
- * Moves time on by more than workers may be silent for. Signs of life fall due on the way, but time does not stand still for
- * them, so the workers of before look dead afterwards; one that is new does not.
+ * Advances the clock by more than the lifetime of a worker's report, in one step. Afterwards earlier workers count as gone,
+ * and new ones do not.
  */
 export async function leapAhead(souk: Souk, ms: number, pools: readonly WorkerPoolName[]): Promise<void> {
   souk.clock.advance(ms);

@@ -9,7 +9,7 @@ import type { KeywordQuestion, Trends, TrendsContext } from '../../src/upstream/
 import { TestClock } from './clock.ts';
 import { openScriptedUpstream, type ScriptedUpstream } from './scripted-upstream.ts';
 
-/** The client of the Trends site by itself, in front of an upstream that does what the test says. */
+/** The client of the Trends site, with a scripted upstream. */
 export interface TrendsClient {
   trends: Trends;
   /** The same of another worker process. */
@@ -18,9 +18,9 @@ export interface TrendsClient {
   clock: TestClock;
   forgetCookie(): Promise<void>;
   logLines: string[];
-  /** Without a cache of what is asked before the data, unless one is given. */
+  /** By default, preliminary answers are not cached. */
   context(prepare?: TrendsContext['prepare']): TrendsContext & { abort(reason: Error): void };
-  /** Lets the waits of our clock pass, one after the other, until the promise is settled. */
+  /** Advances the clock past each wait until the promise is settled. */
   waited<T>(promise: Promise<T>, stepMs?: number): Promise<T>;
   close(): Promise<void>;
 }

@@ -1,9 +1,9 @@
 import { request } from 'undici';
 
-/** What a browser without scripts would see: pages, cookies kept, forms sent with their token. */
+/** A browser without scripts: it reads pages, keeps cookies, and sends forms with their token. */
 export interface Visitor {
   get(path: string): Promise<VisitedPage>;
-  /** Sends a form, with the token of the last page that had one, and follows where it leads. */
+  /** Sends a form with the token of the last page that had one, and follows redirects. */
   post(path: string, fields: Record<string, string>): Promise<VisitedPage>;
   /** The same without following, and with the token that is given. */
   send(path: string, fields: Record<string, string>): Promise<VisitedPage>;
@@ -15,7 +15,7 @@ export interface VisitedPage {
   path: string;
   headers: Record<string, string | string[] | undefined>;
   html: string;
-  /** What is read: no tags, white space once. */
+  /** The text of the page, with single spaces. */
   text: string;
 }
 

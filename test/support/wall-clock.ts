@@ -2,7 +2,7 @@ import type { OffPeakWindow } from '../../src/billing/wallets.ts';
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** The wall clock of a zone as `HH:MM`, as JavaScript knows it: an opinion of its own beside PostgreSQL's. */
+/** Returns the local time of a zone as `HH:MM`, computed by JavaScript, independently of PostgreSQL. */
 export function wallClock(at: number, timeZone: string): string {
   let format = formats.get(timeZone);
   if (!format) {
@@ -17,7 +17,7 @@ export function wallClock(at: number, timeZone: string): string {
   return format.format(at);
 }
 
-/** Whether the wall clock of its zone stands within the window. */
+/** Returns whether the local time is inside the window. */
 export function isInWindow(at: number, { start, end, timezone }: OffPeakWindow): boolean {
   const time = wallClock(at, timezone);
   return start < end ? time >= start && time < end : time >= start || time < end;

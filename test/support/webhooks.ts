@@ -27,12 +27,12 @@ export function startSending(souk: Souk, options: Partial<DeliveryDeps> = {}): D
   return deliveries;
 }
 
-/** One round of a process: what is due is sent and written down when this resolves. */
+/** Runs one round of a process. Resolves when the due deliveries are sent and recorded. */
 export async function sendDue(souk: Souk, options: Partial<DeliveryDeps> = {}): Promise<void> {
   await startSending(souk, options).close();
 }
 
-/** Makes a delivery of some event. @returns its id. */
+/** Creates a delivery. @returns its id. */
 export function enqueueEvent(
   souk: Souk,
   accountId: number,

@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
 import type { Souk } from './souk.ts';
 
-/** Stops every worker. The gateways know it only when they look at the queues again. */
+/** Stops every worker. Gateways notice it when they sample the queues. */
 export async function stopWorkers(souk: Souk): Promise<void> {
   await Promise.all(souk.workers.splice(0).map((worker) => worker.close()));
 }
 
-/** Deletes from Redis what a pattern names, within the namespace of this service; by default everything. */
+/** Deletes the Redis keys of this service that match a pattern; by default all of them. */
 export async function loseRedis(souk: Souk, pattern = `*${souk.redisNamespace}*`): Promise<number> {
   const redis = new Redis(souk.redisUrl);
   try {

@@ -40,7 +40,7 @@ function reading(tokensLeft: number, refillIn = 10 * MINUTE, refillRate = 10) {
   return { tokensLeft, refillIn, refillRate, timestamp: stamp };
 }
 
-/** Takes tokens if they are there now. */
+/** Takes tokens if they are available now. */
 async function takeNow(bucket: TokenBucket, cost = 1, background = false): Promise<TokenLease | 'refused'> {
   const { signal } = new AbortController();
   try {
@@ -58,7 +58,7 @@ async function mustTake(bucket: TokenBucket, cost = 1): Promise<TokenLease> {
   return lease;
 }
 
-/** Tells the bucket how many tokens there are, as the answer to a call does. */
+/** Gives the bucket a reading, as the answer to a call does. */
 async function learn(bucket: TokenBucket, ...facts: Parameters<typeof reading>): Promise<void> {
   await (await mustTake(bucket)).settle(reading(...facts));
 }
@@ -315,7 +315,7 @@ test('after any sequence of events, a call is sent only while the provider has t
           left -= ended.cost;
           await ended.lease.settle(action.silent ? { spent: ended.cost } : state());
         }
-        // Leases do not run out in this story.
+        // No lease expires in this test.
         if (clock.now() - start > 170_000) break;
       }
     }),

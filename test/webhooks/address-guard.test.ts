@@ -11,7 +11,7 @@ import {
 const v4 = (address: string): HostAddress => ({ address, family: 4 });
 const v6 = (address: string): HostAddress => ({ address, family: 6 });
 
-/** Addresses of all kinds that are not a public machine's. */
+/** Addresses that are not public, by kind. */
 const SPECIAL: [kind: string, ...addresses: string[]][] = [
   ['loopback', '127.0.0.1', '127.255.255.254', '::1'],
   ['private', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', 'fc00::1', 'fdff:ffff::1'],
@@ -83,7 +83,7 @@ test('refuses an IPv6 address that contains a private IPv4 address, in each know
 
 const { signal } = new AbortController();
 
-/** A resolver that answers in turn, and counts how often it was asked. */
+/** A resolver with successive answers, which records its queries. */
 function resolver(...answers: HostAddress[][]) {
   const asked: string[] = [];
   const resolve = async (hostname: string) => {

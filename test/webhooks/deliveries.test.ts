@@ -90,7 +90,7 @@ test('a delivery is claimed once until its claim expires, also by concurrent pro
   const rounds = await Promise.all(Array.from({ length: 6 }, () => claim(NOW, { ...MANY, atOnce: 20 })));
   const claimed = rounds.flat().map(({ id }) => id);
   expect(new Set(claimed).size).toBe(claimed.length);
-  // Those that nobody has taken in the rush are there for the next.
+  // Deliveries that the concurrent claims left out are claimed next.
   claimed.push(...(await claim(NOW)).map(({ id }) => id));
   expect(claimed.sort()).toEqual([...ids].sort());
   expect(await claim(NOW + CLAIM_MS - 1)).toEqual([]);
@@ -139,7 +139,7 @@ test('claims exceed no limit, and leave no free slot that a due delivery could u
         expect(ofHost(host)).toBeLessThanOrEqual(limits.perHost);
         expect(ofAccount(accountId)).toBeLessThanOrEqual(limits.perAccount);
       }
-      // Asked again and again, it gives everything that fits.
+      // Repeated claims take every delivery that fits.
       for (;;) {
         const more = await claimDue(database, all, limits, NOW);
         if (more.length === 0) break;
@@ -204,7 +204,7 @@ test('logs an attempt that ends after its claim expired, and leaves the new clai
   const next = await claimOne(NOW + CLAIM_MS);
   await recordAttempt(database, late, down, { state: 'failed' }, NOW + CLAIM_MS + 5);
   expect(await find(id)).toMatchObject({ state: 'pending', attempts: 1, lastStatus: null });
-  // Still claimed by the next one.
+  // The new claim still holds.
   expect(await claim(NOW + CLAIM_MS + 10)).toEqual([]);
   await recordAttempt(database, next, ok, { state: 'delivered' }, NOW + CLAIM_MS + 20);
   expect(await find(id)).toMatchObject({ state: 'delivered', attempts: 2, lastStatus: 200 });

@@ -25,7 +25,7 @@ beforeEach(() =>
   database.query('truncate open_calls, finished_calls, call_webhooks, webhook_deliveries cascade'),
 );
 
-/** Calls as admission leaves them, each watched. @returns their ids. */
+/** Inserts admitted calls with a webhook each. @returns their ids. */
 async function watchedCalls(count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => uuid());
   await database.query(
@@ -69,7 +69,7 @@ test('concurrent processes create one delivery for each job, also for more jobs 
   const ids = await watchedCalls(1_203);
   await end(ids);
   const counts = await Promise.all(Array.from({ length: 4 }, () => enqueueEndedJobs(database, NOW)));
-  // Whoever finds everything taken leaves it to the others.
+  // A process that finds all rows locked creates none.
   expect(counts.reduce((a, b) => a + b)).toBe(1_203);
   expect([await toldJobs(), await watched()]).toEqual([ids.sort(), 0]);
 });

@@ -22,7 +22,7 @@ function send(url: string, resolve: Resolve = local, allowPrivate = true): Promi
   return createSend({ guard: createAddressGuard(allowPrivate, resolve), clock })(message);
 }
 
-/** The same receiver under a name, which only our resolver knows. */
+/** The address of the receiver with a name that only the resolver of the test has. */
 const named = () => receiver.url.replace('127.0.0.1', 'hooks.test');
 
 test('posts the payload unchanged, as JSON with its headers', async () => {
@@ -76,7 +76,7 @@ describe('the connection', () => {
     expect(await send(named(), rebinding)).toMatchObject({ status: 204 });
     expect(asked).toBe(1);
     expect([receiver.received.length, inside.received.length]).toEqual([1, 0]);
-    // The next attempt judges it again.
+    // The next attempt checks the address again.
     await send(named(), rebinding);
     expect([receiver.received.length, inside.received.length]).toEqual([1, 1]);
     await inside.close();
@@ -142,7 +142,7 @@ describe('a response', () => {
       return 'handled';
     });
     const { response } = await send(receiver.url);
-    // The cut at 1,024 bytes goes through the last character, which is left out.
+    // The limit of 1,024 bytes splits the last character, which is omitted.
     expect(response).toBe(`a\uFFFDb\uFFFD${'é'.repeat(510)}`);
   });
 
@@ -252,7 +252,7 @@ async function listening(server: Server): Promise<{ port: number; close(): Promi
   };
 }
 
-/** Of a server that nobody knows; made for this test and good for nothing else. */
+/** The key of a self-signed certificate that only this test uses. */
 const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQggfG5e3Kt9tMbLPkZ
 J07xNfs+zJ21whRzzNWKciJtYbShRANCAARQrOZ3bUFhIO0fyBu8N6gxvpaSoTC/

@@ -18,7 +18,7 @@ test.each([
   [`https://example.com/${'a'.repeat(1_980)}`, `https://example.com/${'a'.repeat(1_980)}`],
 ])('accepts %s', (given, taken) => {
   expect(publicOnly.parse(given)).toBe(taken);
-  // What was taken is taken again as it is.
+  // A normalised address is accepted unchanged.
   expect(publicOnly.parse(taken)).toBe(taken);
 });
 

@@ -11,10 +11,10 @@ import { openCalls, stopWorkers } from '../support/workers.ts';
 
 let souk: Souk;
 let background: Background;
-/** Whose batch it is. */
+/** The owner of the batch. */
 let account: TestAccount;
 let client: Client;
-/** Somebody else, who waits for answers. */
+/** Another account, which sends interactive requests. */
 let other: Client;
 beforeEach(async () => {
   souk = await openSouk();
@@ -41,7 +41,7 @@ function has(tokensLeft: number, refillIn = 30_000): Script {
   };
 }
 
-/** Lets the workers learn how many tokens there are, and makes every further answer say the same. */
+/** Gives the workers a token reading, which all further answers repeat. */
 async function learn(...tokens: Parameters<typeof has>): Promise<void> {
   souk.upstream.on('product', has(...tokens));
   expect((await other.get(pathOf(newAsin()))).status).toBe(200);
@@ -144,7 +144,7 @@ test('promotes a queued background call and gives it the reserve when a request 
   await souk.addWorker();
   expect((await joining).headers).toMatchObject({ 'x-deduplicated': 'true', 'x-job-id': callId });
   expect(asksFor(first)).toEqual([]);
-  // The other one goes on when there are tokens.
+  // The other call continues when tokens are available.
   await advanceUntil(souk.clock, () => asksFor(first).length === 1, 1_000);
   await expect.poll(() => openCalls(souk)).toBe(0);
 });
@@ -156,8 +156,8 @@ test('runs interactive calls at once while forty background calls wait for token
     asins.map((asin) => background.submit(account, { domain: '1', asins: asin })),
   );
   const states = () => Promise.all(callIds.map(stateOf));
-  // A worker process does 32 jobs of this pool at a time.
-  // Half of them pause; the others come and go.
+  // A worker process runs 32 jobs of this pool at a time.
+  // Half of them are paused; the others return to the queue.
   await expect
     .poll(async () => (await states()).filter((state) => state === 'running').length)
     .toBeGreaterThanOrEqual(16);

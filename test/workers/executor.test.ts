@@ -7,7 +7,7 @@ import { unitsUsed } from '../support/units.ts';
 
 test('aborts all upstream requests of a call that fails', async ({ souk, upstream }) => {
   const never = gate();
-  // With offers a batch goes upstream in parts: the first is refused, the others are never answered.
+  // With offers, products are requested in several parts: the first is refused, the others are never answered.
   upstream.on('product', async ({ params }) => {
     if (!params.asin?.startsWith('B000000000')) await never.reached;
     else await upstream.received(3);

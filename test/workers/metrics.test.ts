@@ -30,7 +30,7 @@ async function scrape(server: MetricsServer): Promise<Scrape> {
   return parseExposition(await body.text());
 }
 
-/** By how much each number rises through what is done. */
+/** Returns the increase of each metric during an action. */
 async function rises(server: MetricsServer, act: () => Promise<unknown>) {
   const before = await scrape(server);
   await act();

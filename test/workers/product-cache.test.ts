@@ -10,7 +10,7 @@ test.beforeEach(({ souk }) => souk.clock.advance(1));
 const askedFor = (upstream: ScriptedUpstream) =>
   upstream.calls.flatMap(({ params }) => params.asin?.split(',') ?? []);
 
-/** So that no test finds what another has cached: each has a site of its own. */
+/** Each test has its own site, so that it finds no cached data of another test. */
 const lookUp = (domain: number, wanted: readonly string[]) => ({ domain, asins: wanted });
 
 test('fetches ten and charges a hundred for a hundred ASINs of which ninety are cached', async ({
@@ -41,7 +41,7 @@ test('asks upstream once for each product of overlapping concurrent calls', asyn
   const replies = clients.map(({ from, client }) =>
     client.post('/api/market/product', lookUp(2, all.slice(from, from + 40))),
   );
-  // Between them they want every product, so that nobody has to be waited for once all have been asked for.
+  // Together the calls need every product, so all calls end once every product has been requested.
   await expect.poll(() => new Set(askedFor(upstream)).size).toBe(100);
   open();
   for (const reply of await Promise.all(replies)) expect(reply.json.data.count).toBe(40);

@@ -14,7 +14,7 @@ test('cancels the queries of a job on reports at its deadline', async ({ souk, c
     );
     return rowCount;
   };
-  // A query that does not end, as far as its job can tell.
+  // A query that takes longer than its job.
   const blocker = await souk.database.connect();
   await blocker.query('begin');
   await blocker.query(`lock table ${week?.table} in access exclusive mode`);

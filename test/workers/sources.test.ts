@@ -17,10 +17,10 @@ const clock = new TestClock();
 const redis = new Redis(inject('redisUrl'));
 const connections = [redis];
 const flights: SingleFlight[] = [];
-/** As two worker processes have them. */
+/** The sources of two worker processes. */
 let here: Sources;
 let there: Sources;
-/** What both have emitted. */
+/** The events of both processes. */
 const events = createCallEventSpy();
 
 async function openSources(): Promise<Sources> {
@@ -52,7 +52,7 @@ const TOKENS_EACH = 1.5;
 
 const CALL = { operation: 'market.product', callId: randomUUID() };
 
-/** Asks for some sources; `asked` collects what upstream is asked for, which then says `says`. */
+/** Requests some sources; `asked` collects the keys that are fetched upstream, which returns `says`. */
 function obtain(
   sources: Sources,
   names: string[],
@@ -131,7 +131,7 @@ test("fetches each of two processes' overlapping sources once", async () => {
   const [one, two] = await Promise.all([first, second]);
   expect(asked).toEqual([[a, b], [c]]);
   expect(two.get(b)?.value).toEqual(one.get(b)?.value);
-  // Neither was in the cache when it was asked for.
+  // Neither source was cached when it was requested.
   expect(two.get(b)?.fromCache).toBe(false);
 });
 
@@ -180,7 +180,7 @@ test("fails all followers with the leader's upstream error, without another fetc
   const error = { kind: 'UPSTREAM_ERROR', metadata: { errorId: 'e-1' } };
   // Both at once: the follower may learn of the error before the leader's promise is settled.
   await Promise.all([failing, follower].map((call) => expect(call).rejects.toMatchObject(error)));
-  // Whoever comes later tries anew.
+  // A later call fetches again.
   expect((await obtain(there, [a], () => 'thing')).get(a)?.value).toBe('thing');
 });
 
@@ -222,9 +222,9 @@ test('lets a follower take over when the lease of a dead leader has expired', as
   await following(() => {
     follower = obtain(there, [a], () => 'rescued');
   });
-  // As long as the lease holds, looking again leads to nothing but waiting on.
+  // While the lease is valid, the follower continues to wait after each check.
   await following(() => clock.advance(2_000));
-  // The lease ends, as it does when nobody renews it.
+  // The lease expires, as without a renewal.
   await redis.del(lease);
   clock.advance(2_000);
   expect((await follower).get(a)?.value).toBe('rescued');

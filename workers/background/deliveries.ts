@@ -30,7 +30,7 @@ export interface DeliveryDeps {
 export interface Deliveries {
   /** Looks for due deliveries now, instead of at the next second. */
   wake(): void;
-  /** Ends once every attempt under way is over and written down. */
+  /** Stops sending. Resolves when the attempts in progress have ended and are recorded. */
   close(): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export function startDeliveries(deps: DeliveryDeps): Deliveries {
     for (const delivery of claimed) {
       const attempt = deliver(delivery, secrets.get(delivery.accountId) ?? []).finally(() => {
         underWay.delete(delivery);
-        // Its place is free for one that is due already.
+        // Another delivery may already be due for the free slot.
         loop.wake();
       });
       underWay.set(delivery, attempt);

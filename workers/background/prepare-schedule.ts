@@ -56,10 +56,10 @@ export async function prepareSchedule(deps: PrepareDeps, upload: ScheduleUpload)
 
 async function createSchedule(deps: PrepareDeps, upload: ScheduleUpload, body: string): Promise<Reply> {
   const now = deps.clock.now();
-  const { work, ...settings } = readSchedule(body);
-  const { fields } = await quote(work, now);
+  const { batch, ...settings } = readSchedule(body);
+  const { fields } = await quote(batch, now);
   // Throws on items that are nested too deeply to be hashed: runs with `onlyChanges` could not compare them.
-  await hashesOf(work.raws);
+  await hashesOf(batch.raws);
   const webhook = await checkedWebhook(deps, upload.accountId, settings.webhook, 'batch.webhook');
   // The id of the upload, so that an upload that is read twice creates one schedule.
   const { uploadId: scheduleId, accountId } = upload;
@@ -74,7 +74,7 @@ async function createSchedule(deps: PrepareDeps, upload: ScheduleUpload, body: s
     // An upload that is read twice has its schedule.
     if (await findSchedule(client, accountId, scheduleId)) return;
     requireScheduleRoom(schedules, deps.accountLimits ?? ACCOUNT_LIMITS);
-    await insertSchedule(client, schedule, work.raws);
+    await insertSchedule(client, schedule, batch.raws);
   });
   return { status: 201, location: view.links.self, body: okBody(view, 'created') };
 }
@@ -84,13 +84,13 @@ async function changeSchedule(
   upload: ScheduleUpload & { scheduleId: string },
   body: string,
 ): Promise<Reply> {
-  const { work, ...settings } = readScheduleChange(body);
-  const read = work && (await quote(work, deps.clock.now()));
+  const { batch, ...settings } = readScheduleChange(body);
+  const read = batch && (await quote(batch, deps.clock.now()));
   const webhook =
     settings.webhook === undefined
       ? undefined
       : await checkedWebhook(deps, upload.accountId, settings.webhook, 'batch.webhook');
-  const kept = work && (await hashesOf(work.raws));
+  const kept = batch && (await hashesOf(batch.raws));
   // Locked from here on, so that no concurrent change is lost and no run starts in between.
   const changed = await inTransaction(deps.database, async (client) => {
     const now = deps.clock.now();
@@ -101,7 +101,7 @@ async function changeSchedule(
     await check(deps, merged, now);
     const schedule = isRetimed(present, merged) ? { ...merged, nextDueAt: firstDueAt(merged, now) } : merged;
     if (!upload.dryRun) {
-      await updateSchedule(client, schedule, work?.raws ?? null);
+      await updateSchedule(client, schedule, batch?.raws ?? null);
       if (merged.onlyChanges && !present.onlyChanges) await deleteContents(client, upload.scheduleId);
       else if (kept) await deleteContentsOfOtherItems(client, upload.scheduleId, kept);
     }
@@ -146,7 +146,7 @@ async function hashesOf(raws: readonly unknown[]): Promise<Buffer[]> {
 
 const ITEMS_BETWEEN_YIELDS = 200;
 
-async function quote({ operation, raws }: ScheduleRequest['work'], now: number) {
+async function quote({ operation, raws }: ScheduleRequest['batch'], now: number) {
   const items = await readItems(operation, raws, yieldToEvents, now);
   const calls = await packedCalls(operation, items);
   return { fields: { operation: operation.name, itemCount: items.length, unitsQuoted: unitsOf(calls) } };

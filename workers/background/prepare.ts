@@ -207,7 +207,7 @@ async function create(
     operation: operation.name,
     window,
     webhook,
-    // Without a key of the customer, an upload repeats itself only.
+    // Without an idempotency key, only the same upload counts as a repetition.
     idempotencyKey: idempotencyKey ?? `upload ${uploadId}`,
     requestHash,
     scheduleId: null,

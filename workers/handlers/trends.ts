@@ -30,12 +30,12 @@ export const TRENDS_HANDLERS: HandlersOf<'trends'> = {
   // The window ends at the start of the day. The feed has only recent trends, so it can answer only for today.
   'trends.daily-trends': single(({ geo, hl, trendDate = '' }, context) => {
     const hours = (context.now() - Date.parse(trendDate)) / HOUR_MS;
-    return context.upstream.trends.trending({ geo, hl, hours, feedWillDo: hours <= DAY_HOURS }, context);
+    return context.upstream.trends.trending({ geo, hl, hours, allowFeed: hours <= DAY_HOURS }, context);
   }),
 
   // The feed has no topics, so it cannot filter by category.
   'trends.real-time-trends': single(async ({ geo, hl, category }, context) => {
-    const question = { geo, hl, hours: REAL_TIME_HOURS, feedWillDo: !needsTopics(category) };
+    const question = { geo, hl, hours: REAL_TIME_HOURS, allowFeed: !needsTopics(category) };
     const list = await context.upstream.trends.trending(question, context);
     return { ...list, updatedAt: context.now() };
   }),

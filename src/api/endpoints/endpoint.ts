@@ -28,11 +28,11 @@ export interface EndpointDescription {
   description?: string;
   /** Name of the equivalent tool for agents. */
   tool?: string;
-  /** What the tool reports the progress of, if its caller asks for progress. */
+  /** The resource whose progress the tool reports, if its caller requests progress. */
   follows?: 'job' | 'batch';
   /** The endpoint itself is free, but starts calls that cost their usual units. */
   startsCalls?: true;
-  /** For an endpoint that starts calls and takes neither dryRun nor maxUnits: the address that shows their price. */
+  /** The address that shows the price of the calls, for an endpoint that starts calls and has neither dryRun nor maxUnits. */
   cost?: { shownBy: string; unitsOf(data: Record<string, unknown>): number };
   id?: IdParameter;
   query?: z.ZodObject;
@@ -45,11 +45,11 @@ export interface EndpointDescription {
   answers: Record<number, ResponseObject>;
   /** Besides the errors that every address below /api/ can return. */
   errors?: readonly ErrorKind[];
-  /** What a request occupies until it is answered, by which it is limited. Default: `waiting`, or `uploads` with `upload`. */
+  /** The limited resource that a request occupies until it is answered. Default: `waiting`, or `uploads` with `upload`. */
   occupies?: Occupied;
   /** Needs no key. */
   isPublic?: boolean;
-  /** Not for customers: absent from the document. */
+  /** Omits the endpoint from the document, because it is not for customers. */
   isHidden?: boolean;
 }
 

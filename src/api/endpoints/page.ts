@@ -10,7 +10,10 @@ export function pageOf(name: string, field: string, entry: z.ZodType): z.ZodObje
   return z.object(shape).register(SCHEMA_NAMES, { id: name });
 }
 
-/** Cuts a page from entries that were read with one more than the page holds. `nextCursor` is null for the last page. */
+/**
+ * Returns a page of entries. The entries include one more than the page size if there is a next page. `nextCursor` is null for
+ * the last page.
+ */
 export function cutPage<Entry>(
   found: readonly Entry[],
   limit: number,

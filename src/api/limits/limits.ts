@@ -14,7 +14,7 @@ import { createUploadBudget, type UploadBudget } from './upload-budget.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What a request of the route occupies until it is answered. Default: `waiting`. */
+    /** The limited resource that a request of the route occupies until it is answered. Default: `waiting`. */
     occupies?: Occupied | undefined;
   }
 }
@@ -77,7 +77,7 @@ export function limitFreeRequests(
     await free.count(request.accountId);
     open.open(occupies, request.accountId, reply);
     if (occupies === 'uploads') uploadBudget.reserve(request, reply);
-    // The timer starts again whenever the client takes some bytes.
+    // The timer restarts whenever the client reads some bytes.
     if (occupies === 'downloads' && downloadStallMs !== null)
       reply.raw.setTimeout(downloadStallMs, () => reply.raw.destroy());
   });
@@ -104,7 +104,7 @@ export function limitCalls(scope: FastifyInstance, { free, open }: RequestLimits
   });
 }
 
-/** Whether a request was refused for what it asked; failures of the service or of a provider are not the caller's. */
+/** Whether the caller caused the error. Failures of the service and of providers do not count as refusals. */
 function isRefusal(error: Error): boolean {
   return error instanceof SoukError && ERRORS[error.kind].status < 500;
 }

@@ -39,7 +39,10 @@ export async function followJob(following: Following, jobId: string): Promise<Jo
   return seen;
 }
 
-/** Reports a batch's progress in items, likewise. */
+/**
+ * Reports a batch's progress in items until it has ended, or until `patienceMs` has passed.
+ * @returns the batch as last seen.
+ */
 export async function followBatch(following: Following, batchId: string): Promise<BatchView | null> {
   const tell = teller(following);
   let seen: BatchView | null = null;

@@ -103,13 +103,13 @@ export function createProtocolHandler<Caller>(
   };
 }
 
-/** Requests that the SDK would answer with an internal error when their parameters do not fit. */
+/** Requests for which the SDK returns an internal error if their parameters are invalid. */
 const REQUESTS: Readonly<Record<string, (request: unknown) => boolean>> = {
   initialize: isSpecType.InitializeRequest,
   'resources/read': isSpecType.ReadResourceRequest,
 };
 
-/** Refuses unfit parameters with `InvalidParams` before a handler runs. */
+/** Refuses invalid parameters with `InvalidParams` before a handler runs. */
 class StrictServer extends Server {
   protected override _wrapHandler(
     method: string,
@@ -167,9 +167,9 @@ function callContext({ mcpReq }: ServerContext): CallContext {
 }
 
 /**
- * A web page that has its name lead to this address could speak with the service through its visitor's browser; it is
- * given away by the names in these headers.
- * @returns the refusal, null where there is none.
+ * Prevents DNS rebinding: a web page whose host name resolves to this address could send requests through the browser of
+ * its visitor. Such requests have that host name in these headers.
+ * @returns the refusal; null if the names are allowed.
  */
 export function refusalOfOrigin(request: Request, allowedHosts: readonly string[]): Response | null {
   const hosts = [...allowedHosts];

@@ -7,7 +7,7 @@ export interface Tool {
   listed: ListedTool;
   /** Whether its calls are jobs, which may take longer than a caller waits. */
   isJob: boolean;
-  /** What it reports the progress of, if its caller asks for progress. */
+  /** The resource whose progress it reports, if its caller requests progress. */
   follows: 'job' | 'batch' | null;
   /** Parameters that make the answer smaller. */
   narrowing: readonly string[];

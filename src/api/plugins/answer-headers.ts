@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** Of every answer of the API and of the tools, errors too: it belongs to one key, and no cache may keep it. */
+/** Headers of all answers and errors of the API and of the tools. They belong to one key, so no cache may store them. */
 export const PRIVATE_ANSWER = {
   'cache-control': 'private, no-store',
   'x-content-type-options': 'nosniff',
@@ -25,7 +25,7 @@ export function setAnswerHeaders(app: FastifyInstance, publicUrl: string | undef
   });
 }
 
-/** The same for an address that reaches no hook. */
+/** Sets the headers of answers that belong to one key. Replies that run no hooks need a call of their own. */
 export function keepPrivate({ url }: Pick<FastifyRequest, 'url'>, reply: FastifyReply): void {
   if (PRIVATE_PATH.test(url)) reply.headers(PRIVATE_ANSWER);
 }

@@ -1,7 +1,7 @@
 import cookies from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** A browser keeps such a cookie only over TLS, and only if this very host has set it. */
+/** Browsers accept a cookie with this prefix only over TLS, and only from the host itself. */
 const HOST_PREFIX = '__Host-';
 
 /**

@@ -29,7 +29,10 @@ function finishHandlersOnClose(app: FastifyInstance): void {
   });
 }
 
-/** Node closes idle connections only, and a connection that has not sent a request yet is not idle: browsers open such. */
+/**
+ * Closes connections that wait for no answer. Node.js closes only idle connections, which excludes connections that have
+ * not sent a request yet. Browsers open such connections in advance.
+ */
 function closeUnusedConnections(app: FastifyInstance): void {
   const answering = new Set<ServerResponse>();
   let isClosing = false;

@@ -17,8 +17,8 @@ export interface ScheduleRequest {
   runHours: number;
   webhook: string | null;
   maxUnits: number | null;
-  /** The batch that each run creates. */
-  work: { operation: QueuedOperation; raws: readonly unknown[] };
+  /** The operation and the items of the batch that each run creates. */
+  batch: { operation: QueuedOperation; raws: readonly unknown[] };
 }
 
 /** Newer versions of Node also accept offsets such as +02:00 as time zones. */
@@ -104,7 +104,7 @@ export function readScheduleChange(body: string): Partial<ScheduleRequest> {
 
 function partsOf(batch: z.output<typeof batchShape>) {
   const { webhook, maxUnits } = batch;
-  return { webhook, maxUnits, work: itemsOf(batch, 'batch.') };
+  return { webhook, maxUnits, batch: itemsOf(batch, 'batch.') };
 }
 
 function windowOf(ofSchedule: FeedWindow | undefined, ofBatch: FeedWindow | undefined) {

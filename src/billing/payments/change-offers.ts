@@ -4,7 +4,7 @@ import type { Plan } from '../grants.ts';
 import type { Wallet } from '../wallets.ts';
 
 /** A plan as the operator sees it. */
-export interface KeptPlan extends Plan {
+export interface OperatorPlan extends Plan {
   /** Cents per month; null: the plan is not for sale, and only operators grant it. */
   priceCents: number | null;
   isOffered: boolean;
@@ -13,7 +13,7 @@ export interface KeptPlan extends Plan {
 }
 
 /** A pack as the operator sees it. */
-export interface KeptPack {
+export interface OperatorPack {
   code: string;
   name: string;
   wallet: Wallet;
@@ -25,8 +25,8 @@ export interface KeptPack {
 }
 
 /** Returns all plans, for sale or not, the cheapest first. */
-export async function keptPlans(database: Queryable, now: number): Promise<KeptPlan[]> {
-  const { rows } = await database.query<KeptPlan>(
+export async function listAllPlans(database: Queryable, now: number): Promise<OperatorPlan[]> {
+  const { rows } = await database.query<OperatorPlan>(
     `select p.code, p.name, p.minute_limit as "minuteLimit", p.daily_limit as "dailyLimit",
        p.monthly_limit as "monthlyLimit", p.price_cents as "priceCents", p.is_offered as "isOffered",
        (select count(*) from subscriptions s join plans any_of on any_of.id = s.plan_id
@@ -38,8 +38,8 @@ export async function keptPlans(database: Queryable, now: number): Promise<KeptP
 }
 
 /** Returns all packs, for sale or not, the cheapest first. */
-export async function keptPacks(database: Queryable): Promise<KeptPack[]> {
-  const { rows } = await database.query<KeptPack>(
+export async function listAllPacks(database: Queryable): Promise<OperatorPack[]> {
+  const { rows } = await database.query<OperatorPack>(
     `select code, name, wallet, units, rate_limit_per_minute as "rateLimitPerMinute", valid_days as "validDays",
        price_cents as "priceCents", is_offered as "isOffered"
      from pack_offers order by price_cents, code`,
@@ -53,7 +53,7 @@ export async function keptPacks(database: Queryable): Promise<KeptPack[]> {
  */
 export function savePlan(
   database: Database,
-  plan: Omit<KeptPlan, 'running'>,
+  plan: Omit<OperatorPlan, 'running'>,
   { isNew, now }: { isNew: boolean; now: number },
 ): Promise<boolean> {
   return inTransaction(database, async (client) => {
@@ -89,7 +89,7 @@ export function savePlan(
  * Creates a pack for sale, or changes it. Existing packs and purchases keep the values they were sold with.
  * @returns false if the pack should be new, but the code exists.
  */
-export async function savePack(database: Queryable, pack: KeptPack, isNew: boolean): Promise<boolean> {
+export async function savePack(database: Queryable, pack: OperatorPack, isNew: boolean): Promise<boolean> {
   const change = isNew
     ? 'nothing'
     : `update set name = excluded.name, wallet = excluded.wallet, units = excluded.units,

@@ -10,7 +10,7 @@ export interface StripePayments extends PaymentProvider {
    * Handles a webhook message of Stripe about a payment. Stripe sends each message at least once, in any order.
    * @throws BadSignature if the message was not signed by Stripe.
    */
-  hear(body: Buffer, signature: string): Promise<void>;
+  handleEvent(body: Buffer, signature: string): Promise<void>;
 }
 
 /** A signature that is not made with our secret, or is too old. */
@@ -71,7 +71,7 @@ export function createStripePayments(
         });
       }
     },
-    async hear(body, signature) {
+    async handleEvent(body, signature) {
       const event = verified(await api(), body, signature, webhookSecret);
       switch (event.type) {
         case 'checkout.session.completed':

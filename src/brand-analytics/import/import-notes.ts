@@ -58,7 +58,7 @@ export async function openImportNotes(
       if (stage === 'reading' && (rows < next || !isFree)) return;
       next = rows + ROWS_BETWEEN_NOTES;
       isFree = false;
-      // The import does not wait for a note. A note that fails is followed by others.
+      // The import does not wait for the write. If it fails, the next write replaces it.
       underWay = underWay
         .then(() =>
           database.query('update aba_imports set state = $2, rows_read = $3 where id = $1', [

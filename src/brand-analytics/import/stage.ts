@@ -8,7 +8,7 @@ import type { Names } from './names.ts';
 import type { ReportRow } from './report.ts';
 import { ReportError } from './report-error.ts';
 
-/** A row before its term has an id. Its tokens are the tags after the six labels. */
+/** A row whose term has no id yet. The tags after its six labels are the tokens of the term. */
 export const STAGE_COLUMNS = `at integer, department smallint, rank integer, term text collate "C",
   asin1 bigint, asin2 bigint, asin3 bigint,
   click1 smallint, click2 smallint, click3 smallint, conv1 smallint, conv2 smallint, conv3 smallint,

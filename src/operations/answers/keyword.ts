@@ -43,8 +43,8 @@ export const rankRow = z
     rank4w: z.int().nullable().describe('Rank four weeks earlier'),
     rankChange4w: z.int().nullable(),
     fluctuationType: fluctuation,
-    brands: z.array(z.string()).describe('The most-clicked ones, at most three'),
-    categories: z.array(z.string()).describe('The most-clicked ones, at most three'),
+    brands: z.array(z.string()).describe('Up to three brands, most clicked first'),
+    categories: z.array(z.string()).describe('Up to three categories, most clicked first'),
     clickShareSum: z.number().describe('Sum of the three products, in percent'),
     convShareSum: z
       .number()
@@ -54,7 +54,7 @@ export const rankRow = z
   })
   .register(SCHEMA_NAMES, { id: 'KeywordRank' });
 
-/** The rank history of a search term, one entry a loaded week. */
+/** The rank history of a search term, with one entry for each loaded week. */
 export const rankHistory = z
   .array(
     z

@@ -41,7 +41,7 @@ export function domain() {
   return grouped<Domain>((given) => resolve(given), documentation([]));
 }
 
-/** The same for an operation that the provider does not offer on some sites. */
+/** Reads the site for an operation that the provider does not offer on some sites. */
 export function domainExcept(missing: readonly Domain[], reason: string) {
   return grouped<Domain>((given) => {
     const found = resolve(given);

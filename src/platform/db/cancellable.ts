@@ -23,7 +23,7 @@ export function cancellable(database: Database, signal: AbortSignal): Queryable 
       throw error;
     } finally {
       signal.removeEventListener('abort', cancel);
-      // The cancellation must not meet the next query of the connection.
+      // Wait for the cancellation, so that it cannot cancel the next query of this connection.
       await Promise.all(cancellations);
       client.release(failed);
     }
@@ -35,12 +35,15 @@ export function cancellable(database: Database, signal: AbortSignal): Queryable 
 
 const pools = new WeakMap<Queryable, Database>();
 
-/** The pool that such queries go to, for caches of what a database holds. */
+/** Returns the pool that a cancellable pool uses: the key of caches of database content. */
 export function poolBehind(database: Queryable): Queryable {
   return pools.get(database) ?? database;
 }
 
-/** By a connection of its own: those of the pool may all be busy. What is not cancelled ends by its time limit. */
+/**
+ * Cancels a query over a separate connection, because all connections of the pool may be busy. If that fails, the query
+ * ends at its time limit.
+ */
 async function cancelQueryOf(database: Database, client: pg.ClientBase): Promise<void> {
   const { processID } = client as unknown as { processID: number };
   const other = new pg.Client({ connectionString: database.options.connectionString, query_timeout: 5_000 });
@@ -49,7 +52,7 @@ async function cancelQueryOf(database: Database, client: pg.ClientBase): Promise
     await other.connect();
     await other.query('select pg_cancel_backend($1)', [processID]);
   } catch {
-    // The server is away, and the query with it.
+    // The server cannot be reached, so the query fails as well.
   } finally {
     await other.end().catch(() => {});
   }

@@ -4,14 +4,14 @@ import type { Logger } from '../log.ts';
 import { StoreHangs } from '../outage.ts';
 import type { Database } from './pool.ts';
 
-/** A server that takes longer for `select 1` hangs: it is stopped, or the network has lost the way to it. */
+/** A server that takes longer for `select 1` is considered to hang: it is stopped, or the network does not reach it. */
 const ANSWER_LIMIT_MS = 1_200;
 
 const ASK_EVERY_MS = 250;
 
 /**
- * Asks PostgreSQL for a sign of life while queries of these pools are under way. When it gives none, their connections are
- * closed, so that each query fails within 1.5 seconds and not after its own time limit, which is that of slow queries.
+ * Probes PostgreSQL while queries of these pools are running. If a probe gets no answer, closes their connections, so that
+ * each query fails within 1.5 seconds instead of at its own time limit, which is long enough for slow queries.
  */
 export function watchForHangs(
   url: string,
@@ -55,7 +55,7 @@ export function watchForHangs(
     await probe.query('select 1');
   }
 
-  /** A server that refuses answers: then the queries get that answer as well. */
+  /** Returns whether the server answers in time. A refusal is an answer, which the queries receive as well. */
   async function answersInTime(answer: Promise<void>): Promise<boolean> {
     let hasAnswered = false;
     const answered = answer
@@ -65,7 +65,7 @@ export function watchForHangs(
       });
     let timer: NodeJS.Timeout | undefined;
     const timeIsOver = new Promise<void>((resolve) => {
-      // After the answers that have arrived while this process was busy itself.
+      // First process the answers that have arrived while this process was busy.
       timer = setTimeout(() => setImmediate(() => setImmediate(resolve)), ANSWER_LIMIT_MS);
     });
     await Promise.race([answered, timeIsOver]);

@@ -29,7 +29,7 @@ export class LockLane<In, Out> {
 
   /** @throws SoukError BUSY when the account stays locked. */
   async submit(item: In): Promise<Out> {
-    // Locks are real, so their time is not that of the service's clock.
+    // Measured in real time, because the locks of PostgreSQL do not follow the clock of a test.
     const giveUpAt = performance.now() + this.#patienceMs;
     let result = await this.#first.submit(item);
     for (let pauseMs = FIRST_PAUSE_MS; result === LOCKED; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {

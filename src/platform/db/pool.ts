@@ -6,19 +6,19 @@ export type Database = pg.Pool;
 /** A pool, or a connection within a transaction. */
 export type Queryable = Pick<pg.ClientBase, 'query'>;
 
-/** How long PostgreSQL may work on a statement, and wait for a lock, before it ends it. In milliseconds; 0 is without end. */
+/** How long PostgreSQL may work on a statement, and wait for a lock, before it cancels the statement. In milliseconds; 0: no limit. */
 export interface StatementLimits {
   statementMs: number;
   lockMs: number;
-  /** PostgreSQL ends a connection that has done nothing for so long within a transaction. */
+  /** How long a connection may be idle within a transaction before PostgreSQL closes it. */
   idleInTransactionMs: number;
 }
 
-/** Each pool has the limits of what it is for. docs/operating/limits.md lists them. */
+/** The limits of each pool, by its purpose. docs/operating/limits.md lists them. */
 export const STATEMENT_LIMITS = {
   /** Admission, settlement and key look-ups. */
   money: { statementMs: 2_000, lockMs: 1_000, idleInTransactionMs: 10_000 },
-  /** The API, the pages, and what workers note about their work. */
+  /** The API, the pages, and the records that workers write. */
   requests: { statementMs: 15_000, lockMs: 1_000, idleInTransactionMs: 10_000 },
   /** Queries on weekly reports, which wait while an import replaces a table. Their jobs cancel them at their deadlines. */
   reports: { statementMs: 60_000, lockMs: 30_000, idleInTransactionMs: 10_000 },
@@ -36,10 +36,10 @@ export interface DatabaseOptions {
   connectMs?: number;
 }
 
-/** How much longer than PostgreSQL itself this process waits for the end of a statement: then the connection is broken. */
+/** How much longer than the limit of PostgreSQL this process waits for a statement before it closes the connection. */
 const UNANSWERED_MS = 5_000;
 
-/** A connection that has been silent for so long is probed by the operating system. */
+/** The operating system probes a connection that has been silent for this long. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
 /** Opens a pool of connections. bigint columns are returned as numbers: none of ours comes near 2^53. */
@@ -63,7 +63,7 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
   });
   // A broken idle connection must not end the process. The next query opens another one.
   pool.on('error', (error) => log.warn({ err: error }, 'lost an idle database connection'));
-  // Nor must a broken connection that is in use but between two queries. Its next query fails.
+  // A connection that breaks between two queries must not end the process either. Its next query fails.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
@@ -73,7 +73,7 @@ const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'tex
   return pg.types.getTypeParser(oid, format as 'text');
 };
 
-/** By how much the server's clock is ahead of this process's `performance.now()`, when each connection was opened. */
+/** The difference between the server's clock and this process's `performance.now()` when each connection was opened. */
 const serverClocks = new WeakMap<pg.ClientBase, number>();
 
 async function noteServerClock(client: pg.ClientBase): Promise<void> {

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { KeptPack, KeptPlan } from '../../billing/payments/change-offers.ts';
+import type { OperatorPack, OperatorPlan } from '../../billing/payments/change-offers.ts';
 import { Choice, Field, HiddenFields, PostForm } from '../kit/form.tsx';
 import type { FormState, FormValues } from '../kit/form-request.ts';
 import { WALLET_NAMES } from '../kit/words.tsx';
@@ -96,7 +96,7 @@ function PresentCode({ code }: { code: string | undefined }): VNode {
   );
 }
 
-export function valuesOfPlan(plan: KeptPlan): FormValues {
+export function valuesOfPlan(plan: OperatorPlan): FormValues {
   const { code, name, priceCents, isOffered } = plan;
   return {
     code,
@@ -109,7 +109,7 @@ export function valuesOfPlan(plan: KeptPlan): FormValues {
   };
 }
 
-export function valuesOfPack(pack: KeptPack): FormValues {
+export function valuesOfPack(pack: OperatorPack): FormValues {
   const { code, name, wallet, priceCents, isOffered } = pack;
   return {
     ...{ code, name, wallet },

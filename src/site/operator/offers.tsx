@@ -2,10 +2,10 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import {
-  type KeptPack,
-  type KeptPlan,
-  keptPacks,
-  keptPlans,
+  listAllPacks,
+  listAllPlans,
+  type OperatorPack,
+  type OperatorPlan,
   savePack,
   savePlan,
 } from '../../billing/payments/change-offers.ts';
@@ -75,7 +75,7 @@ export function registerOffers(scope: FastifyInstance, pages: Pages): void {
   const { database, clock, currency } = pages;
 
   scope.get(PATH, async (_request, reply) => {
-    const [plans, packs] = await Promise.all([keptPlans(database, clock.now()), keptPacks(database)]);
+    const [plans, packs] = await Promise.all([listAllPlans(database, clock.now()), listAllPacks(database)]);
     return sendPage(
       reply,
       <Page title="Plans and packs" wide>
@@ -102,7 +102,7 @@ export function registerOffers(scope: FastifyInstance, pages: Pages): void {
     kind: 'plan',
     schema: planForm,
     async find(code) {
-      const plan = (await keptPlans(database, clock.now())).find((one) => one.code === code);
+      const plan = (await listAllPlans(database, clock.now())).find((one) => one.code === code);
       return plan && valuesOfPlan(plan);
     },
     save: ({ price, ...plan }, isNew) =>
@@ -112,7 +112,7 @@ export function registerOffers(scope: FastifyInstance, pages: Pages): void {
     kind: 'pack',
     schema: packForm,
     async find(code) {
-      const pack = (await keptPacks(database)).find((one) => one.code === code);
+      const pack = (await listAllPacks(database)).find((one) => one.code === code);
       return pack && valuesOfPack(pack);
     },
     save: ({ price, ...pack }, isNew) => savePack(database, { ...pack, priceCents: price }, isNew),
@@ -162,7 +162,7 @@ function registerOfferForm<Input>(
   }
 }
 
-function PlanTable({ plans, currency }: { plans: readonly KeptPlan[]; currency: string }): VNode {
+function PlanTable({ plans, currency }: { plans: readonly OperatorPlan[]; currency: string }): VNode {
   return (
     <Table
       name="Plans"
@@ -189,7 +189,7 @@ function PlanTable({ plans, currency }: { plans: readonly KeptPlan[]; currency: 
   );
 }
 
-function PackTable({ packs, currency }: { packs: readonly KeptPack[]; currency: string }): VNode {
+function PackTable({ packs, currency }: { packs: readonly OperatorPack[]; currency: string }): VNode {
   return (
     <Table
       name="Packs"

@@ -49,7 +49,7 @@ export function createTrendingClient(deps: { baseUrl: string; endpoint: RateLimi
       } catch (error) {
         const { log } = context;
         if (error instanceof Refusal && error.kind === 'badArgument') throw unknownGeo(question.geo);
-        if (error instanceof TokensAwaited || !question.feedWillDo || beforeSending(context).aborted)
+        if (error instanceof TokensAwaited || !question.allowFeed || beforeSending(context).aborted)
           throw publicError(error, context);
         log.warn({ reason: String(error) }, 'failed to fetch the list of trends; using the feed');
       }

@@ -67,7 +67,7 @@ export interface TrendingQuestion {
   /** Length of the window that ends now. */
   hours: number;
   /** Whether to use the feed with ten trends when the full list is unavailable. */
-  feedWillDo: boolean;
+  allowFeed: boolean;
 }
 
 export interface TrendingNow {

@@ -63,7 +63,7 @@ test('a dry run returns the price and creates nothing', async ({ client }) => {
   expect(reply.status).toBe(200);
   expect(reply.json.data).toMatchObject({ dryRun: true, items: 3, calls: 1, units: 3 });
   expect(await batchesOf(client)).toEqual([]);
-  // Nor does it take the key.
+  // The dry run does not use the idempotency key either.
   await finished(client, await startBatch(client, body));
 });
 
@@ -144,11 +144,11 @@ test('two identical requests without an idempotency key make two batches', async
   expect(second.batchId).not.toBe(first.batchId);
   await finished(client, first);
   await finished(client, second);
-  // The second joined the first's call.
+  // The call of the second batch joined the call of the first.
   expect(await unitsUsed(client)).toBe(1);
 });
 
-test('compares the settings in the query when a request with lines is repeated', async ({ client }) => {
+test('refuses a repeated request with lines if the settings in its query differ', async ({ client }) => {
   const line = JSON.stringify(itemOf('B0IDEM0004'));
   const send = (query: string) =>
     client.post(`/api/batches?operation=${operation}&idempotencyKey=k2${query}`, line, NDJSON);

@@ -5,7 +5,7 @@ import { asinsFrom, batchOnce, finished, linesOf, resultsOf, startBatch } from '
 import type { Client } from '../../support/client.ts';
 import { test as base } from '../../support/souk-test.ts';
 
-/** `held`: upstream holds back the calls of the test; it lets go of one by the first of its ASINs. */
+/** `held`: upstream delays the calls of the test, and answers a call when the test names its first ASIN. */
 const test = base.extend('held', ({ upstream }, { onCleanup }) => {
   const held = new Map<string, () => void>();
   upstream.on('product', async (call, response) => {
@@ -29,7 +29,7 @@ const split = (asins: readonly string[], params: object = {}) => ({
   params: { domain: 1, ...params },
   split: { asins },
 });
-/** Two items a call. */
+/** A batch with two items for each call. */
 const inPairs = (asins: readonly string[]) => ({
   operation,
   items: asins.map((asin, i) => ({ domain: 1, asin, history: (i >> 1) % 2 })),

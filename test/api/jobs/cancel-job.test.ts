@@ -68,7 +68,7 @@ test('a cancelled queued job never runs, and releases all its units', async ({
   expect([result.status, result.json.code]).toEqual([409, 'CANCELLED']);
   await souk.addWorker();
   release();
-  // One that was queued behind it is done, and it was not.
+  // A job queued behind the cancelled one has ended, and the cancelled one did not run.
   expect((await client.get(pathOf(newAsin()))).status).toBe(200);
   expect(souk.upstream.calls.map(({ params }) => params.asin)).not.toContain(`${a},${b}`);
 });

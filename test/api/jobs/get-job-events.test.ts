@@ -68,7 +68,7 @@ test('receives the end of a job from another gateway without polling', async ({ 
   const listener = await listen(souk.clientOf(key, 1), events);
   await expect.poll(() => names(listener)).toContain('job');
   release();
-  // Time stands still.
+  // The clock does not move.
   await listener.ended;
   expect(listener.events.at(-1)).toMatchObject({ name: 'end', data: { state: 'done' } });
 });
@@ -118,7 +118,7 @@ test('reads the queue at most every five seconds after the first reads', async (
   });
   for (let second = 0; second < 60; second += 1) {
     souk.clock.advance(1_000);
-    // The same look-up by a request, after which that of a stream would have been made.
+    // This request reads the queue after the time at which the stream would have read it.
     await client.get(job);
   }
   await expect.poll(() => looks).toBeGreaterThanOrEqual(60);

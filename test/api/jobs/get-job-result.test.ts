@@ -38,7 +38,7 @@ const CASES: [string, () => string][] = [
   ['a picture', () => `/api/market/graphimage?domain=1&asin=${newAsin()}`],
 ];
 
-/** Calls for a job and waits for its result. */
+/** Submits a call as a job and waits for its result. */
 async function resultOf(client: Client, path: string) {
   const { headers } = await client.get(`${path}&async=1`);
   const address = `${headers.location}/result`;
@@ -104,7 +104,7 @@ test('a queued job survives a restart, and the next worker runs it', async ({
   account,
   upstream: _,
 }) => {
-  // The clock has left the former workers behind, so that gateways take them for dead.
+  // The clock skipped the reports of the earlier workers, so the gateways treat them as gone.
   await restart(souk);
   await stopWorkers(souk);
   const { headers } = await souk

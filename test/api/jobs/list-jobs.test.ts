@@ -113,7 +113,7 @@ test('filters by state and by operation', async ({ souk, client }) => {
   ] as const) {
     expect({ query, found: ids(await list(client, query)) }).toEqual({ query, found: expected });
   }
-  // Cancelled jobs take no place on a page of failed ones.
+  // A page of failed jobs does not count cancelled ones.
   expect(ids(await list(client, '?state=failed&limit=1'))).toEqual([failed]);
   open();
 });

@@ -11,7 +11,7 @@ import { DEFAULT_TOOLSETS, readToolsets, TOOLSETS } from '../../../src/operation
 const guide = readFileSync(new URL('../../../docs/guides/tools-for-agents.md', import.meta.url), 'utf8');
 const tokensOf = (value: unknown) => encode(JSON.stringify(value)).length;
 
-/** The interface has these names; others are our own. */
+/** The names that the specification requires. */
 const SPECIFIED =
   `market_get_quota market_get_product market_get_variations market_get_seller web_trends_interest_over_time
   web_trends_interest_by_region web_trends_related_queries web_trends_related_topics web_trends_daily_trends

@@ -12,7 +12,7 @@ const run = promisify(execFile);
 /** Generators and compilers take their time on a busy machine. */
 const SLOW_MS = 240_000;
 
-/** A customer's program. What it must not be able to say is marked, and an error where it can. */
+/** The program of a customer. The marked lines must not compile. */
 const PROGRAM = `
 import createClient from 'openapi-fetch';
 import type { components, paths } from './souk.ts';
@@ -83,7 +83,7 @@ test(
 
     const generator = join(modules, 'openapi-typescript', 'bin', 'cli.js');
     const oldTypescript = resolve('test/support/old-typescript.mjs');
-    // By default it takes every parameter with a default for one that must be sent.
+    // Without this option it treats every parameter with a default as required.
     const options = ['openapi.json', '--default-non-nullable', 'false', '--output', 'souk.ts'];
     await node(['--import', oldTypescript, generator, ...options]);
     await node([join(modules, 'typescript', 'bin', 'tsc'), '--project', '.']);

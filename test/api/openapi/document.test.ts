@@ -20,7 +20,7 @@ test.override('soukOptions', { workers: 0 });
 
 describe('the document and the service', () => {
   test('have the same paths', ({ souk }) => {
-    // Pages, and the operator's own tools, are no part of the interface, and /mcp speaks a protocol that describes itself.
+    // The document excludes pages, the operator's tools, and /mcp, whose protocol describes itself.
     const served = pathsIn(souk.gateways[0]?.app.printRoutes({ commonPrefix: false }) ?? '').filter(
       (path) =>
         path !== '/' &&

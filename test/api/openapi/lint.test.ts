@@ -11,7 +11,7 @@ const SLOW_MS = 300_000;
 const spectral = new Spectral();
 beforeAll(() => spectral.setRuleset(ruleset));
 
-/** What the linter finds in a document, as `rule: place`. */
+/** Returns the findings of the linter in a document, as `rule: place`. */
 async function findings(document: unknown): Promise<string[]> {
   const results = await spectral.run(new Document(JSON.stringify(document), Json, 'openapi.json'));
   return results.map(({ code, path, message }) => `${code}: ${path.join(' ')}: ${message}`);

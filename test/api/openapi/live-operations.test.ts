@@ -35,7 +35,7 @@ interface Address {
   id: string;
   method: Method;
   path: string;
-  /** Several where they share the address. */
+  /** The operations of an address; several if they share it. */
   names: string[];
   selectionIn: string | null;
   charged: boolean;
@@ -56,7 +56,7 @@ const ADDRESSES: Address[] = conformance.operations
 const CHARGED = ADDRESSES.filter(({ charged }) => charged);
 const ASKING_UPSTREAM = CHARGED.filter(({ names }) => asksUpstream(names[0] ?? ''));
 
-/** Sends a sample as an address takes it. */
+/** Sends a sample in the form that an address accepts. */
 function send(
   client: Client,
   { method, path, names, selectionIn }: Address,

@@ -73,7 +73,7 @@ export const ruleset: RulesetDefinition = {
     'array-items': 'off',
     // The interface promises the query parameter `key`, as the last of three places.
     'owasp:api2:2023-no-api-keys-in-url': 'off',
-    // `domainId` is the number of one of eleven public sites, not the id of anybody's record.
+    // `domainId` is the number of one of eleven public sites, not the id of a record.
     'owasp:api1:2023-no-numeric-ids': 'off',
     // Scripts of other sites may not call the service: a key does not belong in a browser.
     'owasp:api8:2023-define-cors-origin': 'off',

@@ -21,7 +21,7 @@ const number = fc.integer({ min: 1, max: 1_000_000_000 });
 const sellerIds = fc.array(fc.stringMatching(/^A[A-Z0-9]{12}$/), { minLength: 1, maxLength: 4 });
 const domain = 1;
 
-/** What a customer may send to each operation, as query parameters. */
+/** Arbitrary query parameters for each operation. */
 const REQUESTS: Record<string, fc.Arbitrary<object>> = {
   'market/product': fc
     .record({
@@ -59,7 +59,7 @@ const REQUESTS: Record<string, fc.Arbitrary<object>> = {
 
 const json = fc.jsonValue({ maxDepth: 2 });
 
-/** A product as upstream may have it: alone, with a parent, with variations, half empty, or something else altogether. */
+/** A product of upstream: alone, with a parent, with variations, incomplete, or malformed. */
 const product = fc.oneof(
   fc.record({ title: text }),
   fc.record({ title: text, parentAsin: fc.constantFrom('B0PARENT01', 'B0PARENT02') }),
@@ -143,7 +143,7 @@ test('charges a call its quote or less, for all requests and upstream answers', 
   for (const times of Object.values(seen)) expect(times).toBeGreaterThan(0);
 }, 60_000);
 
-/** The products upstream was asked for, in the shapes made up; some may be missing. */
+/** The requested products in arbitrary shapes; some may be missing. */
 function productsOf(asked: string | undefined, shapes: unknown): unknown {
   if (!Array.isArray(shapes) || asked === undefined) return shapes;
   return asked.split(',').map((asin, i) => {

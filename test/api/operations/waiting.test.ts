@@ -5,7 +5,7 @@ import { advanceUntil } from '../../support/time.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { openCalls, stopWorkers } from '../../support/workers.ts';
 
-/** A reply, and whether it is there. */
+/** A pending reply, and whether it has arrived. */
 function arrivalOf(arrived: Promise<Reply>) {
   let isThere = false;
   void arrived.then(() => {
@@ -76,7 +76,7 @@ test('returns the job after the synchronous time limit, and the next call joins 
   await advanceUntil(souk.clock, waiting.hasArrived, 1_000);
   const reply = await waiting.arrived;
   expect(reply.status).toBe(202);
-  // The pool's timeout and a little more.
+  // Slightly more than the pool's timeout.
   expect(souk.clock.now() - started).toBeGreaterThanOrEqual(65_000);
   await souk.addWorker();
   release();

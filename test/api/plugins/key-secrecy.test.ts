@@ -30,7 +30,7 @@ async function useEverywhere({ key, raw }: Client): Promise<Reply[]> {
   return Promise.all(requests.map((request) => raw(...request)));
 }
 
-/** Everything the service keeps in Redis, as one text. */
+/** Returns all data of the service in Redis, as one text. */
 async function everythingInRedis(souk: Souk, redis: Redis): Promise<string> {
   const keys = await redis.keys(`*${souk.redisNamespace}*`);
   const values = await Promise.all(
@@ -137,7 +137,7 @@ test('logs and answers hold no upstream key, even if upstream returns it', async
     expect([reply.status, reply.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
     expect(`${JSON.stringify(reply.headers)}${reply.body.toString()}`).not.toContain(UPSTREAM_KEY);
   }
-  // Upstream was given the key each time, so that it could have leaked.
+  // Every upstream call had the key, so a leak was possible.
   const keys = souk.upstream
     .callsTo('product')
     .slice(before)

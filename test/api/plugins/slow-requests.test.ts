@@ -22,7 +22,7 @@ function serverOf({ gateways }: Souk): Server {
 
 interface Connection {
   socket: Socket;
-  /** All that the service has sent, once it has closed the connection. */
+  /** Returns everything that the service has sent, after it has closed the connection. */
   closed: Promise<string>;
 }
 
@@ -90,7 +90,7 @@ test('accepts a slow body above the minimum rate', async ({ souk, account }) => 
     expect(souk.clock.countOf('request body')).toBe(1);
   }
   socket.write('{}');
-  // The body is whole, and is refused for what it says.
+  // The body has arrived completely, and is refused for its content.
   expect(await closed).toMatch(/^HTTP\/1\.1 400 /);
 });
 

@@ -128,7 +128,7 @@ test.for<[what: string, fields: Record<string, unknown>, names: string]>([
     },
     'items[0].asin',
   ],
-])('refuses %s by name, and stores nothing', async ([_what, fields, names], { souk, client }) => {
+])('refuses %s, names the field, and stores nothing', async ([_what, fields, names], { souk, client }) => {
   const before = await stored(souk);
   const reply = await client.post('/api/schedules', { ...good, ...fields });
   expect(reply.json.msg).toContain(names);

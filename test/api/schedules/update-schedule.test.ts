@@ -18,7 +18,7 @@ import { webhookCustomer } from '../../support/webhooks.ts';
 
 test.beforeEach(({ souk }) => souk.clock.advance(HOUR_MS - (souk.clock.now() % HOUR_MS)));
 
-/** When workers run the schedule next; null if they do not. */
+/** Returns the time of the next run; null if there is none. */
 async function nextDueOf(
   souk: Souk,
   { scheduleId }: { scheduleId: string },
@@ -38,7 +38,7 @@ test.for<[change: Record<string, unknown>, shown: Record<string, unknown>]>([
   [{ window: 'off_peak' }, { window: 'off_peak' }],
   [{ onlyChanges: '1' }, { onlyChanges: true }],
   [{ runHours: 48 }, { runHours: 48 }],
-])('%j changes that field and no other', async ([change, shown], { souk, client }) => {
+])('%j changes only that field', async ([change, shown], { souk, client }) => {
   const before = await createSchedule(client, productsHourly([newAsin()]));
   souk.clock.advance(1_000);
   const reply = await patchSchedule(client, before, change);
@@ -108,7 +108,7 @@ test.for<[what: string, change: unknown, names: string]>([
     { window: 'off_peak', cron: '0 2 * * *', runHours: 1 },
     'window: contradicts cron and runHours',
   ],
-])('refuses %s by name, and changes nothing', async ([_what, change, names], { client }) => {
+])('refuses %s, names the field, and changes nothing', async ([_what, change, names], { client }) => {
   const before = await createSchedule(client, productsHourly([newAsin()]));
   const reply = await patchSchedule(client, before, change);
   expect(reply.json.msg).toContain(names);
@@ -191,7 +191,7 @@ test('a changed pattern drops a due run of the old pattern', async ({ souk, clie
 
 test('a change with the same pattern keeps a due run', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
-  // The hour is over, and the workers have not looked yet: the clock tells them only when it moves on.
+  // The hour has ended, but the workers read the schedules only when the clock moves.
   const { rowCount } = await souk.database.query(`update schedules set next_due_at = $2 where id = $1`, [
     schedule.scheduleId,
     new Date(souk.clock.now()),

@@ -31,7 +31,7 @@ async function scrape(souk: Souk, options: RequestOptions = {}): Promise<Scrape>
 
 const product = (asin: string, more = '') => `/api/market/product?domain=1&asins=${asin}${more}`;
 
-/** By how much an action raises a metric. */
+/** Returns the increase of a metric during an action. */
 async function rise(
   souk: Souk,
   name: string,
@@ -102,12 +102,12 @@ test('counts outcomes of calls, cache hits, tokens saved and units settled', asy
       1,
     ]);
   expect(rises('souk_refusals_total', { code: 'QUOTA_NO_SUBSCRIPTION' })).toBe(1);
-  // The second account; the refused one had found it as well, but was not let in.
+  // The second account. The refused call had found the answer as well, but was not admitted.
   expect(rises('souk_cache_hits_total', { cache: 'answers' })).toBe(1);
   expect(rises('souk_cache_misses_total', { cache: 'answers' })).toBe(1);
   // The scripted upstream says that its one call has cost one token.
   expect(rises('souk_upstream_tokens_saved_total')).toBe(1);
-  // Those of the first call are charged by the worker.
+  // The worker charges the units of the first call.
   expect(rises('souk_units_settled_total')).toBe(2);
 });
 
@@ -212,7 +212,7 @@ test('no label contains data or the identity of a customer', async ({ souk }) =>
   const names = new Set(samples.flatMap(({ labels }) => Object.keys(labels)));
   const known = ['route', 'method', 'status', 'code', 'operation', 'outcome', 'cache', 'pool', 'state', 'le'];
   expect([...names].filter((name) => !known.includes(name))).toEqual([]);
-  // Numbers: an account's could be one of them by chance.
+  // Numeric labels are excluded, because an account number could equal one of them.
   const values = new Set(
     samples.flatMap(({ labels: { le: _, status: __, ...rest } }) => Object.values(rest)),
   );

@@ -37,7 +37,7 @@ test('refuses a fourth webhook of a call at no charge, before and after the end 
       return receiver.received.length;
     })
     .toBe(3);
-  // Sent ones count, too.
+  // Deliveries that were sent count as well.
   expect((await client.get(addressed(call, `${receiver.url}/late`))).json.code).toBe('LIMIT_REACHED');
   const { rows } = await souk.database.query('select 1 from webhook_deliveries where account_id = $1', [
     customer.accountId,

@@ -115,11 +115,14 @@ describe('a test delivery', () => {
     ['another protocol', { url: 'ftp://example.com/' }, 'url: must start with https:// or http://'],
     ['a password', { url: 'https://a:b@example.com/' }, 'url: must not contain a user name'],
     ['metadata', { url: 'http://169.254.169.254/' }, 'url: must not resolve to a private'],
-  ])('with %s is refused by name', async ([_what, body, problem], { customer }) => {
-    const reply = await customer.client.post('/api/webhooks/test', body);
-    expect(reply.status).toBe(400);
-    expect(reply.json.msg).toContain(problem);
-  });
+  ])(
+    'with %s is refused with an error that names the parameter',
+    async ([_what, body, problem], { customer }) => {
+      const reply = await customer.client.post('/api/webhooks/test', body);
+      expect(reply.status).toBe(400);
+      expect(reply.json.msg).toContain(problem);
+    },
+  );
 
   test('is refused while twenty others are pending', async ({ souk, customer, receiver }) => {
     const { client } = customer;
@@ -271,7 +274,7 @@ test('returns 404 for deliveries of another account and unknown deliveries', asy
     }
   }
   expect((await stranger.get(DELIVERIES)).json.data).toEqual({ deliveries: [], nextCursor: null });
-  // Nor can a cursor lead there.
+  // A cursor cannot reach deliveries of another account either.
   expect((await stranger.get(`${DELIVERIES}?cursor=${id}`)).json.data.deliveries).toEqual([]);
   expect((await customer.client.get(`${DELIVERIES}/${id}`)).json.data).toMatchObject({ state: 'pending' });
 });

@@ -140,7 +140,7 @@ test('the next run becomes the last run as soon as its time has come', () => {
       expect(lastRun(timing, next + 999)).toBe(next);
       expect(lastRun(timing, afterNext - 1)).toBe(next);
       expect(nextRuns(timing, next, 1)).toEqual([afterNext]);
-      // However long before it is asked.
+      // This holds for any earlier instant.
       expect(nextRuns(timing, next - 1, 1)).toEqual([next]);
     }),
     { numRuns: 100 },
@@ -166,7 +166,7 @@ test.each(ZONES)('a day of 23, 24 or 25 hours in %s has the runs of its pattern'
       const date = new Date(run).toLocaleDateString('en', { timeZone: timezone });
       counts.set(date, (counts.get(date) ?? 0) + 1);
     }
-    // The first and the last day are cut.
+    // The first and the last day are incomplete.
     const whole = [...counts].slice(1, -1);
     // Two times of one gap meet at its end, and are one run.
     for (const [date, count] of whole) expect([3, 4], `${timezone} ${date}`).toContain(count);

@@ -118,7 +118,7 @@ describe('filters', () => {
   };
   test.for(Object.entries(has))('%s', async ([filter, fits], { client }) => {
     const { rows } = await get(client, `rank?country=us&limit=1000&${filter}`);
-    // Three terms share a rank; which of them comes first is not promised.
+    // Three terms share a rank, in any order.
     const wanted = terms.filter(fits).map(({ term, rank }) => ({ keyword: term, rank }));
     expect(rows.map(({ rank }: TestTerm) => rank)).toEqual(wanted.map(({ rank }) => rank));
     expect(keywords(rows).sort()).toEqual(keywords(wanted).sort());

@@ -43,7 +43,7 @@ test('has the same pixels as the picture of upstream after re-encoding', async (
   const pixels = (bytes: Buffer) => sharp(bytes).removeAlpha().raw().toBuffer();
   const [shown, original] = await Promise.all([pixels(reply.body), pixels(drawn)]);
   expect(shown.length).toBe(original.length);
-  // A palette may move a colour by a shade that nobody sees.
+  // A palette may change a colour by an invisible amount.
   const differences = new Set(shown.map((value, i) => Math.abs(value - (original[i] ?? 0))));
   expect(Math.max(...differences)).toBeLessThanOrEqual(2);
   expect(reply.body.length).toBeLessThanOrEqual(drawn.length);
@@ -148,7 +148,7 @@ describe('returns 502 as JSON at no charge if upstream does not return the reque
     expect(reply.headers['x-units-consumed']).toBe('0');
     expect(await unitsUsed(client)).toBe(0);
 
-    // It is not remembered either.
+    // The failure is not cached either.
     souk.upstream.on('graphimage', drawsPictures);
     const again = await client.get(path);
     expect([again.status, again.headers['x-cache']]).toEqual([200, 'MISS']);

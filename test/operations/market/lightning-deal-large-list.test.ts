@@ -46,7 +46,7 @@ test('returns a whole list of more than 10 MB, with gzip only for clients that a
   expect(compressed.body.length).toBeLessThan(inflated.length * 0.7);
   const { lightningDeals, ...rest } = JSON.parse(inflated.toString()).data;
   expect(rest).toEqual({ fromCache: false, country: 'us', domainId: 1 });
-  // Not toEqual, which would work for minutes on saying what is different.
+  // Not toEqual, which would take minutes to describe the difference.
   expect(isDeepStrictEqual(lightningDeals, deals)).toBe(true);
 
   const plain = await client.get(LIST);
@@ -82,7 +82,7 @@ describe('gzip by Accept-Encoding', () => {
     ['gzip;q=0.1, identity', false],
   ] as const)('accept-encoding "%s": %s', async ([accepted, isCompressed], { souk }) => {
     const client = await souk.client();
-    // One small answer that is kept compressed nevertheless, one large one.
+    // A small answer that is stored compressed, and a large one.
     for (const path of [`${SHORTER_LIST}&state=AVAILABLE`, SHORTER_LIST]) {
       const reply = await client.get(path, { headers: { 'accept-encoding': accepted } });
       expect(reply.headers['content-encoding']).toBe(isCompressed ? 'gzip' : undefined);

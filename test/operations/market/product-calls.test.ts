@@ -57,7 +57,7 @@ describe('an ASIN without data upstream', () => {
     ['comes without its ASIN', [{ title: 'Nobody' }], 'PRODUCT_NOT_FOUND'],
     ['comes as null', [null as unknown as Record<string, unknown>], 'PRODUCT_NOT_FOUND'],
   ])(
-    'goes to errors[] when it %s, and the others are answered',
+    'is listed in errors[] if it %s, and the other products are returned',
     async ([_how, products, errorId], { souk }) => {
       const asin = newAsin();
       souk.upstream.on('product', () => ({
@@ -79,7 +79,7 @@ describe('an ASIN without data upstream', () => {
     const reply = await (await souk.client()).get(path);
     expect(reply.json.data).toMatchObject({ count: 0, products: [], errors: [{ asin }] });
 
-    // Another caller's call is done by a worker, which asks again once a minute.
+    // A worker runs the call of another account, and repeats the request once a minute.
     const other = await (await souk.client()).get(path);
     const { rows } = await souk.database.query('select answer from calls where id = $1', [
       other.headers['x-job-id'],

@@ -3,7 +3,7 @@ import { openSouk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
-/** Every marketplace operation as a customer meets it: an address that works, its aliases, its price. */
+/** Every marketplace operation with a valid address, its aliases and its price. */
 const CASES: {
   name: string;
   paths: string[];
@@ -176,7 +176,7 @@ describe.each(CASES)('$name', ({ paths: [path = '', ...aliases], query, units, u
       failing.upstream.calls.length = 0;
       const reply = client.get(address);
       await failing.upstream.received(1, upstream);
-      // Just the pool's timeout: a little later the caller would be told to come back.
+      // Exactly the pool's timeout. Slightly later the caller would receive the job.
       failing.clock.advance(path === 'seller' && units === 10 ? 120_000 : 60_000);
       const { status, json } = await reply;
       expect({ status, code: json.code }).toEqual({ status: 504, code: 'UPSTREAM_TIMEOUT' });

@@ -113,7 +113,7 @@ describe('a product at detail level', () => {
     ['a text', { current: current.map(String) }],
     ['too short', { current: [] }],
     ['absent', {}],
-  ])('summary takes a current value that is %s for no data', (_, stats) => {
+  ])('summary treats a current value that is %s as missing', (_, stats) => {
     expect(shown({ ...WHOLE, stats }, 'summary')).toMatchObject({
       ...{ price: -1, amazonPrice: -1, listPrice: -1, buyboxPrice: -1 },
       ...{ bsr: -1, rating: -1, reviewCount: -1, countNew: -1 },
@@ -132,7 +132,7 @@ describe('a product at detail level', () => {
     [{ images: [], imagesCSV: 'old.jpg,older.jpg' }, 'old.jpg'],
     [{ images: null, imagesCSV: 'only.jpg' }, 'only.jpg'],
     [{ images: null, imagesCSV: null }, null],
-  ])('summary finds the first picture wherever upstream lists it: %j', (pictures, image) => {
+  ])('summary finds the first picture in each form of the provider: %j', (pictures, image) => {
     expect(shown({ ...WHOLE, ...pictures }, 'summary')).toHaveProperty('image', image);
   });
 

@@ -23,7 +23,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 const nextDayAt10 = (now: number) => (Math.floor(now / DAY_MS) + 1) * DAY_MS + 10 * HOUR_MS;
 
-// On another day the same request asks for another window, and the gates that refusals have closed are open again.
+// On another day the same request has another window, and the pauses after refusals have ended.
 test.beforeEach(({ souk, upstream }) => {
   souk.clock.advance(nextDayAt10(souk.clock.now()) - souk.clock.now());
   upstream.on('trends/explore', () => REFUSALS.gate);

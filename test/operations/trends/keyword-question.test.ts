@@ -14,7 +14,7 @@ const sent = (parameters: object) => ({ keyword: 'kettle', ...parameters });
 const input = (parameters: object) => canonical(interestOverTime, sent(parameters));
 const faults = (parameters: object) => faultsOf(interestOverTime, sent(parameters));
 
-/** The window of a request that is made on 4 March 2026; or what is wrong with it. */
+/** Returns the window of a request on 4 March 2026, or its errors. */
 function windowOf(parameters: object): unknown {
   try {
     const { startDate, endDate } = inputOn(interestOverTime, input(parameters), NOW);
@@ -25,7 +25,7 @@ function windowOf(parameters: object): unknown {
   }
 }
 
-test.each(ALL)('$name takes the defaults of the specification', (operation) => {
+test.each(ALL)('$name has the defaults of the specification', (operation) => {
   expect(
     inputOn<KeywordInput>(operation, canonical<KeywordInput>(operation, { keyword: 'kettle' }), NOW),
   ).toEqual({
@@ -255,7 +255,7 @@ describe('the resolution of a map', () => {
     ['', 'COUNTRY', null],
     ['', 'REGION', 'REGION'],
     ['', 'CITY', 'CITY'],
-    // The trap: what is the default for the world is an error of upstream within a country.
+    // The default resolution of the world is an upstream error within a country.
     ['US', 'COUNTRY', null],
     ['US', 'REGION', null],
     ['US', 'CITY', 'CITY'],

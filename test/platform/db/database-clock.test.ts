@@ -82,7 +82,7 @@ test('reads the time again each second, so that it follows PostgreSQL to a serve
   await other.end();
 });
 
-test('is not right before PostgreSQL has answered', async () => {
+test('the database clock is unknown until PostgreSQL has answered', async () => {
   const away = openDatabase('postgresql://127.0.0.1:9/none', log, { connectMs: 100 });
   const clock = databaseClock();
   const stop = await clock.follow(away, log);

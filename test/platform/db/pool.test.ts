@@ -16,7 +16,7 @@ test('a connection that breaks in the middle of a transaction fails its next que
   expect(client.listenerCount('error')).toBeGreaterThan(0);
   await expect(client.query('commit')).rejects.toThrow();
   client.release();
-  // It is not given to anybody else.
+  // The pool does not use the broken connection again.
   expect((await pool.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid).not.toBe(
     rows[0]?.pid,
   );

@@ -117,7 +117,7 @@ test('names a REDIS_SERVER_BIN that does not exist', async () => {
   await expect(redisBinary(join(folder, 'none'))).rejects.toThrow(/^REDIS_SERVER_BIN \S+\/missing .+\.$/);
 });
 
-test('names what to install if no server is found', async () => {
+test('names the package to install if no server is found', async () => {
   vi.stubEnv('SOUK_IGNORE_SYSTEM', '1');
   vi.stubEnv('PATH', folder);
   await expect(redisBinary(join(folder, 'none'))).rejects.toThrow(

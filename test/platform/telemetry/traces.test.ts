@@ -8,7 +8,7 @@ import { createSignals } from '../../support/signals.ts';
 import { openSouk, UPSTREAM_KEY } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
 
-/** Where packages are noted that were loaded. */
+/** The file that lists the loaded packages. */
 const { cache } = createRequire(import.meta.url);
 const loadedSdk = () => Object.keys(cache).filter((path) => path.includes('@opentelemetry/sdk-trace'));
 
@@ -17,7 +17,7 @@ beforeEach(() => {
   troubles.length = 0;
 });
 
-/** A tracing that knows when all its spans have ended, and can be flushed then. */
+/** A tracing that is flushed when all of its spans have ended. */
 function flushableTracing(collector: Collector) {
   const open = () =>
     openTracing(collector.url, 'souk-test', (trouble) => void troubles.push(trouble)) as Promise<Tracing>;

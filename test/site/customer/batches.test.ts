@@ -126,7 +126,7 @@ test('retries the failed items of a batch that has ended', async () => {
   expect(ended.html).toContain(`${page.path}/retry`);
   expect((await customer.visitor.post(`${page.path}/cancel`, {})).status).toBeLessThan(500);
   souk.upstream.on('product', knowsEveryProduct);
-  // That there was nothing is remembered for an hour.
+  // The missing product is cached for an hour.
   souk.clock.advance(3_600_001);
   const again = await customer.visitor.post(`${page.path}/retry`, {});
   expect(again.path).toBe(page.path);

@@ -20,7 +20,7 @@ const MOST_BYTES = 100 * 1024;
 let demo: Demo;
 let souk: Souk;
 let customer: Customer;
-/** Addresses of pages that have something to show, by the name of their screenshot. */
+/** Addresses of pages with data, by the name of their screenshot. */
 const addresses: Record<string, string> = {
   usage: '/account/usage?days=90',
   'usage-week': '/account/usage?days=7&measure=calls',

@@ -30,7 +30,7 @@ describe('the ledger of an account with packs and a subscription', () => {
     for (let i = 0; i < 4; i += 1)
       await customer.client.get(`/api/market/product?domain=1&asins=B0C3CDEF0${i}`);
     await customer.client.get('/api/market/deal?selection=%7B%22domainId%22%3A1%7D');
-    // Nothing is known of it, so its units come back.
+    // Upstream has no data for it, so its units are released.
     await customer.client.get('/api/market/variations?domain=1&asin=ZX00000000');
   });
   afterAll(async () => {

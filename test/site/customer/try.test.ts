@@ -52,14 +52,14 @@ test.each(OPERATIONS.map(({ name }) => name))(
         }),
     );
     const page = await customer.visitor.post(PAGE, { operation, intent: 'price', ...fields });
-    // Of brand analytics no week is loaded, which is told before the price.
+    // No week of brand analytics is loaded, which is an error before the price.
     if (page.status === 200) expect(page.text).toMatch(/At most [\d,]+ units?\./);
     else expect(page.text).toMatch(/is not loaded|no report|reports?/i);
   },
 );
 
 test.each(Object.keys(Object.fromEntries(OPERATIONS.map(({ name }) => [name, 0]))))(
-  'what is filled in for %s is sent as a program would send it',
+  'the form of %s sends the same request as a program',
   (name) => {
     const operation = byName(name);
     const sample = sampleOf(name);

@@ -1,9 +1,9 @@
 import type { FuzzRequest } from './request.ts';
 import type { FuzzAnswer } from './send.ts';
 
-/** What requests take that nothing attacks: what they take, the machine takes. */
+/** Durations of requests to a gateway that is not attacked. They show how slow the machine is. */
 export interface Baseline {
-  /** The longest request that was under way between two times. */
+  /** Returns the duration of the longest request that was in progress between two times. */
   longestMs(kind: 'gateway' | 'worker', from: number, until: number): number;
   stop(): Promise<void>;
 }

@@ -151,7 +151,7 @@ const jsonTexts = fc.oneof(
 
 export const oddName = fc.oneof(fc.constantFrom(...ODD_NAMES), fc.constantFrom(...ODD_TEXTS), anyText);
 
-/** Any value a caller might send for any parameter. */
+/** Arbitrary values for any parameter. */
 export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom<unknown>(...ODD_TEXTS) },
   { weight: 2, arbitrary: anyText },
@@ -216,7 +216,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   },
 );
 
-/** Up to four changes to parameters; often none. */
+/** Up to four changes to parameters, often none. */
 export const changes: fc.Arbitrary<Change> = fc
   .array(change, { maxLength: 4 })
   .map((all) => (fields: Fields) => all.reduce((changed, one) => one(changed), fields));
@@ -236,7 +236,7 @@ export function jsonOf(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }
 
-/** Longer addresses are not read by the server at all. */
+/** The server does not read longer addresses. */
 const LONGEST_QUERY = 12_000;
 
 /** A query string of parameters. */
@@ -251,7 +251,7 @@ export function encoded(text: string): string {
   return encodeURIComponent(Buffer.from(text).toString());
 }
 
-/** A value as a query or an address carries it. */
+/** Encodes a value for a query or a path. */
 export function textOf(value: unknown): string {
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return value.join(',');
   return typeof value === 'string' ? value : jsonOf(value);

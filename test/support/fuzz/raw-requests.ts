@@ -1,13 +1,13 @@
 import { connect } from 'node:net';
 import fc from 'fast-check';
 
-/** What is written to a connection, byte by byte. */
+/** The bytes to write to a connection. */
 export interface RawFuzz {
   kind: string;
   bytes: Buffer;
-  /** Its body looks like a second request, to which only a server that is deceived would answer 200. */
+  /** The body contains a hidden second request, to which only a vulnerable server would return 200. */
   hidesRequest: boolean;
-  /** How the client ends: it waits for an answer, closes its side, or breaks the connection. */
+  /** How the client ends: it waits for an answer, closes its side, or resets the connection. */
   end: 'waits' | 'closes' | 'breaks';
 }
 
@@ -17,7 +17,7 @@ const CHUNKED = `0\r\n\r\n${HIDDEN}`;
 const post = (headers: string, body = '') =>
   `POST /api/quota HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n${body}`;
 
-/** Malformed messages, and messages that two servers would read differently. One answer each, whatever follows. */
+/** Malformed messages, and messages that two servers could parse differently. Each must get exactly one answer. */
 const SHAPES: Record<string, string> = {
   'both lengths': post(`Content-Length: 4\r\nTransfer-Encoding: chunked`, CHUNKED),
   'both lengths, other order': post(`Transfer-Encoding: chunked\r\nContent-Length: 4`, CHUNKED),
@@ -96,7 +96,7 @@ export const rawRequests: fc.Arbitrary<RawFuzz> = fc
     const text = SHAPES[kind] ?? '';
     const edited = edit ? edit[0](text, edit[1] % text.length, String.fromCharCode(edit[2])) : text;
     const bytes = Buffer.from(edited.repeat(times), 'latin1');
-    // An edit may make two good messages of one.
+    // An edit may turn one message into two valid ones.
     return {
       kind,
       bytes,

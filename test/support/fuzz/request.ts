@@ -8,7 +8,7 @@ export interface FuzzRequest {
   path: string;
   headers: Record<string, string>;
   body?: string | Buffer;
-  /** Whose credentials it carries. */
+  /** The owner of its credentials. */
   as: 'customer' | 'session' | 'operator' | 'nobody';
 }
 
@@ -34,7 +34,7 @@ const TYPES = [
 
 const ODD_KEYS = ['', 'x', 'sk_unknown', 'Bearer', '\u00ff\u00fe', 'a'.repeat(4_000), "' or 1=1 --"];
 
-/** Texts that a header can carry. */
+/** Texts that are valid in a header. */
 const headerText = fc.oneof(
   fc.string({ maxLength: 60 }).map((text) => text.replaceAll(/[^\x20-\x7e]/g, '')),
   fc.constantFrom(...ODD_TEXTS).map((text) =>

@@ -2,7 +2,7 @@ import type { Database } from '../../../src/platform/db/pool.ts';
 import type { FuzzRequest } from './request.ts';
 import type { FuzzAnswer } from './send.ts';
 
-/** The calls that successful answers named: only these, and those of batches, may cost units. */
+/** The calls named in successful answers. Only these, and calls of batches, may be charged. */
 export interface ToldCalls {
   note(request: FuzzRequest, answer: FuzzAnswer): void;
   /** Returns the charged calls of accounts that no successful answer named, after all calls have ended. */
@@ -18,7 +18,7 @@ export function createToldCalls(): ToldCalls {
   const told = new Set<string>();
   return {
     note({ path }, { status, headers, text }) {
-      // A page shows the refusal of a call with 200 and a client may leave before the answer comes.
+      // A page shows a refused call with status 200, and a client may disconnect before the answer.
       if (status >= 400) return;
       const id = headers['x-job-id'];
       if (typeof id === 'string') told.add(id);

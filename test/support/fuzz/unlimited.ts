@@ -1,6 +1,6 @@
 import { LIMITS } from '../../../src/config/limits.ts';
 
-/** Settings that let one account send everything. */
+/** Settings without limits for a single account. */
 export const UNLIMITED: Record<string, string> = Object.fromEntries(
   Object.keys(LIMITS).map((name) => [name, '1000000000']),
 );

@@ -18,7 +18,7 @@ interface Profile {
 
 const DAY_MS = 86_400_000;
 
-/** Accounts that nothing limits, and accounts that soon reach each kind of limit. */
+/** Accounts without limits, and accounts that soon reach each kind of limit. */
 const PROFILES: readonly Profile[] = [
   { name: 'unlimited', subscriptions: [{}] },
   { name: 'unlimited-off-peak', subscriptions: [{ wallet: 'off_peak' }] },
@@ -48,10 +48,10 @@ export async function createSoakAccounts(database: Database, rounds: number): Pr
   return accounts;
 }
 
-/** Kinds of accounts that want batches. */
+/** Kinds of accounts that create batches. */
 const BATCH_PROFILES = new Set(['unlimited', 'tight-minute', 'packs']);
 
-/** Accounts that want batches and schedules, and nothing else. */
+/** Accounts that create only batches and schedules. */
 export async function createBatchAccounts(database: Database): Promise<SoakAccount[]> {
   const accounts: SoakAccount[] = [];
   for (const profile of PROFILES.filter(({ name }) => BATCH_PROFILES.has(name))) {

@@ -4,7 +4,7 @@ import type { Fault } from './ledger-audit.ts';
 import type { SoakMessage } from './receiver.ts';
 import type { SetTick } from './schedules.ts';
 
-/** Each query finds the rows that break a promise. */
+/** Each query returns the rows that violate a rule. */
 const AUDITS: Record<string, string> = {
   'every batch ends': `
     select id, account_id, state, waiting_reason, deadline_at from batches where finished_at is null`,
@@ -60,7 +60,7 @@ const AUDITS: Record<string, string> = {
     where b.webhook is not null and b.finished_at is not null and not exists (
       select 1 from webhook_deliveries d
       where d.account_id = b.account_id and d.payload::json -> 'data' ->> 'batchId' = b.id::text)`,
-  // The others may have been done again, and end again.
+  // The others may have been retried, and end a second time.
   'a run of a schedule tells its end once': `
     select b.id, count(d.id) as deliveries from batches b left join webhook_deliveries d
       on d.account_id = b.account_id and d.payload::json -> 'data' ->> 'batchId' = b.id::text
@@ -70,7 +70,7 @@ const AUDITS: Record<string, string> = {
     from webhook_deliveries where state <> 'delivered'`,
 };
 
-/** Recomputes what batches, schedules and webhooks say of themselves. */
+/** Recomputes the counts and states of batches, schedules and webhooks. */
 export async function auditBackground(database: Pick<Database, 'query'>): Promise<Fault[]> {
   const faults: Fault[] = [];
   for (const [promise, query] of Object.entries(AUDITS)) {
@@ -80,7 +80,7 @@ export async function auditBackground(database: Pick<Database, 'query'>): Promis
   return faults;
 }
 
-/** Holds the batches there are against those that customers were told of. */
+/** Compares the stored batches with those that customers received. */
 export async function auditWanted(database: Database, wanted: readonly WantedBatch[]): Promise<Fault[]> {
   const { rows } = await database.query<{ id: string; accountId: number; key: string; items: number }>(
     `select id, account_id as "accountId", idempotency_key as key, item_count as items from batches
@@ -95,7 +95,7 @@ export async function auditWanted(database: Database, wanted: readonly WantedBat
   });
 }
 
-/** Every moment that a schedule was made due at has had its run, or a later one that stands for it. */
+/** Checks that every tick of a schedule has its run, or a later run that covers it. */
 export async function auditTicks(database: Database, ticks: readonly SetTick[]): Promise<Fault[]> {
   const { rows } = await database.query<{ scheduleId: string; last: Date }>(
     `select schedule_id as "scheduleId", max(due_at) as last from schedule_runs group by schedule_id`,
@@ -106,7 +106,7 @@ export async function auditTicks(database: Database, ticks: readonly SetTick[]):
     .map((tick) => ({ promise: 'every tick is run', row: { ...tick } }));
 }
 
-/** Holds what arrived against what was to be told. */
+/** Compares the received messages with the events. */
 export async function auditMessages(database: Database, messages: readonly SoakMessage[]): Promise<Fault[]> {
   const { rows } = await database.query<{ id: string; payload: string }>(
     'select id, payload from webhook_deliveries',

@@ -9,11 +9,11 @@ import { openSoakReceiver } from './receiver.ts';
 import { startSchedules } from './schedules.ts';
 import type { SoakServices } from './services.ts';
 
-/** Batches, schedules and webhooks, which go on while processes die. */
+/** Batches, schedules and webhooks, which continue while processes are killed. */
 export interface BackgroundLoad {
-  /** Wants nothing more, and waits until all that was wanted has ended. @returns how long that took. */
+  /** Creates nothing more, and waits until all batches and runs have ended. @returns the duration. */
   stop(limitSeconds: number): Promise<number>;
-  /** What there was. */
+  /** The numbers of batches, runs and messages. */
   counts(): Promise<Record<string, number>>;
   audit(): Promise<Fault[]>;
   close(): Promise<void>;
@@ -40,7 +40,7 @@ export async function startBackground(
     return rows[0]?.open ?? 0;
   }
 
-  /** Pauses of minutes and hours are over, whoever has waited too long gets no more time. */
+  /** Ends all pauses of minutes and hours, without an extension for anything that has waited too long. */
   async function hurry(passedMs: number): Promise<void> {
     await database.query(`update batch_calls set not_before = now() where not_before > now()`);
     await database.query(
@@ -96,5 +96,5 @@ export async function startBackground(
 
 const HURRY_EVERY_MS = 3_000;
 
-/** How long batches of accounts that have nothing left wait before their deadline comes. */
+/** The time to the deadline for batches of accounts without units. */
 const QUOTA_PATIENCE_MS = 4_000;

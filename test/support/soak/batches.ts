@@ -3,32 +3,34 @@ import type { SoakAccount } from './accounts.ts';
 import type { Dice } from './dice.ts';
 import type { SoakReceiver } from './receiver.ts';
 
-/** A batch that somebody wanted, under the key it was asked for with. */
+/** A requested batch, with its idempotency key. */
 export interface WantedBatch {
   accountId: number;
   idempotencyKey: string;
   items: number;
-  /** null: nobody was told that it exists. */
+  /** null: no client has received its id. */
   batchId: string | null;
 }
 
 export interface BatchLoad {
   wanted: WantedBatch[];
-  /** Wants no more batches; resolves when nobody waits for an answer. */
+  /** Creates no more batches. Resolves when all requests have ended. */
   stop(): Promise<void>;
 }
 
-/** An answer that takes longer is not waited for: the batch is asked for again, under the same key. */
+/** The time limit of an answer. After it the request is repeated with the same idempotency key. */
 const PATIENCE_MS = 8_000;
 
 const PAUSE_MS = 1_500;
 
 const ASINS = Array.from({ length: 900 }, (_, i) => `B0BATCH${100 + i}`);
 
-/** Items of one level share a call, so these make many calls of few products: the provider invents 70 KB for each. */
+/**
+ * Items of one detail level share a call. Alternating levels make many small calls, because each generated product has 70 KB.
+ */
 const LEVELS = ['summary', 'lite'];
 
-/** Customers that want batches one after the other; some of them change their minds, some want failures done again. */
+/** Clients that create batches one after the other, cancel some of them, and retry failed ones. */
 export function startBatches(options: {
   gateways: readonly string[];
   accounts: readonly SoakAccount[];
@@ -83,7 +85,7 @@ export function startBatches(options: {
   };
 }
 
-/** What an answer holds; null where there was none in time, or another one than was hoped for. */
+/** Returns the data of an answer; null without an answer in time, or with another status than expected. */
 async function patiently(
   gateway: string,
   key: string,

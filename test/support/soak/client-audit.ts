@@ -14,8 +14,8 @@ interface CallRow {
 }
 
 /**
- * Holds what clients were told against what they were charged.
- * @param observations everything the clients heard, the results they came back for included.
+ * Compares the answers that clients received with their charges.
+ * @param observations all answers that clients received, including results that they fetched later.
  */
 export async function auditClients(
   database: Database,

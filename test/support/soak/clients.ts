@@ -4,7 +4,7 @@ import type { SoakAccount } from './accounts.ts';
 import type { Dice } from './dice.ts';
 import { randomRequest, type SoakRequest } from './requests.ts';
 
-/** What a client was told about one call. */
+/** The answer that a client received for one call. */
 export interface Observation {
   accountId: number;
   request: SoakRequest;
@@ -15,7 +15,7 @@ export interface Observation {
    * promises a refund. unheard: the connection broke, or the client left.
    */
   outcome: 'answered' | 'accepted' | 'refused' | 'failed' | 'unheard';
-  /** HTTP status and code, or why nothing was heard. */
+  /** HTTP status and code, or the reason why there was no answer. */
   said: string;
   jobId: string | null;
   units: number;
@@ -33,10 +33,10 @@ const PAUSE_MS = 15;
 /** How many of its last calls a client may repeat. */
 const REPEATABLE = 20;
 
-/** No answer takes longer than this; the service's own patience ends before. */
+/** The time limit of an answer. The limits of the service are shorter. */
 const PATIENCE_MS = 90_000;
 
-/** Keeps `count` clients asking, each over either gateway, with the key of any account. */
+/** Runs `count` clients that send calls through either gateway, with the key of any account. */
 export function startClients(options: {
   gateways: readonly string[];
   accounts: readonly SoakAccount[];
@@ -101,7 +101,7 @@ async function send(
   }
 }
 
-/** What an answer says of its call. */
+/** Returns the facts about a call in its answer. */
 export function heard(reply: Reply): Pick<Observation, 'outcome' | 'said' | 'jobId' | 'units'> {
   const { status, headers } = reply;
   const jobId = headers['x-job-id'] ?? null;

@@ -3,7 +3,7 @@ import { createClient } from '../client.ts';
 import type { SoakAccount } from './accounts.ts';
 import { heard, type Observation } from './clients.ts';
 
-/** More jobs than this are not asked for, the newest first; it would only take longer. */
+/** The maximum number of jobs to fetch, newest first. More would only take longer. */
 const MOST = 3_000;
 
 const PATIENCE_MS = 30_000;

@@ -1,4 +1,4 @@
-/** Chance that a seed decides: the same seed throws the same dice. */
+/** A random number generator with a seed: the same seed gives the same numbers. */
 export interface Dice {
   /** In [0, 1). */
   fraction(): number;
@@ -6,7 +6,7 @@ export interface Dice {
   integer(least: number, most: number): number;
   pick<T>(items: readonly T[]): T;
   shuffle<T>(items: readonly T[]): T[];
-  /** Dice of their own for somebody who throws at the same time as others. */
+  /** Creates an independent generator for a concurrent user. */
   fork(): Dice;
 }
 

@@ -1,14 +1,14 @@
 import type { Database } from '../../../src/platform/db/pool.ts';
 
-/** Something that must not be, with the row that shows it. */
+/** A violation of a rule, with its row. */
 export interface Fault {
   promise: string;
   row: Record<string, unknown>;
 }
 
 /**
- * What a source has given to each call, by the moment of its reservation: meters count a call in the windows it was
- * admitted in, whenever it ends.
+ * The units of each source by call, with the time of the reservation: meters count a call in the windows in which it was
+ * admitted, at any time of its end.
  */
 const TAKEN = `
   taken as (
@@ -24,7 +24,7 @@ const TAKEN = `
     where e.source = 'subscription' and e.place in ('held', 'used')
   )`;
 
-/** Each query finds the rows that break a promise. */
+/** Each query returns the rows that violate a rule. */
 const AUDITS: Record<string, string> = {
   'every call ends': `
     select account_id, id, operation, pool, accepted_at, deadline_at from calls where state = 'reserved'`,

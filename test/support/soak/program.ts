@@ -3,22 +3,22 @@ import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { ProcessMessage } from '../../../src/platform/process.ts';
 
-/** One of our processes, which may be killed and started again with the same settings. */
+/** A process of the service, which may be killed and started again with the same settings. */
 export interface Program {
-  /** What it said when it was ready. */
+  /** Its ready line. */
   ready: string;
   /** Id of the process that runs now. */
   pid(): number;
-  /** Kills it outright; resolves when it is gone. */
+  /** Kills it with SIGKILL. Resolves when it has ended. */
   kill(): Promise<void>;
-  /** Starts it again, for as long as that takes: what it stands on may be coming back as well. */
+  /** Starts it again. Retries until the services that it needs have started as well. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const RESTARTS = 20;
 
-/** @param onSurprise hears of every end that nobody asked for, with the last words of the process. */
+/** @param onSurprise receives every unexpected end, with the last output of the process. */
 export async function startProgram(options: {
   name: string;
   /** The compiled program. */
@@ -73,7 +73,7 @@ export async function startProgram(options: {
   };
 }
 
-/** The settings are those given here; those of whoever runs the soak do not count. */
+/** Only these settings apply, not the environment of the soak run. */
 function spawnProgram({
   file,
   env,

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import type { Dice } from './dice.ts';
 
-/** A webhook as it came in. */
+/** A received webhook message. */
 export interface SoakMessage {
   /** `webhook-id`. */
   id: string;
@@ -13,7 +13,7 @@ export interface SoakMessage {
   isSigned: boolean;
 }
 
-/** The server of all customers: the path says whose message it is. */
+/** The receiver of all customers. The path contains the account. */
 export interface SoakReceiver {
   /** Where the messages of an account go. */
   urlOf(accountId: number): string;
@@ -21,7 +21,7 @@ export interface SoakReceiver {
   close(): Promise<void>;
 }
 
-/** Takes webhooks. Of every few messages the first attempt is refused, or is taken and not answered. */
+/** Receives webhooks. For some messages it refuses the first attempt, or accepts it without an answer. */
 export async function openSoakReceiver(
   secrets: ReadonlyMap<number, string>,
   dice: Dice,
@@ -39,7 +39,7 @@ export async function openSoakReceiver(
         else if (mood < 0.15) response.destroy();
         else response.writeHead(204).end();
       },
-      // Whoever sent it was killed on the way.
+      // The sender was killed while it sent the message.
       () => response.destroy(),
     );
   });

@@ -2,10 +2,10 @@ import { chargeIdOf } from '../../../jobs/identity.ts';
 import { queuedOperation } from '../../../src/operations/index.ts';
 import type { Dice } from './dice.ts';
 
-/** Something a client may ask for. */
+/** A request of a client. */
 export interface SoakRequest {
   path: string;
-  /** What makes two calls of an account the same, as the service sees it. */
+  /** Equal for calls that the service treats as identical. */
   chargeId: string;
 }
 
@@ -13,7 +13,7 @@ const ASINS = Array.from({ length: 60 }, (_, i) => `B0SOAK${String(i).padStart(4
 
 const TERMS = ['lamp', 'kettle', 'desk', 'tent'];
 
-/** A call at random from a small stock, so that many overlap in what they ask upstream, and some are the same. */
+/** Returns a random call from a small set, so that many calls share sources and some are identical. */
 export function randomRequest(dice: Dice): SoakRequest {
   const choice = dice.fraction();
   if (choice < 0.75) {

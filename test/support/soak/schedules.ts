@@ -4,7 +4,7 @@ import type { SoakAccount } from './accounts.ts';
 import type { Dice } from './dice.ts';
 import type { SoakReceiver } from './receiver.ts';
 
-/** A moment a schedule was made due at. */
+/** A time at which a schedule is due. */
 export interface SetTick {
   scheduleId: string;
   dueAt: Date;
@@ -12,13 +12,13 @@ export interface SetTick {
 
 export interface ScheduleLoad {
   ticks: SetTick[];
-  /** Makes nothing due any more, waits for what is, and pauses all schedules. */
+  /** Makes no further ticks, waits for the runs of those that are due, and pauses all schedules. */
   stop(): Promise<void>;
 }
 
 const PAUSE_MS = 1_500;
 
-/** How long what is due may take to be run once everything is back. */
+/** How long a due run may take after all processes have been restarted. */
 const PATIENCE_MS = 60_000;
 
 /**
@@ -54,7 +54,7 @@ export async function startSchedules(options: {
   async function bringNearer(): Promise<void> {
     while (!stopped) {
       const scheduleId = dice.pick(scheduleIds);
-      // PostgreSQL may be away; what it does not confirm may have happened all the same, and is no tick to wait for.
+      // If PostgreSQL is unavailable, an unconfirmed change may have been made, but its tick is not expected.
       const set = await database
         .query<{ dueAt: Date }>(
           `update schedules set next_due_at = now() + interval '300 milliseconds'

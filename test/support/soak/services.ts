@@ -10,7 +10,7 @@ import { freePort } from '../../../src/platform/embedded/server-process.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { type Program, startProgram } from './program.ts';
 
-/** What can be killed. `forgetful redis` comes back without its data. */
+/** Processes to kill. `forgetful redis` restarts without its data. */
 export const VICTIMS = [
   'gateway 1',
   'gateway 2',
@@ -23,14 +23,14 @@ export const VICTIMS = [
 
 export type Victim = (typeof VICTIMS)[number];
 
-/** The whole service in processes of its own, any of which may be killed and started again where it was. */
+/** The whole service in separate processes, each of which can be killed and restarted at its address. */
 export interface SoakServices {
   database: Database;
   /** Addresses of the gateways. */
   gateways: readonly string[];
   kill(victim: Victim): Promise<void>;
   restart(victim: Victim): Promise<void>;
-  /** Processes of ours that ended without being killed. */
+  /** Processes that ended without being killed. */
   surprises: readonly string[];
   /** Where the logs are; removed by `close`. */
   folder: string;
@@ -44,7 +44,7 @@ interface Store {
   stop(): Promise<void>;
 }
 
-/** Slow and faulty enough that jobs are under way when something dies, and some calls are refunded. */
+/** Slow and faulty enough that jobs are running when a process is killed, and some calls are released. */
 const PROVIDER = {
   DEMO_LATENCY_MS: '150',
   DEMO_TOKENS_PER_MINUTE: '1000000',
@@ -60,7 +60,7 @@ export async function openSoakServices(programs: string): Promise<SoakServices> 
   const surprises: string[] = [];
   const undo: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
   const close = async () => {
-    // Last started, first stopped: nothing loses what it stands on.
+    // Stops in reverse order, because later processes depend on earlier ones.
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
@@ -96,14 +96,14 @@ export async function openSoakServices(programs: string): Promise<SoakServices> 
       LOG_LEVEL: 'warn',
       // A few accounts send everything.
       ...Object.fromEntries(Object.keys(LIMITS).map((name) => [name, '1000000000'])),
-      // Off-peak units are in use whenever this runs.
+      // The off-peak window is open during the run.
       OFF_PEAK_WINDOW: '00:00-23:59',
       OFF_PEAK_TIMEZONE: 'UTC',
       // Webhooks go to a receiver on this machine.
       WEBHOOK_ALLOW_PRIVATE: 'true',
     };
     const [port1, port2] = [await freePort(), await freePort()];
-    // The workers first: a gateway refuses calls while it knows of none.
+    // Workers start first, because a gateway without workers refuses calls.
     const [worker1, worker2] = await Promise.all([
       start('worker 1', 'workers/main.js', env),
       start('worker 2', 'workers/main.js', env),
@@ -149,7 +149,7 @@ export async function openSoakServices(programs: string): Promise<SoakServices> 
   }
 }
 
-/** PostgreSQL refuses to start until the last of the sessions of a killed one has noticed. */
+/** After a kill, PostgreSQL refuses to start until the last session of the old server has ended. */
 async function patiently<T>(start: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

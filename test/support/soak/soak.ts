@@ -9,9 +9,9 @@ import { auditLedger, type Fault } from './ledger-audit.ts';
 import { openSoakServices, type SoakServices, VICTIMS, type Victim } from './services.ts';
 
 export interface SoakOptions {
-  /** Decides who asks for what and who dies; when things happen depends on the machine as well. */
+  /** Determines the requests and the kills. Their timing also depends on the machine. */
   seed: number;
-  /** How long calls are sent, at least; every victim has died once by then. */
+  /** The minimum duration of the load. Every process is killed at least once during that time. */
   seconds: number;
   /** Folder of the compiled programs. */
   programs: string;
@@ -22,25 +22,24 @@ export interface SoakOptions {
   rounds: number;
   /** How long calls may stay open after the last was sent. */
   drainSeconds: number;
-  /** Told what happens, as it happens. */
+  /** Receives progress messages. */
   say(line: string): void;
 }
 
 export interface SoakReport {
-  /** How often clients were told what. */
+  /** The number of answers of each kind. */
   sent: Record<string, number>;
   kills: Record<string, number>;
   calls: Record<string, number>;
   /** Batches, items, runs of schedules, deliveries. */
   background: Record<string, number>;
-  /** How long it took until no call of a client was open any more. */
+  /** The time until all calls of clients had ended. */
   drainMs: number;
   faults: Fault[];
 }
 
 /**
- * Kills the processes of a service under load, one or two at a time, and starts them again; then looks whether every
- * unit is where it belongs.
+ * Kills the processes of a service under load, one or two at a time, and restarts them; then checks every unit.
  */
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const { seed, rounds, clients: count, say } = options;
@@ -60,7 +59,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     const drainMs = await drain(database, options.drainSeconds);
     say(`no call of a client is open after ${drainMs} ms`);
     await answered;
-    // Before batches have had their time: answers that Redis has forgotten are made again for five minutes only.
+    // Before the wait for batches, because lost answers are recreated for five minutes only.
     const results = await collectResults(gateways, accounts, load.observations);
     say(`no batch and no delivery is open after ${await backgroundDone} ms`);
     const observations = [...load.observations, ...results];
@@ -99,11 +98,11 @@ async function strike(
   const until = startedAt + seconds * 1000;
   let waiting: Victim[] = [];
   let everyoneDied = false;
-  // Processes take seconds to start; meanwhile others may die.
+  // Processes take seconds to start. Others may be killed meanwhile.
   const returning = new Map<string, Promise<void>>();
   while (Date.now() < until || !everyoneDied) {
     if (waiting.length === 0) waiting = dice.shuffle(VICTIMS);
-    // Two that are the same server cannot die at once; the stores come back first, as the others stand on them.
+    // Two entries of the same server cannot be killed together. Stores restart first, because the other processes need them.
     const victims = waiting.splice(0, dice.fraction() < 0.3 ? 2 : 1).filter(isFirstOfItsServer);
     everyoneDied ||= waiting.length === 0;
     await pause(dice.integer(200, pauseMs));
@@ -116,7 +115,7 @@ async function strike(
     await pause(dice.integer(50, 1000));
     for (const victim of victims.sort(storesFirst)) {
       const back = services.restart(victim);
-      // A store that is away stops everything; a process does not.
+      // An unavailable store stops the service; an unavailable process does not.
       if (isStore(victim)) await back;
       else returning.set(serverOf(victim), back);
     }
@@ -181,7 +180,7 @@ async function countCalls(database: Database): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ state, calls }) => [state, calls]));
 }
 
-/** A result that was asked for until patience ended, or that nobody has any more. */
+/** A result that was requested until the time limit, or that is no longer stored. */
 function isUndelivered({ outcome }: Observation): boolean {
   return outcome === 'accepted' || outcome === 'refused';
 }

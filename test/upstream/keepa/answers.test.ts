@@ -21,7 +21,7 @@ function lookUp(souk: Souk, client: Client, script: Script, level = 'full') {
 }
 
 describe('integers beyond 2^53', () => {
-  /** A product whose odd numbers are written by hand. */
+  /** A product as JSON text with unusual numbers. */
   const withNumbers =
     (numbers: readonly string[]): Script =>
     ({ params }) => ({
@@ -159,7 +159,7 @@ test('reports a product with malformed fields and returns all others', async ({ 
       expect(shown).toContain(good);
       expect(reply.json.data.products.length + reply.json.data.errors.length).toBe(2);
     }),
-    // On a busy machine fewer must do.
+    // On a busy machine fewer attempts are possible.
     { numRuns: repetitions(40), interruptAfterTimeLimit: 20_000 },
   );
 });

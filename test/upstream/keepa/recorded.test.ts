@@ -12,7 +12,7 @@ import { test } from '../../support/souk-test.ts';
 const FOLDER = resolve('../shared/fixtures/keepa');
 const hasRecordings = existsSync(FOLDER);
 
-/** After the newest recording. */
+/** A time after the newest recording. */
 const NOW = Date.parse('2026-06-01T00:00:00Z');
 const DAY_MS = 86_400_000;
 
@@ -167,7 +167,7 @@ const OFFER_WIDTHS: Record<string, number> = { offerCSV: 3, stockCSV: 2, primeEx
 
 type Window = Parameters<typeof modelCut>[2];
 
-/** The product as a window shows it, told the slow way. */
+/** Returns the product cut to a window by a check of each point. */
 function cut(product: Product, window: Window): Product {
   const cutFields = (fields: object, widths: Record<string, number>) =>
     Object.fromEntries(

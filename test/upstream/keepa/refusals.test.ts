@@ -12,7 +12,7 @@ const ONCE = 1;
 /** The first attempt and three more. */
 const ALL_ATTEMPTS = 4;
 
-/** Looks up a new product, letting time pass for what has to wait. */
+/** Looks up a new product, and advances the clock until the answer arrives. */
 async function lookUp(souk: Souk, client: Client, script: Script) {
   souk.upstream.on('product', script);
   const before = souk.upstream.calls.length;
@@ -94,7 +94,7 @@ describe('returns 502 with an error id and charges nothing for a bad upstream an
     expect(errorId).toMatch(/^[0-9a-f-]{36}$/);
     expect(souk.logLines.filter((line) => line.includes(String(errorId)))).toHaveLength(1);
 
-    // The failure is not remembered: the same call is a new attempt, and charged.
+    // The failure is not cached: the same call is a new attempt and is charged.
     souk.upstream.on('product', knowsEveryProduct);
     const again = await client.get(path);
     expect([again.status, again.headers['x-units-consumed']]).toEqual([200, '1']);
@@ -154,15 +154,12 @@ describe("a site's list of deals", () => {
     ['that is missing', () => ({ json: {} })],
     ['that is null', () => ({ json: { lightningDeals: null } })],
     ['that is no list', () => ({ json: { lightningDeals: 12 } })],
-  ])(
-    '%s is not an empty one: 502, and 500 units are given back',
-    async ([_what, script], { souk, client }) => {
-      souk.upstream.on('lightningdeal', script);
-      const refused = await client.get('/api/market/lightningdeal?domain=4');
-      expect([refused.status, refused.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
-      expect(await unitsUsed(client)).toBe(0);
-    },
-  );
+  ])('returns 502 and releases 500 units for %s', async ([_what, script], { souk, client }) => {
+    souk.upstream.on('lightningdeal', script);
+    const refused = await client.get('/api/market/lightningdeal?domain=4');
+    expect([refused.status, refused.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
+    expect(await unitsUsed(client)).toBe(0);
+  });
 
   test('may be empty', async ({ souk, client }) => {
     souk.upstream.on('lightningdeal', hasDeals([]));

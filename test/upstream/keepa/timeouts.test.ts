@@ -27,7 +27,7 @@ test.for<[string, string, number, number, Script]>([
     const [call] = upstream.calls;
 
     souk.clock.advance(seconds * 1000 - 1);
-    // The units are held meanwhile. That round trip is time enough for an abort that comes too early to be seen.
+    // The units are still reserved. This round trip takes long enough for a premature abort to become visible.
     expect(await unitsUsed(client)).toBe(units);
     expect(call?.aborted).toBe(false);
 
@@ -49,7 +49,7 @@ test('does not retry after the timeout, even if an attempt is due at that moment
   upstream.on('product', () => ({ status: 500, json: {} }));
   const waiting = client.get('/api/market/product?domain=1&asins=B00RETRIES');
   await upstream.received(1);
-  // From here on the second attempt waits for its time, which comes together with the end of all time.
+  // From now on the second attempt waits, and its time is equal to the deadline.
   upstream.on('product', silent);
   await expect
     .poll(() => {

@@ -18,7 +18,7 @@ afterEach(() => souk.close());
 
 const pathOf = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
 
-/** Answers each call with the next of these, and then as if tokens were plenty. */
+/** Answers each call with the next of these, and later calls with many tokens left. */
 function answerWith(...answers: UpstreamAnswer[]): void {
   souk.upstream.on('product', (call, response) => {
     askedAt.push(souk.clock.now());
@@ -42,7 +42,7 @@ test.each([
   ['with an overdraft of several minutes', refused(-12, 10_000, 10), 70],
   ['that does not mention tokens', { status: 429, raw: 'slow down' } as UpstreamAnswer, 60],
 ])('waits and answers after a 429 %s', async (_what, refusal, waitSeconds) => {
-  // With deals of a whole site the wait may be longer than for a product.
+  // A call for the deals of a site may wait longer than a call for a product.
   const path = '/api/market/lightningdeal?domain=1';
   const answers = [refusal];
   souk.upstream.on('lightningdeal', () => {

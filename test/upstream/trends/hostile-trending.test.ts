@@ -11,8 +11,8 @@ beforeEach(async () => {
 afterEach(() => client.close());
 
 const times = (path: string) => client.upstream.callsTo(path).length;
-const list = (feedWillDo = true, geo = 'US') =>
-  client.trends.trending({ geo, hl: 'en-US', hours: 4, feedWillDo }, client.context());
+const list = (allowFeed = true, geo = 'US') =>
+  client.trends.trending({ geo, hl: 'en-US', hours: 4, allowFeed }, client.context());
 const item = (changes: Record<number, unknown> = {}) =>
   Object.assign(
     ['kettle', null, 'US', [1_772_618_400], null, null, 500, null, 75, ['kettle'], [5], [], 'kettle'],

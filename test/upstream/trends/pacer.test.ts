@@ -35,7 +35,7 @@ const context = () => ({
   background: false,
 });
 
-/** How long a call had to wait, or would have had to; asked at once after the other. */
+/** Returns how long a call waited, or the wait for which it was refused. */
 async function waitOf(pacer: Pacer, deadlineAt?: number): Promise<number | { refused: number | undefined }> {
   const asked = clock.now();
   let answer: number | { refused: number | undefined } | null = null;

@@ -216,7 +216,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/goog
     upstream.on('_/TrendsUi/data/batchexecute', () =>
       answerOf(recording('2026-batchexecute-trending-us-24h')),
     );
-    const asked = { geo: 'US', hl: 'en-US', hours: 20, feedWillDo: true };
+    const asked = { geo: 'US', hl: 'en-US', hours: 20, allowFeed: true };
     const { source, trends: found } = await trends.trending(asked, context());
     expect(source).toBe('trending_now');
     expect(found).toHaveLength(7);
@@ -244,7 +244,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/goog
   test('2026-batchexecute-bad-geo is an unknown region, without a request for the feed', async () => {
     const { upstream, trends, context } = client;
     upstream.on('_/TrendsUi/data/batchexecute', () => answerOf(recording('2026-batchexecute-bad-geo')));
-    const asked = { geo: 'US-QQ', hl: 'en', hours: 4, feedWillDo: true };
+    const asked = { geo: 'US-QQ', hl: 'en', hours: 4, allowFeed: true };
     await expect(trends.trending(asked, context())).rejects.toMatchObject({
       kind: 'VALIDATION_FAILED',
       metadata: { errors: [{ parameter: 'geo' }] },
@@ -256,7 +256,7 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/goog
     const { upstream, trends, context } = client;
     upstream.on('_/TrendsUi/data/batchexecute', () => ({ raw: ")]}'\n\n[]" }));
     upstream.on('trending/rss', () => answerOf(recording('2026-rss-trending-us')));
-    const asked = { geo: 'US', hl: 'en', hours: 4, feedWillDo: true };
+    const asked = { geo: 'US', hl: 'en', hours: 4, allowFeed: true };
     const { source, trends: found } = await trends.trending(asked, context());
     expect(source).toBe('rss');
     expect(found).toHaveLength(10);
@@ -273,12 +273,12 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/goog
       true,
     );
     expect(JSON.stringify(found)).not.toMatch(/&(apos|amp|quot);/);
-    await expect(trends.trending({ ...asked, feedWillDo: false }, context())).rejects.toMatchObject({
+    await expect(trends.trending({ ...asked, allowFeed: false }, context())).rejects.toMatchObject({
       kind: 'UPSTREAM_ERROR',
     });
   });
 
-  // Nothing of ours asks for these, but they come through the same gate.
+  // The service does not request these, but their answers have the same guard.
   test.each(RECORDINGS.filter(({ request }) => /autocomplete|multirange|realtimetrends/.test(request.path)))(
     '$name starts with the guard',
     ({ body, response }) => {

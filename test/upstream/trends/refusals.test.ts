@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 afterEach(() => client.close());
 
-/** An upstream that gives these answers one after the other, the last for ever. */
+/** Makes upstream give these answers one after the other; the last one repeats. */
 function inTurn(path: string, ...answers: UpstreamAnswer[]): void {
   client.upstream.on(path, () => (answers.length > 1 ? answers.shift() : answers[0]) ?? REFUSALS.gone);
 }
@@ -138,7 +138,7 @@ test('pauses endpoints separately: trends are listed while explore is paused', a
   inTurn(EXPLORE, REFUSALS.captcha);
   await expect(ask()).rejects.toThrow();
   client.upstream.on(LIST, () => guarded([['wrb.fr', 'i0OFE', '[null,[]]', null, null, null, 'generic']]));
-  const list = { geo: 'US', hl: 'en-US', hours: 4, feedWillDo: true };
+  const list = { geo: 'US', hl: 'en-US', hours: 4, allowFeed: true };
   expect(await client.trends.trending(list, client.context())).toEqual({
     source: 'trending_now',
     trends: [],
@@ -288,8 +288,8 @@ describe('the list of trends', () => {
     [],
     'kettle',
   ];
-  const list = (feedWillDo = true) =>
-    client.trends.trending({ geo: 'US', hl: 'zh-CN', hours: 30, feedWillDo }, client.context());
+  const list = (allowFeed = true) =>
+    client.trends.trending({ geo: 'US', hl: 'zh-CN', hours: 30, allowFeed }, client.context());
   const feed = `<rss xmlns:h="urn:other"><channel><item><title>tea &amp; biscuits</title>
     <h:approx_traffic>200,000+</h:approx_traffic><pubDate>Wed, 04 Mar 2026 01:50:00 -0800</pubDate>
     <h:news_item><h:news_item_title>One</h:news_item_title><h:news_item_url>https://x.example/1</h:news_item_url>

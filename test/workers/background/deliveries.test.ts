@@ -30,7 +30,7 @@ beforeEach(async () => {
   receiver = await openReceiver();
 });
 afterEach(async () => {
-  // Nothing of one test is left to be sent in another.
+  // Deliveries of one test must not be sent in another.
   await souk.database.query('delete from webhook_deliveries');
   await receiver.close();
 });
@@ -55,7 +55,7 @@ test('delivers an event signed with the secret of its account at the time of the
 test('finds a later event within a second, and at once when woken', async () => {
   const sending = startSending(souk);
   const first = await enqueueEvent(souk, customer.accountId, receiver.url);
-  // The look it began with may be under way, or over.
+  // The first step may be in progress or have ended.
   sending.wake();
   await deliveryIs(first, 'delivered');
   const second = await enqueueEvent(souk, customer.accountId, receiver.url);
@@ -79,7 +79,7 @@ test('delivers after the receiver was down for a day, each attempt signed for it
       'The receiver responded with status 503.',
     ]);
     expect(next_attempt_at?.getTime()).toBe(souk.clock.now() + delayMs);
-    // Not a moment before its time.
+    // It is not sent before its time.
     souk.clock.advance(delayMs - 1);
     await sendDue(souk);
     expect(receiver.received).toHaveLength(retry + 1);
@@ -209,7 +209,7 @@ test('sends a message again under the same id if the process died before recordi
     return 200;
   });
   const id = await enqueueEvent(souk, customer.accountId, receiver.url, { precious: true });
-  // The connections of the one that dies are gone before the answer comes.
+  // The connections of the stopped process are closed before the answer arrives.
   const lines: string[] = [];
   const log = createLogger('warn', { write: (line) => void lines.push(line) });
   const connections = openDatabase(souk.databaseUrl, log);
@@ -245,7 +245,7 @@ test('keeps other receivers and accounts moving while one receiver does not answ
   const limits = { atOnce: 6, perHost: 2, perAccount: 4 };
   startSending(souk, { limits });
   for (const id of prompt) await deliveryIs(id, 'delivered');
-  // As many as one host is given at a time, whoever's they are.
+  // The limit for one host, over all accounts.
   expect(slow.received).toHaveLength(2);
   await slow.close();
 });

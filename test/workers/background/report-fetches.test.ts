@@ -45,7 +45,7 @@ async function start(processes = 1): Promise<void> {
   for (let i = 0; i < processes; i += 1) opened.push(await openReportFetches(settings, deps));
 }
 
-/** The older weeks are there. */
+/** The older weeks are loaded. */
 async function loadOlder(): Promise<void> {
   for (const { week } of wantedWeeks(['us'], SUNDAY).slice(1))
     await load(database, 'us', csvReport(week, ranked('one', 'two')));
@@ -84,7 +84,7 @@ test('fetches missing weeks in only one of several processes', async () => {
   await advanceUntil(clock, () => said(FETCHED) === 3, 5_000);
   expect((await loadedWeeks(database, 'us')).map(({ week }) => week)).toEqual(weeks);
   expect(server.orders).toHaveLength(3);
-  // What is there is not asked for again.
+  // A loaded week is not requested again.
   const looks = server.calls.length;
   clock.advance(6 * HOUR_MS);
   expect(server.calls).toHaveLength(looks);

@@ -76,7 +76,7 @@ export const getBatchResults = endpoint({
 /** A piece of results: as it is stored, or as text. */
 type Piece = { stored: Buffer } | { text: string | Buffer };
 
-/** Sends pieces to a client that takes gzip as they are stored, and to others inflated, one at a time. */
+/** Sends pieces one at a time: unchanged to clients that accept gzip, and decompressed to others. */
 function sendPieces(reply: FastifyReply, pieces: AsyncIterable<Piece>): FastifyReply {
   const takesGzip = new Negotiator(reply.request.raw).encodings(['gzip', 'identity'])[0] === 'gzip';
   if (takesGzip) reply.header('content-encoding', 'gzip');

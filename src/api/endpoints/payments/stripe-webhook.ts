@@ -16,7 +16,7 @@ export const stripeWebhook = publicEndpoint({
 
   async handle({ stripe }: { stripe: StripePayments }, request, reply) {
     try {
-      await stripe.hear(request.body as Buffer, String(request.headers['stripe-signature'] ?? ''));
+      await stripe.handleEvent(request.body as Buffer, String(request.headers['stripe-signature'] ?? ''));
     } catch (error) {
       if (error instanceof BadSignature)
         throw new SoukError('VALIDATION_FAILED', { message: 'stripe-signature: does not match this body' });

@@ -6,7 +6,7 @@ import type { Database } from '../../../platform/db/pool.ts';
 import { publicEndpoint } from '../endpoint.ts';
 import { bareAnswer, statusSchema } from './get-health.ts';
 
-/** A store that has not answered by then counts as missing: it would answer no request in time either. */
+/** A store that has not answered within this time counts as missing, because it would not answer requests in time either. */
 const STORE_TIMEOUT_MS = 1_500;
 
 interface ReadinessDeps {

@@ -1,5 +1,5 @@
--- Why an account has no source for a call: its units are for another time of day, or it has none. reset_at is when
--- its first source opens next, unless that source ends before.
+-- Returns why an account has no source for a call: its units are for another time of day, or it has none. reset_at is
+-- the time at which its first source opens next, unless that source ends before.
 create or replace function souk_nothing_to_draw_on(
   account bigint, at timestamptz, window_start time, window_end time, zone text
 )

@@ -62,13 +62,13 @@ create index finished_calls_failed on finished_calls (finished_at) where error i
 create index finished_calls_error_id on finished_calls ((error -> 'metadata' ->> 'errorId')) where error is not null;
 create index finished_calls_failed_id on finished_calls (id) where error is not null;
 
--- The lowest UUID of version 7 of an instant, and above all of earlier ones.
+-- The lowest UUID of version 7 of an instant. UUIDs of earlier instants are lower.
 create function souk_first_id(at timestamptz) returns uuid language sql immutable as $$
   select rpad(lpad(to_hex(floor(extract(epoch from at at time zone 'UTC') * 1000)::bigint), 12, '0'), 32, '0')::uuid
 $$;
 
--- Partitions from the first call up to two months from now. The maintenance job adds later ones. What fits into none of
--- them, because a clock is wrong, goes into the default partition.
+-- Partitions from the first call up to two months from now. The maintenance job adds later ones. The default partition holds
+-- calls outside of them, which a wrong clock causes.
 do $$
 declare
   month timestamp;
