@@ -1,16 +1,17 @@
 import type { Redis } from 'ioredis';
-import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS, type PoolName } from '../src/operations/pools.ts';
+import type { PoolName } from '../src/operations/pools.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { publishControl } from './control.ts';
 import type { Queues } from './queues.ts';
 
-/** Marks a job as joined by another request. Such a job cannot be cancelled. */
+/** Marks a job as joined by another request. Such a job cannot be cancelled. @param lifetimeMs until its call ends at the latest. */
 export async function noteJoined(
   redis: Redis,
   keys: RedisKeys,
-  { pool, callId }: { pool: PoolName; callId: string },
+  callId: string,
+  lifetimeMs: number,
 ): Promise<void> {
-  await redis.set(keys.joined(callId), 1, 'PX', POOLS[pool].timeoutMs + ASYNC_QUEUE_ALLOWANCE_MS);
+  await redis.set(keys.joined(callId), 1, 'PX', lifetimeMs);
 }
 
 /** Promotes the job of a batch's call because a request now waits for it: it gets the priority of other calls. */

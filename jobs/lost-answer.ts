@@ -24,7 +24,8 @@ export async function enqueueAgain(
  * Returns whether a lost answer is recreated. For a caller that waited and got its answer, only while an identical
  * call would join this one; for a caller that polls, as long as results are kept.
  */
-export function canBeMadeAgain({ acceptedAt, deadlineAt, pool }: Call, now: number): boolean {
-  const polled = deadlineAt - acceptedAt > POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS;
+export function canBeMadeAgain({ acceptedAt, deadlineAt, pool, background }: Call, now: number): boolean {
+  // The deadline of a batch's call is that of its batch, which collects the answer.
+  const polled = !background && deadlineAt - acceptedAt > POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS;
   return polled || now - acceptedAt < DEDUPLICATION_SECONDS * 1000;
 }

@@ -6,6 +6,7 @@ import { createLogger } from '../../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { knowsEveryProduct } from '../support/answers.ts';
+import { openBackground } from '../support/background.ts';
 import { expectBalancesOfLedger } from '../support/books.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
@@ -150,4 +151,21 @@ test('keeps the answer and the charge of a call if a later attempt of its job fa
   const again = await client.get(productOf('B0ANSWER07'));
   expect([again.status, again.headers['x-units-consumed']]).toEqual([200, '0']);
   expect(await unitsUsed(client)).toBe(1);
+});
+
+test('does not make the lost answer of a batch call again for a client that knows its job', async ({
+  souk,
+  account,
+  client,
+  upstream,
+}) => {
+  const background = await openBackground(souk);
+  const callId = await background.submit(account, { domain: '1', asins: 'B0ANSWER08' });
+  await souk.events.until('call.settled', { callId });
+  await background.close();
+  await loseCaches(souk);
+  souk.clock.advance(6 * 60_000);
+  const result = await client.get(`/api/jobs/${callId}/result`);
+  expect([result.status, result.json.code]).toEqual([404, 'JOB_NOT_FOUND']);
+  expect(upstream.calls).toHaveLength(1);
 });

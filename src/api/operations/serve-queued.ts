@@ -8,8 +8,9 @@ import type { CompletionMap } from '../../../jobs/wait.ts';
 import type { Authentication } from '../../accounts/authentication.ts';
 import type { AccountLimits } from '../../batches/account-limits.ts';
 import { requireStorage } from '../../batches/storage-limit.ts';
+import { findCall } from '../../billing/calls.ts';
 import type { QueuedOperation, Route } from '../../operations/define.ts';
-import { POOLS } from '../../operations/pools.ts';
+import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS } from '../../operations/pools.ts';
 import { type CallRate, fromRecord } from '../../platform/errors.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { OWN_ANSWER } from '../../results/answer-store.ts';
@@ -123,7 +124,7 @@ async function replyJoined(call: SubmittedCall, joined: Joined): Promise<Fastify
   const { deps, operation, input, preference } = call;
   const { callId, accountId, finished, answerRef } = joined;
   const pending: CallFacts = { unitsConsumed: 0, jobId: callId, deduplicated: true };
-  if (!finished) await noteJoined(deps.redis, deps.keys, joined);
+  if (!finished) await noteJoined(deps.redis, deps.keys, callId, await remainingMs(deps, joined));
   if (joined.background) await promote(deps, joined);
   if (preference.async) return replyWithJob(call, pending, callId);
   if (finished) {
@@ -134,6 +135,16 @@ async function replyJoined(call: SubmittedCall, joined: Joined): Promise<Fastify
   // The call is charged but its answer is lost, so it runs again free of charge.
   if (finished) await enqueueAgain(deps, operation, { accountId, callId, input });
   return replyWhenEnded(call, pending, joined, waiting);
+}
+
+/** Returns the time in which a call that is not finished ends. A call of a batch has the deadline of the batch. */
+async function remainingMs(
+  { database, clock }: QueuedDeps,
+  { accountId, callId, pool, background }: Joined,
+): Promise<number> {
+  const longestMs = POOLS[pool].timeoutMs + ASYNC_QUEUE_ALLOWANCE_MS;
+  const call = background ? await findCall(database, accountId, callId) : null;
+  return call ? Math.max(longestMs, call.deadlineAt - clock.now()) : longestMs;
 }
 
 /** Waits for the end of a call and sends its answer; sends the job if the waiting time passes first. */

@@ -21,6 +21,8 @@ test.afterEach(async ({ souk, release }) => {
   await expect.poll(() => openCalls(souk)).toBe(0);
 });
 
+const DAY_MS = 86_400_000;
+
 const pathOf = (...asins: string[]) => `/api/market/product?domain=1&asins=${asins.join(',')}`;
 
 async function newJob(client: Client, path = pathOf(newAsin())): Promise<string> {
@@ -304,4 +306,23 @@ test('cancels a call of a batch by its id', async ({ souk, account, client }) =>
   expect((await cancel(client, `/api/jobs/${callId}`)).json.data).toMatchObject({ state: 'cancelled' });
   expect(await unitsUsed(client)).toBe(0);
   await background.close();
+});
+
+test('refuses to cancel a call of a batch until its deadline if a request has joined it', async ({
+  souk,
+  account,
+  client,
+  redis,
+}) => {
+  await stopWorkers(souk);
+  const background = await openBackground(souk);
+  const asin = newAsin();
+  const callId = await background.submit(account, { domain: '1', asins: asin }, { patienceMs: DAY_MS });
+  await background.close();
+  expect((await client.get(`${pathOf(asin)}&async=1`)).headers['x-job-id']).toBe(callId);
+  const keptMs = await redis.pttl(redisKeys(souk.redisNamespace).joined(callId));
+  expect(keptMs).toBeGreaterThan(DAY_MS - 60_000);
+  expect((await cancel(client, `/api/jobs/${callId}`)).json.code).toBe('JOB_SHARED');
+  await redis.del(redisKeys(souk.redisNamespace).joined(callId));
+  await cancel(client, `/api/jobs/${callId}`);
 });
