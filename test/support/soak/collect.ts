@@ -33,7 +33,9 @@ export async function collectResults(
 async function collect(job: Observation, client: ReturnType<typeof createClient>): Promise<Observation> {
   const giveUpAt = Date.now() + PATIENCE_MS;
   for (;;) {
-    const told = heard(await client.get(`/api/jobs/${job.jobId}/result?wait=10`));
+    const reply = await client.get(`/api/jobs/${job.jobId}/result?wait=10`);
+    // Fetching a result costs nothing; a second header has what its call cost.
+    const told = { ...heard(reply), units: Number(reply.headers['x-units-charged'] ?? 0) };
     if (told.outcome !== 'accepted' || Date.now() > giveUpAt) return { ...job, ...told, jobId: job.jobId };
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
