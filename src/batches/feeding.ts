@@ -123,7 +123,7 @@ function parsed<Row extends FedCall>(row: Row): Row {
 }
 
 /** Returns a call that was not admitted to the pending ones. It keeps its place unless `notBefore` postpones it. */
-export async function giveBack(
+export async function returnToFeed(
   database: Database,
   { batchId, firstItem, callId }: FedCall,
   notBefore: number | null = null,

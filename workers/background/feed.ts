@@ -6,7 +6,7 @@ import {
   endWaiting,
   type FedCall,
   type FedCount,
-  giveBack,
+  returnToFeed,
   markJoined,
   moveToBack,
   type PendingBatch,
@@ -237,7 +237,7 @@ async function goOn(deps: FeedDeps, call: FedCall, submission: Submission): Prom
       } catch (error) {
         if (!(error instanceof SoukError)) throw error;
         // The call was released, and a new one takes its place.
-        await giveBack(database, call, clock.now() + QUEUE_AWAY_MS);
+        await returnToFeed(database, call, clock.now() + QUEUE_AWAY_MS);
         return { kind: 'refused' };
       }
       return { kind: 'under way', rate: submission.rate };

@@ -1,6 +1,6 @@
 import { insertCalls } from '../../src/batches/create.ts';
 import { endCall, lockCall } from '../../src/batches/ending.ts';
-import { type FedCall, giveBack, type PendingBatch, pauseFeeding } from '../../src/batches/feeding.ts';
+import { type FedCall, returnToFeed, type PendingBatch, pauseFeeding } from '../../src/batches/feeding.ts';
 import { type Item, packItems } from '../../src/batches/pack.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
@@ -23,7 +23,7 @@ export async function notNow(
   if (error.kind === 'QUOTA_INSUFFICIENT_UNITS' && (await split(deps, batch, call, remaining ?? 0)))
     return { kind: 'again' };
   if (ERRORS[error.kind].status === 400) return refusedForGood(deps, call, error);
-  await giveBack(database, call);
+  await returnToFeed(database, call);
   if (error.kind === 'KEY_FORBIDDEN' || error.kind.startsWith('QUOTA_')) {
     const reason = error.kind === 'KEY_FORBIDDEN' ? 'ACCOUNT_UNAVAILABLE' : error.kind;
     const until = resetAt ? Date.parse(resetAt) : clock.now() + UNKNOWN_WAIT_MS;
