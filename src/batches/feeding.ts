@@ -59,7 +59,7 @@ export async function pendingBatches(database: Queryable, now: number): Promise<
       where b.state = 'running' and b.deadline_at > $1 and (b.waiting_until is null or b.waiting_until <= $1)
         and exists (
           select from unnest($2::text[]) as p (pool)
-          -- The minimum is the first entry of an index, whatever the planner expects of the other calls.
+          -- The minimum is the first entry of an index, for any estimate of the planner about the other calls.
           where $1 >= (select min(c.not_before) from batch_calls c
             where c.batch_id = b.id and c.state = 'pending' and c.pool = p.pool))
       order by b.fed_at, b.id`,

@@ -69,7 +69,7 @@ export async function dailyUse(
 
 const dayOf = (unixMs: number) => new Date(unixMs).toISOString().slice(0, 10);
 
-/** Returns the same, added up. */
+/** Returns the calls and units of a period: in total, by operation and by day. */
 export async function usage(
   database: Database,
   accountId: number,

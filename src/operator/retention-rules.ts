@@ -16,6 +16,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   call_webhooks: 'Until the call ends; WEBHOOKS_PER_CALL of a call',
   failures: '30 days, at most 100,000 rows',
   finished_calls: 'CALLS_KEPT_MONTHS months',
+  leases: 'One row for each kind of work',
   ledger: 'For ever, or folded after LEDGER_KEPT_MONTHS months',
   migrations: 'One row for each migration',
   open_calls: 'Until the call ends',

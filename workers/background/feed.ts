@@ -6,12 +6,12 @@ import {
   endWaiting,
   type FedCall,
   type FedCount,
-  returnToFeed,
   markJoined,
   moveToBack,
   type PendingBatch,
   pauseFeeding,
   pendingBatches,
+  returnToFeed,
   takeCalls,
 } from '../../src/batches/feeding.ts';
 import { offPeakOpening } from '../../src/billing/off-peak.ts';

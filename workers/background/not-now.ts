@@ -1,6 +1,6 @@
 import { insertCalls } from '../../src/batches/create.ts';
 import { endCall, lockCall } from '../../src/batches/ending.ts';
-import { type FedCall, returnToFeed, type PendingBatch, pauseFeeding } from '../../src/batches/feeding.ts';
+import { type FedCall, type PendingBatch, pauseFeeding, returnToFeed } from '../../src/batches/feeding.ts';
 import { type Item, packItems } from '../../src/batches/pack.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';

@@ -69,10 +69,8 @@ export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route:
     }
     if (preference.applied) reply.header('preference-applied', preference.applied);
 
-    if (preference.async) {
-      const { accountId } = await authenticate(deps, request, keyHash);
-      await requireStorage(deps, accountId, deps.accountLimits);
-    }
+    if (preference.async && request.accountId !== null)
+      await requireStorage(deps, request.accountId, deps.accountLimits);
     const submission = await submit(deps, call);
     request.account = { accountId: submission.accountId, keyHash };
     if (submission.kind === 'joined') freeRequests.countLater(submission.accountId);

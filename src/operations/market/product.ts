@@ -209,8 +209,9 @@ function historyWindow(input: ProductInput, now: number): HistoryWindow | null {
 
 function shown(product: Product, input: ProductInput, window: HistoryWindow | null): Record<string, unknown> {
   const cut = window ? cutHistory(product, window) : product;
-  const { detailLevel, offers, rating } = input;
-  return atDetailLevel(offers > 0 ? limitOffers(cut, offers) : withoutOffers(cut), detailLevel, {
+  const { detailLevel, offers, rating, stock } = input;
+  const wanted = offers > 0 ? limitOffers(cut, offers) : stock ? withoutOffers(cut) : cut;
+  return atDetailLevel(wanted, detailLevel, {
     csv: window !== null,
     rating,
     buybox: input.buybox || offers > 0,

@@ -56,7 +56,8 @@ test('counts requests by route, method and status', async ({ souk }) => {
 test('counts requests for unknown paths under one route', async ({ souk }) => {
   const labels = { route: 'none', method: 'GET', status: '404' };
   const wander = async () => {
-    for (const path of ['/wp-admin', '/api/nowhere', `/${'x'.repeat(90)}`]) await souk.clientOf('').raw(path);
+    for (const path of ['/wp-admin', '/apis/nowhere', `/${'x'.repeat(90)}`])
+      await souk.clientOf('').raw(path);
   };
   expect(await rise(souk, 'souk_http_requests_total', labels, wander)).toBe(3);
 });
@@ -128,7 +129,7 @@ test.for<[string, string, (client: Client) => Promise<unknown>]>([
   [
     'METHOD_NOT_ALLOWED',
     'a method that is not allowed',
-    (client) => client.raw('/api/quota', { method: 'PUT' }),
+    (client) => client.get('/api/quota', { method: 'PUT' }),
   ],
   [
     'JOB_NOT_FOUND',

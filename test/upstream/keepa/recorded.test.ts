@@ -59,12 +59,15 @@ describe.skipIf(!hasRecordings)('recorded answers (where ../shared/fixtures/keep
       const before = souk.upstream.calls.length;
       for (const { query, window } of WINDOWS) {
         const whole = window ? cut(padded(product), window) : padded(product);
-        for (const level of LEVELS) {
-          const path = `/api/market/product?domain=${product.domainId}&asins=${product.asin}&stats=90`;
+        // The level `summary` has no history, so a window is refused there.
+        for (const level of window ? LEVELS.slice(1) : LEVELS) {
+          const path = `/api/market/product?domain=${product.domainId}&asins=${product.asin}&stats=90&rating=0`;
           const reply = await client.get(`${path}&detailLevel=${level}${query}`);
           expect(reply.status, reply.body.toString().slice(0, 300)).toBe(200);
           expect(dataOf(reply), `${level} ${query}`).toMatchObject({ count: 1, errors: [] });
-          expect(dataOf(reply).products, `${level} ${query}`).toEqual([atLevel(whole, level)]);
+          expect(dataOf(reply).products, `${level} ${query}`).toEqual([
+            atLevel(whole, level, window !== null),
+          ]);
         }
       }
       expect(souk.upstream.calls.length - before).toBe(1);
@@ -198,21 +201,34 @@ function cut(product: Product, window: Window): Product {
   return result;
 }
 
-function atLevel(product: Product, level: (typeof LEVELS)[number]): Record<string, unknown> {
+function atLevel(
+  product: Product,
+  level: (typeof LEVELS)[number],
+  hasWindow: boolean,
+): Record<string, unknown> {
   if (level === 'full') return product;
   if (level === 'lite') {
-    const { csv: _csv, salesRanks: _ranks, variationCSV: _family, ...lite } = product;
-    return lite;
+    const { csv, salesRanks: _ranks, variationCSV, variations, ...lite } = product;
+    const count =
+      (variations as unknown[] | null | undefined)?.length || variationCSV?.toString().split(',').length;
+    return {
+      ...lite,
+      ...(hasWindow && csv !== undefined ? { csv } : {}),
+      ...(count ? { variationsCount: count } : {}),
+    };
   }
   const now = (index: number) => {
     const value = (product.stats?.current as number[] | undefined)?.[index] ?? -1;
     return value < 0 ? -1 : value;
   };
+  const known = (fields: Record<string, number>) =>
+    Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== -1));
   return {
     ...{ asin: product.asin, domainId: product.domainId, parentAsin: product.parentAsin ?? null },
     ...{ title: product.title ?? null, brand: product.brand ?? null },
-    ...{ price: now(1), amazonPrice: now(0), listPrice: now(4), buyboxPrice: now(18), bsr: now(3) },
-    ...{ rating: now(16), reviewCount: now(17), countNew: now(11) },
+    ...{ price: now(1), amazonPrice: now(0), listPrice: now(4), bsr: now(3), countNew: now(11) },
+    // The Buy Box and the rating were not requested.
+    ...known({ buyboxPrice: now(18), rating: now(16), reviewCount: now(17) }),
     ...{ monthlySold: product.monthlySold ?? -1, lastUpdate: product.lastUpdate ?? -1 },
     image: product.images?.[0]?.l ?? product.imagesCSV?.split(',')[0] ?? null,
   };

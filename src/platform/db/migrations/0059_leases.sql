@@ -1,6 +1,6 @@
 -- Up Migration
 
--- Work that one process does at a time, whichever is free. A row stays; its times are those of the present or last holder.
+-- Work that one process does at a time. Any free process takes it. A row stays; its times are those of the present or last holder.
 create table leases (
   name text primary key,
   holder uuid not null,
