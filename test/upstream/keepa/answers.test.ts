@@ -140,9 +140,14 @@ test('reports a product with malformed fields and returns all others', async ({ 
     'dateRangeStart=0&dateRangeEnd=1',
     '',
   );
-  const level = fc.constantFrom('summary', 'lite', 'full');
+  const query = fc.oneof(
+    fc.constantFrom('detailLevel=summary', 'detailLevel=summary&offers=3'),
+    fc
+      .tuple(fc.constantFrom('lite', 'full'), options)
+      .map(([level, option]) => `detailLevel=${level}&${option}`),
+  );
   await fc.assert(
-    fc.asyncProperty(oddProduct, options, level, async (odd, option, detailLevel) => {
+    fc.asyncProperty(oddProduct, query, async (odd, parameters) => {
       const [good, bad] = [newAsin(), newAsin()];
       souk.upstream.on('product', () => ({
         json: {
@@ -152,7 +157,7 @@ test('reports a product with malformed fields and returns all others', async ({ 
           ],
         },
       }));
-      const path = `/api/market/product?domain=1&asins=${good},${bad}&detailLevel=${detailLevel}&${option}`;
+      const path = `/api/market/product?domain=1&asins=${good},${bad}&${parameters}`;
       const reply = await client.get(path);
       expect([reply.status, reply.json.code]).toEqual([200, '0000']);
       const shown = reply.json.data.products.map(({ asin }: { asin: string }) => asin);
