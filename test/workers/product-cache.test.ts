@@ -66,7 +66,7 @@ test('serves options that only trim the answer from the cache', async ({ souk, u
   const path = `/api/market/product?domain=5&asins=${asins(3).join(',')}`;
   await client.get(path);
   for (const trimmed of [
-    'detailLevel=summary',
+    'detailLevel=summary&rating=0',
     'detailLevel=full',
     'days=30',
     'dateRangeStart=1&dateRangeEnd=2',
