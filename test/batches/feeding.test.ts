@@ -199,7 +199,8 @@ test('an off-peak batch waits for its window and runs within it', async ({ souk,
   clock.advance(opensAt - clock.now() - 5_000);
   await clock.until('batch step');
   expect(await batchNow(client, batch)).toMatchObject({ state: 'waiting' });
-  expect(upstream.calls).toEqual([]);
+  // A batch of an earlier test may continue at midnight, with another operation.
+  expect(upstream.callsTo('product')).toEqual([]);
   await batchOnce(souk, client, batch, isFinished);
   expect(clock.now()).toBeGreaterThanOrEqual(opensAt);
 });
