@@ -39,25 +39,4 @@ select account_id, id, at, kind, source, source_id, call_id, units from ledger_b
 select setval('ledger_ids', coalesce(max(id), 0) + 1, false) from ledger;
 drop table ledger_before;
 
-create view ledger_entries as
-  select l.account_id, l.id, l.at, l.kind, l.source, l.source_id, l.call_id, e.place, e.units
-  from ledger l
-  cross join lateral (
-    values
-      (case l.kind
-         when 'grant' then 'issued'
-         when 'charge' then 'available'
-         when 'reserve' then 'available'
-         when 'settle' then 'held'
-         when 'release' then 'held'
-         when 'expire' then 'available'
-       end, -l.units),
-      (case l.kind
-         when 'grant' then 'available'
-         when 'charge' then 'used'
-         when 'reserve' then 'held'
-         when 'settle' then 'used'
-         when 'release' then 'available'
-         when 'expire' then 'expired'
-       end, l.units)
-  ) as e (place, units);
+-- The view ledger_entries is made again with the functions.
