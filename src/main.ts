@@ -21,6 +21,7 @@ await runProcess('gateway', async (env) => {
       databaseUrl: config.DATABASE_URL,
       redisUrl: config.REDIS_URL,
       redisNamespace: config.REDIS_NAMESPACE,
+      answerLimitMs: config.STORE_ANSWER_LIMIT_MS,
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
       links: { chartSiteUrl: config.CHART_SITE_URL, imageCdnUrl: config.IMAGE_CDN_URL },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, limits: webhookLimits(config) },

@@ -4,6 +4,7 @@ import { LOCKED, LockLane } from '../platform/db/lock-lane.ts';
 import { MicroBatcher } from '../platform/db/micro-batcher.ts';
 import { type Database, serverTime } from '../platform/db/pool.ts';
 import { type ErrorKind, SoukError } from '../platform/errors.ts';
+import { STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
 import type { GrantKind, OffPeakWindow, Wallet } from './wallets.ts';
 
 /** Within this time, identical calls of an account are one call and charged once. */
@@ -87,12 +88,6 @@ const ADMIT = `select idx, outcome, account_id as "accountId", call_id as "callI
   reset_at as "resetAt", minute_limit as "minuteLimit", minute_left as "minuteLeft"
   from souk_admit($1, $2, $3, $4, $5, $6, $7)`;
 
-/**
- * A statement that the server has not ended by then admits nothing. Less time than a caller waits for a server that hangs
- * (see hang-watch.ts), so that a call is never charged after its caller was refused.
- */
-const STATEMENT_LIMIT_MS = 1_200;
-
 /** How long a call waits for its own account, which another transaction has locked. */
 const LOCK_PATIENCE_MS = 1_000;
 
@@ -106,8 +101,17 @@ export interface Admissions {
 /** A request for admission or, if `dry`, for a prediction. */
 type AdmissionInput = AdmissionRequest & { dry?: boolean };
 
-/** @param database with connections that no other work uses, because every request of a customer needs one of them. */
-export function createAdmissions(database: Database, now: () => number, offPeak: OffPeakWindow): Admissions {
+/**
+ * @param database with connections that no other work uses, because every request of a customer needs one of them.
+ * @param answerLimitMs A statement that the server has not ended by then admits nothing. Not more than the time after which a
+ * caller of a server that hangs is refused (see hang-watch.ts), so that a call is never charged after its caller was refused.
+ */
+export function createAdmissions(
+  database: Database,
+  now: () => number,
+  offPeak: OffPeakWindow,
+  answerLimitMs = STORE_ANSWER_LIMIT_MS,
+): Admissions {
   async function ask(calls: readonly AdmissionInput[]): Promise<AdmissionRow[]> {
     const client = await database.connect();
     try {
@@ -116,7 +120,7 @@ export function createAdmissions(database: Database, now: () => number, offPeak:
         text: ADMIT,
         values: [
           ...[new Date(now()), DEDUPLICATION_SECONDS, offPeak.start, offPeak.end, offPeak.timezone],
-          ...[JSON.stringify(calls.map(encode)), new Date(serverTime(client) + STATEMENT_LIMIT_MS)],
+          ...[JSON.stringify(calls.map(encode)), new Date(serverTime(client) + answerLimitMs)],
         ],
       });
       client.release();

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { UNKNOWN_KEYS_PER_MINUTE } from '../accounts/wrong-keys.ts';
 import { ACCOUNT_LIMITS, type AccountLimits } from '../batches/account-limits.ts';
+import { STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
 import { WEBHOOK_LIMITS, type WebhookLimits } from '../webhooks/webhook-limits.ts';
 
 const most = (count: number) => z.coerce.number().int().min(1).default(count);
@@ -45,6 +46,14 @@ export const LIMITS = {
   UPLOAD_BYTES: most(268_435_456).describe(
     'Bytes of uploads that one gateway receives at the same time; an upload has at most 16,777,216',
   ),
+  STORE_ANSWER_LIMIT_MS: z.coerce
+    .number()
+    .int()
+    .min(100)
+    .default(STORE_ANSWER_LIMIT_MS)
+    .describe(
+      'Milliseconds after which a gateway refuses a request with `503 BUSY` because PostgreSQL or Redis has not answered; raise it where stores are slow or far away',
+    ),
   UPLOAD_BYTES_PER_SECOND: most(16_777_216).describe(
     'Bytes of all uploads that one gateway reads in a second; faster ones are slowed down',
   ),

@@ -35,7 +35,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
   const { queues, batchQueue, replies, completions, fairness, backlog, registry, queueGauges } = parts;
   const authentication = createAuthentication(moneyDatabase, clock.now, events);
   const wrongKeys = createWrongKeys(clock.now, settings.limits.unknownKeysPerMinute);
-  const admissions = createAdmissions(moneyDatabase, clock.now, offPeak);
+  const admissions = createAdmissions(moneyDatabase, clock.now, offPeak, settings.answerLimitMs);
   const settlements = createSettlements(moneyDatabase, clock.now);
   const answers = createAnswerStore(redis, keys);
   const limits = createRequestLimits(redis, keys, settings.limits);

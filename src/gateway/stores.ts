@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import { watchForHangs } from '../platform/db/hang-watch.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS, type StatementLimits } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
+import { STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
 import { closeRedis, connectRedis } from '../platform/redis.ts';
 import { type RedisKeys, redisKeys } from '../platform/redis-keys.ts';
 
@@ -9,6 +10,8 @@ export interface StoreSettings {
   databaseUrl: string;
   redisUrl: string;
   redisNamespace: string;
+  /** The setting STORE_ANSWER_LIMIT_MS. */
+  answerLimitMs?: number;
 }
 
 /** The connections of a gateway. */
@@ -31,25 +34,22 @@ export interface Stores {
 /** The most connections of each pool. */
 const CONNECTIONS = { money: 6, database: 8, pages: 4 } as const;
 
-/** How long a request waits for a free connection before it is refused. */
-const CONNECT_MS = 1_200;
-
 /** @throws when Redis cannot be reached. */
 export async function openStores(
-  { databaseUrl, redisUrl, redisNamespace }: StoreSettings,
+  { databaseUrl, redisUrl, redisNamespace, answerLimitMs = STORE_ANSWER_LIMIT_MS }: StoreSettings,
   log: Logger,
 ): Promise<Stores> {
   const open = (purpose: keyof typeof CONNECTIONS, limits: StatementLimits) =>
-    openDatabase(databaseUrl, log, { max: CONNECTIONS[purpose], connectMs: CONNECT_MS, limits });
+    openDatabase(databaseUrl, log, { max: CONNECTIONS[purpose], connectMs: answerLimitMs, limits });
   const databases = {
     money: open('money', STATEMENT_LIMITS.money),
     database: open('database', STATEMENT_LIMITS.requests),
     pages: open('pages', STATEMENT_LIMITS.requests),
   };
-  const watch = watchForHangs(databaseUrl, Object.values(databases), log);
-  const redis = await connectRedis(redisUrl, 'serving', log);
+  const watch = watchForHangs(databaseUrl, Object.values(databases), answerLimitMs, log);
+  const redis = await connectRedis(redisUrl, 'serving', log, { answerLimitMs });
   const subscriber = await connectRedis(redisUrl, 'listening', log);
-  const submitting = await connectRedis(redisUrl, 'submitting', log);
+  const submitting = await connectRedis(redisUrl, 'submitting', log, { answerLimitMs });
   return {
     keys: redisKeys(redisNamespace),
     ...databases,

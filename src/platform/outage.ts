@@ -1,5 +1,11 @@
 import pg from 'pg';
 
+/**
+ * Default of the setting STORE_ANSWER_LIMIT_MS: a gateway refuses a request when a store has not answered for this long, so that
+ * its caller has the refusal within two seconds.
+ */
+export const STORE_ANSWER_LIMIT_MS = 1_200;
+
 /** Thrown for the queries that are under way when a store stops answering. */
 export class StoreHangs extends Error {
   override readonly name = 'StoreHangs';

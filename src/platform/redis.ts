@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import type { Logger } from './log.ts';
+import { STORE_ANSWER_LIMIT_MS } from './outage.ts';
 
 /** The purpose of a connection. It determines the behaviour while Redis is away, and how commands are sent. */
 export type RedisPurpose =
@@ -22,18 +23,21 @@ const PIPELINED: ReadonlySet<RedisPurpose> = new Set(['serving', 'working']);
 
 const FAILING_AT_ONCE: ReadonlySet<RedisPurpose> = new Set(['serving', 'submitting']);
 
-/**
- * On connections for requests, a command without an answer fails after this time, and a connection without an answer is
- * replaced: until Redis answers again, further commands fail at once.
- */
-const COMMAND_LIMIT_MS = 1_500;
+export interface RedisOptions {
+  onError?: (error: Error) => void;
+  /**
+   * On connections for requests, a command without an answer fails after this time, and a connection without an answer is
+   * replaced: until Redis answers again, further commands fail at once.
+   */
+  answerLimitMs?: number;
+}
 
 /** Connects to Redis, logs connection errors and reconnects. Rejects when Redis is unreachable at the start. */
 export async function connectRedis(
   url: string,
   purpose: RedisPurpose,
   log: Logger,
-  onError: (error: Error) => void = () => {},
+  { onError = () => {}, answerLimitMs = STORE_ANSWER_LIMIT_MS }: RedisOptions = {},
 ): Promise<Redis> {
   const redis = new Redis(url, {
     lazyConnect: true,
@@ -45,7 +49,7 @@ export async function connectRedis(
       ? {
           enableOfflineQueue: false,
           maxRetriesPerRequest: 1,
-          socketTimeout: COMMAND_LIMIT_MS,
+          socketTimeout: answerLimitMs,
         }
       : { maxRetriesPerRequest: null }),
   });
@@ -55,7 +59,7 @@ export async function connectRedis(
   });
   try {
     await redis.connect();
-    if (FAILING_AT_ONCE.has(purpose)) redis.options.commandTimeout = COMMAND_LIMIT_MS;
+    if (FAILING_AT_ONCE.has(purpose)) redis.options.commandTimeout = answerLimitMs;
   } catch (error) {
     redis.disconnect();
     throw error;

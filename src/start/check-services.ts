@@ -30,8 +30,10 @@ export async function checkRedis(url: string): Promise<void> {
   const lastError = { reason: '' };
   const log = createLogger('silent');
   try {
-    const redis = await connectRedis(url, 'serving', log, (error) => {
-      lastError.reason ||= reasonOf(error);
+    const redis = await connectRedis(url, 'serving', log, {
+      onError: (error) => {
+        lastError.reason ||= reasonOf(error);
+      },
     });
     const info = await redis.info('server');
     redis.disconnect();

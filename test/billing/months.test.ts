@@ -7,6 +7,7 @@ import { type Database, openDatabase } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { type BilledAccount, type Billing, OFF_PEAK } from '../support/billing.ts';
 import { test } from '../support/souk-test.ts';
+import { PATIENCE } from '../support/time.ts';
 
 interface Moment {
   startsAt: Date;
@@ -178,7 +179,9 @@ test('no sequence of calls draws more than N allowances from N months, and a cus
     customers.push({ account, startsAt, months, calls: thrifty ? calls : [...calls, ...random] });
   }
   const sessions = ZONES.slice(1, 3).map((zone) => openInZone(billing.database, zone));
-  const admissions = sessions.map((session) => createAdmissions(session, billing.clock.now, OFF_PEAK));
+  const admissions = sessions.map((session) =>
+    createAdmissions(session, billing.clock.now, OFF_PEAK, PATIENCE.answerLimitMs),
+  );
   const drawn = customers.map(() => 0);
   const calls = customers
     .flatMap(({ calls: own }, i) => own.map((call) => ({ ...call, i })))
@@ -216,7 +219,7 @@ test('a subscription of an earlier version keeps its end, its units used and the
   await database.query('alter table subscriptions drop column months_from');
   await database.query(readFileSync('src/platform/db/migrations/0056_exact_months.sql', 'utf8'));
 
-  const admissions = createAdmissions(database, clock.now, OFF_PEAK);
+  const admissions = createAdmissions(database, clock.now, OFF_PEAK, PATIENCE.answerLimitMs);
   const drawsAt = async (at: Date, units: number) => {
     clock.advance(at.getTime() - clock.now());
     return admissions.admit(billing.request(account, units, { answer: 'own' })).then(

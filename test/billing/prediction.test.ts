@@ -9,6 +9,7 @@ import { type BilledAccount, type Billing, openBilling } from '../support/billin
 import { type BillingModel, billingModel, type Verdict } from '../support/billing-model.ts';
 import { type Grants, openManyAccounts } from '../support/many-accounts.ts';
 import { repetitions } from '../support/repetitions.ts';
+import { PATIENCE } from '../support/time.ts';
 
 let billing: Billing;
 beforeAll(async () => {
@@ -194,7 +195,7 @@ test.each(SCENES)(
       const [{ looks: offsets, accounts, acts }] = fc.sample(world, { seed, numRuns: 1 }) as [World];
       const instants = offsets.toSorted((a, b) => a - b).map((offset) => moment + offset);
       let now = instants[0] ?? moment;
-      const admissions = createAdmissions(billing.database, () => now, offPeak);
+      const admissions = createAdmissions(billing.database, () => now, offPeak, PATIENCE.answerLimitMs);
       const settlements = createSettlements(billing.database, () => now);
       const deps = { database: billing.database, admissions, offPeak };
       const grants = accounts.map((granted) => grantsOf(granted, moment));

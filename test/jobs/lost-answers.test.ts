@@ -10,6 +10,7 @@ import { openBackground } from '../support/background.ts';
 import { expectBalancesOfLedger } from '../support/books.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
+import { PATIENCE } from '../support/time.ts';
 import { unitsUsed } from '../support/units.ts';
 import { loseRedis } from '../support/workers.ts';
 
@@ -23,7 +24,7 @@ const loseCaches = async (souk: Souk) => {
 /** Queues the job of a call again, as the queue does when a worker dies after it has settled the call. */
 async function runAgain(souk: Souk, accountId: number, callId: string): Promise<void> {
   const log = createLogger('silent');
-  const redis = await connectRedis(souk.redisUrl, 'submitting', log);
+  const redis = await connectRedis(souk.redisUrl, 'submitting', log, PATIENCE);
   const queues = openQueues(redis, redisKeys(souk.redisNamespace), log);
   const call = await findCall(souk.database, accountId, callId);
   if (call) await addJob(queues, call.pool, payloadOf(call));

@@ -12,6 +12,7 @@ import { createCallEvents } from '../../src/platform/telemetry/call-events.ts';
 import { createAnswerStore } from '../../src/results/answer-store.ts';
 import { OFF_PEAK } from './billing.ts';
 import type { Souk, TestAccount } from './souk.ts';
+import { PATIENCE } from './time.ts';
 
 /** Submits background calls to a service, as a batch does. */
 export interface Background {
@@ -40,15 +41,15 @@ export async function openBackground({
 }: Souk): Promise<Background> {
   const log = createLogger('silent');
   const keys = redisKeys(redisNamespace);
-  const redis = await connectRedis(redisUrl, 'serving', log);
-  const submitting = await connectRedis(redisUrl, 'submitting', log);
+  const redis = await connectRedis(redisUrl, 'serving', log, PATIENCE);
+  const submitting = await connectRedis(redisUrl, 'submitting', log, PATIENCE);
   const queues = openQueues(submitting, keys, log);
   const deps: SubmitDeps = {
     database,
     queues,
     clock,
     events: createCallEvents(log, []),
-    admissions: createAdmissions(database, clock.now, OFF_PEAK),
+    admissions: createAdmissions(database, clock.now, OFF_PEAK, PATIENCE.answerLimitMs),
     settlements: createSettlements(database, clock.now),
     answers: createAnswerStore(redis, keys),
     backlog: { estimateWaitMs: async () => 0 },

@@ -16,6 +16,7 @@ import { type ErrorKind, SoukError, toRecord } from '../../src/platform/errors.t
 import { createLogger } from '../../src/platform/log.ts';
 import { TestClock } from './clock.ts';
 import { createTestDatabase } from './database.ts';
+import { PATIENCE } from './time.ts';
 
 /** 19:00 to 07:00 in a zone without daylight saving: 11:00 to 23:00 UTC. */
 export const OFF_PEAK: OffPeakWindow = { start: '19:00', end: '07:00', timezone: 'Asia/Shanghai' };
@@ -68,7 +69,7 @@ export async function openBilling(options: { start?: number } = {}): Promise<Bil
   const { url, drop } = await createTestDatabase();
   const clock = new TestClock(options.start);
   const database = openDatabase(url, createLogger('silent'));
-  const admissions = createAdmissions(database, clock.now, OFF_PEAK);
+  const admissions = createAdmissions(database, clock.now, OFF_PEAK, PATIENCE.answerLimitMs);
   const settlements = createSettlements(database, clock.now);
   const ending = { answer: null, startedAt: null, attempts: 1 };
 
@@ -77,7 +78,7 @@ export async function openBilling(options: { start?: number } = {}): Promise<Bil
     database,
     admissions,
     settlements,
-    anotherGateway: (now = clock.now) => createAdmissions(database, now, OFF_PEAK),
+    anotherGateway: (now = clock.now) => createAdmissions(database, now, OFF_PEAK, PATIENCE.answerLimitMs),
 
     async account({ subscriptions = [], packs = [] } = {}) {
       const name = randomBytes(6).toString('hex');

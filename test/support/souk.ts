@@ -29,6 +29,7 @@ import { type Client, createClient } from './client.ts';
 import { TestClock } from './clock.ts';
 import { createTestDatabase } from './database.ts';
 import { openScriptedUpstream, type ScriptedUpstream } from './scripted-upstream.ts';
+import { PATIENCE } from './time.ts';
 
 export const UPSTREAM_KEY = 'operators-own-upstream-key';
 
@@ -111,6 +112,8 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
   const gateways: RunningGateway[] = [];
   const workers: SoukWorker[] = [];
   const offPeak = options.offPeak ?? { start: '19:00', end: '07:00', timezone: 'Asia/Shanghai' };
+  // Stores of the run are slow on a busy machine. Servers of the test are those that it stops.
+  const patience = options.servers ? {} : PATIENCE;
   const stores = { databaseUrl: database.url, redisUrl, redisNamespace };
 
   const souk: Souk = {
@@ -127,6 +130,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
       const gateway = await openGateway(
         {
           ...stores,
+          ...patience,
           offPeak,
           links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
           webhooks: webhooksOf(options),

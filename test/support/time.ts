@@ -3,6 +3,9 @@ import type { WorkerPoolName } from '../../src/operations/pools.ts';
 import type { TestClock } from './clock.ts';
 import type { Souk } from './souk.ts';
 
+/** How long tests wait for stores, which are slow on a busy machine. */
+export const PATIENCE = { answerLimitMs: 60_000 };
+
 /** Advances the clock in small steps until a condition holds. */
 export async function advanceUntil(
   clock: TestClock,

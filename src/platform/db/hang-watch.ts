@@ -4,18 +4,17 @@ import type { Logger } from '../log.ts';
 import { StoreHangs } from '../outage.ts';
 import type { Database } from './pool.ts';
 
-/** A server that takes longer for `select 1` is considered to hang: it is stopped, or the network does not reach it. */
-const ANSWER_LIMIT_MS = 1_200;
-
 const ASK_EVERY_MS = 250;
 
 /**
- * Probes PostgreSQL while queries of these pools are running. If a probe gets no answer, closes their connections, so that
- * each query fails within 1.5 seconds instead of at its own time limit, which is long enough for slow queries.
+ * Probes PostgreSQL with `select 1` while queries of these pools are running. A server that does not answer in time hangs: it
+ * is stopped, or the network does not reach it. Then the connections are closed, so that each query fails a moment after
+ * this limit instead of at its own, which is long enough for slow queries.
  */
 export function watchForHangs(
   url: string,
   pools: readonly Database[],
+  answerLimitMs: number,
   log: Logger,
 ): { close(): Promise<void> } {
   /** The connections with queries, by the time they were taken out of their pool. */
@@ -66,7 +65,7 @@ export function watchForHangs(
     let timer: NodeJS.Timeout | undefined;
     const timeIsOver = new Promise<void>((resolve) => {
       // First process the answers that have arrived while this process was busy.
-      timer = setTimeout(() => setImmediate(() => setImmediate(resolve)), ANSWER_LIMIT_MS);
+      timer = setTimeout(() => setImmediate(() => setImmediate(resolve)), answerLimitMs);
     });
     await Promise.race([answered, timeIsOver]);
     clearTimeout(timer);

@@ -9,6 +9,7 @@ import { openBackground } from '../../support/background.ts';
 import type { Client } from '../../support/client.ts';
 import type { Souk, TestAccount } from '../../support/souk.ts';
 import { testWithHeldProducts as test } from '../../support/souk-test.ts';
+import { PATIENCE } from '../../support/time.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { openCalls, stopWorkers } from '../../support/workers.ts';
 
@@ -278,7 +279,7 @@ test('a worker does not start a job that was cancelled before it received it', a
   release,
 }) => {
   const keys = redisKeys(souk.redisNamespace);
-  const redis = await connectRedis(souk.redisUrl, 'submitting', createLogger('silent'));
+  const redis = await connectRedis(souk.redisUrl, 'submitting', createLogger('silent'), PATIENCE);
   const queues = openQueues(redis, keys, createLogger('silent'));
   await queues.market.pause();
   const asin = newAsin();
