@@ -84,8 +84,9 @@ async function store(
   const answerOf = await packed(content);
   const answerWith = (cached: boolean) => answerOf({ version, fetchedAt, fromCache: cached, units, tokens });
   // An answer with missing data may be complete in a minute, and stale data is for this caller only: neither is
-  // shared for an hour. The answer of a batch's call is not requested again, but its sources are shared.
-  const isShared = gathered.complete && !stale && !background;
+  // shared for an hour. The answer of a batch's call is not requested again, but its sources are shared. A call without
+  // a charge reserves units like any other, which a shared answer would not.
+  const isShared = gathered.complete && !stale && !background && units > 0;
   const freshForMs = fetchedAt + CACHE_LIFETIME_MS - clock.now();
   const own = answerWith(fromCache);
   const shared = fromCache || !isShared ? own : answerWith(true);

@@ -1,5 +1,4 @@
 import { upstreamOptions } from '../../src/operations/market/product.ts';
-import { searchOptions } from '../../src/operations/market/product-search.ts';
 import { fetchBestSellers } from '../../src/upstream/keepa/best-sellers.ts';
 import { fetchCategory, searchCategories } from '../../src/upstream/keepa/categories.ts';
 import { fetchDeals } from '../../src/upstream/keepa/deals.ts';
@@ -7,10 +6,10 @@ import { findProducts } from '../../src/upstream/keepa/finder.ts';
 import { fetchGraphImage } from '../../src/upstream/keepa/graph-image.ts';
 import { fetchLightningDeals } from '../../src/upstream/keepa/lightning-deals.ts';
 import { asinsPerCall, fetchProducts } from '../../src/upstream/keepa/products.ts';
-import { searchProducts } from '../../src/upstream/keepa/search.ts';
 import { fetchSellers, fetchTopSellers } from '../../src/upstream/keepa/sellers.ts';
 import { checkedPng } from '../pictures/png.ts';
 import { fetching, type HandlersOf, single } from './handler.ts';
+import { handleProductSearch } from './product-search.ts';
 import { handleVariations } from './variations.ts';
 
 export const MARKET_HANDLERS: HandlersOf<'market'> = {
@@ -27,9 +26,7 @@ export const MARKET_HANDLERS: HandlersOf<'market'> = {
 
   'market.productfinder': single((input, context) => findProducts(context.upstream.keepa, input, context)),
 
-  'market.productsearch': single((input, context) =>
-    searchProducts(context.upstream.keepa, { ...searchOptions(input), update: input.update }, context),
-  ),
+  'market.productsearch': handleProductSearch,
 
   'market.categorysearch': single((input, context) =>
     searchCategories(context.upstream.keepa, input, context),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { product, responseShape } from '../answers/product.ts';
 import { site } from '../answers/site.ts';
-import { defineQueued, oneSource } from '../define.ts';
+import { defineQueued, type Source } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { boolean, integer, oneOf, text } from '../params/scalars.ts';
@@ -35,8 +35,13 @@ export interface ProductSearchInput {
   detailLevel: DetailLevel;
 }
 
-/** One page of upstream's results: products, or only their ASINs. */
+/** One page of the provider's results: products, or only their ASINs. */
 export type SearchPage = { products: Product[] } | { asinList: string[] };
+
+/** A page of ours consists of ten pages of the provider, which has at most 100 results for a search. */
+const RESULTS_PER_PAGE = 100;
+const PROVIDER_RESULTS_PER_PAGE = 10;
+const PROVIDER_PAGES = 10;
 
 export const productSearch = defineQueued<'market.productsearch', ProductSearchInput, SearchPage>({
   name: 'market.productsearch',
@@ -53,7 +58,9 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
     {
       domain: domain(),
       term: text({ maxLength: 500 }).meta({ description: 'Keywords', examples: ['garlic press'] }),
-      page: integer({ min: 0, max: 9 }).default(0).describe('Page of results, from 0'),
+      page: integer({ min: 0, max: 9 })
+        .default(0)
+        .describe('Page of up to 100 results, from 0. The provider has 100 results at most'),
       asinsOnly: boolean().default(false).describe('Return ASINs only'),
       stats: statsPeriod()
         .optional()
@@ -88,11 +95,15 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
       history: input.history || input.historyDays !== undefined,
       rating: rating ?? input.detailLevel === 'summary',
     })),
-  price: { text: '5', quote: () => 5 },
+  price: {
+    text: "5, or 0 for pages beyond the provider's 100 results",
+    quote: () => 5,
+    settle: ({ page }) => (providerPages(page).length > 0 ? 5 : 0),
+  },
   pools: ['market'],
   queue: () => 'market',
   freshness: 'update',
-  source: (input) => oneSource(`productsearch/${fingerprint(searchOptions(input))}`),
+  source: searchSources,
   table: {
     columns: ({ asinsOnly }) => (asinsOnly ? ['asin'] : SUMMARY_FIELDS),
     rows: ({ asinList, products }) =>
@@ -110,22 +121,56 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
     present(found, input, { now }) {
       const { domain, detailLevel } = input;
       const site = { country: SITES[domain], domainId: domain };
-      const page = found.get('') ?? { products: [] };
-      if ('asinList' in page) return { data: { ...site, asinList: page.asinList } };
-      const products = page.products.map((product) => shown(product, input, now));
+      const results = searchResults([...found.values()]);
+      if (input.asinsOnly) return { data: { ...site, asinList: [...results.keys()] } };
+      const products = [...results.values()].map((product) => shown(product, input, now));
       const responseShape = { detailLevel, hint: DETAIL_HINTS[detailLevel] };
       return { data: { ...site, count: products.length, products, responseShape } };
     },
   },
 });
 
+/** Returns one source for each page of the provider. Its key is the number of the page. */
+function searchSources(input: ProductSearchInput): Source[] {
+  const optionsId = fingerprint(searchOptions(input));
+  return providerPages(input.page).map((page) => ({
+    key: String(page),
+    identity: `productsearch/${optionsId}/${page}`,
+  }));
+}
+
+/** Returns the provider's pages of a page; none beyond its last one. */
+function providerPages(page: number): number[] {
+  const each = RESULTS_PER_PAGE / PROVIDER_RESULTS_PER_PAGE;
+  const first = page * each;
+  return Array.from({ length: each }, (_, i) => first + i).filter((one) => one < PROVIDER_PAGES);
+}
+
 /** Returns the upstream options. Statistics are free and hold the current prices, so they are always requested. */
-export function searchOptions({ domain, term, page, asinsOnly, stats, history, rating }: ProductSearchInput) {
-  if (asinsOnly) return { domain, term, page, asinsOnly };
-  return { domain, term, page, asinsOnly, stats: stats ?? String(DEFAULT_STATS_DAYS), history, rating };
+export function searchOptions({ domain, term, asinsOnly, stats, history, rating }: ProductSearchInput) {
+  if (asinsOnly) return { domain, term, asinsOnly };
+  return { domain, term, asinsOnly, stats: stats ?? String(DEFAULT_STATS_DAYS), history, rating };
 }
 
 export type SearchOptions = ReturnType<typeof searchOptions>;
+
+/** Returns whether a page of the provider may follow: all pages so far are full, and none repeats results. */
+export function mayContinue(pages: readonly SearchPage[]): boolean {
+  const { size } = searchResults(pages);
+  return size >= pages.length * PROVIDER_RESULTS_PER_PAGE && size < RESULTS_PER_PAGE;
+}
+
+/** Returns the products of consecutive pages by ASIN. A product that moved between two fetches appears once. */
+function searchResults(pages: readonly SearchPage[]): Map<string, Product> {
+  const products = pages.flatMap((page) =>
+    'products' in page ? page.products : page.asinList.map((asin): Product => ({ asin })),
+  );
+  const results = new Map<string, Product>();
+  for (const product of products) {
+    if (results.size < RESULTS_PER_PAGE && !results.has(product.asin)) results.set(product.asin, product);
+  }
+  return results;
+}
 
 function shown(product: Product, input: ProductSearchInput, now: number): Record<string, unknown> {
   const { detailLevel, history, historyDays, rating } = input;

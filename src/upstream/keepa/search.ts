@@ -5,10 +5,10 @@ import type { CallContext, KeepaTransport } from './transport.ts';
 
 const PAGE_COST = 10;
 
-/** Fetches one page of results in the site's order. Upstream sets the page size, currently ten. */
+/** Fetches one page of results, from 0, in the site's order. */
 export async function searchProducts(
   keepa: KeepaTransport,
-  options: SearchOptions & { update?: number | undefined },
+  options: SearchOptions & { page: string; update?: number | undefined },
   context: CallContext,
 ): Promise<SearchPage> {
   const { domain, term, page, asinsOnly, stats, history, rating, update } = {
