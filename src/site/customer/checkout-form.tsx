@@ -71,7 +71,7 @@ export function Checkout(props: CheckoutProps): VNode {
 function CheckoutForm({ offer, form, currency, provider, offPeak }: CheckoutProps): VNode {
   const { kind, code, priceCents } = offer;
   const isFree = priceCents === 0;
-  // The id makes a form that is sent twice one purchase.
+  // With the id, a form that is sent twice creates one purchase.
   const hidden = { orderId: uuid(), kind, code, priceCents: String(priceCents) };
   const wallet = form.values.wallet === 'off_peak' ? 'off_peak' : 'general';
   return (

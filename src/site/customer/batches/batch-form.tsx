@@ -5,10 +5,10 @@ import { Choice, Field, HiddenFields, PostForm } from '../../kit/form.tsx';
 import type { FormState } from '../../kit/form-request.ts';
 import { optional } from '../../kit/paging.tsx';
 import { counted } from '../../kit/words.tsx';
-import { WorkFields } from '../work/work-fields.tsx';
-import { optionalNumber, WINDOWS } from '../work/work-form.ts';
+import { BatchItemsFields } from '../batch-items/batch-items-fields.tsx';
+import { optionalNumber, WINDOWS } from '../batch-items/batch-items-form.ts';
 
-/** The fields of a batch besides its work. */
+/** The fields of a batch besides its operation and items. */
 export const batchForm = z.object({
   name: optional(z.string()),
   maxUnits: optionalNumber,
@@ -36,9 +36,9 @@ export function BatchForm({ form, quote }: { form: FormState; quote: BatchQuote 
           </p>
         </output>
       )}
-      {/* The key makes a form that is sent twice one batch. */}
+      {/* With the key, a form that is sent twice creates one batch. */}
       <HiddenFields fields={{ idempotencyKey: uuid() }} />
-      <WorkFields />
+      <BatchItemsFields />
       <Settings />
       <div class="buttons">
         <button type="submit" name="intent" value="price">

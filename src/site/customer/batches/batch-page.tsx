@@ -8,9 +8,9 @@ import { Page } from '../../kit/layout.tsx';
 import { sendPage } from '../../kit/render.tsx';
 import { StateTag } from '../../kit/tag.tsx';
 import { count, Time } from '../../kit/words.tsx';
+import { windowText } from '../batch-items/batch-items-form.ts';
 import { apiData, idIn } from '../customer-api.ts';
 import { sendDownload } from '../download.ts';
-import { windowText } from '../work/work-form.ts';
 import { BatchProgress } from './batch-list.tsx';
 
 const LIST = '/account/batches';

@@ -5,8 +5,8 @@ import { Page } from '../../kit/layout.tsx';
 import { sendPage } from '../../kit/render.tsx';
 import { counted } from '../../kit/words.tsx';
 import type { Pages } from '../../pages.ts';
+import { BATCH_FORM_BYTES, fieldsOf } from '../batch-items/batch-items-form.ts';
 import { apiData, callApi, dataOf, idIn, refusedForm } from '../customer-api.ts';
-import { fieldsOf, WORK_FORM_BYTES } from '../work/work-form.ts';
 import { type ScheduleCheck, ScheduleForm, type SchedulePrice } from './schedule-form.tsx';
 import { nextRunsOf, readScheduleForm, scheduleBody, scheduleForm, valuesOf } from './schedule-request.ts';
 
@@ -23,7 +23,7 @@ export function registerEditSchedule(scope: FastifyInstance, { clock }: Pages): 
     const present = await presentSchedule(request);
     return sendForm(reply, present, { values: present ? valuesOf(present) : {}, faults: {} });
   });
-  const options = { bodyLimit: WORK_FORM_BYTES };
+  const options = { bodyLimit: BATCH_FORM_BYTES };
   scope.post(
     NEW,
     options,

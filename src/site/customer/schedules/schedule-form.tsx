@@ -2,8 +2,8 @@ import type { VNode } from 'preact';
 import { Choice, Field, PostForm } from '../../kit/form.tsx';
 import type { FormState } from '../../kit/form-request.ts';
 import { counted, Time } from '../../kit/words.tsx';
-import { WorkFields } from '../work/work-fields.tsx';
-import { WINDOWS } from '../work/work-form.ts';
+import { BatchItemsFields } from '../batch-items/batch-items-fields.tsx';
+import { WINDOWS } from '../batch-items/batch-items-form.ts';
 
 /** The most that each run can cost. */
 export interface SchedulePrice {
@@ -33,7 +33,7 @@ export function ScheduleForm(props: {
     <PostForm action={action} form={form}>
       {check && <Check check={check} timezone={form.values.timezone || 'UTC'} />}
       <When />
-      <WorkFields keeps={keeps} />
+      <BatchItemsFields keeps={keeps} />
       <How />
       <div class="buttons">
         <button type="submit" name="intent" value="check">

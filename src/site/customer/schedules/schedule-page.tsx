@@ -9,8 +9,8 @@ import { sendPage } from '../../kit/render.tsx';
 import { Table } from '../../kit/table.tsx';
 import { StateTag, Tag } from '../../kit/tag.tsx';
 import { counted, Dash, ShortId, Time } from '../../kit/words.tsx';
+import { windowText } from '../batch-items/batch-items-form.ts';
 import { apiData, apiList, idIn } from '../customer-api.ts';
-import { windowText } from '../work/work-form.ts';
 import { wallClock } from './schedule-form.tsx';
 
 const LIST = '/account/schedules';

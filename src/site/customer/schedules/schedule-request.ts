@@ -4,12 +4,12 @@ import type { ScheduleView } from '../../../batches/schedules/view.ts';
 import { isTimeZone } from '../../../platform/time-zone.ts';
 import type { Form, FormValues } from '../../kit/form-request.ts';
 import { optional } from '../../kit/paging.tsx';
-import type { Work } from '../work/work.ts';
-import { optionalNumber, readWorkForm } from '../work/work-form.ts';
+import type { BatchItems } from '../batch-items/batch-items.ts';
+import { optionalNumber, readBatchForm } from '../batch-items/batch-items-form.ts';
 
 const RUNS_SHOWN = 5;
 
-/** The fields of a schedule besides its work. The API validates their values. */
+/** The fields of a schedule besides its operation and items. The API validates their values. */
 export const scheduleForm = z.object({
   name: z.string().trim().default(''),
   cron: z.string().trim().default(''),
@@ -21,16 +21,16 @@ export const scheduleForm = z.object({
   webhook: z.string().trim().default(''),
 });
 
-type ScheduleInput = z.output<typeof scheduleForm> & { work: Work | null };
+type ScheduleInput = z.output<typeof scheduleForm> & { batchItems: BatchItems | null };
 
 /** Reads a form. @param changing whether empty items leave those of the schedule unchanged. */
 export function readScheduleForm(body: unknown, changing: boolean): Form<ScheduleInput> {
-  return readWorkForm(scheduleForm, body, ({ items }) => changing && !items?.trim());
+  return readBatchForm(scheduleForm, body, ({ items }) => changing && !items?.trim());
 }
 
 /** The body of a request that creates or changes a schedule. */
 export function scheduleBody({
-  work,
+  batchItems,
   maxUnits,
   webhook,
   onlyChanges,
@@ -44,7 +44,7 @@ export function scheduleBody({
     onlyChanges: onlyChanges === 'true',
     ...(window ? { window } : {}),
     ...(runHours === undefined ? {} : { runHours }),
-    ...(work ? { batch: { ...work, ...limit, ...(webhook === '' ? {} : { webhook }) } } : {}),
+    ...(batchItems ? { batch: { ...batchItems, ...limit, ...(webhook === '' ? {} : { webhook }) } } : {}),
   };
 }
 

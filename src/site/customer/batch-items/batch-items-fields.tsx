@@ -2,11 +2,11 @@ import type { VNode } from 'preact';
 import { QUEUED } from '../../../operations/index.ts';
 import { Choice, Field, TextArea } from '../../kit/form.tsx';
 import { OperationChoice } from '../operation-choice.tsx';
-import { LAYOUTS } from './work.ts';
-import { WORK_FORM_BYTES } from './work-form.ts';
+import { LAYOUTS } from './batch-items.ts';
+import { BATCH_FORM_BYTES } from './batch-items-form.ts';
 
 /** The fields of an operation and its items. @param keeps a note that says which items an existing schedule keeps. */
-export function WorkFields({ keeps }: { keeps?: string | undefined }): VNode {
+export function BatchItemsFields({ keeps }: { keeps?: string | undefined }): VNode {
   return (
     <fieldset>
       <legend>Operation and items</legend>
@@ -20,7 +20,7 @@ export function WorkFields({ keeps }: { keeps?: string | undefined }): VNode {
             label="Items"
             rows={8}
             placeholder={'B0C3CDEF01\nB0C3CDEF02'}
-            hint={`Up to ${WORK_FORM_BYTES / 1024} KiB. The API accepts up to 100,000 items.`}
+            hint={`Up to ${BATCH_FORM_BYTES / 1024} KiB. The API accepts up to 100,000 items.`}
           />
         </div>
         <TextArea

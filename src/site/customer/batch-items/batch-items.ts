@@ -7,15 +7,15 @@ import { parseJson } from '../../../platform/json.ts';
 import type { FormFaults, FormValues } from '../../kit/form-request.ts';
 
 /** The operation and items of a batch, in the form of the API. */
-export interface Work {
+export interface BatchItems {
   operation: string;
   items?: unknown[];
   params?: Record<string, string>;
   split?: Record<string, string[]>;
 }
 
-/** The fields of a form that hold work. */
-export const WORK_FIELDS = ['operation', 'layout', 'items', 'parameter', 'params'] as const;
+/** The fields of a form that hold the operation and its items. */
+export const BATCH_ITEMS_FIELDS = ['operation', 'layout', 'items', 'parameter', 'params'] as const;
 
 /** Formats of the text that holds the items. */
 export const LAYOUTS = {
@@ -24,8 +24,10 @@ export const LAYOUTS = {
   ndjson: 'One JSON object per line',
 } as const;
 
-/** Reads the work from a form. The API validates the items. */
-export function readWork(values: FormValues): { ok: true; work: Work } | { ok: false; faults: FormFaults } {
+/** Reads the operation and its items from a form. The API validates the items. */
+export function readBatchItems(
+  values: FormValues,
+): { ok: true; batchItems: BatchItems } | { ok: false; faults: FormFaults } {
   const { operation: name = '', layout = 'list', items = '', parameter, params: common } = values;
   const operation = queuedOperation(name);
   if (!operation) return { ok: false, faults: { operation: 'must be chosen' } };
@@ -33,13 +35,13 @@ export function readWork(values: FormValues): { ok: true; work: Work } | { ok: f
     const params = readPairs(common ?? '');
     if (items.trim() === '') throw new Misread('items', 'must have at least one line');
     if (layout === 'table')
-      return { ok: true, work: { operation: name, items: merged(params, rowsOf(items)) } };
+      return { ok: true, batchItems: { operation: name, items: merged(params, rowsOf(items)) } };
     if (layout === 'ndjson')
-      return { ok: true, work: { operation: name, items: merged(params, objectsOf(items)) } };
+      return { ok: true, batchItems: { operation: name, items: merged(params, objectsOf(items)) } };
     const listed = parameter?.trim() || listParameterOf(operation);
     if (!listed) throw new Misread('parameter', `${name} has no list parameter; choose another format`);
     const split = { [listed]: valuesOf(items, operation, listed) };
-    return { ok: true, work: { operation: name, params, split } };
+    return { ok: true, batchItems: { operation: name, params, split } };
   } catch (error) {
     if (error instanceof Misread) return { ok: false, faults: { [error.field]: error.message } };
     throw error;
