@@ -4,7 +4,7 @@ import { runProcess } from '../src/platform/process.ts';
 
 /** The use of the refill by calls. */
 export interface MeterReport {
-  /** Tokens spent between two refills, for each refill that another one followed. */
+  /** Tokens spent from each refill to the next. The last refill has no entry. */
   spentByMinute: number[];
   /** Calls received while the bucket was empty. */
   refused: number;
@@ -14,7 +14,7 @@ const { TOKENS_PER_MINUTE = '60000' } = process.env;
 const RATE = Number(TOKENS_PER_MINUTE);
 const TICK_MS = 60_000;
 
-/** The reserve that background work leaves, in tokens. With only this many it can use nothing but the refill. */
+/** The tokens that background work leaves in reserve. At this balance, background work can use only what a refill adds. */
 const RESERVE = 0.1 * 60 * RATE;
 
 /** Time to the first refill, shorter than a minute so that the benchmark starts early. */

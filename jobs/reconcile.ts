@@ -14,7 +14,7 @@ import { requeueLostJobs } from './requeue.ts';
 
 const RECONCILE_EVERY_MS = 5_000;
 
-/** Shorter, so that no turn is left out because two timers differ by some milliseconds. */
+/** The pause is shorter than the interval, so that no run is left out when two timers differ by some milliseconds. */
 const PAUSE_MS = 4_000;
 
 export interface ReconcileDeps {

@@ -271,7 +271,10 @@ function busyError(waitMs: number, allowedMs: number): SoukError | null {
     return new SoukError('BUSY', { message: 'No worker is available for this call.', retryAfterSeconds: 10 });
   }
   const retryAfterSeconds = Math.ceil((waitMs - allowedMs) / 1000);
-  return new SoukError('BUSY', { message: 'Too much work is waiting already.', retryAfterSeconds });
+  return new SoukError('BUSY', {
+    message: 'The queue is too long to answer this call in time; retry later.',
+    retryAfterSeconds,
+  });
 }
 
 function nameOf(caller: Caller): string {

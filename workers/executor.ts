@@ -43,7 +43,7 @@ export interface Executor {
    * Runs a job from start to settlement.
    * @returns how the call ended. Throws when the call could not be ended, or this process gives up; then the queue tries
    *   again.
-   * @throws TokensAwaited when it has to wait for tokens and too many others wait for them here already.
+   * @throws TokensAwaited when the job has to wait for tokens and too many other jobs of this process wait for them.
    */
   execute(attempt: Attempt): Promise<CompletionMessage>;
   /** Cancels or promotes a job, if it runs here, now or soon. */

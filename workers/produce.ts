@@ -33,7 +33,7 @@ export async function produceAnswer(
   const { payload, log } = job;
   const { clock, tracing } = deps;
   if (deadline.signal.aborted)
-    throw new SoukError('UPSTREAM_TIMEOUT', { message: 'The call waited too long for its turn.' });
+    throw new SoukError('UPSTREAM_TIMEOUT', { message: 'The call waited too long in the queue.' });
   const operation = operationOf(payload);
   const input = inputOn(operation, operation.params.parse(payload.input), clock.now());
 

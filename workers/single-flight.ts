@@ -109,7 +109,7 @@ export async function openSingleFlight(deps: {
 
     async finish({ identity, forced }, outcome) {
       const flight = keys.flight(identity, forced);
-      // First, so that the lease ends and another call takes over even if the rest fails.
+      // This comes first, so that the lease is not renewed and another call takes over even if the rest fails.
       leading.delete(flight);
       const [stored, lifetimeMs] =
         'fetched' in outcome

@@ -229,8 +229,8 @@ class Obtaining {
 }
 
 /**
- * Waits for the parts of a call. An error ends the call at once, but a wait for tokens, or the end of a part that was not
- * sent because the call was cancelled, only after the other parts have ended, because their data is already paid for.
+ * Waits for the parts of a call. Most errors end the call at once. If a part has to wait for tokens, or was not sent
+ * because the call was cancelled, the call ends only after its other parts, because their data is already paid for.
  */
 async function allParts(parts: readonly Promise<void>[]): Promise<void> {
   const unsent: unknown[] = [];

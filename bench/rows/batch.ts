@@ -8,7 +8,7 @@ import type { Row } from '../row.ts';
 import type { Services } from '../services.ts';
 
 const ITEMS = 100_000;
-/** All items need three refills. Only the first two, which another one follows, can be measured. */
+/** All items need three refills. The first two are measured, each until the next refill. */
 const TOKENS_PER_MINUTE = 40_000;
 const LOOK_EVERY_MS = 1_000;
 

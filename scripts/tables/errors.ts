@@ -5,7 +5,7 @@ import { ERROR_ADVICE } from './error-advice.ts';
 /** What happens to the units of a call: short, and as a sentence. */
 const UNITS = {
   none: ['none reserved', 'No. The request is refused before units are reserved.'],
-  refunded: ['released', 'No. The units that were reserved for the call are released.'],
+  released: ['released', 'No. The units that were reserved for the call are released.'],
 } as const;
 
 /** Kinds of errors by status, and within a status in the order of the list. */

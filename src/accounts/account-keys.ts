@@ -78,7 +78,7 @@ export async function revokeKeys(
   return rows.map((key) => ({ ...key, state: stateOf(key, now) })).sort((a, b) => a.id - b.id);
 }
 
-/** The state of a key by the rules of admission: it no longer works at the time it expires. */
+/** The state of a key, by the same rule as in admission: a key stops working at the instant it expires. */
 function stateOf({ expiresAt, revokedAt }: Omit<AccountKey, 'state'>, now: number): KeyState {
   if (revokedAt) return 'revoked';
   if (!expiresAt) return 'active';

@@ -75,7 +75,7 @@ export async function lockAccount(client: ClientBase, id: number): Promise<void>
   await client.query('select 1 from accounts where id = $1 for no key update', [id]);
 }
 
-/** @returns the account, or null when there is none. An address that was confirmed before keeps its earlier time. */
+/** Confirms the e-mail address of an account. If it is confirmed already, the stored time does not change. @returns null if the account does not exist. */
 export async function confirmEmail(database: Database, id: number, now: number): Promise<Account | null> {
   const { rows } = await database.query<Account>(
     `update accounts set email_confirmed_at = coalesce(email_confirmed_at, $2) where id = $1 returning ${ACCOUNT_COLUMNS}`,

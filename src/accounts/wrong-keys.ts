@@ -34,7 +34,7 @@ interface Minute {
 /** @param perMinute the setting UNKNOWN_KEYS_PER_MINUTE; null: no limit. */
 export function createWrongKeys(now: () => number, perMinute: number | null): WrongKeys {
   const minutes = new LRUCache<string, Minute>({ max: MAX_ADDRESSES });
-  /** Digests of unknown keys with the time at which they are looked up again. Keys are random, so no new key is among them. */
+  /** Digests of unknown keys, with the time from which they are looked up again. Keys are random, so a key that is created later is not among them. */
   const unknown = new LRUCache<string, number>({ max: MAX_DIGESTS });
 
   const isUnknown = (digest: string) => (unknown.get(digest) ?? 0) > now();

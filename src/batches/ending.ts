@@ -224,8 +224,8 @@ async function endPending(
   );
   const items = rows.reduce((sum, row) => sum + row.items, 0);
   const column = state === 'failed' ? 'failed_items' : 'cancelled_items';
-  // A call that another transaction took meanwhile leaves a gap, so the highest number can exceed the number of
-  // rows.
+  // If another transaction has taken one of the calls, its number is not used. So the highest number can exceed the
+  // number of rows.
   const ends = rows.reduce((last, row) => Math.max(last, row.endNo), 0);
   await client.query(
     `update batches set ends = greatest(ends, $2), ${column} = ${column} + $3 where id = $1`,
@@ -234,8 +234,9 @@ async function endPending(
 }
 
 /**
- * The caller has changed the batch's row and so holds its lock: of two last calls, the later one sees the end of
- * the other. A minimum is the first entry of the index for its state: calls that have ended are not read.
+ * Finishes a batch whose calls have all ended. The caller has changed the batch's row and so holds its lock: if the
+ * last two calls end at the same time, the later one sees the end of the other. `min(pool)` reads the first entry of
+ * the index for a state, and no call that has ended.
  */
 async function finishIfDone(
   client: ClientBase,

@@ -13,7 +13,7 @@ export interface PendingBatch {
   window: FeedWindow;
   deadlineAt: number;
   isWaiting: boolean;
-  /** Until this time another batch of the account reserves the rest of the minute's calls for other requests. */
+  /** Until this time the batches of the account make no calls: the rest of the minute's calls is reserved for other requests. */
   minuteReservedUntil: number | null;
 }
 
@@ -69,8 +69,8 @@ export async function pendingBatches(database: Queryable, now: number): Promise<
 }
 
 /**
- * Moves a batch behind the others. A statement of its own, because locks of a batch are taken before those of its
- * calls.
+ * Moves a batch behind the others. It is a separate statement, because the lock of a batch is always taken before the
+ * locks of its calls.
  */
 export async function moveToBack(database: Database, batchId: string, now: number): Promise<void> {
   await database.query('update batches set fed_at = $2 where id = $1', [batchId, new Date(now)]);

@@ -103,7 +103,7 @@ export async function readItems(
       });
     else {
       const result = operation.params.safeParse(raw);
-      // Each call fills in the dates of its own day later. Here it only matters that they can be filled in.
+      // The default dates are filled in on the day of each call. This only checks that they can be.
       const found = result.success
         ? faultsOnDay(operation, result.data, now)
         : result.error.issues.flatMap(toFaults);
@@ -122,7 +122,7 @@ export async function readItems(
   return items;
 }
 
-/** What a process reads in a few milliseconds. An item counts as its length plus EXTRA_BYTES_PER_ITEM. */
+/** The bytes that a process reads in a few milliseconds. An item counts as its length plus EXTRA_BYTES_PER_ITEM. */
 const BYTES_BETWEEN_YIELDS = 65_536;
 const EXTRA_BYTES_PER_ITEM = 500;
 

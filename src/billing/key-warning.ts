@@ -3,7 +3,7 @@ import type { Database } from '../platform/db/pool.ts';
 import type { QuotaSnapshot } from './quota.ts';
 import type { Wallet } from './wallets.ts';
 
-/** Ends of which the owner of a key should know. Times are Unix milliseconds. */
+/** The ends that the owner of a key is warned of. Times are Unix milliseconds. */
 export interface Endings {
   /** When a replaced key stops working; null if it was not replaced. */
   keyStopsAt: number | null;

@@ -5,7 +5,7 @@ import type { Failure, StoringSink } from '../platform/telemetry/call-events.ts'
 
 const WRITE_EVERY_MS = 1_000;
 
-/** Further failures within that time go only to the process's log, so that they do not fill the database. */
+/** The most failures stored per second. Further ones are only in the log of the process, so that they do not fill the database. */
 const MAX_PENDING = 50;
 
 const MAX_REASON_CHARACTERS = 4_000;

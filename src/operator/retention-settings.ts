@@ -1,9 +1,9 @@
 /** How long tables that grow with use keep their rows. */
 export interface RetentionSettings {
   callMonths: number;
-  /** After so many months, lines of the ledger are folded into one a source, kind and month; 0: never. */
+  /** Months after which ledger lines are folded into one line for each source, kind and month; 0: never. */
   ledgerMonths: number;
-  /** Weekly reports of each site, besides the one before them, which the oldest one is compared with. */
+  /** The number of newest weekly reports that each site keeps. One more is kept, because the oldest of them is compared with it. */
   reportWeeks: number;
 }
 

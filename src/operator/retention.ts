@@ -4,7 +4,7 @@ import type { Database, Queryable } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
 import type { RetentionSettings } from './retention-settings.ts';
 
-/** Partitions are created for this month and so many more. */
+/** Partitions are created for this month and this many further months. */
 const MONTHS_AHEAD = 2;
 
 /** The longest period that the command `usage` shows. */

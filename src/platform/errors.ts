@@ -1,6 +1,6 @@
 /**
  * The closed list of public errors. `units` tells what happens to the units of the call: `none` if no units were reserved
- * yet, or `refunded`.
+ * yet, or `released`.
  */
 export const ERRORS = {
   VALIDATION_FAILED: {
@@ -55,13 +55,13 @@ export const ERRORS = {
   PRODUCT_NOT_FOUND: {
     status: 404,
     code: 'PRODUCT_NOT_FOUND',
-    units: 'refunded',
+    units: 'released',
     text: 'No product data was found for this ASIN.',
   },
   WORD_NOT_FOUND: {
     status: 404,
     code: 'WORD_NOT_FOUND',
-    units: 'refunded',
+    units: 'released',
     text: 'No keyword with this id exists.',
   },
   METHOD_NOT_ALLOWED: {
@@ -85,7 +85,7 @@ export const ERRORS = {
   CANCELLED: {
     status: 409,
     code: 'CANCELLED',
-    units: 'refunded',
+    units: 'released',
     text: 'The job was cancelled by its account.',
   },
   IDEMPOTENCY_CONFLICT: {
@@ -190,29 +190,29 @@ export const ERRORS = {
     units: 'none',
     text: 'Too many attempts to sign in, to sign up or to guess a key were made.',
   },
-  INTERNAL: { status: 500, code: '5000', units: 'refunded', text: 'An internal error occurred.' },
+  INTERNAL: { status: 500, code: '5000', units: 'released', text: 'An internal error occurred.' },
   UPSTREAM_ERROR: {
     status: 502,
     code: 'UPSTREAM_ERROR',
-    units: 'refunded',
+    units: 'released',
     text: 'The data provider rejected the request or could not be reached.',
   },
   BUSY: {
     status: 503,
     code: 'BUSY',
-    units: 'refunded',
+    units: 'released',
     text: 'The service is too busy to answer this call in time; retry later.',
   },
   DEADLINE_PASSED: {
     status: 504,
     code: 'DEADLINE_PASSED',
-    units: 'refunded',
+    units: 'released',
     text: 'The deadline of the batch passed before this item was completed.',
   },
   UPSTREAM_TIMEOUT: {
     status: 504,
     code: 'UPSTREAM_TIMEOUT',
-    units: 'refunded',
+    units: 'released',
     text: 'The data provider did not answer in time.',
   },
 } as const satisfies Record<string, ErrorDefinition>;
@@ -220,7 +220,7 @@ export const ERRORS = {
 interface ErrorDefinition {
   status: number;
   code: string;
-  units: 'none' | 'refunded';
+  units: 'none' | 'released';
   text: string;
 }
 

@@ -9,7 +9,7 @@ const LONGEST_PAUSE_MS = 1_000;
 
 /**
  * Retries a task while the database is away. The connection may break after the database committed, so the task must be
- * idempotent. Not after a time limit: the caller has waited long enough.
+ * idempotent. It is not retried after a time limit, because the caller has waited long enough.
  */
 export async function retryDuringOutage<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
   const giveUpAt = clock.now() + PATIENCE_MS;

@@ -28,26 +28,26 @@ export function sharedAnswerRef(presentationId: string, version: string): Answer
   return `${presentationId}:${version}`;
 }
 
-/** A call and its account, to which stored answers are counted. */
+/** A call, and the account whose stored bytes include its answer. */
 export interface AnsweredCall {
   accountId: number;
   callId: string;
 }
 
 export interface AnswerStore {
-  /** Returns the newest shared answer; the body only if it is small. */
+  /** Returns the newest shared answer. A large body is left out; see `loadSharedBody`. */
   findShared(presentationId: string): Promise<StoredAnswer | null>;
   /** Returns the answer of a call, or null if it has expired. */
   load(callId: string, ref: AnswerRef): Promise<Answer | null>;
-  /** Returns the large body of a shared answer, which `findShared` omits. */
+  /** Returns the large body of an answer from `findShared`. */
   loadSharedBody(presentationId: string, meta: AnswerMeta): Promise<Buffer | null>;
   /** Stores the answer of one call. */
   putOwn(call: AnsweredCall, answer: Answer): Promise<void>;
   /** Stores an answer as the shared one, unless a fresher one is stored. */
   putShared(presentationId: string, answer: Answer, freshForMs: number): Promise<void>;
-  /** Extends the lifetime of a call's answer for a caller that polls. The answer need not exist yet. */
+  /** Keeps the answer of a call longer, for a caller that polls. The answer may be stored later. */
   keep(call: AnsweredCall): Promise<void>;
-  /** The same for a call that may have a shared answer, which is copied because it expires earlier. */
+  /** Does the same for a call that may have a shared answer. A shared answer expires earlier, so it is copied. */
   keepGiven(call: AnsweredCall, ref: AnswerRef | null): Promise<void>;
 }
 
@@ -88,7 +88,7 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
     };
   }
 
-  /** Counts an answer that was stored for polling: the scripts return its bytes, or 0. */
+  /** Adds an answer that was stored for polling to the stored bytes of its account. @param bytes the reply of a script: 0 if the answer was not stored for polling. */
   async function count(accountId: number, bytes: unknown): Promise<void> {
     if (Number(bytes) > 0) await addStoredBytes(redis, keys, accountId, Number(bytes));
   }
@@ -106,7 +106,7 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
           ? newest
           : await findAt(keys.replacedAnswer(presentationId, version));
       const answer = await complete(shared, found);
-      // A lost shared answer may have been recreated, or copied, for this call.
+      // If the shared answer is lost, this call may have a copy, or an answer of its own.
       return answer ?? complete(keys.callAnswer(callId), await findAt(keys.callAnswer(callId)));
     },
 

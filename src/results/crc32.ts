@@ -1,12 +1,12 @@
 /** The polynomial of CRC-32 (RFC 1952), with the highest power in the lowest bit. */
 const POLYNOMIAL = 0xedb88320;
 
-/** x to the power of 0: the one of the field. */
+/** x to the power of 0, which is 1. */
 const ONE = 0x80000000;
 
 /**
- * Returns the CRC-32 of two texts in a row from the CRC-32 of each. A byte behind a text multiplies its remainder by x to
- * the power of 8, as in zlib's `crc32_combine`.
+ * Returns the CRC-32 of two concatenated texts from the CRC-32 of each. Appending a byte to a text multiplies its
+ * remainder by x to the power of 8, as in zlib's `crc32_combine`.
  * @param length bytes of the second text.
  */
 export function appendCrc32(first: number, second: number, length: number): number {

@@ -32,7 +32,7 @@ export async function addStoredBytes(
   await redis.eval(ADD, 1, keys.storedBytes(accountId), bytes, POLL_LIFETIME_MS + HOUR_MS);
 }
 
-/** Returns the bytes that an account has stored and that have not expired; those of up to an hour more are included. */
+/** Returns the bytes of an account's stored answers that have not expired. Answers that expired within the last hour may be included. */
 export async function storedBytes(redis: Redis, keys: RedisKeys, accountId: number): Promise<number> {
   return Number(await redis.eval(SUM, 1, keys.storedBytes(accountId), POLL_LIFETIME_MS / HOUR_MS));
 }

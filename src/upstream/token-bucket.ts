@@ -58,13 +58,13 @@ export class TokensAwaited extends Error {
 /** The share of the bucket's capacity that only interactive calls may use. */
 const RESERVED_SHARE = 0.1;
 
-/** After this time, a lease that was not settled counts as spent, and the provider has ended a lost call. */
+/** After this time, an unsettled lease counts as spent, and a lost call counts as ended by the provider. */
 const LEASE_MS = 180_000;
 
-/** How long the state is kept without a call. */
+/** How long the state is kept after the last call. */
 const STATE_MS = 7_200_000;
 
-/** How soon a call tries again that waits for the reading of another one. */
+/** How long a call waits for the reading of another call before it tries again. */
 const LOOK_AGAIN_MS = 1_000;
 
 /** Concurrent calls allowed before the first reading. */

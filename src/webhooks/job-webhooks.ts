@@ -57,7 +57,7 @@ export async function watchJob(
   if (!rows[0]?.isWatched) throw tooManyOfCall(most ?? 0);
 }
 
-/** Messages about a call are counted for this long. It is much longer than identical requests join a call. */
+/** Messages about a call are counted for this long, much longer than the five minutes in which identical requests join a call. */
 const COUNTED_MS = 86_400_000;
 
 /** Deletes counts of messages that are older than a day. */
@@ -75,8 +75,8 @@ export async function purgeWatchCounts(database: Database, now: number): Promise
 const PURGE_BATCH = 1_000;
 
 /**
- * Creates a delivery for each watched call that has ended. The same transaction ends the watch, so each end is sent
- * once, also if several processes do this at once or one of them stops.
+ * Creates a delivery for each call that has ended and has a webhook. The same transaction deletes the request for the
+ * webhook, so each end is sent once, also if several processes do this at once or one of them stops.
  * @returns how many were created.
  */
 export async function enqueueEndedJobs(database: Database, now: number): Promise<number> {

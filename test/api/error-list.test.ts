@@ -3,7 +3,7 @@ import { ERRORS, type ErrorKind, fromRecord, SoukError, toRecord } from '../../s
 import { errorBody } from '../../src/results/envelope.ts';
 
 /** The documented status and code of every kind of error, and whether units were reserved. */
-const PROMISED: Record<ErrorKind, [status: number, code: string, units: 'none' | 'refunded']> = {
+const PROMISED: Record<ErrorKind, [status: number, code: string, units: 'none' | 'released']> = {
   VALIDATION_FAILED: [400, 'VALIDATION_FAILED', 'none'],
   SELECTION_INVALID: [400, '4000', 'none'],
   KEY_INVALID: [401, '4001', 'none'],
@@ -13,12 +13,12 @@ const PROMISED: Record<ErrorKind, [status: number, code: string, units: 'none' |
   BATCH_NOT_FOUND: [404, 'BATCH_NOT_FOUND', 'none'],
   SCHEDULE_NOT_FOUND: [404, 'SCHEDULE_NOT_FOUND', 'none'],
   DELIVERY_NOT_FOUND: [404, 'DELIVERY_NOT_FOUND', 'none'],
-  PRODUCT_NOT_FOUND: [404, 'PRODUCT_NOT_FOUND', 'refunded'],
-  WORD_NOT_FOUND: [404, 'WORD_NOT_FOUND', 'refunded'],
+  PRODUCT_NOT_FOUND: [404, 'PRODUCT_NOT_FOUND', 'released'],
+  WORD_NOT_FOUND: [404, 'WORD_NOT_FOUND', 'released'],
   METHOD_NOT_ALLOWED: [405, 'METHOD_NOT_ALLOWED', 'none'],
   REQUEST_TIMEOUT: [408, 'REQUEST_TIMEOUT', 'none'],
   JOB_SHARED: [409, 'JOB_SHARED', 'none'],
-  CANCELLED: [409, 'CANCELLED', 'refunded'],
+  CANCELLED: [409, 'CANCELLED', 'released'],
   IDEMPOTENCY_CONFLICT: [409, 'IDEMPOTENCY_CONFLICT', 'none'],
   BATCH_STATE: [409, 'BATCH_STATE', 'none'],
   PAYLOAD_TOO_LARGE: [413, 'PAYLOAD_TOO_LARGE', 'none'],
@@ -36,11 +36,11 @@ const PROMISED: Record<ErrorKind, [status: number, code: string, units: 'none' |
   QUOTA_INSUFFICIENT_UNITS: [429, 'QUOTA_INSUFFICIENT_UNITS', 'none'],
   QUOTA_MAX_UNITS: [429, 'QUOTA_MAX_UNITS', 'none'],
   TOO_MANY_ATTEMPTS: [429, 'TOO_MANY_ATTEMPTS', 'none'],
-  INTERNAL: [500, '5000', 'refunded'],
-  UPSTREAM_ERROR: [502, 'UPSTREAM_ERROR', 'refunded'],
-  BUSY: [503, 'BUSY', 'refunded'],
-  DEADLINE_PASSED: [504, 'DEADLINE_PASSED', 'refunded'],
-  UPSTREAM_TIMEOUT: [504, 'UPSTREAM_TIMEOUT', 'refunded'],
+  INTERNAL: [500, '5000', 'released'],
+  UPSTREAM_ERROR: [502, 'UPSTREAM_ERROR', 'released'],
+  BUSY: [503, 'BUSY', 'released'],
+  DEADLINE_PASSED: [504, 'DEADLINE_PASSED', 'released'],
+  UPSTREAM_TIMEOUT: [504, 'UPSTREAM_TIMEOUT', 'released'],
 };
 
 test('the list has exactly the documented errors', () => {

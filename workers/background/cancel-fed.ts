@@ -27,7 +27,7 @@ export async function cancelFedCalls(deps: CancelFedDeps): Promise<void> {
   }
 }
 
-/** Ends a call of the batch that belongs to another request. That request's call continues. */
+/** Ends a call of the batch that has joined the call of another request. The call of the other request continues. */
 async function leaveJoined({ database, clock, onFinished }: CancelFedDeps, fed: FedCall): Promise<void> {
   const error = toRecord(new SoukError('CANCELLED'));
   await inTransaction(database, async (client) => {

@@ -21,8 +21,8 @@ import { isClockRight } from '../../src/platform/db/database-clock.ts';
 import { SoukError } from '../../src/platform/errors.ts';
 import { isStoreAway } from '../../src/platform/outage.ts';
 import { type FeedDeps, type Outcome, QUEUE_AWAY_MS } from './feed-deps.ts';
+import { createFeedingOrder, type FeedingOrder } from './feeding-order.ts';
 import { notNow } from './not-now.ts';
-import { createTurns, type Turns } from './turns.ts';
 
 /** The share of a pool's capacity that batches may use. The rest is free for calls with waiting requests. */
 const SHARE = 0.5;
@@ -38,7 +38,7 @@ const MOST_ENDED = 32;
 
 /** What one round of feeding may still use. */
 interface Round {
-  turns: Turns<PendingBatch>;
+  order: FeedingOrder<PendingBatch>;
   /** How many more calls of batches each pool accepts. */
   room: Map<PoolName, number>;
   /** How many more calls per minute each account's batches may use; absent before the account's first call. */
@@ -57,7 +57,7 @@ export async function feedBatches(deps: FeedDeps): Promise<boolean> {
   if (pending.length === 0) return false;
   const feedable = await letReservedOnesWait(deps, await letOffPeakOnesWait(deps, pending));
   const fed = await countFed(database);
-  const turns = createTurns(
+  const order = createFeedingOrder(
     feedable,
     sumCalls(fed, ({ accountId }) => accountId),
   );
@@ -65,9 +65,9 @@ export async function feedBatches(deps: FeedDeps): Promise<boolean> {
     deps,
     sumCalls(fed, ({ pool }) => pool),
   );
-  const round = { turns, room, minuteCalls: new Map() };
+  const round = { order, room, minuteCalls: new Map() };
   let ended = 0;
-  for (let batch = turns.next(); batch && ended < MOST_ENDED; batch = turns.next())
+  for (let batch = order.next(); batch && ended < MOST_ENDED; batch = order.next())
     ended += await feedTurn(deps, round, batch);
   return ended > 0;
 }
@@ -81,7 +81,7 @@ function sumCalls<Key>(fed: readonly FedCount[], keyOf: (one: FedCount) => Key):
 /** Feeds some calls of a batch. @returns how many have already ended. */
 async function feedTurn(deps: FeedDeps, round: Round, batch: PendingBatch): Promise<number> {
   const { database, clock } = deps;
-  const { turns, room, minuteCalls } = round;
+  const { order, room, minuteCalls } = round;
   const { accountId, batchId } = batch;
   const calls = await takeTurn(deps, round, batch);
   if (calls.length === 0) return 0;
@@ -94,10 +94,10 @@ async function feedTurn(deps: FeedDeps, round: Round, batch: PendingBatch): Prom
   const left = minuteCallsLeft(outcomes);
   if (left) minuteCalls.set(accountId, left.calls);
   if (left && left.calls <= 0) {
-    const ofAccount = [batch, ...turns.dropAccount(accountId)].map((one) => one.batchId);
+    const ofAccount = [batch, ...order.dropAccount(accountId)].map((one) => one.batchId);
     await pauseFeeding(database, ofAccount, 'MINUTE_RESERVED', left.resetAt);
-  } else if (outcomes.some(({ kind }) => kind === 'refused')) turns.dropAccount(accountId);
-  else turns.putBack(batch, calls.length);
+  } else if (outcomes.some(({ kind }) => kind === 'refused')) order.dropAccount(accountId);
+  else order.putBack(batch, calls.length);
   return outcomes.filter(({ kind }) => kind === 'ended').length;
 }
 

@@ -1,5 +1,5 @@
 /** Decides which batch is fed next. Each step takes constant time, however many batches there are. */
-export interface Turns<Batch> {
+export interface FeedingOrder<Batch> {
   /** Takes a batch of the account with the fewest calls under way: of its batches, the one that was fed longest ago. */
   next(): Batch | undefined;
   /** Puts a batch behind the others of its account after some of its calls were fed. */
@@ -12,11 +12,11 @@ export interface Turns<Batch> {
  * @param batches the one that was fed longest ago first.
  * @param underWay the number of calls under way by account.
  */
-export function createTurns<Batch extends { accountId: number }>(
+export function createFeedingOrder<Batch extends { accountId: number }>(
   batches: readonly Batch[],
   underWay: ReadonlyMap<number, number>,
-): Turns<Batch> {
-  /** Accounts by their calls under way. The entry of an account that has moved to a later level stays behind. */
+): FeedingOrder<Batch> {
+  /** Accounts by their calls under way. When an account moves to a later level, its entry in the old level stays and is skipped. */
   const levels: Queue<Account<Batch>>[] = [];
   const accounts = new Map<number, Account<Batch>>();
   let lowest = 0;

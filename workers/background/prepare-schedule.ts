@@ -71,7 +71,7 @@ async function createSchedule(deps: PrepareDeps, upload: ScheduleUpload, body: s
   if (upload.dryRun) return dryRunReply(view);
   await inTransaction(deps.database, async (client) => {
     const schedules = await countSchedules(client, accountId);
-    // An upload that is read twice has its schedule.
+    // If this upload was read before, its schedule exists already.
     if (await findSchedule(client, accountId, scheduleId)) return;
     requireScheduleRoom(schedules, deps.accountLimits ?? ACCOUNT_LIMITS);
     await insertSchedule(client, schedule, batch.raws);

@@ -1,12 +1,12 @@
 import { type Clock, sleep } from '../../platform/clock.ts';
 
-/** Spreads the bytes of all uploads of this process over time: receiving them takes turns of the process and of Redis from calls. */
+/** Spreads the bytes of all uploads of this process over time, because receiving them takes time of the process and of Redis that calls need. */
 export interface UploadPace {
   /** Resolves when the next bytes may be read. */
   take(bytes: number): Promise<void>;
 }
 
-/** Uploads that together are this much ahead do not wait, so small ones are never late. */
+/** Uploads do not wait until all uploads together are this much ahead of their rate, so small uploads are never delayed. */
 const AHEAD_MS = 100;
 
 /** @param bytesPerSecond null: no limit. */

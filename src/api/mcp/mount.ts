@@ -40,7 +40,7 @@ export function mountProtocol<Caller>(
     if (isClosing) throw new SoukError('BUSY');
     reply.header('x-request-id', request.id);
     const answer = await handler.handle(webRequest(request), body, caller);
-    // Its own header would replace the one that all answers have.
+    // The header of the handler would replace the header that all answers have.
     answer.headers.delete('cache-control');
     return reply.send(answer);
   });

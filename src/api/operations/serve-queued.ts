@@ -135,7 +135,7 @@ async function replyJoined(call: SubmittedCall, joined: Joined): Promise<Fastify
   return replyWhenEnded(call, pending, joined, waiting);
 }
 
-/** Returns the time in which a call that is not finished ends. A call of a batch has the deadline of the batch. */
+/** Returns the longest time until a call that has not finished ends. A call of a batch has the deadline of the batch. */
 async function remainingMs(
   { database, clock }: QueuedDeps,
   { accountId, callId, pool, background }: Joined,

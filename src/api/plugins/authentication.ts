@@ -43,8 +43,9 @@ export function requireAccount(scope: FastifyInstance, deps: AuthenticationDeps)
 }
 
 /**
- * Requires a key that is known on every route of a scope, before the body is read. Whether the key is still valid is found by
- * the admission of the call, in the same round trip; a handler that finds the account sets `request.account`.
+ * Requires a key on every route of a scope, before the body is read. A key that this process has seen to be valid
+ * passes without a look-up: the admission of the call checks it again, in the same round trip. A handler that finds
+ * the account sets `request.account`.
  */
 export function requireKey(scope: FastifyInstance, deps: AuthenticationDeps): void {
   const { authentication } = deps;

@@ -14,7 +14,7 @@ const WINDOW_MS = 5_000;
 
 const DELAY_MS = 1_000;
 
-/** Limits of memory. Refusals to a client that is forgotten are sent at once, and so are those beyond the most delayed ones. */
+/** Limits of memory. Beyond MAX_CLIENTS, counts are forgotten. While MAX_DELAYED refusals wait, further ones are sent at once. */
 const MAX_CLIENTS = 10_000;
 const MAX_DELAYED = 1_000;
 

@@ -12,7 +12,7 @@ export interface RequestLimits {
   requestMs: number;
   /** How often Node.js checks both. */
   checkMs: number;
-  /** A body has to bring `leastBodyBytes` in each of these periods, or end. */
+  /** In each of these periods, at least `leastBodyBytes` of a body must arrive, or its end. */
   bodyPeriodMs: number;
   leastBodyBytes: number;
 }
@@ -75,7 +75,7 @@ function watchBody(
   function check(): void {
     if (raw.complete || socket.destroyed) return;
     const bytes = socket.bytesRead - bytesBefore;
-    // Bytes that wait here were sent in time: this process is the slow side.
+    // If this process has not read the bytes that have arrived, it is the slow side.
     if (bytes < leastBodyBytes && raw.readableLength === 0) {
       onSlow();
       return;

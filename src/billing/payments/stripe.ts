@@ -37,7 +37,7 @@ export function createStripePayments(
 
   return {
     name: 'stripe',
-    // The stand-in of the tests redirects customers to itself.
+    // In tests, customers are redirected to the stand-in for Stripe.
     checkoutOrigins: ['https://checkout.stripe.com', new URL(baseUrl).origin],
     async begin(purchase, addresses) {
       if (purchase.amountCents === 0) return { kind: 'granted' };

@@ -27,7 +27,7 @@ const ROOM = [
 /** The import warns if a week has more or fewer terms than usual by this share. */
 const USUAL_SHARE = 0.3;
 
-/** Number of earlier weeks whose average is usual. */
+/** The usual number of terms is the average of this many earlier weeks. */
 const USUAL_WEEKS = 4;
 
 const UNIQUE_VIOLATION = '23505';

@@ -4,15 +4,15 @@ import type { Logger } from '../log.ts';
 import { unixMs } from './columns.ts';
 import type { Database, Queryable } from './pool.ts';
 
-/** A process whose machine's clock differs by more from PostgreSQL's is not ready, and moves no money. */
+/** If the clock of a machine differs from PostgreSQL's by more than this, its processes are not ready and move no money. */
 const MOST_DIFFERENCE_MS = 5_000;
 
 const READ_EVERY_MS = 1_000;
 
-/** A reading that took longer says too little about the time. */
+/** A reading that took longer is too inaccurate and is discarded. */
 const SLOWEST_READING_MS = 1_000;
 
-/** A clock that shows PostgreSQL's time, as of its last reading, and moves on with the monotonic timer in between. */
+/** A clock that shows PostgreSQL's time. Between two readings, the monotonic timer of the process moves it on. */
 export interface DatabaseClock extends ServiceClock {
   /** Reads the time of this database now and every second, until the returned function is called. */
   follow(database: Database, log: Logger): Promise<() => Promise<void>>;

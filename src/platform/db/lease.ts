@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Database } from './pool.ts';
 
-/** A holder that has not renewed its lease for so long is taken for dead or stopped. */
+/** A holder that has not renewed its lease for this long counts as dead or stopped. */
 const LEASE_MS = 15_000;
 
 /** Returns whether the caller still has the lease, and keeps it for longer. */

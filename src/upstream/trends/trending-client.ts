@@ -12,7 +12,7 @@ import { trendsUrl } from './trends-url.ts';
 /** News articles for each trend. */
 const ARTICLES = 3;
 
-/** The windows that the site offers, and the longest that it answers. */
+/** The windows that the site offers, and 191 hours, the longest window that it accepts. */
 const WINDOWS_HOURS = [4, 24, 48, 168, 191];
 
 /**

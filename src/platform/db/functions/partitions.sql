@@ -36,8 +36,9 @@ returns table (name text, month timestamp) language sql stable as $$
   where p.month + interval '1 month' <= before at time zone 'UTC' order by p.month
 $$;
 
--- Replaces the lines of a month of the ledger by one line a source and kind, so that every balance still adds up. What
--- takes units out comes last, so that no balance is below zero in between. Returns whether it was not folded before.
+-- Replaces the ledger lines of a month by one line for each source and kind; every balance stays the same. Lines that
+-- take units out come last, so that no balance is below zero in between. Returns false if the month was already
+-- folded.
 create or replace function souk_fold_ledger_month(name text, month timestamp) returns boolean language plpgsql as $$
 begin
   if obj_description(to_regclass(name), 'pg_class') = 'folded' then return false; end if;

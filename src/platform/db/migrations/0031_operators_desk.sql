@@ -6,7 +6,7 @@ alter table plans add column superseded_at timestamptz;
 alter table plans drop constraint plans_code_key;
 create unique index plans_code on plans (code) where superseded_at is null;
 
--- What the purchase grants. Set when it is made.
+-- The plan or pack that a purchase grants, as it was offered when the purchase was created.
 alter table orders
   add column plan_id integer references plans,
   add column pack_units bigint,
