@@ -79,7 +79,7 @@ test('the compiled programs answer a call', { timeout: 120_000 }, async ({ datab
   expect(reply.status).toBe(200);
   expect(await reply.json()).toMatchObject({ code: '0000', data: { products: [{ asin: 'B08N5WRWNX' }] } });
 
-  // Both read files beside the code: a guide, and the version in package.json.
+  // Both requests read files that the build copies: a guide, and the version in package.json.
   for (const path of ['/docs/first-call', '/openapi.json'])
     expect((await fetch(`${gateway}${path}`)).status).toBe(200);
 });
@@ -87,7 +87,7 @@ test('the compiled programs answer a call', { timeout: 120_000 }, async ({ datab
 /** A machine whose clock is a day ahead. */
 const DAY_AHEAD = `data:text/javascript,${encodeURIComponent('const now = Date.now; Date.now = () => now() + 86_400_000;')}`;
 
-test('a gateway on a machine a day ahead is not ready, and refuses the call that a right one answers', {
+test('a gateway on a machine a day ahead is not ready, and refuses a call that another gateway answers', {
   timeout: 120_000,
 }, async ({ database, env }) => {
   const gateway = await startProgram({ ...env, NODE_OPTIONS: `--import ${DAY_AHEAD}` }, 'src/main.js');

@@ -145,7 +145,7 @@ function parsed(text: string): Record<string, unknown> {
   }
 }
 
-/** What the service makes of a query with these fields. */
+/** Parses a query with these fields as the service does. */
 function asQuery(text: string): Record<string, unknown> {
   const written = Object.entries(parsed(text)).flatMap(([name, value]) =>
     [value]

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
+import { expectBalancesOfLedger } from '../support/balances.ts';
 import {
   asinsFrom,
   batchNow,
@@ -11,7 +12,6 @@ import {
   resultsOf,
   startBatch,
 } from '../support/batches.ts';
-import { expectBalancesOfLedger } from '../support/books.ts';
 import type { Client } from '../support/client.ts';
 import type { ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { test } from '../support/souk-test.ts';

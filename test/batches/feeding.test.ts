@@ -3,6 +3,7 @@ import { grantPack } from '../../src/billing/grants.ts';
 import { offPeakOpening } from '../../src/billing/off-peak.ts';
 import { POOLS } from '../../src/operations/pools.ts';
 import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
+import { expectBalancesOfLedger } from '../support/balances.ts';
 import {
   asinsFrom,
   batchNow,
@@ -14,7 +15,6 @@ import {
   resultsOf,
   startBatch,
 } from '../support/batches.ts';
-import { expectBalancesOfLedger } from '../support/books.ts';
 import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 

@@ -20,37 +20,41 @@ async function warningOf({ keyHash, accountId }: BilledAccount): Promise<string 
 type Grants = NonNullable<Parameters<Billing['account']>[0]>;
 
 test.each<[string, Grants, string | null]>([
-  ['nothing where nothing presses', { subscriptions: [{}], packs: [{ units: 5 }] }, null],
-  ['nothing of an account that has nothing', {}, null],
+  [
+    'nothing if a subscription and a pack have no end in sight',
+    { subscriptions: [{}], packs: [{ units: 5 }] },
+    null,
+  ],
+  ['nothing for an account without grants', {}, null],
   [
     'a subscription that ends within seven days',
     { subscriptions: [{ wallet: 'off_peak', endsAt: inDays(7) }] },
     'The off-peak subscription ends at 2026-03-17T10:20:30.000Z, and no other subscription follows it.',
   ],
   [
-    'nothing of a subscription that ends later',
+    'nothing for a subscription that ends in more than seven days',
     { subscriptions: [{ endsAt: new Date(inDays(7).getTime() + 1) }] },
     null,
   ],
   [
-    'nothing of a subscription that another of its wallet follows at once',
+    'nothing for a subscription that another of its wallet follows without a gap',
     { subscriptions: [{ endsAt: inDays(3) }, { startsAt: inDays(3), endsAt: inDays(33) }] },
     null,
   ],
   [
-    'a subscription that another follows only a day later',
+    'a subscription that another follows after a gap of a day',
     { subscriptions: [{ endsAt: inDays(3) }, { startsAt: inDays(4), endsAt: inDays(33) }] },
     'The general subscription ends at 2026-03-13T10:20:30.000Z, and no other subscription follows it.',
   ],
   [
-    'a subscription that is followed in the other wallet only',
+    'a subscription that only one of the other wallet follows',
     {
       subscriptions: [{ endsAt: inDays(3) }, { wallet: 'off_peak', startsAt: inDays(3), endsAt: inDays(33) }],
     },
     'The general subscription ends at 2026-03-13T10:20:30.000Z, and no other subscription follows it.',
   ],
   [
-    'the end of the last packs, and before it that of a subscription',
+    'the end of a subscription rather than an earlier end of the last pack',
     { subscriptions: [{ endsAt: inDays(5) }], packs: [{ units: 5, validUntil: inDays(2) }] },
     'The general subscription ends at 2026-03-15T10:20:30.000Z, and no other subscription follows it.',
   ],
@@ -60,7 +64,7 @@ test.each<[string, Grants, string | null]>([
     'The last resource pack ends at 2026-03-16T10:20:30.000Z.',
   ],
   [
-    'nothing of packs while one lasts longer, if it begins later',
+    'nothing for a pack that ends soon if a later pack follows it',
     {
       packs: [
         { units: 5, validUntil: inDays(2) },

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ledgerLines } from '../../src/billing/ledger-lines.ts';
 import { expirePacks } from '../../src/billing/reconciler.ts';
 import { dailyUse, usage, walletBalances } from '../../src/billing/statement.ts';
+import { balancesFromLedger, keptBalances } from '../support/balances.ts';
 import { type BilledAccount, type Billing, openBilling, refusalOf } from '../support/billing.ts';
-import { balancesFromLedger, keptBalances } from '../support/books.ts';
 import { repetitions } from '../support/repetitions.ts';
 
 let billing: Billing;
@@ -66,19 +66,21 @@ test('a pack that was used up expires without a line', async () => {
 });
 
 test.each([
-  ['before the pack is looked at', 0],
-  ['after the pack has expired', 1],
-])('units returned to a pack after its end, %s, expire', async (_, looks) => {
+  ['before its expire line is written', 0],
+  ['after its expire line is written', 1],
+])('units returned to a pack after its end, %s, expire', async (_, checks) => {
   const account = await billing.account({ packs: [{ units: 40, validUntil: inDays(1) }] });
   const { callId } = await billing.admit(account, 15);
   billing.clock.advance(DAY_MS);
-  for (let i = 0; i < looks; i += 1) await expireEverything();
+  for (let i = 0; i < checks; i += 1) await expireEverything();
   await billing.settle(account, callId, 5);
   await expireEverything();
   const [settled, returned] = ['settle 5 0', 'release 10 10'];
   expect(await linesOf(account)).toEqual([
     ...['grant 40 40', 'reserve 15 -15'],
-    ...(looks ? ['expire 25 -25', settled, returned, 'expire 10 -10'] : [settled, returned, 'expire 35 -35']),
+    ...(checks
+      ? ['expire 25 -25', settled, returned, 'expire 10 -10']
+      : [settled, returned, 'expire 35 -35']),
   ]);
 });
 

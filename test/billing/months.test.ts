@@ -15,7 +15,7 @@ interface Moment {
   at: Date;
 }
 
-/** The window of each moment according to PostgreSQL, for a subscription that has not been used. */
+/** The window of each moment according to PostgreSQL, for an unused subscription. */
 async function windowsOf(database: Database, moments: readonly Moment[]): Promise<[string, string][]> {
   const { rows } = await database.query<{ first: Date; next: Date }>(
     `select m.month_start as first, m.month_end as next
@@ -36,36 +36,42 @@ async function windowsOf(database: Database, moments: readonly Moment[]): Promis
 const iso = (at: string) => new Date(at).toISOString();
 
 test.for([
-  ['at its start', '2026-01-15T13:40Z', '2026-01-15T13:40Z', '2026-01-15T13:40Z', '2026-02-15T13:40Z'],
+  ['starts with it', '2026-01-15T13:40Z', '2026-01-15T13:40Z', '2026-01-15T13:40Z', '2026-02-15T13:40Z'],
   [
-    'at the last moment before the next',
+    'lasts until the last moment before the next month',
     ...['2026-01-15T13:40Z', '2026-02-15T13:39:59.999Z', '2026-01-15T13:40Z', '2026-02-15T13:40Z'],
   ],
   [
-    'at the first moment of the next',
+    'is followed by the next month at its first moment',
     ...['2026-01-15T13:40Z', '2026-02-15T13:40Z', '2026-02-15T13:40Z', '2026-03-15T13:40Z'],
   ],
   [
-    'that started on the 31st, in a month of 30 days',
+    'from the 31st starts on the 30th in a month of 30 days',
     ...['2026-01-31T09:00Z', '2026-05-15', '2026-04-30T09:00Z', '2026-05-31T09:00Z'],
   ],
   [
-    'that started on the 31st, in February',
+    'from the 31st ends on the last day of February',
     ...['2026-01-31T09:00Z', '2026-02-28T08:59Z', '2026-01-31T09:00Z', '2026-02-28T09:00Z'],
   ],
   [
-    'that started on the 31st, on the last day of February',
+    'from the 31st starts on the last day of February',
     ...['2026-01-31T09:00Z', '2026-02-28T09:00Z', '2026-02-28T09:00Z', '2026-03-31T09:00Z'],
   ],
   [
-    'that started on the 31st, in the February of a leap year',
+    'from the 31st ends on 29 February in a leap year',
     ...['2027-12-31T00:00Z', '2028-02-28', '2028-01-31', '2028-02-29'],
   ],
   [
-    'that started on the leap day, a year later',
+    'from 29 February starts on the 28th a year later',
     ...['2028-02-29T23:59Z', '2029-03-01', '2029-02-28T23:59Z', '2029-03-29T23:59Z'],
   ],
-  ['over the turn of the year', '2026-12-20T01:00Z', '2027-01-05', '2026-12-20T01:00Z', '2027-01-20T01:00Z'],
+  [
+    'continues into the next year',
+    '2026-12-20T01:00Z',
+    '2027-01-05',
+    '2026-12-20T01:00Z',
+    '2027-01-20T01:00Z',
+  ],
 ] as [string, string, string, string, string][])(
   'the month of a subscription %s',
   async ([_, startsAt, at, first, next], { database }) => {
@@ -168,7 +174,7 @@ test('no sequence of calls draws more than N allowances from N months, and a cus
       const begins = terms.slice(0, i).reduce((at, before) => monthsAfter(at, before), from);
       return Array.from({ length: term }, (_, k) => monthsAfter(begins, k).getTime());
     });
-    // Where an extra window would show: at midnight of a start day, and a moment on either side of each start.
+    // The moments at which an extra window would be visible: midnight of each start day, and just before and after each start.
     const probes = bounds.flatMap((at) => [at - (at % 86_400_000), at - 1, at + 1]);
     const within = probes.filter((at) => at >= startsAt.getTime() && at < endsAt.getTime());
     const calls = [...bounds, ...within, endsAt.getTime() - 1].map((at) => ({ at, units: ALLOWANCE }));

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => billing.close());
 
-/** Times the scenes and instants below: 675 states. */
+/** Multiplied by the scenes and instants below: 675 states. */
 const ACCOUNTS = repetitions(15);
 const INSTANTS = 5;
 
@@ -29,16 +29,28 @@ const windowOf = (hours: string, timezone: string): OffPeakWindow => {
   const [start = '', end = ''] = hours.split('-');
   return { start, end, timezone };
 };
-/** The service's window, and a moment at which something happens. */
+/** The window of the service, and the moment of the scene. */
 const SCENES: readonly [string, OffPeakWindow, string][] = [
   ['the window opens', windowOf('19:00-07:00', 'Asia/Shanghai'), '2026-03-10T11:00Z'],
   ['a window that crosses midnight closes', windowOf('19:00-07:00', 'Asia/Shanghai'), '2026-03-10T23:00Z'],
   ['day and month end inside the window', windowOf('06:00-09:00', 'Asia/Shanghai'), '2026-04-01T00:00Z'],
-  ['it is midnight in its time zone', windowOf('22:00-02:00', 'Asia/Kolkata'), '2026-05-05T18:30Z'],
-  ['a month begins on its last day', windowOf('09:00-17:00', 'UTC'), '2026-02-28T00:00Z'],
+  [
+    'it is midnight in the time zone of the window',
+    windowOf('22:00-02:00', 'Asia/Kolkata'),
+    '2026-05-05T18:30Z',
+  ],
+  [
+    'a month of a subscription begins on the last day of a calendar month',
+    windowOf('09:00-17:00', 'UTC'),
+    '2026-02-28T00:00Z',
+  ],
   ['clocks skip the start of the window', windowOf('02:30-06:00', 'Europe/Berlin'), '2026-03-29T01:00Z'],
   ['clocks repeat the end of the window', windowOf('22:00-02:30', 'Europe/Berlin'), '2026-10-25T01:00Z'],
-  ['the start of the window comes again', windowOf('01:30-05:00', 'America/New_York'), '2026-11-01T06:30Z'],
+  [
+    'the start of the window occurs a second time',
+    windowOf('01:30-05:00', 'America/New_York'),
+    '2026-11-01T06:30Z',
+  ],
   ['clocks go back at midnight', windowOf('23:30-23:45', 'America/Santiago'), '2026-04-05T03:00Z'],
 ];
 const OWN_WINDOWS = [
@@ -178,13 +190,13 @@ async function firstDraws(callIds: readonly string[]) {
 }
 
 /** Returns the prediction that corresponds to this outcome. */
-const foretold = (first: { wallet: string; source: string } | null, reason: string | null) => ({
+const predicted = (first: { wallet: string; source: string } | null, reason: string | null) => ({
   activeBilling: first?.wallet ?? null,
   activeBillingTrack: first && (first.source === 'pack' ? 'pack' : 'legacy'),
   nextCallRejectReason: reason,
 });
 const ofModel = (verdict: Verdict) =>
-  verdict.admitted ? foretold(verdict, null) : foretold(null, verdict.reason);
+  verdict.admitted ? predicted(verdict, null) : predicted(null, verdict.reason);
 
 test.each(SCENES)(
   'when %s, the next call of each account gets exactly what its snapshot predicted',
@@ -212,14 +224,19 @@ test.each(SCENES)(
             subjects.map((subject, i) => live({ admissions, settlements }, subject, act(i), now)),
           );
         }
-        const told = await Promise.all(subjects.map(({ account: own }) => quotaSnapshot(deps, own, now)));
+        const snapshots = await Promise.all(
+          subjects.map(({ account: own }) => quotaSnapshot(deps, own, now)),
+        );
         const got = await Promise.all(subjects.map((subject) => outcomeOf(admissions, subject, 1)));
         const drawn = await firstDraws(got.map(({ callId }) => callId));
         for (const [i, { model, granted }] of subjects.entries()) {
           const { callId, error } = got[i] as Outcome;
           const label = `${new Date(now).toISOString()} ${JSON.stringify({ offPeak, granted, acts: acts[i] })}`;
-          const real = foretold(drawn.get(callId) ?? null, error?.kind ?? null);
-          expect(told[i], label).toMatchObject({ ...real, nextCallRejectMessage: error?.message ?? null });
+          const real = predicted(drawn.get(callId) ?? null, error?.kind ?? null);
+          expect(snapshots[i], label).toMatchObject({
+            ...real,
+            nextCallRejectMessage: error?.message ?? null,
+          });
           expect(real, label).toEqual(ofModel(model.admit(callId, 1, now)));
         }
       }

@@ -117,8 +117,8 @@ test.each([
 });
 
 test.each([
-  ['that says nothing', Buffer.from('<html>'), 'its document gives no reason that can be read'],
-  ['that is not there', undefined, 'the provider gave no reason'],
+  ['that contains no reason', Buffer.from('<html>'), 'its document gives no reason that can be read'],
+  ['that is missing', undefined, 'the provider gave no reason'],
 ])('returns the failure of a FATAL report with a document %s', async (_, content, reason) => {
   server.reports.push({ statuses: ['FATAL'], ...(content ? { document: content } : {}) });
   expect(await fetching()).toEqual({ kind: 'failed', reason });
@@ -136,8 +136,8 @@ test('requests a new download address when the first one has expired', async () 
 });
 
 test.each([
-  ['where it was', true],
-  ['from the beginning, where the store knows no ranges', false],
+  ['at the same byte', true],
+  ['from the beginning if the store does not support ranges', false],
 ])('continues an interrupted download %s', async (_, knowsRanges) => {
   const content = document('2026-02-28');
   server.reports.push({ statuses: ['DONE'], document: content, breaks: [1000, 500], knowsRanges });
@@ -202,8 +202,8 @@ test('the error of a refusal names the service and the call, and no secret', asy
     message: 'The refresh token of region na was not exchanged for an access token: 400, invalid_grant.',
   });
   // The errors of the client contain the whole request, which must not be passed on.
-  const told = inspect([refused, exchanged], { depth: 12 });
-  for (const secret of [clientSecret, SECRETS.refreshToken, 'Atza|']) expect(told).not.toContain(secret);
+  const shown = inspect([refused, exchanged], { depth: 12 });
+  for (const secret of [clientSecret, SECRETS.refreshToken, 'Atza|']) expect(shown).not.toContain(secret);
 });
 
 const FIXTURES = resolve('../shared/fixtures/brand-analytics');

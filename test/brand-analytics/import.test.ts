@@ -123,27 +123,31 @@ const inLine = (line: number, from: string, to: string) =>
 
 test.each([
   ['a bad rank', inLine(4, '2,', 'x,'), 'Line 4: the rank "x" is not a positive integer.'],
-  ['ranks that go back', inLine(5, '3,', '1,'), 'Row 5: rank 1 follows rank 2; ranks must not decrease.'],
+  ['decreasing ranks', inLine(5, '3,', '1,'), 'Row 5: rank 1 follows rank 2; ranks must not decrease.'],
   ['a blank term', inLine(4, 'two', ' '), 'Row 4: the search term is blank.'],
   ['a missing column', inLine(5, ',,', ','), 'Line 5: expected 21 columns, got 20.'],
   [
-    'no share',
+    'a share above 100',
     csvReport('2026-03-07', [{ ...tent, products: [['B0TENT0001', '', '101', '']] }]),
     'Line 3: column 11: "101" is not a share from 0 to 100.',
   ],
-  ['another date', inLine(5, '2026-03-07', '2026-03-14'), 'Line 5: the reporting date is 2026-03-14'],
   [
-    'a date that is no Saturday',
+    'rows with different dates',
+    inLine(5, '2026-03-07', '2026-03-14'),
+    'Line 5: the reporting date is 2026-03-14',
+  ],
+  [
+    'a date that is not a Saturday',
     good.replaceAll('2026-03-07', '2026-03-06').replace('2026-03-01', '2026-02-28'),
     'is not a Saturday',
   ],
   [
-    'a line 1 about another week',
+    'a line 1 that names another week',
     csvReport('2026-03-07', ranked('one'), 'x=["2026-03-08 - 2026-03-14"]'),
     'the week in line 1 ends on 2026-03-14',
   ],
   [
-    'a month',
+    'a report of a month',
     csvReport('2026-03-07', ranked('one'), 'x=["2026-03-01 - 2026-03-31"]'),
     'Line 1: the report covers 31 days',
   ],
@@ -152,29 +156,33 @@ test.each([
     csvReport('2026-03-07', ranked('one'), 'a=["b"],c=["d"],e=["f"]'),
     'Line 1: the download was filtered',
   ],
-  ['other columns', 'a\nb,c\n1,2\n', 'Line 2: must name the columns'],
+  ['columns of another report', 'a\nb,c\n1,2\n', 'Line 2: must name the columns'],
   ['no rows', good.split('\n').slice(0, 2).join('\n'), 'The file has no rows.'],
   ['an empty file', '', 'The file is empty.'],
-  ['quotes that do not end', inLine(4, 'two', '"two'), /Line 4: /],
+  ['an unclosed quote', inLine(4, 'two', '"two'), /Line 4: /],
   [
     'a term that is listed twice',
     csvReport('2026-03-07', [...ranked('one'), { term: 'ONE', rank: 1 }]),
     'Rows 3 and 4 have the same term, "one".',
   ],
-  ['a cut gzip', gzipSync(good).subarray(0, 90), 'is incomplete'],
+  ['truncated gzip', gzipSync(good).subarray(0, 90), 'is incomplete'],
   [
-    'a cut document',
+    'a document without its last bracket',
     jsonReport('2026-03-07', [reportEntry('a', 1, 1)], 'ATVPDKIKX0DER').slice(0, -1),
     'After entry 1: the file is incomplete.',
   ],
-  ['no JSON', '{"reportSpecification" nonsense', 'After entry 0: the document is not JSON'],
   [
-    'a document that ends early',
+    'a document that is not JSON',
+    '{"reportSpecification" nonsense',
+    'After entry 0: the document is not JSON',
+  ],
+  [
+    'a document that ends within the first entry',
     '{"dataByDepartmentAndSearchTerm":[{"se',
     'After entry 0: the file is incomplete.',
   ],
   [
-    'an entry that is no JSON',
+    'an entry that is not JSON',
     jsonReport('2026-03-07', [reportEntry('a', 1, 1), reportEntry('b', 2, 1), 7]).replace(
       ',7]',
       ',nonsense]',
@@ -182,12 +190,12 @@ test.each([
     'After entry 2: the document is not JSON',
   ],
   [
-    'a comma behind the last entry',
+    'a comma after the last entry',
     jsonReport('2026-03-07', [reportEntry('a', 1, 1)]).replace('}]', '},]'),
     'After entry 1: the document is not JSON',
   ],
   [
-    'nonsense behind the entries',
+    'text after the list of entries',
     jsonReport('2026-03-07', [reportEntry('a', 1, 1)]).replace('}]', '}]x'),
     'After entry 1: the document is not JSON',
   ],
@@ -204,22 +212,22 @@ test.each([
     'reportSpecification must describe a weekly search-terms report.',
   ],
   [
-    'a document that is no UTF-8',
+    'a document that is not UTF-8',
     Buffer.from(jsonReport('2026-03-07', [reportEntry('a', 1, 1), reportEntry('caf\u00e9', 2, 1)]), 'latin1'),
     'After entry 1: the document is not JSON.',
   ],
   [
-    'a download that is no UTF-8',
+    'a CSV file that is not UTF-8',
     Buffer.from(csvReport('2026-03-07', ranked('one', 'caf\u00e9')).replace('\uFEFF', ''), 'latin1'),
     'Line 4: the text is not UTF-8.',
   ],
   [
-    'an object for a term',
+    'an object instead of a term',
     jsonReport('2026-03-07', [reportEntry('a', 1, 1, { searchTerm: { toString: 1 } })]),
     'Entry 1: searchTerm must be a string, got several values.',
   ],
   [
-    'a document of more departments than any store has',
+    'a document with more than 1,000 departments',
     jsonReport(
       '2026-03-07',
       Array.from({ length: 1_001 }, (_, i) => reportEntry('a', 1, 1, { departmentName: `Department ${i}` })),

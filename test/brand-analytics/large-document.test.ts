@@ -119,17 +119,17 @@ test.each([
     'Row 5602: the search term is blank.',
   ],
   [
-    'what is no JSON',
+    'an entry that is not JSON',
     withEntry(5_601, (e) => e.replace(':', ';')),
     'After entry 5600: the document is not JSON',
   ],
   [
-    'a quote too many',
+    'an extra quote',
     withEntry(5_601, (e) => e.replace('term number', 'term" number')),
     'Entry 5601: longer than 1 MiB.',
   ],
-  ['a bracket too few', withEntry(5_601, (e) => e.slice(0, -1)), 'Entry 5601: longer than 1 MiB.'],
-  ['an end too early', report.slice(0, report.length - 700), 'After entry 6449: the file is incomplete.'],
+  ['a missing bracket', withEntry(5_601, (e) => e.slice(0, -1)), 'Entry 5601: longer than 1 MiB.'],
+  ['a missing end', report.slice(0, report.length - 700), 'After entry 6449: the file is incomplete.'],
 ])('refuses %s after the first megabytes', async (_, content, reason) => {
   await expect(loadCompiled(database, 'ca', content)).rejects.toThrow(reason);
   expect(await loadedWeeks(database, 'ca')).toEqual([]);

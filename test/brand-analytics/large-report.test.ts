@@ -85,11 +85,11 @@ test.each([
   ['a bad rank', inRow(1_480, '1480', 'x'), `Line ${lineOf(1_480)}: the rank "x" is not a positive integer.`],
   ['a blank term', inRow(1_480, 'term number 1480', ' '), `Row ${lineOf(1_480)}: the search term is blank.`],
   [
-    'another date',
+    'rows with different dates',
     Buffer.from(report.replace(/2026-03-07\n$/, '2026-03-14\n')),
     `Line ${lineOf(TERMS)}: the reporting date is 2026-03-14, but 2026-03-07 in the rows before.`,
   ],
-  ['a quote without end', inRow(1_200, 'term', '"term'), /^Line \d+: /],
+  ['an unclosed quote', inRow(1_200, 'term', '"term'), /^Line \d+: /],
 ])('refuses %s found in a thread, and ends the threads', async (_, content, reason) => {
   const before = ports();
   await expect(loadCompiled(database, 'uk', content)).rejects.toThrow(reason);

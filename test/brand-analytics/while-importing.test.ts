@@ -12,7 +12,7 @@ const WEEK = '2026-03-07';
 const ASIN = 'B0CAMP0001';
 const ROUNDS = 6;
 
-/** Terms of a round, twice as many as before: most are new, so the dictionary is written anew as well. */
+/** The terms of a round: twice as many as before. Most are new, so the dictionary is rewritten as well. */
 function report(round: number): string {
   const terms: TestTerm[] = Array.from({ length: 20 * 2 ** round }, (_, i) => ({
     term: i === 0 ? 'tent' : `tent ${round} number ${i}`,

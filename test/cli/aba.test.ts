@@ -42,7 +42,7 @@ test('import imports a report, and replaces its week when it is imported again',
 test('weeks lists imported weeks, and weeks with a pending fetch until they are imported', async () => {
   const client = new pg.Client({ connectionString: created.url });
   await client.connect();
-  // The week of `us` to 2026-03-07 was imported from a file meanwhile.
+  // The week of `us` that ends on 2026-03-07 was imported from a file.
   await client.query(
     `insert into aba_fetches (site, week, report_id, attempts, next_attempt_at, reason) values
       (3, '2026-03-14', null, 2, '2026-03-16T08:30:00Z', 'Not ready.'),
@@ -74,7 +74,7 @@ test('weeks lists imported weeks, and weeks with a pending fetch until they are 
 
 test.each([
   ['a broken file', 'bad.csv', 'us', /bad\.csv: Line 2: must name the columns/],
-  ['a file that is not there', null, 'us', /The file .*missing\.csv does not exist\./],
+  ['a missing file', null, 'us', /The file .*missing\.csv does not exist\./],
   ['a site without brand analytics', 'bad.csv', 'in', /--country must be one of us, uk/],
 ])('%s ends with exit code 1 and an error message', async (_, name, country, sentence) => {
   const path = name ? await file(name, 'a\nb,c\n') : join(folder, 'missing.csv');
@@ -123,8 +123,8 @@ describe('aba fetch', () => {
 
   test.each([
     ['a region without an account', '--country jp', /^Not set: SP_API_REFRESH_TOKEN_FE\. /],
-    ['a day that is no Saturday', '--country uk --date 2026-03-20', /--date must be a Saturday/],
-    ['a week to come', '--country uk --date 2096-03-17', /2096-03-17 has not ended yet/],
+    ['a date that is not a Saturday', '--country uk --date 2026-03-20', /--date must be a Saturday/],
+    ['a week that has not ended', '--country uk --date 2096-03-17', /2096-03-17 has not ended yet/],
   ])('%s ends with exit code 1 and an error message', async (_, words, sentence) => {
     const { code, stderr } = await command.run(`aba fetch ${words}`, settings);
     expect(code).toBe(1);

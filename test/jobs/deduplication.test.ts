@@ -65,11 +65,14 @@ test('joins a call that another gateway has answered', async ({ souk, client }) 
 });
 
 test.for<[string, (asin: string) => string]>([
-  ['the alias of a parameter', (asin) => `/api/market/product?domainId=1&asin=${asin}`],
-  ['the name of the site', (asin) => `/api/market/product?country=US&asins=${asin}`],
-  ['another spelling and a repetition', (asin) => `${productOf(asin.toLowerCase())},${asin}`],
-  ['a default that is spelled out', (asin) => `${productOf(asin)}&history=true&offers=0&detailLevel=lite`],
-  ['a slash at the end', (asin) => `/api/market/product/?domain=1&asins=${asin}`],
+  ['an alias of a parameter', (asin) => `/api/market/product?domainId=1&asin=${asin}`],
+  ['the country instead of the domain', (asin) => `/api/market/product?country=US&asins=${asin}`],
+  ['a lower-case ASIN that is repeated', (asin) => `${productOf(asin.toLowerCase())},${asin}`],
+  [
+    'defaults that are sent explicitly',
+    (asin) => `${productOf(asin)}&history=true&offers=0&detailLevel=lite`,
+  ],
+  ['a trailing slash', (asin) => `/api/market/product/?domain=1&asins=${asin}`],
 ])('joins a request with %s', async ([_, path], { client }) => {
   const asin = newAsin();
   await client.get(productOf(asin));

@@ -2,7 +2,7 @@
 // oxlint-disable no-empty-pattern -- for the same reason
 import { expect } from 'vitest';
 import { databaseClock } from '../../src/platform/db/database-clock.ts';
-import { balancesFromLedger, keptBalances } from '../support/books.ts';
+import { balancesFromLedger, keptBalances } from '../support/balances.ts';
 import type { Client, Reply } from '../support/client.ts';
 import { type OwnServers, openOwnServers } from '../support/own-servers.ts';
 import type { Souk } from '../support/souk.ts';
@@ -35,8 +35,8 @@ async function callsOfEveryKind(client: Client, round: string): Promise<Reply[]>
 const isRefusedInTime = ({ status, headers, json }: Reply) =>
   status === 503 && json.code === 'BUSY' && Number(headers['retry-after']) > 0;
 
-/** All that the account was charged for, and that it was answered. */
-async function expectBalancedBooks(souk: Souk, client: Client, accountId: number): Promise<void> {
+/** Expects that every call has ended, that the balances equal the ledger, and that the units used equal the charges. */
+async function expectBalanced(souk: Souk, client: Client, accountId: number): Promise<void> {
   await expect.poll(async () => (await openCalls(souk, accountId)).length).toBe(0);
   const now = Date.now();
   expect(await keptBalances(souk.database, accountId, now)).toEqual(
@@ -90,6 +90,6 @@ test.for(['postgres', 'redis'] as const)(
     await expect.poll(async () => (await client.get(path('B0AFTER001'))).status).toBe(200);
     // Refused calls were not charged, also not by a statement that the server executed after it continued.
     expect(await chargedUnits(souk, accountId)).toBe(unitsBefore + 1);
-    await expectBalancedBooks(souk, client, accountId);
+    await expectBalanced(souk, client, accountId);
   },
 );

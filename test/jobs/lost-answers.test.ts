@@ -7,7 +7,7 @@ import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { knowsEveryProduct } from '../support/answers.ts';
 import { openBackground } from '../support/background.ts';
-import { expectBalancesOfLedger } from '../support/books.ts';
+import { expectBalancesOfLedger } from '../support/balances.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { PATIENCE } from '../support/time.ts';

@@ -48,7 +48,7 @@ test.for([
   ['before the call was admitted', false],
   ['after the call was admitted', true],
 ] as const)(
-  'starts a call once whose connection to the database breaks %s',
+  'starts a call once if its connection to the database breaks %s',
   async ([_when, counted], { billing }) => {
     const account = await billing.account({ subscriptions: [{}] });
     let attempts = 0;

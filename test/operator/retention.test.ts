@@ -44,7 +44,7 @@ async function addLine(at: Date, kind: string, units: number): Promise<void> {
   );
 }
 
-test('creates the partitions of the next months, with the rows that waited for them', async () => {
+test('creates the partitions of the next months, and moves their rows from the default partition into them', async () => {
   await database.query(`drop table ${partition('ledger', 2)}, ${partition('finished_calls', 2)}`);
   await addLine(month(2), 'grant', 1);
   await addCall(month(2));
@@ -98,7 +98,7 @@ describe('months of calls', () => {
   });
 });
 
-test('folds old months of the ledger into one line a source and kind, and every balance stays', async () => {
+test('folds old months of the ledger into one line for each source and kind, and keeps every balance', async () => {
   const name = partition('ledger', -20);
   await database.query("select souk_add_month('ledger', $1)", [month(-20).toISOString().slice(0, 10)]);
   for (const [kind, units] of [
@@ -138,7 +138,7 @@ test('folds old months of the ledger into one line a source and kind, and every 
   expect(rows[0]?.least).toBeGreaterThanOrEqual(0);
 });
 
-test('keeps so many weekly reports of a site, and the one before them', async () => {
+test('keeps the newest weekly reports of a site up to the setting, and the one before them', async () => {
   for (const week of ['2026-03-07', '2026-03-14', '2026-03-21'])
     await load(database, 'us', csvReport(week, [{ term: 'tent', rank: 1 }]));
   await load(database, 'uk', csvReport('2026-03-07', [{ term: 'tent', rank: 1 }]));

@@ -45,39 +45,39 @@ test.each([
     'a claim is charged once within five minutes',
   ],
   [
-    'a charge without its entries',
+    'a charge that differs from its ledger lines',
     `update finished_calls set units_charged = units_charged - 1 where state = 'settled'`,
-    'the entries of a call are what it was charged',
+    'the ledger lines of a call add up to its charge',
   ],
   [
-    'a usage of a day that has drifted',
+    'a usage of a day that differs from its calls',
     'update usage_days set units = units + 1',
-    'the usage of a day is what its calls add up to',
+    'the usage of a day equals the sum of its calls',
   ],
   [
-    'a meter that has drifted',
+    'a meter that differs from its ledger lines',
     'update subscriptions set day_used = day_used + 1',
-    'the meters of a subscription are what its entries add up to',
+    'the meters of a subscription equal the sums of its ledger lines',
   ],
   [
-    'a pack that has drifted',
+    'a pack that differs from its ledger lines',
     'update packs set remaining_units = remaining_units - 1',
-    'what is left in a pack is what its entries leave',
+    'the units left in a pack equal the sum of its ledger lines',
   ],
   [
-    'a pack that gave more than it had',
+    'a pack that was charged more units than it had',
     `update ledger set units = 3 where kind = 'grant'`,
     'no pack is ever overdrawn',
   ],
   [
-    'a day that gave more than its limit',
+    'a day that was charged more units than its limit',
     'update plans set daily_limit = 19',
-    'no day and no month of a subscription is ever exceeded',
+    'no daily or monthly limit of a subscription is ever exceeded',
   ],
   [
-    'a minute of more calls than its limit',
+    'a minute with more calls than its limit',
     'update plans set minute_limit = 2',
-    'no minute of a subscription is ever exceeded',
+    'no minute limit of a subscription is ever exceeded',
   ],
 ])('%s is found', async (_what, tampering, promise) => {
   const client = await billing.database.connect();

@@ -61,9 +61,9 @@ afterAll(async () => {
   await receiver.close();
 });
 
-let told: SoakMessage[];
+let received: SoakMessage[];
 beforeEach(() => {
-  told = messages.map((message) => ({ ...message }));
+  received = messages.map((message) => ({ ...message }));
 });
 
 test('a correct history has no faults', async () => {
@@ -79,70 +79,70 @@ test('a correct history has no faults', async () => {
 });
 
 test.each([
-  ['a batch that goes on', `update batches set finished_at = null`, 'every batch ends'],
+  ['a batch that never ends', `update batches set finished_at = null`, 'every batch ends'],
   [
-    'a call that was left behind',
+    'a pending call of a batch that has ended',
     `update batch_calls set state = 'pending'`,
-    'nothing of a batch that has ended is under way',
+    'a batch that has ended has no call under way',
   ],
   [
-    'a batch that has counted wrong',
+    'a batch with wrong counts',
     'update batches set done_items = done_items - 1, failed_items = 1',
-    'the counts of a batch are those of its calls',
+    'the counts of a batch equal the counts of its calls',
   ],
   [
-    'an item that is in no call',
+    'an item that no call contains',
     'update batch_calls set first_item = first_item + 1 where first_item = 100',
-    'the calls of a batch hold each item once',
+    'each item of a batch is in exactly one of its calls',
   ],
   [
     'a batch that is charged more than its calls',
     'update batches set units_charged = units_charged + 1',
-    'a batch costs what its calls cost',
+    'the charge of a batch equals the charges of its calls',
   ],
   [
     'a call of two batches',
     'update batch_calls set call_id = (select call_id from batch_calls limit 1)',
-    'a call is of one batch',
+    'a call belongs to one batch',
   ],
   [
-    'a call that is charged in vain',
+    'a charged call without a batch',
     `delete from batches where schedule_id is null`,
-    'every charge of an account that has batches only is one of its batches',
+    'every charge of an account with batches only belongs to one of its batches',
   ],
   [
-    'a tick that is run twice',
+    'a tick with two runs',
     `drop index schedule_runs_tick; insert into schedule_runs select gen_random_uuid(), schedule_id, due_at, started_at,
        trigger, 'skipped', reason, null from schedule_runs`,
-    'a tick is run at most once',
+    'a tick has at most one run',
   ],
   [
-    'a run whose batch is gone',
+    'a started run without a batch',
     'update schedule_runs set batch_id = null',
-    'a run that has started has its batch, any other has none',
+    'a started run has a batch, and no other run has one',
   ],
-  ['a batch that no run has made', 'delete from schedule_runs', 'a batch of a schedule is of one run'],
   [
-    'a schedule that is due',
+    'a batch of a schedule without a run',
+    'delete from schedule_runs',
+    'a batch of a schedule belongs to one run',
+  ],
+  [
+    'a schedule that stays due',
     `update schedules set next_due_at = now() - interval '1 second'`,
-    'every schedule that is due is run',
+    'every schedule that is due has a run',
   ],
   [
-    'an end that is told to nobody',
+    'a batch that ended without a delivery',
     'delete from webhook_deliveries',
-    'of a batch that has ended its webhook is told',
+    'a batch that has ended has a delivery for its webhook',
   ],
   [
-    'an end that is told twice',
+    'a batch that ended with two deliveries',
     `insert into webhook_deliveries select gen_random_uuid(), account_id, url, host, type, payload, state, attempts, retries,
        next_attempt_at, claimed_until, last_status, last_error, created_at, finished_at from webhook_deliveries`,
-    'a run of a schedule tells its end once',
+    'the end of a run has one delivery',
   ],
-  [
-    'a delivery that has not arrived',
-    `update webhook_deliveries set state = 'failed'`,
-    'every delivery arrives',
-  ],
+  ['a delivery that failed', `update webhook_deliveries set state = 'failed'`, 'every delivery is delivered'],
 ])('%s is found', async (_what, tampering, promise) => {
   const client = await souk.database.connect();
   try {
@@ -160,8 +160,8 @@ test('reports an accepted batch that is missing or differs', async () => {
   const lost = { ...wanted, idempotencyKey: 'never stored' };
   const smaller = { ...wanted, items: 129 };
   const unknown = { ...lost, batchId: null };
-  const promises = (await auditWanted(souk.database, [lost, smaller, unknown])).map(({ row }) => row.items);
-  expect(promises).toEqual([130, 129]);
+  const items = (await auditWanted(souk.database, [lost, smaller, unknown])).map(({ row }) => row.items);
+  expect(items).toEqual([130, 129]);
 });
 
 test('reports a tick without a run', async () => {
@@ -170,11 +170,11 @@ test('reports a tick without a run', async () => {
 });
 
 test('reports messages that are missing, changed, unsigned or unknown', async () => {
-  const promises = async () => (await auditMessages(souk.database, told)).map(({ promise }) => promise);
-  told.pop();
-  expect(await promises()).toEqual(['what counts as delivered has arrived']);
-  told = messages.map((message) => ({ ...message, body: `${message.body} ` }));
-  expect(await promises()).toEqual(messages.map(() => 'a message is the same every time'));
-  told = messages.map((message) => ({ ...message, isSigned: false }));
-  expect(await promises()).toEqual(messages.map(() => 'every message is signed, and in the log'));
+  const promises = async () => (await auditMessages(souk.database, received)).map(({ promise }) => promise);
+  received.pop();
+  expect(await promises()).toEqual(['every delivered message has arrived']);
+  received = messages.map((message) => ({ ...message, body: `${message.body} ` }));
+  expect(await promises()).toEqual(messages.map(() => 'every attempt sends the same message'));
+  received = messages.map((message) => ({ ...message, isSigned: false }));
+  expect(await promises()).toEqual(messages.map(() => 'every message is signed and in the log'));
 });

@@ -9,7 +9,7 @@ const INSTALL_TIMEOUT_MS = 600_000;
 export type Chromium = { command: string } | { missing: string };
 
 /**
- * The Chromium that CHROMIUM_BIN names, one on PATH, or Debian's, which is installed where we may. Of several test
+ * The Chromium that CHROMIUM_BIN names, one on PATH, or Debian's, which is installed if this process runs as root. Of several test
  * files that find none, one installs it and the others wait for that.
  */
 export async function findChromium(): Promise<Chromium> {
@@ -42,7 +42,7 @@ async function onPath(): Promise<string | null> {
 async function install(): Promise<Chromium> {
   const tools = resolve('.souk/tools');
   await mkdir(tools, { recursive: true });
-  // Whoever gets the lock second finds it installed.
+  // The second holder of the lock finds it installed.
   const script = `command -v chromium && exit 0
     apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core`;
   try {

@@ -13,9 +13,10 @@ export interface Customer {
   cookie: { name: string; value: string };
 }
 
-/** A new account that is signed in; what pages it has. */
+/** Page settings of a service whose purchases are granted at once. */
 export const PAGES = { payments: { way: 'demo', currency: 'usd' } } as const;
 
+/** Creates an account with a session. */
 export async function signedIn(souk: Souk, options: AccountOptions = {}): Promise<Customer> {
   const { accountId, key } = await souk.account(options);
   const client = souk.clientOf(key);

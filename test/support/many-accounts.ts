@@ -7,7 +7,7 @@ export interface Grants {
   packs: readonly PackGrant[];
 }
 
-/** Opens thousands of accounts in a few statements, with what each is granted; all that has a default must be given. */
+/** Creates thousands of accounts with their grants in a few statements. Every field of a grant must be given, also those with defaults elsewhere. */
 export async function openManyAccounts(
   database: Database,
   grants: readonly Grants[],

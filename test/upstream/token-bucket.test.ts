@@ -170,7 +170,7 @@ describe('the balance', () => {
     expect(await takeNow(one)).toBe('refused');
   });
 
-  test('counts a call once that is settled twice', async () => {
+  test('counts a call that is settled twice only once', async () => {
     await learn(one, 5);
     const lease = await mustTake(one, 2);
     const held = await mustTake(two, 3);
@@ -327,7 +327,7 @@ test('after any sequence of lost calls and dead processes, the balance is never 
   const end = fc.record({
     end: fc.nat(20),
     how: fc.constantFrom('answer' as const, 'lose' as const, 'die' as const),
-    // When the provider takes the tokens of a call without an answer, after it was sent.
+    // The time from sending a call without an answer until the provider takes its tokens.
     chargedAfterMs: fc.constantFrom(0, 1_000, 60_000, 179_999, Number.POSITIVE_INFINITY),
   });
   const step = fc.oneof(
@@ -368,7 +368,7 @@ test('after any sequence of lost calls and dead processes, the balance is never 
         }
         const held = await (connections[0] as Redis).get(`${key}:taken`);
         expect(((await balance()) ?? 0) - Number(held)).toBeLessThanOrEqual(left);
-        // An hour's refill is not reached in this story.
+        // The balance never reaches an hour's refill in this test.
         if (clock.now() - start > 50 * MINUTE) break;
       }
     }),

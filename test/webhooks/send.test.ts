@@ -210,9 +210,9 @@ describe('without a response,', () => {
   });
 
   test.each([
-    ['nothing of HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
-    ['a status that is none', 'HTTP/1.1 9999 What\r\n\r\n'],
-    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx'],
+    ['bytes that are not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
+    ['an invalid status', 'HTTP/1.1 9999 What\r\n\r\n'],
+    ['two Content-Length headers', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx'],
   ])('a reply with %s is an error', async (_what, speech) => {
     const server = await listening(
       createTcpServer(

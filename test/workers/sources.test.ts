@@ -89,7 +89,7 @@ async function following(begin: () => void, howMany = 1): Promise<void> {
   await followed;
 }
 
-test('returns a fresh source from the cache and marks it so', async () => {
+test('returns a fresh source from the cache, marked as cached', async () => {
   const [a, b, c] = [name(), name(), name()];
   await obtain(here, [a, b], () => 'old');
   clock.advance(1);

@@ -96,7 +96,7 @@ test('a running job whose request was sent runs to its end, is charged, and its 
   expect(souk.upstream.calls.map(({ aborted }) => aborted)).toEqual([false]);
 });
 
-test('a job that was sent in part is charged for that part, and the rest is refunded', async ({
+test('a job that was sent in part is charged for that part, and the rest is released', async ({
   souk,
   account,
   client,

@@ -5,7 +5,7 @@ import { test } from '../../support/souk-test.ts';
 
 test.override('soukOptions', { limits: { uploadBytesPerSecond: 10_000 } });
 
-test('reads an upload beyond the limit when its time has come', async ({ souk, client }) => {
+test('delays an upload that exceeds the bytes per second', async ({ souk, client }) => {
   const body = JSON.stringify({ operation: 'market.product', padding: ' '.repeat(20_000) });
   const answer = client.post('/api/batches', body, { headers: { 'content-type': 'application/json' } });
   await souk.clock.until('upload pace');
@@ -23,7 +23,7 @@ test('reads an upload beyond the limit when its time has come', async ({ souk, c
     .toBe(400);
 });
 
-test('lets small uploads pass at once, and makes all that follow wait for their turns', async () => {
+test('reads small uploads at once, and delays later uploads one after the other', async () => {
   const clock = new TestClock();
   const pace = createUploadPace(clock, 1_000);
   await pace.take(50);

@@ -21,7 +21,7 @@ const test = base
   });
 
 /** All rows of the tables of accounts and billing. */
-async function books({ database }: Souk): Promise<unknown> {
+async function billingRows({ database }: Souk): Promise<unknown> {
   const tables = ['accounts', 'api_keys', 'subscriptions', 'packs', 'calls', 'ledger'];
   const held = tables.map(async (table) => {
     const { rows } = await database.query(`select to_jsonb(t) as row from ${table} t order by 1`);
@@ -47,14 +47,14 @@ describe.each(QUEUED.map(({ name }) => name))('a dry run of %s', (name) => {
 
   test('returns the price, changes nothing, and the call costs no more', async ({ demoSouk }) => {
     const client = await demoSouk.client();
-    const before = await books(demoSouk);
+    const before = await billingRows(demoSouk);
     const quote = (await send(client, example, 'dryRun=1')).json.data;
     expect(quote).toEqual({
       ...{ dryRun: true, operation: name, units: expect.any(Number), admitted: true },
       ...{ billing: 'general', billingTrack: 'legacy', rejectReason: null, rejectMessage: null },
       deduplicated: false,
     });
-    expect(await books(demoSouk)).toEqual(before);
+    expect(await billingRows(demoSouk)).toEqual(before);
     let hasEnded = false;
     const call = send(client, example).finally(() => {
       hasEnded = true;
@@ -83,12 +83,12 @@ describe.each(QUEUED.map(({ name }) => name))('a dry run of %s', (name) => {
 
 test.for(LOCAL.map(({ name }) => name))('a dry run of %s returns 0 units', async (name, { souk }) => {
   const client = await souk.client({ plan: null });
-  const before = await books(souk);
+  const before = await billingRows(souk);
   const reply = await send(client, EXAMPLES[name] ?? { path: '' }, 'dryRun=1');
   expect(reply.json.data).toMatchObject({
     ...{ operation: name, units: 0, admitted: true, billing: null, rejectReason: null },
   });
-  expect(await books(souk)).toEqual(before);
+  expect(await billingRows(souk)).toEqual(before);
 });
 
 test('reads dryRun from the query of a POST', async ({ souk }) => {
@@ -120,9 +120,9 @@ async function expectPredicted(
   path: string,
   expected: { status: number; code: string },
 ) {
-  const before = await books(souk);
+  const before = await billingRows(souk);
   const predicted = await dryRun(client, path);
-  expect(await books(souk)).toEqual(before);
+  expect(await billingRows(souk)).toEqual(before);
   const { status, json } = await client.get(path);
   expect({ status, code: json.code }).toEqual(expected);
   expect(predicted).toMatchObject(

@@ -17,18 +17,15 @@ describe('a key', () => {
   test.for<[string, (key: string) => [path: string, headers: Record<string, string | string[]>]]>([
     ['X-API-Key', (key) => [PRODUCT, { 'x-api-key': key }]],
     ['Authorization: Bearer', (key) => [PRODUCT, { authorization: `Bearer ${key}` }]],
-    [
-      'Authorization with the scheme in small letters',
-      (key) => [PRODUCT, { authorization: `bearer ${key}` }],
-    ],
+    ['Authorization with the scheme in lower case', (key) => [PRODUCT, { authorization: `bearer ${key}` }]],
     ['the key parameter', (key) => [`${PRODUCT}&key=${key}`, {}]],
     [
-      'all three places, if it is the same',
+      'all three places if they have the same key',
       (key) => [`${PRODUCT}&key=${key}`, { 'x-api-key': key, authorization: `Bearer ${key}` }],
     ],
     ['one header, sent twice', (key) => [PRODUCT, { authorization: [`Bearer ${key}`, `Bearer ${key}`] }]],
     [
-      'one place, beside an Authorization of another scheme',
+      'one place beside an Authorization header of another scheme',
       (key) => [PRODUCT, { 'x-api-key': key, authorization: 'Basic dXNlcjpwYXNz' }],
     ],
   ])('is accepted in %s', async ([_place, request], { souk }) => {

@@ -99,8 +99,8 @@ describe('paying with Stripe', () => {
   test.each([
     ['another amount', { amount_total: 1 }],
     ['another currency', { currency: 'jpy' }],
-    ['no order of ours', { client_reference_id: 'somebody-elses' }],
-    ['no order at all', { client_reference_id: null }],
+    ['an unknown purchase', { client_reference_id: 'somebody-elses' }],
+    ['no purchase', { client_reference_id: null }],
   ])('grants nothing for a payment of %s', async (_, other) => {
     const { orderId } = await checkOut({ kind: 'pack', code: 'units-10k', quantity: '1' });
     const paid = {

@@ -43,7 +43,7 @@ test('has the same pixels as the picture of upstream after re-encoding', async (
   const pixels = (bytes: Buffer) => sharp(bytes).removeAlpha().raw().toBuffer();
   const [shown, original] = await Promise.all([pixels(reply.body), pixels(drawn)]);
   expect(shown.length).toBe(original.length);
-  // A palette may change a colour by an invisible amount.
+  // Colours may differ slightly, because a palette rounds them.
   const differences = new Set(shown.map((value, i) => Math.abs(value - (original[i] ?? 0))));
   expect(Math.max(...differences)).toBeLessThanOrEqual(2);
   expect(reply.body.length).toBeLessThanOrEqual(drawn.length);
@@ -68,7 +68,10 @@ describe('parameters', () => {
     });
   });
 
-  test("are sent upstream under the provider's names, in any case", async ({ souk, client }) => {
+  test("are accepted in upper and lower case, and sent upstream under the provider's names", async ({
+    souk,
+    client,
+  }) => {
     const query = [
       'DOMAIN=1&Asin=b00graph04&Retailer=0&NEW=false&used=1&SalesRank=true&bb=1&FBA=1&fbm=1&ld=1&wd=1&YZoom=0',
       'Range=31&cBackground=%23FFFFFF&CFONT=000000&cretailer=ff9900&cNew=111111&cused=222222&csales=333333',
@@ -120,12 +123,12 @@ describe('returns 502 as JSON at no charge if upstream does not return the reque
   const png = (bytes: Buffer | string, contentType = 'image/png') => ({ raw: bytes, contentType });
 
   test.for<[string, Script]>([
-    ['a picture that breaks off', async () => png((await picture(500, 200)).subarray(0, -60))],
+    ['a truncated picture', async () => png((await picture(500, 200)).subarray(0, -60))],
     ['the beginning of a picture', () => png(PNG_SIGNATURE)],
-    ['nothing', () => png('')],
-    ['something else that calls itself a PNG', () => png('<html>no chart today</html>')],
+    ['an empty picture', () => png('')],
+    ['a web page with the content type of a PNG', () => png('<html>no chart today</html>')],
     [
-      'a JPEG that calls itself a PNG',
+      'a JPEG with the content type of a PNG',
       async () =>
         png(
           await sharp(await picture(500, 200))
@@ -133,11 +136,11 @@ describe('returns 502 as JSON at no charge if upstream does not return the reque
             .toBuffer(),
         ),
     ],
-    ['a PNG that calls itself a page', async () => png(await picture(500, 200), 'text/html')],
-    ['a picture beyond all bounds', () => png(Buffer.alloc(11 * 1024 * 1024))],
+    ['a PNG with the content type of a web page', async () => png(await picture(500, 200), 'text/html')],
+    ['a picture of 11 MiB', () => png(Buffer.alloc(11 * 1024 * 1024))],
     ['an error with status 200', () => ({ json: { error: { type: 'internal', message: 'no chart' } } })],
     ['an error with status 400', () => ({ status: 400, json: { error: { type: 'invalidParameter' } } })],
-    ['a page with status 404', () => ({ status: 404, ...png('gone', 'text/html') })],
+    ['a web page with status 404', () => ({ status: 404, ...png('gone', 'text/html') })],
   ])('%s', async ([_what, script], { souk, client }) => {
     const path = `${GRAPH}?domain=1&asin=${newAsin()}`;
     souk.upstream.on('graphimage', script);

@@ -51,11 +51,15 @@ describe('an ASIN without data upstream', () => {
   const nothing = { productType: 4, title: null, csv: null };
 
   test.for<[string, Record<string, unknown>[], string]>([
-    ['is left out of its answer', [], 'PRODUCT_NOT_FOUND'],
-    ['comes without data', [{ asin: 'B00NOTHING', ...nothing }], 'PRODUCT_UNAVAILABLE'],
-    ['is out of reach', [{ asin: 'B00NOTHING', ...nothing, productType: 3 }], 'PRODUCT_UNAVAILABLE'],
-    ['comes without its ASIN', [{ title: 'Nobody' }], 'PRODUCT_NOT_FOUND'],
-    ['comes as null', [null as unknown as Record<string, unknown>], 'PRODUCT_NOT_FOUND'],
+    ['is missing in the answer of upstream', [], 'PRODUCT_NOT_FOUND'],
+    ['has no data in the answer of upstream', [{ asin: 'B00NOTHING', ...nothing }], 'PRODUCT_UNAVAILABLE'],
+    [
+      'is marked as inaccessible',
+      [{ asin: 'B00NOTHING', ...nothing, productType: 3 }],
+      'PRODUCT_UNAVAILABLE',
+    ],
+    ['has no ASIN in the answer of upstream', [{ title: 'Nobody' }], 'PRODUCT_NOT_FOUND'],
+    ['is null in the answer of upstream', [null as unknown as Record<string, unknown>], 'PRODUCT_NOT_FOUND'],
   ])(
     'is listed in errors[] if it %s, and the other products are returned',
     async ([_how, products, errorId], { souk }) => {
@@ -89,7 +93,7 @@ describe('an ASIN without data upstream', () => {
 });
 
 test.for([
-  ['nothing but ASINs', {}, { stats: '90', history: '1' }],
+  ['ASINs only', {}, { stats: '90', history: '1' }],
   ['no history', { history: 0 }, { stats: '90', history: '0' }],
   ['statistics', { stats: 30 }, { stats: '30', history: '1' }],
   ['a few offers', { offers: 5 }, { stats: '90', history: '1', offers: '20' }],
@@ -101,7 +105,7 @@ test.for([
     { stats: '90', history: '1', rating: '1', buybox: '1' },
   ],
   ['a refresh', { update: 0 }, { stats: '90', history: '1', update: '0' }],
-  ['what is not older than a day', { update: 24 }, { stats: '90', history: '1' }],
+  ['a maximum age of a day', { update: 24 }, { stats: '90', history: '1' }],
   ['a part of the history', { days: 7 }, { stats: '90', history: '1' }],
 ] as const)("sends the provider's parameters for %s", async ([_what, options, expected], { souk }) => {
   const asin = newAsin();

@@ -43,12 +43,12 @@ describe('the date range', () => {
     ['is before 1970', { dateRange: { start: -1, end } }],
     ['has fractions', { dateRange: { start: 0.5, end } }],
     ['has dates instead of milliseconds', { dateRange: { start: '2026-01-01', end: '2026-02-01' } }],
-    ['has numbers beyond all dates', { dateRange: { start, end: 2 ** 53 } }],
+    ['has numbers that are too large for dates', { dateRange: { start, end: 2 ** 53 } }],
     ['has a flat start only', { dateRangeStart: start }],
     ['has a flat end only', { dateRangeEnd: end }],
     ['has a flat start twice', { dateRangeStart: [start, start], dateRangeEnd: end }],
     ['has an empty flat start', { dateRangeStart: '', dateRangeEnd: end }],
-    ['has a null in it', { dateRange: { start: null, end } }],
+    ['has null as its start', { dateRange: { start: null, end } }],
   ])('is refused when it %s', (_, sent) => {
     expect(faults(sent)).toEqual({
       dateRange: withValue('must have start and end in Unix milliseconds, with start not after end'),

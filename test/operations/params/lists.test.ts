@@ -11,10 +11,10 @@ describe('ASINs of a product look-up', () => {
     ['separated by commas', { asins: 'B000000001,B000000002' }],
     ['repeated', { asins: ['B000000001', 'B000000002'] }],
     ['repeated and separated by commas', { asins: ['B000000001,B000000002', 'B000000002'] }],
-    ['under the alias', { asin: 'B000000001,B000000002' }],
+    ['under the alias of the parameter', { asin: 'B000000001,B000000002' }],
     ['under both names', { asin: 'B000000001', asins: ['B000000002'] }],
-    ['in small letters', { asins: 'b000000002,b000000001' }],
-    ['with spaces and empty places', { asins: ' B000000001 ,, B000000002,' }],
+    ['in lower case', { asins: 'b000000002,b000000001' }],
+    ['with spaces and empty items', { asins: ' B000000001 ,, B000000002,' }],
   ])('are accepted %s', (_, sent) => {
     expect(read(sent)).toEqual(['B000000001', 'B000000002']);
   });

@@ -36,7 +36,7 @@ test.for([
   },
 );
 
-test('a clock that is set while the process runs changes no time, and is wrong at once', async ({
+test('a changed clock of the machine does not change the time, and counts as wrong at once', async ({
   database,
 }) => {
   const { state, clock: own } = machine(0);
@@ -54,7 +54,7 @@ test('a clock that is set while the process runs changes no time, and is wrong a
 test('reads the time again each second, so that it follows PostgreSQL to a server with another time', async ({
   database,
 }) => {
-  // A session that finds this function before that of the system has another time.
+  // A session whose search path has this function first gets another time.
   await database.query(`create schema other_server; create function other_server.clock_timestamp() returns timestamptz
     language sql as $$ select pg_catalog.clock_timestamp() - interval '1 hour' $$`);
   const url = new URL(database.options.connectionString ?? '');

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Target } from '../target.ts';
 import type { Answers } from './attack-case.ts';
 
-/** What a customer experiences who has nothing to do with the attack. */
+/** What another customer notices during an attack. */
 export interface Experience {
   calls: number;
   answers: Answers;
@@ -14,7 +14,7 @@ export interface Experience {
 export interface SecondAccount {
   /** Creates accounts for the calls of the next case. */
   prepare(): Promise<void>;
-  /** Sends cached calls, `parallel` at the same time, until `isOver`. @param seen answers of an earlier time that count as well. */
+  /** Sends cached calls, `parallel` at the same time, until `isOver`. @param seen earlier answers to include. */
   experience(isOver: () => boolean, parallel?: number, seen?: Answer[]): Promise<Experience>;
   close(): void;
 }
@@ -32,7 +32,7 @@ const PAUSE_MS = 15;
 /** Enough for the calls of one case. */
 const ACCOUNTS = 10;
 
-/** Not that of the attacker. */
+/** An address that the attacker does not use. */
 const ADDRESS = '198.51.100.7';
 
 /** An answer that takes longer counts as none. */

@@ -29,7 +29,7 @@ const WEBHOOKS = [
   'http://localhost:9',
 ];
 
-/** Requests to every operation and endpoint of the document, from good ones to nonsense. @param ids of jobs, batches and so on that exist. */
+/** Generates requests to every operation and endpoint of the document, valid and invalid ones. @param ids ids of existing jobs, batches and schedules. */
 export function apiRequests(document: OpenApiDocument, ids: readonly string[]): fc.Arbitrary<FuzzRequest> {
   const all = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) =>
@@ -64,7 +64,7 @@ function requestsOf(
   return fc
     .tuple(query, body, changes, changes, fc.array(segment, { minLength: 3, maxLength: 3 }), requestChanges)
     .map(([fields, content, changeQuery, changeBody, segments, finish]) => {
-      // A body that is sent usually stands alone.
+      // A request with a body usually has no query.
       const search = content === null ? writeQuery(changeQuery(fields)) : writeQuery(changeQuery([]));
       const where = path.replaceAll(/\{[^}]*\}/g, () => segments.pop() ?? 'x');
       return finish({
@@ -90,7 +90,7 @@ function objectFields(schema: Schema): fc.Arbitrary<Fields> {
   return valuesOf(schema).map((value) => Object.entries((value ?? {}) as Record<string, unknown>));
 }
 
-/** Returns a function that replaces the references in a schema by what they name, and schemas that say nothing by objects. */
+/** Returns a function that resolves the references in a schema, and replaces empty schemas by objects. */
 function schemasOf(document: OpenApiDocument): (schema: Schema | undefined) => Schema {
   const resolve = (schema: Schema = {}, seen: readonly string[] = []): Schema => {
     const { $ref } = schema;

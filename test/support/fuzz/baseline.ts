@@ -10,12 +10,12 @@ export interface Baseline {
 
 const PAUSE_MS = 20;
 
-/** Answers are judged within this time. */
+/** How long durations are kept. Each answer is compared with them within this time. */
 const KEPT_MS = 60_000;
 
 /**
- * Sends one request after the other to a calm gateway: some that it answers itself, and some that a worker answers.
- * @param send the key of the latter is that of the mutated requests, because the calls of an account wait for each other.
+ * Sends one request after the other to a gateway that receives no mutated requests: some that it answers itself, and some that a worker answers.
+ * @param send sends a request. Requests to a worker use the key of the mutated requests, because calls of one account wait for each other.
  */
 export function startBaseline(
   send: Record<'gateway' | 'worker', (request: FuzzRequest) => Promise<FuzzAnswer>>,

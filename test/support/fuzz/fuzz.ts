@@ -7,21 +7,21 @@ import { TARGET_ADMIN_TOKEN, type Target, type TargetAccount } from '../target.t
 import { apiRequests } from './api-requests.ts';
 import { type Baseline, startBaseline } from './baseline.ts';
 import { type FuzzedTool, mcpRequests } from './mcp-requests.ts';
+import { createNamedCalls, NAMES_ITS_CALLS } from './named-calls.ts';
 import { crawl, formToken, pageRequests } from './page-requests.ts';
 import { createProviderRefusals, type ProviderRefusals } from './provider-refusals.ts';
 import { type RawFuzz, rawRequests, sendRawFuzz } from './raw-requests.ts';
 import type { FuzzRequest } from './request.ts';
 import { createSender, type FuzzAnswer } from './send.ts';
-import { createToldCalls, NAMES_ITS_CALLS } from './told-calls.ts';
 
 export interface FuzzOptions {
-  /** Each decides which requests are sent, and in which order. */
+  /** Each seed determines a sequence of requests. */
   seeds: readonly number[];
   /** Requests of each seed. */
   count: number;
   /** Requests under way at the same time. */
   clients: number;
-  /** How often the time of the baseline an answer of a gateway may take beyond a second: 1, or more on a busy machine. */
+  /** An answer of a gateway may take a second plus this many times the baseline: 1, or more on a busy machine. */
   timesBaseline: number;
   say(line: string): void;
 }
@@ -48,19 +48,19 @@ const GROUP = 50;
 /** An answer may take this much longer than the slowest request of the baseline at the same moment. */
 const SLOW_MS = 1_000;
 
-/** The provider computes an answer to a search or a list several times as long as one to the baseline. */
+/** The provider takes this many times as long for a search or a list as for a request of the baseline. */
 const TIMES_BASELINE_OF_WORK = 5;
 
 type Send = (request: FuzzRequest) => Promise<FuzzAnswer>;
 
 type Shot = { kind: 'api' | 'page' | 'mcp'; request: FuzzRequest } | { kind: 'raw'; raw: RawFuzz };
 
-/** Sends mutated requests to a service, and checks what it promises to callers who send nonsense. */
+/** Sends mutated requests to a service, and checks its answers, charges and processes. */
 export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzReport> {
   const { seeds, count, clients, say } = options;
   const sender = createSender();
   const callers = await openCallers(target);
-  const calls = createToldCalls();
+  const calls = createNamedCalls();
   const send = async (request: FuzzRequest, index: number) => {
     const answer = await sender.send(target.gateway, request, callers.headersOf(request, index));
     calls.note(request, answer);
@@ -104,10 +104,10 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzRe
   };
   try {
     await Promise.all(Array.from({ length: clients }, run));
-    // Its calls have to be known, too.
+    // The baseline ends first, because its calls are checked below as well.
     await baseline.stop();
     report.faults.push(...(await provider.unexplained()));
-    for (const row of await calls.untold(target.database, callers.accountIds))
+    for (const row of await calls.unnamed(target.database, callers.accountIds))
       report.faults.push(
         fault('charges no units for a refusal', total, JSON.stringify(row).slice(0, 1_000), ''),
       );
@@ -123,7 +123,7 @@ interface Callers {
   calm: TargetAccount;
   /** Accounts whose requests are mutated. */
   accountIds: readonly number[];
-  /** Starts new sessions: a request may have ended the last. */
+  /** Starts a new session, because a request may have ended the last one. */
   renew(): Promise<void>;
   headersOf(request: FuzzRequest, index: number): Record<string, string>;
   /** The cookie that belongs to the token of the forms. */
@@ -147,7 +147,7 @@ async function openCallers(target: Target): Promise<Callers> {
       session = await beginSession(database, { accountId: member.accountId }, Date.now());
     },
     headersOf({ as, headers }, index) {
-      // Limits of addresses do not end the run: each request comes from another.
+      // Each request comes from another address, so that limits by address do not end the run.
       const from = { 'x-forwarded-for': `10.${(index >> 16) & 255}.${(index >> 8) & 255}.${index & 255}` };
       if (as === 'customer') return { 'x-api-key': customer.key, ...from, ...headers };
       const cookie =
@@ -210,7 +210,7 @@ async function listTools(send: Send): Promise<FuzzedTool[]> {
   return result.tools;
 }
 
-/** Creates a job, a batch and a schedule, whose ids requests name. */
+/** Creates a job, a batch and a schedule, and returns their ids for use in requests. */
 async function existingIds(send: Send): Promise<string[]> {
   const post = async (path: string, body: unknown) => {
     const headers = { 'content-type': 'application/json' };
@@ -233,10 +233,10 @@ async function existingIds(send: Send): Promise<string[]> {
   return [...ids, '019b2c3d-4e5f-7a6b-8c7d-9e0f1a2b3c4d'];
 }
 
-/** The refusal while a store is slow. Limits have 429. */
+/** The refusal while a store is slow. Refusals by a limit have status 429. */
 const BUSY = /"code":"BUSY"/;
 
-/** The provider fails only if it is told to, but it refuses some requests that the service passes on. */
+/** The demo provider fails only if its settings say so, but it refuses some requests that the service passes on. */
 const UPSTREAM_ERROR = /"code":"UPSTREAM_ERROR"/;
 
 /** Forms with passwords. */
@@ -268,12 +268,12 @@ function judge(
     );
   const broken = (promise: string) => report.faults.push(faultOf(promise));
   const longestMs = (kind: 'gateway' | 'worker') => baseline.longestMs(kind, startedAt, startedAt + tookMs);
-  // A store that is slow for the calm gateway too is slow because of the machine; the service may then refuse.
+  // If a store is slow for the gateway of the baseline too, the machine is slow, and the service may refuse.
   const isRefused = status === 503 && BUSY.test(text) && longestMs('gateway') > SLOW_MS / 2;
   if (status === 502 && UPSTREAM_ERROR.test(text)) provider.note(text, faultOf('answers no 5xx'));
   else if (status >= 500 && !isRefused) broken('answers no 5xx');
   if (shot.kind === 'mcp' && INTERNAL.test(text)) broken('answers no internal error to an agent');
-  // A call that a worker has done took what the provider and the queue take; passwords are slow to hash.
+  // A call of a worker includes the time of the queue and the provider; hashing a password is slow.
   const isWork =
     answer.headers['x-job-id'] !== undefined ||
     shot.kind === 'mcp' ||
@@ -293,7 +293,7 @@ function judgeRaw(report: FuzzReport, index: number, raw: RawFuzz, statuses: rea
     report.faults.push(
       fault(promise, index, `${kind}: ${bytes.toString('latin1').slice(0, 300)}`, statuses.join(' ')),
     );
-  // 501 and 505 name a method, encoding or version that HTTP servers may refuse.
+  // 501 and 505 refuse a method, an encoding or a version, which HTTP servers may do.
   if (statuses.some((status) => status >= 500 && status !== 501 && status !== 505)) broken('answers no 5xx');
   if (hidesRequest && statuses.includes(200)) broken('serves no request that is hidden in a body');
 }

@@ -13,7 +13,7 @@ export interface ProviderRefusals {
 
 const ERROR_ID = /"errorId":"([^"]*)"/;
 
-/** What the provider says of a request that it will never answer. */
+/** The message of the provider for a request that it never answers. */
 const REFUSES = /"reason":"HTTP 4\d\d, (invalidParameter|parameterOutOfRange)/;
 
 export function createProviderRefusals({ folder }: Target): ProviderRefusals {

@@ -7,7 +7,7 @@ export interface RawFuzz {
   bytes: Buffer;
   /** The body contains a hidden second request, to which only a vulnerable server would return 200. */
   hidesRequest: boolean;
-  /** How the client ends: it waits for an answer, closes its side, or resets the connection. */
+  /** How the client ends: it waits for an answer, ends its side of the connection, or resets the connection. */
   end: 'waits' | 'closes' | 'breaks';
 }
 
@@ -19,8 +19,8 @@ const post = (headers: string, body = '') =>
 
 /** Malformed messages, and messages that two servers could parse differently. Each must get exactly one answer. */
 const SHAPES: Record<string, string> = {
-  'both lengths': post(`Content-Length: 4\r\nTransfer-Encoding: chunked`, CHUNKED),
-  'both lengths, other order': post(`Transfer-Encoding: chunked\r\nContent-Length: 4`, CHUNKED),
+  'Content-Length before Transfer-Encoding': post(`Content-Length: 4\r\nTransfer-Encoding: chunked`, CHUNKED),
+  'Content-Length after Transfer-Encoding': post(`Transfer-Encoding: chunked\r\nContent-Length: 4`, CHUNKED),
   'two lengths': post(`Content-Length: 0\r\nContent-Length: ${HIDDEN.length}`, HIDDEN),
   'a list of lengths': post(`Content-Length: 0, ${HIDDEN.length}`, HIDDEN),
   'a length with a sign': post('Content-Length: +5', 'aaaaa'),
@@ -29,19 +29,22 @@ const SHAPES: Record<string, string> = {
   'a huge length': post('Content-Length: 99999999999999999999', 'a'),
   'an empty length': post('Content-Length: ', HIDDEN),
   'an encoding that is not chunked': post('Transfer-Encoding: xchunked', CHUNKED),
-  'chunked twice': post('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity', CHUNKED),
-  'chunked and more': post('Transfer-Encoding: chunked, identity', CHUNKED),
+  'two Transfer-Encoding headers': post('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity', CHUNKED),
+  'chunked in a list of encodings': post('Transfer-Encoding: chunked, identity', CHUNKED),
   'an encoding after a space': post('Transfer-Encoding : chunked', CHUNKED),
   'an encoding after a tab': post('Transfer-Encoding:\tchunked\r\nContent-Length: 4', CHUNKED),
   'an encoding after a folded line': post(
     'X: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 4',
     CHUNKED,
   ),
-  'an odd size of a chunk': post('Transfer-Encoding: chunked', `zz\r\n\r\n${HIDDEN}`),
+  'a chunk with an invalid size': post('Transfer-Encoding: chunked', `zz\r\n\r\n${HIDDEN}`),
   'a huge chunk': post('Transfer-Encoding: chunked', `ffffffffffffffffffff\r\na\r\n`),
   'a negative chunk': post('Transfer-Encoding: chunked', `-1\r\na\r\n`),
   'a chunk without its end': post('Transfer-Encoding: chunked', `1\r\naa\r\n0\r\n\r\n${HIDDEN}`),
-  'extensions of chunks': post('Transfer-Encoding: chunked', `1;${'a'.repeat(20_000)}\r\na\r\n0\r\n\r\n`),
+  'a chunk with a long extension': post(
+    'Transfer-Encoding: chunked',
+    `1;${'a'.repeat(20_000)}\r\na\r\n0\r\n\r\n`,
+  ),
   'line feeds alone': `POST /api/quota HTTP/1.1\nHost: x\nContent-Length: 0\n\n${HIDDEN}`,
   'carriage returns alone': 'GET /healthz HTTP/1.1\rHost: x\r\r',
   'a header without a colon': 'GET /healthz HTTP/1.1\r\nHost x\r\n\r\n',
@@ -73,8 +76,12 @@ const SHAPES: Record<string, string> = {
   'nothing but line ends': '\r\n'.repeat(2_000),
   'an expectation':
     'POST /api/batches HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9999999\r\n\r\n',
-  'an odd expectation': 'POST /api/batches HTTP/1.1\r\nHost: x\r\nExpect: x\r\nContent-Length: 3\r\n\r\nabc',
-  'a body that is announced only': post('Content-Type: application/json\r\nContent-Length: 60000', '{"a":'),
+  'an unknown expectation':
+    'POST /api/batches HTTP/1.1\r\nHost: x\r\nExpect: x\r\nContent-Length: 3\r\n\r\nabc',
+  'a body that is not sent completely': post(
+    'Content-Type: application/json\r\nContent-Length: 60000',
+    '{"a":',
+  ),
 };
 
 const EDITS: readonly ((text: string, at: number, byte: string) => string)[] = [

@@ -9,7 +9,7 @@ export interface FuzzAnswer {
   /** The beginning of the body. */
   text: string;
   startedAt: number;
-  /** Until the headers came: streams stay open. */
+  /** Time until the headers arrived, because streams stay open. */
   tookMs: number;
 }
 

@@ -8,10 +8,10 @@ import type { SetTick } from './schedules.ts';
 const AUDITS: Record<string, string> = {
   'every batch ends': `
     select id, account_id, state, waiting_reason, deadline_at from batches where finished_at is null`,
-  'nothing of a batch that has ended is under way': `
+  'a batch that has ended has no call under way': `
     select c.batch_id, c.first_item, c.state, c.call_id from batch_calls c join batches b on b.id = c.batch_id
     where b.finished_at is not null and c.state in ('pending', 'fed')`,
-  'the counts of a batch are those of its calls': `
+  'the counts of a batch equal the counts of its calls': `
     select b.id, b.item_count, b.done_items, b.failed_items, b.cancelled_items, c.*
     from batches b cross join lateral (
       select coalesce(sum(item_count), 0) as items,
@@ -21,51 +21,51 @@ const AUDITS: Record<string, string> = {
       from batch_calls where batch_id = b.id) as c
     where (b.item_count, b.done_items, b.failed_items, b.cancelled_items)
       <> (c.items, c.done, c.failed, c.cancelled)`,
-  'the calls of a batch hold each item once': `
+  'each item of a batch is in exactly one of its calls': `
     select * from (
       select batch_id, first_item,
         coalesce(lag(first_item + item_count) over (partition by batch_id order by first_item), 0) as expected
       from batch_calls) as c
     where first_item <> expected`,
-  'a batch costs what its calls cost': `
+  'the charge of a batch equals the charges of its calls': `
     select b.id, b.units_charged, c.charged
     from batches b cross join lateral (
       select coalesce(sum(k.units_charged), 0) as charged from batch_calls c
       join calls k on k.account_id = b.account_id and k.id = c.call_id
       where c.batch_id = b.id and c.state = 'done' and not c.joined) as c
     where b.units_charged <> c.charged`,
-  'a call is of one batch': `
+  'a call belongs to one batch': `
     select call_id, count(*) from batch_calls where call_id is not null and not joined
     group by call_id having count(*) > 1`,
-  'every charge of an account that has batches only is one of its batches': `
+  'every charge of an account with batches only belongs to one of its batches': `
     select a.id, a.name, k.charged as calls, b.charged as batches
     from accounts a
     cross join lateral (select sum(units_charged) as charged from calls where account_id = a.id) as k
     cross join lateral (select sum(units_charged) as charged from batches where account_id = a.id) as b
     where a.name like '%-batches' and coalesce(k.charged, 0) <> coalesce(b.charged, 0)`,
-  'a tick is run at most once': `
+  'a tick has at most one run': `
     select schedule_id, due_at, count(*) from schedule_runs where trigger <> 'manual'
     group by schedule_id, due_at having count(*) > 1`,
-  'a run that has started has its batch, any other has none': `
+  'a started run has a batch, and no other run has one': `
     select r.id, r.schedule_id, r.state, r.reason from schedule_runs r left join batches b on b.id = r.batch_id
     where (r.state = 'started') <> (b.id is not null) or b.schedule_id <> r.schedule_id or r.state = 'failed'`,
-  'a batch of a schedule is of one run': `
+  'a batch of a schedule belongs to one run': `
     select b.id, b.schedule_id, count(r.id) as runs
     from batches b left join schedule_runs r on r.batch_id = b.id
     where b.schedule_id is not null group by b.id having count(r.id) <> 1`,
-  'every schedule that is due is run': `
+  'every schedule that is due has a run': `
     select id, name, next_due_at from schedules where next_due_at <= now()`,
-  'of a batch that has ended its webhook is told': `
+  'a batch that has ended has a delivery for its webhook': `
     select b.id, b.state, b.finished_at from batches b
     where b.webhook is not null and b.finished_at is not null and not exists (
       select 1 from webhook_deliveries d
       where d.account_id = b.account_id and d.payload::json -> 'data' ->> 'batchId' = b.id::text)`,
   // The others may have been retried, and end a second time.
-  'a run of a schedule tells its end once': `
+  'the end of a run has one delivery': `
     select b.id, count(d.id) as deliveries from batches b left join webhook_deliveries d
       on d.account_id = b.account_id and d.payload::json -> 'data' ->> 'batchId' = b.id::text
     where b.schedule_id is not null and b.finished_at is not null group by b.id having count(d.id) <> 1`,
-  'every delivery arrives': `
+  'every delivery is delivered': `
     select id, account_id, state, attempts, next_attempt_at, last_status, last_error
     from webhook_deliveries where state <> 'delivered'`,
 };
@@ -91,7 +91,7 @@ export async function auditWanted(database: Database, wanted: readonly WantedBat
     const batch = found.get(`${accountId} ${idempotencyKey}`);
     if (batchId === null || (batch?.id === batchId && batch.items === items)) return [];
     const row = { accountId, idempotencyKey, batchId, items, found: batch };
-    return [{ promise: 'a batch that a customer was told of exists, whole', row }];
+    return [{ promise: 'a batch that a customer received exists with all its items', row }];
   });
 }
 
@@ -103,7 +103,7 @@ export async function auditTicks(database: Database, ticks: readonly SetTick[]):
   const last = new Map(rows.map((row) => [row.scheduleId, row.last.getTime()]));
   return ticks
     .filter(({ scheduleId, dueAt }) => (last.get(scheduleId) ?? 0) < dueAt.getTime())
-    .map((tick) => ({ promise: 'every tick is run', row: { ...tick } }));
+    .map((tick) => ({ promise: 'every tick has a run', row: { ...tick } }));
 }
 
 /** Compares the received messages with the events. */
@@ -117,14 +117,14 @@ export async function auditMessages(database: Database, messages: readonly SoakM
   return [
     ...rows
       .filter(({ id }) => !arrived.has(id))
-      .map((row) => ({ promise: 'what counts as delivered has arrived', row: { ...row } })),
+      .map((row) => ({ promise: 'every delivered message has arrived', row: { ...row } })),
     ...rows.flatMap(({ id, payload }) =>
       (arrived.get(id) ?? [])
         .filter(({ body }) => body !== payload)
-        .map((row) => ({ promise: 'a message is the same every time', row: { ...row } })),
+        .map((row) => ({ promise: 'every attempt sends the same message', row: { ...row } })),
     ),
     ...messages
       .filter(({ isSigned, id }) => !isSigned || !stored.has(id))
-      .map((row) => ({ promise: 'every message is signed, and in the log', row: { ...row } })),
+      .map((row) => ({ promise: 'every message is signed and in the log', row: { ...row } })),
   ];
 }

@@ -39,7 +39,7 @@ export async function auditResults(
         const isInOrder = indices.every((index, nth) => nth === 0 || index > (indices[nth - 1] ?? 0));
         if (reply.status === 200 && isInOrder && indices.length === batch.lines) return [];
         const row = { ...batch, status: reply.status, told: indices.length, isInOrder };
-        return [{ promise: 'every item of a batch is one line', row }];
+        return [{ promise: 'every item of a batch has one line', row }];
       }),
     ),
   );

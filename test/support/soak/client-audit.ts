@@ -29,7 +29,7 @@ export async function auditClients(
   const calls = new Map(rows.map((row) => [row.id, row]));
   return [
     ...observations.flatMap((observation) => faultsOf(observation, calls)),
-    ...chargedInVain(rows, observations),
+    ...chargedWithoutAnswer(rows, observations),
   ];
 }
 
@@ -44,35 +44,39 @@ function faultsOf(observation: Observation, calls: ReadonlyMap<string, CallRow>)
   const expect = (promise: string, holds: boolean) => {
     if (!holds) faults.push({ promise, row });
   };
-  if (jobId !== null) expect('a job that a client was told of exists', call?.account_id === accountId);
+  if (jobId !== null) expect('a job whose id a client received exists', call?.account_id === accountId);
   if (outcome === 'answered') {
-    // A refund comes after an answer: a later request for it found it lost, and was told of a failure.
+    // A refund follows an answer: a later request found the answer lost, and received an error.
     const isRefunded = call?.refunded === true && call.state === 'released';
     expect('an answered call is settled', isRefunded || call?.state === 'settled');
     if (said !== '200 joined')
-      expect('an answered call cost what its client was told', isRefunded || call?.units_charged === units);
+      expect('an answered call cost the units in its answer', isRefunded || call?.units_charged === units);
     else expect('a joined call costs nothing', units === 0);
   }
   if (outcome === 'failed') {
-    expect('a failure says that it cost nothing', units === 0);
+    expect('an error states 0 units', units === 0);
     if (call) expect('a failed call is not charged', call.state === 'released' && call.units_charged === 0);
   }
   return faults;
 }
 
 /**
- * A call that is charged, though everybody who asked for it was told of a failure that costs nothing. Failures of
- * before a call had a name are found by the claim and the time.
+ * Finds calls that are charged although every client that requested them received an error. Errors without a call id
+ * are matched by the claim and the time.
  */
-function chargedInVain(calls: readonly CallRow[], observations: readonly Observation[]): Fault[] {
-  const told = new Set(observations.filter(({ outcome }) => outcome !== 'failed').map(({ jobId }) => jobId));
+function chargedWithoutAnswer(calls: readonly CallRow[], observations: readonly Observation[]): Fault[] {
+  const answered = new Set(
+    observations.filter(({ outcome }) => outcome !== 'failed').map(({ jobId }) => jobId),
+  );
   const byClaim = new Map<string, Observation[]>();
   for (const observation of observations) {
     const claim = `${observation.accountId} ${observation.request.chargeId}`;
     byClaim.set(claim, [...(byClaim.get(claim) ?? []), observation]);
   }
   return calls
-    .filter(({ state, units_charged: charged, id }) => state === 'settled' && charged > 0 && !told.has(id))
+    .filter(
+      ({ state, units_charged: charged, id }) => state === 'settled' && charged > 0 && !answered.has(id),
+    )
     .flatMap((call) => {
       const askedFor = (byClaim.get(`${call.account_id} ${call.charge_id}`) ?? []).filter(
         ({ sentAt, endedAt }) =>
@@ -82,7 +86,10 @@ function chargedInVain(calls: readonly CallRow[], observations: readonly Observa
       if (failed.length === 0 || askedFor.some(({ outcome }) => outcome === 'unheard')) return [];
       const said = failed.map((one) => one.said).join(', ');
       return [
-        { promise: 'what failed costs nothing', row: { ...call, said, path: failed[0]?.request.path } },
+        {
+          promise: 'a call of which every client received an error is not charged',
+          row: { ...call, said, path: failed[0]?.request.path },
+        },
       ];
     });
 }

@@ -11,8 +11,8 @@ export interface Observation {
   sentAt: number;
   endedAt: number;
   /**
-   * answered: with the data. accepted: with a job. refused: before any unit was reserved. failed: with an error that
-   * promises a refund. unheard: the connection broke, or the client left.
+   * answered: with the data. accepted: with a job. refused: before any unit was reserved. failed: with an error after
+   * units were reserved. unheard: the connection broke, or the client disconnected.
    */
   outcome: 'answered' | 'accepted' | 'refused' | 'failed' | 'unheard';
   /** HTTP status and code, or the reason why there was no answer. */

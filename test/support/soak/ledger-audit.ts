@@ -33,7 +33,7 @@ const AUDITS: Record<string, string> = {
     from calls a join calls b on b.claim_key = a.claim_key and (b.accepted_at, b.id) > (a.accepted_at, a.id)
     where a.state = 'settled' and b.state = 'settled' and b.accepted_at < a.accepted_at + interval '300 seconds'
       and a.units_charged > 0 and b.units_charged > 0`,
-  'the entries of a call are what it was charged': `
+  'the ledger lines of a call add up to its charge': `
     select c.account_id, c.id, c.state, c.units_charged, e.held, e.used
     from calls c left join (
       select account_id, call_id, sum(units) filter (where place = 'held') as held,
@@ -42,7 +42,7 @@ const AUDITS: Record<string, string> = {
     ) as e on e.account_id = c.account_id and e.call_id = c.id
     where c.state <> 'reserved'
       and (coalesce(e.held, 0) <> 0 or coalesce(e.used, 0) <> c.units_charged or c.units_charged > c.units_reserved)`,
-  'the usage of a day is what its calls add up to': `
+  'the usage of a day equals the sum of its calls': `
     select * from (
       select account_id, (accepted_at at time zone 'UTC')::date as day, operation, count(*) as calls,
         sum(units_charged) as units
@@ -51,7 +51,7 @@ const AUDITS: Record<string, string> = {
     where c.calls is distinct from d.calls or c.units is distinct from d.units`,
   'a released call costs nothing': `
     select account_id, id, units_charged from calls where state = 'released' and units_charged <> 0`,
-  'the meters of a subscription are what its entries add up to': `
+  'the meters of a subscription equal the sums of its ledger lines': `
     with ${TAKEN}
     select s.account_id, s.id, s.day_used, d.units as day_entries, s.month_used, m.units as month_entries
     from subscriptions s
@@ -62,7 +62,7 @@ const AUDITS: Record<string, string> = {
       select coalesce(sum(units), 0) as units from taken
       where source_id = s.id and at >= s.month_start and at < s.month_end) as m
     where s.day_used <> d.units or s.month_used <> m.units`,
-  'what is left in a pack is what its entries leave': `
+  'the units left in a pack equal the sum of its ledger lines': `
     select k.account_id, k.id, k.total_units, k.remaining_units, e.units as entries
     from packs k cross join lateral (
       select coalesce(sum(units), 0) as units from ledger_entries
@@ -73,19 +73,19 @@ const AUDITS: Record<string, string> = {
       select account_id, source_id, id, sum(units) over (partition by source_id order by id) as left_over
       from ledger_entries where source = 'pack' and place = 'available'
     ) as r where left_over < 0`,
-  'no day and no month of a subscription is ever exceeded': `
+  'no daily or monthly limit of a subscription is ever exceeded': `
     with ${TAKEN}
     select r.*, p.daily_limit * s.quantity as daily_limit, p.monthly_limit * s.quantity as monthly_limit
     from running r join subscriptions s on s.id = r.source_id join plans p on p.id = s.plan_id
     where r.day_units > p.daily_limit * s.quantity or r.all_units > p.monthly_limit * s.quantity`,
-  'no minute of a subscription is ever exceeded': `
+  'no minute limit of a subscription is ever exceeded': `
     select l.account_id, l.source_id, date_trunc('minute', l.at) as minute, count(distinct l.call_id) as calls,
       p.minute_limit * s.quantity as minute_limit
     from ledger l join subscriptions s on s.id = l.source_id join plans p on p.id = s.plan_id
     where l.source = 'subscription' and l.kind in ('reserve', 'charge')
     group by l.account_id, l.source_id, date_trunc('minute', l.at), p.minute_limit, s.quantity
     having count(distinct l.call_id) > p.minute_limit * s.quantity`,
-  'no minute of packs is ever exceeded': `
+  'no minute limit of packs is ever exceeded': `
     select l.account_id, date_trunc('minute', l.at) as minute, count(distinct l.call_id) as calls, k.most
     from ledger l join (
       select account_id, max(rate_limit_per_minute) as most from packs group by account_id

@@ -12,7 +12,7 @@ export interface SetTick {
 
 export interface ScheduleLoad {
   ticks: SetTick[];
-  /** Makes no further ticks, waits for the runs of those that are due, and pauses all schedules. */
+  /** Moves no further due times, waits for the runs that are due, and pauses all schedules. */
   stop(): Promise<void>;
 }
 
@@ -22,8 +22,8 @@ const PAUSE_MS = 1_500;
 const PATIENCE_MS = 60_000;
 
 /**
- * Makes two schedules for each account, one of them of changes only. They are due every minute; so that ticks fall into
- * short runs, and among the kills, their next one is brought nearer again and again.
+ * Creates two schedules for each account, one of them with `onlyChanges`. They are due every minute. Their next due
+ * times are moved forward repeatedly, so that a short run has ticks too, also between kills.
  */
 export async function startSchedules(options: {
   database: Database;

@@ -87,7 +87,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   }
 }
 
-/** Kills one victim after the other, sometimes two at once, in rounds of all of them. */
+/** Kills one process after the other, sometimes two at once, until each has been killed and the time is over. */
 async function strike(
   services: SoakServices,
   { seconds, pauseMs, say }: SoakOptions,
@@ -97,14 +97,14 @@ async function strike(
   const startedAt = Date.now();
   const until = startedAt + seconds * 1000;
   let waiting: Victim[] = [];
-  let everyoneDied = false;
+  let everyVictimKilled = false;
   // Processes take seconds to start. Others may be killed meanwhile.
   const returning = new Map<string, Promise<void>>();
-  while (Date.now() < until || !everyoneDied) {
+  while (Date.now() < until || !everyVictimKilled) {
     if (waiting.length === 0) waiting = dice.shuffle(VICTIMS);
     // Two entries of the same server cannot be killed together. Stores restart first, because the other processes need them.
     const victims = waiting.splice(0, dice.fraction() < 0.3 ? 2 : 1).filter(isFirstOfItsServer);
-    everyoneDied ||= waiting.length === 0;
+    everyVictimKilled ||= waiting.length === 0;
     await pause(dice.integer(200, pauseMs));
     for (const victim of victims) {
       await returning.get(serverOf(victim));
@@ -140,7 +140,7 @@ function isStore(victim: Victim): boolean {
   return /redis|postgres/.test(victim);
 }
 
-/** Waits until no call of a client is open. @returns how long that took, or the limit; what is then still open the audit finds. */
+/** Waits until no call of a client is open. @returns how long that took, or the limit. The audit reports calls that are still open then. */
 async function drain(database: Database, limitSeconds: number): Promise<number> {
   const startedAt = Date.now();
   for (;;) {
@@ -151,7 +151,7 @@ async function drain(database: Database, limitSeconds: number): Promise<number> 
   }
 }
 
-/** Adds to the row of a fault what the clients of its call were told, in order. */
+/** Adds the answers that the clients of a call received to the row of a fault, in order. */
 function addHistory(row: Record<string, unknown>, observations: readonly Observation[]): void {
   const { jobId } = row;
   if (typeof jobId !== 'string') return;

@@ -51,7 +51,7 @@ async function balances(): Promise<{ provider: number; ours: number }> {
   return { provider: (await asked).json.tokensLeft, ours: ours?.left ?? Number.NaN };
 }
 
-test('refunds a call at its deadline, and counts the tokens of its request as spent', async () => {
+test('releases a call at its deadline, and counts the tokens of its request as spent', async () => {
   const before = (await balances()).ours;
   const used = await unitsUsed(client);
   const reply = client.post('/api/market/product', expensive());
@@ -63,7 +63,7 @@ test('refunds a call at its deadline, and counts the tokens of its request as sp
   expect(ours).toBeLessThanOrEqual(provider);
 });
 
-test('counts the tokens of a request as spent that a stopping worker aborts', async () => {
+test('counts the tokens of a request that a stopping worker aborts as spent', async () => {
   const before = (await balances()).ours;
   const job = await client.post('/api/market/product?async=1', expensive());
   await demo.clock.until('latency');

@@ -46,27 +46,35 @@ describe('returns 502 with an error id and charges nothing for a bad upstream an
     ['HTTP 404', ONCE, () => ({ status: 404, json: {} })],
     ['HTTP 405 for a value out of range', ONCE, () => ({ status: 405, json: { error: {} } })],
     ['a redirect', ONCE, () => ({ status: 302, ...raw('', { location: 'http://127.0.0.1:1/' }) })],
-    ['no list of products', ONCE, () => ({ json: {} })],
-    ['something else than a list of products', ONCE, () => ({ json: { products: 'many' } })],
-    ['an object of products', ONCE, () => ({ json: { products: { B000000001: {} } } })],
+    ['an object without products', ONCE, () => ({ json: {} })],
+    ['a text instead of the list of products', ONCE, () => ({ json: { products: 'many' } })],
+    ['an object instead of the list of products', ONCE, () => ({ json: { products: { B000000001: {} } } })],
     ['HTTP 500', ALL_ATTEMPTS, () => ({ status: 500, json: { error: { type: 'internal' } } })],
-    ['a gateway page with HTTP 503', ALL_ATTEMPTS, () => ({ status: 503, ...raw('<html>busy</html>') })],
+    ['a web page with HTTP 503', ALL_ATTEMPTS, () => ({ status: 503, ...raw('<html>busy</html>') })],
     ['HTTP 500 without a body', ALL_ATTEMPTS, () => ({ status: 500, ...raw('') })],
     ['an empty body', ALL_ATTEMPTS, () => raw('')],
-    ['a page with HTTP 200', ALL_ATTEMPTS, () => raw('<html>hello</html>')],
-    ['JSON that breaks off', ALL_ATTEMPTS, () => raw(PRODUCTS.slice(0, -5))],
+    ['a web page with HTTP 200', ALL_ATTEMPTS, () => raw('<html>hello</html>')],
+    ['truncated JSON', ALL_ATTEMPTS, () => raw(PRODUCTS.slice(0, -5))],
     [
-      'gzip that breaks off',
+      'truncated gzip',
       ALL_ATTEMPTS,
       () => raw(gzipSync(PRODUCTS).subarray(0, 30), { 'content-encoding': 'gzip' }),
     ],
-    ['gzip that is none', ALL_ATTEMPTS, () => raw(PRODUCTS, { 'content-encoding': 'gzip' })],
+    [
+      'plain text with Content-Encoding: gzip',
+      ALL_ATTEMPTS,
+      () => raw(PRODUCTS, { 'content-encoding': 'gzip' }),
+    ],
     ['a list instead of an object', ALL_ATTEMPTS, () => raw('[]')],
     ['null', ALL_ATTEMPTS, () => raw('null')],
-    ['a text where tokens should be', ALL_ATTEMPTS, () => ({ json: { products: [], tokensLeft: 'plenty' } })],
-    ['a text where an error should be', ALL_ATTEMPTS, () => ({ json: { error: 'no' } })],
     [
-      'a hang-up before the answer',
+      'a text instead of the number of tokens',
+      ALL_ATTEMPTS,
+      () => ({ json: { products: [], tokensLeft: 'plenty' } }),
+    ],
+    ['a text instead of the error object', ALL_ATTEMPTS, () => ({ json: { error: 'no' } })],
+    [
+      'a connection that closes before the answer',
       ALL_ATTEMPTS,
       (_call, response) => {
         response.destroy();
@@ -74,7 +82,7 @@ describe('returns 502 with an error id and charges nothing for a bad upstream an
       },
     ],
     [
-      'a hang-up in the middle of the body',
+      'a connection that closes in the middle of the body',
       ALL_ATTEMPTS,
       (_call, response) => {
         response.writeHead(200, { 'content-length': String(PRODUCTS.length) });
@@ -89,7 +97,7 @@ describe('returns 502 with an error id and charges nothing for a bad upstream an
     expect(calls).toHaveLength(attempts);
     expect(await unitsUsed(client)).toBe(0);
 
-    // What happened is found in the log by the id that the customer was given.
+    // The log has the reason under the error id that the customer received.
     const { errorId } = reply.json.metadata ?? {};
     expect(errorId).toMatch(/^[0-9a-f-]{36}$/);
     expect(souk.logLines.filter((line) => line.includes(String(errorId)))).toHaveLength(1);
@@ -153,7 +161,7 @@ describe("a site's list of deals", () => {
   test.for<[string, Script]>([
     ['that is missing', () => ({ json: {} })],
     ['that is null', () => ({ json: { lightningDeals: null } })],
-    ['that is no list', () => ({ json: { lightningDeals: 12 } })],
+    ['that is a number', () => ({ json: { lightningDeals: 12 } })],
   ])('returns 502 and releases 500 units for %s', async ([_what, script], { souk, client }) => {
     souk.upstream.on('lightningdeal', script);
     const refused = await client.get('/api/market/lightningdeal?domain=4');

@@ -209,7 +209,7 @@ test('closes connections whose responses cannot be decompressed', async () => {
 });
 
 describe('a cached explore answer', () => {
-  /** Keeps the first answer to explore, as the cache does; what there was before is `kept`. */
+  /** Keeps the first answer to explore, as the cache does. @param kept the answer that is in the cache at first. */
   function keeping(kept?: unknown): TrendsContext {
     let value = kept;
     const prepare = async (_: unknown, fetch: () => Promise<unknown>, options?: { insteadOf?: unknown }) => {
