@@ -1,8 +1,7 @@
-import { isIPv4 } from 'node:net';
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RedisKeys } from '../platform/redis-keys.ts';
-import { networkOf } from './wrong-keys.ts';
+import { neighbourhoodOf, networkOf } from './networks.ts';
 
 const QUARTER_SECONDS = 15 * 60;
 const HOUR_SECONDS = 3_600;
@@ -80,12 +79,6 @@ export function createAttempts(redis: Redis, keys: RedisKeys, signUpsPerHour: nu
 /** The account, and the network or known device that the attempt comes from. */
 function placeOf({ address, email, isKnownDevice }: Attempt): string {
   return `${email} ${isKnownDevice ? 'known device' : networkOf(address)}`;
-}
-
-/** The network of 24 bits of an IPv4 address, or of 64 bits of an IPv6 address: one customer can own all its addresses. */
-export function neighbourhoodOf(address: string): string {
-  const plain = address.replace(/^::ffff:/i, '');
-  return isIPv4(plain) ? plain.split('.').slice(0, 3).join('.') : networkOf(address);
 }
 
 async function secondsToWait(limiter: RateLimiterRedis, key: string): Promise<number | null> {

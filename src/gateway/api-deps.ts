@@ -34,7 +34,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
   const { database, money: moneyDatabase, redis, keys, clock, log, events, tracing } = parts;
   const { queues, batchQueue, replies, completions, fairness, backlog, registry, queueGauges } = parts;
   const authentication = createAuthentication(moneyDatabase, clock.now, events);
-  const wrongKeys = createWrongKeys(clock.now, settings.limits.unknownKeysPerMinute);
+  const wrongKeys = createWrongKeys(clock, settings.limits.unknownKeysPerMinute);
   const admissions = createAdmissions(moneyDatabase, clock.now, offPeak, settings.answerLimitMs);
   const settlements = createSettlements(moneyDatabase, clock.now);
   const answers = createAnswerStore(redis, keys);

@@ -36,8 +36,8 @@ export function decorateWithAccount(app: FastifyInstance): void {
 /** Requires a valid key on every route of a scope, before the body is read. The handlers find its account by `accountOf`. */
 export function requireAccount(scope: FastifyInstance, deps: AuthenticationDeps): void {
   scope.addHook('onRequest', async (request) => {
-    request.keyHash = keyHashOf(deps, request);
-    await authenticate(deps, request, request.keyHash);
+    const keyHash = await requireKnownKey(deps, request);
+    if (!request.account) await authenticate(deps, request, keyHash);
   });
   replyWithKeyErrors(scope, deps);
 }
@@ -48,12 +48,8 @@ export function requireAccount(scope: FastifyInstance, deps: AuthenticationDeps)
  * the account sets `request.account`.
  */
 export function requireKey(scope: FastifyInstance, deps: AuthenticationDeps): void {
-  const { authentication } = deps;
   scope.addHook('onRequest', async (request) => {
-    const keyHash = keyHashOf(deps, request);
-    request.keyHash = keyHash;
-    request.accountId = authentication.knownAccountOf(keyHash);
-    if (request.accountId === null) await authenticate(deps, request, keyHash);
+    await requireKnownKey(deps, request);
   });
   replyWithKeyErrors(scope, deps);
 }
@@ -87,10 +83,13 @@ export function keyOf(request: FastifyRequest): string {
   return String(keysIn(keyPlacesOf(request))[0]).trim();
 }
 
-/** @throws SoukError KEY_INVALID or TOO_MANY_ATTEMPTS. */
-function keyHashOf({ authentication, wrongKeys }: AuthenticationDeps, request: FastifyRequest): Buffer {
+/** Finds the account of a key that this gateway does not know. @throws SoukError KEY_INVALID, KEY_FORBIDDEN or TOO_MANY_ATTEMPTS. */
+async function requireKnownKey(deps: AuthenticationDeps, request: FastifyRequest): Promise<Buffer> {
   const keyHash = credentialsOf(keyPlacesOf(request));
-  if (authentication.knownAccountOf(keyHash) === null) wrongKeys.check(request.ip, keyHash);
+  request.keyHash = keyHash;
+  request.accountId = deps.authentication.knownAccountOf(keyHash);
+  if (request.accountId === null)
+    await deps.wrongKeys.lookUp(request.ip, keyHash, () => authenticate(deps, request, keyHash));
   return keyHash;
 }
 
