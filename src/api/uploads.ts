@@ -39,16 +39,13 @@ type UploadCall = Pick<EndpointCall<string, unknown, unknown>, 'account' | 'requ
 async function receiveUpload(
   { redis, keys, uploadPace }: Pick<UploadDeps, 'redis' | 'keys' | 'uploadPace'>,
   uploadId: string,
-  { request, reply }: Pick<UploadCall, 'request' | 'reply'>,
+  { request }: Pick<UploadCall, 'request'>,
 ): Promise<void> {
   const body = request.body instanceof Readable ? request.body : Readable.from([]);
   try {
     await putUpload(redis, keys, uploadId, limited(body, uploadPace));
   } catch (error) {
     await dropUpload(redis, keys, uploadId).catch(() => {});
-    // The connection cannot be used again, because the rest of the body would precede the next request.
-    reply.header('connection', 'close');
-    body.resume();
     throw error;
   }
 }
@@ -74,7 +71,7 @@ export async function sendToWorker(
 ): Promise<FastifyReply> {
   const { redis, keys, batchQueue, replies } = deps;
   const uploadId = uuid();
-  await receiveUpload(deps, uploadId, { request, reply });
+  await receiveUpload(deps, uploadId, { request });
   const job = jobOf({ uploadId, accountId: account.accountId });
   const [answer] = await Promise.all([
     replies.wait(uploadId, REPLY_TIMEOUT_MS),

@@ -38,10 +38,10 @@ export const LIMITS = {
     'Webhooks of an account that are not delivered; beyond that, requests with a webhook are refused',
   ),
   UNKNOWN_KEYS_PER_MINUTE: most(UNKNOWN_KEYS_PER_MINUTE).describe(
-    'Unknown keys of one address that a gateway looks up in a minute; keys that it knows are not limited',
+    'Unknown keys of one address that a gateway looks up at once in a minute; further keys are looked up together, once a second',
   ),
   REFUSALS_PER_SECOND: most(20).describe(
-    'Refusals (`4xx`) per second that a gateway sends without delay to one account, or to one address without a known key; those of 5 seconds may come at once, further ones are sent a second later',
+    'Refusals (`4xx`) per second that a gateway sends without delay to one account, or to one address without a known key; those of 5 seconds may come at once, further ones are sent a second later; the refusal of a body over 64 KiB counts as 20',
   ),
   UPLOAD_BYTES: most(268_435_456).describe(
     'Bytes of uploads that one gateway receives at the same time; an upload has at most 16,777,216',

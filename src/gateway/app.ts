@@ -13,9 +13,11 @@ import {
 import { finishRequestsOnClose } from '../api/plugins/in-flight.ts';
 import type { RefusalPace } from '../api/plugins/refusal-pace.ts';
 import { registerRequestContext } from '../api/plugins/request-context.ts';
+import { registerRequestEnd } from '../api/plugins/request-end.ts';
 import type { RequestMetrics } from '../api/plugins/request-metrics.ts';
 import { traceRequests } from '../api/plugins/request-spans.ts';
 import { type RequestLimits, refuseSlowBodies, requestTimeouts } from '../api/plugins/slow-requests.ts';
+import { leaveBodiesUnread } from '../api/plugins/unread-bodies.ts';
 import { type QueueBoardDeps, registerQueueBoard } from '../api/queue-board.ts';
 import type { StripePayments } from '../billing/payments/stripe.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
@@ -57,8 +59,10 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   });
   parseJsonBodies(app);
   registerRequestContext(app, errors.log);
+  registerRequestEnd(app);
   setAnswerHeaders(app, site.publicUrl);
   refuseSlowBodies(app, site.clock, requestLimits);
+  leaveBodiesUnread(app, site.clock);
   finishRequestsOnClose(app);
   requestMetrics.observe(app);
   refusalPace.apply(app);

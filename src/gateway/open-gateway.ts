@@ -106,7 +106,7 @@ export async function openGateway(
     requestLimits: settings.requestLimits ?? REQUEST_LIMITS,
     errors: { log, events },
     requestMetrics,
-    refusalPace: createRefusalPace(registry, settings.limits.refusalsPerSecond),
+    refusalPace: createRefusalPace(registry, clock, settings.limits.refusalsPerSecond),
     tracing,
     api: apiDepsOf(settings, { ...stores, ...engine, registry, queueGauges, events, tracing, clock, log }),
     queueBoard:

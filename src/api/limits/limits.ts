@@ -75,8 +75,8 @@ export function limitFreeRequests(
     const { occupies = 'waiting' } = request.routeOptions.config;
     if (request.accountId === null) return;
     await free.count(request.accountId);
-    open.open(occupies, request.accountId, reply);
-    if (occupies === 'uploads') uploadBudget.reserve(request, reply);
+    open.open(occupies, request.accountId, request);
+    if (occupies === 'uploads') uploadBudget.reserve(request);
     // The timer restarts whenever the client reads some bytes.
     if (occupies === 'downloads' && downloadStallMs !== null)
       reply.raw.setTimeout(downloadStallMs, () => reply.raw.destroy());
@@ -88,11 +88,11 @@ export function limitFreeRequests(
  * `requireKey` comes first.
  */
 export function limitCalls(scope: FastifyInstance, { free, open }: RequestLimits): void {
-  scope.addHook('onRequest', (request, reply, done) => {
+  scope.addHook('onRequest', (request, _reply, done) => {
     try {
       if (request.accountId !== null) {
         free.refuseExhausted(request.accountId);
-        open.open('waiting', request.accountId, reply);
+        open.open('waiting', request.accountId, request);
       }
       done();
     } catch (error) {

@@ -1,5 +1,6 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { SoukError } from '../../platform/errors.ts';
+import { atEnd } from '../plugins/request-end.ts';
 
 /** Resources of a process that a request occupies until it is answered. */
 export type Occupied = 'waiting' | 'streams' | 'uploads' | 'downloads';
@@ -16,14 +17,14 @@ const NAMES: Record<Occupied, string> = {
 
 /** Counts the open requests of each account in this process. */
 export interface OpenRequests {
-  /** Counts a request of an account until its reply is closed. @throws SoukError TOO_MANY_OPEN. */
-  open(kind: Occupied, accountId: number, reply: FastifyReply): void;
+  /** Counts a request of an account until it ends. @throws SoukError TOO_MANY_OPEN. */
+  open(kind: Occupied, accountId: number, request: FastifyRequest): void;
 }
 
 export function createOpenRequests(limits: OpenRequestLimits): OpenRequests {
   const counts = Object.fromEntries(Object.keys(NAMES).map((kind) => [kind, new Map<number, number>()]));
   return {
-    open(kind, accountId, reply) {
+    open(kind, accountId, request) {
       const limit = limits[kind];
       const countBy = counts[kind] as Map<number, number>;
       if (limit === null) return;
@@ -36,7 +37,7 @@ export function createOpenRequests(limits: OpenRequestLimits): OpenRequests {
         });
       }
       countBy.set(accountId, open + 1);
-      reply.raw.once('close', () => {
+      atEnd(request, () => {
         const left = (countBy.get(accountId) ?? 1) - 1;
         if (left > 0) countBy.set(accountId, left);
         else countBy.delete(accountId);

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
+import { atEnd } from './request-end.ts';
 
 /** Longest wait for clients that are still reading their answers. */
 const DRAIN_LIMIT_MS = 30_000;
@@ -39,9 +40,9 @@ function closeUnusedConnections(app: FastifyInstance): void {
   const closeWhenAnswered = () => {
     if (isClosing && answering.size === 0) app.server.closeAllConnections();
   };
-  app.addHook('onRequest', (_request, { raw }, done) => {
+  app.addHook('onRequest', (request, { raw }, done) => {
     answering.add(raw);
-    raw.once('close', () => {
+    atEnd(request, () => {
       answering.delete(raw);
       closeWhenAnswered();
     });

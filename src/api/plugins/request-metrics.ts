@@ -3,6 +3,7 @@ import { Histogram, type Registry } from 'prom-client';
 import { ERRORS } from '../../platform/errors.ts';
 import type { CallEventSink } from '../../platform/telemetry/call-events.ts';
 import { createTally } from '../../platform/telemetry/tally.ts';
+import { atEnd } from './request-end.ts';
 
 /** Counts requests by status. Labels have the pattern of the route, never the address itself. */
 export interface RequestMetrics {
@@ -50,8 +51,7 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
     },
     observe(app) {
       app.addHook('onRequest', (request, reply, done) => {
-        // Fastify's own hook misses clients that disconnect with the last byte.
-        reply.raw.once('close', () => {
+        atEnd(request, () => {
           const status = reply.raw.headersSent ? reply.statusCode : LEFT_STATUS;
           const route = request.routeOptions.url ?? 'none';
           requestsBy(route, request.method, String(status)).value += 1;

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Span, Tracing } from '../../platform/telemetry/tracing.ts';
+import { atEnd } from './request-end.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -24,7 +25,7 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing): void {
         'souk.request_id': request.id,
       },
     });
-    reply.raw.once('close', () => {
+    atEnd(request, () => {
       if (reply.raw.headersSent) span.set({ 'http.response.status_code': reply.statusCode });
       else span.fail('the client disconnected');
       if (reply.statusCode >= 500) span.fail(String(reply.statusCode));

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { newKey } from '../../../src/accounts/keys.ts';
-import type { RunningGateway } from '../../../src/gateway/open-gateway.ts';
 import type { Reply } from '../../support/client.ts';
+import { sendRaw } from '../../support/raw-request.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 
@@ -10,18 +10,17 @@ const LIMIT = 10;
 
 test.override('soukOptions', { workers: 0, limits: { refusalsPerSecond: LIMIT / 5 } });
 
-const delaysOf = async (souk: Souk) =>
-  Number(
-    /^souk_refusals_delayed_total (\d+)$/m.exec(
-      await (souk.gateways[0] as RunningGateway).registry.metrics(),
-    )?.[1] ?? 0,
-  );
-
-/** Sends requests at once. @returns how many refusals were sent late. */
-async function delaysDuring(souk: Souk, send: () => Promise<Reply>, count: number): Promise<number> {
-  const before = await delaysOf(souk);
-  await Promise.all(Array.from({ length: count }, send));
-  return (await delaysOf(souk)) - before;
+/** Sends requests at once, and waits for those whose refusal is delayed. */
+async function sendAll(
+  souk: Souk,
+  send: () => Promise<Reply>,
+  { count, delayed }: { count: number; delayed: number },
+): Promise<Reply[]> {
+  const replies = Array.from({ length: count }, send);
+  if (delayed > 0) await souk.clock.until('refusal', delayed);
+  expect(souk.clock.countOf('refusal')).toBe(delayed);
+  souk.clock.advance(1_000);
+  return Promise.all(replies);
 }
 
 test('delays refusals to an account beyond the limit, but not its answers or those to other accounts', async ({
@@ -29,10 +28,13 @@ test('delays refusals to an account beyond the limit, but not its answers or tho
   client,
 }) => {
   const refused = () => client.get('/api/market/product?domain=99');
-  expect(await delaysDuring(souk, refused, LIMIT + 5)).toBe(5);
-  expect(await delaysDuring(souk, () => client.get('/api/quota'), 20)).toBe(0);
+  const replies = await sendAll(souk, refused, { count: LIMIT + 5, delayed: 5 });
+  expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([400]));
+  await sendAll(souk, () => client.get('/api/quota'), { count: 20, delayed: 0 });
   const other = await souk.client();
-  expect(await delaysDuring(souk, () => other.get('/api/market/product?domain=99'), LIMIT)).toBe(0);
+  await sendAll(souk, () => other.get('/api/market/product?domain=99'), { count: LIMIT, delayed: 0 });
+  const metrics = await souk.gateways[0]?.registry.metrics();
+  expect(metrics).toMatch(/^souk_refusals_delayed_total 5$/m);
 });
 
 test.for<[string, (souk: Souk) => Promise<Reply>]>([
@@ -40,5 +42,16 @@ test.for<[string, (souk: Souk) => Promise<Reply>]>([
   ['addresses that do not exist', (souk) => souk.clientOf('').raw('/nowhere')],
   ['forms without a token', (souk) => souk.clientOf('').raw('/sign-in', { method: 'POST' })],
 ])('delays refusals to an address beyond the limit: %s', async ([, send], { souk }) => {
-  expect(await delaysDuring(souk, () => send(souk), 2 * LIMIT)).toBeGreaterThanOrEqual(LIMIT);
+  souk.clock.advance(5_000);
+  await sendAll(souk, () => send(souk), { count: 2 * LIMIT, delayed: LIMIT });
+});
+
+test('counts the refusal of a large body as 20', async ({ souk }) => {
+  souk.clock.advance(5_000);
+  const headers = { 'x-api-key': newKey(), 'content-length': 100_000 };
+  const { socket, response } = sendRaw(souk.clientOf('').baseUrl, { path: '/api/batches', headers });
+  await souk.clock.until('refusal');
+  souk.clock.advance(1_000);
+  expect((await response).status).toBe(401);
+  socket.destroy();
 });
