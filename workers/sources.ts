@@ -26,7 +26,7 @@ export interface ObtainRequest {
   sources: readonly Source[];
   /** Only data up to this age is accepted. 0 always fetches from upstream. */
   maxAgeMs: number;
-  /** How long the data is kept. Default: one hour. */
+  /** How long the data is kept, unless a source says so itself. Default: one hour. */
   lifetimeMs?: number;
   /** When the call started, Unix milliseconds. */
   startedAt: number;
@@ -134,13 +134,13 @@ class Obtaining {
     if (staleForMs === undefined || !(error instanceof SoukError && error.kind === 'UPSTREAM_ERROR'))
       return false;
     const stored = await this.#flights.stored(source.identity);
-    if (!stored || stored.value === null || stored.fetchedAt <= this.#clock.now() - staleForMs) return false;
+    if (!stored || stored.value === null || stored.fetchedAt < this.#clock.now() - staleForMs) return false;
     this.#obtained.set(source.key, { ...stored, fromCache: true, stale: true });
     return true;
   }
 
-  #lifetimeMs({ staleForMs = 0 }: Source): number {
-    return Math.max(this.#request.lifetimeMs ?? CACHE_LIFETIME_MS, staleForMs);
+  #lifetimeMs({ keptForMs }: Source): number {
+    return keptForMs ?? this.#request.lifetimeMs ?? CACHE_LIFETIME_MS;
   }
 
   async #fetch(sources: readonly Source[]): Promise<void> {

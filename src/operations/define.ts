@@ -56,7 +56,9 @@ export interface Source {
   key: string;
   /** Identifies the upstream request completely: calls with the same identity share one fetch for an hour. */
   identity: string;
-  /** When upstream refuses, data up to this age is returned as stale, with its age. */
+  /** How long its data is kept. Default: one hour. */
+  keptForMs?: number;
+  /** When upstream refuses, data up to this age is returned as stale, with its age. Default: no data. */
   staleForMs?: number;
 }
 
@@ -96,10 +98,11 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
   /** The sources that its handler fetches first; for most operations these are all. */
   source(input: Input): readonly Source[];
   /**
-   * The input field with the maximum age of an answer in hours. It decides whether a cached answer can be used, and does
-   * not affect the answer otherwise. 0 always fetches from upstream.
+   * The input field with the age that the caller accepts. It does not affect the answer otherwise.
+   * update: the maximum age of a cached answer in hours; 0 always fetches from upstream.
+   * maxStale: the maximum age in seconds while upstream refuses.
    */
-  freshness?: 'update';
+  freshness?: 'update' | 'maxStale';
   /** How long a cached answer stays fresh, if less than an hour. */
   freshForMs?: number;
   /**
@@ -179,7 +182,7 @@ export const CACHE_LIFETIME_MS = 3_600_000;
 /** Returns the maximum age in milliseconds of a cached answer for this input. */
 export function maxAgeMs(operation: QueuedOperation, input: unknown): number {
   const { freshness, freshForMs = CACHE_LIFETIME_MS } = operation;
-  const hours = freshness && (input as Record<string, unknown>)[freshness];
+  const hours = freshness === 'update' ? (input as Record<string, unknown>).update : undefined;
   return typeof hours === 'number' ? Math.min(freshForMs, hours * 3_600_000) : freshForMs;
 }
 

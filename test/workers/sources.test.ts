@@ -325,7 +325,12 @@ describe('a source that may be stale', () => {
   ): Promise<Map<string, Obtained>> {
     return sources.obtain({
       ...CALL,
-      sources: names.map((name) => ({ key: name, identity: `test/${name}`, staleForMs })),
+      sources: names.map((name) => ({
+        key: name,
+        identity: `test/${name}`,
+        keptForMs: 24 * HOUR,
+        staleForMs,
+      })),
       maxAgeMs: HOUR,
       startedAt: clock.now(),
       again: false,
@@ -364,7 +369,7 @@ describe('a source that may be stale', () => {
   test('is not returned after its time', async () => {
     const a = name();
     await obtainLasting(here, [a], () => 'old');
-    clock.advance(24 * HOUR);
+    clock.advance(24 * HOUR + 1);
     await expect(obtainLasting(here, [a], refuses)).rejects.toMatchObject({ kind: 'UPSTREAM_ERROR' });
   });
 

@@ -19,7 +19,7 @@ export function compactInput(schema: JsonSchema): JsonSchema {
   for (const [keyword, value] of Object.entries(schema)) {
     if (LEFT_OUT.has(keyword) || isBoundless(keyword, value)) continue;
     if (keyword === 'enum' && isSpelledOut(schema)) continue;
-    if (keyword === 'default' && (value === null || value === false)) continue;
+    if (keyword === 'default' && !value) continue;
     if (keyword === 'minItems' && value === 1) continue;
     if (keyword === 'items' && !isSchema(value)) continue;
     if (keyword === 'properties' && isSchema(value)) result.properties = compactProperties(value);
@@ -74,7 +74,7 @@ const LEFT_OUT = new Set([
 
 function isBoundless(keyword: string, value: unknown): boolean {
   return (
-    (keyword === 'minimum' && (value === Number.MIN_SAFE_INTEGER || value === 0)) ||
+    (keyword === 'minimum' && (value === Number.MIN_SAFE_INTEGER || value === 0 || value === 1)) ||
     (keyword === 'maximum' && typeof value === 'number' && value >= 2 ** 31 - 1)
   );
 }

@@ -58,9 +58,7 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
     {
       domain: domain(),
       term: text({ maxLength: 500 }).meta({ description: 'Keywords', examples: ['garlic press'] }),
-      page: integer({ min: 0, max: 9 })
-        .default(0)
-        .describe('Page of up to 100 results, from 0. The provider has 100 results at most'),
+      page: integer({ min: 0, max: 9 }).default(0).describe('Page of up to 100 results, from 0'),
       asinsOnly: boolean().default(false).describe('Return ASINs only'),
       stats: statsPeriod()
         .optional()
@@ -96,7 +94,7 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
       rating: rating ?? input.detailLevel === 'summary',
     })),
   price: {
-    text: "5, or 0 for pages beyond the provider's 100 results",
+    text: '5, or 0 for pages after the first, which are empty',
     quote: () => 5,
     settle: ({ page }) => (providerPages(page).length > 0 ? 5 : 0),
   },

@@ -8,6 +8,8 @@ export const DATE_RANGE_NAMES = ['dateRange', 'dateRangeStart', 'dateRangeEnd'] 
 
 const WANTED = 'must have start and end in Unix milliseconds, with start not after end';
 
+const DESCRIPTION = 'History to keep; start must not be after end';
+
 const RANGE_SCHEMA: JsonSchema = {
   type: 'object',
   properties: {
@@ -21,11 +23,11 @@ const RANGE_SCHEMA: JsonSchema = {
 /** `dateRange: {start, end}` in a body, or `dateRangeStart` and `dateRangeEnd` in a query; both in Unix milliseconds. */
 export function dateRange() {
   return grouped<{ start: number; end: number } | undefined>(resolve, {
-    description: `History to keep: ${WANTED}`,
+    description: DESCRIPTION,
     required: false,
     schema: RANGE_SCHEMA,
     forms: {
-      dateRange: { schema: RANGE_SCHEMA, description: `History to keep: ${WANTED}`, only: 'body' },
+      dateRange: { schema: RANGE_SCHEMA, description: DESCRIPTION, only: 'body' },
       dateRangeStart: {
         schema: moment('Start of the history to keep, in Unix milliseconds', 1_735_689_600_000),
         description: 'Start of the history to keep, in Unix milliseconds; requires dateRangeEnd',

@@ -5,10 +5,10 @@ import { addDays, date } from '../params/dates.ts';
 import { geoWithinWorld } from '../params/geo.ts';
 import { language } from '../params/language.ts';
 import { request } from '../params/request.ts';
-import { STALE_FOR_MS } from './keyword-question.ts';
+import { maxStale, type StaleInput, staleUpTo } from './stale-data.ts';
 import { listSource, shownTrend, type Trend, type TrendList, trendRecord } from './trend.ts';
 
-export interface DailyTrendsInput {
+export interface DailyTrendsInput extends StaleInput {
   geo: string;
   hl: string;
   /** YYYY-MM-DD in UTC; `onDay` fills in the default. */
@@ -32,6 +32,7 @@ export const dailyTrends = defineQueued<'trends.daily-trends', DailyTrendsInput,
       trendDate: date()
         .optional()
         .describe(`Day in UTC, YYYY-MM-DD, at most ${OLDEST_DAYS} days ago; default: today`),
+      maxStale: maxStale(),
     },
   ),
   onDay(input, today) {
@@ -45,9 +46,10 @@ export const dailyTrends = defineQueued<'trends.daily-trends', DailyTrendsInput,
   },
   price: { text: '1', quote: () => 1 },
   pools: ['trends'],
+  freshness: 'maxStale',
   queue: () => 'trends',
-  source: ({ geo, hl, trendDate }) => [
-    { key: '', identity: `trends/daily/${geo}/${hl}/${trendDate}`, staleForMs: STALE_FOR_MS },
+  source: ({ geo, hl, trendDate, ...stale }) => [
+    { key: '', identity: `trends/daily/${geo}/${hl}/${trendDate}`, ...staleUpTo(stale) },
   ],
   respond: {
     type: 'json',

@@ -9,10 +9,10 @@ import {
   type KeywordInput,
   keywordParams,
   keywordsId,
-  STALE_FOR_MS,
   scopeOf,
   withWindow,
 } from './keyword-question.ts';
+import { staleUpTo } from './stale-data.ts';
 
 export const RESOLUTIONS = ['COUNTRY', 'REGION', 'CITY', 'DMA'] as const;
 
@@ -65,11 +65,12 @@ export const interestByRegion = defineQueued<
   onDay: withWindow,
   price: { text: '1', quote: () => 1 },
   pools: ['trends'],
+  freshness: 'maxStale',
   queue: () => 'trends',
   source: (input) => {
     const resolution = resolutionToAskFor(input) ?? 'own';
     const identity = `trends/region/${scopeOf(input)}/${resolution}/${keywordsId(input.keyword)}`;
-    return [{ key: '', identity, staleForMs: STALE_FOR_MS }];
+    return [{ key: '', identity, ...staleUpTo(input) }];
   },
   respond: {
     type: 'json',

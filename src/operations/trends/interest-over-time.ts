@@ -8,10 +8,10 @@ import {
   type KeywordInput,
   keywordParams,
   keywordsId,
-  STALE_FOR_MS,
   scopeOf,
   withWindow,
 } from './keyword-question.ts';
+import { staleUpTo } from './stale-data.ts';
 
 /** One series for each keyword, in the order of the request. */
 export interface Timeline {
@@ -41,12 +41,13 @@ export const interestOverTime = defineQueued<'trends.interest-over-time', Keywor
   onDay: withWindow,
   price: { text: '1', quote: () => 1 },
   pools: ['trends'],
+  freshness: 'maxStale',
   queue: () => 'trends',
   source: (input) => [
     {
       key: '',
       identity: `trends/time/${scopeOf(input)}/${input.timezone}/${keywordsId(input.keyword)}`,
-      staleForMs: STALE_FOR_MS,
+      ...staleUpTo(input),
     },
   ],
   respond: {

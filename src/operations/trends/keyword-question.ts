@@ -7,13 +7,14 @@ import { language } from '../params/language.ts';
 import { list } from '../params/lists.ts';
 import { Fault } from '../params/request.ts';
 import { integer, oneOf, PRINTABLE, VISIBLE as SOMETHING } from '../params/scalars.ts';
+import { maxStale, type StaleInput } from './stale-data.ts';
 
 export const PROPERTIES = ['web', 'news', 'images', 'youtube', 'froogle'] as const;
 
 export type Property = (typeof PROPERTIES)[number];
 
 /** The input of the four keyword endpoints. */
-export interface KeywordInput {
+export interface KeywordInput extends StaleInput {
   /** In the order of the request. */
   keyword: string[];
   /** YYYY-MM-DD; `withWindow` fills in the default. */
@@ -65,6 +66,7 @@ export function keywordParams() {
       .default(0)
       .describe('Category id; 0: all categories'),
     timezone: timezone(),
+    maxStale: maxStale(),
   };
 }
 
@@ -72,7 +74,7 @@ export function keywordParams() {
 export function timezone() {
   return integer({ min: -1439, max: 1439 })
     .default(0)
-    .describe('Minutes east of UTC, for example 480 for UTC+8; affects formatted times only');
+    .describe('Minutes east of UTC; affects formatted times only');
 }
 
 function parseKeyword(item: string): string | Fault {
@@ -140,6 +142,3 @@ export function echoed() {
     endDate: z.iso.date(),
   };
 }
-
-/** The maximum age of stale data, which is returned while upstream refuses. */
-export const STALE_FOR_MS = 24 * 3_600_000;

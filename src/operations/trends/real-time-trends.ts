@@ -4,7 +4,8 @@ import { geoWithinWorld } from '../params/geo.ts';
 import { language } from '../params/language.ts';
 import { request } from '../params/request.ts';
 import { oneOf } from '../params/scalars.ts';
-import { PROPERTIES, type Property, STALE_FOR_MS, timezone } from './keyword-question.ts';
+import { PROPERTIES, type Property, timezone } from './keyword-question.ts';
+import { maxStale, type StaleInput, staleUpTo } from './stale-data.ts';
 import { listSource, shownTrend, type Trend, type TrendList, trendRecord } from './trend.ts';
 
 /** The category letters with upstream's topics; null for all topics. */
@@ -22,7 +23,7 @@ export type TrendCategory = keyof typeof CATEGORIES;
 
 const CATEGORY_NAMES = ['all', 'b', 'e', 't', 's', 'h', 'm'] as const satisfies readonly TrendCategory[];
 
-export interface RealTimeTrendsInput {
+export interface RealTimeTrendsInput extends StaleInput {
   geo: string;
   hl: string;
   category: TrendCategory;
@@ -50,22 +51,22 @@ export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTr
       category: oneOf(CATEGORY_NAMES)
         .default('all')
         .describe('all, b business, e entertainment, t technology, s sports, h health, m general'),
-      property: oneOf(PROPERTIES)
-        .default('web')
-        .describe('Has no effect: upstream has one list for all kinds of search'),
+      property: oneOf(PROPERTIES).default('web').describe('Has no effect: there is one list'),
       timezone: timezone(),
+      maxStale: maxStale(),
     },
   ),
   price: { text: '1', quote: () => 1 },
   pools: ['trends'],
+  freshness: 'maxStale',
   queue: () => 'trends',
   // The list changes every few minutes, so answers expire early.
   freshForMs: 60_000,
-  source: ({ geo, hl, category }) => [
+  source: ({ geo, hl, category, ...stale }) => [
     {
       key: '',
       identity: `trends/now/${geo}/${hl}${needsTopics(category) ? '/topics' : ''}`,
-      staleForMs: STALE_FOR_MS,
+      ...staleUpTo(stale),
     },
   ],
   respond: {

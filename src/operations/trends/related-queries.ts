@@ -21,6 +21,7 @@ export const relatedQueries = defineQueued<'trends.related-queries', KeywordInpu
   onDay: withWindow,
   price: { text: '1', quote: () => 1 },
   pools: ['trends'],
+  freshness: 'maxStale',
   queue: () => 'trends',
   source: (input) => relatedSources('queries', input),
   respond: {

@@ -21,6 +21,7 @@ export const relatedTopics = defineQueued<'trends.related-topics', KeywordInput,
   onDay: withWindow,
   price: { text: '1', quote: () => 1 },
   pools: ['trends'],
+  freshness: 'maxStale',
   queue: () => 'trends',
   source: (input) => relatedSources('topics', input),
   respond: {

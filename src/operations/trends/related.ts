@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Source } from '../define.ts';
-import { type KeywordInput, keywordsId, STALE_FOR_MS, scopeOf } from './keyword-question.ts';
+import { type KeywordInput, keywordsId, scopeOf } from './keyword-question.ts';
+import { staleUpTo } from './stale-data.ts';
 
 /** The related searches of one keyword. Term is a query or a topic. */
 export interface Related<Term> {
@@ -32,7 +33,7 @@ export function relatedSources(kind: 'queries' | 'topics', input: KeywordInput):
   return input.keyword.map((keyword) => ({
     key: keyword,
     identity: `trends/related/${kind}/${scopeOf(input)}/${keywordsId([keyword])}`,
-    staleForMs: STALE_FOR_MS,
+    ...staleUpTo(input),
   }));
 }
 

@@ -152,7 +152,7 @@ describe.each([
     expect(await unitsUsed(client)).toBe(0);
   });
 
-  test('returns stale data with their age while upstream refuses, and fresh data afterwards', async ({
+  test('returns data up to the age of maxStale while upstream refuses, and fresh data afterwards', async ({
     souk,
     client,
     upstream,
@@ -160,7 +160,11 @@ describe.each([
     await post(client, name, { keyword: 'kettle' });
     souk.clock.advance(2 * HOUR_MS);
     refuse(upstream, SERIES, MAP, RELATED);
-    const stale = await post(client, name, { keyword: 'kettle' });
+    for (const refused of [{}, { maxStale: 0 }, { maxStale: 7199 }]) {
+      const { status, json, headers } = await post(client, name, { keyword: 'kettle', ...refused });
+      expect([status, json.code, headers['x-units-consumed']]).toEqual([502, 'UPSTREAM_ERROR', '0']);
+    }
+    const stale = await post(client, name, { keyword: 'kettle', maxStale: '7200' });
     expect(stale.status, stale.body.toString()).toBe(200);
     expect(stale.headers).toMatchObject({ 'x-units-consumed': '1', 'x-cache': 'HIT' });
     expect(stale.json.metadata).toEqual({
@@ -170,6 +174,7 @@ describe.each([
     });
     expect(stale.json.data).toMatchObject({ fromCache: true });
     expect(stale.json.data[field]).toHaveLength(1);
+    expect((await post(client, name, { keyword: 'kettle' })).status).toBe(502);
 
     souk.clock.advance(HOUR_MS);
     upstream.on(SERIES, () => guarded({ default: { timelineData: [], averages: [] } }));
@@ -438,7 +443,7 @@ describe('trend lists', () => {
     expect(await unitsUsed(client)).toBe(0);
   });
 
-  test('are returned as stale data with their age while upstream refuses', async ({
+  test('are returned up to the age of maxStale, with their age, while upstream refuses', async ({
     souk,
     client,
     upstream,
@@ -447,11 +452,15 @@ describe('trend lists', () => {
     await realTime(client);
     souk.clock.advance(2 * HOUR_MS);
     refuse(upstream, LIST, FEED);
-    for (const reply of [await daily(client), await realTime(client)]) {
+    expect((await daily(client)).status).toBe(502);
+    expect((await realTime(client, '?maxStale=7199')).status).toBe(502);
+    for (const reply of [await daily(client, '?maxStale=7200'), await realTime(client, '?maxStale=7200')]) {
       expect(queries(reply)).toEqual(['kettle']);
       expect(reply.json.metadata).toMatchObject({ stale: true, ageSeconds: 7200 });
     }
-    expect((await realTime(client)).json.data.updatedAt).toBe(`${dayOf(souk)}T10:00:00.000Z`);
+    expect((await realTime(client, '?maxStale=7200')).json.data.updatedAt).toBe(
+      `${dayOf(souk)}T10:00:00.000Z`,
+    );
   });
 
   test('return 400 without charge for a day more than a week ago', async ({ souk, client }) => {
@@ -471,12 +480,17 @@ describe('trend lists', () => {
   });
 });
 
-test('returns stale data to an asynchronous call', async ({ souk, client, upstream }) => {
+test('returns stale data to an asynchronous call with maxStale', async ({ souk, client, upstream }) => {
   await post(client, 'interest-over-time', { keyword: 'kettle' });
   souk.clock.advance(2 * HOUR_MS);
   refuse(upstream, SERIES);
   const headers = { prefer: 'respond-async' };
-  const { json } = await post(client, 'interest-over-time', { keyword: 'kettle' }, { headers });
+  const { json } = await post(
+    client,
+    'interest-over-time',
+    { keyword: 'kettle', maxStale: 86400 },
+    { headers },
+  );
   const result = await client.get(`/api/jobs/${json.data.jobId}/result?wait=30`);
   expect(result.json.metadata).toMatchObject({ stale: true });
 });
