@@ -173,7 +173,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
     cause:
       'The data provider refused the request, could not be reached, or sent an answer that cannot be used.',
     solution:
-      'Retry after a minute. If the error persists, send the operator the `metadata.errorId` of the answer. A single ASIN that fails is not an error of the call: the product look-up lists it in `data.errors`.',
+      'Retry after a minute. If the error persists, send the operator the `metadata.errorId` of the answer. A search-trend call can accept older data with [`maxStale`](search-trends.md#when-the-provider-refuses). A single ASIN that fails is not an error of the call: the product look-up lists it in `data.errors`.',
   },
   BUSY: {
     cause:
