@@ -108,7 +108,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   },
   TOO_MANY_OPEN: {
     cause:
-      'The account has too many requests under way at the same time: 200 calls and long polls, 20 event streams, 2 uploads or 2 downloads of batch results by default. A gateway that receives too many bytes of uploads answers with this error too, before it reads the body.',
+      'The account has too many requests under way at the same time: 200 calls and long polls, 20 event streams, 2 uploads or 2 downloads of batch results by default. If all uploads that a gateway receives are together too large, it also refuses further ones with this error, before it reads their bodies.',
     solution: 'Wait until some of the requests have been answered. For many calls at a time, create a batch.',
   },
   LIMIT_REACHED: {
@@ -119,7 +119,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   },
   STORAGE_EXCEEDED: {
     cause:
-      'The results that the service stores for the account, those of jobs for a day and those of batches for 30 days, take 2 GiB by default. New batches and calls with `Prefer: respond-async` are refused. `metadata.stored` and `metadata.limit` are in bytes.',
+      'The stored results of the account have reached the limit, 2 GiB by default. Results of jobs are stored for a day, those of batches until 7 days after the end of the batch. New batches and calls with `Prefer: respond-async` are refused. `metadata.stored` and `metadata.limit` are in bytes.',
     solution:
       'Call without `Prefer: respond-async`, or wait until results expire. Ask for fewer fields or a lower level of detail.',
   },
@@ -161,7 +161,7 @@ export const ERROR_ADVICE: Record<ErrorKind, ErrorAdvice> = {
   },
   TOO_MANY_ATTEMPTS: {
     cause:
-      'Too many wrong passwords, operator tokens or unknown keys came from your network, or too many accounts were created there.',
+      'Too many wrong passwords, operator tokens or unknown keys came from your network, or too many sign-ups were tried there.',
     solution:
       'Wait for the number of seconds in `Retry-After`. Signing in from another network, or in a browser that has signed in before, works at once. Keys in use are not affected.',
   },

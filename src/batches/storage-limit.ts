@@ -39,7 +39,7 @@ export async function requireStorage(
   const stored = await storedByAccount(deps, accountId);
   if (stored < limit) return;
   throw new SoukError('STORAGE_EXCEEDED', {
-    message: `The account has ${stored} bytes of stored results; at most ${limit} are allowed. Results of jobs expire after a day, those of batches after 30 days.`,
+    message: `The account has ${stored} bytes of stored results; at most ${limit} are allowed. Results of jobs expire after a day, those of batches 7 days after the end of the batch.`,
     metadata: { limit, stored },
     retryAfterSeconds: RETRY_SECONDS,
   });

@@ -9,10 +9,10 @@ const most = (count: number) => z.coerce.number().int().min(1).default(count);
 /** Settings of the limits on what an account may occupy without paying for it. */
 export const LIMITS = {
   FREE_REQUESTS_PER_SECOND: most(20).describe(
-    'Requests per second that an account may send without paying for them (quotes, lists, job status, refused and joined calls), over all gateways; those of 5 seconds may come at once',
+    'Requests per second that an account may send without paying for them (quotes, lists, job status, refused and joined calls), over all gateways; counted over 5 seconds, so five times as many may arrive at once',
   ),
   OPEN_REQUESTS_PER_ACCOUNT: most(200).describe(
-    'Requests of an account that one gateway answers at the same time; calls and long polls wait among them',
+    'Requests of an account that one gateway answers at the same time; including calls and long polls that wait',
   ),
   OPEN_STREAMS_PER_ACCOUNT: most(20).describe('Event streams of an account that one gateway keeps open'),
   OPEN_UPLOADS_PER_ACCOUNT: most(2).describe(
@@ -38,10 +38,10 @@ export const LIMITS = {
     'Webhooks of an account that are not delivered; beyond that, requests with a webhook are refused',
   ),
   UNKNOWN_KEYS_PER_MINUTE: most(UNKNOWN_KEYS_PER_MINUTE).describe(
-    'Unknown keys of one address that a gateway looks up at once in a minute; further keys are looked up together, once a second',
+    'Unknown keys of one address that a gateway looks up without delay in a minute; further ones are looked up together, once a second',
   ),
   REFUSALS_PER_SECOND: most(20).describe(
-    'Refusals (`4xx`) per second that a gateway sends without delay to one account, or to one address without a known key; those of 5 seconds may come at once, further ones are sent a second later; the refusal of a body over 64 KiB counts as 20',
+    'Refusals (`4xx`) per second that a gateway sends without delay to one account, or to one address without a known key, counted over 5 seconds; further ones are sent a second later; the refusal of a body over 64 KiB counts as 20',
   ),
   UPLOAD_BYTES: most(268_435_456).describe(
     'Bytes of uploads that one gateway receives at the same time; an upload has at most 16,777,216',
@@ -55,7 +55,7 @@ export const LIMITS = {
       'Milliseconds after which a gateway refuses a request with `503 BUSY` because PostgreSQL or Redis has not answered; raise it where stores are slow or far away',
     ),
   UPLOAD_BYTES_PER_SECOND: most(16_777_216).describe(
-    'Bytes of all uploads that one gateway reads in a second; faster ones are slowed down',
+    'Bytes of all uploads that one gateway reads in a second; faster uploads are slowed down',
   ),
 } as const;
 

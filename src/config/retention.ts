@@ -11,7 +11,7 @@ export const RETENTION_SETTINGS = {
     'Months for which finished calls are kept, after the month in which they were accepted',
   ),
   LEDGER_KEPT_MONTHS: months(0, RETENTION.ledgerMonths).describe(
-    'Months after which the lines of the ledger are folded into one line a pack or subscription, kind and month; more than CALLS_KEPT_MONTHS. 0: never',
+    'Months after which the lines of the ledger are folded into one line for each pack or subscription, kind and month; more than CALLS_KEPT_MONTHS. 0: never',
   ),
   REPORT_WEEKS_KEPT: z.coerce
     .number()

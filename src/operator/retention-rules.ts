@@ -10,7 +10,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   accounts: 'One row for each account',
   api_keys: 'One row for each key; keys of the pages are deleted with their session',
   batch_calls: 'Deleted with their batch',
-  batches: '30 days after their end; OPEN_BATCHES_PER_ACCOUNT that are not finished',
+  batches: '7 days after their end; OPEN_BATCHES_PER_ACCOUNT that are not finished',
   call_claims: '10 minutes',
   call_webhook_counts: '1 day',
   call_webhooks: 'Until the call ends; WEBHOOKS_PER_CALL of a call',
