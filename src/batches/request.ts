@@ -206,7 +206,7 @@ export function itemsOf(
     new BatchFaults([{ parameter: `${within}${parameter}`, problem }]);
   if (items && split) throw fault('items', 'and split are both present: send only one of them');
   if (items && params)
-    throw fault('params', 'can be used with split only: each of the items has all of its parameters');
+    throw fault('params', 'can be used with split only: each entry of items contains all of its parameters');
   if (items) return { operation: operationOf(name), raws: counted(items, fault) };
   if (!split) throw fault('items', 'is required: send a list of parameter objects, or params and split');
   const [[field, values] = ['', []], ...others] = Object.entries(split);

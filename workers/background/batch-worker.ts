@@ -63,7 +63,7 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
 function startBatchLoop(deps: FeedDeps): WorkLoop {
   const { database, clock, log, onFinished } = deps;
   const loop = startWorkLoop(clock, 'batch step', LOOK_EVERY_MS, () =>
-    step().catch((error: unknown) => log.warn({ err: error }, 'batch step failed')),
+    step().catch((error: unknown) => log.warn({ err: error }, 'failed to process batches')),
   );
 
   async function step(): Promise<void> {
@@ -89,6 +89,6 @@ function startScheduleLoop(deps: PrepareDeps): WorkLoop {
     await dropOldRuns(database, clock.now());
   }
   return startWorkLoop(clock, 'schedule step', LOOK_EVERY_MS, () =>
-    step().catch((error: unknown) => log.warn({ err: error }, 'schedule step failed')),
+    step().catch((error: unknown) => log.warn({ err: error }, 'failed to run due schedules')),
   );
 }

@@ -77,7 +77,7 @@ export async function collectCalls(deps: FeedDeps): Promise<boolean> {
     ended.map((call) =>
       limit(() =>
         collect(deps, call).catch((error: unknown) => {
-          log.error({ err: error, batchId: call.batchId, callId: call.callId }, 'collecting a call failed');
+          log.error({ err: error, batchId: call.batchId, callId: call.callId }, 'failed to collect a call');
           if (!isStoreAway(error)) return leaveForLater(deps, call);
         }),
       ),

@@ -105,14 +105,14 @@ export function startDeliveries(deps: DeliveryDeps): Deliveries {
   }
 
   const loop = startWorkLoop(clock, 'delivery step', LOOK_EVERY_MS, () =>
-    look().catch((error: unknown) => log.warn({ err: error }, 'looking for webhooks to send failed')),
+    look().catch((error: unknown) => log.warn({ err: error }, 'failed to look for due webhooks')),
   );
   const stopPurging = every(clock, PURGE_EVERY_MS, () =>
-    purge().catch((error: unknown) => log.warn({ err: error }, 'deleting old webhooks failed')),
+    purge().catch((error: unknown) => log.warn({ err: error }, 'failed to delete old webhooks')),
   );
   loop.wake();
   const sealing = sealSecrets(database, secretBox).catch((error: unknown) =>
-    log.warn({ err: error }, 'encrypting webhook secrets failed'),
+    log.warn({ err: error }, 'failed to encrypt webhook secrets'),
   );
 
   return {

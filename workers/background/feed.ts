@@ -214,7 +214,7 @@ async function feedCall(deps: FeedDeps, batch: PendingBatch, call: FedCall): Pro
   } catch (error) {
     if (error instanceof SoukError) return notNow(deps, batch, call, error);
     // Whether it was admitted is determined later.
-    if (!isStoreAway(error)) log.error({ err: error, batchId }, 'feeding a call failed');
+    if (!isStoreAway(error)) log.error({ err: error, batchId }, 'failed to feed a call');
     return { kind: 'unknown' };
   }
 }

@@ -45,7 +45,7 @@ export async function openReportFetches(
 
   const loop = startWorkLoop(clock, 'report step', LOOK_EVERY_MS, () =>
     fetchWithLock().catch((error: unknown) => {
-      if (!closing.signal.aborted) log.warn({ err: error }, 'a step of fetching reports failed');
+      if (!closing.signal.aborted) log.warn({ err: error }, 'failed to check for missing weekly reports');
     }),
   );
 
@@ -79,13 +79,13 @@ export async function openReportFetches(
         if (outcome.kind === 'failed') return outcome.reason;
         if (outcome.kind === 'empty') return 'the provider has no data for this week';
         const { terms, warnings } = outcome.result;
-        log.info({ country: site, week, terms, warnings }, 'a weekly report was fetched');
+        log.info({ country: site, week, terms, warnings }, 'fetched a weekly report');
         return null;
       },
       (error: unknown) => {
         if (signal.aborted) throw error;
         if (!(error instanceof ProviderRefusal || error instanceof ReportError))
-          log.warn({ err: error, country: site, week }, 'fetching a weekly report failed');
+          log.warn({ err: error, country: site, week }, 'failed to fetch a weekly report');
         return error instanceof Error ? error.message : String(error);
       },
     );

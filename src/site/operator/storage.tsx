@@ -35,7 +35,7 @@ export function registerStorage(scope: FastifyInstance, pages: Pages): void {
           rows={notes}
           columns={[
             ['Time', ({ at }) => <Time at={at} />],
-            ['What', ({ note }) => note, 'long'],
+            ['Change', ({ note }) => note, 'long'],
           ]}
         />
         <h2>Redis</h2>
@@ -51,7 +51,7 @@ export function registerStorage(scope: FastifyInstance, pages: Pages): void {
           columns={[
             ['Table', ({ name }) => <code>{name}</code>, 'row'],
             ['Size', ({ bytes }) => mebibytes(bytes), 'number'],
-            ['Rows, about', ({ rows }) => count(rows), 'number'],
+            ['Estimated rows', ({ rows }) => count(rows), 'number'],
             ['Partitions', ({ partitions }) => (partitions > 0 ? count(partitions) : <Dash />), 'number'],
             ['Kept', ({ name }) => RETENTION_RULES[name] ?? <Dash />, 'long'],
           ]}
@@ -76,8 +76,8 @@ function RedisTable({ contents }: { contents: RedisContents }): VNode {
         rows={kinds}
         columns={[
           ['Kind', ({ kind }) => kind, 'row'],
-          ['Size, about', ({ bytes }) => mebibytes(bytes), 'number'],
-          ['Keys, about', (one) => count(one.keys), 'number'],
+          ['Estimated size', ({ bytes }) => mebibytes(bytes), 'number'],
+          ['Estimated keys', (one) => count(one.keys), 'number'],
         ]}
       />
     </>

@@ -17,9 +17,9 @@ export function registerHome(scope: FastifyInstance, { database, currency, trial
         <section class="hero">
           <h1>Marketplace data for sellers, analysts and their agents</h1>
           <p class="lead">
-            Products and their price histories, sellers, best sellers, deals, search trends and keyword ranks
-            of eleven marketplaces, through one HTTP interface. Pay per unit. Identical calls within five
-            minutes are free.
+            Products and their price histories, sellers, best sellers and deals of eleven marketplaces,
+            keyword ranks of nine of them, and search trends, through one HTTP interface. Pay per unit.
+            Identical calls within five minutes are free.
           </p>
           <p class="row">
             <a class="button primary" href={isSignedIn ? '/account' : '/sign-up'}>

@@ -85,8 +85,7 @@ export function readTrending(body: Buffer): Trend[] {
     throw new Refusal(isBadArgument(error) ? 'badArgument' : 'failed', said);
   }
   const result = payload.safeParse(parsed(text));
-  if (!result.success)
-    throw new Refusal('malformed', `trends are not as expected at ${pathOf(result.error)}`);
+  if (!result.success) throw new Refusal('malformed', `unexpected list of trends at ${pathOf(result.error)}`);
   return result.data[1] ?? [];
 }
 

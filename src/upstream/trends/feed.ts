@@ -40,7 +40,7 @@ const feed = z.object({
 /** Reads the ten trends of the feed, which lacks their growth, end, topics and searches. */
 export function readFeed(xml: string): Trend[] {
   const result = feed.safeParse(parsed(xml));
-  if (!result.success) throw new Refusal('malformed', 'the feed is not as expected');
+  if (!result.success) throw new Refusal('malformed', 'unexpected content of the feed');
   return result.data.rss.channel.item.map(({ title, approx_traffic, pubDate, news_item }) => ({
     title,
     startedAt: Math.floor(Date.parse(pubDate) / 1000),

@@ -116,7 +116,7 @@ function checked<T>(schema: z.ZodType<T>, answer: unknown): T {
   const result = schema.safeParse(answer);
   if (result.success) return result.data;
   const where = result.error.issues[0]?.path.join('.');
-  throw new Refusal('malformed', `the widget's data are not as expected at ${where}`);
+  throw new Refusal('malformed', `unexpected data of the widget at ${where}`);
 }
 
 function requireOneEach(values: readonly number[], keywords: number): void {

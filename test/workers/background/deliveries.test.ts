@@ -290,7 +290,7 @@ test('delivers after the database was away', async () => {
   startSending(souk);
   await souk.database.query('alter table webhook_deliveries rename to webhook_deliveries_away');
   souk.clock.advance(1_000);
-  await expect.poll(() => souk.logLines.join('')).toContain('looking for webhooks to send failed');
+  await expect.poll(() => souk.logLines.join('')).toContain('failed to look for due webhooks');
   await souk.database.query('alter table webhook_deliveries_away rename to webhook_deliveries');
   const id = await enqueueEvent(souk, customer.accountId, receiver.url);
   await expect

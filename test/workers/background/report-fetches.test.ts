@@ -56,7 +56,7 @@ const report = (week: string) =>
     jsonReport(week, [reportEntry('one', 1, 1, { departmentName: 'Amazon.com' })], 'ATVPDKIKX0DER'),
   );
 const said = (message: string) => logLines.filter((line) => line.includes(`"${message}"`)).length;
-const FETCHED = 'a weekly report was fetched';
+const FETCHED = 'fetched a weekly report';
 const NOT_FETCHED = 'a weekly report was not fetched';
 
 test('fetches a week from Sunday evening on, newest week first', () => {

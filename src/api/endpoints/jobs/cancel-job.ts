@@ -11,7 +11,7 @@ export const cancelJob = endpoint({
   tool: 'jobs_cancel',
   summary: 'Cancels what a job has not sent to the data provider, and releases its units.',
   description:
-    'Cancels what a job has not sent to the data provider, and releases its units. What was sent runs to its end, is charged, and its answer is readable. The answer shows the job at present: a running job ends a moment later. A job that has ended stays unchanged.',
+    'Cancels what a job has not sent to the data provider, and releases its units. What was sent runs to its end, is charged, and its answer is readable. The answer shows the present state of the job; a running job ends a moment later. A job that has ended stays unchanged.',
   id: jobId,
   answers: { 200: enveloped('The job', jobSchema, 'X-Job-Id', 'Retry-After') },
   errors: ['JOB_SHARED'],
