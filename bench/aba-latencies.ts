@@ -193,7 +193,7 @@ export interface WeekTimings {
 
 /** Queries PostgreSQL for the newest week, and for a history of all loaded weeks. */
 export async function timeWithWeeks({ database }: Services): Promise<WeekTimings> {
-  const loaded = await loadedWeeks(database, 'us');
+  const loaded = await loadedWeeks(database, 'amazon', 'us');
   const [newest] = loaded;
   if (!newest) throw new Error('no week is loaded');
   const { rows: words } = await database.query<{ id: number }>(

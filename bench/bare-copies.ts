@@ -25,7 +25,7 @@ export async function bareCopyMs(database: Database, file: string): Promise<numb
  * cost of a loader without any processing.
  */
 export async function finishedCopyMs(database: Database, folder: string): Promise<number> {
-  const [week] = await loadedWeeks(database, 'us');
+  const [week] = await loadedWeeks(database, 'amazon', 'us');
   if (!week) throw new Error('there is no week to copy');
   const file = `${folder}/finished`;
   const client = await database.connect();

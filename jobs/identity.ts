@@ -1,5 +1,6 @@
 import { editionFor } from '../src/brand-analytics/weeks.ts';
 import { maxAgeMs, type QueuedOperation, shownInput } from '../src/operations/define.ts';
+import { type Providers, providerOf } from '../src/operations/providers.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import type { Database } from '../src/platform/db/pool.ts';
 import { fingerprint } from '../src/platform/fingerprint.ts';
@@ -21,40 +22,44 @@ export interface IdentifiedCall {
  * is not loaded.
  */
 export async function identifyCall(
-  { database, answers, clock }: { database: Database; answers: AnswerStore; clock: Clock },
+  deps: { database: Database; answers: AnswerStore; clock: Clock; providers: Providers },
   operation: QueuedOperation,
   input: unknown,
 ): Promise<IdentifiedCall> {
+  const { database, answers, clock } = deps;
+  const provider = providerOf(deps.providers, operation);
   const edition = operation.reports
-    ? await retryDuringOutage(clock, () => editionFor(database, operation, input))
+    ? await retryDuringOutage(clock, () => editionFor(database, provider, operation, input))
     : null;
-  const presentationId = presentationIdOf(operation, input, edition);
+  const presentationId = presentationIdOf(provider, operation, input, edition);
   return {
     presentationId,
     // The same call within five minutes is one charge, even if a report was imported in between.
-    chargeId: chargeIdOf(operation, input, edition === null ? presentationId : undefined),
+    chargeId: chargeIdOf(provider, operation, input, edition === null ? presentationId : undefined),
     cached: await findFresh(answers, presentationId, clock.now() - maxAgeMs(operation, input)),
   };
 }
 
 /**
- * Returns the identity of an answer that all accounts share: the input that affects it, and the edition of the
- * reports, if it is made from reports.
+ * Returns the identity of an answer that all accounts share: the provider, the input that affects it, and the edition of
+ * the reports, if it is made from reports.
  */
 export function presentationIdOf(
+  provider: string,
   operation: QueuedOperation,
   input: unknown,
   edition: string | null = null,
 ): string {
-  const parts = ['presentation', operation.name, shownInput(operation, input)];
+  const parts = ['presentation', provider, operation.name, shownInput(operation, input)];
   return fingerprint(...parts, ...(edition === null ? [] : [edition]));
 }
 
 /** Identifies a call among those of its account: by its answer, and how fresh that must be. */
 export function chargeIdOf(
+  provider: string,
   operation: QueuedOperation,
   input: unknown,
-  presentationId = presentationIdOf(operation, input),
+  presentationId = presentationIdOf(provider, operation, input),
 ): string {
   const freshness = operation.freshness && (input as Record<string, unknown>)[operation.freshness];
   return fingerprint('charge', presentationId, freshness ?? null);

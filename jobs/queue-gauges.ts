@@ -6,6 +6,7 @@ import {
   WORKER_POOL_NAMES,
   type WorkerPoolName,
 } from '../src/operations/pools.ts';
+import type { Providers } from '../src/operations/providers.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import type { Logger } from '../src/platform/log.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
@@ -47,11 +48,12 @@ export function createQueueGauges(
     queues: Queues;
     batchQueue: BatchQueue;
     backlog: Pick<Backlog, 'estimateWaitMs'>;
+    providers: Providers;
     clock: Clock;
     log: Logger;
   },
 ): QueueGauges {
-  const { redis, keys, queues, batchQueue, backlog, clock, log } = deps;
+  const { redis, keys, queues, batchQueue, backlog, providers, clock, log } = deps;
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
   const jobs = gauge('souk_queue_jobs', 'Jobs in the queue of a pool: waiting, running, or delayed.', [
@@ -82,7 +84,7 @@ export function createQueueGauges(
       Promise.all([...POOL_NAMES.map((pool) => queues[pool]), batchQueue].map(countJobs)),
       Promise.all(POOL_NAMES.map((pool) => countAlive(redis, keys, pool, clock.now()))),
       Promise.all(POOL_NAMES.map((pool) => backlog.estimateWaitMs(pool, 0))),
-      readTokens(redis, keys.tokens('keepa'), clock.now()),
+      readTokens(redis, keys.tokens(providers.products), clock.now()),
     ]);
     const pools = WORKER_POOL_NAMES.map((pool, i) => ({
       pool,

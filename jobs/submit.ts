@@ -16,6 +16,7 @@ import {
   type PoolName,
   QUEUE_ALLOWANCE_MS,
 } from '../src/operations/pools.ts';
+import type { Providers } from '../src/operations/providers.ts';
 import type { ServiceClock } from '../src/platform/clock.ts';
 import { requireRightClock } from '../src/platform/db/database-clock.ts';
 import type { Database } from '../src/platform/db/pool.ts';
@@ -75,6 +76,7 @@ export interface SubmitDeps {
   backlog: Pick<Backlog, 'estimateWaitMs'>;
   queues: Queues;
   fairness: Fairness;
+  providers: Providers;
   clock: ServiceClock;
   events: CallEvents;
   tracing?: Tracing | null;

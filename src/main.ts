@@ -2,6 +2,7 @@ import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from './billing/wallets.ts';
 import { mcpSettings, readConfig, readPayments, requireSettings } from './config/config.ts';
 import { accountLimits, requestLimits, webhookLimits } from './config/limits.ts';
+import { providersOf } from './config/providers.ts';
 import { openGateway, type RunningGateway } from './gateway/open-gateway.ts';
 import { databaseClock } from './platform/db/database-clock.ts';
 import { createLogger } from './platform/log.ts';
@@ -23,6 +24,7 @@ await runProcess('gateway', async (env) => {
       redisNamespace: config.REDIS_NAMESPACE,
       answerLimitMs: config.STORE_ANSWER_LIMIT_MS,
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
+      providers: providersOf(config),
       links: { chartSiteUrl: config.CHART_SITE_URL, imageCdnUrl: config.IMAGE_CDN_URL },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, limits: webhookLimits(config) },
       accountLimits: accountLimits(config),

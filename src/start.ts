@@ -38,8 +38,9 @@ async function start(): Promise<void> {
   claim = await claimDataDir(dataDir);
   undo.push(claim.release);
 
-  // Generated reports are loaded only into the embedded database, so that they do not mix with real ones.
-  const reports = isDemo && !config.DATABASE_URL ? await demoReports(dataDir) : null;
+  // Generated reports are loaded only into the embedded database, and not if real ones are fetched, because they do not mix.
+  const hasDemoReports = isDemo && !config.DATABASE_URL && !config.ABA_FETCH_COUNTRIES;
+  const reports = hasDemoReports ? await demoReports(dataDir) : null;
   const databaseUrl = config.DATABASE_URL ?? (await embeddedPostgres(dataDir));
   const redisUrl = config.REDIS_URL ?? (await embeddedRedis(dataDir));
   await checkPostgres(databaseUrl);
@@ -54,9 +55,10 @@ async function start(): Promise<void> {
 
   // With the demo provider the operator console is always on; with a real provider the operator decides.
   const adminToken = isDemo && !config.ADMIN_TOKEN ? await ensureAdminToken(dataDir) : null;
+  const demo: NodeJS.ProcessEnv = isDemo ? demoSettings(keepa.url, hasDemoReports) : {};
   const env = {
     ...process.env,
-    ...(isDemo ? demoSettings(keepa.url) : {}),
+    ...demo,
     ...(adminToken === null ? {} : { ADMIN_TOKEN: adminToken }),
     DATABASE_URL: databaseUrl,
     REDIS_URL: redisUrl,
@@ -73,7 +75,7 @@ async function start(): Promise<void> {
     await writeOwnServices(dataDir, {
       ...(config.DATABASE_URL ? {} : { databaseUrl }),
       ...(config.REDIS_URL ? {} : { redisUrl }),
-      ...(isDemo ? { keepa } : {}),
+      ...(isDemo ? { keepa, demoData: demo.DEMO_DATA } : {}),
     }),
   );
   announce(`http://${publicHost(config)}:${config.PORT}`, key, adminToken);
@@ -120,9 +122,11 @@ async function demoProvider(dataDir: string): Promise<{ url: string; key: string
 }
 
 /** Settings that use the demo for search trends and payments and open the trial to all, unless they are configured. */
-function demoSettings(providerUrl: string): NodeJS.ProcessEnv {
+function demoSettings(providerUrl: string, hasReports: boolean): NodeJS.ProcessEnv {
+  const hasTrends = !isSet('TRENDS_BASE_URL');
   return {
-    ...(isSet('TRENDS_BASE_URL') ? {} : { TRENDS_BASE_URL: providerUrl }),
+    DEMO_DATA: ['products', ...(hasTrends ? ['trends'] : []), ...(hasReports ? ['reports'] : [])].join(','),
+    ...(hasTrends ? { TRENDS_BASE_URL: providerUrl } : {}),
     ...(isSet('TRIALS') ? {} : { TRIALS: 'open' }),
     ...(isSet('PAYMENTS') || isSet('STRIPE_SECRET_KEY') ? {} : { PAYMENTS: 'demo' }),
   };

@@ -1,4 +1,5 @@
 import { maxAgeMs, type Preliminary, type QueuedOperation, type Source } from '../src/operations/define.ts';
+import { type Providers, providerOf } from '../src/operations/providers.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import type { Deadline } from './deadline.ts';
@@ -9,6 +10,7 @@ import type { Obtained, Sources } from './sources.ts';
 export interface HandlerContextDeps {
   sources: Sources;
   upstream: Upstreams;
+  providers: Providers;
   events: CallEvents;
   clock: Clock;
 }
@@ -74,20 +76,30 @@ export function createHandlerContext(
 
 type Fetch<Raw> = (missing: readonly Source[]) => Promise<ReadonlyMap<string, Raw>>;
 
+/** Adds the provider to the identity of a source. */
+function ofProvider<Identified extends { identity: string }>(
+  { providers }: HandlerContextDeps,
+  { operation }: HandledJob,
+  source: Identified,
+): Identified {
+  return { ...source, identity: `${providerOf(providers, operation)}/${source.identity}` };
+}
+
 /** Obtains sources of the answer; see `HandlerContext.obtain`. */
 async function obtain<Raw>(
-  { sources }: HandlerContextDeps,
-  { operation, input, payload, run, startedAt, again, deadline, onProgress }: HandledJob,
+  deps: HandlerContextDeps,
+  job: HandledJob,
   gathered: Gathered,
   wanted: { sources: readonly Source[]; fetch: Fetch<Raw>; atOnce: number | undefined },
 ): Promise<ReadonlyMap<string, Raw>> {
+  const { operation, input, payload, run, startedAt, again, deadline, onProgress } = job;
   const count = wanted.sources.length;
   const spentBefore = gathered.tokensSpent;
   let fetched = 0;
-  const got = await sources.obtain({
+  const got = await deps.sources.obtain({
     operation: operation.name,
     callId: payload.callId,
-    sources: wanted.sources,
+    sources: wanted.sources.map((source) => ofProvider(deps, job, source)),
     maxAgeMs: maxAgeMs(operation, input),
     startedAt,
     again,
@@ -110,10 +122,9 @@ async function obtain<Raw>(
 }
 
 /** Creates `HandlerContext.prepare`, which remembers the age of each value it returned. */
-function createPrepare(
-  { sources, clock }: HandlerContextDeps,
-  { operation, payload, run, deadline }: HandledJob,
-): HandlerContext['prepare'] {
+function createPrepare(deps: HandlerContextDeps, job: HandledJob): HandlerContext['prepare'] {
+  const { sources, clock } = deps;
+  const { operation, payload, run, deadline } = job;
   const preparedAt = new WeakMap<object, number>();
   return async <Raw extends object>(
     { identity, freshForMs }: Preliminary,
@@ -125,7 +136,7 @@ function createPrepare(
     const got = await sources.obtain({
       operation: operation.name,
       callId: payload.callId,
-      sources: [{ key: '', identity }],
+      sources: [ofProvider(deps, job, { key: '', identity })],
       maxAgeMs: ageMs ?? freshForMs,
       lifetimeMs: freshForMs,
       startedAt: clock.now(),

@@ -2,6 +2,7 @@ import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from '../src/billing/wallets.ts';
 import { readConfig, requireSettings } from '../src/config/config.ts';
 import { accountLimits, webhookLimits } from '../src/config/limits.ts';
+import { providersOf } from '../src/config/providers.ts';
 import { retentionSettings } from '../src/config/retention.ts';
 import { credentialsFor } from '../src/config/selling-partner.ts';
 import { databaseClock } from '../src/platform/db/database-clock.ts';
@@ -28,6 +29,7 @@ await runProcess('worker', async (env) => {
       keepaBaseUrl: config.KEEPA_BASE_URL,
       keepaKey: config.KEEPA_API_KEY,
       trendsBaseUrl: config.TRENDS_BASE_URL,
+      providers: providersOf(config),
       pools: config.WORKER_POOLS,
       reportFetches: sites && { sites, credentials: credentialsFor(config, sites) },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, limits: webhookLimits(config) },

@@ -3,6 +3,7 @@ import { presentationIdOf } from '../jobs/identity.ts';
 import type { Payload } from '../jobs/payload.ts';
 import { CACHE_LIFETIME_MS, inputOn, type QueuedOperation } from '../src/operations/define.ts';
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
+import { providerOf } from '../src/operations/providers.ts';
 import { SoukError } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { type Tracing, traced } from '../src/platform/telemetry/tracing.ts';
@@ -49,7 +50,8 @@ export async function produceAnswer(
     present(operation, input, found, { now: clock.now(), staleSince, unsent: gathered.unsent }),
   );
   const units = Math.min(content.units, payload.unitsReserved);
-  const presentationId = presentationIdOf(operation, input, gathered.edition);
+  const provider = providerOf(deps.providers, operation);
+  const presentationId = presentationIdOf(provider, operation, input, gathered.edition);
   await store(deps, payload, presentationId, { content, units, gathered, ...age });
   return { units };
 }

@@ -4,6 +4,7 @@ import { closeQueues, openQueues } from '../jobs/queues.ts';
 import { reconcile, startReconciling } from '../jobs/reconcile.ts';
 import { createSettlements } from '../src/billing/settlement.ts';
 import { BATCH_POOL, type WorkerPoolName } from '../src/operations/pools.ts';
+import type { Providers } from '../src/operations/providers.ts';
 import { createFailureLog } from '../src/operator/failure-log.ts';
 import { startMaintenance } from '../src/operator/maintenance.ts';
 import { RETENTION, type RetentionSettings } from '../src/operator/retention-settings.ts';
@@ -36,6 +37,7 @@ export interface WorkerSettings extends BackgroundSettings {
   keepaBaseUrl: string;
   keepaKey: string;
   trendsBaseUrl: string;
+  providers: Providers;
   pools: readonly WorkerPoolName[];
   /** Default: `RETENTION`. */
   retention?: RetentionSettings;
@@ -73,7 +75,7 @@ export async function openWorker(
   tracing: Tracing | null = null,
   onEvent: CallEventSink = () => {},
 ): Promise<SoukWorker> {
-  const { databaseUrl, redisUrl, redisNamespace } = settings;
+  const { databaseUrl, redisUrl, redisNamespace, providers } = settings;
   const keys = redisKeys(redisNamespace);
   const open = (purpose: keyof typeof CONNECTIONS) =>
     openDatabase(databaseUrl, log, { max: CONNECTIONS[purpose], limits: STATEMENT_LIMITS[purpose] });
@@ -102,13 +104,13 @@ export async function openWorker(
   const flights = await openSingleFlight({ redis, subscriber, keys, clock, log });
   const sources = createSources(flights, clock, events);
   const http = tracing ? tracedHttpClient(createHttpClient(), tracing) : createHttpClient();
-  const tokens = createTokenBucket(redis, keys.tokens('keepa'), clock);
+  const tokens = createTokenBucket(redis, keys.tokens(providers.products), clock);
   const { keepaBaseUrl: baseUrl, keepaKey: key, trendsBaseUrl } = settings;
   const keepa = createKeepaTransport({ baseUrl, key, http, tokens, clock, log });
-  const trends = openTrends({ baseUrl: trendsBaseUrl, http, redis, keys, clock });
-  const upstream = { keepa, trends, reports };
+  const trends = openTrends({ baseUrl: trendsBaseUrl, provider: providers.trends, http, redis, keys, clock });
+  const upstream = { keepa, trends, reports: { database: reports, provider: providers.reports } };
   const { execute, control } = createExecutor({
-    ...{ redis, keys, sources, answers, settlements, upstream, events, tracing, clock, log },
+    ...{ redis, keys, sources, answers, settlements, upstream, providers, events, tracing, clock, log },
   });
   await onControl(subscriber, keys, control);
 
@@ -120,11 +122,11 @@ export async function openWorker(
   const background = settings.pools.includes(BATCH_POOL)
     ? await openBackground(settings, {
         ...{ database, money, redis, subscriber, pulling, keys, queues, settlements, answers },
-        ...{ events, tracing, clock, log },
+        ...{ providers, events, tracing, clock, log },
       })
     : null;
   const stopMaintenance = startMaintenance({
-    ...{ database: upkeep, redis, keys, clock, log, retention: settings.retention ?? RETENTION },
+    ...{ database: upkeep, redis, keys, providers, clock, log, retention: settings.retention ?? RETENTION },
   });
   const reconciling = { database: upkeep, redis, keys, queues, settlements, events, clock, log };
   const stopReconciling = startReconciling(reconciling);

@@ -82,6 +82,7 @@ async function load(
   await importWeek(database, {
     file: createReadStream(file, { highWaterMark: 2 ** 20 }),
     site: 'us',
+    provider: 'amazon',
     now: Date.now(),
     onProgress: ({ stage }) => onStage(stage),
   });

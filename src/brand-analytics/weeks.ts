@@ -15,13 +15,18 @@ export interface LoadedWeek {
   table: string;
 }
 
-/** Returns the loaded weeks of a site, or of all sites, the newest first. */
-export async function loadedWeeks(database: Queryable, site: ReportSite | null): Promise<LoadedWeek[]> {
+/** Returns the loaded weeks of a site, or of all sites, the newest first; none if the reports are of another provider. */
+export async function loadedWeeks(
+  database: Queryable,
+  provider: string,
+  site: ReportSite | null,
+): Promise<LoadedWeek[]> {
   const { rows } = await database.query<Omit<LoadedWeek, 'site' | 'table'> & { domain: number }>({
     name: 'aba-weeks',
     text: `select site as domain, week::text, import_id as "importId", terms, last_rank as "lastRank" from aba_weeks
-      where $1::smallint is null or site = $1 order by week desc, site`,
-    values: [site && REPORT_SITES[site].domain],
+      where ($1::smallint is null or site = $1) and $2 = (select provider from aba_provider)
+      order by week desc, site`,
+    values: [site && REPORT_SITES[site].domain, provider],
   });
   return rows.flatMap(({ domain, ...week }) => {
     const code = siteOfDomain(domain);
@@ -50,10 +55,11 @@ export function editionOf(weeks: readonly LoadedWeek[], needed: ReportsNeeded): 
 /** Returns the edition for an operation's answer at present; null for operations that need no reports. */
 export async function editionFor<Input>(
   database: Queryable,
+  provider: string,
   operation: { reports?(input: Input): ReportsNeeded },
   input: Input,
 ): Promise<string | null> {
   if (!operation.reports) return null;
   const needed = operation.reports(input);
-  return editionOf(await loadedWeeks(database, needed.country), needed);
+  return editionOf(await loadedWeeks(database, provider, needed.country), needed);
 }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { type Account, findAccount } from '../accounts/accounts.ts';
-import type { Config } from '../config/config.ts';
+import { type Config, readConfig } from '../config/config.ts';
+import { providersOf } from '../config/providers.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS } from '../platform/db/pool.ts';
 import { createLogger } from '../platform/log.ts';
 import { ConfigError } from '../platform/settings.ts';
@@ -43,6 +44,13 @@ export async function databaseUrlOf(config: Config): Promise<string> {
   throw new ConfigError(
     `DATABASE_URL is not set, and \`npm start\` is not running a database in ${config.SOUK_DATA_DIR}. Set DATABASE_URL or run \`npm start\`.`,
   );
+}
+
+/** Returns the provider of the reports in that database. */
+export async function reportProviderOf(config: Config): Promise<string> {
+  const own = config.DATABASE_URL ? {} : await findOwnServices(resolve(config.SOUK_DATA_DIR));
+  const { DEMO_DATA } = readConfig({ DEMO_DATA: own.demoData });
+  return providersOf({ ...config, ...(own.demoData && { DEMO_DATA }) }).reports;
 }
 
 /** @throws OperatorError if the account does not exist. */

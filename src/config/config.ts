@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { PaymentSettings } from '../billing/payments/payment-port.ts';
 import { REPORT_SITE_CODES } from '../operations/brand-analytics/keywords/sites.ts';
 import { WORKER_POOL_NAMES } from '../operations/pools.ts';
+import { PROVIDER_KINDS } from '../operations/providers.ts';
 import { readToolsets, TOOLSET_NAMES } from '../operations/toolsets.ts';
 import { ConfigError, parseSettings } from '../platform/settings.ts';
 import { isTimeZone } from '../platform/time-zone.ts';
@@ -81,6 +82,15 @@ const settings = {
     .optional()
     .describe(
       "Address that replaces the Selling Partner API and its `/auth/o2/token`. Default: Amazon's addresses",
+    ),
+  DEMO_DATA: z
+    .string()
+    .default('')
+    .transform((value) => value.split(',').map((kind) => kind.trim()))
+    .transform((kinds) => kinds.filter((kind) => kind !== ''))
+    .pipe(z.array(z.enum(PROVIDER_KINDS, `must be a comma-separated list of ${PROVIDER_KINDS.join(', ')}`)))
+    .describe(
+      'Data that the demo provider supplies: `products`, `trends`, `reports`. They are never shown as data of another provider. `npm start` sets it with the demo provider',
     ),
   ABA_FETCH_COUNTRIES: z
     .string()

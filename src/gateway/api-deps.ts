@@ -30,7 +30,7 @@ interface Parts extends Omit<Stores, 'close'>, Omit<JobEngine, 'close'> {
 
 /** Returns the dependencies of each group of endpoints. */
 export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
-  const { offPeak, links, webhooks, mcp, operator } = settings;
+  const { offPeak, providers, links, webhooks, mcp, operator } = settings;
   const { database, money: moneyDatabase, redis, keys, clock, log, events, tracing } = parts;
   const { queues, batchQueue, replies, completions, fairness, backlog, registry, queueGauges } = parts;
   const authentication = createAuthentication(moneyDatabase, clock.now, events);
@@ -40,7 +40,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
   const answers = createAnswerStore(redis, keys);
   const limits = createRequestLimits(redis, keys, settings.limits);
   const money = { database, clock, events, admissions, settlements };
-  const jobs = { redis, keys, queues, backlog, completions, answers };
+  const jobs = { redis, keys, queues, backlog, completions, answers, providers };
   const accountLimits = settings.accountLimits ?? ACCOUNT_LIMITS;
   const uploadPace = createUploadPace(clock, settings.limits.uploadBytesPerSecond);
   const uploads = { redis, keys, batchQueue, replies, uploadPace };
@@ -57,7 +57,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
       freeRequests: limits.free,
       accountLimits,
     },
-    local: { database, admissions, clock, offPeak, links },
+    local: { database, admissions, clock, offPeak, providers, links },
     jobs: { ...money, ...jobs },
     batches: {
       accountLimits,

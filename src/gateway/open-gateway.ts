@@ -15,6 +15,7 @@ import { createStripePayments } from '../billing/payments/stripe.ts';
 import type { TrialRule } from '../billing/payments/trials.ts';
 import { createSettlements } from '../billing/settlement.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
+import type { Providers } from '../operations/providers.ts';
 import type { DatabaseClock } from '../platform/db/database-clock.ts';
 import type { Logger } from '../platform/log.ts';
 import type { CallEventSink } from '../platform/telemetry/call-events.ts';
@@ -27,6 +28,7 @@ import { openStores, type StoreSettings } from './stores.ts';
 
 export interface GatewaySettings extends StoreSettings {
   offPeak: OffPeakWindow;
+  providers: Providers;
   links: LinkSettings;
   webhooks: WebhookSettings;
   limits: RequestLimitSettings;
@@ -86,7 +88,7 @@ export async function openGateway(
   tracing: Tracing | null = null,
   onEvent: CallEventSink = () => {},
 ): Promise<RunningGateway> {
-  const { operator = {}, pages = DEFAULT_PAGES, offPeak, trustProxy } = settings;
+  const { operator = {}, pages = DEFAULT_PAGES, offPeak, providers, trustProxy } = settings;
   const { adminToken } = operator;
   const registry = new Registry();
   const stores = await openStores(settings, log);
@@ -97,7 +99,9 @@ export async function openGateway(
   const engine = await openJobEngine(stores, clock, log, events);
   const { queues, batchQueue, backlog } = engine;
   const attempts = createAttempts(redis, keys, pages.signUpsPerHour ?? SIGN_UPS_PER_HOUR);
-  const queueGauges = createQueueGauges(registry, { redis, keys, queues, batchQueue, backlog, clock, log });
+  const queueGauges = createQueueGauges(registry, {
+    ...{ redis, keys, queues, batchQueue, backlog, providers, clock, log },
+  });
   const { way, currency } = pages.payments;
   const stripe =
     typeof way === 'object' ? createStripePayments(way, { database, now: clock.now, log }) : null;
@@ -120,7 +124,7 @@ export async function openGateway(
     stripe,
     site: {
       ...{ database: pagesDatabase, redis, keys, attempts, clock, log, events, queueGauges },
-      ...{ offPeak, currency, publicUrl: pages.publicUrl, adminToken },
+      ...{ offPeak, providers, currency, publicUrl: pages.publicUrl, adminToken },
       trials: pages.trials ?? 'manual',
       payments: stripe ?? (way === 'demo' ? demoPayments : manualPayments),
     },

@@ -1,5 +1,7 @@
 import type { Redis } from 'ioredis';
 import { deleteOldClaims } from '../billing/claims.ts';
+import { deleteDemoReports } from '../brand-analytics/import/stored-provider.ts';
+import type { Providers } from '../operations/providers.ts';
 import { type Clock, every } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
@@ -22,6 +24,7 @@ export interface MaintenanceDeps {
   database: Database;
   redis: Redis;
   keys: RedisKeys;
+  providers: Providers;
   clock: Clock;
   log: Logger;
   retention: RetentionSettings;
@@ -37,14 +40,14 @@ export function startMaintenance(deps: MaintenanceDeps): () => Promise<void> {
 }
 
 export async function maintain(deps: MaintenanceDeps): Promise<void> {
-  const { database, redis, keys, clock, log, retention } = deps;
+  const { database, redis, keys, providers, clock, log, retention } = deps;
   const now = clock.now();
-  const tokens = await readTokens(redis, keys.tokens('keepa'), now);
+  const tokens = await readTokens(redis, keys.tokens(providers.products), now);
   if (tokens)
     await database.query(
-      `insert into token_readings (minute, tokens_left, tokens_per_minute)
-       values (date_trunc('minute', $1::timestamptz, 'UTC'), $2, $3) on conflict (minute) do nothing`,
-      [new Date(now), tokens.left, tokens.perMinute],
+      `insert into token_readings (provider, minute, tokens_left, tokens_per_minute)
+       values ($1, date_trunc('minute', $2::timestamptz, 'UTC'), $3, $4) on conflict (minute) do nothing`,
+      [providers.products, new Date(now), tokens.left, tokens.perMinute],
     );
   await deleteOldClaims(database, now);
   const before = (days: number) => [new Date(now - days * DAY_MS)];
@@ -57,5 +60,6 @@ export async function maintain(deps: MaintenanceDeps): Promise<void> {
        or id <= (select max(id) from failures) - $2::bigint`,
     [...before(KEPT_DAYS.failures), MAX_FAILURES],
   );
+  await deleteDemoReports(database, providers.reports);
   await retain({ database, log, settings: retention }, now);
 }

@@ -4,6 +4,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   aba_imports: '400 days',
   aba_labels: 'One row for each brand and category name in a report',
   aba_products: 'One row for each product in a report',
+  aba_provider: 'One row',
   aba_ranks: 'REPORT_WEEKS_KEPT weeks of each site, and the one before',
   aba_terms: 'One row for each search term in a report',
   aba_weeks: 'REPORT_WEEKS_KEPT weeks of each site, and the one before',

@@ -5,6 +5,7 @@ import type { Attempts } from '../accounts/attempts.ts';
 import type { PaymentProvider } from '../billing/payments/payment-port.ts';
 import type { TrialRule } from '../billing/payments/trials.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
+import type { Providers } from '../operations/providers.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
@@ -22,6 +23,7 @@ export interface SiteDeps {
   events: CallEvents;
   queueGauges: QueueGauges;
   offPeak: OffPeakWindow;
+  providers: Providers;
   payments: PaymentProvider;
   trials: TrialRule;
   /** ISO 4217, lower case. */

@@ -2,9 +2,11 @@ import { createReadStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { importWeek } from '../brand-analytics/import/import-week.ts';
+import { claimReports } from '../brand-analytics/import/stored-provider.ts';
 import { loadedWeeks } from '../brand-analytics/weeks.ts';
 import { addDays, lastEndedWeek } from '../operations/brand-analytics/keywords/report-week.ts';
 import { REPORT_SITE_CODES, type ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
+import { DEMO } from '../operations/providers.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS } from '../platform/db/pool.ts';
 import { createLogger } from '../platform/log.ts';
 import { type ReportGenerator, type SiteWeek, startReportGenerator } from './report-generator.ts';
@@ -61,6 +63,7 @@ export async function openDemoReports(options: {
   /** @param onSite called with each site before its weeks are loaded. */
   async function load(database: Database, onSite: (site: ReportSite) => void): Promise<void> {
     try {
+      await claimReports(database, DEMO);
       const missing = await missingOf(wanted, database);
       if (missing.length === 0) return;
       stopping.signal.throwIfAborted();
@@ -69,7 +72,7 @@ export async function openDemoReports(options: {
         stopping.signal.throwIfAborted();
         onSite(site);
         const file = createReadStream(join(folder, `${site}-${week}.csv`));
-        await importWeek(database, { file, site, now: options.now });
+        await importWeek(database, { file, site, provider: DEMO, now: options.now });
       }
     } finally {
       await generator?.stop();
@@ -113,6 +116,8 @@ function weeksUntil(newest: string): SiteWeek[] {
 }
 
 async function missingOf(wanted: readonly SiteWeek[], database: Database): Promise<SiteWeek[]> {
-  const loaded = new Set((await loadedWeeks(database, null)).map(({ site, week }) => `${site}:${week}`));
+  const loaded = new Set(
+    (await loadedWeeks(database, DEMO, null)).map(({ site, week }) => `${site}:${week}`),
+  );
   return wanted.filter(({ site, week }) => !loaded.has(`${site}:${week}`));
 }

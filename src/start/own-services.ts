@@ -6,6 +6,8 @@ export interface OwnServices {
   databaseUrl?: string;
   redisUrl?: string;
   keepa?: { url: string; key: string };
+  /** The setting DEMO_DATA of the processes. */
+  demoData?: string | undefined;
 }
 
 const fileIn = (dataDir: string) => join(dataDir, 'services.json');

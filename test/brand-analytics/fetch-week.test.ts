@@ -13,7 +13,7 @@ import { openSellingPartner } from '../../src/upstream/selling-partner/selling-p
 import { TestClock } from '../support/clock.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { openReportServer, type ReportServer, SECRETS } from '../support/report-server.ts';
-import { jsonReport, reportEntry } from '../support/reports.ts';
+import { jsonReport, REPORTS, reportEntry } from '../support/reports.ts';
 import { advanceUntil } from '../support/time.ts';
 
 let created: Awaited<ReturnType<typeof createTestDatabase>>;
@@ -54,7 +54,7 @@ function document(week = WEEK, terms = 300): Buffer {
 async function fetching(request: Partial<FetchRequest> = {}) {
   const given = { site: 'us', week: WEEK, signal: new AbortController().signal, ...request } as const;
   let isOver = false;
-  const outcome = fetchWeek({ database, provider, clock }, given).finally(() => {
+  const outcome = fetchWeek({ database, provider, providerName: REPORTS, clock }, given).finally(() => {
     isOver = true;
   });
   outcome.catch(() => {});
@@ -64,7 +64,7 @@ async function fetching(request: Partial<FetchRequest> = {}) {
 
 /** Returns the loaded weeks of a site. */
 async function weeksOf(site: 'us' | 'uk' = 'us') {
-  return (await loadedWeeks(database, site)).map(({ week, importId }) => [week, importId]);
+  return (await loadedWeeks(database, REPORTS, site)).map(({ week, importId }) => [week, importId]);
 }
 
 test('requests a report, waits until it is done, downloads it and imports it', async () => {
@@ -177,7 +177,10 @@ test('fails if a report is not done after three hours', async () => {
   server.reports.push({ statuses: ['IN_PROGRESS'] });
   let isOver = false;
   const signal = new AbortController().signal;
-  const outcome = fetchWeek({ database, provider, clock }, { site: 'us', week: WEEK, signal });
+  const outcome = fetchWeek(
+    { database, provider, providerName: REPORTS, clock },
+    { site: 'us', week: WEEK, signal },
+  );
   outcome.catch(() => {}).finally(() => (isOver = true));
   await advanceUntil(clock, () => isOver, 120_000);
   await expect(outcome).rejects.toThrow('still IN_PROGRESS after 3 hours');

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { listImports } from '../../src/brand-analytics/import/import-notes.ts';
 import { importWeek } from '../../src/brand-analytics/import/import-week.ts';
 import { openTestDatabase } from '../support/database.ts';
-import { csvReport, load, ranked } from '../support/reports.ts';
+import { csvReport, load, REPORTS, ranked } from '../support/reports.ts';
 
 const database = await openTestDatabase();
 
@@ -22,7 +22,12 @@ test('lists an import while it runs, and its outcome afterwards', async () => {
   const file = new PassThrough();
   const text = csvReport('2026-03-14', ranked('tent', 'boat'));
   file.write(text.slice(0, text.length - 20));
-  const imported = importWeek(database, { file, site: 'us', now: Date.parse('2026-03-20') });
+  const imported = importWeek(database, {
+    file,
+    site: 'us',
+    provider: REPORTS,
+    now: Date.parse('2026-03-20'),
+  });
   await expect.poll(newest).toMatchObject({ site: 'us', state: 'reading', isAlive: true, rowsExpected: 3 });
   file.end(text.slice(text.length - 20));
   await imported;
@@ -45,7 +50,12 @@ test('lists the reason of a failed import, and an import whose process died as n
   });
 
   const file = new PassThrough();
-  const imported = importWeek(database, { file, site: 'fr', now: Date.parse('2026-03-20') });
+  const imported = importWeek(database, {
+    file,
+    site: 'fr',
+    provider: REPORTS,
+    now: Date.parse('2026-03-20'),
+  });
   imported.catch(() => {});
   await expect.poll(newest).toMatchObject({ site: 'fr', isAlive: true });
   // The state after its process was killed: the row has no outcome.

@@ -7,12 +7,12 @@ import { walkRanks } from '../../src/brand-analytics/rank-walk.ts';
 import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
 import type { ReportSite } from '../../src/operations/brand-analytics/keywords/sites.ts';
 import { openTestDatabase } from '../support/database.ts';
-import { csvReport, jsonReport, load, ranked, reportEntry } from '../support/reports.ts';
+import { csvReport, jsonReport, load, REPORTS, ranked, reportEntry } from '../support/reports.ts';
 
 const database = await openTestDatabase();
 
 async function rowsOf(site: ReportSite, week: string) {
-  const found = (await loadedWeeks(database, site)).find((one) => one.week === week);
+  const found = (await loadedWeeks(database, REPORTS, site)).find((one) => one.week === week);
   if (!found) return null;
   const walk = { filter: {}, after: 0, to: found.lastRank, count: 1000 };
   return describeRows(database, site, await walkRanks(database, found, walk));

@@ -6,7 +6,7 @@ import { describeRows } from '../../src/brand-analytics/rank-row.ts';
 import { walkRanks } from '../../src/brand-analytics/rank-walk.ts';
 import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
 import { openTestDatabase } from '../support/database.ts';
-import { jsonReport, load, loadCompiled, reportEntry } from '../support/reports.ts';
+import { jsonReport, load, loadCompiled, REPORTS, reportEntry } from '../support/reports.ts';
 
 const database = await openTestDatabase();
 
@@ -88,7 +88,7 @@ test('imports the largest department of a document that is read in threads', asy
     terms: TERMS,
     warnings: [`${BEAUTY} rows of 1 smaller departments were left out.`],
   });
-  const week = (await loadedWeeks(database, 'uk')).find((one) => one.week === WEEK);
+  const week = (await loadedWeeks(database, REPORTS, 'uk')).find((one) => one.week === WEEK);
   if (!week) throw new Error('the week is not there');
   for (const rank of [1, 1_001, TERMS]) {
     const walk = { filter: {}, after: rank - 1, to: rank, count: 1 };
@@ -132,5 +132,5 @@ test.each([
   ['a missing end', report.slice(0, report.length - 700), 'After entry 6449: the file is incomplete.'],
 ])('refuses %s after the first megabytes', async (_, content, reason) => {
   await expect(loadCompiled(database, 'ca', content)).rejects.toThrow(reason);
-  expect(await loadedWeeks(database, 'ca')).toEqual([]);
+  expect(await loadedWeeks(database, REPORTS, 'ca')).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { describeRows } from '../../src/brand-analytics/rank-row.ts';
 import { walkRanks } from '../../src/brand-analytics/rank-walk.ts';
 import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
 import { openTestDatabase } from '../support/database.ts';
-import { csvReport, load, loadCompiled, type TestTerm } from '../support/reports.ts';
+import { csvReport, load, loadCompiled, REPORTS, type TestTerm } from '../support/reports.ts';
 
 const database = await openTestDatabase();
 
@@ -59,7 +59,7 @@ test('cuts a report between records for chunks of any size', async () => {
 
 test('imports all rows of a report that is read in threads', async () => {
   expect(await load(database, 'us', good)).toMatchObject({ week: WEEK, terms: TERMS, warnings: [] });
-  const week = (await loadedWeeks(database, 'us')).find((one) => one.week === WEEK);
+  const week = (await loadedWeeks(database, REPORTS, 'us')).find((one) => one.week === WEEK);
   if (!week) throw new Error('the week is not there');
   for (const rank of [1, 1_001, TERMS]) {
     const walk = { filter: {}, after: rank - 1, to: rank, count: 1 };
@@ -93,7 +93,7 @@ test.each([
 ])('refuses %s found in a thread, and ends the threads', async (_, content, reason) => {
   const before = ports();
   await expect(loadCompiled(database, 'uk', content)).rejects.toThrow(reason);
-  expect(await loadedWeeks(database, 'uk')).toEqual([]);
+  expect(await loadedWeeks(database, REPORTS, 'uk')).toEqual([]);
   expect(ports()).toBe(before);
 });
 

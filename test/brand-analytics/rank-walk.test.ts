@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { type RankFilter, walkRanks } from '../../src/brand-analytics/rank-walk.ts';
 import { type LoadedWeek, loadedWeeks } from '../../src/brand-analytics/weeks.ts';
 import { openTestDatabase } from '../support/database.ts';
-import { csvReport, load } from '../support/reports.ts';
+import { csvReport, load, REPORTS } from '../support/reports.ts';
 
 /** Where windows of ranks begin and end, and far behind the last of them. */
 const RANKS = [
@@ -18,7 +18,7 @@ beforeAll(async () => {
     { term: `lamp number ${rank}`, rank, brands: ['Kestrel'] },
   ]);
   await load(database, 'us', csvReport('2026-03-07', rows));
-  const [loaded] = await loadedWeeks(database, 'us');
+  const [loaded] = await loadedWeeks(database, REPORTS, 'us');
   if (!loaded) throw new Error('no week is loaded');
   week = loaded;
 });

@@ -98,10 +98,13 @@ describe('aba fetch', () => {
   });
   afterAll(() => server.close());
 
-  test('requests a week and imports it', async () => {
+  test('requests a week and imports it, after the reports of another provider were deleted', async () => {
     const document = Buffer.from(jsonReport('2026-03-14', [reportEntry('kettle', 1, 1)]));
     server.reports.push({ statuses: ['DONE'], document });
     const words = 'aba fetch --country uk --date 2026-03-14 --json';
+    const refused = await command.run(words, settings);
+    expect(refused.stderr).toContain('The database holds reports of the provider amazon');
+    expect(await command.json('aba clear')).toEqual({ cleared: true });
     const { code, stdout } = await command.run(words, settings);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({

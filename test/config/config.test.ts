@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readConfig, requireSettings } from '../../src/config/config.ts';
+import { providersOf } from '../../src/config/providers.ts';
 import { credentialsFor } from '../../src/config/selling-partner.ts';
 import { WORKER_POOL_NAMES } from '../../src/operations/pools.ts';
 import { ConfigError } from '../../src/platform/settings.ts';
@@ -37,6 +38,7 @@ describe('refuses a bad setting with a message that names it:', () => {
     ['KEEPA_BASE_URL', 'api.keepa.example'],
     ['KEEPA_BASE_URL', 'ftp://api.keepa.example'],
     ['SP_API_BASE_URL', 'sellingpartner.example'],
+    ['DEMO_DATA', 'products,payments'],
     ['ABA_FETCH_COUNTRIES', 'us,in'],
     ['CHART_SITE_URL', 'charts'],
     ['IMAGE_CDN_URL', 'images'],
@@ -107,4 +109,28 @@ test('a site whose reports are fetched requires the credentials of its region', 
   );
   const { refreshTokens } = credentialsFor({ ...config, SP_API_CLIENT_SECRET: 'c' }, ['us', 'ca']);
   expect(refreshTokens).toEqual({ na: 'b' });
+});
+
+describe('names providers', () => {
+  test('by their addresses, without user and password', () => {
+    const config = readConfig({
+      KEEPA_BASE_URL: 'https://user:password@proxy.example:8443/keepa/',
+      SP_API_BASE_URL: 'https://reports.example',
+    });
+    expect(providersOf(config)).toEqual({
+      products: 'https://proxy.example:8443/keepa',
+      trends: 'https://trends.google.com',
+      reports: 'https://reports.example',
+    });
+    expect(providersOf(readConfig({})).reports).toBe('amazon');
+  });
+
+  test('demo for the data that the demo provider supplies', () => {
+    const config = readConfig({ DEMO_DATA: 'products, reports', KEEPA_BASE_URL: 'http://127.0.0.1:4000' });
+    expect(providersOf(config)).toEqual({
+      products: 'demo',
+      trends: 'https://trends.google.com',
+      reports: 'demo',
+    });
+  });
 });

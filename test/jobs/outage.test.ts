@@ -17,6 +17,7 @@ function depsWith(billing: Billing, admit: Admissions['admit']): SubmitDeps {
   const { admissions, settlements, database, clock } = billing;
   return {
     ...{ settlements, database, clock },
+    providers: { products: 'p', trends: 't', reports: 'r' },
     events: { emit: () => {} },
     admissions: { ...admissions, admit },
     answers: { findShared: async () => null } as unknown as SubmitDeps['answers'],

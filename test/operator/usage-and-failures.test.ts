@@ -104,7 +104,7 @@ test("finds an internal error by its request id, and stores no customer's key wi
 });
 
 test('records the token balance once a minute, and deletes failures older than 30 days', async () => {
-  const { clock, database } = souk;
+  const { clock, database, providers } = souk;
   const old = new Date(clock.now() - 31 * 86_400_000);
   await database.query("insert into failures (at, code, place, reason) values ($1, '5000', 'old', 'old')", [
     old,
@@ -112,10 +112,10 @@ test('records the token balance once a minute, and deletes failures older than 3
   await expect
     .poll(async () => {
       clock.advance(60_000);
-      return (await tokenHistory(database, clock.now() - 3_600_000)).length;
+      return (await tokenHistory(database, providers.products, clock.now() - 3_600_000)).length;
     })
     .toBeGreaterThan(2);
-  const course = await tokenHistory(database, 0);
+  const course = await tokenHistory(database, providers.products, 0);
   expect(new Set(course.map(({ at }) => Math.floor(at.getTime() / 60_000))).size).toBe(course.length);
   const { rows } = await database.query("select 1 from failures where place = 'old'");
   expect(rows).toEqual([]);

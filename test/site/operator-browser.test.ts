@@ -127,10 +127,10 @@ async function aFullDesk(): Promise<number> {
   await souk.clientOf(key).get('/api/market/variations?country=us&asin=B000000000');
   const now = new Date(clock.now());
   await database.query(
-    `insert into token_readings (minute, tokens_left, tokens_per_minute)
-     select $1::timestamptz - n * interval '1 minute', 150 + 120 * sin(n / 90.0) - (n % 37) * 2, 5
+    `insert into token_readings (provider, minute, tokens_left, tokens_per_minute)
+     select $2, $1::timestamptz - n * interval '1 minute', 150 + 120 * sin(n / 90.0) - (n % 37) * 2, 5
      from generate_series(0, 1400) n where n < 500 or n > 560`,
-    [now],
+    [now, souk.providers.products],
   );
   await database.query(
     `insert into failures (at, code, place, error_id, request_id, call_id, account_id, reason) values

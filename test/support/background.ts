@@ -38,6 +38,7 @@ export async function openBackground({
   database,
   redisUrl,
   redisNamespace,
+  providers,
 }: Souk): Promise<Background> {
   const log = createLogger('silent');
   const keys = redisKeys(redisNamespace);
@@ -46,6 +47,7 @@ export async function openBackground({
   const queues = openQueues(submitting, keys, log);
   const deps: SubmitDeps = {
     database,
+    providers,
     queues,
     clock,
     events: createCallEvents(log, []),

@@ -16,6 +16,9 @@ export interface TestTerm {
   products?: [string, string, string, string][];
 }
 
+/** The provider of the reports of tests. */
+export const REPORTS = 'amazon';
+
 const COLUMNS = 21;
 const NOW = Date.parse('2026-05-01T00:00:00Z');
 
@@ -39,15 +42,21 @@ export function ranked(...terms: string[]): TestTerm[] {
   return terms.map((term, i) => ({ term, rank: i + 1 }));
 }
 
-export function load(database: Database, site: ReportSite, content: string | Buffer, week?: string) {
-  return importWeek(database, { file: fileOf(content), site, week, now: NOW });
+export function load(
+  database: Database,
+  site: ReportSite,
+  content: string | Buffer,
+  week?: string,
+  provider = REPORTS,
+) {
+  return importWeek(database, { file: fileOf(content), site, week, provider, now: NOW });
 }
 
 /** The same with the compiled program, whose threads start much faster than those of TypeScript. */
 export async function loadCompiled(database: Database, site: ReportSite, content: string | Buffer) {
   const file = join(inject('programs'), 'src/brand-analytics/import/import-week.js');
   const compiled: { importWeek: typeof importWeek } = await import(file);
-  return compiled.importWeek(database, { file: fileOf(content), site, now: NOW });
+  return compiled.importWeek(database, { file: fileOf(content), site, provider: REPORTS, now: NOW });
 }
 
 function fileOf(content: string | Buffer): Readable {

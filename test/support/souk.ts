@@ -17,6 +17,7 @@ import {
   type RunningGateway,
 } from '../../src/gateway/open-gateway.ts';
 import { WORKER_POOL_NAMES, type WorkerPoolName } from '../../src/operations/pools.ts';
+import type { Providers } from '../../src/operations/providers.ts';
 import type { DatabaseClock } from '../../src/platform/db/database-clock.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
@@ -28,6 +29,7 @@ import { type CallEventSpy, createCallEventSpy } from './call-event-spy.ts';
 import { type Client, createClient } from './client.ts';
 import { TestClock } from './clock.ts';
 import { createTestDatabase } from './database.ts';
+import { REPORTS } from './reports.ts';
 import { openScriptedUpstream, type ScriptedUpstream } from './scripted-upstream.ts';
 import { PATIENCE } from './time.ts';
 
@@ -41,6 +43,7 @@ export interface Souk {
   databaseUrl: string;
   redisUrl: string;
   redisNamespace: string;
+  providers: Providers;
   /** Everything the gateways and workers have logged. */
   logLines: string[];
   /** The call events of all gateways and workers. */
@@ -73,6 +76,10 @@ export interface SoukOptions {
   gateways?: number;
   workers?: number;
   upstreamUrl?: string;
+  /** Default: the names of `upstreamUrl`. */
+  providers?: Providers;
+  /** Default: a new one. */
+  redisNamespace?: string;
   clock?: DatabaseClock;
   offPeak?: OffPeakWindow;
   allowPrivateWebhooks?: boolean;
@@ -104,7 +111,9 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
   const clock = new TestClock();
   const usedClock = options.clock ?? clock;
   const redisUrl = options.servers?.redisUrl ?? inject('redisUrl');
-  const redisNamespace = `test-${randomBytes(6).toString('hex')}`;
+  const redisNamespace = options.redisNamespace ?? `test-${randomBytes(6).toString('hex')}`;
+  const upstreamUrl = options.upstreamUrl ?? upstream.url;
+  const providers = options.providers ?? { products: upstreamUrl, trends: upstreamUrl, reports: REPORTS };
   const logLines: string[] = [];
   const log = createLogger('debug', { write: (line) => void logLines.push(line) });
   const events = createCallEventSpy();
@@ -121,6 +130,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
     upstream,
     database: pool,
     ...stores,
+    providers,
     logLines,
     events,
     gateways,
@@ -132,6 +142,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
           ...stores,
           ...patience,
           offPeak,
+          providers,
           links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
           webhooks: webhooksOf(options),
           accountLimits: { ...ACCOUNT_LIMITS, ...options.accountLimits },
@@ -155,8 +166,10 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
     },
 
     async addWorker(pools = WORKER_POOL_NAMES, ownClock = usedClock) {
-      const url = options.upstreamUrl ?? upstream.url;
-      const upstreams = { keepaBaseUrl: url, keepaKey: UPSTREAM_KEY, trendsBaseUrl: url };
+      const upstreams = {
+        ...{ keepaBaseUrl: upstreamUrl, keepaKey: UPSTREAM_KEY, trendsBaseUrl: upstreamUrl },
+        providers,
+      };
       const webhooks = webhooksOf(options);
       const settings = {
         ...stores,

@@ -34,7 +34,7 @@ export async function openTrendsClient(): Promise<TrendsClient> {
   const logLines: string[] = [];
   const log = createLogger('debug', { write: (line) => void logLines.push(line) });
   const [trends, other] = connections.map((redis) =>
-    openTrends({ baseUrl: upstream.url, http, redis, keys, clock }),
+    openTrends({ baseUrl: upstream.url, provider: 'trends', http, redis, keys, clock }),
   ) as [Trends, Trends];
   return {
     trends,

@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
 import { loadedWeeks } from '../../src/brand-analytics/weeks.ts';
-import { csvReport, load, ranked } from '../support/reports.ts';
+import { csvReport, load, REPORTS, ranked } from '../support/reports.ts';
 import { test } from '../support/souk-test.ts';
 
 test('cancels the queries of a job on reports at its deadline', async ({ souk, client }) => {
   await load(souk.database, 'us', csvReport('2026-04-11', ranked('tent')));
-  const [week] = await loadedWeeks(souk.database, 'us');
+  const [week] = await loadedWeeks(souk.database, REPORTS, 'us');
   const waiting = async () => {
     const { rowCount } = await souk.database.query(
       `select 1 from pg_stat_activity

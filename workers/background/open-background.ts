@@ -31,7 +31,7 @@ export async function openBackground(
     money: Database;
   },
 ): Promise<{ close(): Promise<void> }> {
-  const { database, money, clock, log } = deps;
+  const { database, money, providers, clock, log } = deps;
   const batches = await openBatchWorker({
     ...deps,
     offPeak,
@@ -46,7 +46,8 @@ export async function openBackground(
   const secretBox = createSecretBox(secretKeys);
   const { allowPrivate } = webhooks;
   const deliveries = startDeliveries({ database, clock, log, allowPrivate, secretBox });
-  const fetches = reportFetches && (await openReportFetches(reportFetches, { databaseUrl, clock, log }));
+  const fetching = { databaseUrl, providerName: providers.reports, clock, log };
+  const fetches = reportFetches && (await openReportFetches(reportFetches, fetching));
   return {
     async close() {
       await batches.close();

@@ -35,7 +35,12 @@ const KEPT_DAYS = 70;
  */
 export async function openReportFetches(
   { credentials, sites }: ReportFetchSettings,
-  { databaseUrl, clock, log }: { databaseUrl: string; clock: Clock; log: Logger },
+  {
+    databaseUrl,
+    providerName,
+    clock,
+    log,
+  }: { databaseUrl: string; providerName: string; clock: Clock; log: Logger },
 ): Promise<{ close(): Promise<void> }> {
   // Imported here, so that a worker that fetches no reports does not load the client.
   const { openSellingPartner } = await import('../../src/upstream/selling-partner/selling-partner.ts');
@@ -74,7 +79,7 @@ export async function openReportFetches(
   }
 
   async function attempt({ site, week, attempts }: MissingWeek, signal: AbortSignal): Promise<void> {
-    const reason = await fetchWeek({ database, provider, clock }, { site, week, signal }).then(
+    const reason = await fetchWeek({ database, provider, providerName, clock }, { site, week, signal }).then(
       (outcome) => {
         if (outcome.kind === 'failed') return outcome.reason;
         if (outcome.kind === 'empty') return 'the provider has no data for this week';

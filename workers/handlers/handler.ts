@@ -9,8 +9,8 @@ import type { Trends } from '../../src/upstream/trends/trends.ts';
 export interface Upstreams {
   keepa: KeepaTransport;
   trends: Trends;
-  /** The database with the weekly reports. */
-  reports: Database;
+  /** The weekly reports of a provider. */
+  reports: { database: Database; provider: string };
 }
 
 export interface HandlerContext {

@@ -5,6 +5,7 @@ import { downloadDocument, readFault } from '../../upstream/selling-partner/down
 import { ProviderRefusal } from '../../upstream/selling-partner/provider-refusal.ts';
 import type { ReportProvider, ReportState } from '../../upstream/selling-partner/report-provider.ts';
 import { type ImportResult, type ImportStage, importWeek } from '../import/import-week.ts';
+import { claimReports } from '../import/stored-provider.ts';
 import { deleteReportRequest, requestedReport, saveReportRequest } from './report-requests.ts';
 
 /** The outcome of an attempt to fetch a week. A reason is the end of a sentence. */
@@ -31,6 +32,8 @@ export type FetchProgress =
 export interface FetchDeps {
   database: Database;
   provider: ReportProvider;
+  /** See `ImportRequest.provider`. */
+  providerName: string;
   clock: Clock;
 }
 
@@ -45,11 +48,12 @@ const GIVE_UP_MS = 3 * 3_600_000;
 /**
  * Requests the report of a week, waits for it, and imports it while it downloads. Continues with a report that was
  * requested earlier but not loaded. An error leaves the stored weeks unchanged.
- * @throws ProviderRefusal if the provider cannot be used, ReportError if the report is invalid.
+ * @throws ProviderRefusal if the provider cannot be used, ReportError if the report is invalid or cannot be stored.
  */
 export async function fetchWeek(deps: FetchDeps, request: FetchRequest): Promise<FetchOutcome> {
   const { database, provider } = deps;
   const { site, week, signal } = request;
+  await claimReports(database, deps.providerName);
   let reportId = await requestedReport(database, site, week);
   if (reportId === null) {
     reportId = await provider.requestReport(site, week, signal);
@@ -91,6 +95,7 @@ async function outcomeOf(
     file,
     site,
     week,
+    provider: deps.providerName,
     now: deps.clock.now(),
     onProgress: ({ rows, stage }) => onProgress?.({ stage, rows, bytes, size }),
   });

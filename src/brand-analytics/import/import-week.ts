@@ -12,6 +12,7 @@ import type { Report } from './report.ts';
 import { ReportError } from './report-error.ts';
 import { saveWeek } from './save-week.ts';
 import { STAGE_COLUMNS } from './stage.ts';
+import { claimReports } from './stored-provider.ts';
 
 export type ImportStage = 'reading' | 'saving' | 'indexing';
 
@@ -28,6 +29,8 @@ export interface ImportRequest {
    * The week's Saturday, YYYY-MM-DD. Required if the file does not name it; otherwise it must agree with the file.
    */
   week?: string | undefined;
+  /** The provider of the installation. A report of another one is refused; see `claimReports`. */
+  provider: string;
   /** Unix milliseconds. */
   now: number;
   /**
@@ -51,6 +54,7 @@ export interface ImportResult {
  * @throws ReportError that says what is wrong with the file.
  */
 export async function importWeek(database: Database, request: ImportRequest): Promise<ImportResult> {
+  await claimReports(database, request.provider);
   const notes = await openImportNotes(database, request);
   // COPY needs a connection for itself: one each for rows, titles and labels.
   const [main, titles, labels] = await Promise.all([

@@ -6,20 +6,27 @@ import { type FetchOutcome, fetchWeek } from '../../brand-analytics/fetch/fetch-
 import { type AwaitedWeek, awaitedWeeks } from '../../brand-analytics/import/import-notes.ts';
 import { type ImportResult, importWeek } from '../../brand-analytics/import/import-week.ts';
 import { ReportError } from '../../brand-analytics/import/report-error.ts';
+import { deleteReports } from '../../brand-analytics/import/stored-provider.ts';
 import { loadedWeeks } from '../../brand-analytics/weeks.ts';
 import { readConfig } from '../../config/config.ts';
 import { credentialsFor } from '../../config/selling-partner.ts';
 import { isDate, isSaturday, lastEndedWeek } from '../../operations/brand-analytics/keywords/report-week.ts';
 import { REPORT_SITE_CODES } from '../../operations/brand-analytics/keywords/sites.ts';
+import { DEMO } from '../../operations/providers.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { ProviderRefusal } from '../../upstream/selling-partner/provider-refusal.ts';
 import { showImportBar } from '../import-bar.ts';
 import { readInput } from '../input.ts';
+import { reportProviderOf } from '../operator-database.ts';
 import { OperatorError } from '../operator-error.ts';
 import { type Report, table } from '../report.ts';
 import { type Context, type Given, onDatabase } from '../reporting.ts';
 
 const READ_CHUNK_BYTES = 1_048_576;
+
+/** Reports are compared with those before, so a real report among generated ones is not told from them. */
+const WITH_DEMO =
+  'This installation uses the demo provider. The report is deleted together with the reports of the demo.';
 
 /** Connections that one import uses. */
 const CONNECTIONS = 4;
@@ -61,9 +68,18 @@ export function registerAba(program: Command): void {
     aba.command('weeks').description('lists the loaded weeks, and the weeks awaited from the provider'),
     weeks,
   );
+  onDatabase(
+    aba.command('clear').description('deletes all weekly reports, for example those of another provider'),
+    clear,
+  );
 }
 
-async function load({ database, now }: Context, given: Given): Promise<Report> {
+async function clear({ database }: Context): Promise<Report> {
+  await deleteReports(database);
+  return { data: { cleared: true }, text: 'Deleted all weekly reports.' };
+}
+
+async function load({ database, env, now }: Context, given: Given): Promise<Report> {
   const { file, country: site, week } = readInput(importInput, given);
   const size = await stat(file).then(
     (found) => found.size,
@@ -72,15 +88,18 @@ async function load({ database, now }: Context, given: Given): Promise<Report> {
     },
   );
   const stream = createReadStream(file, { highWaterMark: READ_CHUNK_BYTES });
+  const provider = await reportProviderOf(readConfig(env));
   const bar = showImportBar();
   try {
     const result = await importWeek(database, {
       file: stream,
       site,
       week,
+      provider,
       now,
       onProgress: (progress) => bar.reading({ ...progress, bytes: stream.bytesRead, size }),
     });
+    if (provider === DEMO) result.warnings.push(WITH_DEMO);
     return { data: { country: site, ...result }, text: importText(site, result, bar.elapsedSeconds()) };
   } catch (error) {
     if (error instanceof ReportError) throw new OperatorError(`${file}: ${error.message}`, { cause: error });
@@ -96,7 +115,9 @@ async function fetchReport({ database, env, now }: Context, given: Given): Promi
   const week = date ?? newest;
   if (week > newest)
     throw new OperatorError(`--date ${week} has not ended yet. The newest week ends on ${newest}.`);
-  const credentials = credentialsFor(readConfig(env), [site]);
+  const config = readConfig(env);
+  const credentials = credentialsFor(config, [site]);
+  const providerName = await reportProviderOf(config);
   // Loaded here, because no other command needs the client.
   const { openSellingPartner } = await import('../../upstream/selling-partner/selling-partner.ts');
   const provider = openSellingPartner(credentials, systemClock);
@@ -106,7 +127,7 @@ async function fetchReport({ database, env, now }: Context, given: Given): Promi
   const bar = showImportBar();
   try {
     const outcome = await fetchWeek(
-      { database, provider, clock: systemClock },
+      { database, provider, providerName, clock: systemClock },
       {
         site,
         week,
@@ -117,6 +138,7 @@ async function fetchReport({ database, env, now }: Context, given: Given): Promi
         },
       },
     );
+    if (outcome.kind === 'loaded' && providerName === DEMO) outcome.result.warnings.push(WITH_DEMO);
     return fetchedReport(site, week, outcome, bar.elapsedSeconds());
   } catch (error) {
     if (error instanceof ReportError || error instanceof ProviderRefusal)
@@ -159,8 +181,12 @@ function importText(site: string, result: ImportResult, seconds: number): string
   ].join('\n');
 }
 
-async function weeks({ database }: Context): Promise<Report> {
-  const [loaded, awaited] = await Promise.all([loadedWeeks(database, null), awaitedWeeks(database)]);
+async function weeks({ database, env }: Context): Promise<Report> {
+  const provider = await reportProviderOf(readConfig(env));
+  const [loaded, awaited] = await Promise.all([
+    loadedWeeks(database, provider, null),
+    awaitedWeeks(database),
+  ]);
   const rows = loaded.map(({ site, week, terms }) => [site, week, terms]);
   return {
     data: {

@@ -18,10 +18,10 @@ import type { Pages } from '../pages.ts';
 const IMPORTS_SHOWN = 30;
 
 /** Registers the page of weekly search-term reports: loaded weeks, imports and pending weeks. */
-export function registerReports(scope: FastifyInstance, { database }: Pages): void {
+export function registerReports(scope: FastifyInstance, { database, providers }: Pages): void {
   scope.get('/admin/reports', async (_request, reply) => {
     const [weeks, imports, awaited] = await Promise.all([
-      loadedWeeks(database, null),
+      loadedWeeks(database, providers.reports, null),
       listImports(database, IMPORTS_SHOWN),
       awaitedWeeks(database),
     ]);

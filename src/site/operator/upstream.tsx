@@ -25,14 +25,14 @@ const period = z.object({ days: z.enum(['1', '7', '30']).catch('1') });
 
 /** Registers the page of the provider's tokens: current number, history, and spending by operation. */
 export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
-  const { database, redis, keys, clock } = pages;
+  const { database, redis, keys, providers, clock } = pages;
 
   scope.get('/admin/upstream', async (request, reply) => {
     const { days } = period.parse(request.query);
     const now = clock.now();
     const [tokens, history, usage] = await Promise.all([
-      readTokens(redis, keys.tokens('keepa'), now).catch(() => null),
-      tokenHistory(database, now - DAY_MS),
+      readTokens(redis, keys.tokens(providers.products), now).catch(() => null),
+      tokenHistory(database, providers.products, now - DAY_MS),
       usageByOperation(database, { from: now - Number(days) * DAY_MS, to: now }),
     ]);
     return sendPage(

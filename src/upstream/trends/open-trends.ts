@@ -20,18 +20,19 @@ const PACES = {
   trending: { intervalMs: 500, burst: 60 },
 } as const satisfies Record<string, Pace>;
 
-/** Creates the client of the Trends site. */
+/** Creates the client of the Trends site. @param deps.provider its name, for the state that all workers share. */
 export function openTrends(deps: {
   baseUrl: string;
+  provider: string;
   http: HttpClient;
   redis: Redis;
   keys: RedisKeys;
   clock: Clock;
 }): Trends {
-  const { baseUrl, http, redis, keys, clock } = deps;
-  const cookies = createNidCookie(redis, keys.cookie('trends'));
+  const { baseUrl, provider, http, redis, keys, clock } = deps;
+  const cookies = createNidCookie(redis, keys.cookie(provider));
   const endpoint = (name: keyof typeof PACES, options: { cookies?: Cookies } = {}) => {
-    const pacer = createPacer(redis, keys.pacing(`trends-${name}`), PACES[name], clock);
+    const pacer = createPacer(redis, keys.pacing(`${provider}/${name}`), PACES[name], clock);
     return createRateLimitedEndpoint({ http, pacer, clock, ...options });
   };
   return {

@@ -23,6 +23,7 @@ beforeAll(async () => {
       redisUrl: redis.url,
       redisNamespace: `test-${randomBytes(6).toString('hex')}`,
       offPeak: { start: '19:00', end: '07:00', timezone: 'UTC' },
+      providers: { products: 'p', trends: 't', reports: 'r' },
       links: { chartSiteUrl: 'https://charts.test', imageCdnUrl: 'https://images.test' },
       webhooks: { allowPrivate: false },
       limits: NO_LIMITS,

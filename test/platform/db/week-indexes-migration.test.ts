@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { loadedWeeks } from '../../../src/brand-analytics/weeks.ts';
 import { openTestDatabase } from '../../support/database.ts';
-import { csvReport, load } from '../../support/reports.ts';
+import { csvReport, load, REPORTS } from '../../support/reports.ts';
 
 const MIGRATIONS = ['0032_brand_analytics_windows', '0033_brand_analytics_asins'];
 
@@ -30,7 +30,7 @@ const definitionsOf = async (table: string) => (await indexesOf(table)).map(({ d
 test('weeks of an earlier version receive the indexes that imports create now', async () => {
   await load(database, 'us', csvReport('2026-03-07', [{ term: 'tent', rank: 1 }]));
   await load(database, 'uk', csvReport('2026-03-07', [{ term: 'tent', rank: 1 }]));
-  const tables = (await loadedWeeks(database, null)).map(({ table }) => table);
+  const tables = (await loadedWeeks(database, REPORTS, null)).map(({ table }) => table);
   const made = await Promise.all(tables.map(definitionsOf));
   for (const table of tables) {
     for (const { name, definition } of await indexesOf(table))

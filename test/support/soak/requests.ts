@@ -36,6 +36,6 @@ function requestOf(name: string, details: Record<string, string>): SoakRequest {
   const query = { domain: '1', ...details };
   return {
     path: `${operation.routes[0]?.path}?${new URLSearchParams(query).toString()}`,
-    chargeId: chargeIdOf(operation, operation.params.parse(query)),
+    chargeId: chargeIdOf('soak', operation, operation.params.parse(query)),
   };
 }

@@ -47,7 +47,11 @@ function advance(ms: number): void {
 async function balances(): Promise<{ provider: number; ours: number }> {
   const asked = demo.get('token');
   await answer();
-  const ours = await readTokens(redis, redisKeys(souk.redisNamespace).tokens('keepa'), souk.clock.now());
+  const ours = await readTokens(
+    redis,
+    redisKeys(souk.redisNamespace).tokens(souk.providers.products),
+    souk.clock.now(),
+  );
   return { provider: (await asked).json.tokensLeft, ours: ours?.left ?? Number.NaN };
 }
 

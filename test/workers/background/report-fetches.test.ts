@@ -8,7 +8,7 @@ import { openReportFetches } from '../../../workers/background/report-fetches.ts
 import { TestClock } from '../../support/clock.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { openReportServer, type ReportServer, SECRETS } from '../../support/report-server.ts';
-import { csvReport, jsonReport, load, ranked, reportEntry } from '../../support/reports.ts';
+import { csvReport, jsonReport, load, REPORTS, ranked, reportEntry } from '../../support/reports.ts';
 import { advanceUntil } from '../../support/time.ts';
 
 const HOUR_MS = 3_600_000;
@@ -41,7 +41,7 @@ afterEach(async () => {
 async function start(processes = 1): Promise<void> {
   const log = createLogger('info', { write: (line) => void logLines.push(line) });
   const settings = { credentials: server.credentials, sites: ['us'] } as const;
-  const deps = { databaseUrl: created.url, clock, log };
+  const deps = { databaseUrl: created.url, providerName: REPORTS, clock, log };
   for (let i = 0; i < processes; i += 1) opened.push(await openReportFetches(settings, deps));
 }
 
@@ -82,7 +82,7 @@ test('fetches missing weeks in only one of several processes', async () => {
     server.reports.push({ statuses: ['IN_PROGRESS', 'DONE'], document: report(week) });
   await start(3);
   await advanceUntil(clock, () => said(FETCHED) === 3, 5_000);
-  expect((await loadedWeeks(database, 'us')).map(({ week }) => week)).toEqual(weeks);
+  expect((await loadedWeeks(database, REPORTS, 'us')).map(({ week }) => week)).toEqual(weeks);
   expect(server.orders).toHaveLength(3);
   // A loaded week is not requested again.
   const looks = server.calls.length;
@@ -105,7 +105,7 @@ test('retries a week that is not ready with growing delays', async () => {
   server.reports.push({ statuses: ['DONE'], document: report(NEWEST) });
   await advanceUntil(clock, () => said(FETCHED) === 1, 60_000);
   expect(clock.now() - secondAt).toBeGreaterThanOrEqual(2 * HOUR_MS - 120_000);
-  expect((await loadedWeeks(database, 'us'))[0]?.week).toBe(NEWEST);
+  expect((await loadedWeeks(database, REPORTS, 'us'))[0]?.week).toBe(NEWEST);
 });
 
 test('logs a report that cannot be loaded, imports the others and retries', async () => {

@@ -25,10 +25,10 @@ export function fromReports<Operation extends { reports?: unknown }>(
 ): Handler<Operation> {
   const needs = operation.reports as (input: InputOf<Operation>) => ReportsNeeded;
   return async (input, { upstream: { reports }, sources, useEdition, signal }) => {
-    const database = cancellable(reports, signal);
+    const database = cancellable(reports.database, signal);
     const needed = needs(input);
     const value = await readWhole(async () => {
-      const weeks = await loadedWeeks(database, needed.country);
+      const weeks = await loadedWeeks(database, reports.provider, needed.country);
       useEdition(editionOf(weeks, needed));
       return read(input, { database, weeks });
     });

@@ -30,12 +30,12 @@ export const BRAND_ANALYTICS_HANDLERS: HandlersOf<'aba'> = {
   'aba.word': handleWord,
 
   'aba.wordhistory': fromReports(wordHistory, async ({ wordId, limit }, { database, weeks }) => {
-    const { country, keyword } = await knownWord(database, wordId);
+    const { country, keyword } = await knownWord({ database, weeks }, wordId);
     return { wordId, keyword, country, history: await historyOf(database, wordId, weeks.slice(0, limit)) };
   }),
 
   'aba.wordgoods': fromReports(wordGoods, async ({ wordId, reportDate }, { database, weeks }) => {
-    const { country, keyword } = await knownWord(database, wordId);
+    const { country, keyword } = await knownWord({ database, weeks }, wordId);
     const week = weeks.find((one) => one.week === reportDate);
     const found = week ? await findInWeek(database, week, [wordId]) : [];
     const [row] = await describeRows(database, country, found);

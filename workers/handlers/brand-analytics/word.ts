@@ -9,7 +9,7 @@ const SHOWN_WEEKS = 52;
 const KEPT_WEEKS = 104;
 
 export const handleWord = fromReports(word, async ({ wordId }, { database, weeks }) => {
-  const { country, keyword, firstSeen } = await knownWord(database, wordId);
+  const { country, keyword, firstSeen } = await knownWord({ database, weeks }, wordId);
   const history = await historyOf(database, wordId, weeks.slice(0, KEPT_WEEKS));
   const seen = history.flatMap(({ reportDate, rank }) => (rank === null ? [] : { reportDate, rank }));
   const best = seen.reduce<(typeof seen)[number] | null>(

@@ -3,8 +3,8 @@ import type { countries } from '../../../operations/brand-analytics/countries.ts
 import { REPORT_SITE_CODES, REPORT_SITES } from '../../../operations/brand-analytics/keywords/sites.ts';
 import type { LocalAnswer } from './local-answer.ts';
 
-export const answerCountries: LocalAnswer<typeof countries> = async ({ database }) => {
-  const weeks = await loadedWeeks(database, null);
+export const answerCountries: LocalAnswer<typeof countries> = async ({ database, providers }) => {
+  const weeks = await loadedWeeks(database, providers.reports, null);
   const records = REPORT_SITE_CODES.map((country) => {
     const dates = weeks.filter(({ site }) => site === country).map(({ week }) => week);
     return {

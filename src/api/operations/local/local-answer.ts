@@ -1,6 +1,7 @@
 import type { Admissions } from '../../../billing/admission.ts';
 import type { OffPeakWindow } from '../../../billing/wallets.ts';
 import type { InputOf } from '../../../operations/index.ts';
+import type { Providers } from '../../../operations/providers.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/pool.ts';
 import type { Account } from '../../plugins/authentication.ts';
@@ -11,6 +12,7 @@ export interface LocalDeps {
   admissions: Admissions;
   clock: Clock;
   offPeak: OffPeakWindow;
+  providers: Providers;
   links: LinkSettings;
 }
 

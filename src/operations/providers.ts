@@ -1,0 +1,31 @@
+/** The name of the demo provider, whatever its address. */
+export const DEMO = 'demo';
+
+/**
+ * The providers of an installation, each by a name that no other has. Identities of cached data contain the name, so that
+ * data of one provider is never shown for another.
+ */
+export interface Providers {
+  /** Products, categories, sellers and deals. */
+  products: string;
+  /** Search trends. */
+  trends: string;
+  /** Weekly search-terms reports. */
+  reports: string;
+}
+
+export const PROVIDER_KINDS = ['products', 'trends', 'reports'] as const satisfies (keyof Providers)[];
+
+/** What operations ask for, by the group in their names. Other groups have no provider. */
+const KIND_OF_GROUP: Readonly<Record<string, keyof Providers>> = {
+  market: 'products',
+  trends: 'trends',
+  aba: 'reports',
+};
+
+/** Returns the provider of an operation's data. @throws if the operation has none. */
+export function providerOf(providers: Providers, { name }: { name: string }): string {
+  const kind = KIND_OF_GROUP[name.split('.')[0] ?? ''];
+  if (!kind) throw new Error(`${name} has no provider`);
+  return providers[kind];
+}
