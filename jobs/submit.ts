@@ -1,7 +1,5 @@
 import { v7 as uuid } from 'uuid';
 import {
-  type Admission,
-  type AdmissionRequest,
   type Admissions,
   type Caller,
   DEDUPLICATION_SECONDS,
@@ -25,6 +23,7 @@ import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import { type Tracing, traced } from '../src/platform/telemetry/tracing.ts';
 import { type Answer, type AnswerStore, OWN_ANSWER, sharedAnswerRef } from '../src/results/answer-store.ts';
+import { admit } from './admit.ts';
 import type { Backlog } from './backlog.ts';
 import { endCall } from './end-call.ts';
 import { BACKGROUND_PRIORITY, type Fairness } from './fairness.ts';
@@ -48,7 +47,7 @@ export type Waiting = 'caller' | 'poller' | { batchUntil: number; callId: string
 
 /** The outcome of a call request. Units were reserved or charged unless it was joined. */
 export type Submission =
-  | { kind: 'cached'; accountId: number; callId: string; answer: Answer; rate: MinuteRate }
+  | { kind: 'cached'; accountId: number; callId: string; answer: Answer; units: number; rate: MinuteRate }
   | {
       kind: 'started';
       accountId: number;
@@ -94,18 +93,18 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
     requireRightClock(clock);
     const pool = operation.queue(input);
     const { presentationId, chargeId, cached } = await identifyCall(deps, operation, input);
-    const unitsReserved = cached?.meta.units ?? operation.price.quote(input);
-    checkMaxUnits(unitsReserved, request.maxUnits);
+    const units = cached?.meta.units ?? operation.price.quote(input);
+    checkMaxUnits(units, request.maxUnits);
     if (!cached) await refuseWhenBusy(deps, request, pool, chargeId);
 
     const background = typeof waiting === 'object';
     const deadlineAt = deadlineOf(waiting, pool, clock.now());
-    const admission = await admit(deps, {
+    const { admission, unitsReserved } = await admit(deps, {
       caller,
       callId: background ? waiting.callId : uuid(),
       operation: operation.name,
       chargeId,
-      units: unitsReserved,
+      units,
       pool,
       deadlineAt,
       input,
@@ -140,7 +139,7 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
       events.emit({ type: 'answer.hit', operation: operation.name, tokens: cached.meta.tokens });
       if (admission.kind === 'cached' || (await settleAtOnce(deps, call, cached))) {
         note('cached');
-        return { kind: 'cached', accountId, callId, answer: cached, rate };
+        return { kind: 'cached', accountId, callId, answer: cached, units: unitsReserved, rate };
       }
     }
     note('started');
@@ -185,37 +184,6 @@ function deadlineOf(waiting: Waiting, pool: PoolName, now: number): number {
   if (typeof waiting === 'object') return waiting.batchUntil;
   const allowanceMs = waiting === 'poller' ? ASYNC_QUEUE_ALLOWANCE_MS : QUEUE_ALLOWANCE_MS;
   return now + POOLS[pool].timeoutMs + allowanceMs;
-}
-
-/**
- * Admits a call even if the database restarts meanwhile. An admission whose reply was lost may have been committed,
- * so the repetition may join the first attempt. It has an id of its own, because the first call may have failed meanwhile.
- * A call of a batch keeps its id, which the batch has stored.
- */
-async function admit(
-  { admissions, clock, events }: SubmitDeps,
-  request: AdmissionRequest,
-): Promise<Admission> {
-  const { operation, caller, units, background } = request;
-  const tried: string[] = [];
-  let admission: Admission;
-  try {
-    admission = await retryDuringOutage(clock, () => {
-      const callId = tried.length === 0 || background ? request.callId : uuid();
-      tried.push(callId);
-      return admissions.admit({ ...request, callId });
-    });
-  } catch (error) {
-    if (error instanceof SoukError) events.emit({ type: 'call.refused', operation, error: error.kind });
-    throw error;
-  }
-  const { accountId, callId } = admission;
-  if (admission.kind === 'joined' && tried.includes(callId) && !(background && admission.finished))
-    admission = { kind: request.answer === null ? 'started' : 'cached', accountId, callId, rate: null };
-  if ('keyHash' in caller) events.emit({ type: 'key.accepted', keyHash: caller.keyHash });
-  if (admission.kind === 'cached') events.emit({ type: 'call.cached', operation, accountId, callId, units });
-  else events.emit({ type: `call.${admission.kind}`, operation, accountId, callId });
-  return admission;
 }
 
 /**

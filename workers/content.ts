@@ -1,4 +1,5 @@
 import type { QueuedOperation } from '../src/operations/define.ts';
+import type { ErrorKind } from '../src/platform/errors.ts';
 import { stringifyJson } from '../src/platform/json.ts';
 import { type AnswerMeta, INLINE_LIMIT_BYTES } from '../src/results/answer.ts';
 import type { Answer } from '../src/results/answer-store.ts';
@@ -24,7 +25,11 @@ export function present(
   operation: QueuedOperation,
   input: unknown,
   found: ReadonlyMap<string, unknown>,
-  { now, staleSince, unsent }: { now: number; staleSince: number | null; unsent: ReadonlySet<string> },
+  {
+    now,
+    staleSince,
+    failures,
+  }: { now: number; staleSince: number | null; failures: ReadonlyMap<string, ErrorKind> },
 ): Content {
   const { respond, price } = operation;
   const units = price.quote(input);
@@ -38,7 +43,7 @@ export function present(
       rest: picture as Buffer,
     };
   }
-  const presented = respond.present(found, input, { now, unsent });
+  const presented = respond.present(found, input, { now, failures });
   const data = stringifyJson({ ...presented.data });
   const metadata = metadataText({
     ...presented.metadata,

@@ -10,10 +10,9 @@ import { ERRORS, type ErrorRecord, SoukError, toRecord } from '../src/platform/e
 import type { Logger } from '../src/platform/log.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { traced } from '../src/platform/telemetry/tracing.ts';
-import { OWN_ANSWER } from '../src/results/answer-store.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import { deadlineSignal } from './deadline.ts';
-import { type ProduceDeps, produceAnswer } from './produce.ts';
+import { type ProduceDeps, type Produced, produceAnswer } from './produce.ts';
 import { createRun, type Run, type RunningJob } from './run.ts';
 
 export interface ExecutorDeps extends ProduceDeps {
@@ -87,13 +86,14 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     const run = createRun(clock, signal, payload.background);
     run.cancelled.addEventListener('abort', () => events.emit({ type: 'job.cancelled', ...job }));
     runs.set(callId, run);
-    let result: { units: number } | SoukError;
+    let result: Produced | SoukError;
     try {
       if (cancelled.has(callId) || (number > 1 && (await redis.exists(keys.cancelled(callId))))) run.cancel();
       // A request may have joined the job since it was queued.
       if (run.background && (await redis.exists(keys.joined(callId)))) run.promote();
       const running = { pool, payload, run, startedAt, onProgress, log: jobLog };
       result = await produceInTurn(deps, running, (awaited) => pause(job, run, awaited));
+      for (const failure of result.failures) emitFailure(deps, failure, payload);
     } catch (error) {
       // This process stops running the job. Another attempt may succeed.
       if (signal.aborted || error instanceof TokensAwaited) throw error;
@@ -152,7 +152,7 @@ async function produceInTurn(
   deps: ExecutorDeps,
   job: RunningJob,
   pause: (awaited: TokensAwaited) => Promise<void>,
-): Promise<{ units: number }> {
+): Promise<Produced> {
   const { clock } = deps;
   const { pool, payload, run } = job;
   for (let again = false; ; again = true) {
@@ -177,7 +177,7 @@ async function produceInTurn(
 async function complete(
   deps: ExecutorDeps,
   job: JobIds,
-  result: { units: number } | SoukError,
+  result: Produced | SoukError,
   { startedAt, attempts, pausedMs }: { startedAt: number; attempts: number; pausedMs: number },
 ): Promise<CompletionMessage> {
   const { redis, keys, events, clock, log } = deps;
@@ -201,11 +201,11 @@ async function complete(
 async function endJob(
   deps: ExecutorDeps,
   job: JobIds,
-  result: { units: number } | SoukError,
+  result: Produced | SoukError,
   attempts: Attempts,
 ): Promise<{ ended: Ended | null; error: ErrorRecord | null }> {
   if (result instanceof SoukError) return endFailedCall(deps, job, toRecord(result), attempts);
-  const ended = await endCall(deps, job, { units: result.units, answer: OWN_ANSWER }, attempts);
+  const ended = await endCall(deps, job, { units: result.units, answer: result.ref }, attempts);
   return { ended, error: null };
 }
 

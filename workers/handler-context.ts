@@ -1,6 +1,7 @@
 import { maxAgeMs, type Preliminary, type QueuedOperation, type Source } from '../src/operations/define.ts';
 import { type Providers, providerOf } from '../src/operations/providers.ts';
 import type { Clock } from '../src/platform/clock.ts';
+import type { SoukError } from '../src/platform/errors.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import type { Deadline } from './deadline.ts';
 import type { HandlerContext, Upstreams } from './handlers/handler.ts';
@@ -32,8 +33,8 @@ export interface Gathered {
   /** The edition of the reports that were read. */
   edition: string | null;
   tokensSpent: number;
-  /** Keys of sources that were not fetched because the call was cancelled. */
-  unsent: Set<string>;
+  /** The errors of sources that the answer lacks because they could not be fetched, by key. */
+  failures: Map<string, SoukError>;
 }
 
 /** Creates the context of a handler. The answer is made from `gathered`. */
@@ -47,7 +48,7 @@ export function createHandlerContext(
     complete: true,
     edition: null,
     tokensSpent: 0,
-    unsent: new Set(),
+    failures: new Map(),
   };
   const context: HandlerContext = {
     sources: operation.source(input),
@@ -105,7 +106,7 @@ async function obtain<Raw>(
     again,
     signal: deadline.signal,
     cancelled: run.cancelled,
-    unsent: operation.partial ? gathered.unsent : null,
+    failures: operation.partial ? gathered.failures : null,
     atOnce: wanted.atOnce ?? Math.max(1, count),
     async fetch(missing) {
       const values = await wanted.fetch(missing);
@@ -143,7 +144,7 @@ function createPrepare(deps: HandlerContextDeps, job: HandledJob): HandlerContex
       again: false,
       signal: deadline.signal,
       cancelled: run.cancelled,
-      unsent: null,
+      failures: null,
       atOnce: 1,
       fetch: async () => new Map([['', await fetch()]]),
       tokensEach: () => 0,

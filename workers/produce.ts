@@ -4,11 +4,16 @@ import type { Payload } from '../jobs/payload.ts';
 import { CACHE_LIFETIME_MS, inputOn, type QueuedOperation } from '../src/operations/define.ts';
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
 import { providerOf } from '../src/operations/providers.ts';
-import { SoukError } from '../src/platform/errors.ts';
+import { type ErrorKind, SoukError } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { type Tracing, traced } from '../src/platform/telemetry/tracing.ts';
 import { newVersion } from '../src/results/answer.ts';
-import type { AnswerStore } from '../src/results/answer-store.ts';
+import {
+  type AnswerRef,
+  type AnswerStore,
+  OWN_ANSWER,
+  partialAnswerRef,
+} from '../src/results/answer-store.ts';
 import { type Content, packed, present } from './content.ts';
 import type { Deadline } from './deadline.ts';
 import { createHandlerContext, type Gathered, type HandlerContextDeps } from './handler-context.ts';
@@ -21,6 +26,15 @@ export interface ProduceDeps extends HandlerContextDeps {
   tracing: Tracing | null;
 }
 
+/** A stored answer. */
+export interface Produced {
+  /** The units to charge. */
+  units: number;
+  ref: AnswerRef;
+  /** The errors of sources that the answer lacks. */
+  failures: ReadonlySet<SoukError>;
+}
+
 /**
  * Fetches, presents and stores the answer of a job.
  * @param again the job was started before, and stopped to wait for tokens.
@@ -30,7 +44,7 @@ export async function produceAnswer(
   job: RunningJob,
   deadline: Deadline,
   again: boolean,
-): Promise<{ units: number }> {
+): Promise<Produced> {
   const { payload, log } = job;
   const { clock, tracing } = deps;
   if (deadline.signal.aborted)
@@ -47,13 +61,21 @@ export async function produceAnswer(
   const age = ageOf(gathered, clock.now());
   const staleSince = age.stale ? age.fetchedAt : null;
   const content = presentable(log, () =>
-    present(operation, input, found, { now: clock.now(), staleSince, unsent: gathered.unsent }),
+    present(operation, input, found, { now: clock.now(), staleSince, failures: kindsOf(gathered) }),
   );
-  const units = Math.min(content.units, payload.unitsReserved);
+  // A call that continues a partial answer reserves only the units that were not paid for that answer.
+  const paidBefore = operation.partial ? operation.price.quote(input) - payload.unitsReserved : 0;
+  const units = Math.max(0, Math.min(content.units - paidBefore, payload.unitsReserved));
   const provider = providerOf(deps.providers, operation);
   const presentationId = presentationIdOf(provider, operation, input, gathered.edition);
-  await store(deps, payload, presentationId, { content, units, gathered, ...age });
-  return { units };
+  await store(deps, payload, presentationId, { content, gathered, ...age });
+  const { failures } = gathered;
+  const ref = failures.size > 0 ? partialAnswerRef(paidBefore + units) : OWN_ANSWER;
+  return { units, ref, failures: new Set(failures.values()) };
+}
+
+function kindsOf({ failures }: Gathered): Map<string, ErrorKind> {
+  return new Map([...failures].map(([key, { kind }]) => [key, kind]));
 }
 
 interface Age {
@@ -78,9 +100,10 @@ async function store(
   { answers, clock }: ProduceDeps,
   { accountId, callId, background }: Payload,
   presentationId: string,
-  answer: Age & { content: Content; units: number; gathered: Gathered },
+  answer: Age & { content: Content; gathered: Gathered },
 ): Promise<void> {
-  const { content, units, gathered, fetchedAt, fromCache, stale } = answer;
+  const { content, gathered, fetchedAt, fromCache, stale } = answer;
+  const { units } = content;
   const version = newVersion(fetchedAt);
   const tokens = gathered.obtained.reduce((sum, source) => sum + source.tokens, 0);
   const answerOf = await packed(content);

@@ -1,9 +1,10 @@
 import pLimit from 'p-limit';
 import { CACHE_LIFETIME_MS, type Source } from '../src/operations/define.ts';
 import type { Clock } from '../src/platform/clock.ts';
-import { SoukError } from '../src/platform/errors.ts';
+import { type ErrorKind, SoukError } from '../src/platform/errors.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import type { StoredSource } from '../src/results/stored-source.ts';
+import { RequestRejected } from '../src/upstream/request-rejected.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import type { Flight, SingleFlight } from './single-flight.ts';
 
@@ -45,10 +46,10 @@ export interface ObtainRequest {
   /** Aborts with CANCELLED when the call is cancelled. Fetches that have started run to their end. */
   cancelled: AbortSignal;
   /**
-   * Receives the keys of the sources that were not fetched because the call was cancelled, if others were. null if an answer
-   * without them is of no use: then CANCELLED is thrown.
+   * Receives the errors of the sources that could not be fetched, by key, if there is data about others. null if an answer
+   * without them is of no use: then the first error is thrown.
    */
-  unsent: Set<string> | null;
+  failures: Map<string, SoukError> | null;
 }
 
 export interface Sources {
@@ -61,6 +62,14 @@ const NOTHING_LIFETIME_MS = 60_000;
 
 /** Concurrent fetches of one call. */
 const FETCHES_AT_ONCE = 4;
+
+/** How often a call divides a request that the provider rejected, into two requests each time. One source of a hundred is found with seven. */
+const MOST_DIVISIONS = 20;
+
+/** Errors that a source can have while others have data. */
+const SOURCE_ERRORS: ReadonlySet<ErrorKind> = new Set([
+  ...(['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'BUSY', 'CANCELLED'] as const),
+]);
 
 export function createSources(flights: SingleFlight, clock: Clock, events: CallEvents): Sources {
   return { obtain: (request) => new Obtaining(request, flights, clock, events).run() };
@@ -76,6 +85,9 @@ class Obtaining {
   /** The keys of the sources that upstream or the cache has answered, also without data. */
   readonly #answered = new Set<string>();
   #hasFetched = false;
+  #hasNoTokens = false;
+  #divisions = 0;
+  readonly #limit = pLimit(FETCHES_AT_ONCE);
   readonly #flightsByIdentity = new Map<string, Flight>();
 
   constructor(request: ObtainRequest, flights: SingleFlight, clock: Clock, events: CallEvents) {
@@ -97,15 +109,27 @@ class Obtaining {
     await allParts([
       ...(ours.length > 0 ? [this.#fetch(ours)] : []),
       ...theirs.map((source) => this.#follow(source)),
-    ]).catch((error: unknown) => this.#leaveOut(error));
+    ]);
+    this.#requireData();
     return this.#obtained;
   }
 
-  /** Leaves out what a cancelled call has not fetched. */
-  #leaveOut(error: unknown): void {
-    const { sources, unsent } = this.#request;
-    if (!isCancelled(error) || !unsent || !this.#hasFetched) throw error;
-    for (const { key } of sources) if (!this.#answered.has(key)) unsent.add(key);
+  /** Records the error of sources that the answer can lack. @throws the error, if it ends the call. */
+  #leaveOut(sources: readonly Source[], error: unknown): void {
+    const { failures, signal } = this.#request;
+    // The signal has another reason than a deadline when the process stops.
+    const isStopped = signal.aborted && !(signal.reason instanceof SoukError);
+    if (!failures || isStopped || !(error instanceof SoukError && SOURCE_ERRORS.has(error.kind))) throw error;
+    for (const { key } of sources) if (!this.#answered.has(key)) failures.set(key, error);
+  }
+
+  /** @throws the first error of a source, if there is no data. A cancelled call has data only if it has fetched some. */
+  #requireData(): void {
+    const { failures, cancelled } = this.#request;
+    const [first] = failures?.values() ?? [];
+    if (!first) return;
+    if (cancelled.aborted && !this.#hasFetched) throw cancelled.reason;
+    if (this.#answered.size === 0) throw first;
   }
 
   /** Data fetched since the start of the call is fresh enough, also for a forced call. */
@@ -145,24 +169,10 @@ class Obtaining {
 
   async #fetch(sources: readonly Source[]): Promise<void> {
     const { atOnce } = this.#request;
-    const limit = pLimit(FETCHES_AT_ONCE);
-    let noTokens = false;
     const parts = Array.from({ length: Math.ceil(sources.length / atOnce) }, (_, i) =>
       sources.slice(i * atOnce, (i + 1) * atOnce),
     );
-    await allParts(
-      parts.map((part) =>
-        limit(async () => {
-          if (noTokens) return this.#finish(part, {});
-          try {
-            await this.#fetchTogether(part);
-          } catch (error) {
-            noTokens ||= error instanceof TokensAwaited;
-            throw error;
-          }
-        }),
-      ),
-    );
+    await allParts(parts.map((part) => this.#fetchTogether(part)));
   }
 
   async #finish(sources: readonly Source[], outcome: { error?: SoukError }): Promise<void> {
@@ -170,17 +180,43 @@ class Obtaining {
   }
 
   async #fetchTogether(sources: readonly Source[]): Promise<void> {
-    let fetched: ReadonlyMap<string, unknown>;
+    let fetched: ReadonlyMap<string, unknown> | null;
     try {
-      fetched = await this.#request.fetch(sources);
+      // Without tokens, nothing more is sent.
+      fetched = await this.#limit(() => (this.#hasNoTokens ? null : this.#request.fetch(sources)));
     } catch (error) {
-      // Followers share an error of upstream. They do not share our own deadline: one of them takes over.
-      const shared = error instanceof SoukError && error.kind === 'UPSTREAM_ERROR' ? { error } : {};
-      await this.#finish(sources, shared);
-      const stale = await Promise.all(sources.map((source) => this.#takeStale(source, error)));
-      if (stale.includes(false)) throw error;
-      return;
+      return this.#mayDivide(sources, error) ? this.#fetchHalves(sources) : this.#fail(sources, error);
     }
+    if (fetched) await this.#store(sources, fetched);
+    else await this.#finish(sources, {});
+  }
+
+  /** The provider does not say which source of a rejected request is the cause. */
+  #mayDivide(sources: readonly Source[], error: unknown): boolean {
+    if (!(error instanceof RequestRejected) || !this.#request.failures) return false;
+    if (sources.length === 1 || this.#divisions === MOST_DIVISIONS) return false;
+    this.#divisions += 1;
+    return true;
+  }
+
+  async #fetchHalves(sources: readonly Source[]): Promise<void> {
+    const middle = Math.ceil(sources.length / 2);
+    await allParts(
+      [sources.slice(0, middle), sources.slice(middle)].map((half) => this.#fetchTogether(half)),
+    );
+  }
+
+  async #fail(sources: readonly Source[], error: unknown): Promise<void> {
+    this.#hasNoTokens ||= error instanceof TokensAwaited;
+    // Followers share an error of upstream. They do not share our own deadline: one of them takes over.
+    const shared = error instanceof SoukError && error.kind === 'UPSTREAM_ERROR' ? { error } : {};
+    await this.#finish(sources, shared);
+    const stale = await Promise.all(sources.map((source) => this.#takeStale(source, error)));
+    const failed = sources.filter((_, i) => !stale[i]);
+    if (failed.length > 0) this.#leaveOut(failed, error);
+  }
+
+  async #store(sources: readonly Source[], fetched: ReadonlyMap<string, unknown>): Promise<void> {
     this.#hasFetched = true;
     const fetchedAt = this.#clock.now();
     const tokens = this.#request.tokensEach();
@@ -208,8 +244,8 @@ class Obtaining {
         try {
           await following.ended();
         } catch (error) {
-          if (await this.#takeStale(source, error)) return;
-          throw error;
+          if (!(await this.#takeStale(source, error))) this.#leaveOut([source], error);
+          return;
         }
         continue;
       }

@@ -32,6 +32,8 @@ export interface AdmissionRequest {
   answer: string | null;
   /** True for a call of a batch, for which no request waits. */
   background: boolean;
+  /** An identical call that this one does not join but continues, because its answer is partial. */
+  continues?: string | null;
 }
 
 /** The minute window after this call; null if the account has no limit of calls per minute. */
@@ -198,6 +200,7 @@ function encode({ caller, answer, ...call }: AdmissionInput) {
     deadline: new Date(call.deadlineAt),
     ...(answer === null ? { input: call.input } : { answer }),
     ...(call.background ? { background: true } : {}),
+    ...(call.continues ? { continues: call.continues } : {}),
     ...(call.dry ? { dry: true } : {}),
   };
 }

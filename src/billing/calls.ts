@@ -79,7 +79,7 @@ function firstIdAt(unixMs: number): string {
 
 /**
  * Returns whether an identical call of the key's account is open, or was settled and accepted after
- * `acceptedAfter`.
+ * `acceptedAfter`. A call with a partial answer is continued and not joined.
  */
 export async function hasJoinableCall(
   database: Database,
@@ -94,6 +94,7 @@ export async function hasJoinableCall(
         select 1 from open_calls where claim_key = souk_claim_key(k.account_id, $2)
         union all
         select 1 from call_claims where claim_key = souk_claim_key(k.account_id, $2) and accepted_at > $3
+          and coalesce(answer, '') not like 'partial:%'
       ) as c
       where k.hash = $1 limit 1`,
     values: [keyHash, Buffer.from(chargeId, 'hex'), new Date(acceptedAfter)],

@@ -76,8 +76,8 @@ export interface Presented {
 export interface PresentContext {
   /** Unix milliseconds. */
   now: number;
-  /** Keys of sources that were not fetched, because the call was cancelled; for an operation with `partial`. */
-  unsent?: ReadonlySet<string>;
+  /** The errors of sources that could not be fetched, by key; for an operation with `partial`. */
+  failures?: ReadonlyMap<string, ErrorKind>;
 }
 
 /** An operation that a worker executes and that costs units. */
@@ -110,8 +110,8 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
    * loaded. An answer is shared until one of these reports is imported again.
    */
   reports?(input: Input): ReportsNeeded;
-  /** A cancelled call returns the sources that were fetched, and is charged for them. Otherwise it needs all of them. */
-  partial?: true;
+  /** For an operation whose answer may lack sources that could not be fetched. Other operations need all sources. */
+  partial?: PartialAnswer;
   respond: Responder<Input, Raw>;
   /** Batch items that differ only in this list are combined into one call. */
   pack?: Pack<Input>;
@@ -124,6 +124,12 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
  * Answers are not validated against it; objects with fields of the provider are loose.
  */
 export type AnswerData = z.ZodObject;
+
+/** The sources that an answer lacks are not charged: `price.settle` leaves them out. */
+export interface PartialAnswer {
+  /** Returns the error of an answer that lacks all of its sources: a call for them ends with it. */
+  failureOf(data: Record<string, unknown>): ErrorKind | null;
+}
 
 /** Combines several calls into one, and splits its answer. */
 export interface Pack<Input> {

@@ -19,10 +19,29 @@ export interface Answer {
   body: Buffer;
 }
 
-/** The place of a call's answer, recorded with the call: its own answer, or a version of a shared one. */
+/**
+ * The place of a call's answer, recorded with the call: its own answer, which may be partial, or a version of a shared
+ * one.
+ */
 export type AnswerRef = string;
 
 export const OWN_ANSWER: AnswerRef = 'own';
+
+const PARTIAL = 'partial:';
+
+/** @param unitsPaid what the account has paid for the answer, with earlier calls that it continues. */
+export function partialAnswerRef(unitsPaid: number): AnswerRef {
+  return `${PARTIAL}${unitsPaid}`;
+}
+
+/** Returns what the account has paid for an answer if it is partial. */
+export function unitsPaidOf(ref: AnswerRef | null): number | null {
+  return ref?.startsWith(PARTIAL) ? Number(ref.slice(PARTIAL.length)) : null;
+}
+
+function isOwn(ref: AnswerRef): boolean {
+  return ref === OWN_ANSWER || unitsPaidOf(ref) !== null;
+}
 
 export function sharedAnswerRef(presentationId: string, version: string): AnswerRef {
   return `${presentationId}:${version}`;
@@ -97,7 +116,7 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
     findShared: (presentationId) => findAt(keys.sharedAnswer(presentationId)),
 
     async load(callId, ref) {
-      if (ref === OWN_ANSWER) return complete(keys.callAnswer(callId), await findAt(keys.callAnswer(callId)));
+      if (isOwn(ref)) return complete(keys.callAnswer(callId), await findAt(keys.callAnswer(callId)));
       const [presentationId = '', version = ''] = ref.split(':');
       const shared = keys.sharedAnswer(presentationId);
       const newest = await findAt(shared);
@@ -141,7 +160,7 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
 
     async keepGiven(call, ref) {
       await store.keep(call);
-      if (ref === null || ref === OWN_ANSWER) return;
+      if (ref === null || isOwn(ref)) return;
       const shared = await store.load(call.callId, ref);
       if (shared) await store.putOwn(call, shared);
     },

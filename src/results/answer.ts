@@ -13,7 +13,7 @@ export interface AnswerMeta {
   fetchedAt: number;
   /** The answer's field `fromCache`: whether its data came from the result cache. */
   fromCache: boolean;
-  /** Units charged for a call with this answer. */
+  /** The price of a call with this answer. */
   units: number;
   /** Tokens that fetching its data cost, for this call or others. */
   tokens: number;

@@ -69,7 +69,7 @@ function obtain(
     atOnce: Math.max(1, names.length),
     tokensEach: () => TOKENS_EACH,
     cancelled: new AbortController().signal,
-    unsent: null,
+    failures: null,
     async fetch(missing) {
       const asked = missing.map(({ key }) => key);
       const value = await says(asked);
@@ -336,7 +336,7 @@ describe('a source that may be stale', () => {
       again: false,
       signal: new AbortController().signal,
       cancelled: new AbortController().signal,
-      unsent: null,
+      failures: null,
       atOnce: names.length,
       tokensEach: () => TOKENS_EACH,
       fetch: async (missing) => {

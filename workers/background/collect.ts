@@ -18,6 +18,7 @@ import {
   resultLines,
   resultRows,
 } from '../../src/batches/lines.ts';
+import { runsOf, splitCall } from '../../src/batches/split.ts';
 import { storedPiece } from '../../src/batches/stored-results.ts';
 import { type Call, findCall } from '../../src/billing/calls.ts';
 import { refundCall } from '../../src/billing/settlement.ts';
@@ -93,13 +94,49 @@ async function collect(deps: FeedDeps, call: CollectableCall): Promise<void> {
     if (!(await lockCall(client, call))) return;
     const booked = await findCall(database, call.accountId, call.callId);
     if (!booked) return;
-    const ending = booked.error
-      ? failureOf(call, booked.error, clock.now())
-      : ((await successOf(deps, client, call, booked)) ?? (await makeAgain(deps, client, call)));
-    if (ending === 'later') return;
-    if (ending === 'again') await returnToPending(client, call, clock.now() + pauseMs(call.attempts));
-    else await endCall(client, call, ending, clock.now(), onFinished);
+    if (booked.error) return endFailed(deps, client, call, booked.error);
+    const answer = await deps.answers.load(call.callId, booked.answer ?? OWN_ANSWER);
+    if (answer) return endAnswered(deps, client, call, booked, answer);
+    const ending = await makeAgain(deps, client, call);
+    if (ending !== 'later') await endCall(client, call, ending, clock.now(), onFinished);
   });
+}
+
+/** Returns a failed call to the pending ones if it may pass the next time; otherwise it ends. */
+async function endFailed(
+  { clock, onFinished }: FeedDeps,
+  client: ClientBase,
+  call: CollectableCall,
+  error: ErrorRecord,
+): Promise<void> {
+  const ending = failureOf(call, error, clock.now());
+  if (ending === 'again') await returnToPending(client, call, clock.now() + pauseMs(call.attempts));
+  else await endCall(client, call, ending, clock.now(), onFinished);
+}
+
+/** Items whose data could not be fetched become calls of their own, which end like failed calls. */
+async function endAnswered(
+  deps: FeedDeps,
+  client: ClientBase,
+  call: CollectableCall,
+  booked: Call,
+  answer: Answer,
+): Promise<void> {
+  const { clock, onFinished } = deps;
+  const operation = operationOf(call);
+  const runs = runsOf(operation, itemResults(operation, call, await readAnswer(answer)));
+  const parts = await splitCall(client, operation, call, runs);
+  let unitsCharged = call.joined ? 0 : booked.unitsCharged;
+  for (const [i, { results, failure }] of runs.entries()) {
+    const part = parts[i] as CollectableCall;
+    if (failure !== null) {
+      await endFailed(deps, client, part, toRecord(new SoukError(failure)));
+      continue;
+    }
+    const ending = await successOf(client, operation, part, results, unitsCharged);
+    unitsCharged = 0;
+    await endCall(client, part, ending, clock.now(), onFinished);
+  }
 }
 
 /** Postpones a call that cannot be collected, so that it does not delay others. After the deadline it fails. */
@@ -156,23 +193,19 @@ async function makeAgain(
   return 'later';
 }
 
-/** @returns null if the answer has expired. */
 async function successOf(
-  deps: FeedDeps,
   client: ClientBase,
+  operation: QueuedOperation,
   call: CollectableCall,
-  booked: Call,
-): Promise<CallEnding | null> {
-  const operation = operationOf(call);
-  const answer = await deps.answers.load(call.callId, booked.answer ?? OWN_ANSWER);
-  if (!answer) return null;
-  const results = itemResults(operation, call, await readAnswer(answer));
-  const shown: ItemResult[] =
+  results: ItemResult[],
+  unitsCharged: number,
+): Promise<CallEnding> {
+  const shown =
     call.onlyChanges && call.scheduleId ? await storeChanged(client, call.scheduleId, results) : results;
   return {
     state: 'done',
     ...(await packed(operation, call, shown)),
-    unitsCharged: call.joined ? 0 : booked.unitsCharged,
+    unitsCharged,
     unchangedItems: results.length - shown.length,
   };
 }

@@ -95,9 +95,9 @@ function replyTo(call: SubmittedCall, submission: Submission): Promise<FastifyRe
 }
 
 function replyCached(call: SubmittedCall, cached: Cached): Promise<FastifyReply> | FastifyReply {
-  const { answer, callId } = cached;
+  const { answer, callId, units } = cached;
   const facts: CallFacts = {
-    unitsConsumed: answer.meta.units,
+    unitsConsumed: units,
     cache: 'HIT',
     jobId: callId,
     minute: minuteOf(call, cached),

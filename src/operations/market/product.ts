@@ -47,15 +47,24 @@ const LARGEST_CALL = 100;
 /** The minimum number of offers that upstream collects. */
 const FEWEST_OFFERS = 20;
 
-const ASIN_ERRORS = ['PRODUCT_NOT_FOUND', 'PRODUCT_UNAVAILABLE', 'CANCELLED'] as const;
+/** Why an ASIN could not be fetched. It is not charged. */
+const FETCH_ERRORS = ['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'BUSY', 'CANCELLED'] as const;
+
+const ASIN_ERRORS = ['PRODUCT_NOT_FOUND', 'PRODUCT_UNAVAILABLE', ...FETCH_ERRORS] as const;
 
 interface AsinError {
   asin: string;
   errorId: (typeof ASIN_ERRORS)[number];
 }
 
-function isCancelled({ errorId }: AsinError): boolean {
-  return errorId === 'CANCELLED';
+type FetchError = (typeof FETCH_ERRORS)[number];
+
+function isFetchError(errorId: string | undefined): errorId is FetchError {
+  return FETCH_ERRORS.some((one) => one === errorId);
+}
+
+function fetchErrorsOf(data: Record<string, unknown>): FetchError[] {
+  return (data.errors as AsinError[]).map(({ errorId }) => errorId).filter(isFetchError);
 }
 
 export const product = defineQueued<'market.product', ProductInput, Product>({
@@ -114,9 +123,15 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
   price: {
     text: '1 per ASIN',
     quote: ({ asins }) => asins.length,
-    settle: ({ asins }, { data }) => asins.length - (data.errors as AsinError[]).filter(isCancelled).length,
+    settle: ({ asins }, { data }) => asins.length - fetchErrorsOf(data).length,
   },
-  partial: true,
+  partial: {
+    failureOf(data) {
+      const failed = fetchErrorsOf(data);
+      const isAll = data.count === 0 && failed.length === (data.errors as AsinError[]).length;
+      return isAll ? (failed[0] ?? null) : null;
+    },
+  },
   pools: ['market'],
   queue: () => 'market',
   freshness: 'update',
@@ -142,19 +157,19 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
       errors: z
         .array(z.object({ asin: z.string(), errorId: z.enum(ASIN_ERRORS) }))
         .describe(
-          'ASINs for which no product was found, or that were not fetched before the call was cancelled',
+          'ASINs for which no product was found, and ASINs that could not be fetched, which are not charged',
         ),
       responseShape,
     }),
-    present(found, input, { now, unsent }) {
+    present(found, input, { now, failures }) {
       const window = historyWindow(input, now);
       const products: Record<string, unknown>[] = [];
       const errors: AsinError[] = [];
       for (const asin of input.asins) {
         const product = found.get(asin);
-        if (unsent?.has(asin)) errors.push({ asin, errorId: 'CANCELLED' });
-        else if (!product || !hasData(product))
-          errors.push({ asin, errorId: product ? 'PRODUCT_UNAVAILABLE' : 'PRODUCT_NOT_FOUND' });
+        const failure = failures?.get(asin);
+        if (isFetchError(failure)) errors.push({ asin, errorId: failure });
+        else if (!product || !hasData(product)) errors.push({ asin, errorId: noDataError(product) });
         else products.push(shown(product, input, window));
       }
       const { detailLevel } = input;
@@ -171,6 +186,11 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
     },
   },
 });
+
+/** The provider returns an unknown ASIN without an element, or as an element of the type 4, which has no data. */
+function noDataError(product: Product | undefined): AsinError['errorId'] {
+  return product?.productType === 3 ? 'PRODUCT_UNAVAILABLE' : 'PRODUCT_NOT_FOUND';
+}
 
 /**
  * Returns the upstream options for each ASIN. Details, history and pages are cut later, so that calls share a fetch.

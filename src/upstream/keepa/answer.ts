@@ -19,15 +19,23 @@ export interface Payload {
 /** The provider answered without the requested data. */
 export class Refusal extends Error {
   readonly mayPass: boolean;
+  /** A value in the request is the cause, so that a request with other values may succeed. */
+  readonly isForValue: boolean;
   readonly operatorMustAct: boolean;
   readonly reading: TokenReading | null;
 
   constructor(
     message: string,
-    facts: { mayPass: boolean; operatorMustAct?: boolean; reading?: TokenReading | null },
+    facts: {
+      mayPass: boolean;
+      isForValue?: boolean;
+      operatorMustAct?: boolean;
+      reading?: TokenReading | null;
+    },
   ) {
     super(message);
     this.mayPass = facts.mayPass;
+    this.isForValue = facts.isForValue ?? false;
     this.operatorMustAct = facts.operatorMustAct ?? false;
     this.reading = facts.reading ?? null;
   }
@@ -40,10 +48,12 @@ export function readJson({ status, body }: HttpResponse): Answer<Envelope> {
   if (status === 200 && envelope && !isRejected(envelope)) return { result: envelope, reading };
   const { type, message } = envelope?.error ?? {};
   const said = envelope?.error ? `${type ?? 'error'}: ${message ?? ''}` : 'no readable answer';
+  // The provider answers an incorrect key with 400 and a bucket of zeros, and a key without access with 402.
+  const operatorMustAct = status === 402 || (status === 400 && envelope?.refillRate === 0);
   throw new Refusal(`HTTP ${status}, ${said}`, {
     mayPass: status >= 500 || (status === 200 && envelope === null),
-    // The provider answers an incorrect key with 400 and a bucket of zeros, and a key without access with 402.
-    operatorMustAct: status === 402 || (status === 400 && envelope?.refillRate === 0),
+    isForValue: !operatorMustAct && [200, 400, 405].includes(status) && envelope !== null,
+    operatorMustAct,
     reading,
   });
 }

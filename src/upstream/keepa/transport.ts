@@ -5,6 +5,7 @@ import { SoukError } from '../../platform/errors.ts';
 import { type Logger, maskSecrets } from '../../platform/log.ts';
 import { beforeSending, type Cancellable } from '../cancellation.ts';
 import { BodyTooLargeError, type HttpClient, type HttpRequest, type HttpResponse } from '../http-client.ts';
+import { RequestRejected } from '../request-rejected.ts';
 import { type TokenBucket, type TokenOutcome, TokensAwaited } from '../token-bucket.ts';
 import {
   type Answer,
@@ -39,7 +40,10 @@ export interface KeepaCall {
 }
 
 export interface KeepaTransport {
-  /** Returns the parsed answer. @throws SoukError UPSTREAM_ERROR, UPSTREAM_TIMEOUT or BUSY; TokensAwaited in the background. */
+  /**
+   * Returns the parsed answer. @throws SoukError UPSTREAM_ERROR, UPSTREAM_TIMEOUT or BUSY; RequestRejected; TokensAwaited in
+   * the background.
+   */
   json(call: KeepaCall, context: CallContext): Promise<Envelope>;
   /** Returns the bytes of a picture, unchecked. @throws like `json`. */
   picture(call: KeepaCall, context: CallContext): Promise<Buffer>;
@@ -144,7 +148,10 @@ export function createKeepaTransport(deps: {
     const facts = { errorId, path, reason: maskSecrets(message).replaceAll(key, '***') };
     if (operatorMustAct) log.error(facts, 'data provider rejected the API key');
     else log.warn(facts, 'data provider request failed');
-    return new SoukError('UPSTREAM_ERROR', { metadata: { errorId }, cause: `${path}: ${facts.reason}` });
+    const details = { metadata: { errorId }, cause: `${path}: ${facts.reason}` };
+    return error instanceof Refusal && error.isForValue
+      ? new RequestRejected('UPSTREAM_ERROR', details)
+      : new SoukError('UPSTREAM_ERROR', details);
   }
 
   return {

@@ -48,11 +48,19 @@ test('fetches each ASIN once an hour, for all accounts and combinations', async 
 });
 
 describe('an ASIN without data upstream', () => {
-  const nothing = { productType: 4, title: null, csv: null };
+  /** The form in which the provider returns an unknown ASIN. */
+  const nothing = {
+    ...{ productType: 4, title: null, categories: null, csv: Array(36).fill(null) },
+    stats: { current: Array(36).fill(-1), avg90: Array(36).fill(-1), buyBoxPrice: -2, salesRankDrops30: -1 },
+  };
 
   test.for<[string, Record<string, unknown>[], string]>([
     ['is missing in the answer of upstream', [], 'PRODUCT_NOT_FOUND'],
-    ['has no data in the answer of upstream', [{ asin: 'B00NOTHING', ...nothing }], 'PRODUCT_UNAVAILABLE'],
+    [
+      'is an element of type 4 in the answer of upstream',
+      [{ asin: 'B00NOTHING', ...nothing }],
+      'PRODUCT_NOT_FOUND',
+    ],
     [
       'is marked as inaccessible',
       [{ asin: 'B00NOTHING', ...nothing, productType: 3 }],

@@ -1,7 +1,8 @@
 -- Reads a batch of calls and finds out what does not depend on units: key, account and identical calls. `calls` is
 -- a JSON array of objects with the columns of `q` below as keys; `idx` is the position in it, from 1. `outcome` is
 -- null for a call that neither joins another nor is refused because of its key or account. A call has a key, or the
--- account of a batch (caller_id). A call with an answer is settled at once; a dry one changes nothing. The outcome of
+-- account of a batch (caller_id). A call with an answer is settled at once; a dry one changes nothing. A call does not
+-- join the settled call that it continues. The outcome of
 -- other calls is `locked` if their account is not among `held`, the accounts that the calling function has locked.
 drop function if exists souk_read_calls(timestamptz, integer, jsonb);
 create or replace function souk_read_calls(at timestamptz, dedup_seconds integer, calls jsonb, held bigint[])
@@ -24,9 +25,10 @@ language sql stable as $$
     c.id, c.state, c.answer, c.background
   from rows from (
     jsonb_to_recordset(calls) as (key_hash bytea, caller_id bigint, call_id uuid, operation text, charge_id bytea,
-      units integer, pool text, deadline timestamptz, input jsonb, answer text, background boolean, dry boolean)
+      units integer, pool text, deadline timestamptz, input jsonb, answer text, background boolean, dry boolean,
+      continues uuid)
   ) with ordinality as q (key_hash, caller_id, call_id, operation, charge_id,
-      units, pool, deadline, input, answer, background, dry, idx)
+      units, pool, deadline, input, answer, background, dry, continues, idx)
   left join api_keys k on k.hash = q.key_hash
   left join accounts a on a.id = coalesce(q.caller_id, k.account_id)
   left join lateral (
@@ -35,6 +37,7 @@ language sql stable as $$
     union all
     select k.call_id, 'settled'::call_state, k.answer, k.background from call_claims k
     where k.claim_key = souk_claim_key(a.id, q.charge_id) and k.accepted_at > at - make_interval(secs => dedup_seconds)
+      and k.call_id is distinct from q.continues
     union all
     -- A batch repeats an admission whose reply it has lost, and the call may have ended meanwhile.
     select f.id, f.state, f.answer, f.background from souk_finished_call(a.id, q.call_id) as f where q.background

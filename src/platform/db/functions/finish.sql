@@ -108,7 +108,7 @@ begin
   select e.claim_key, e.id, e.accepted_at, e.answer, e.background from unnest(ended) as e where e.state = 'settled'
   on conflict (claim_key) do update set call_id = excluded.call_id, accepted_at = excluded.accepted_at,
     answer = excluded.answer, background = excluded.background
-  where call_claims.accepted_at < excluded.accepted_at;
+  where call_claims.accepted_at <= excluded.accepted_at;
   insert into usage_days as d (account_id, day, operation, calls, units)
   select e.account_id, (e.accepted_at at time zone 'UTC')::date, e.operation, count(*), sum(e.units_charged)
   from unnest(ended) as e group by 1, 2, 3

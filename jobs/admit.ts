@@ -1,0 +1,77 @@
+import { v7 as uuid } from 'uuid';
+import type { Admission, AdmissionRequest, Admissions } from '../src/billing/admission.ts';
+import type { Clock } from '../src/platform/clock.ts';
+import { SoukError } from '../src/platform/errors.ts';
+import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
+import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
+import { unitsPaidOf } from '../src/results/answer-store.ts';
+
+interface AdmitDeps {
+  admissions: Admissions;
+  clock: Clock;
+  events: CallEvents;
+}
+
+/** How often an admission finds another identical call with a partial answer. */
+const MOST_CONTINUATIONS = 5;
+
+/**
+ * Admits a call. If an identical call has a partial answer, this one continues it: its price is what the account has not paid
+ * for that answer. @returns the admission, and the units reserved for a call that was not joined.
+ */
+export async function admit(
+  deps: AdmitDeps,
+  request: AdmissionRequest,
+): Promise<{ admission: Admission; unitsReserved: number }> {
+  const { operation } = request;
+  let { units } = request;
+  let continues: string | null = null;
+  for (let attempt = 0; ; attempt += 1) {
+    const callId = attempt === 0 || request.background ? request.callId : uuid();
+    const admission: Admission = await admitOnce(deps, { ...request, callId, units, continues }).catch(
+      (error: unknown) => {
+        if (error instanceof SoukError)
+          deps.events.emit({ type: 'call.refused', operation, error: error.kind });
+        throw error;
+      },
+    );
+    const paid = admission.kind === 'joined' && admission.finished ? unitsPaidOf(admission.answer) : null;
+    // A repeated admission of a batch's call finds the call itself.
+    if (paid === null || admission.callId === callId || attempt === MOST_CONTINUATIONS) {
+      noteAdmission(deps, request, admission, units);
+      return { admission, unitsReserved: units };
+    }
+    units = Math.max(0, request.units - paid);
+    continues = admission.callId;
+  }
+}
+
+function noteAdmission(
+  { events }: AdmitDeps,
+  { operation, caller }: AdmissionRequest,
+  { kind, accountId, callId }: Admission,
+  units: number,
+): void {
+  if ('keyHash' in caller) events.emit({ type: 'key.accepted', keyHash: caller.keyHash });
+  if (kind === 'cached') events.emit({ type: 'call.cached', operation, accountId, callId, units });
+  else events.emit({ type: `call.${kind}`, operation, accountId, callId });
+}
+
+/**
+ * Admits a call even if the database restarts meanwhile. An admission whose reply was lost may have been committed,
+ * so the repetition may join the first attempt. It has an id of its own, because the first call may have failed meanwhile.
+ * A call of a batch keeps its id, which the batch has stored.
+ */
+async function admitOnce({ admissions, clock }: AdmitDeps, request: AdmissionRequest): Promise<Admission> {
+  const { background } = request;
+  const tried: string[] = [];
+  const admission = await retryDuringOutage(clock, () => {
+    const callId = tried.length === 0 || background ? request.callId : uuid();
+    tried.push(callId);
+    return admissions.admit({ ...request, callId });
+  });
+  const { accountId, callId } = admission;
+  if (admission.kind !== 'joined' || !tried.includes(callId) || (background && admission.finished))
+    return admission;
+  return { kind: request.answer === null ? 'started' : 'cached', accountId, callId, rate: null };
+}
