@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { knowsEveryProduct } from '../support/answers.ts';
+import { expectBalancesOfLedger } from '../support/balances.ts';
 import { asinsFrom, batchOnce, isFinished, learnTokens, resultsOf, startBatch } from '../support/batches.ts';
-import { expectBalancesOfLedger } from '../support/books.ts';
 import type { Client } from '../support/client.ts';
 import type { ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { test } from '../support/souk-test.ts';
