@@ -44,7 +44,7 @@ test('items whose ASINs fail are tried again by themselves, and the other items 
   upstream.calls.length = 0;
   const after = await batchOnce(souk, client, batch, isFinished, 5_000);
   expect(after).toMatchObject({ state: 'done', counts: { done: 6, failed: 0 }, units: { charged: 6 } });
-  expect(asked(upstream).sort()).toEqual([asins[0], `${asins[3]},${asins[4]}`]);
+  expect(new Set(asked(upstream))).toEqual(new Set([asins[0], `${asins[3]},${asins[4]}`]));
   expect((await resultsOf(client, batch)).map(({ data }) => data.products[0].asin)).toEqual(asins);
   expect(await unitsUsed(client)).toBe(6);
   await expectBalancesOfLedger(souk, account.accountId);
