@@ -1,1 +1,1 @@
-export function build(target: string): Promise<void>;
+export function build(target: string, files?: readonly string[]): Promise<void>;

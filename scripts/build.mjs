@@ -1,53 +1,62 @@
-// `npm run build [FOLDER]`: compiles the programs to JavaScript in dist/, one file for each source file, with source maps.
-// The folder structure is kept, because files find migrations, assets and guides by relative paths.
-import { cpSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+// `npm run build [FOLDER]`: bundles the programs with their packages to JavaScript in dist/, with source maps, because importing
+// thousands of files takes seconds. Beside them are the files that they read, at their places in the project.
+import { cpSync, existsSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { COPIED, SOURCES, STAMP } from './dist.mjs';
+import { COPIED, PROGRAMS, SOURCES, STAMP } from './dist.mjs';
 import { ensureInstalled, root } from './install.mjs';
 
-/** Keeps all imports: those of packages unchanged, those of source files with the extension they have in dist/. */
-const keepImports = {
-  name: 'keep-imports',
-  setup(build) {
-    build.onResolve({ filter: /.*/ }, ({ kind, path }) =>
-      kind === 'entry-point'
-        ? undefined
-        : { path: path.startsWith('.') ? path.replace(/\.tsx?$/, '.js') : path, external: true },
-    );
-  },
-};
+/** Packages with native code, that read files of their own, or that import CommonJS on demand. They stay in node_modules. */
+const NOT_BUNDLED = [
+  'sharp',
+  '@node-rs/argon2',
+  '@bull-board/*',
+  '@fastify/cookie',
+  '@opentelemetry/resources',
+  'msgpackr',
+  'pg-native',
+];
 
-/** Compiles into the folder `target` and replaces its content. */
-export async function build(target) {
+/** What CommonJS packages expect to have. */
+const COMMON_JS = `import { createRequire as createCommonRequire } from 'node:module';
+const require = createCommonRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;`;
+
+/** Compiles into a folder, which replaces the folder `target` when it is complete. @param files further files that are loaded by their names. */
+export async function build(target, files = []) {
   const { build: compile } = await import('esbuild');
   const startedAt = new Date();
-  rmSync(target, { recursive: true, force: true });
+  const folder = `${target}.${process.pid}`;
   await compile({
-    entryPoints: SOURCES.flatMap((folder) =>
-      readdirSync(join(root, folder), { recursive: true })
-        .filter((name) => isTypeScript(name))
-        .map((name) => join(root, folder, name)),
-    ),
-    outdir: target,
+    entryPoints: [...PROGRAMS, ...files].map((file) => join(root, file)),
+    outdir: folder,
     outbase: root,
     tsconfig: join(root, 'tsconfig.json'),
     bundle: true,
-    plugins: [keepImports],
+    // What several programs share is loaded from one file, and what a program imports on demand from another.
+    splitting: true,
+    chunkNames: 'chunks/[name]-[hash]',
+    external: NOT_BUNDLED,
+    banner: { js: COMMON_JS },
     format: 'esm',
     platform: 'node',
     target: 'node20',
     sourcemap: true,
+    sourcesContent: false,
     logLevel: 'warning',
   });
   for (const path of [...SOURCES, ...COPIED]) {
-    cpSync(join(root, path), join(target, path), { recursive: true, filter: isCopied });
+    cpSync(join(root, path), join(folder, path), { recursive: true, filter: isCopied });
   }
   // A source that changed during the build is newer than the build.
-  utimesSync(join(target, STAMP), startedAt, startedAt);
+  utimesSync(join(folder, STAMP), startedAt, startedAt);
+  replace(target, folder);
 }
 
-function isTypeScript(name) {
-  return /\.tsx?$/.test(name);
+/** Moves a folder to the place of another one, which another process may read or replace at the same time. */
+function replace(target, folder) {
+  const old = `${folder}.old`;
+  if (existsSync(target)) renameSync(target, old);
+  renameSync(folder, target);
+  rmSync(old, { recursive: true, force: true });
 }
 
 /** @returns false for TypeScript and for the scripts (.mjs) that start it. */

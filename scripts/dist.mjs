@@ -1,7 +1,19 @@
-// The sources of `npm run build`, and a check whether dist/ is up to date.
+// What `npm run build` compiles, and a check whether dist/ is up to date.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './install.mjs';
+
+/** Everything that runs as a process or thread of its own. */
+export const PROGRAMS = [
+  'src/main.ts',
+  'src/start.ts',
+  'src/migrate.ts',
+  'src/cli.ts',
+  'src/brand-analytics/import/reader-thread.ts',
+  'workers/main.ts',
+  'demo/main.ts',
+  'demo/reports/main.ts',
+];
 
 /** Folders of TypeScript; files of other kinds in them are copied. */
 export const SOURCES = ['src', 'jobs', 'workers', 'demo'];
@@ -12,14 +24,19 @@ export const COPIED = ['docs', 'package.json'];
 /** The last file that the build writes. */
 export const STAMP = 'package.json';
 
-/** Returns the compiled file of a TypeScript file, or null if there is none or a source is newer. */
-export function compiledFile(file) {
-  const compiled = join(root, 'dist', file.replace(/\.tsx?$/, '.js'));
-  if (!existsSync(compiled)) return null;
-  // The image has no sources.
-  if (!existsSync(join(root, file))) return compiled;
-  const builtAt = statSync(join(root, 'dist', STAMP)).mtimeMs;
-  return [...SOURCES, ...COPIED].some((path) => newestChange(join(root, path)) > builtAt) ? null : compiled;
+/** Returns the compiled file of a program. */
+export function compiledFile(program) {
+  return join(root, 'dist', program.replace(/\.ts$/, '.js'));
+}
+
+/** Returns whether dist/ is newer than all sources. The image has no sources. */
+export function isBuilt() {
+  const stamp = join(root, 'dist', STAMP);
+  if (!existsSync(stamp) || !existsSync(join(root, 'node_modules'))) return false;
+  const builtAt = statSync(stamp).mtimeMs;
+  return [...SOURCES, ...COPIED, 'package-lock.json', 'scripts']
+    .filter((path) => existsSync(join(root, path)))
+    .every((path) => newestChange(join(root, path)) <= builtAt);
 }
 
 /** Includes folders, because removing a file changes only the time of its folder. */

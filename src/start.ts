@@ -66,8 +66,8 @@ async function start(): Promise<void> {
     KEEPA_API_KEY: keepa.key,
   };
   // The worker starts first, because a gateway refuses calls while no worker is registered.
-  await child('worker', '../workers/main.ts', env, dataDir);
-  await child('gateway', './main.ts', env, dataDir);
+  await child('worker', 'workers/main.ts', env, dataDir);
+  await child('gateway', 'src/main.ts', env, dataDir);
 
   await firstReports;
   const key = await prepareAccounts(databaseUrl, dataDir, isDemo);
@@ -117,7 +117,7 @@ function onLaunch(pid: number): void {
 }
 
 async function demoProvider(dataDir: string): Promise<{ url: string; key: string }> {
-  const url = await child('demo', '../demo/main.ts', process.env, dataDir);
+  const url = await child('demo', 'demo/main.ts', process.env, dataDir);
   return { url, key: 'demo-demo-demo-demo' };
 }
 
@@ -133,9 +133,8 @@ function demoSettings(providerUrl: string, hasReports: boolean): NodeJS.ProcessE
 }
 
 async function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir: string): Promise<string> {
-  const program = new URL(file, import.meta.url);
   const started = await startChild({
-    ...{ name, program, env, say, onLaunch },
+    ...{ name, file, env, say, onLaunch },
     logFile: join(dataDir, `${name}.log`),
   });
   undo.push(started.stop);

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import diagnostics from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -78,9 +79,9 @@ test('closed gateways and workers leave no connection open', async () => {
 test('a process exits after it has closed its gateway and worker', { timeout: 60_000 }, async ({
   database,
 }) => {
-  const program = ['test/support/open-and-close.mjs', inject('programs')];
+  const program = join(inject('programs'), 'test/support/open-and-close.js');
   const stores = [database.options.connectionString ?? '', inject('redisUrl'), 'test-leaks'];
   // A process that does not end by itself fails at this limit.
-  const { stdout } = await run(process.execPath, [...program, ...stores], { timeout: 50_000 });
+  const { stdout } = await run(process.execPath, [program, ...stores], { timeout: 50_000 });
   expect(stdout).toBe('open\nclosed\n');
 });

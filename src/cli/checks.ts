@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { type Config, readConfig } from '../config/config.ts';
 import { openDatabase } from '../platform/db/pool.ts';
 import { createLogger } from '../platform/log.ts';
+import { projectFile } from '../platform/project.ts';
 import { closeRedis, connectRedis } from '../platform/redis.ts';
 import { checkKeepa, checkPostgres, checkRedis } from '../start/check-services.ts';
 import { findOwnServices, type OwnServices } from '../start/own-services.ts';
@@ -22,7 +23,7 @@ export interface Check {
   message: string;
 }
 
-const MIGRATIONS = new URL('../platform/db/migrations/', import.meta.url);
+const MIGRATIONS = projectFile('src/platform/db/migrations/');
 
 /** Checks everything the service needs, in order. Skips checks that depend on a failed one. */
 export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {

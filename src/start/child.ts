@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import type { ProcessMessage } from '../platform/process.ts';
-import { programArguments } from '../platform/program.ts';
+import { programArguments } from '../platform/project.ts';
 
 export interface Child {
   /** The line that it reported when it was ready. */
@@ -20,7 +20,8 @@ const SOON_MS = 10_000;
  */
 export async function startChild(options: {
   name: string;
-  program: URL;
+  /** Its TypeScript file. */
+  file: string;
   env: NodeJS.ProcessEnv;
   logFile: string;
   say(line: string): void;
@@ -63,18 +64,19 @@ export async function startChild(options: {
 }
 
 function launch({
-  program,
+  file,
   env,
   logFile,
   onLaunch,
 }: {
-  program: URL;
+  /** Its TypeScript file. */
+  file: string;
   env: NodeJS.ProcessEnv;
   logFile: string;
   onLaunch(pid: number): void;
 }): ChildProcess {
   const log = openSync(logFile, 'a', 0o600);
-  const child = spawn(process.execPath, programArguments(program), {
+  const child = spawn(process.execPath, programArguments(file), {
     env,
     detached: true,
     stdio: ['ignore', log, log, 'ipc'],

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { on } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
-import { programArguments } from '../platform/program.ts';
+import { programArguments } from '../platform/project.ts';
 
 export interface SiteWeek {
   site: ReportSite;
@@ -23,7 +23,7 @@ export function startReportGenerator(
   wanted: readonly SiteWeek[],
   terms: number,
 ): ReportGenerator {
-  const program = programArguments(new URL('../../demo/reports/main.ts', import.meta.url));
+  const program = programArguments('demo/reports/main.ts');
   const names = wanted.map(({ site, week }) => `${site}:${week}`);
   const child = spawn(process.execPath, [...program, folder, String(terms), ...names], {
     stdio: ['ignore', 'pipe', 'inherit'],

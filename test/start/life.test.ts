@@ -45,6 +45,15 @@ afterAll(async () => {
 });
 
 const CALL = '/api/market/product?domain=1&asins=B0CC11BB22';
+/** @returns the id of the killed process. */
+async function kill(program: string): Promise<number> {
+  const { [program]: pid } = await current.children();
+  // 0 would kill the processes of the test.
+  if (!pid) throw new Error(`No ${program} is running.`);
+  process.kill(pid, 'SIGKILL');
+  return pid;
+}
+
 const isServed = async () => (await client.get(CALL).catch(() => ({ status: 0 }))).status;
 
 test('the first start prints its address, the demo key and an example call', {
@@ -105,8 +114,7 @@ test.each(['worker', 'gateway'])(
   'restarts a killed %s, and answers calls again',
   { timeout: 300_000 },
   async (program) => {
-    const { [program]: killed = 0 } = await current.children();
-    process.kill(killed, 'SIGKILL');
+    const killed = await kill(program);
     await current.line(new RegExp(`^The ${program} process ended \\(SIGKILL\\); starting it again\\.$`, 'm'));
     await expect.poll(isServed, { timeout: 120_000 }).toBe(200);
     const restarted = await current.children();
@@ -123,8 +131,8 @@ test.each([
   { timeout: 300_000 },
   async (program, name) => {
     expect(await isServed()).toBe(200);
-    const { [program]: killed = 0, gateway, worker } = await current.children();
-    process.kill(killed, 'SIGKILL');
+    const { gateway, worker } = await current.children();
+    const killed = await kill(program);
     await current.line(new RegExp(`^The embedded ${name} ended; starting it again\\.$`, 'm'));
     await expect.poll(() => isAlive(killed)).toBe(false);
     await expect.poll(isServed, { timeout: 120_000 }).toBe(200);

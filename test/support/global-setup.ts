@@ -17,6 +17,8 @@ declare module 'vitest' {
   }
 }
 
+const COMPILED_FOR_TESTS = ['src/brand-analytics/import/import-week.ts', 'test/support/open-and-close.ts'];
+
 /** One PostgreSQL, one Redis and one build for the whole run, thrown away afterwards. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-test-'));
@@ -26,7 +28,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       startPostgres(join(folder, 'postgres'), { durable: false }),
     ),
     startRedis(join(folder, 'redis'), resolve('.souk/tools'), { durable: false }),
-    build(join(folder, 'programs')),
+    build(join(folder, 'programs'), COMPILED_FOR_TESTS),
     // The programs find their packages beside them.
     symlink(resolve('node_modules'), join(folder, 'node_modules')),
   ]);

@@ -68,7 +68,8 @@ export function start(env: Record<string, string>, program: 'compiled' | 'checko
       done(code);
     });
   });
-  const { pid = 0 } = child;
+  const { pid } = child;
+  if (!pid) throw new Error('The program did not start.');
   return {
     pid,
     said: () => said,

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Redis } from 'ioredis';
 import { readToolsets, TOOLSET_NAMES, type Toolset } from '../../operations/toolsets.ts';
 import { invalidParameters } from '../../platform/errors.ts';
+import { projectFile } from '../../platform/project.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { limitFreeRequests, type RequestLimits } from '../limits/limits.ts';
 import { type AuthenticationDeps, accountOf, keyOf, requireAccount } from '../plugins/authentication.ts';
@@ -95,6 +96,6 @@ function toolsetsOf(request: FastifyRequest): readonly Toolset[] | null {
 }
 
 function versionOf(): string {
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  const text = readFileSync(projectFile('package.json'), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ERRORS } from '../../platform/errors.ts';
+import { projectFile } from '../../platform/project.ts';
 import { ENDPOINTS } from '../endpoints/index.ts';
 import { OPTION_PARAMETERS } from './call-options.ts';
 import { endpointPaths } from './endpoints.ts';
@@ -81,6 +82,6 @@ export function openApiDocument() {
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 function versionOf(): string {
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  const text = readFileSync(projectFile('package.json'), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
-import { isCompiled } from '../../platform/program.ts';
+import { isCompiled, projectFile } from '../../platform/project.ts';
 import type { AskNames } from './names.ts';
 import type { ReportPiece } from './read-piece.ts';
 import type { FromReader, ReaderSetup, ToReader } from './reader-messages.ts';
@@ -36,7 +36,7 @@ export function openReaderThreads(site: ReportSite, ask: AskNames): ReaderThread
 }
 
 function openThread(setup: ReaderSetup, ask: AskNames) {
-  const worker = new Worker(new URL(`./reader-thread.${isCompiled ? 'js' : 'mjs'}`, import.meta.url), {
+  const worker = new Worker(projectFile(`src/brand-analytics/import/reader-thread.${isCompiled ? 'js' : 'mjs'}`), {
     workerData: setup,
   });
   /** Replies have the order of the pieces. */

@@ -2,8 +2,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
 import pg from 'pg';
+import { projectFile } from '../project.ts';
 
-const folder = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const folder = (name: string) => fileURLToPath(projectFile(`src/platform/db/${name}`));
 
 /**
  * Brings a database to the present schema: runs the missing migrations, then creates every SQL function again

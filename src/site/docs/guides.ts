@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { projectFile } from '../../platform/project.ts';
 import { type Rendered, renderMarkdown } from './markdown.ts';
 
 /** A guide: its text is `docs/guides/SLUG.md`, its address `/docs/SLUG`. */
@@ -71,7 +72,7 @@ const GENERATION_MARK = /^<!-- .* -->\n+/gm;
 
 /** The text of a guide, without the marks of its generated parts. */
 export function guideText({ slug }: Guide): string {
-  const text = readFileSync(new URL(`../../../docs/guides/${slug}.md`, import.meta.url), 'utf8');
+  const text = readFileSync(projectFile(`docs/guides/${slug}.md`), 'utf8');
   return text.replace(GENERATION_MARK, '');
 }
 

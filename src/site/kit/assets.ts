@@ -7,8 +7,9 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { SoukError } from '../../platform/errors.ts';
+import { projectFile } from '../../platform/project.ts';
 
-const FOLDER = fileURLToPath(new URL('../assets', import.meta.url));
+const FOLDER = fileURLToPath(projectFile('src/site/assets'));
 
 /** The files of the API reference. */
 const REFERENCE = ['swagger-ui-dist/swagger-ui-bundle.js', 'swagger-ui-dist/swagger-ui.css'].map((name) =>

@@ -1,16 +1,12 @@
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { NO_LIMITS } from '../../src/api/limits/limits.ts';
+import { mcpSettings, readConfig } from '../../src/config/config.ts';
+import { openGateway } from '../../src/gateway/open-gateway.ts';
+import { databaseClock } from '../../src/platform/db/database-clock.ts';
+import { createLogger } from '../../src/platform/log.ts';
+import { openWorker } from '../../workers/worker.ts';
 
-// A program that opens a gateway and a worker of the compiled programs, closes them, and then has nothing left to do.
-const [programs = '', databaseUrl = '', redisUrl = '', redisNamespace = ''] = process.argv.slice(2);
-const load = (file) => import(pathToFileURL(join(programs, file)).href);
-const { NO_LIMITS } = await load('src/api/limits/limits.js');
-const { mcpSettings, readConfig } = await load('src/config/config.js');
-const { openGateway } = await load('src/gateway/open-gateway.js');
-const { databaseClock } = await load('src/platform/db/database-clock.js');
-const { createLogger } = await load('src/platform/log.js');
-const { openWorker } = await load('workers/worker.js');
-
+// A program that opens a gateway and a worker, closes them, and then has nothing left to do.
+const [databaseUrl = '', redisUrl = '', redisNamespace = ''] = process.argv.slice(2);
 const log = createLogger('silent');
 const stores = { databaseUrl, redisUrl, redisNamespace };
 

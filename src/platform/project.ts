@@ -1,0 +1,24 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** Whether this code runs as JavaScript from dist/, which `npm run build` creates, and not as TypeScript. */
+export const isCompiled = import.meta.url.endsWith('.js');
+
+/** The folder of the checkout or, for compiled code, of the build: the nearest one with a package.json. */
+const ROOT = nearestPackage(new URL('.', import.meta.url));
+
+function nearestPackage(folder: URL): URL {
+  return existsSync(new URL('package.json', folder)) ? folder : nearestPackage(new URL('..', folder));
+}
+
+/** Returns the address of a file of the project. @param path from the top folder, such as `docs/glossary.md`. */
+export function projectFile(path: string): URL {
+  return new URL(path, ROOT);
+}
+
+/** Returns the arguments for Node to run a program of the project in a separate process. @param file its TypeScript file. */
+export function programArguments(file: string): string[] {
+  return isCompiled
+    ? ['--enable-source-maps', fileURLToPath(projectFile(file.replace(/\.ts$/, '.js')))]
+    : ['--import', import.meta.resolve('tsx'), fileURLToPath(projectFile(file))];
+}
