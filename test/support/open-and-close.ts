@@ -8,7 +8,8 @@ import { openWorker } from '../../workers/worker.ts';
 // A program that opens a gateway and a worker, closes them, and then has nothing left to do.
 const [databaseUrl = '', redisUrl = '', redisNamespace = ''] = process.argv.slice(2);
 const log = createLogger('silent');
-const stores = { databaseUrl, redisUrl, redisNamespace };
+const providers = { products: 'test', trends: 'test', reports: 'test' };
+const stores = { databaseUrl, redisUrl, redisNamespace, providers };
 
 const worker = await openWorker(
   {
