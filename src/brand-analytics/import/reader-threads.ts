@@ -36,9 +36,12 @@ export function openReaderThreads(site: ReportSite, ask: AskNames): ReaderThread
 }
 
 function openThread(setup: ReaderSetup, ask: AskNames) {
-  const worker = new Worker(projectFile(`src/brand-analytics/import/reader-thread.${isCompiled ? 'js' : 'mjs'}`), {
-    workerData: setup,
-  });
+  const worker = new Worker(
+    projectFile(`src/brand-analytics/import/reader-thread.${isCompiled ? 'js' : 'mjs'}`),
+    {
+      workerData: setup,
+    },
+  );
   /** Replies have the order of the pieces. */
   const waiting: { resolve(piece: StagedPiece): void; reject(error: Error): void }[] = [];
   const post = (message: ToReader, transfer: ArrayBuffer[] = []) => worker.postMessage(message, transfer);
