@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyError, FastifyInstance } from 'fastify';
 import { SoukError } from '../platform/errors.ts';
+import { stringifyJson } from '../platform/json.ts';
 
 /** The customer for whom a request is sent. */
 export interface Requester {
@@ -50,7 +51,7 @@ export function requestsTo(app: FastifyInstance): SendRequest {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { payload: body }),
+      ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : stringifyJson(body) }),
       payloadAsStream: true,
     });
     const response = await sending.catch((error: FastifyError) => {

@@ -5,15 +5,16 @@ import { SCHEMA_NAMES } from '../answers/schema-names.ts';
 import { site } from '../answers/site.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domainExcept, SITES } from '../params/domain.ts';
+import { categoryId, type ExactInteger, integerOf } from '../params/exact-integer.ts';
 import { completePaging, type Paging, pageOf, paging } from '../params/paging.ts';
 import { request } from '../params/request.ts';
-import { boolean, integer, oneOfNumbers } from '../params/scalars.ts';
+import { boolean, oneOfNumbers } from '../params/scalars.ts';
 
 export const RANK_DAYS = [0, 30, 90, 180] as const;
 
 export interface BestSellersInput extends Paging {
   domain: Domain;
-  category: number;
+  category: ExactInteger;
   /** 0: the current rank; otherwise the mean rank over this number of days. */
   range: (typeof RANK_DAYS)[number];
   /** Keeps only the best-selling variation of each parent. */
@@ -55,7 +56,7 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
     { domain: DOMAIN_NAMES },
     {
       domain: domainExcept([12], 'has no best-seller lists'),
-      category: integer({ min: 0 }).meta({ description: 'Category node id', examples: [1055398] }),
+      category: categoryId().meta({ description: 'Category node id', examples: [1055398] }),
       range: oneOfNumbers(RANK_DAYS)
         .default(0)
         .describe('Rank: 0 current, otherwise the mean over this many days'),
@@ -83,7 +84,8 @@ export const bestSellers = defineQueued<'market.bestseller', BestSellersInput, B
     answer: z.object({ ...site(), bestSellersList: list }),
     present(found, input) {
       const { domain, category } = input;
-      const raw = found.get('') ?? { domainId: domain, lastUpdate: 0, categoryId: category, asinList: [] };
+      const categoryId = integerOf(category);
+      const raw = found.get('') ?? { domainId: domain, lastUpdate: 0, categoryId, asinList: [] };
       const asinList = raw.asinList.slice(0, LONGEST_LIST);
       const page = pageOf(asinList.length, input);
       const bestSellersList = {

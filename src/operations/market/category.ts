@@ -3,13 +3,14 @@ import { category as categoryRecord } from '../answers/category.ts';
 import { site } from '../answers/site.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
+import { categoryId, type ExactInteger } from '../params/exact-integer.ts';
 import { request } from '../params/request.ts';
-import { boolean, integer } from '../params/scalars.ts';
+import { boolean } from '../params/scalars.ts';
 
 export interface CategoryInput {
   domain: Domain;
   /** 0: all root categories. */
-  category: number;
+  category: ExactInteger;
   parents: boolean;
 }
 
@@ -30,11 +31,11 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
     { domain: DOMAIN_NAMES },
     {
       domain: domain(),
-      category: integer({ min: 0 }).meta({
+      category: categoryId().meta({
         description: 'Category node id; 0: all root categories',
         examples: [1055398],
       }),
-      parents: boolean().default(false).describe('Include the parent categories, from the root down'),
+      parents: boolean().default(false).describe('Include the parent categories'),
     },
   ),
   price: { text: '1', quote: () => 1 },

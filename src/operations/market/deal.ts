@@ -5,6 +5,7 @@ import { SCHEMA_NAMES } from '../answers/schema-names.ts';
 import { site } from '../answers/site.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { type Domain, domainId, SITES } from '../params/domain.ts';
+import { categoryId, integerOf } from '../params/exact-integer.ts';
 import { request } from '../params/request.ts';
 import { boolean, integer, listProblem, oneOfNumbers, text } from '../params/scalars.ts';
 import { selectionRoutes } from '../params/selection.ts';
@@ -13,6 +14,9 @@ const ONE_PRICE_TYPE = listProblem('must be a list of exactly one price type');
 
 /** The price types of deals, by index of the series. The provider has no deals for the other series. */
 const PRICE_TYPES = [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 18, 19, 20, 21, 22, 32, 33] as const;
+
+/** The provider has at most 10,000 deals for a selection, 150 on a page. */
+const LAST_PAGE = Math.ceil(10_000 / 150) - 1;
 
 /** The supported fields. Upstream has more, which are rejected here. */
 const fields = {
@@ -30,7 +34,7 @@ const fields = {
   dateRange: integer({ min: 0, max: 3 })
     .default(1)
     .describe('Time range: 0 one day, 1 one week, 2 31 days, 3 90 days'),
-  page: integer({ min: 0 }).default(0).describe('Page, from 0'),
+  page: integer({ min: 0, max: LAST_PAGE }).default(0).describe('Page, from 0'),
   includeCategories: categories('Only products of these categories'),
   excludeCategories: categories('No products of these categories'),
   deltaRange: range('Price change in the time range, in cents'),
@@ -92,12 +96,21 @@ export const deal = defineQueued<'market.deal', DealInput, Deals>({
   },
 });
 
+/** Returns the body of the upstream request, with all category ids as numbers. */
+export function dealSelection({ includeCategories, excludeCategories, ...others }: DealInput) {
+  return {
+    ...others,
+    includeCategories: includeCategories?.map(integerOf),
+    excludeCategories: excludeCategories?.map(integerOf),
+  };
+}
+
 function categories(description: string) {
   const fault = listProblem('must be a list of at most 500 category ids');
   return z
-    .array(integer({ min: 0 }), fault)
+    .array(categoryId(), fault)
     .max(500, fault)
-    .transform((ids) => [...new Set(ids)].sort((a, b) => a - b))
+    .transform((ids) => [...new Set(ids)].sort((a, b) => (integerOf(a) < integerOf(b) ? -1 : 1)))
     .optional()
     .meta({ description, examples: [[1055398, 165796011]] });
 }

@@ -1,17 +1,10 @@
 import { z } from 'zod';
 import { GROUP_DOCUMENTATION } from '../params/documentation.ts';
+import { type ExactInteger, exactInteger, integerOf } from '../params/exact-integer.ts';
 import { isRecord } from '../params/request.ts';
 import { listProblem, PRINTABLE, problem } from '../params/scalars.ts';
 import { got } from '../params/shown-value.ts';
-import {
-  isSortable,
-  type Kind,
-  kindOf,
-  LIST_MOST,
-  NUMBER_LISTS,
-  NUMBERS,
-  TEXT_MOST,
-} from './finder-names.ts';
+import { isSortable, type Kind, kindOf, LIST_MOST, TEXT_MOST } from './finder-names.ts';
 import { FILTERS_SCHEMA, SORT_FIELD_PATTERN } from './finder-schema.ts';
 
 /**
@@ -69,41 +62,30 @@ export function sortOrder() {
     .meta({ description: 'Pairs of field and direction', examples: [[['monthlySold', 'desc']]] });
 }
 
-const BEYOND_NUMBERS = /^\d{16,19}$/;
+/** The kinds of fields whose values are integers. */
+const INTEGERS = new Set<Kind | undefined>(['range', 'number', 'numbers']);
 
 /** Converts filters to upstream's form. */
 export function toUpstream(selection: Readonly<Record<string, FilterValue>>): Record<string, unknown> {
   const entries = Object.entries(selection).map(([name, value]): [string, unknown] => {
-    if (NUMBERS.has(name)) return [name, asNumber(value)];
-    return [name, NUMBER_LISTS.has(name) && Array.isArray(value) ? value.map(asNumber) : value];
+    if (!INTEGERS.has(kindOf(name))) return [name, value];
+    return [name, Array.isArray(value) ? value.map(integerOf) : integerOf(value as ExactInteger)];
   });
   return Object.fromEntries(entries);
 }
 
-function asNumber(value: unknown): unknown {
-  return typeof value === 'string' ? BigInt(value) : value;
-}
-
 const KINDS: Record<Kind, { wanted: string; parse(value: unknown): FilterValue | undefined }> = {
-  range: { wanted: 'an integer', parse: wholeNumber },
+  range: { wanted: 'an integer', parse: exactInteger },
   unitRange: { wanted: 'a number', parse: (value) => (typeof value === 'number' ? value : undefined) },
   switch: { wanted: '0, 1, true or false', parse: onOrOff },
-  number: { wanted: 'an integer', parse: wholeNumber },
+  number: { wanted: 'an integer', parse: exactInteger },
   numbers: {
     wanted: `an integer or a list of at most ${LIST_MOST}`,
-    parse: (value) => listOf(value, wholeNumber),
+    parse: (value) => listOf(value, exactInteger),
   },
   text: { wanted: `a text of 1 to ${TEXT_MOST} characters`, parse: shortText },
   texts: { wanted: `a text or a list of at most ${LIST_MOST}`, parse: (value) => listOf(value, shortText) },
 };
-
-/** Category ids may exceed 2^53, so they are kept as digits; `toUpstream` converts them back to numbers. */
-function wholeNumber(value: unknown): number | string | undefined {
-  if (typeof value === 'bigint') return value.toString();
-  if (typeof value === 'string' && BEYOND_NUMBERS.test(value)) return value;
-  const number = typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
-  return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
-}
 
 function onOrOff(value: unknown): boolean | undefined {
   if (value === true || value === 1 || value === '1' || value === 'true') return true;

@@ -51,7 +51,7 @@ export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTr
       category: oneOf(CATEGORY_NAMES)
         .default('all')
         .describe('all, b business, e entertainment, t technology, s sports, h health, m general'),
-      property: oneOf(PROPERTIES).default('web').describe('Has no effect: there is one list'),
+      property: oneOf(PROPERTIES).default('web').describe('Has no effect'),
       timezone: timezone(),
       maxStale: maxStale(),
     },

@@ -13,7 +13,7 @@ export interface StaleInput {
 export function maxStale() {
   return integer({ min: 0, max: KEPT_SECONDS })
     .optional()
-    .describe('Highest accepted age of the data in seconds while the provider refuses');
+    .describe('Accepted age of data in seconds while the provider refuses');
 }
 
 /** Returns how long the data of a source is kept, and which age this caller accepts. */

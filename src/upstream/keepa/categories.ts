@@ -1,5 +1,6 @@
 import type { Category } from '../../operations/market/category.ts';
 import type { Domain } from '../../operations/params/domain.ts';
+import type { ExactInteger } from '../../operations/params/exact-integer.ts';
 import { isRecord } from './envelope.ts';
 import type { CallContext, KeepaTransport } from './transport.ts';
 
@@ -8,7 +9,7 @@ const CATEGORIES = { field: 'categories', kind: 'object', mayBeAbsent: false } a
 /** Fetches categories by id; `parents` adds all categories up to the root. Unknown ids are absent. */
 export async function fetchCategory(
   keepa: KeepaTransport,
-  { domain, category, parents }: { domain: Domain; category: number; parents: boolean },
+  { domain, category, parents }: { domain: Domain; category: ExactInteger; parents: boolean },
   context: CallContext,
 ): Promise<Record<string, Category>> {
   const params = { domain, category, parents: Number(parents) };

@@ -1,4 +1,4 @@
-import type { DealInput, Deals } from '../../operations/market/deal.ts';
+import { type DealInput, type Deals, dealSelection } from '../../operations/market/deal.ts';
 import { isRecord } from './envelope.ts';
 import type { CallContext, KeepaTransport } from './transport.ts';
 
@@ -14,7 +14,7 @@ export async function fetchDeals(
     {
       path: 'deal',
       params: {},
-      body: selection,
+      body: dealSelection(selection),
       cost: PAGE_COST,
       payload: { field: 'deals', kind: 'object', mayBeAbsent: false },
     },

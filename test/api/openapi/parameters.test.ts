@@ -7,6 +7,9 @@ import { OPERATIONS, queuedOperation } from '../../../src/operations/index.ts';
 import { productFinder } from '../../../src/operations/market/product-finder.ts';
 import { boundsOf, valuesBeside, valuesOf } from '../../support/schema-values.ts';
 
+/** As JSON integers. */
+const categoryIds = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
+
 /** Good values of parameters whose rules no JSON Schema can express, by operation and name. */
 const BEYOND_SCHEMAS: Record<string, fc.Arbitrary<unknown>> = {
   // The earlier time comes first.
@@ -25,6 +28,10 @@ const BEYOND_SCHEMAS: Record<string, fc.Arbitrary<unknown>> = {
   ...ofTrends('related-topics'),
   ...ofTrends('daily-trends'),
   ...ofTrends('real-time-trends'),
+  'market.category category': categoryIds.map(String),
+  'market.bestseller category': categoryIds.map(String),
+  'market.deal includeCategories': fc.array(categoryIds, { minLength: 1, maxLength: 5 }),
+  'market.deal excludeCategories': fc.array(categoryIds, { minLength: 1, maxLength: 5 }),
   // An id implies its site, which must be that of the example.
   'aba.wordgoods wordId': fc.integer({ min: 1, max: 1_000_000 }).map((place) => place * 16 + 1),
   'aba.wordgoods country': fc.constantFrom('us', 'US'),

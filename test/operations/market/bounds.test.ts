@@ -24,6 +24,8 @@ const paging = {
   bad: { page: [-1, 'x'], perPage: [0, 10_001] },
 };
 const ids = (count: number) => Array.from({ length: count }, (_, i) => 10_000 + i);
+/** The largest id that the provider sends. */
+const LARGEST_ID = '9223372036854775807';
 const sellers = (count: number) => ids(count).map((id) => `ASELLER${id}`);
 
 const TABLE: Record<string, Bounds> = {
@@ -79,15 +81,15 @@ const TABLE: Record<string, Bounds> = {
     operation: category,
     least: { domain: 1, category: 0 },
     defaults: { domain: 1, category: 0, parents: false },
-    good: { category: [0, '281052'], parents: [1, 'false'] },
-    bad: { category: [-1, 'x', undefined], parents: ['yes'] },
+    good: { category: [0, '281052', LARGEST_ID], parents: [1, 'false'] },
+    bad: { category: [-1, 'x', 1.5, 2 ** 53, '9223372036854775808', undefined], parents: ['yes'] },
   },
   bestSellers: {
     operation: bestSellers,
     least: { domain: 1, category: 5 },
     defaults: { domain: 1, category: 5, range: 0, variations: false, sublist: false },
-    good: { range: [0, 30, 90, '180'], ...paging.good },
-    bad: { domain: [12], category: [-1, undefined], range: [1, 31, 'x'], ...paging.bad },
+    good: { category: [LARGEST_ID], range: [0, 30, 90, '180'], ...paging.good },
+    bad: { domain: [12], category: [-1, 2 ** 53, undefined], range: [1, 31, 'x'], ...paging.bad },
   },
   seller: {
     operation: seller,
@@ -114,7 +116,8 @@ const TABLE: Record<string, Bounds> = {
     defaults: { domainId: 1, priceTypes: [0], sortType: 4, dateRange: 1, page: 0 },
     good: {
       priceTypes: [[0], [18]],
-      includeCategories: [ids(500)],
+      includeCategories: [ids(500), [LARGEST_ID, 5]],
+      page: [0, 66],
       deltaRange: [[0, 100]],
       currentRange: [[-1, -1]],
       minRating: [45],
@@ -124,7 +127,8 @@ const TABLE: Record<string, Bounds> = {
       domainId: [7, undefined],
       priceTypes: [[], [0, 1], 0, [4], [16], [34]],
       includeCategories: [ids(501)],
-      excludeCategories: [ids(501), 'x'],
+      excludeCategories: [ids(501), 'x', [2 ** 53]],
+      page: [-1, 67],
       deltaRange: [[1], [1, 2, 3]],
       domain: [1],
       isRisers: [true],

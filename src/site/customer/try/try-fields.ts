@@ -6,6 +6,7 @@ import {
 import { exampleOf } from '../../../api/openapi/requests.ts';
 import type { Operation, Route } from '../../../operations/define.ts';
 import type { JsonSchema } from '../../../operations/params/documentation.ts';
+import { parseJson } from '../../../platform/json.ts';
 import type { FormFaults, FormValues } from '../../kit/form-request.ts';
 
 /** A field of the form, and how its text becomes a value. */
@@ -65,8 +66,8 @@ function kindOf(schema: JsonSchema): TryField['kind'] {
 }
 
 function isPlain(items: unknown): boolean {
-  const { type } = (items ?? {}) as JsonSchema;
-  return type === 'string' || type === 'integer';
+  const { type, anyOf } = (items ?? {}) as JsonSchema;
+  return anyOf ? anyOf.every(isPlain) : type === 'string' || type === 'integer';
 }
 
 /** The values of a new form: an example of every required parameter. */
@@ -134,7 +135,7 @@ function numberOr(text: string): number | string {
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch {
     return undefined;
   }

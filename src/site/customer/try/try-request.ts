@@ -1,5 +1,6 @@
 import type { GatewayRequest } from '../../../api/self-client.ts';
 import type { Operation } from '../../../operations/define.ts';
+import { stringifyJson } from '../../../platform/json.ts';
 import { routeOf } from './try-fields.ts';
 
 /** The request of a call. */
@@ -14,7 +15,7 @@ export function tryRequest(operation: Operation, parameters: Readonly<Record<str
   if (jsonParameter)
     return {
       method,
-      url: `${path}?${new URLSearchParams({ [jsonParameter]: JSON.stringify(parameters) })}`,
+      url: `${path}?${new URLSearchParams({ [jsonParameter]: stringifyJson(parameters) })}`,
     };
   const rest = { ...parameters };
   const filled = path.replace(/:(\w+)/g, (_, name: string) => {
@@ -34,8 +35,8 @@ export function withOption(request: TryRequest, option: string): TryRequest {
 }
 
 function sent(value: unknown): string {
-  if (Array.isArray(value)) return value.every(isScalar) ? value.join(',') : JSON.stringify(value);
-  return isScalar(value) ? String(value) : JSON.stringify(value);
+  if (Array.isArray(value)) return value.every(isScalar) ? value.join(',') : stringifyJson(value);
+  return isScalar(value) ? String(value) : stringifyJson(value);
 }
 
 function isScalar(value: unknown): value is string | number | boolean {
@@ -46,7 +47,7 @@ function isScalar(value: unknown): value is string | number | boolean {
 export function curlLine({ method, url, body }: TryRequest, baseUrl: string): string {
   const parts = ['curl', '-H', quoted('X-API-Key: YOUR_KEY')];
   if (method !== 'GET') parts.push('-X', method);
-  if (body) parts.push('-H', quoted('Content-Type: application/json'), '-d', quoted(JSON.stringify(body)));
+  if (body) parts.push('-H', quoted('Content-Type: application/json'), '-d', quoted(stringifyJson(body)));
   return [...parts, quoted(`${baseUrl}${url}`)].join(' ');
 }
 
