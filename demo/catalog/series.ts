@@ -22,7 +22,6 @@ export function seriesOf(facts: AsinFacts, domain: number): Map<number, DemoSeri
   const scale = domain === 5 ? 1.5 : 1;
   const basePrice = 500 * 40 ** fraction('price', familySeed) * (0.9 + 0.2 * fraction('price', asin)) * scale;
   const soldByMarketplace = fraction('amazon', familySeed) < 0.5;
-  const baseRank = 50 * 8000 ** fraction('rank', seed);
   const rating = 32 + (hash('rating', familySeed) % 17);
   const phase = hash('phase', seed) % 26;
 
@@ -59,7 +58,7 @@ export function seriesOf(facts: AsinFacts, domain: number): Map<number, DemoSeri
     [0, weekly(amazon)],
     [1, weekly(cheapest)],
     [2, weekly((step) => Math.round(cheapest(step) * 0.8))],
-    [3, { stepMinutes: DAY, valueAt: (step) => [rankAt(baseRank, seed, step)] }],
+    [3, rankSeries(seed)],
     [4, { stepMinutes: 365 * DAY, valueAt: () => [Math.round((basePrice * 1.3) / 100) * 100 - 1] }],
     [7, weeklyWithShipping(price('fbm', 1.08))],
     [10, weekly(price('fba', 1.05))],
@@ -72,6 +71,16 @@ export function seriesOf(facts: AsinFacts, domain: number): Map<number, DemoSeri
     [35, monthly((step) => 1 + (hash('fbm', seed, step) % 7))],
   ];
   return new Map(facts.kind === 'parent' ? series.filter(([index]) => index === 3) : series);
+}
+
+function rankSeries(seed: string): DemoSeries {
+  const baseRank = 50 * 8000 ** fraction('rank', seed);
+  return { stepMinutes: DAY, valueAt: (step) => [rankAt(baseRank, seed, step)] };
+}
+
+/** Returns the rank of a product in its root category at a time, without its other series. */
+export function rootRank(facts: AsinFacts, domain: number, minutes: number): number {
+  return valueAt(rankSeries(`${domain}/${facts.asin}`), facts, 3, minutes);
 }
 
 /** Returns the rank of a product in a category of its path; deeper categories have better ranks. */

@@ -1,6 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import { asinOfLeaf, factsOf } from '../catalog/asins.ts';
 import { leavesBelow, rootCategories } from '../catalog/categories.ts';
-import { sketch } from '../catalog/sketch.ts';
+import { rootRank } from '../catalog/series.ts';
 import {
   domainOf,
   type Endpoint,
@@ -30,14 +31,7 @@ export const bestsellers: Endpoint = ({ params, nowMinutes }) => {
   if (leaves.length === 0) return { payload: {}, tokens: 0 };
   // Upstream rebuilds lists about every hour.
   const builtAt = nowMinutes - (nowMinutes % HOUR);
-  const each = Math.min(ASINS_A_LEAF, Math.ceil(LONGEST_LIST / leaves.length));
-  const asins = new Set(
-    leaves.flatMap((leaf) => Array.from({ length: each }, (_, n) => asinOfLeaf(leaf, n))),
-  );
-  const ranked = [...asins]
-    .map((asin) => ({ asin, rank: sketch(asin, domain).current(3, builtAt - range * 24 * HOUR) }))
-    .sort((a, b) => a.rank - b.rank || (a.asin < b.asin ? -1 : 1))
-    .map(({ asin }) => asin);
+  const ranked = rankedAsins({ domain, leaves, at: builtAt - range * 24 * HOUR });
   // 0: one variation for each parent; 1: all of them.
   const asinList = isOn(params.variations) ? ranked : onePerFamily(ranked);
   return {
@@ -45,6 +39,27 @@ export const bestsellers: Endpoint = ({ params, nowMinutes }) => {
     tokens: 50,
   };
 };
+
+/** The lists that were asked for last, by site, category and time. */
+const rankedLists = new LRUCache<string, readonly string[]>({ max: 20 });
+
+/** Returns the ASINs below some categories, those with the best rank at a time first. */
+function rankedAsins(of: { domain: number; leaves: readonly number[]; at: number }): readonly string[] {
+  const { domain, leaves, at } = of;
+  const name = [domain, at, leaves.length, leaves[0]].join();
+  const known = rankedLists.get(name);
+  if (known) return known;
+  const each = Math.min(ASINS_A_LEAF, Math.ceil(LONGEST_LIST / leaves.length));
+  const asins = new Set(
+    leaves.flatMap((leaf) => Array.from({ length: each }, (_, n) => asinOfLeaf(leaf, n))),
+  );
+  const ranked = [...asins]
+    .map((asin) => ({ asin, rank: rootRank(factsOf(asin), domain, at) }))
+    .sort((a, b) => a.rank - b.rank || (a.asin < b.asin ? -1 : 1))
+    .map(({ asin }) => asin);
+  rankedLists.set(name, ranked);
+  return ranked;
+}
 
 function onePerFamily(asins: readonly string[]): string[] {
   const seen = new Set<string>();

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { leavesBelow, pathOfLeaf } from '../catalog/categories.ts';
 import { listedProducts } from '../catalog/listed.ts';
 import type { ProductSketch } from '../catalog/sketch.ts';
@@ -28,12 +29,9 @@ export const deal: Endpoint = (request) => {
   const sortType = wholeNumber(selection.sortType ?? 4, -4, 4);
   const { nowMinutes } = request;
 
-  const candidates = listedProducts(domain, POOL_SIZE)
-    .map((product) => candidate(product, priceType, dateRange, nowMinutes))
-    .filter(({ now, drop }) => now > 0 && drop > 0)
-    .filter(
-      (found) => passesRanges(selection, found) && passesFilters(selection, found, priceType, nowMinutes),
-    );
+  const candidates = candidatesOf({ domain, priceType, dateRange, nowMinutes }).filter(
+    (found) => passesRanges(selection, found) && passesFilters(selection, found, priceType, nowMinutes),
+  );
   const inCategories = candidates.filter(({ product }) => passesCategories(selection, product));
   const isSingle = selection.isFilterEnabled === true && selection.singleVariation === true;
   const sorted = inCategories.sort(orderOf(sortType));
@@ -70,6 +68,26 @@ interface Candidate {
   lastDrop: number;
   percent: number;
   rank: number;
+}
+
+/** The candidates of the selections that were asked for last, by site, price type, date range and minute. */
+const candidateLists = new LRUCache<string, readonly Candidate[]>({ max: 8 });
+
+function candidatesOf(of: {
+  domain: number;
+  priceType: number;
+  dateRange: number;
+  nowMinutes: number;
+}): readonly Candidate[] {
+  const { domain, priceType, dateRange, nowMinutes } = of;
+  const name = [domain, priceType, dateRange, nowMinutes].join();
+  const found =
+    candidateLists.get(name) ??
+    listedProducts(domain, POOL_SIZE)
+      .map((product) => candidate(product, priceType, dateRange, nowMinutes))
+      .filter(({ now, drop }) => now > 0 && drop > 0);
+  candidateLists.set(name, found);
+  return found;
 }
 
 function candidate(

@@ -8,7 +8,7 @@ export interface Baseline {
   stop(): Promise<void>;
 }
 
-const PAUSE_MS = 20;
+const PAUSE_MS = 100;
 
 /** How long durations are kept. Each answer is compared with them within this time. */
 const KEPT_MS = 60_000;

@@ -5,14 +5,16 @@ import { SESSION_COOKIES } from '../../../src/site/session.ts';
 import { loadKeywords, sampleOf } from '../operation-samples.ts';
 import { TARGET_ADMIN_TOKEN, type Target, type TargetAccount } from '../target.ts';
 import { apiRequests } from './api-requests.ts';
-import { type Baseline, startBaseline } from './baseline.ts';
+import { startBaseline } from './baseline.ts';
+import { createJudge, type FuzzReport, fault, type Shot } from './judge.ts';
 import { type FuzzedTool, mcpRequests } from './mcp-requests.ts';
-import { createNamedCalls, NAMES_ITS_CALLS } from './named-calls.ts';
+import { createNamedCalls } from './named-calls.ts';
 import { crawl, formToken, pageRequests } from './page-requests.ts';
-import { createProviderRefusals, type ProviderRefusals } from './provider-refusals.ts';
-import { type RawFuzz, rawRequests, sendRawFuzz } from './raw-requests.ts';
+import { createProviderRefusals } from './provider-refusals.ts';
+import { rawRequests, sendRawFuzz } from './raw-requests.ts';
 import type { FuzzRequest } from './request.ts';
 import { createSender, type FuzzAnswer } from './send.ts';
+import { startStarvationWatch } from './starvation.ts';
 
 export interface FuzzOptions {
   /** Each seed determines a sequence of requests. */
@@ -26,40 +28,16 @@ export interface FuzzOptions {
   say(line: string): void;
 }
 
-/** A promise that was broken, with the request that broke it. */
-export interface FuzzFault {
-  promise: string;
-  /** Number of the request; the same seed sends it again. */
-  index: number;
-  request: string;
-  answer: string;
-}
-
-export interface FuzzReport {
-  /** How often each kind of request was answered with each status. */
-  answers: Record<string, Record<string, number>>;
-  slowestMs: number;
-  faults: FuzzFault[];
-}
-
 /** Requests are drawn in groups: each group has a seed of its own. */
 const GROUP = 50;
 
-/** An answer may take this much longer than the slowest request of the baseline at the same moment. */
-const SLOW_MS = 1_000;
-
-/** The provider takes this many times as long for a search or a list as for a request of the baseline. */
-const TIMES_BASELINE_OF_WORK = 5;
-
 type Send = (request: FuzzRequest) => Promise<FuzzAnswer>;
-
-type Shot = { kind: 'api' | 'page' | 'mcp'; request: FuzzRequest } | { kind: 'raw'; raw: RawFuzz };
 
 /** Sends mutated requests to a service, and checks its answers, charges and processes. */
 export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzReport> {
   const { seeds, count, clients, say } = options;
   const sender = createSender();
-  const callers = await openCallers(target);
+  const callers = await openCallers(target, `of-${seeds[0]}`);
   const calls = createNamedCalls();
   const send = async (request: FuzzRequest, index: number) => {
     const answer = await sender.send(target.gateway, request, callers.headersOf(request, index));
@@ -76,7 +54,9 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzRe
     },
   });
   const provider = createProviderRefusals(target);
+  const starvation = startStarvationWatch(target.gatewayPid);
   const report: FuzzReport = { answers: {}, slowestMs: 0, faults: [] };
+  const judge = createJudge(report, { baseline, starvation, provider, timesBaseline: options.timesBaseline });
   const total = seeds.length * count;
   const drawGroup = (seed: number, index: number) => fc.sample(shots, { seed: seed + index, numRuns: GROUP });
   let next = 0;
@@ -95,11 +75,10 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzRe
     for (let drawn = await draw(); drawn; drawn = await draw()) {
       const { index, shot } = drawn;
       if (shot.kind === 'raw') {
-        judgeRaw(report, index, shot.raw, await sendRawFuzz(target.gateway, shot.raw));
+        judge.raw(index, shot.raw, await sendRawFuzz(target.gateway, shot.raw));
         continue;
       }
-      const answer = await send(shot.request, index);
-      judge(report, { baseline, provider, timesBaseline: options.timesBaseline }, index, shot, answer);
+      judge.answer(index, shot, await send(shot.request, index));
     }
   };
   try {
@@ -115,6 +94,7 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzRe
     return report;
   } finally {
     await baseline.stop();
+    starvation.stop();
     sender.close();
   }
 }
@@ -130,13 +110,14 @@ interface Callers {
   formCookie: string;
 }
 
-async function openCallers(target: Target): Promise<Callers> {
+/** @param name is part of the names of the accounts. */
+async function openCallers(target: Target, name: string): Promise<Callers> {
   const { database } = target;
   await loadKeywords(database);
   const [customer, member, calm] = [
-    await target.account('customer'),
-    await target.account('member'),
-    await target.account('calm'),
+    await target.account(`customer-${name}`),
+    await target.account(`member-${name}`),
+    await target.account(`calm-${name}`),
   ];
   let session = '';
   const callers: Callers = {
@@ -231,85 +212,4 @@ async function existingIds(send: Send): Promise<string[]> {
     ...(await post('/api/schedules', { name: 'fuzz', cron: '0 8 * * 1', timezone: 'UTC', batch })),
   ];
   return [...ids, '019b2c3d-4e5f-7a6b-8c7d-9e0f1a2b3c4d'];
-}
-
-/** The refusal while a store is slow. Refusals by a limit have status 429. */
-const BUSY = /"code":"BUSY"/;
-
-/** The demo provider fails only if its settings say so, but it refuses some requests that the service passes on. */
-const UPSTREAM_ERROR = /"code":"UPSTREAM_ERROR"/;
-
-/** Forms with passwords. */
-const HASHES = /^\/+(sign-|reset-password|account\/settings)/i;
-
-/** JSON-RPC's code of an internal error. */
-const INTERNAL = /"code":-32603/;
-
-function judge(
-  report: FuzzReport,
-  {
-    baseline,
-    provider,
-    timesBaseline,
-  }: { baseline: Baseline; provider: ProviderRefusals; timesBaseline: number },
-  index: number,
-  shot: Exclude<Shot, { kind: 'raw' }>,
-  answer: FuzzAnswer,
-): void {
-  const { status, text, startedAt, tookMs } = answer;
-  count(report, shot.kind, status);
-  report.slowestMs = Math.max(report.slowestMs, tookMs);
-  const faultOf = (promise: string) =>
-    fault(
-      promise,
-      index,
-      written(shot.request),
-      `${status} in ${Math.round(tookMs)} ms: ${text.slice(0, 300)}`,
-    );
-  const broken = (promise: string) => report.faults.push(faultOf(promise));
-  const longestMs = (kind: 'gateway' | 'worker') => baseline.longestMs(kind, startedAt, startedAt + tookMs);
-  // If a store is slow for the gateway of the baseline too, the machine is slow, and the service may refuse.
-  const isRefused = status === 503 && BUSY.test(text) && longestMs('gateway') > SLOW_MS / 2;
-  if (status === 502 && UPSTREAM_ERROR.test(text)) provider.note(text, faultOf('answers no 5xx'));
-  else if (status >= 500 && !isRefused) broken('answers no 5xx');
-  if (shot.kind === 'mcp' && INTERNAL.test(text)) broken('answers no internal error to an agent');
-  // A call of a worker includes the time of the queue and the provider; hashing a password is slow.
-  const isWork =
-    answer.headers['x-job-id'] !== undefined ||
-    shot.kind === 'mcp' ||
-    status === 0 ||
-    HASHES.test(shot.request.path) ||
-    NAMES_ITS_CALLS.test(shot.request.path);
-  const allowedMs = isWork
-    ? TIMES_BASELINE_OF_WORK * longestMs('worker')
-    : timesBaseline * longestMs('gateway');
-  if (tookMs > SLOW_MS + allowedMs) broken('answers within a second');
-}
-
-function judgeRaw(report: FuzzReport, index: number, raw: RawFuzz, statuses: readonly number[]): void {
-  const { kind, bytes, hidesRequest } = raw;
-  count(report, 'raw', statuses[0] ?? 0);
-  const broken = (promise: string) =>
-    report.faults.push(
-      fault(promise, index, `${kind}: ${bytes.toString('latin1').slice(0, 300)}`, statuses.join(' ')),
-    );
-  // 501 and 505 refuse a method, an encoding or a version, which HTTP servers may do.
-  if (statuses.some((status) => status >= 500 && status !== 501 && status !== 505)) broken('answers no 5xx');
-  if (hidesRequest && statuses.includes(200)) broken('serves no request that is hidden in a body');
-}
-
-function count(report: FuzzReport, kind: string, status: number): void {
-  const answers = report.answers[kind] ?? {};
-  report.answers[kind] = answers;
-  const name = status === 0 ? 'none' : String(status);
-  answers[name] = (answers[name] ?? 0) + 1;
-}
-
-function fault(promise: string, index: number, request: string, answer: string): FuzzFault {
-  return { promise, index, request, answer };
-}
-
-function written({ method, path, headers, body, as }: FuzzRequest): string {
-  const content = body === undefined ? '' : ` ${JSON.stringify(body.toString('latin1').slice(0, 600))}`;
-  return `${method} ${path.slice(0, 600)} (${as}) ${JSON.stringify(headers)}${content}`;
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Target } from '../target.ts';
-import type { FuzzFault } from './fuzz.ts';
+import type { FuzzFault } from './judge.ts';
 
 /** Answers that blame the provider. The worker's log says whether the provider refused the request. */
 export interface ProviderRefusals {
