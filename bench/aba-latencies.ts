@@ -15,7 +15,7 @@ import type { Services } from './services.ts';
 const CALLS = 100;
 const WARM_UP_CALLS = 100;
 const WORDS = 'tent,dog bed,shampoo,usb charger,pillow,yoga mat,gift,wooden,for cats,kite'.split(',');
-const BRANDS = ['Acme', 'Globex', 'Umbra', 'Kestrel', 'Lumio', 'Nobody'];
+const BRANDS = ['Acme', 'Globex', 'Umbra', 'Kestrel', 'Lumio', 'Unknown'];
 
 interface Call {
   what: string;

@@ -5,7 +5,19 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './install.mjs';
 
-const PLACES = ['src', 'jobs', 'workers', 'demo', 'docs', 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
+const PLACES = [
+  'src',
+  'jobs',
+  'workers',
+  'demo',
+  'bench',
+  'scripts',
+  'test',
+  'docs',
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+];
 const ALLOWED = 'plain-english: allow';
 
 /** Expressions, each with the advice that is printed with it. */
@@ -13,13 +25,14 @@ const WORDS = [
   [/\b(whoever|whatever|whichever|whosoever)\b/i, 'name the subject'],
   [/\bnobody\b/i, 'name the subject: "no caller", "no process"'],
   [/\b(anew|by and by|as yet|comes again|has brought)\b/i, 'use a common word'],
-  [/\b(is|are|was|were|be) told\b/i, 'say who sends what: "receives", "returns", "is notified"'],
   [/\bwhat (is|was|are) [^.,;:]{1,60} (is|was|are)\b/i, 'begin with a noun'],
+  [/\b(that|which) (is|are) (no|none)\b(?! (longer|more))/i, '"that is not a ...", "without ..."'],
+  [/\btold\b/, 'say who sends what: "receives", "returns", "is notified"'],
   [/\bhurr(y|ies|ied)\b/i, 'promote'],
   [/\bhungry\b/i, 'pending'],
   [/\brideOut\b|\brid(e|es|ing) out\b/i, 'retryDuringOutage'],
   [/\b(news|book)s? of (a |the )?(job|call|batch|operation)s?\b/i, 'completion message; usage statistics'],
-  [/\bdesk\b/i, 'operator console'],
+  [/\bdesk\b(?!( |%20)lamp)/i, 'operator console'],
   [/\bdoors?\b/i, 'rate-limited endpoint'],
 ];
 
@@ -28,7 +41,7 @@ export function unplainWords() {
   const files = spawnSync('git', ['ls-files', '--', ...PLACES], { cwd: root, encoding: 'utf8' });
   return files.stdout
     .split('\n')
-    .filter((path) => /\.(ts|tsx|mjs|js|sql|md)$/.test(path))
+    .filter((path) => /\.(ts|tsx|mjs|js|sql|md)$/.test(path) && path !== 'scripts/plain-english.mjs')
     .flatMap((path) => usesIn(path, readFileSync(join(root, path), 'utf8')));
 }
 

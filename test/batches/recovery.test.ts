@@ -212,7 +212,7 @@ test('refunds a call whose answer cannot be collected, and charges it once after
   // The clock must not move earlier, because the call would reach its deadline.
   await settled;
   const after = await batchOnce(souk, client, batch, isFinished, 5_000);
-  // At the deadline, the batch ends either by the deadline or by the end of its last call, whichever is seen first.
+  // At the deadline, the batch ends by the deadline or by the end of its last call, depending on which the worker sees first.
   expect(['expired', 'done']).toContain(after.state);
   expect(after).toMatchObject({ counts: { failed: 2 }, units: { charged: 0 } });
   expect(souk.clock.now()).toBeGreaterThanOrEqual(Date.parse(deadline));

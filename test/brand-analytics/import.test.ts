@@ -106,10 +106,10 @@ test('takes the week of a file in the old layout from line 1 or from the operato
   expect(await rowsOf('de', '2026-03-07')).toMatchObject([
     { keyword: 'zelt', rank: 1234, clickShareSum: 12.5, convShareSum: 3, brands: [] },
   ]);
-  await expect(load(database, 'de', `whatever\n${names}\n${row}\n`)).rejects.toThrow(
+  await expect(load(database, 'de', `without a week\n${names}\n${row}\n`)).rejects.toThrow(
     'does not name its week',
   );
-  expect(await load(database, 'de', `whatever\n${names}\n${row}\n`, '2026-03-14')).toMatchObject({
+  expect(await load(database, 'de', `without a week\n${names}\n${row}\n`, '2026-03-14')).toMatchObject({
     week: '2026-03-14',
   });
 });

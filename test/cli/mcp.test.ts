@@ -44,10 +44,10 @@ describe.each(ERAS)('over stdin and stdout, in the %s protocol', (era) => {
     const { tools } = await agent.client.listTools();
     expect(tools.map(({ name }) => name)).toContain('market_get_product');
     const asin = newAsin();
-    const told: unknown[] = [];
+    const received: unknown[] = [];
     const args = { domain: 1, asins: [asin], detailLevel: 'summary' };
     const { data } = await agent.call('market_get_product', args, {
-      onprogress: (progress) => told.push(progress),
+      onprogress: (progress) => received.push(progress),
     });
     expect(data).toMatchObject({ products: [{ asin }], _call: { unitsConsumed: 1 } });
     const reply = await http.post('/api/market/product', args);

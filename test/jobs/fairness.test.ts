@@ -86,10 +86,10 @@ test('a call that is queued again keeps its priority', () => {
 test('peek returns the priority that take would return, and changes nothing', () => {
   const { take, peek } = openFairness();
   for (let i = 0; i < 9; i += 1) {
-    const told = [peek(1), peek(1)];
+    const peeked = [peek(1), peek(1)];
     const { priority } = take(1);
     // The account of a key is unknown until the key has queued a call.
-    expect(told).toEqual([priority, priority]);
+    expect(peeked).toEqual([priority, priority]);
   }
 });
 

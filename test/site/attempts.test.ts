@@ -94,7 +94,7 @@ describe('ten wrong passwords from one network', () => {
 test('forty wrong passwords for many accounts block a network, by its prefix for IPv6', async ({ souk }) => {
   const { email } = await signUp(souk);
   for (let i = 0; i < 40; i += 1)
-    expect((await guess(browser(souk, `2001:db8:7::${i}`), `nobody-${i}@test.example`, 1))[0]).toBe(401);
+    expect((await guess(browser(souk, `2001:db8:7::${i}`), `unknown-${i}@test.example`, 1))[0]).toBe(401);
   expect((await signIn(browser(souk, '2001:db8:7::ffff'), email, PASSWORD)).status).toBe(429);
   expect((await signIn(browser(souk, '2001:db8:8::1'), email, PASSWORD)).path).toBe('/account');
 });

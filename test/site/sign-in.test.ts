@@ -42,9 +42,9 @@ describe('signing in', () => {
 
   test('returns the same error for a wrong address and a wrong password', async () => {
     const wrong = await signIn(stranger(), { email, password: 'not the password' });
-    const unknown = await signIn(stranger(), { email: 'nobody@test.example', password: PASSWORD });
+    const unknown = await signIn(stranger(), { email: 'unknown@test.example', password: PASSWORD });
     expect([wrong.status, unknown.status]).toEqual([401, 401]);
-    expect(wrong.text.replace(email, '')).toBe(unknown.text.replace('nobody@test.example', ''));
+    expect(wrong.text.replace(email, '')).toBe(unknown.text.replace('unknown@test.example', ''));
   });
 
   test('creates a key for the pages that expires with the session', async () => {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Credentials } from '../../src/upstream/selling-partner/credentials.ts';
 
-export const SECRETS = { clientSecret: 'amzn1.oa2-cs.v1.not-told', refreshToken: 'Atzr|not-told' };
+export const SECRETS = { clientSecret: 'amzn1.oa2-cs.v1.not-shown', refreshToken: 'Atzr|not-shown' };
 
 /** The scripted life of one requested report. */
 export interface ScriptedReport {

@@ -93,7 +93,7 @@ function resolver(...answers: HostAddress[][]) {
   return { asked, resolve };
 }
 
-const nobody = () => Promise.reject(new Error('nothing is to be looked up'));
+const unusedLookup = () => Promise.reject(new Error('this test must not look up a name'));
 
 describe('a URL with an IP address for its host', () => {
   test.each([
@@ -125,12 +125,12 @@ describe('a URL with an IP address for its host', () => {
     'http://metadata.google.internal/',
     'http://printer.local/',
   ])('%s is refused without a DNS query', async (url) => {
-    const guard = createAddressGuard(false, nobody);
+    const guard = createAddressGuard(false, unusedLookup);
     await expect(guard.addressesOf(new URL(url), signal)).rejects.toThrow(AddressRefused);
   });
 
   test('is accepted if the address is public, and resolves to that address', async () => {
-    const guard = createAddressGuard(false, nobody);
+    const guard = createAddressGuard(false, unusedLookup);
     expect(await guard.addressesOf(new URL('https://1.1.1.1/'), signal)).toEqual([v4('1.1.1.1')]);
     expect(await guard.addressesOf(new URL('https://[2606:4700::1111]/'), signal)).toEqual([
       v6('2606:4700::1111'),

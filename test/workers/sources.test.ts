@@ -249,7 +249,7 @@ test('renews the lease of a living leader', async () => {
   expect(await redis.exists(lease)).toBe(0);
 });
 
-test('fetches anew for a forced call, which neither uses the cache nor follows an unforced one', async () => {
+test('fetches for a forced call, which neither uses the cache nor follows an unforced one', async () => {
   const a = name();
   await obtain(here, [a], () => 'old');
   const { reached, open } = gate();

@@ -20,7 +20,7 @@ test('sends one signed message for each finished run', async ({ souk, upstream: 
   const { client, secret } = await webhookCustomer(souk);
   const batch = { ...productsHourly([newAsin(), newAsin()]).batch, webhook: `${receiver.url}/hook` };
   const schedule = await createSchedule(client, productsHourly([], { batch }));
-  const told: string[] = [];
+  const received: string[] = [];
   for (let run = 1; run <= 3; run += 1) {
     passHour(souk);
     const [newest] = await runsMade(souk, client, schedule, run);
@@ -39,11 +39,11 @@ test('sends one signed message for each finished run', async ({ souk, upstream: 
       data: { batchId: newest?.batchId, state: 'done' },
     });
     expect(event.data).toMatchObject({ scheduleId: schedule.scheduleId, counts: view.counts });
-    told.push(String(event.data.batchId));
+    received.push(String(event.data.batchId));
   }
   souk.clock.advance(60_000);
   await runsMade(souk, client, schedule, 3);
   expect(receiver.received).toHaveLength(3);
   expect(new Set(receiver.ids()).size).toBe(3);
-  expect(new Set(told).size).toBe(3);
+  expect(new Set(received).size).toBe(3);
 });

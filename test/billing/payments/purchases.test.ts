@@ -80,8 +80,10 @@ describe('a purchase', () => {
 
   test('is granted once if several processes report its payment at the same time', async () => {
     const order = await buy(await offer('pack', 'units-10k'), { quantity: 3 });
-    const told = await Promise.all(Array.from({ length: 8 }, () => grantPurchase(database, order.id, NOW)));
-    expect(new Set(told.map((one) => one?.packId)).size).toBe(1);
+    const granted = await Promise.all(
+      Array.from({ length: 8 }, () => grantPurchase(database, order.id, NOW)),
+    );
+    expect(new Set(granted.map((one) => one?.packId)).size).toBe(1);
     const { rows } = await database.query<{ remaining_units: number; valid_until: Date }>(
       'select remaining_units, valid_until from packs where account_id = $1',
       [accountId],

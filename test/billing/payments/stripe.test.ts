@@ -66,10 +66,10 @@ describe('paying with Stripe', () => {
       204,
     );
     expect((await visitor.get(`/account/orders/${orderId}`)).text).toContain('Payment pending');
-    const told = await Promise.all(
+    const replies = await Promise.all(
       [1, 2, 3].map(() => tell('checkout.session.async_payment_succeeded', paid)),
     );
-    expect(told.map(({ status }) => status)).toEqual([204, 204, 204]);
+    expect(replies.map(({ status }) => status)).toEqual([204, 204, 204]);
     expect((await tell('checkout.session.expired', paid)).status).toBe(204);
     const page = await visitor.get(`/account/orders/${orderId}`);
     expect(page.text).toContain('Purchase complete');

@@ -113,7 +113,7 @@ describe('filters', () => {
     'convSumMin=10': () => true,
     'convSumMin=11': () => false,
     'fluctuationType=new': (_, i) => i < 10,
-    'brand=nobody': () => false,
+    'brand=unknown': () => false,
     'keyword=%3F%3F': () => false,
   };
   test.for(Object.entries(has))('%s', async ([filter, fits], { client }) => {

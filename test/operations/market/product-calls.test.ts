@@ -66,7 +66,7 @@ describe('an ASIN without data upstream', () => {
       [{ asin: 'B00NOTHING', ...nothing, productType: 3 }],
       'PRODUCT_UNAVAILABLE',
     ],
-    ['has no ASIN in the answer of upstream', [{ title: 'Nobody' }], 'PRODUCT_NOT_FOUND'],
+    ['has no ASIN in the answer of upstream', [{ title: 'No ASIN' }], 'PRODUCT_NOT_FOUND'],
     ['is null in the answer of upstream', [null as unknown as Record<string, unknown>], 'PRODUCT_NOT_FOUND'],
   ])(
     'is listed in errors[] if it %s, and the other products are returned',

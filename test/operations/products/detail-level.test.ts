@@ -71,7 +71,7 @@ describe('a product at detail level', () => {
     expect(shown(WHOLE, 'summary', NOTHING)).toMatchObject({ rating: 1016, buyboxPrice: 1018 });
   });
 
-  test.each(DETAIL_LEVELS)('%s makes the same row of a table, whichever level the answer has', (level) => {
+  test.each(DETAIL_LEVELS)('%s makes the same row of a table at every level of the answer', (level) => {
     const row = summaryRow(shown(WHOLE, level) as Product);
     expect(row).toEqual(shown(WHOLE, 'summary'));
   });

@@ -144,7 +144,7 @@ describe('related searches', () => {
   test('for topics have available: false if upstream withholds them', () => {
     const withheld = { available: false, top: [], rising: [] };
     const topic = { mid: '/m/0', title: 'Lid', type: 'Topic' };
-    const told = { available: true, top: [{ topic, ...facts(100, '100') }], rising: [] };
+    const given = { available: true, top: [{ topic, ...facts(100, '100') }], rising: [] };
     const none = answerTo(relatedTopics, { keyword: 'kettle,pot' }, { kettle: withheld, pot: withheld });
     expect(none).toMatchObject({
       available: false,
@@ -153,7 +153,7 @@ describe('related searches', () => {
         { keyword: 'pot', available: false, top: [], rising: [] },
       ],
     });
-    const some = answerTo(relatedTopics, { keyword: 'kettle,pot' }, { kettle: withheld, pot: told });
+    const some = answerTo(relatedTopics, { keyword: 'kettle,pot' }, { kettle: withheld, pot: given });
     expect(some).toMatchObject({ available: true, results: [{ available: false }, { top: [{ topic }] }] });
   });
 });
@@ -196,7 +196,7 @@ describe('daily trends', () => {
   });
 
   test('have all fields', () => {
-    const told = trend('kettle', {
+    const given = trend('kettle', {
       searchVolume: 1_500_000,
       topicIds: [18, 12],
       endedAt: seconds('2026-03-04T09:30:00Z'),
@@ -211,7 +211,7 @@ describe('daily trends', () => {
         },
       ],
     });
-    expect(answerTo(dailyTrends, {}, { '': { source: 'trending_now', trends: [told] } }).trends[0]).toEqual({
+    expect(answerTo(dailyTrends, {}, { '': { source: 'trending_now', trends: [given] } }).trends[0]).toEqual({
       rank: 1,
       query: 'kettle',
       searchVolume: 1_500_000,

@@ -151,7 +151,7 @@ async function shotsAt(
   say: FuzzOptions['say'],
 ): Promise<fc.Arbitrary<Shot>> {
   const get = (path: string, as: FuzzRequest['as']) => send({ method: 'GET', path, headers: {}, as });
-  const signIn = await get('/sign-in', 'nobody');
+  const signIn = await get('/sign-in', 'visitor');
   callers.formCookie = [signIn.headers['set-cookie'] ?? []]
     .flat()
     .map((one) => one.split(';')[0])

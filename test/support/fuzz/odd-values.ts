@@ -225,7 +225,7 @@ function replaced(at: number, by: (field: Fields[number]) => Fields): Change {
   return (fields) => fields.flatMap((field, i) => (i === at % fields.length ? by(field) : [field]));
 }
 
-/** JSON of parameters, with names that repeat and texts that are no JSON. */
+/** Parameters as JSON with repeated names, or as texts that are not JSON. */
 export function writeJson(fields: Fields): string {
   return `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${jsonOf(value)}`).join(',')}}`;
 }

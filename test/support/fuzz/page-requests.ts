@@ -16,19 +16,19 @@ type Fetch = (
 ) => Promise<{ status: number; text: string; location: string }>;
 
 const STARTS: readonly (readonly [string, FuzzRequest['as']])[] = [
-  ['/', 'nobody'],
-  ['/sign-up', 'nobody'],
-  ['/sign-in', 'nobody'],
-  ['/reset-password?token=x', 'nobody'],
-  ['/docs', 'nobody'],
-  ['/docs/reference', 'nobody'],
+  ['/', 'visitor'],
+  ['/sign-up', 'visitor'],
+  ['/sign-in', 'visitor'],
+  ['/reset-password?token=x', 'visitor'],
+  ['/docs', 'visitor'],
+  ['/docs/reference', 'visitor'],
   ['/account', 'session'],
   ['/account/plans', 'session'],
   ['/account/settings', 'session'],
   ['/account/try', 'session'],
   ['/account/ledger.csv', 'session'],
   ['/admin', 'operator'],
-  ['/admin/sign-in', 'nobody'],
+  ['/admin/sign-in', 'visitor'],
   ['/admin/queues', 'operator'],
   ['/admin/queues/api/queues?activeQueue=market&status=latest&page=1&jobsPerPage=10', 'operator'],
 ];

@@ -9,7 +9,7 @@ export interface FuzzRequest {
   headers: Record<string, string>;
   body?: string | Buffer;
   /** The owner of its credentials. */
-  as: 'customer' | 'session' | 'operator' | 'nobody';
+  as: 'customer' | 'session' | 'operator' | 'visitor';
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE'];
@@ -165,7 +165,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
         (request) => ({ ...request, path: edit(request.path) }),
     ),
   },
-  { weight: 1, arbitrary: fc.constant<Change>((request) => ({ ...request, as: 'nobody' })) },
+  { weight: 1, arbitrary: fc.constant<Change>((request) => ({ ...request, as: 'visitor' })) },
 );
 
 /** Changes to method, address, headers, type and body; mostly none, so that other faults are reached. */

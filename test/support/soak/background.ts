@@ -41,7 +41,7 @@ export async function startBackground(
   }
 
   /** Ends all pauses of minutes and hours, without an extension for anything that has waited too long. */
-  async function hurry(passedMs: number): Promise<void> {
+  async function endPauses(passedMs: number): Promise<void> {
     await database.query(`update batch_calls set not_before = now() where not_before > now()`);
     await database.query(
       `update webhook_deliveries set next_attempt_at = now(), claimed_until = null
@@ -57,13 +57,13 @@ export async function startBackground(
     async stop(limitSeconds) {
       const startedAt = Date.now();
       await Promise.all([schedules.stop(), batches.stop()]);
-      let hurriedAt = 0;
+      let pausesEndedAt = 0;
       for (;;) {
         const now = Date.now();
         if ((await countOpen()) === 0 || now > startedAt + limitSeconds * 1000) return now - startedAt;
-        if (now > hurriedAt + HURRY_EVERY_MS) {
-          hurriedAt = now;
-          await hurry(now - startedAt);
+        if (now > pausesEndedAt + END_PAUSES_EVERY_MS) {
+          pausesEndedAt = now;
+          await endPauses(now - startedAt);
         }
         await new Promise((resolve) => setTimeout(resolve, 200));
       }
@@ -94,7 +94,7 @@ export async function startBackground(
   };
 }
 
-const HURRY_EVERY_MS = 3_000;
+const END_PAUSES_EVERY_MS = 3_000;
 
 /** The time to the deadline for batches of accounts without units. */
 const QUOTA_PATIENCE_MS = 4_000;

@@ -38,7 +38,7 @@ export async function auditResults(
           .map((line) => (JSON.parse(line) as { index: number }).index);
         const isInOrder = indices.every((index, nth) => nth === 0 || index > (indices[nth - 1] ?? 0));
         if (reply.status === 200 && isInOrder && indices.length === batch.lines) return [];
-        const row = { ...batch, status: reply.status, told: indices.length, isInOrder };
+        const row = { ...batch, status: reply.status, received: indices.length, isInOrder };
         return [{ promise: 'every item of a batch has one line', row }];
       }),
     ),

@@ -35,8 +35,9 @@ async function collect(job: Observation, client: ReturnType<typeof createClient>
   for (;;) {
     const reply = await client.get(`/api/jobs/${job.jobId}/result?wait=10`);
     // Fetching a result costs nothing; a second header has what its call cost.
-    const told = { ...heard(reply), units: Number(reply.headers['x-units-charged'] ?? 0) };
-    if (told.outcome !== 'accepted' || Date.now() > giveUpAt) return { ...job, ...told, jobId: job.jobId };
+    const result = { ...heard(reply), units: Number(reply.headers['x-units-charged'] ?? 0) };
+    if (result.outcome !== 'accepted' || Date.now() > giveUpAt)
+      return { ...job, ...result, jobId: job.jobId };
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

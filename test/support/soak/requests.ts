@@ -11,7 +11,7 @@ export interface SoakRequest {
 
 const ASINS = Array.from({ length: 60 }, (_, i) => `B0SOAK${String(i).padStart(4, '0')}`);
 
-const TERMS = ['lamp', 'kettle', 'desk', 'tent'];
+const TERMS = ['lamp', 'kettle', 'chair', 'tent'];
 
 /** Returns a random call from a small set, so that many calls share sources and some are identical. */
 export function randomRequest(dice: Dice): SoakRequest {
