@@ -13,8 +13,8 @@ export const BACKGROUND_PRIORITY = 1_000_000;
  */
 const CALLS_GOING_FIRST = 4;
 
-/** Calls of an account are counted in two groups: synchronous and asynchronous ones. */
-export interface Line {
+/** The calls of an account are counted by pool, synchronous and asynchronous ones separately. */
+export interface CallGroup {
   pool: PoolName;
   waiting: 'caller' | 'poller';
 }
@@ -28,9 +28,9 @@ export interface Fairness {
    * Counts a call that is being queued and returns its priority: 0 goes first, higher numbers later.
    * @param key names the API key of the request.
    */
-  take(call: Line & { accountId: number; key: string; callId: string; deadlineAt: number }): number;
+  take(call: CallGroup & { accountId: number; key: string; callId: string; deadlineAt: number }): number;
   /** Returns the priority that `take` would return, without counting a call; 0 for a key without an earlier call. */
-  peek(line: Line & { key: string }): number;
+  peek(group: CallGroup & { key: string }): number;
   /** Removes a call that has ended. */
   end(callId: string): void;
 }
@@ -41,21 +41,21 @@ const KEYS_KNOWN = 10_000;
 
 /** Counts the calls that this gateway has queued. Each gateway counts by itself. */
 export function createFairness(now: () => number): Fairness {
-  /** Number of calls under way, by line. */
+  /** Number of calls under way, by group. */
   const underWay = new Map<string, number>();
-  const calls = new Map<string, { line: string; deadlineAt: number }>();
+  const calls = new Map<string, { group: string; deadlineAt: number }>();
   const accounts = new LRUCache<string, number>({ max: KEYS_KNOWN });
   let sinceSweep = 0;
 
-  const nameOf = ({ pool, waiting }: Line, accountId: number) => `${pool}/${waiting}/${accountId}`;
+  const nameOf = ({ pool, waiting }: CallGroup, accountId: number) => `${pool}/${waiting}/${accountId}`;
 
   function end(callId: string): void {
     const call = calls.get(callId);
     if (!call) return;
     calls.delete(callId);
-    const left = (underWay.get(call.line) ?? 0) - 1;
-    if (left > 0) underWay.set(call.line, left);
-    else underWay.delete(call.line);
+    const left = (underWay.get(call.group) ?? 0) - 1;
+    if (left > 0) underWay.set(call.group, left);
+    else underWay.delete(call.group);
   }
 
   /** Removes calls after their deadline, because completion messages may be lost. */
@@ -70,10 +70,10 @@ export function createFairness(now: () => number): Fairness {
       if (sinceSweep > SWEEP_EVERY_CALLS) sweep();
       end(callId);
       accounts.set(key, accountId);
-      const line = nameOf(place, accountId);
-      const nth = (underWay.get(line) ?? 0) + 1;
-      underWay.set(line, nth);
-      calls.set(callId, { line, deadlineAt });
+      const group = nameOf(place, accountId);
+      const nth = (underWay.get(group) ?? 0) + 1;
+      underWay.set(group, nth);
+      calls.set(callId, { group, deadlineAt });
       return priorityOf(nth);
     },
     peek({ key, ...place }) {
@@ -84,7 +84,7 @@ export function createFairness(now: () => number): Fairness {
   };
 }
 
-/** @param nth the number of calls of its line under way, including this one. */
+/** @param nth the number of calls of its group under way, including this one. */
 function priorityOf(nth: number): number {
   return nth <= CALLS_GOING_FIRST ? 0 : Math.min(nth, BACKGROUND_PRIORITY - 1);
 }

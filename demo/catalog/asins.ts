@@ -24,7 +24,7 @@ export interface AsinFacts {
 
 const PAIR = 36 * 36;
 
-/** Sizes of families, repeated by frequency. */
+/** Sizes of families. A more frequent size is listed more often. */
 const FAMILY_SIZES = [1, 1, 1, 1, 1, 1, 1, 1, 1, 4, 4, 4, 4, 4, 9, 9, 9, 9, 36, 400] as const;
 
 export function factsOf(asin: string): AsinFacts {

@@ -2,8 +2,8 @@ import type { Queryable } from '../platform/db/pool.ts';
 import { ACCOUNT_COLUMNS, type Account } from './accounts.ts';
 
 /**
- * Finds accounts by a part of the e-mail address or name, by number, or by the start of a key. An empty text matches all
- * accounts. The newest first. @param before the last account of the previous page.
+ * Finds accounts by a part of the e-mail address or name, by number, or by the start of a key. An empty text matches
+ * all accounts. Returns the newest first. @param before the last account of the previous page.
  */
 export async function searchAccounts(
   database: Queryable,

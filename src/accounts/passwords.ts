@@ -14,7 +14,7 @@ const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 /** Each hash occupies a processor and 19 MiB for about 20 ms. The limit leaves the other processors to other work. */
 export const CONCURRENCY = availableParallelism() > 2 ? 2 : 1;
 
-/** Passwords that may wait in this process; the last one waits for less than a second. */
+/** The most passwords that wait in this process. The last of them waits for less than a second. */
 export const MOST_WAITING = 32;
 
 const limit = pLimit(CONCURRENCY);

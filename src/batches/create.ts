@@ -21,7 +21,7 @@ export interface NewBatch {
   deadlineAt: number;
 }
 
-/** Calls in one statement; they hold a few hundred KB of items. */
+/** The number of calls that one statement inserts. Together they have a few hundred KB of items. */
 const ROWS_PER_STATEMENT = 500;
 
 /**

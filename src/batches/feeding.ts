@@ -44,7 +44,7 @@ export async function countFed(database: Queryable): Promise<FedCount[]> {
   return rows;
 }
 
-/** Returns batches with calls to feed that wait for no reset and no window, the one fed longest ago first. */
+/** Returns the batches that have calls to feed and wait for neither a reset nor a window. The batch that was fed longest ago comes first. */
 export async function pendingBatches(database: Queryable, now: number): Promise<PendingBatch[]> {
   const { rows } = await database.query<PendingBatch>({
     name: 'pending-batches',

@@ -126,7 +126,7 @@ export async function readItems(
 const BYTES_BETWEEN_YIELDS = 65_536;
 const EXTRA_BYTES_PER_ITEM = 500;
 
-/** Like the body of a single request, with room for what a queue adds to it. */
+/** The limit of the body of a single request, less room for the data that a queue adds. */
 const LARGEST_ITEM_BYTES = 48 * 1024;
 
 /** Limits all items together, because `split` copies the shared parameters into each item. */

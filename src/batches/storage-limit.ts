@@ -11,7 +11,7 @@ export interface StorageDeps {
   keys: RedisKeys;
 }
 
-/** Answers expire by the hour. */
+/** Stored bytes are counted by hours, so an earlier retry rarely succeeds. */
 const RETRY_SECONDS = 3_600;
 
 /** Returns the bytes of an account's results: answers that it may poll, in Redis, and results of batches, in PostgreSQL. */

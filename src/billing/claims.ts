@@ -1,7 +1,7 @@
 import type { Database } from '../platform/db/pool.ts';
 import { DEDUPLICATION_SECONDS } from './admission.ts';
 
-/** Gateways whose clocks are behind need claims for longer. */
+/** Claims are kept this much longer than calls can join, for gateways whose clocks are behind. */
 const CLOCKS_APART_SECONDS = 300;
 
 /** Deletes the claims of settled calls that no identical call can join any more. */

@@ -30,10 +30,10 @@ interface RankedTerm extends Term {
   rank: number | null;
 }
 
-/** Limits the terms with the prefix that are read, in alphabetical order. */
+/** The most terms with the prefix that are read, in alphabetical order. */
 const MOST_PREFIXES = 1_000;
 
-/** Limits the terms that are read without being in the newest week. */
+/** The most terms that are read although they are not in the newest week. */
 const MOST_OLD = 1_000;
 
 /**
@@ -113,7 +113,7 @@ async function termsWithPrefix(
 ): Promise<RankedTerm[]> {
   const { rows } = await database.query<RankedTerm>(
     // In the "C" collation, all terms with a prefix are between the prefix and the prefix with the highest character.
-    // All queries read the week before the dictionary, in the order in which an import replaces them.
+    // All queries read the table of a week before the dictionary, because an import replaces them in this order.
     `select t.*, r.rank from ${table} r
       right join (
         select ${TERM} from aba_terms_${site}

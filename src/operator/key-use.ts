@@ -26,7 +26,7 @@ export function createKeyUse(database: Database, clock: Clock, log: Logger): Sto
         [used.map(([hash]) => hash), used.map(([, at]) => new Date(at))],
       );
     } catch (error) {
-      // The next use is written again; no charge depends on it.
+      // The failed write is not repeated, because no charge depends on it. The next use of the key is written.
       log.debug({ err: error }, 'failed to write the use of keys');
     }
   }

@@ -15,7 +15,7 @@ const EVERY_MS = 60_000;
 /** How long the records behind the operator console are kept, in days. */
 const KEPT_DAYS = { failures: 30, token_readings: 7, operation_hours: 400, aba_imports: 400 } as const;
 
-/** The most failures kept, even within that time. */
+/** The most failures that are kept. Older ones are deleted, even within that number of days. */
 const MAX_FAILURES = 100_000;
 
 const DAY_MS = 86_400_000;

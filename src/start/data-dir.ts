@@ -7,7 +7,7 @@ import { run } from '../platform/embedded/commands.ts';
 export interface DataDirClaim {
   /** Records a process that uses the folder. If this one is killed, the next start waits for the end of that process. */
   note(pid: number): void;
-  /** Records that this start is stopping. Before this call another start is refused; after it, it waits for the end. */
+  /** Records that this start is stopping. Before this call, another start is refused; after it, another start waits for the end of this one. */
   stopping(): void;
   release(): Promise<void>;
 }

@@ -126,7 +126,7 @@ describe('revoking', () => {
   });
 });
 
-test('lists keys without a usable key', async ({ souk }) => {
+test('lists keys without any text that works as a key', async ({ souk }) => {
   const { accountId, key } = await souk.account();
   const start = now(souk);
   const { key: fresh } = await resetKey(souk.database, accountId, start);

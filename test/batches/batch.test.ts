@@ -58,7 +58,7 @@ test('returns BATCH_NOT_FOUND for a batch of another account', async ({ souk, cl
 test('an item that admission refuses as invalid fails with that error and without a charge', async ({
   client,
 }) => {
-  // No report is loaded here; admission looks up which are.
+  // No report is loaded, so the admission of the call refuses it.
   const batch = await startBatch(client, {
     operation: 'aba.rank',
     items: [{ country: 'us', reportDate: '2026-02-28' }],

@@ -174,7 +174,7 @@ test('reports all invalid settings together', async () => {
   expect(faults.map(({ parameter }) => parameter).sort()).toEqual(['maxUnits', 'operation', 'window']);
 });
 
-test('reports an item with a date outside the allowed range, and not one without a date', async () => {
+test('reports an item with a date outside the allowed range, but no item without a date', async () => {
   const items = [{ trendDate: '2026-03-04' }, { trendDate: '2025-01-01' }, {}];
   const faults = await faultsOf(inJson({ operation: 'trends.daily-trends', items }));
   expect(faults).toMatchObject([{ index: 1, parameter: 'trendDate' }]);

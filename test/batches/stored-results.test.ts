@@ -18,7 +18,7 @@ function firstMember(gzip: Buffer): Buffer {
   return inflateRawSync(gzip.subarray(10, -8));
 }
 
-test('the CRC-32 of two texts in a row follows from the CRC-32 of each', () => {
+test('the CRC-32 of two concatenated texts follows from the CRC-32 of each', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 3_000 }), fc.uint8Array({ maxLength: 3_000 }), (first, second) => {
       expect(appendCrc32(crc32(first), crc32(second), second.length)).toBe(
@@ -33,7 +33,7 @@ test('a stored piece is gzip', async () => {
     expect(gunzipSync(await storedPiece(text)).toString()).toBe(text);
 });
 
-test('any pieces make one gzip member with their texts in a row', async () => {
+test('any pieces together are one gzip member with their concatenated texts', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.string({ maxLength: 2_000 }), { maxLength: 8 }), async (texts) => {
       const gzip = await joined(await Promise.all(texts.map(storedPiece)));

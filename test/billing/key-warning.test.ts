@@ -77,7 +77,7 @@ test.each<[string, Grants, string | null]>([
   expect(await warningOf(await billing.account(grants))).toBe(warning);
 });
 
-test('warns first, and only its user, of a replaced key that is still in use', async () => {
+test('warns the user of a replaced key before any other warning, and no other user', async () => {
   const account = await billing.account({ subscriptions: [{ endsAt: inDays(1) }] });
   await billing.database.query('update api_keys set expires_at = $2 where hash = $1', [
     account.keyHash,

@@ -32,7 +32,7 @@ const parsed = (text: string): { value: unknown } | null => {
   }
 };
 
-test.each([0, 1, 5])('a list without entries has no pieces, with %i blanks in it', async (blanks) => {
+test.each([0, 1, 5])('a list without entries, with %i blanks in it, has no pieces', async (blanks) => {
   const text = `{"dataByDepartmentAndSearchTerm":[${' '.repeat(blanks)}],"other":[1]}`;
   for (let size = 1; size < text.length; size += 1) expect(await entriesOf(text, [size])).toEqual([]);
 });

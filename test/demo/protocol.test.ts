@@ -71,7 +71,7 @@ test.for([
   ['a short key', '/token?key=too-short'],
   ['two keys that are too short', '/token?key=too-short&key=short-too'],
 ] as const)(
-  'returns an error like for a bad parameter, with an empty bucket, for %s',
+  'returns the error of a bad parameter and an empty bucket for %s',
   async ([_, path], { demo }) => {
     const { status, json } = await demo.raw(path);
     expect(status).toBe(400);

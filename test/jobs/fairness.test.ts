@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { BACKGROUND_PRIORITY, createFairness, type Line } from '../../jobs/fairness.ts';
+import { BACKGROUND_PRIORITY, type CallGroup, createFairness } from '../../jobs/fairness.ts';
 import { TestClock } from '../support/clock.ts';
 
 const PATIENT_MS = 60_000;
@@ -17,17 +17,17 @@ function openFairness() {
     fairness,
     take(
       accountId: number,
-      line: Partial<Line> & { key?: string } = {},
+      group: Partial<CallGroup> & { key?: string } = {},
     ): { callId: string; priority: number } {
       lastCall += 1;
       const callId = `call-${lastCall}`;
       const deadlineAt = clock.now() + PATIENT_MS;
       const key = `key of ${accountId}`;
-      const priority = fairness.take({ ...defaults, key, ...line, accountId, callId, deadlineAt });
+      const priority = fairness.take({ ...defaults, key, ...group, accountId, callId, deadlineAt });
       return { callId, priority };
     },
-    peek: (accountId: number, line: Partial<Line> & { key?: string } = {}) =>
-      fairness.peek({ ...defaults, key: `key of ${accountId}`, ...line }),
+    peek: (accountId: number, group: Partial<CallGroup> & { key?: string } = {}) =>
+      fairness.peek({ ...defaults, key: `key of ${accountId}`, ...group }),
   };
 }
 
@@ -100,13 +100,13 @@ test('two keys of one account share its count', () => {
   expect(peek(1, { key: 'one' })).toBe(6);
 });
 
-test.each<[string, Partial<Line>]>([
+test.each<[string, Partial<CallGroup>]>([
   ['another pool', { pool: 'graph' }],
   ['interactive requests', { waiting: 'caller' }],
-])('calls of %s are counted separately', (_what, line) => {
+])('calls of %s are counted separately', (_what, group) => {
   const { take } = openFairness();
   for (let i = 0; i < 40; i += 1) take(1);
-  expect(take(1, line).priority).toBe(0);
+  expect(take(1, group).priority).toBe(0);
 });
 
 test('calls without a completion message are removed after their deadline', () => {

@@ -65,7 +65,7 @@ test('keeps a replaced answer readable for the calls that received it', async ()
   expect((await store.findShared(id))?.body?.toString()).toBe('newer');
   const joined = await store.load(randomUUID(), sharedAnswerRef(id, older.meta.version));
   expect(joined?.body.toString()).toBe('older');
-  // Longer than an identical call can join.
+  // This is longer than the time in which an identical call can join.
   expect(await redis.pttl(keys.replacedAnswer(id, older.meta.version))).toBeGreaterThan(5 * MINUTE_MS);
 });
 

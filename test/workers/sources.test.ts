@@ -366,7 +366,7 @@ describe('a source that may be stale', () => {
     });
   });
 
-  test('is not returned after its time', async () => {
+  test('is not returned after its maximum age', async () => {
     const a = name();
     await obtainLasting(here, [a], () => 'old');
     clock.advance(24 * HOUR + 1);

@@ -19,7 +19,7 @@ export interface FreeRequests {
   count(accountId: number): Promise<void>;
   /** Counts a request that turned out to be free when it was answered. */
   countLater(accountId: number): void;
-  /** @throws SoukError TOO_MANY_REQUESTS in a window in which an account has reached the limit. */
+  /** @throws SoukError TOO_MANY_REQUESTS if the account has reached the limit in the present window. */
   refuseExhausted(accountId: number): void;
 }
 

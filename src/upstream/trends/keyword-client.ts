@@ -116,7 +116,7 @@ function exploreId({ timezone: _, ...asked }: KeywordQuestion): string {
   return `trends/explore/${fingerprint(asked)}`;
 }
 
-/** Sets the resolution, one of the two fields that may differ from the request of the token. */
+/** Sets the resolution, one of the two fields that may differ from the request for which the token was issued. */
 function withResolution(widget: Widget | undefined, resolution: string | null): Widget | undefined {
   return widget && resolution !== null ? { ...widget, request: { ...widget.request, resolution } } : widget;
 }

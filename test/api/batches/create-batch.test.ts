@@ -219,7 +219,7 @@ test('stores neither a key in the query nor unknown query parameters in Redis', 
   expect(souk.logLines.join('')).not.toContain(key.slice(3));
 });
 
-test('accepts a query of the maximum length, and refuses a name that long', async ({ client }) => {
+test('accepts a query of the maximum length, and refuses a name of that length', async ({ client }) => {
   const long = '%22'.repeat(20_000);
   const line = JSON.stringify(itemOf('B0LONGADR1'));
   const unread = await client.post(`/api/batches?operation=${operation}&other=${long}`, line, NDJSON);

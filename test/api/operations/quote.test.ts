@@ -92,7 +92,7 @@ const FIELDS = [
   ...['lightningDeals', 'totalResults', 'searchInsights'],
 ];
 
-test('the property covers every marketplace operation and every operation that may charge less than its quote', () => {
+test('the generated requests cover every marketplace operation and every operation that may charge less than its quote', () => {
   const needed = QUEUED.filter(({ name, price }) => name.startsWith('market.') || price.settle);
   const names = needed.map(({ name }) => name.replace('.', '/'));
   expect(Object.keys(REQUESTS).sort()).toEqual(names.sort());

@@ -88,7 +88,7 @@ test('an answer from the cache is not a change', async ({ souk, client }) => {
   expect(batch.counts).toMatchObject({ done: 1, unchanged: 1 });
 });
 
-test('delivers a product that disappears once, and once again when it returns', async ({ souk, client }) => {
+test('delivers a product once when it disappears, and once when it returns', async ({ souk, client }) => {
   const [a, b] = [newAsin(), newAsin()];
   for (const asin of [a, b]) titles.set(asin, 'there');
   const schedule = await createSchedule(client, productsHourly([a, b], paused));

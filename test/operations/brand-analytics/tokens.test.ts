@@ -20,7 +20,7 @@ test.each([
   ['大容', '猫砂 大容量', 'jp', true],
   ['砂猫', '猫砂 大容量', 'jp', false],
   ['iphone ケース', '黒いケース iphone15 iphone', 'jp', true],
-  // Both pairs are there, but not beside each other.
+  // The text contains both pairs of characters, but not next to each other.
   ['手机壳', '机壳 手机', 'us', false],
   ['?!', 'anything', 'us', false],
 ] as const)('finds %s in "%s" on %s: %s', (keyword, term, site, expected) => {

@@ -91,7 +91,10 @@ test('fetches each page of the provider once an hour, for all levels and account
   expect(upstream.callsTo('search')).toHaveLength(4);
 });
 
-test('shows a product once that moved to the next page between two fetches', async ({ client, upstream }) => {
+test('shows a product that moved to the next page between two fetches only once', async ({
+  client,
+  upstream,
+}) => {
   upstream.on('search', ({ params }) => {
     const asins = params.page === '0' ? asinsTo(10) : [asinOf(9), asinOf(10)];
     return { json: { products: asins.map((asin) => ({ asin })) } };

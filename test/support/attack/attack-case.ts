@@ -16,7 +16,7 @@ export interface Scene {
 
 /** What a case found besides the answers and the times of the second account. */
 export interface Verdict {
-  /** Facts for the printed line. */
+  /** Facts to print in the line of the case. */
   notes: readonly string[];
   /** Broken promises. */
   faults: readonly string[];

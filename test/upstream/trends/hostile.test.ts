@@ -140,7 +140,7 @@ describe('fails without a retry for widget data with unexpected content:', () =>
   const cases: [name: string, answer: UpstreamAnswer][] = [
     ['no guard', { raw: text, contentType: json }],
     ['half a guard', { raw: `)]}${text}`, contentType: json }],
-    ['only a guard', { raw: ")]}',\n", contentType: json }],
+    ['a guard without JSON', { raw: ")]}',\n", contentType: json }],
     ['an empty body', { raw: '', contentType: json }],
     ['a guard before a web page', { raw: ")]}',\n<html>", contentType: json }],
     ['JSON with the type of a web page', { raw: `)]}',\n${text}`, contentType: 'text/html' }],

@@ -309,8 +309,8 @@ describe('the list of trends', () => {
     ['an error in a response with status 200', row(null, [13]), 3],
     ['no result', guarded([['di', 9]], ")]}'\n\n"), 1],
     ['an incomplete result', row('[null,[['), 1],
-    ['items with other slots', row(JSON.stringify([null, [['kettle', null]]])), 1],
-    ['items with other types', row(JSON.stringify([null, [item.with(6, 'many')]])), 1],
+    ['items with too few slots', row(JSON.stringify([null, [['kettle', null]]])), 1],
+    ['items with slots of another type', row(JSON.stringify([null, [item.with(6, 'many')]])), 1],
     ['a path that no longer exists', REFUSALS.gone, 1],
     ['a redirect', REFUSALS.captcha, 1],
   ];

@@ -7,11 +7,11 @@ import { headers } from '../../openapi/responses.ts';
 import { type EndpointCall, endpoint } from '../endpoint.ts';
 import { jobId, type OwnJobDeps, ownJob } from './own-job.ts';
 
-/** When a job that has not ended is looked up in its queue; its end is published. */
+/** The pauses between look-ups of a job in its queue, before the first and before each further one. The end of a job is published and needs no look-up. */
 const FIRST_LOOK_MS = 1_000;
 const LOOK_EVERY_MS = 5_000;
 
-/** Comments keep idle connections open, which proxies close otherwise. */
+/** Proxies close idle connections; comments keep them open. */
 const COMMENT_EVERY_MS = 15_000;
 
 /** Maximum length of a stream. Event sources reconnect by themselves. */

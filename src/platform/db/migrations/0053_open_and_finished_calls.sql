@@ -40,7 +40,7 @@ create table finished_calls (
   id uuid not null,
   operation text not null,
   claim_key bytea not null,
-  -- The check also lets the planner leave out this table where only open calls are asked for.
+  -- Because of the check, the planner leaves out this table if a query reads only open calls.
   state call_state not null check (state <> 'reserved'),
   pool text not null,
   units_reserved integer not null check (units_reserved >= 0),
