@@ -34,7 +34,7 @@ export async function cancelJob(deps: CancelDeps, call: Call): Promise<void> {
   // Only the queue knows whether the job of an open call has started. It does not remove a running job.
   const job = await queues[pool].getJob(callId);
   if (job && (await queues[pool].remove(callId)) === 0) {
-    // For the next worker, if the present one dies.
+    // The mark is for the next worker, if the present one dies.
     await redis.set(keys.cancelled(callId), 1, 'PX', POOLS[pool].timeoutMs + ASYNC_QUEUE_ALLOWANCE_MS);
     await stop();
     return;

@@ -102,7 +102,7 @@ export function createQueueGauges(
         log.warn({ err: error }, 'failed to read the queues for the metrics');
         return null;
       });
-      // All set in one step, so that concurrent reads never see some old and some new values.
+      // All gauges are set in one step, so that a concurrent read never gets both old and new values.
       for (const each of [jobs, expectedWait, workers]) each.reset();
       for (const each of [tokensLeft, tokenRate]) each.remove();
       if (!reading) return;

@@ -35,7 +35,7 @@ export async function putUpload(
     await put(Buffer.concat(pending));
     [pending, pendingBytes] = [[], 0];
   }
-  // Also for an empty body: the list exists as long as the request waits.
+  // An empty piece is stored even for an empty body, because the list has to exist as long as the request waits.
   await put(Buffer.concat(pending));
 }
 

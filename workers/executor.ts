@@ -190,7 +190,7 @@ async function complete(
   events.emit({ type: 'job.ended', ...job, state, error: error ? error.kind : null, durationMs });
   // If the call was released meanwhile (cancelled or overdue), its completion message has already been published.
   if (ended && !ended.endedNow && ended.state === 'released') return completion;
-  // Not awaited: a gateway that misses the message looks the call up.
+  // The job does not wait for this: a gateway that misses the message looks the call up.
   publishCompletion(redis, keys, completion).catch((error: unknown) => {
     log.warn({ err: error, callId }, 'failed to publish job completion');
   });

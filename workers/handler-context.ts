@@ -132,7 +132,7 @@ function createPrepare(deps: HandlerContextDeps, job: HandledJob): HandlerContex
     fetch: () => Promise<Raw>,
     { insteadOf }: { insteadOf?: Raw } = {},
   ) => {
-    // Another call may have replaced the useless value already.
+    // Another call may already have replaced the value that turned out to be useless.
     const ageMs = insteadOf && clock.now() - (preparedAt.get(insteadOf) ?? clock.now());
     const got = await sources.obtain({
       operation: operation.name,

@@ -22,7 +22,7 @@ export async function cachedRows(services: Services): Promise<Row[]> {
   const baseline = await load(bare.ready, () => ({ path: '/bytes' }), OPTIONS);
   await services.stop(bare.child);
 
-  // Another freshness threshold makes another call, which is charged again and uses the same cached answer.
+  // A call with another freshness threshold is another call: it is charged again and uses the same cached answer.
   let update = 1;
   const call = (key: string) => () => {
     update += 1;

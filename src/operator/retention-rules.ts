@@ -1,4 +1,4 @@
-/** What bounds each table of the schema. The console and docs/operating/retention.md show it; a test compares both with the schema. */
+/** The rule that bounds each table of the schema. The console and docs/operating/retention.md show the rules; a test compares both with the schema. */
 export const RETENTION_RULES: Readonly<Record<string, string>> = {
   aba_fetches: 'Rows of weeks that ended more than 70 days ago are deleted',
   aba_imports: '400 days',

@@ -9,7 +9,7 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-/** Before a process is started again that ended soon after its start. */
+/** The pause before a process is started again if it ended soon after its start. */
 const RESTART_DELAY_MS = 1_000;
 const SOON_MS = 10_000;
 

@@ -27,7 +27,7 @@ export function startReportGenerator(
   const names = wanted.map(({ site, week }) => `${site}:${week}`);
   const child = spawn(process.execPath, [...program, folder, String(terms), ...names], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    // Its own session, so that Ctrl-C in a terminal reaches only this process.
+    // The generator has its own session, so that Ctrl-C in a terminal reaches only this process.
     detached: true,
   });
   const ended = endOf(child);

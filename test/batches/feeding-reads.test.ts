@@ -47,7 +47,7 @@ async function createBatches(
 /** Returns how many rows and entries of indexes a task reads. */
 async function readsOf(database: Database, task: (client: ClientBase) => Promise<unknown>): Promise<number> {
   const client = await database.connect();
-  // Of this transaction, and of earlier ones that the server has not reported yet.
+  // The counts of this transaction, and of earlier ones that the server has not reported yet.
   const countReads = async () => {
     const { rows } = await client.query<{ reads: number }>(
       `select sum(pg_stat_get_xact_tuples_returned(oid))::integer as reads from pg_class where relname like 'batch%'`,

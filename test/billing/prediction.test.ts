@@ -163,7 +163,7 @@ async function outcomeOf(admissions: Admissions, subject: Subject, units: number
   }
 }
 
-/** Does the same to an account and to its model. */
+/** Applies an action to an account and to its model. */
 async function live(service: Service, subject: Subject, { units, keeps }: Act, now: number): Promise<void> {
   if (units === 0) return;
   const { callId, error } = await outcomeOf(service.admissions, subject, units);

@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => billing.close());
 beforeEach(() => {
-  // To 10:00:30 of the next day: outside the off-peak window, which is 11:00 to 23:00 UTC.
+  // Moves the clock to 10:00:30 of the next day, which is outside the off-peak window of 11:00 to 23:00 UTC.
   billing.clock.advance(86_400_000);
 });
 

@@ -42,7 +42,7 @@ afterEach(async () => {
 
 const WEEK = '2026-03-07';
 
-/** A report of some hundred terms, as the store has it. */
+/** A report of 300 terms, in the compressed form in which the document store has it. */
 function document(week = WEEK, terms = 300): Buffer {
   const entries = Array.from({ length: terms }, (_, i) =>
     reportEntry(`term ${i} ${Math.sin(i)}`, i + 1, 1, { departmentName: 'Amazon.com' }),

@@ -37,7 +37,7 @@ test.each([0, 1, 5])('a list without entries, with %i blanks in it, has no piece
   for (let size = 1; size < text.length; size += 1) expect(await entriesOf(text, [size])).toEqual([]);
 });
 
-/** Some are so large that a few of them fill a piece. */
+/** Some entries are so large that a few of them fill a piece. */
 const entry = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
   fc.record({

@@ -75,7 +75,7 @@ test('imports all rows of a report that is read in threads', async () => {
   }
 });
 
-/** A thread that runs holds one. */
+/** Each running thread holds one port. */
 const ports = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
 
 const inRow = (rank: number, from: string, to: string) =>

@@ -4,7 +4,7 @@ import { type LoadedWeek, loadedWeeks } from '../../src/brand-analytics/weeks.ts
 import { openTestDatabase } from '../support/database.ts';
 import { csvReport, load, REPORTS } from '../support/reports.ts';
 
-/** Where windows of ranks begin and end, and far behind the last of them. */
+/** Ranks at the start and the end of windows, and far after the last window. */
 const RANKS = [
   ...[1, 2, 16_383, 16_384, 16_385, 32_768, 32_769, 131_072, 131_073, 262_144, 262_145, 1_310_720, 1_310_721],
   ...[3_000_000, 8_191_999, 8_192_000, 8_192_001, 50_000_000, 1_999_999_999, 2_000_000_000],

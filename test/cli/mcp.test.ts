@@ -95,7 +95,7 @@ async function streamingGateway() {
   return { url: `http://127.0.0.1:${port}`, streams };
 }
 
-/** The command, with what it says and when it ends. */
+/** Starts the command, and collects its output. */
 function startBridge(url: string) {
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, [COMMAND, 'mcp'], {

@@ -34,7 +34,7 @@ test('usage statistics sum calls, units and tokens over all processes', async ()
   const asins = [newAsin(), newAsin(), newAsin()];
   for (const [i, asin] of asins.entries())
     expect((await souk.clientOf(key, i % 2).get(product(asin))).status).toBe(200);
-  // From the cache, for another account, at the other gateway.
+  // This call is answered from the cache, for another account, at the other gateway.
   const other = await souk.account();
   expect((await souk.clientOf(other.key, 1).get(product(asins[0] ?? ''))).headers['x-cache']).toBe('HIT');
   await expect

@@ -33,7 +33,7 @@ describe('a new customer', () => {
     const quota = (await souk.clientOf(key).get('/api/quota')).json.data;
     expect(quota.general).toMatchObject({ subscribed: true, quantity: 2, plan: { name: 'Basic' } });
 
-    // The same form again, as after a reload: the same purchase, and no key.
+    // Sending the form again, as after a reload, returns the same purchase and no key.
     const again = await visitor.post('/account/checkout', order);
     expect(again.path).toBe(`/account/orders/${orderId}`);
     expect(again.text).not.toContain('km_');

@@ -14,7 +14,7 @@ beforeAll(async () => {
   await billing.settle(account, settled.callId, 12);
   const released = await billing.admit(account, 5);
   await billing.release(account, released.callId);
-  // More than the day has left: from the pack as well.
+  // The call costs more than the day has left, so it draws on the pack as well.
   const both = await billing.admit(account, 20);
   await billing.settle(account, both.callId, 20);
 });

@@ -23,7 +23,7 @@ let current: Start;
 let key: string;
 let token: string;
 let client: Client;
-/** Where `npm start` notes the addresses of its stores for the operator's command. */
+/** The file in which `npm start` notes the addresses of its stores for the operator's command. */
 let note: string;
 let command: SoukCommand;
 /** The services of a start, whose end is expected. */
@@ -172,7 +172,7 @@ test('all processes of a killed start end, and the next start waits for them, ha
 }, async () => {
   current = start(env);
   await current.line(new RegExp(`^Demo key: ${key}$`, 'm'));
-  // They end by themselves: a start only waits.
+  // The processes end by themselves; a start only waits for them.
   expect(children.filter(isAlive)).toEqual([]);
   expect(await unitsUsed(client)).toBe(2);
   expect((await stat(note)).mode & 0o777).toBe(0o600);

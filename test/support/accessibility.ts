@@ -10,7 +10,7 @@ const GRAVE = ['serious', 'critical'];
 const FINISH_TRANSITIONS = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() =>
   document.getAnimations().forEach((one) => one instanceof CSSTransition && one.finish()))`;
 const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
-/** Their impact is never serious, and they take long. */
+/** These rules never have a serious impact, and take long. */
 const NEVER_GRAVE = ['region'];
 /**
  * Marks the texts whose contrast is measured, which takes most of the time: three of those that look the same. The contrast

@@ -22,7 +22,7 @@ export interface Background {
     sent: Record<string, unknown>,
     options?: { operation?: string; patienceMs?: number },
   ): Promise<string>;
-  /** Does the same, and returns the outcome. */
+  /** Queues a call and returns the outcome. */
   offer(
     account: TestAccount,
     sent: Record<string, unknown>,

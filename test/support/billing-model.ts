@@ -41,7 +41,7 @@ function monthOf(at: number, start: Date): number {
 class Subscription {
   readonly kind = 'subscription';
   readonly wallet;
-  /** Its own hours; a subscription has those of the service. */
+  /** The hours of the pack. A subscription has those of the service. */
   readonly window = undefined;
   readonly #grant: SubscriptionGrant;
   readonly #uses: { at: number; units: number }[] = [];

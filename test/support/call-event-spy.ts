@@ -15,7 +15,7 @@ export interface CallEventSpy {
     fields?: Partial<EventOf<Name>>,
     howMany?: number,
   ): Promise<EventOf<Name>>;
-  /** The same without those of the past: `const queued = events.next('call.queued'); ...; await queued`. */
+  /** Resolves with the first event from now on: `const queued = events.next('call.queued'); ...; await queued`. */
   next<Name extends Type>(
     type: Name,
     fields?: Partial<EventOf<Name>>,

@@ -26,7 +26,7 @@ export async function createTestDatabase(): Promise<{ url: string; drop(): Promi
   return { url: url.href, drop: () => run(`drop database ${name}`) };
 }
 
-/** The same with connections, until the tests of the file that asks are over. */
+/** Opens such a database with a pool of connections, which closes after the tests of the calling file. */
 export async function openTestDatabase(): Promise<Database> {
   const { url, drop } = await createTestDatabase();
   const database = openDatabase(url, createLogger('silent'), { limits: STATEMENT_LIMITS.unlimited });

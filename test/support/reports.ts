@@ -52,7 +52,7 @@ export function load(
   return importWeek(database, { file: fileOf(content), site, week, provider, now: NOW });
 }
 
-/** The same with the compiled program, whose threads start much faster than those of TypeScript. */
+/** Imports a report with the compiled program, whose threads start much faster than those of TypeScript. */
 export async function loadCompiled(database: Database, site: ReportSite, content: string | Buffer) {
   const file = join(inject('programs'), 'src/brand-analytics/import/import-week.js');
   const compiled: { importWeek: typeof importWeek } = await import(file);

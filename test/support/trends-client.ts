@@ -12,7 +12,7 @@ import { openScriptedUpstream, type ScriptedUpstream } from './scripted-upstream
 /** The client of the Trends site, with a scripted upstream. */
 export interface TrendsClient {
   trends: Trends;
-  /** The same of another worker process. */
+  /** A client of another worker process, with the same upstream. */
   other: Trends;
   upstream: ScriptedUpstream;
   clock: TestClock;

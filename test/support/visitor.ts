@@ -5,7 +5,7 @@ export interface Visitor {
   get(path: string): Promise<VisitedPage>;
   /** Sends a form with the token of the last page that had one, and follows redirects. */
   post(path: string, fields: Record<string, string>): Promise<VisitedPage>;
-  /** The same without following, and with the token that is given. */
+  /** Sends a form with the given token, and does not follow redirects. */
   send(path: string, fields: Record<string, string>): Promise<VisitedPage>;
   cookies: Map<string, string>;
 }

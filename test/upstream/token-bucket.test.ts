@@ -176,7 +176,7 @@ describe('the balance', () => {
     const held = await mustTake(two, 3);
     await lease.settle(reading(4));
     await lease.settle(reading(4));
-    // Of four, three are still held.
+    // Three of the four leases are still held.
     expect([await takeNow(one), await takeNow(two)].map(isLease)).toEqual([true, false]);
     await held.settle({ spent: 3 });
   });

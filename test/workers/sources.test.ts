@@ -178,7 +178,7 @@ test("fails all followers with the leader's upstream error, without another fetc
   });
   open();
   const error = { kind: 'UPSTREAM_ERROR', metadata: { errorId: 'e-1' } };
-  // Both at once: the follower may learn of the error before the leader's promise is settled.
+  // Both promises are awaited together, because the follower may receive the error before the leader's promise is settled.
   await Promise.all([failing, follower].map((call) => expect(call).rejects.toMatchObject(error)));
   // A later call fetches again.
   expect((await obtain(there, [a], () => 'thing')).get(a)?.value).toBe('thing');

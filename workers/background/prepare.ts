@@ -60,7 +60,7 @@ export async function prepareBatch(deps: PrepareDeps, upload: BatchUpload): Prom
     const { idempotencyKey } = request.settings;
     const requestHash = hashOf(content);
     if (idempotencyKey !== null && !upload.dryRun) {
-      // Before the deadline is checked: a repeated request gets the same answer after the deadline, too.
+      // This comes before the check of the deadline, so that a repeated request gets the same answer after the deadline, too.
       const earlier = await findRepeated(deps.database, upload.accountId, idempotencyKey, requestHash);
       if (earlier !== null) return accepted(deps.database, upload.accountId, earlier);
     }

@@ -60,7 +60,7 @@ export function createStripePayments(
             success_url: addresses.paid,
             cancel_url: addresses.cancelled,
           },
-          // With this key, a repeated request creates no second session.
+          // With this idempotency key, a repeated request creates no second session.
           { idempotencyKey: purchase.id },
         );
         if (!session.url) throw new Error('Stripe returned a checkout session without a URL');

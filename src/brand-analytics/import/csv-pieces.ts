@@ -29,7 +29,7 @@ interface Place {
   /** Records since the start of the file. */
   records: number;
   isQuoted: boolean;
-  /** The same counts at the start of the record that has not ended yet. */
+  /** The values of these counts at the start of the record that has not ended yet. */
   open: { length: number; lineEnds: number };
 }
 

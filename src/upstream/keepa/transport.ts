@@ -106,7 +106,7 @@ export function createKeepaTransport(deps: {
         throw error;
       } finally {
         if (spent > 0) context.onSpent?.(spent);
-        // Not awaited: an unsettled lease expires, and counts as spent.
+        // The transport does not wait for this: an unsettled lease expires, and counts as spent.
         void lease.settle(outcome).catch((error) => log.warn({ err: error }, 'failed to settle tokens'));
       }
     }

@@ -288,7 +288,7 @@ test('a worker does not start a job that was cancelled before it received it', a
   const held = await queues.market.getJob(callId);
   expect((await cancel(client, job)).json.data.state).toBe('cancelled');
   expect(await queues.market.getJob(callId)).toBeUndefined();
-  // As if a worker had taken it from the queue just before.
+  // Simulates a worker that took the job from the queue just before.
   await queues.market.add('market.product', held?.data as never, { jobId: callId });
   await queues.market.resume();
   release();

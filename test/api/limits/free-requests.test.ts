@@ -17,7 +17,7 @@ test.for([
   ['requests that are refused', '/api/market/product?domain=99'],
   ['lists', '/api/jobs'],
 ])('limits %s of one account, and not those of another', async ([, path], { souk, client }) => {
-  // More than the limit at once; in a pause of the machine a second window may begin.
+  // Sends more requests at once than two windows allow, because a second window may begin on a slow machine.
   const replies = (await Promise.all([many(client, path as string), many(client, path as string)])).flat();
   const limited = replies.filter(({ status }) => status === 429);
   const refusedLater = path?.includes('domain=99') ? await client.get('/api/quota') : null;

@@ -7,7 +7,7 @@ import { test } from '../../support/souk-test.ts';
 
 test.override('soukOptions', { limits: { downloads: 1, downloadStallMs: 1_500 } });
 
-/** More than the buffers of both ends of a connection hold. */
+/** The size of the results: more than the buffers of both ends of a connection hold. */
 const RESULTS_BYTES = 24 * 1024 * 1024;
 
 test('closes a download whose client has stopped reading, and no other', async ({ souk, client }) => {

@@ -63,7 +63,7 @@ test('returns an outline and a link to the whole answer if the answer exceeds th
   });
   expect(data.outline.lightningDeals.at(-1)).toBe(`... 2997 more of ${deals.length}`);
   expect(data.outline.lightningDeals[0]).toMatchObject({ asin: deals[0]?.asin });
-  // All that an agent is shown, not only the outline.
+  // The limit applies to the whole result that an agent receives, not only to the outline.
   expect(JSON.stringify(content).length).toBeLessThan(6_000);
   const plain = await http.get('/api/market/lightningdeal?domain=1');
   expect(data.size.bytes).toBe(plain.body.length);

@@ -55,7 +55,7 @@ const WITH_KEY = '$.paths[?(@property.match(/^\\/api\\//))][*]';
 /** Charged operations. The others are free and not limited. */
 const CHARGED = `${WITH_KEY}[?(@property === 'x-pool')]^`;
 
-/** The same rule for fewer places. */
+/** Returns a rule with fewer places. */
 function only(name: string, given: string | string[]): RuleDefinition {
   return { ...(owasp.rules[name] as object), given } as RuleDefinition;
 }

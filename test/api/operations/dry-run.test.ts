@@ -20,7 +20,7 @@ const test = base
     return demoSouk;
   });
 
-/** All rows of the tables of accounts and billing. */
+/** Returns all rows of the tables of accounts and billing. */
 async function billingRows({ database }: Souk): Promise<unknown> {
   const tables = ['accounts', 'api_keys', 'subscriptions', 'packs', 'calls', 'ledger'];
   const held = tables.map(async (table) => {

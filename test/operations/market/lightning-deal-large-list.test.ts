@@ -46,7 +46,7 @@ test('returns a whole list of more than 10 MB, with gzip only for clients that a
   expect(compressed.body.length).toBeLessThan(inflated.length * 0.7);
   const { lightningDeals, ...rest } = JSON.parse(inflated.toString()).data;
   expect(rest).toEqual({ fromCache: false, country: 'us', domainId: 1 });
-  // Not toEqual, which would take minutes to describe the difference.
+  // toEqual would take minutes to describe a difference.
   expect(isDeepStrictEqual(lightningDeals, deals)).toBe(true);
 
   const plain = await client.get(LIST);

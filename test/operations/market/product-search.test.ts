@@ -4,7 +4,7 @@ import type { ScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
-/** What the provider charges for a page. */
+/** The tokens that the provider charges for a page. */
 const PAGE_TOKENS = 10;
 
 const address = (term: string, more = '') => `/api/market/productsearch?domain=1&term=${term}${more}`;

@@ -6,7 +6,7 @@ import { csvReport, load, REPORTS } from '../../support/reports.ts';
 
 const MIGRATIONS = ['0032_brand_analytics_windows', '0033_brand_analytics_asins'];
 
-/** What weeks were indexed by before them, besides ranks and terms. */
+/** The columns by which weeks were indexed before these migrations, besides ranks and terms. */
 const INDEXES_BEFORE = ['tags', '(array[asin1, asin2, asin3])'];
 
 const database = await openTestDatabase();

@@ -8,7 +8,7 @@ import { startRedis } from '../../../src/platform/embedded/redis.ts';
 import { redisBinary } from '../../../src/platform/embedded/redis-binaries.ts';
 import { isAlive } from '../../support/processes.ts';
 
-/** Where Debian's package is unpacked. */
+/** The folder into which Debian's package is unpacked. */
 const OWN_COPY = resolve('.souk/tools/redis/usr/bin');
 
 let folder: string;

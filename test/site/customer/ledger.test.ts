@@ -52,7 +52,7 @@ describe('the ledger of an account with packs and a subscription', () => {
       expect({ line: line.id, left: after.get(line.id) }).toEqual({ line: line.id, left: running });
     }
     expect(running).toBe(await left());
-    // Also where lines between those that are shown were left out.
+    // This also holds if lines between the shown ones are left out.
     const some = lines.filter((_, i) => i % 3 === 1);
     const afterSome = await packUnitsAfter(souk.database, customer.accountId, some);
     for (const { id } of some) expect(afterSome.get(id)).toBe(after.get(id));

@@ -3,7 +3,7 @@ import type { Target } from '../target.ts';
 import type { Attacker } from './attacker.ts';
 import type { SecondAccount } from './second-account.ts';
 
-/** What the attacked gateway answered, by status; `none` are connections that ended without an answer. */
+/** The answers of the attacked gateway, counted by status. `none` counts connections that ended without an answer. */
 export type Answers = Record<string, number>;
 
 /** A whole service under attack, with the process that attacks it. */
@@ -14,7 +14,7 @@ export interface Scene {
   secondAccount: SecondAccount;
 }
 
-/** What a case found besides the answers and the times of the second account. */
+/** The findings of a case, besides the answers and the times of the second account. */
 export interface Verdict {
   /** Facts to print in the line of the case. */
   notes: readonly string[];
@@ -31,7 +31,7 @@ export interface PreparedAttack {
   stopsStore?: boolean;
   /** The most memory that the gateway may take in addition, in MiB. */
   gatewayGrowthMib?: number;
-  /** The same for Redis. */
+  /** The most memory that Redis may take in addition, in MiB. */
   redisGrowthMib?: number;
 }
 

@@ -74,7 +74,7 @@ async function runCase(scene: Scene, { name, what, prepare }: AttackCase): Promi
   const { target, servers, secondAccount } = scene;
   const prepared = await prepare(scene);
   await secondAccount.prepare();
-  // Of both times, because other programs may make the machine slower meanwhile.
+  // Answers from before and after the attack, because other programs may make the machine slower meanwhile.
   const idleAnswers: Answer[] = [];
   const watchIdle = () => {
     const until = performance.now() + IDLE_MS;

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import type { FuzzRequest } from './request.ts';
 
-/** What came back for a request. */
+/** The answer to a request. */
 export interface FuzzAnswer {
   /** 0: the connection ended without an answer. */
   status: number;
@@ -13,7 +13,7 @@ export interface FuzzAnswer {
   tookMs: number;
 }
 
-/** Longer than the service lets any call wait, so that the call of every answer is known. */
+/** This is longer than any call waits in the service, so that the call of every answer is known. */
 const PATIENCE_MS = 130_000;
 
 /** How long a stream of events may stay open. */

@@ -11,7 +11,7 @@ interface Ended {
   items: number;
 }
 
-/** More batches than this are not read, the newest first; it would only take longer. */
+/** The most batches that are read, the newest first. Reading more would only take longer. */
 const MOST = 400;
 
 /** Reads the results of batches, as their customers would: each item is exactly one line, in order. */

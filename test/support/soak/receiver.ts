@@ -15,7 +15,7 @@ export interface SoakMessage {
 
 /** The receiver of all customers. The path contains the account. */
 export interface SoakReceiver {
-  /** Where the messages of an account go. */
+  /** Returns the address for the messages of an account. */
   urlOf(accountId: number): string;
   messages: SoakMessage[];
   close(): Promise<void>;

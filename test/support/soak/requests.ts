@@ -18,7 +18,7 @@ export function randomRequest(dice: Dice): SoakRequest {
   const choice = dice.fraction();
   if (choice < 0.75) {
     const asins = Array.from({ length: dice.integer(1, 6) }, () => dice.pick(ASINS)).join(',');
-    // Another freshness threshold is another call, which the cache may answer.
+    // A call with another freshness threshold is another call, which the cache may answer.
     const freshness = dice.fraction() < 0.7 ? { update: String(dice.integer(0, 40)) } : {};
     return requestOf('market.product', { asins, detailLevel: dice.pick(['summary', 'lite']), ...freshness });
   }

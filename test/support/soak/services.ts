@@ -32,7 +32,7 @@ export interface SoakServices {
   restart(victim: Victim): Promise<void>;
   /** Processes that ended without being killed. */
   surprises: readonly string[];
-  /** Where the logs are; removed by `close`. */
+  /** Folder of the logs; removed by `close`. */
   folder: string;
   close(): Promise<void>;
 }

@@ -59,7 +59,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     const drainMs = await drain(database, options.drainSeconds);
     say(`no call of a client is open after ${drainMs} ms`);
     await answered;
-    // Before the wait for batches, because lost answers are recreated for five minutes only.
+    // This comes before the wait for batches, because lost answers are recreated for five minutes only.
     const results = await collectResults(gateways, accounts, load.observations);
     say(`no batch and no delivery is open after ${await backgroundDone} ms`);
     const observations = [...load.observations, ...results];

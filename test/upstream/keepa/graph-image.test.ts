@@ -4,7 +4,7 @@ import { fetchGraphImage } from '../../../src/upstream/keepa/graph-image.ts';
 import type { KeepaCall } from '../../../src/upstream/keepa/transport.ts';
 import { canonical } from '../../support/parameters.ts';
 
-/** What upstream is sent for these parameters. */
+/** Returns the request that upstream receives for these parameters. */
 async function sent(parameters: object): Promise<KeepaCall> {
   const calls: KeepaCall[] = [];
   const keepa = {

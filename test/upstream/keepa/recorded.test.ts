@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000;
 
 interface Recording {
   file: string;
-  /** What upstream sends, byte by byte where the file holds a whole answer. */
+  /** The answer of upstream, byte by byte if the file has a whole answer. */
   wire: string;
   product: Product;
 }
