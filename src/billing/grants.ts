@@ -35,7 +35,7 @@ export interface PackGrant {
   validFrom: Date;
   validUntil: Date;
   /** The window of an off-peak pack that is sold with its own hours. Default: the window of the service. */
-  window?: OffPeakWindow;
+  window?: OffPeakWindow | null;
 }
 
 /** A grant with invalid values, or one that overlaps another. The message is for the operator who requested it. */

@@ -1,6 +1,6 @@
 import { unixMs } from '../platform/db/columns.ts';
 import type { Database } from '../platform/db/pool.ts';
-import type { Wallet } from './wallets.ts';
+import type { OffPeakWindow, Wallet } from './wallets.ts';
 
 export interface Usage {
   calls: number;
@@ -33,6 +33,8 @@ export interface WalletBalances {
     validFrom: number;
     validUntil: number;
     valid: boolean;
+    /** The window of a pack with hours of its own. */
+    window: OffPeakWindow | null;
   }[];
 }
 
@@ -110,7 +112,9 @@ export async function walletBalances(
     database.query<WalletBalances['packs'][number]>(
       `select id, wallet, total_units as "totalUnits", remaining_units as "remainingUnits",
          rate_limit_per_minute as "rateLimitPerMinute", ${unixMs('valid_from')} as "validFrom",
-         ${unixMs('valid_until')} as "validUntil", valid_from <= $2 and valid_until > $2 as valid
+         ${unixMs('valid_until')} as "validUntil", valid_from <= $2 and valid_until > $2 as valid,
+         case when window_start is not null then json_build_object('start', to_char(window_start, 'HH24:MI'),
+           'end', to_char(window_end, 'HH24:MI'), 'timezone', window_timezone) end as window
        from packs where account_id = $1 order by valid_until, id`,
       [accountId, at],
     ),

@@ -11,6 +11,19 @@ export interface OffPeakWindow {
   timezone: string;
 }
 
+const DAILY_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
+
+/** Returns whether a text is a window as in OFF_PEAK_WINDOW, with two different times: `19:00-07:00`. */
+export function isDailyWindow(text: string): boolean {
+  const times = text.split('-');
+  return times.length === 2 && times.every((time) => DAILY_TIME.test(time)) && times[0] !== times[1];
+}
+
+/** Formats a window as operators write it: `19:00-07:00 Asia/Shanghai`. */
+export function windowText({ start, end, timezone }: OffPeakWindow): string {
+  return `${start}-${end} ${timezone}`;
+}
+
 /** @param window as in OFF_PEAK_WINDOW: `19:00-07:00`. */
 export function parseWindow(window: string, timezone: string): OffPeakWindow {
   const [start = '', end = ''] = window.split('-');

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { PaymentSettings } from '../billing/payments/payment-port.ts';
+import { isDailyWindow } from '../billing/wallets.ts';
 import { REPORT_SITE_CODES } from '../operations/brand-analytics/keywords/sites.ts';
 import { WORKER_POOL_NAMES } from '../operations/pools.ts';
 import { PROVIDER_KINDS } from '../operations/providers.ts';
@@ -9,8 +10,6 @@ import { isTimeZone } from '../platform/time-zone.ts';
 import { CUSTOMERS } from './customers.ts';
 import { LIMITS } from './limits.ts';
 import { RETENTION_SETTINGS } from './retention.ts';
-
-const DAILY_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const address = (scheme: RegExp, example: string) =>
@@ -111,10 +110,7 @@ const settings = {
   OFF_PEAK_WINDOW: z
     .string()
     .default('19:00-07:00')
-    .refine((value) => {
-      const times = value.split('-');
-      return times.length === 2 && times.every((time) => DAILY_TIME.test(time)) && times[0] !== times[1];
-    }, 'must be two different times such as 19:00-07:00')
+    .refine(isDailyWindow, 'must be two different times such as 19:00-07:00')
     .describe('Daily off-peak window, [start, end); may cross midnight'),
   OFF_PEAK_TIMEZONE: z
     .string()

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { isDailyWindow, type OffPeakWindow, parseWindow, type Wallet } from '../billing/wallets.ts';
+import { isTimeZone } from '../platform/time-zone.ts';
 
 /** Fields of the operator's commands and forms, read from text. */
 export function wholeNumber(min: number, max: number) {
@@ -11,6 +13,30 @@ export function wholeNumber(min: number, max: number) {
 }
 
 export const wallet = z.enum(['general', 'off_peak'], 'must be general or off_peak');
+
+const OWN_WINDOW = 'must be a window and its time zone, such as 22:00-06:00 Europe/Berlin';
+
+/** The window of an off-peak pack; empty for the window of the service. */
+export const ownWindow = z
+  .string()
+  .trim()
+  .default('')
+  .transform((text, context): OffPeakWindow | null => {
+    if (text === '') return null;
+    const [hours = '', zone = '', ...others] = text.split(/\s+/);
+    // PostgreSQL reads a zone that is an offset with the opposite sign.
+    const isZone = /^[a-z]/i.test(zone) && isTimeZone(zone);
+    if (isDailyWindow(hours) && isZone && others.length === 0) return parseWindow(hours, zone);
+    context.issues.push({ code: 'custom', message: OWN_WINDOW, input: text });
+    return z.NEVER;
+  });
+
+/** Refuses a window of a pack of the general wallet. */
+export function requireOffPeak(pack: { wallet: Wallet; window: OffPeakWindow | null }): boolean {
+  return pack.window === null || pack.wallet === 'off_peak';
+}
+
+export const WINDOW_WITHOUT_WALLET = { path: ['window'], error: 'is for packs of the off-peak wallet only' };
 
 export const instant = z
   .union(

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { grantPack, grantSubscription, type PackGrant, type SubscriptionGrant } from '../billing/grants.ts';
 import { monthsAfter } from '../platform/calendar.ts';
 import type { Database } from '../platform/db/pool.ts';
-import { instant, wallet, wholeNumber } from './fields.ts';
+import { instant, ownWindow, requireOffPeak, WINDOW_WITHOUT_WALLET, wallet, wholeNumber } from './fields.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -17,12 +17,15 @@ export const subscriptionFields = z.object({
 });
 
 /** The fields of a pack grant. */
-export const packFields = z.object({
-  units: wholeNumber(1, 1_000_000_000_000),
-  wallet,
-  rate: wholeNumber(1, 1_000_000),
-  validDays: wholeNumber(1, 3_650),
-});
+export const packFields = z
+  .object({
+    units: wholeNumber(1, 1_000_000_000_000),
+    wallet,
+    rate: wholeNumber(1, 1_000_000),
+    validDays: wholeNumber(1, 3_650),
+    window: ownWindow,
+  })
+  .refine(requireOffPeak, WINDOW_WITHOUT_WALLET);
 
 /** Grants an account a subscription. @throws GrantRefused if it overlaps another one of the wallet. */
 export async function grantPlanTo(
@@ -42,10 +45,10 @@ export async function grantPlanTo(
 export async function grantUnitsTo(
   database: Database,
   accountId: number,
-  { units, wallet, rate, validDays }: z.output<typeof packFields>,
+  { units, wallet, rate, validDays, window }: z.output<typeof packFields>,
   now: number,
 ): Promise<PackGrant & { id: number }> {
   const [validFrom, validUntil] = [new Date(now), new Date(now + validDays * DAY_MS)];
-  const grant = { accountId, wallet, units, rateLimitPerMinute: rate, validFrom, validUntil };
+  const grant = { accountId, wallet, units, rateLimitPerMinute: rate, validFrom, validUntil, window };
   return { id: await grantPack(database, grant, now), ...grant };
 }

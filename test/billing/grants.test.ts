@@ -99,7 +99,7 @@ test('balances state the units that were granted and the units that are left', a
     packs: [
       {
         ...{ id: packId, wallet: 'off_peak', totalUnits: 30, remainingUnits: 30, rateLimitPerMinute: 5 },
-        ...{ validFrom: NOW, validUntil: inDays(30).getTime(), valid: true },
+        ...{ validFrom: NOW, validUntil: inDays(30).getTime(), valid: true, window },
       },
     ],
   });

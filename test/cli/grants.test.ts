@@ -75,9 +75,33 @@ test('grant pack grants a pack that the quota shows at once', async () => {
     items: [{ id: given.id, planType: 'general', totalUnits: 500, validUntil: given.validUntil }],
   });
   expect(await command.text(`grant pack --account ${accountId} --units 20 --wallet off_peak`)).toMatch(
-    /│ +20 │ off_peak │ +60 │/,
+    /│ +20 │ off_peak │ +- │ +60 │/,
   );
   expect((await quotaOf(key)).packs.items).toHaveLength(2);
+});
+
+test('grant pack --window grants an off-peak pack with hours of its own, which the quota shows', async () => {
+  const { accountId, key } = await souk.account({ plan: null });
+  const words = (wallet: string, window: string) => [
+    ...`grant pack --account ${accountId} --units 20 --wallet ${wallet} --window`.split(' '),
+    window,
+  ];
+  const text = await command.text(words('off_peak', '22:00-06:00 Europe/Berlin'));
+  expect(text).toContain('22:00-06:00 Europe/Berlin');
+  const window = { start: '22:00', end: '06:00', timezone: 'Europe/Berlin' };
+  expect((await quotaOf(key)).packs.items).toEqual([
+    expect.objectContaining({ planType: 'off_peak', window, inWindow: expect.any(Boolean) }),
+  ]);
+  for (const [wallet, refused] of [
+    ['general', '22:00-06:00 Europe/Berlin'],
+    ['off_peak', '22:00-06:00'],
+    ['off_peak', '22:00-22:00 Europe/Berlin'],
+    ['off_peak', '22:00-06:00 +02:00'],
+    ['off_peak', '22:00-06:00 Europe/Nowhere'],
+  ] as const) {
+    const { code, stderr } = await command.run(words(wallet, refused));
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/--window (is for packs of|must be a window)/)]);
+  }
 });
 
 describe('adding months', () => {

@@ -262,8 +262,13 @@ describe('accounts', () => {
       validDays: '1',
     });
     expect([bad.status, bad.text]).toEqual([400, expect.stringContaining('must be a whole number from 1')]);
+    const pack = { units: '50', rate: '60', validDays: '9', window: '22:00-06:00 Europe/Berlin' };
+    const general = await who.post(`/admin/accounts/${id}/pack`, { ...pack, wallet: 'general' });
+    expect([general.status, general.text]).toEqual([400, expect.stringContaining('off-peak wallet only')]);
     const { rows } = await souk.database.query('select 1 from packs where account_id = $1', [id]);
     expect(rows).toEqual([]);
+    const own = await who.post(`/admin/accounts/${id}/pack`, { ...pack, wallet: 'off_peak' });
+    expect(own.text).toContain('Off-peak 22:00-06:00 Europe/Berlin 50 50 60');
     expect((await who.get(`/admin/accounts/${id + 1_000_000}`)).status).toBe(404);
   });
 
@@ -359,6 +364,33 @@ describe('purchases', () => {
 });
 
 describe('offers', () => {
+  test('a pack with hours of its own is shown with them, and granted with them', async () => {
+    const who = await operator();
+    await who.get('/admin/offers/pack');
+    const saved = await who.post('/admin/offers/pack', {
+      ...{
+        isNew: '1',
+        code: 'night',
+        name: 'Night',
+        wallet: 'off_peak',
+        window: '22:00-06:00 Europe/Berlin',
+      },
+      ...{ units: '500', rateLimitPerMinute: '60', validDays: '30', price: '5', isOffered: '1' },
+    });
+    expect(saved.text).toContain('Night night Off-peak 22:00-06:00 Europe/Berlin 500');
+    expect((await who.get('/admin/offers/pack?code=night')).html).toContain(
+      'value="22:00-06:00 Europe/Berlin"',
+    );
+
+    const buyer = await customer('night@offers.example');
+    const hours = 'from 22:00 to 06:00 (Europe/Berlin)';
+    expect((await buyer.get('/account/plans')).text).toContain(hours);
+    const orderId = await order(buyer, 'pack', 'night');
+    await who.get('/admin/orders');
+    await who.post(`/admin/orders/${orderId}/confirm`, {});
+    expect((await buyer.get('/account')).text).toContain(`Usable daily ${hours}`);
+  });
+
   test('a change of limits applies to later purchases only', async () => {
     const [had, ordered] = [await customer('had@offers.example'), await customer('ordered@offers.example')];
     const who = await operator();

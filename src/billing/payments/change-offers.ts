@@ -1,7 +1,7 @@
 import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import type { Plan } from '../grants.ts';
-import type { Wallet } from '../wallets.ts';
+import type { OffPeakWindow, Wallet } from '../wallets.ts';
 
 /** A plan as the operator sees it. */
 export interface OperatorPlan extends Plan {
@@ -17,6 +17,8 @@ export interface OperatorPack {
   code: string;
   name: string;
   wallet: Wallet;
+  /** null: the window of the service. */
+  window: OffPeakWindow | null;
   units: number;
   rateLimitPerMinute: number;
   validDays: number;
@@ -40,7 +42,7 @@ export async function listAllPlans(database: Queryable, now: number): Promise<Op
 /** Returns all packs, for sale or not, the cheapest first. */
 export async function listAllPacks(database: Queryable): Promise<OperatorPack[]> {
   const { rows } = await database.query<OperatorPack>(
-    `select code, name, wallet, units, rate_limit_per_minute as "rateLimitPerMinute", valid_days as "validDays",
+    `select code, name, wallet, own_window as window, units, rate_limit_per_minute as "rateLimitPerMinute", valid_days as "validDays",
        price_cents as "priceCents", is_offered as "isOffered"
      from pack_offers order by price_cents, code`,
   );
@@ -94,13 +96,14 @@ export async function savePack(database: Queryable, pack: OperatorPack, isNew: b
     ? 'nothing'
     : `update set name = excluded.name, wallet = excluded.wallet, units = excluded.units,
          rate_limit_per_minute = excluded.rate_limit_per_minute, valid_days = excluded.valid_days,
-         price_cents = excluded.price_cents, is_offered = excluded.is_offered`;
+         price_cents = excluded.price_cents, is_offered = excluded.is_offered, own_window = excluded.own_window`;
   const { rowCount } = await database.query(
-    `insert into pack_offers (code, name, wallet, units, rate_limit_per_minute, valid_days, price_cents, is_offered)
-     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (code) do ${change}`,
+    `insert into pack_offers (code, name, wallet, units, rate_limit_per_minute, valid_days, price_cents, is_offered,
+       own_window)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (code) do ${change}`,
     [
       ...[pack.code, pack.name, pack.wallet, pack.units, pack.rateLimitPerMinute, pack.validDays],
-      ...[pack.priceCents, pack.isOffered],
+      ...[pack.priceCents, pack.isOffered, pack.window],
     ],
   );
   return rowCount === 1;

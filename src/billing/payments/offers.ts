@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/db/pool.ts';
-import type { Wallet } from '../wallets.ts';
+import type { OffPeakWindow, Wallet } from '../wallets.ts';
 
 /** The price of a plan for the off-peak wallet, as a share of its full price. */
 export const OFF_PEAK_PRICE_SHARE = 0.5;
@@ -22,6 +22,8 @@ export interface PackOffer {
   code: string;
   name: string;
   wallet: Wallet;
+  /** The hours of an off-peak pack; null: those of the service. */
+  window: OffPeakWindow | null;
   units: number;
   rateLimitPerMinute: number;
   validDays: number;
@@ -68,6 +70,6 @@ const SELECT_PLANS = `select 'plan' as kind, id, code, name, minute_limit as "mi
     monthly_limit as "monthlyLimit", price_cents as "priceCents"
   from plans where is_offered and price_cents is not null and superseded_at is null`;
 
-const SELECT_PACKS = `select 'pack' as kind, code, name, wallet, units, rate_limit_per_minute as "rateLimitPerMinute",
+const SELECT_PACKS = `select 'pack' as kind, code, name, wallet, own_window as window, units, rate_limit_per_minute as "rateLimitPerMinute",
     valid_days as "validDays", price_cents as "priceCents"
   from pack_offers where is_offered`;

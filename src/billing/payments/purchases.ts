@@ -4,7 +4,7 @@ import { monthsAfter } from '../../platform/calendar.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
 import { grantPack, grantSubscriptionIn, nextSubscriptionStart } from '../grants.ts';
-import type { Wallet } from '../wallets.ts';
+import type { OffPeakWindow, Wallet } from '../wallets.ts';
 import { amountOf, type Offer } from './offers.ts';
 
 export type ProviderName = 'demo' | 'manual' | 'stripe';
@@ -76,14 +76,15 @@ export function createPurchase(database: Database, purchase: NewPurchase, now: n
     if (amountCents === 0) await refuseSecondFreeOne(client, accountId, offer, purchase);
     const { rows } = await client.query<Purchase>(
       `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents,
-         currency, provider, created_at, plan_id, pack_units, pack_rate_limit_per_minute, pack_valid_days)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning ${PURCHASE_COLUMNS}`,
+         currency, provider, created_at, plan_id, pack_units, pack_rate_limit_per_minute, pack_valid_days,
+         pack_window)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) returning ${PURCHASE_COLUMNS}`,
       [
         ...[purchaseId, accountId, offer.kind, offer.code, offer.name, wallet, quantity, months, amountCents],
         ...[currency, provider, new Date(now)],
         ...(offer.kind === 'plan'
-          ? [offer.id, null, null, null]
-          : [null, offer.units, offer.rateLimitPerMinute, offer.validDays]),
+          ? [offer.id, null, null, null, null]
+          : [null, offer.units, offer.rateLimitPerMinute, offer.validDays, offer.window]),
       ],
     );
     return only(rows);
@@ -196,12 +197,18 @@ async function grantPlan(client: ClientBase, purchase: Purchase, now: number): P
 
 async function grantPackOf(client: ClientBase, purchase: Purchase, now: number): Promise<number> {
   const { accountId, wallet, quantity } = purchase;
-  const { rows } = await client.query<{ units: number; rate: number; days: number }>(
-    `select pack_units as units, pack_rate_limit_per_minute as rate, pack_valid_days as days
+  const { rows } = await client.query<{
+    units: number;
+    rate: number;
+    days: number;
+    window: OffPeakWindow | null;
+  }>(
+    `select pack_units as units, pack_rate_limit_per_minute as rate, pack_valid_days as days,
+       pack_window as window
      from orders where id = $1`,
     [purchase.id],
   );
-  const { units, rate, days } = only(rows);
+  const { units, rate, days, window } = only(rows);
   const [validFrom, validUntil] = [new Date(now), new Date(now + days * DAY_MS)];
   const grant = {
     accountId,
@@ -210,6 +217,7 @@ async function grantPackOf(client: ClientBase, purchase: Purchase, now: number):
     rateLimitPerMinute: rate,
     validFrom,
     validUntil,
+    window,
   };
   return grantPack(client, grant, now);
 }

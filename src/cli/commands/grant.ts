@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import { z } from 'zod';
 import { findPlan, listPlans } from '../../billing/grants.ts';
 import { ensureStandardPlans } from '../../billing/standard-plans.ts';
+import { windowText } from '../../billing/wallets.ts';
 import {
   grantPlanTo,
   grantUnitsTo,
@@ -16,7 +18,7 @@ import { type Context, type Given, onDatabase } from '../reporting.ts';
 
 const subscriptionInput = subscriptionFields.extend({ account: accountId });
 
-const packInput = packFields.extend({ account: accountId });
+const packInput = z.intersection(packFields, z.object({ account: accountId }));
 
 export function registerGrant(program: Command): void {
   const grant = program.command('grant').description('grants units to an account');
@@ -38,7 +40,8 @@ export function registerGrant(program: Command): void {
     command('pack', 'grants a pack of units')
       .requiredOption('--units <N>', 'number of units')
       .option('--rate <N>', 'calls per minute', '60')
-      .option('--valid-days <N>', 'validity in days', '365'),
+      .option('--valid-days <N>', 'validity in days', '365')
+      .option('--window <W>', 'own window of an off-peak pack, such as "22:00-06:00 Europe/Berlin"'),
     pack,
   );
 }
@@ -76,8 +79,13 @@ async function pack({ database, now }: Context, given: Given): Promise<Report> {
   return {
     data: { id, ...grant },
     text: table(
-      ['Pack', 'Account', 'Units', 'Wallet', 'Calls per minute', 'Until'],
-      [[String(id), String(input.account), input.units, input.wallet, input.rate, grant.validUntil]],
+      ['Pack', 'Account', 'Units', 'Wallet', 'Window', 'Calls per minute', 'Until'],
+      [
+        [
+          ...[String(id), String(input.account), input.units, input.wallet],
+          ...[input.window && windowText(input.window), input.rate, grant.validUntil],
+        ],
+      ],
     ),
   };
 }

@@ -12,7 +12,9 @@ export const countries = defineLocal<'aba.countries', Record<string, never>>({
     countries: z.array(
       z.object({
         country: reportSiteCode,
-        latest_report_date: reportDate.nullable(),
+        latest_report_date: reportDate
+          .nullable()
+          .describe('The latest loaded week; null while none is loaded'),
         available_dates: z.array(reportDate).describe('Loaded weeks, newest first'),
         tld: z.string().describe('Top-level domain of the site'),
       }),

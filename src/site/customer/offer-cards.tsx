@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import type { Offer, PackOffer, PlanOffer } from '../../billing/payments/offers.ts';
 import { Facts } from '../kit/facts.tsx';
 import { addressOf } from '../kit/paging.tsx';
-import { count, money, WALLET_NAMES } from '../kit/words.tsx';
+import { count, hoursText, money, WALLET_NAMES } from '../kit/words.tsx';
 
 interface CardsProps {
   currency: string;
@@ -72,9 +72,10 @@ export function planFacts({ minuteLimit, dailyLimit, monthlyLimit }: PlanOffer) 
   ] as const;
 }
 
-export function packFacts({ wallet, rateLimitPerMinute, validDays }: PackOffer) {
+export function packFacts({ wallet, window, rateLimitPerMinute, validDays }: PackOffer) {
   return [
     ['Wallet', WALLET_NAMES[wallet]],
+    ...(window ? [['Usable daily', hoursText(window)] as const] : []),
     ['Calls per minute', count(rateLimitPerMinute)],
     ['Valid for', `${count(validDays)} days`],
   ] as const;

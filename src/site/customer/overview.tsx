@@ -4,7 +4,7 @@ import { isKeyDue } from '../../accounts/first-key.ts';
 import type { Bucket, PacksSnapshot, QuotaSnapshot, SubscriptionSnapshot } from '../../billing/quota.ts';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
-import { count, Time, WALLET_NAMES } from '../kit/words.tsx';
+import { count, hoursText, Time, WALLET_NAMES } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { apiData } from './customer-api.ts';
@@ -48,9 +48,8 @@ export function registerOverview(scope: FastifyInstance, { database }: Pages): v
             <Packs packs={quota.packs} />
           </div>
           <p class="hint">
-            Off-peak hours are from {quota.offPeakWindow.start} to {quota.offPeakWindow.end} (
-            {quota.offPeakWindow.timezone}) and are {quota.offPeakActive ? '' : 'not '}active now. Last
-            updated: <Time at={quota.serverTime} />.
+            Off-peak hours are {hoursText(quota.offPeakWindow)} and are {quota.offPeakActive ? '' : 'not '}
+            active now. Last updated: <Time at={quota.serverTime} />.
           </p>
         </div>
       </Page>,
@@ -156,7 +155,7 @@ function Packs({ packs }: { packs: PacksSnapshot }): VNode {
     <section class="card" aria-labelledby="packs">
       <h2 id="packs">Packs</h2>
       {packs.items.length === 0 && <p class="muted">No packs.</p>}
-      {packs.items.map(({ id, planType, totalUnits, remainingUnits, validUntil, inWindow }) => (
+      {packs.items.map(({ id, planType, totalUnits, remainingUnits, validUntil, window, inWindow }) => (
         <div class="meter" key={id}>
           <div class="row">
             <span>
@@ -177,7 +176,7 @@ function Packs({ packs }: { packs: PacksSnapshot }): VNode {
             aria-label={`Pack ${id}: ${count(remainingUnits)} of ${count(totalUnits)} units left`}
           />
           <small>
-            {' '}
+            {window && `Usable daily ${hoursText(window)}. `}
             Valid until <Time at={validUntil} />
           </small>
         </div>

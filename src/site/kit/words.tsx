@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { Wallet } from '../../billing/wallets.ts';
+import type { OffPeakWindow, Wallet } from '../../billing/wallets.ts';
 
 const NUMBER = new Intl.NumberFormat('en');
 
@@ -31,6 +31,11 @@ export function money(cents: number, currency: string): string {
   return new Intl.NumberFormat('en', { style: 'currency', currency: currency.toUpperCase() }).format(
     cents / 100,
   );
+}
+
+/** Formats a daily window: from 22:00 to 06:00 (Europe/Berlin). */
+export function hoursText({ start, end, timezone }: OffPeakWindow): string {
+  return `from ${start} to ${end} (${timezone})`;
 }
 
 export const WALLET_NAMES: Record<Wallet, string> = { general: 'General', off_peak: 'Off-peak' };

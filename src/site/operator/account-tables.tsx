@@ -4,6 +4,7 @@ import type { AccountState } from '../../accounts/accounts.ts';
 import type { LedgerLine } from '../../billing/ledger-lines.ts';
 import type { Purchase } from '../../billing/payments/purchases.ts';
 import type { WalletBalances } from '../../billing/statement.ts';
+import { windowText } from '../../billing/wallets.ts';
 import type { RecentCall, SubscriptionFacts } from '../../operator/account-facts.ts';
 import { ERRORS } from '../../platform/errors.ts';
 import { PurchaseTag, purchaseText } from '../customer/purchase-facts.tsx';
@@ -67,6 +68,7 @@ export function PackTable({ packs }: { packs: WalletBalances['packs'] }): VNode 
       columns={[
         ['Number', ({ id }) => id, 'number'],
         ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
+        ['Window', ({ window }) => (window ? windowText(window) : '-')],
         ['Left', ({ remainingUnits }) => count(remainingUnits), 'number'],
         ['Of', ({ totalUnits }) => count(totalUnits), 'number'],
         ['Calls per minute', ({ rateLimitPerMinute }) => count(rateLimitPerMinute), 'number'],

@@ -3,6 +3,7 @@ import type { StoredPlan } from '../../billing/grants.ts';
 import { Choice, Field, PostForm } from '../kit/form.tsx';
 import { WALLET_NAMES } from '../kit/words.tsx';
 import type { AccountExtras } from './account-page.tsx';
+import { OwnWindow } from './own-window.tsx';
 
 type Kind = 'subscription' | 'pack';
 
@@ -62,6 +63,7 @@ function GrantForm({ kind, path, plans, refused }: GrantProps & { kind: Kind }):
             preset={preset}
           />
         ))}
+        {!isSubscription && <OwnWindow />}
         {isSubscription && (
           <Field name="starts" label="Starts" hint="A date such as 2027-01-31. Default: now." />
         )}

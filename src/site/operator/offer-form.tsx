@@ -1,8 +1,10 @@
 import type { VNode } from 'preact';
 import type { OperatorPack, OperatorPlan } from '../../billing/payments/change-offers.ts';
+import { windowText } from '../../billing/wallets.ts';
 import { Choice, Field, HiddenFields, PostForm } from '../kit/form.tsx';
 import type { FormState, FormValues } from '../kit/form-request.ts';
 import { WALLET_NAMES } from '../kit/words.tsx';
+import { OwnWindow } from './own-window.tsx';
 
 type Column = readonly [name: string, label: string, hint?: string];
 
@@ -40,6 +42,7 @@ export function OfferForm(props: { kind: 'plan' | 'pack'; form: FormState; curre
             required={isPack}
           />
         ))}
+        {isPack && <OwnWindow />}
         <Field
           name="price"
           label={`Price in ${currency.toUpperCase()}${isPack ? '' : ' per month'}`}
@@ -116,6 +119,7 @@ export function valuesOfPack(pack: OperatorPack): FormValues {
     units: textOf(pack.units),
     rateLimitPerMinute: textOf(pack.rateLimitPerMinute),
     validDays: textOf(pack.validDays),
+    window: pack.window ? windowText(pack.window) : '',
     price: amountOf(priceCents),
     isOffered: isOffered ? '1' : '',
   };

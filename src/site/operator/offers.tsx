@@ -9,7 +9,14 @@ import {
   savePack,
   savePlan,
 } from '../../billing/payments/change-offers.ts';
-import { wallet, wholeNumber } from '../../operator/fields.ts';
+import { windowText } from '../../billing/wallets.ts';
+import {
+  ownWindow,
+  requireOffPeak,
+  WINDOW_WITHOUT_WALLET,
+  wallet,
+  wholeNumber,
+} from '../../operator/fields.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { FormRefused, type FormState, type FormValues, onSubmit } from '../kit/form-request.ts';
 import { Page } from '../kit/layout.tsx';
@@ -59,16 +66,19 @@ const planForm = z.object({
   isOffered: ticked,
 });
 
-const packForm = z.object({
-  code,
-  name,
-  wallet,
-  units: wholeNumber(1, 1_000_000_000_000),
-  rateLimitPerMinute: wholeNumber(1, 1_000_000),
-  validDays: wholeNumber(1, 3_650),
-  price,
-  isOffered: ticked,
-});
+const packForm = z
+  .object({
+    code,
+    name,
+    wallet,
+    units: wholeNumber(1, 1_000_000_000_000),
+    rateLimitPerMinute: wholeNumber(1, 1_000_000),
+    validDays: wholeNumber(1, 3_650),
+    window: ownWindow,
+    price,
+    isOffered: ticked,
+  })
+  .refine(requireOffPeak, WINDOW_WITHOUT_WALLET);
 
 /** Registers the pages that create and change the plans and packs for sale. */
 export function registerOffers(scope: FastifyInstance, pages: Pages): void {
@@ -199,6 +209,7 @@ function PackTable({ packs, currency }: { packs: readonly OperatorPack[]; curren
         ['Pack', ({ code, name }) => <a href={addressOf(`${PATH}/pack`, { code })}>{name}</a>],
         ['Code', ({ code }) => <code>{code}</code>],
         ['Wallet', ({ wallet }) => WALLET_NAMES[wallet]],
+        ['Window', ({ window }) => (window ? windowText(window) : '-')],
         ['Units', ({ units }) => count(units), 'number'],
         ['Calls per minute', ({ rateLimitPerMinute }) => count(rateLimitPerMinute), 'number'],
         ['Valid for (days)', ({ validDays }) => count(validDays), 'number'],
