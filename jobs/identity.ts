@@ -1,5 +1,5 @@
 import { editionFor } from '../src/brand-analytics/weeks.ts';
-import { maxAgeMs, type QueuedOperation, shownInput } from '../src/operations/define.ts';
+import { maxAgeMs, maxUpdateAgeMs, type QueuedOperation, shownInput } from '../src/operations/define.ts';
 import { type Providers, providerOf } from '../src/operations/providers.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import type { Database } from '../src/platform/db/pool.ts';
@@ -36,7 +36,10 @@ export async function identifyCall(
     presentationId,
     // The same call within five minutes is one charge, even if a report was imported in between.
     chargeId: chargeIdOf(provider, operation, input, edition === null ? presentationId : undefined),
-    cached: await findFresh(answers, presentationId, clock.now() - maxAgeMs(operation, input)),
+    cached: await findFresh(answers, presentationId, {
+      fetchedAfter: clock.now() - maxAgeMs(operation, input),
+      updatedAfter: clock.now() - maxUpdateAgeMs(operation, input),
+    }),
   };
 }
 
@@ -68,10 +71,12 @@ export function chargeIdOf(
 async function findFresh(
   answers: AnswerStore,
   presentationId: string,
-  fetchedAfter: number,
+  { fetchedAfter, updatedAfter }: { fetchedAfter: number; updatedAfter: number },
 ): Promise<Answer | null> {
   const found = await answers.findShared(presentationId);
-  if (!found || found.meta.fetchedAt <= fetchedAfter) return null;
+  if (!found) return null;
+  const { fetchedAt, updatedAt = fetchedAt } = found.meta;
+  if (fetchedAt <= fetchedAfter || updatedAt <= updatedAfter) return null;
   const body = found.body ?? (await answers.loadSharedBody(presentationId, found.meta));
   return body && { meta: found.meta, body };
 }

@@ -80,7 +80,7 @@ export async function packed({
   };
 }
 
-type AnswerFacts = Pick<AnswerMeta, 'version' | 'fetchedAt' | 'fromCache' | 'units' | 'tokens'>;
+type AnswerFacts = Pick<AnswerMeta, 'version' | 'fetchedAt' | 'updatedAt' | 'fromCache' | 'units' | 'tokens'>;
 
 function metadataText(metadata: Record<string, unknown>): string {
   return Object.keys(metadata).length > 0 ? `,"metadata":${stringifyJson(metadata)}` : '';

@@ -1,4 +1,10 @@
-import { maxAgeMs, type Preliminary, type QueuedOperation, type Source } from '../src/operations/define.ts';
+import {
+  maxAgeMs,
+  maxUpdateAgeMs,
+  type Preliminary,
+  type QueuedOperation,
+  type Source,
+} from '../src/operations/define.ts';
 import { type Providers, providerOf } from '../src/operations/providers.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import type { SoukError } from '../src/platform/errors.ts';
@@ -102,6 +108,8 @@ async function obtain<Raw>(
     callId: payload.callId,
     sources: wanted.sources.map((source) => ofProvider(deps, job, source)),
     maxAgeMs: maxAgeMs(operation, input),
+    isOutdated: (value) =>
+      (operation.updatedAt?.(value) ?? startedAt) <= startedAt - maxUpdateAgeMs(operation, input),
     startedAt,
     again,
     signal: deadline.signal,

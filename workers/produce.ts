@@ -58,7 +58,7 @@ export async function produceAnswer(
     handler(input, context),
   );
 
-  const age = ageOf(gathered, clock.now());
+  const age = ageOf(operation, gathered, clock.now());
   const staleSince = age.stale ? age.fetchedAt : null;
   const content = presentable(log, () =>
     present(operation, input, found, { now: clock.now(), staleSince, failures: kindsOf(gathered) }),
@@ -81,14 +81,18 @@ function kindsOf({ failures }: Gathered): Map<string, ErrorKind> {
 interface Age {
   /** Fetch time of the oldest source. */
   fetchedAt: number;
+  /** When the provider last updated the oldest source, if the operation knows. */
+  updatedAt?: number;
   /** Whether all sources came from the cache. */
   fromCache: boolean;
   /** Whether a source is older than requested. */
   stale: boolean;
 }
 
-function ageOf({ obtained }: Gathered, now: number): Age {
+function ageOf({ updatedAt }: QueuedOperation, { obtained }: Gathered, now: number): Age {
+  const updates = updatedAt && obtained.map(({ value, fetchedAt }) => updatedAt(value) ?? fetchedAt);
   return {
+    ...(updates ? { updatedAt: updates.reduce((oldest, at) => Math.min(oldest, at), now) } : {}),
     fetchedAt: obtained.reduce((oldest, source) => Math.min(oldest, source.fetchedAt), now),
     fromCache: obtained.length > 0 && obtained.every((source) => source.fromCache),
     stale: obtained.some((source) => source.stale),
@@ -102,12 +106,13 @@ async function store(
   presentationId: string,
   answer: Age & { content: Content; gathered: Gathered },
 ): Promise<void> {
-  const { content, gathered, fetchedAt, fromCache, stale } = answer;
+  const { content, gathered, fromCache, stale, ...times } = answer;
+  const { fetchedAt } = times;
   const { units } = content;
   const version = newVersion(fetchedAt);
   const tokens = gathered.obtained.reduce((sum, source) => sum + source.tokens, 0);
   const answerOf = await packed(content);
-  const answerWith = (cached: boolean) => answerOf({ version, fetchedAt, fromCache: cached, units, tokens });
+  const answerWith = (cached: boolean) => answerOf({ version, ...times, fromCache: cached, units, tokens });
   // An answer with missing data may be complete in a minute, and stale data is for this caller only: neither is
   // shared for an hour. The answer of a batch's call is not requested again, but its sources are shared. A call without
   // a charge reserves units like any other, which a shared answer would not.

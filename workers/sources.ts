@@ -27,6 +27,8 @@ export interface ObtainRequest {
   sources: readonly Source[];
   /** Only data up to this age is accepted. 0 always fetches from upstream. */
   maxAgeMs: number;
+  /** Whether the provider has updated cached data too long ago. The call fetches it again, and accepts what it receives. */
+  isOutdated?(value: unknown): boolean;
   /** How long the data is kept, unless a source says so itself. Default: one hour. */
   lifetimeMs?: number;
   /** When the call started, Unix milliseconds. */
@@ -139,12 +141,20 @@ class Obtaining {
   }
 
   async #take(source: Source, newerThan: number): Promise<'taken' | 'leads' | 'follows'> {
-    const taken = await this.#flights.take(this.#flightOf(source), newerThan);
+    const { operation, callId, startedAt } = this.#request;
+    const flight = this.#flightOf(source);
+    let taken = await this.#flights.take(flight, newerThan);
+    if (typeof taken !== 'string' && this.#isOutdated(taken))
+      taken = await this.#flights.take(flight, taken.fetchedAt);
     if (typeof taken === 'string') return taken;
-    this.#keep(source, taken, taken.fetchedAt < this.#request.startedAt);
-    const { operation, callId } = this.#request;
+    this.#keep(source, taken, taken.fetchedAt < startedAt);
     this.#events.emit({ type: 'source.hit', operation, callId, tokens: taken.tokens });
     return 'taken';
+  }
+
+  #isOutdated({ value, fetchedAt }: StoredSource): boolean {
+    const { startedAt, isOutdated } = this.#request;
+    return value !== null && fetchedAt < startedAt && isOutdated?.(value) === true;
   }
 
   #keep({ key }: Source, stored: StoredSource, fromCache: boolean): void {

@@ -103,6 +103,11 @@ export interface QueuedOperation<Name extends string = string, Input = unknown, 
    * maxStale: the maximum age in seconds while upstream refuses.
    */
   freshness?: 'update' | 'maxStale';
+  /**
+   * Returns when the provider last updated the data of a source, Unix milliseconds; null if it does not say. With
+   * `update`, the age of cached data counts from this time.
+   */
+  updatedAt?(raw: Raw): number | null;
   /** How long a cached answer stays fresh, if less than an hour. */
   freshForMs?: number;
   /**
@@ -185,11 +190,25 @@ export function oneSource(identity: string): readonly Source[] {
 /** How long a cached answer lives. */
 export const CACHE_LIFETIME_MS = 3_600_000;
 
+const HOUR_MS = 3_600_000;
+
 /** Returns the maximum age in milliseconds of a cached answer for this input. */
 export function maxAgeMs(operation: QueuedOperation, input: unknown): number {
-  const { freshness, freshForMs = CACHE_LIFETIME_MS } = operation;
+  const { freshForMs = CACHE_LIFETIME_MS } = operation;
+  const hours = freshnessHours(operation, input);
+  return hours === null ? freshForMs : Math.min(freshForMs, hours * HOUR_MS);
+}
+
+/** Returns how long ago the provider may have updated cached data, in milliseconds. */
+export function maxUpdateAgeMs(operation: QueuedOperation, input: unknown): number {
+  const hours = freshnessHours(operation, input);
+  // A forced call uses no cached data, so its own data is new.
+  return hours === null || hours === 0 || !operation.updatedAt ? Number.POSITIVE_INFINITY : hours * HOUR_MS;
+}
+
+function freshnessHours({ freshness }: QueuedOperation, input: unknown): number | null {
   const hours = freshness === 'update' ? (input as Record<string, unknown>).update : undefined;
-  return typeof hours === 'number' ? Math.min(freshForMs, hours * 3_600_000) : freshForMs;
+  return typeof hours === 'number' ? hours : null;
 }
 
 /** Returns the input with the defaults of the current day. @throws SoukError VALIDATION_FAILED */

@@ -11,6 +11,8 @@ export interface AnswerMeta {
   size: number;
   /** Fetch time of the oldest part of the data. */
   fetchedAt: number;
+  /** When the provider last updated the oldest part of the data, if it says so. */
+  updatedAt?: number;
   /** The answer's field `fromCache`: whether its data came from the result cache. */
   fromCache: boolean;
   /** The price of a call with this answer. */

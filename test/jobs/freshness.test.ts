@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { toKeepaMinutes } from '../../src/operations/products/keepa-time.ts';
 import { test } from '../support/souk-test.ts';
 import { leapAhead } from '../support/time.ts';
 import { unitsUsed } from '../support/units.ts';
@@ -72,4 +73,34 @@ test('update=N accepts cached answers younger than N hours, up to the one hour o
   await leapAhead(souk, 2 * MINUTE_MS, ['market']);
   expect((await client.get(`${path}&update=24`)).headers['x-cache']).toBe('MISS');
   expect(upstream.calls).toHaveLength(2);
+});
+
+test("update=N counts from the provider's last update, and accepts what the provider returns now", async ({
+  souk,
+  upstream,
+}) => {
+  const updatedAt = new Map<string, number>();
+  upstream.on('product', ({ params }) => ({
+    json: {
+      products: (params.asin ?? '').split(',').map((asin) => {
+        const lastUpdate = toKeepaMinutes(updatedAt.get(asin) ?? souk.clock.now());
+        return { asin, productType: 0, title: asin, lastUpdate };
+      }),
+    },
+  }));
+  const path = newProduct();
+  const [old = '', recent] = [path.slice(-10), newProduct().slice(-10)];
+  updatedAt.set(old, souk.clock.now() - 90 * MINUTE_MS);
+  const ask = async (rest: string) => {
+    souk.clock.advance(1);
+    return (await (await souk.client()).get(`/api/market/product?domain=1&asins=${rest}`)).headers['x-cache'];
+  };
+  expect(await ask(`${old},${recent}`)).toBe('MISS');
+  expect(await ask(`${old},${recent}&update=2`)).toBe('HIT');
+  // Neither the answer nor the source of the old product is young enough. The provider has no newer data.
+  expect(await ask(`${old},${recent}&update=1`)).toBe('MISS');
+  expect(await ask(`${old}&update=1`)).toBe('MISS');
+  expect(await ask(`${recent}&update=1`)).toBe('HIT');
+  expect(await ask(old)).toBe('HIT');
+  expect(upstream.calls.map(({ params }) => params.asin)).toEqual([`${old},${recent}`, old, old]);
 });

@@ -20,7 +20,7 @@ import {
 } from '../products/detail-level.ts';
 import { type HistoryWindow, lastDays } from '../products/history-window.ts';
 import { limitOffers, withoutOffers } from '../products/offers.ts';
-import { hasData, type Product } from '../products/product.ts';
+import { hasData, type Product, productUpdatedAt } from '../products/product.ts';
 
 export interface ProductInput {
   domain: Domain;
@@ -89,7 +89,9 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
       history: boolean()
         .default(true)
         .describe('Include the price history: at detailLevel=full, and at lite with days or dateRange'),
-      update: integer({ min: 0 }).optional().describe('Maximum age of the data in hours; 0: fetch it again'),
+      update: integer({ min: 0 })
+        .optional()
+        .describe("Maximum hours since the provider's last update; 0: fetch again"),
       offers: integer({ min: 0, max: 100 }).default(0).describe('Number of offers to include'),
       rating: boolean()
         .optional()
@@ -135,6 +137,7 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
   pools: ['market'],
   queue: () => 'market',
   freshness: 'update',
+  updatedAt: productUpdatedAt,
   source: (input) => productSources(input.asins, upstreamOptions(input)),
   pack: {
     field: 'asins',

@@ -1,3 +1,5 @@
+import { fromKeepaMinutes } from './keepa-time.ts';
+
 /**
  * A product as upstream sends it. Upstream adds, renames and removes fields without notice, so every field but the ASIN
  * may be missing, and unknown fields are passed on unchanged.
@@ -32,4 +34,9 @@ export interface Offer {
 export function hasData(product: Product): boolean {
   const gone = product.productType === 3 || product.productType === 4;
   return !gone || typeof product.title === 'string';
+}
+
+/** Returns when the provider last updated the product, Unix milliseconds; null if the product does not say. */
+export function productUpdatedAt({ lastUpdate }: Product): number | null {
+  return typeof lastUpdate === 'number' && lastUpdate > 0 ? fromKeepaMinutes(lastUpdate) : null;
 }
