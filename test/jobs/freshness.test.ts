@@ -89,7 +89,7 @@ test("update=N counts from the provider's last update, and accepts what the prov
     },
   }));
   const path = newProduct();
-  const [old = '', recent] = [path.slice(-10), newProduct().slice(-10)];
+  const [old, recent] = [path.slice(-10), newProduct().slice(-10)] as const;
   updatedAt.set(old, souk.clock.now() - 90 * MINUTE_MS);
   const ask = async (rest: string) => {
     souk.clock.advance(1);
