@@ -18,6 +18,7 @@ import { redisKeys } from '../src/platform/redis-keys.ts';
 import { type CallEventSink, createCallEvents } from '../src/platform/telemetry/call-events.ts';
 import { createCallMetrics } from '../src/platform/telemetry/call-metrics.ts';
 import { createJobMetrics } from '../src/platform/telemetry/job-metrics.ts';
+import { createTimeLimitMetrics } from '../src/platform/telemetry/time-limits.ts';
 import type { Tracing } from '../src/platform/telemetry/tracing.ts';
 import { createAnswerStore } from '../src/results/answer-store.ts';
 import { createHttpClient } from '../src/upstream/http-client.ts';
@@ -77,8 +78,13 @@ export async function openWorker(
 ): Promise<SoukWorker> {
   const { databaseUrl, redisUrl, redisNamespace, providers } = settings;
   const keys = redisKeys(redisNamespace);
+  const registry = new Registry();
+  const timeLimits = createTimeLimitMetrics(registry);
   const open = (purpose: keyof typeof CONNECTIONS) =>
-    openDatabase(databaseUrl, log, { max: CONNECTIONS[purpose], limits: STATEMENT_LIMITS[purpose] });
+    openDatabase(databaseUrl, log, {
+      ...{ max: CONNECTIONS[purpose], limits: STATEMENT_LIMITS[purpose] },
+      onError: timeLimits.postgresql,
+    });
   const [database, money, reports, upkeep] = [
     open('requests'),
     open('money'),
@@ -90,7 +96,6 @@ export async function openWorker(
   const subscriber = await connectRedis(redisUrl, 'listening', log);
   const pulling = await connectRedis(redisUrl, 'pulling', log);
   const queues = openQueues(pulling, keys, log);
-  const registry = new Registry();
   const records = [createUsageStatistics, createFailureLog].map((create) => create(database, clock, log));
   const events = createCallEvents(log, [
     createCallMetrics(registry),

@@ -19,6 +19,7 @@ import type { Providers } from '../operations/providers.ts';
 import type { DatabaseClock } from '../platform/db/database-clock.ts';
 import type { Logger } from '../platform/log.ts';
 import type { CallEventSink } from '../platform/telemetry/call-events.ts';
+import { createTimeLimitMetrics } from '../platform/telemetry/time-limits.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
 import { apiDepsOf } from './api-deps.ts';
 import { buildApp } from './app.ts';
@@ -91,7 +92,7 @@ export async function openGateway(
   const { operator = {}, pages = DEFAULT_PAGES, offPeak, providers, trustProxy } = settings;
   const { adminToken } = operator;
   const registry = new Registry();
-  const stores = await openStores(settings, log);
+  const stores = await openStores(settings, log, createTimeLimitMetrics(registry));
   const stopFollowing = await clock.follow(stores.money, log);
   const { database, pages: pagesDatabase, redis, keys } = stores;
   const observers = createObservers(registry, database, clock, log, onEvent);

@@ -5,6 +5,7 @@ import type { Logger } from '../platform/log.ts';
 import { STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
 import { closeRedis, connectRedis } from '../platform/redis.ts';
 import { type RedisKeys, redisKeys } from '../platform/redis-keys.ts';
+import type { createTimeLimitMetrics } from '../platform/telemetry/time-limits.ts';
 
 export interface StoreSettings {
   databaseUrl: string;
@@ -38,18 +39,23 @@ const CONNECTIONS = { money: 6, database: 8, pages: 4 } as const;
 export async function openStores(
   { databaseUrl, redisUrl, redisNamespace, answerLimitMs = STORE_ANSWER_LIMIT_MS }: StoreSettings,
   log: Logger,
+  onError: ReturnType<typeof createTimeLimitMetrics>,
 ): Promise<Stores> {
   const open = (purpose: keyof typeof CONNECTIONS, limits: StatementLimits) =>
-    openDatabase(databaseUrl, log, { max: CONNECTIONS[purpose], connectMs: answerLimitMs, limits });
+    openDatabase(databaseUrl, log, {
+      ...{ max: CONNECTIONS[purpose], connectMs: answerLimitMs, limits },
+      onError: onError.postgresql,
+    });
   const databases = {
     money: open('money', STATEMENT_LIMITS.money),
     database: open('database', STATEMENT_LIMITS.requests),
     pages: open('pages', STATEMENT_LIMITS.requests),
   };
   const watch = watchForHangs(databaseUrl, Object.values(databases), answerLimitMs, log);
-  const redis = await connectRedis(redisUrl, 'serving', log, { answerLimitMs });
+  const serving = { answerLimitMs, onCommandError: onError.redis };
+  const redis = await connectRedis(redisUrl, 'serving', log, serving);
   const subscriber = await connectRedis(redisUrl, 'listening', log);
-  const submitting = await connectRedis(redisUrl, 'submitting', log, { answerLimitMs });
+  const submitting = await connectRedis(redisUrl, 'submitting', log, serving);
   return {
     keys: redisKeys(redisNamespace),
     ...databases,

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Logger } from './log.ts';
 import { STORE_ANSWER_LIMIT_MS } from './outage.ts';
+import { reportingErrors } from './reporting-errors.ts';
 
 /** The purpose of a connection. It determines the behaviour while Redis is away, and how commands are sent. */
 export type RedisPurpose =
@@ -24,7 +25,10 @@ const PIPELINED: ReadonlySet<RedisPurpose> = new Set(['serving', 'working']);
 const FAILING_AT_ONCE: ReadonlySet<RedisPurpose> = new Set(['serving', 'submitting']);
 
 export interface RedisOptions {
+  /** Receives the errors of the connection. */
   onError?: (error: Error) => void;
+  /** Receives the errors of all commands. */
+  onCommandError?: (error: unknown) => void;
   /**
    * On connections for requests, a command without an answer fails after this time, and a connection without an answer is
    * replaced: until Redis answers again, further commands fail at once.
@@ -37,7 +41,7 @@ export async function connectRedis(
   url: string,
   purpose: RedisPurpose,
   log: Logger,
-  { onError = () => {}, answerLimitMs = STORE_ANSWER_LIMIT_MS }: RedisOptions = {},
+  { onError = () => {}, onCommandError, answerLimitMs = STORE_ANSWER_LIMIT_MS }: RedisOptions = {},
 ): Promise<Redis> {
   const redis = new Redis(url, {
     lazyConnect: true,
@@ -57,6 +61,7 @@ export async function connectRedis(
     log.warn({ err: error, purpose }, 'Redis connection error');
     onError(error);
   });
+  if (onCommandError) redis.sendCommand = reportingErrors(redis.sendCommand.bind(redis), onCommandError);
   try {
     await redis.connect();
     if (FAILING_AT_ONCE.has(purpose)) redis.options.commandTimeout = answerLimitMs;

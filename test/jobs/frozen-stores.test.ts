@@ -58,11 +58,20 @@ async function chargedUnits({ database }: Souk, accountId: number): Promise<numb
   return rows[0]?.units ?? 0;
 }
 
+/** How many statements or commands of the gateway a time limit has ended. */
+async function endedByLimit({ gateways }: Souk, store: 'postgresql' | 'redis'): Promise<number> {
+  const metrics = await gateways[0]?.registry.metrics();
+  const line = new RegExp(`^souk_store_time_limits_total\\{store="${store}"\\} (\\d+)$`, 'm');
+  return Number(line.exec(metrics ?? '')?.[1]);
+}
+
 test.for(['postgres', 'redis'] as const)(
   'refuses calls with 503 BUSY while the processes of %s are stopped, and serves again when they continue',
   { timeout: 300_000 },
   async (server, { souk, servers, account, client }) => {
     const { accountId } = account;
+    const store = server === 'redis' ? 'redis' : 'postgresql';
+    const endedBefore = await endedByLimit(souk, store);
     // The answer is cached, so a call of this account is charged at once.
     expect((await (await souk.client()).get(CACHED)).status).toBe(200);
     const unitsBefore = await chargedUnits(souk, accountId);
@@ -76,10 +85,7 @@ test.for(['postgres', 'redis'] as const)(
         const free = await Promise.all([client.get('/api/quota'), client.get('/api/jobs')]);
         expect(free.map((reply) => reply.status)).toEqual(server === 'redis' ? [200, 200] : [503, 503]);
         const ready = await client.raw('/readyz');
-        expect([ready.status, ready.json]).toMatchObject([
-          503,
-          { missing: [server === 'redis' ? 'redis' : 'postgresql'] },
-        ]);
+        expect([ready.status, ready.json]).toMatchObject([503, { missing: [store] }]);
         expect((await client.raw('/healthz')).status).toBe(200);
         expect((await client.raw('/docs')).status).toBe(200);
       }
@@ -88,6 +94,7 @@ test.for(['postgres', 'redis'] as const)(
     }
     await expect.poll(async () => (await client.raw('/readyz')).status).toBe(200);
     await expect.poll(async () => (await client.get(path('B0AFTER001'))).status).toBe(200);
+    expect(await endedByLimit(souk, store)).toBeGreaterThan(endedBefore);
     // Refused calls were not charged, also not by a statement that the server executed after it continued.
     expect(await chargedUnits(souk, accountId)).toBe(unitsBefore + 1);
     await expectBalanced(souk, client, accountId);

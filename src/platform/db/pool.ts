@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Logger } from '../log.ts';
+import { reportingErrors } from '../reporting-errors.ts';
 
 export type Database = pg.Pool;
 
@@ -34,6 +35,8 @@ export interface DatabaseOptions {
   limits?: StatementLimits;
   /** How long a query waits for a connection. */
   connectMs?: number;
+  /** Receives the errors of all statements, and of all attempts to connect. */
+  onError?: (error: unknown) => void;
 }
 
 /** How much longer than the limit of PostgreSQL this process waits for a statement before it closes the connection. */
@@ -44,7 +47,7 @@ const KEEP_ALIVE_AFTER_MS = 10_000;
 
 /** Opens a pool of connections. bigint columns are returned as numbers: none of ours comes near 2^53. */
 export function openDatabase(url: string, log: Logger, options: DatabaseOptions = {}): Database {
-  const { max = 10, limits = STATEMENT_LIMITS.requests, connectMs = 10_000 } = options;
+  const { max = 10, limits = STATEMENT_LIMITS.requests, connectMs = 10_000, onError } = options;
   const { statementMs, lockMs, idleInTransactionMs } = limits;
   const pool = new pg.Pool({
     connectionString: url,
@@ -65,7 +68,15 @@ export function openDatabase(url: string, log: Logger, options: DatabaseOptions 
   pool.on('error', (error) => log.warn({ err: error }, 'lost an idle database connection'));
   // A connection that breaks between two queries must not end the process either. Its next query fails.
   pool.on('connect', (client) => client.on('error', () => {}));
+  if (onError) reportErrors(pool, onError);
   return pool;
+}
+
+function reportErrors(pool: Database, onError: (error: unknown) => void): void {
+  pool.connect = reportingErrors(pool.connect.bind(pool), onError);
+  pool.on('connect', (client) => {
+    client.query = reportingErrors(client.query.bind(client), onError);
+  });
 }
 
 const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'text' | 'binary') => {

@@ -211,7 +211,19 @@ test('no label contains data or the identity of a customer', async ({ souk }) =>
   await client.get(`/api/market/graphimage?domain=1&asin=${asin}`);
   const { samples } = await scrape(souk);
   const names = new Set(samples.flatMap(({ labels }) => Object.keys(labels)));
-  const known = ['route', 'method', 'status', 'code', 'operation', 'outcome', 'cache', 'pool', 'state', 'le'];
+  const known = [
+    'store',
+    'route',
+    'method',
+    'status',
+    'code',
+    'operation',
+    'outcome',
+    'cache',
+    'pool',
+    'state',
+    'le',
+  ];
   expect([...names].filter((name) => !known.includes(name))).toEqual([]);
   // Numeric labels are excluded, because an account number could equal one of them.
   const values = new Set(

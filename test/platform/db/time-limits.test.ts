@@ -1,9 +1,11 @@
+import { Registry } from 'prom-client';
 import { expect, inject, test } from 'vitest';
 import { cancellable } from '../../../src/platform/db/cancellable.ts';
 import { type Database, openDatabase, type StatementLimits } from '../../../src/platform/db/pool.ts';
 import { inTransaction } from '../../../src/platform/db/transaction.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { outageOf } from '../../../src/platform/outage.ts';
+import { createTimeLimitMetrics } from '../../../src/platform/telemetry/time-limits.ts';
 
 const NO_LIMITS: StatementLimits = { statementMs: 0, lockMs: 0, idleInTransactionMs: 0 };
 
@@ -37,6 +39,25 @@ test('ends the wait for a lock after its time limit: the store is slow', async (
       expect(await outageIn(pool.query('select pg_advisory_xact_lock(17)'))).toBe('slow');
     }),
   );
+});
+
+test('counts statements, lock waits and attempts to connect that a time limit has ended, and no other errors', async () => {
+  const registry = new Registry();
+  const { postgresql: onError } = createTimeLimitMetrics(registry);
+  const url = inject('templateDatabaseUrl').replace(/\/[^/]*$/, '/postgres');
+  const limits = { ...NO_LIMITS, statementMs: 50 };
+  const pool = openDatabase(url, createLogger('silent'), { max: 1, limits, onError });
+  const client = await pool.connect();
+  expect(await outageIn(client.query('select pg_sleep(600)'))).toBe('slow');
+  expect(await outageIn(client.query('select 1 / 0'))).toBe(null);
+  pool.options.connectionTimeoutMillis = 50;
+  expect(await outageIn(pool.query('select 1'))).toBe('slow');
+  pool.options.connectionTimeoutMillis = 10_000;
+  client.release();
+  expect(await outageIn(pool.query('select pg_sleep(600)'))).toBe('slow');
+  expect((await pool.query('select 1')).rowCount).toBe(1);
+  await pool.end();
+  expect(await registry.metrics()).toContain('souk_store_time_limits_total{store="postgresql"} 3');
 });
 
 test('ends a transaction without statements after its time limit', async () => {
