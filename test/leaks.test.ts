@@ -6,7 +6,6 @@ import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject } from 'vitest';
-import { openSouk } from './support/souk.ts';
 import { test } from './support/souk-test.ts';
 
 const run = promisify(execFile);
@@ -49,8 +48,8 @@ async function sessionsIn(databaseName: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-test('closed gateways and workers leave no connection open', async () => {
-  const souk = await openSouk({ gateways: 2 });
+test('closed gateways and workers leave no connection open', async ({ openAnother }) => {
+  const souk = await openAnother({ gateways: 2 });
   souk.upstream.on('product', ({ params }) => ({
     json: { products: [{ asin: params.asin, domainId: 1, productType: 0, title: 'T', csv: [] }] },
   }));

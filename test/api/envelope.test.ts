@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import { drawsPictures, hasDeals } from '../support/answers.ts';
 import type { Reply } from '../support/client.ts';
-import { openSouk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { leapAhead } from '../support/time.ts';
 import { unitsUsed } from '../support/units.ts';
@@ -119,15 +118,13 @@ test('answers to an account without a minute limit have no rate limit headers', 
   expect(reply.headers).not.toHaveProperty('ratelimit-policy');
 });
 
-test('returns 503 with Retry-After at once, and charges nothing, when no worker runs', async () => {
-  const idle = await openSouk({ workers: 0 });
-  try {
-    const client = await idle.client();
-    const reply = await client.get('/api/market/product?domain=1&asins=B00NOWORK0');
-    expect([reply.status, reply.json.code, reply.json.data]).toEqual([503, 'BUSY', null]);
-    expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0);
-    expect(await unitsUsed(client)).toBe(0);
-  } finally {
-    await idle.close();
-  }
+test('returns 503 with Retry-After at once, and charges nothing, when no worker runs', async ({
+  openAnother,
+}) => {
+  const idle = await openAnother({ workers: 0 });
+  const client = await idle.client();
+  const reply = await client.get('/api/market/product?domain=1&asins=B00NOWORK0');
+  expect([reply.status, reply.json.code, reply.json.data]).toEqual([503, 'BUSY', null]);
+  expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0);
+  expect(await unitsUsed(client)).toBe(0);
 });

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { hasDeals } from '../support/answers.ts';
 import type { RequestOptions } from '../support/client.ts';
 import { gate } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
@@ -16,13 +16,12 @@ test.override('soukOptions', { operator: { adminToken: TOKEN }, gateway: { trust
 const ask = (souk: Souk, path: string, options: RequestOptions = {}) =>
   souk.clientOf('').raw(`/admin/queues${path}`, options);
 
-test('/admin returns 404 without ADMIN_TOKEN', async () => {
-  const plain = await openSouk({ workers: 0 });
+test('/admin returns 404 without ADMIN_TOKEN', async ({ openAnother }) => {
+  const plain = await openAnother({ workers: 0 });
   for (const path of ['/admin', '/admin/queues', '/admin/queues/', '/admin/queues/api/queues']) {
     const reply = await plain.clientOf('').raw(path, { headers: bearer });
     expect([path, reply.status, reply.json.code]).toEqual([path, 404, 'NOT_FOUND']);
   }
-  await plain.close();
 });
 
 const PATHS = ['', '/', '/api/queues', '/queue/market', '/static/images/logo.svg'];

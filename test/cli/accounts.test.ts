@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openSouk, type Souk } from '../support/souk.ts';
+import { expect } from 'vitest';
+import type { Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
+import { test } from '../support/souk-test.ts';
 
+test.override('soukOptions', { workers: 0 });
 let souk: Souk;
 let command: SoukCommand;
-beforeAll(async () => {
-  souk = await openSouk({ workers: 0 });
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
   command = soukCommand({ DATABASE_URL: souk.databaseUrl });
 });
-afterAll(() => souk.close());
 
 test('create stores the e-mail address in lower case, and refuses it for a second account', async () => {
   const created = await command.json([

@@ -1,16 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { freePort } from '../../src/platform/embedded/server-process.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
+import { test } from '../support/souk-test.ts';
 
+test.override('soukOptions', { workers: 0 });
 let souk: Souk;
 let command: SoukCommand;
-beforeAll(async () => {
-  souk = await openSouk({ workers: 0 });
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
   command = soukCommand({ DATABASE_URL: souk.databaseUrl, SOUK_DATA_DIR: '/nonexistent/souk' });
 });
-afterAll(() => souk.close());
 
 /** Returns its message, which must be one line on standard error, with exit code 1. */
 async function sentence(

@@ -1,18 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { monthsAfter } from '../../src/platform/calendar.ts';
 import { databaseClock } from '../../src/platform/db/database-clock.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
+import { test } from '../support/souk-test.ts';
 
 const DAY_MS = 86_400_000;
 
+test.override('soukOptions', { workers: 0, clock: databaseClock() });
 let souk: Souk;
 let command: SoukCommand;
-beforeAll(async () => {
-  souk = await openSouk({ workers: 0, clock: databaseClock() });
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
   command = soukCommand({ DATABASE_URL: souk.databaseUrl });
 });
-afterAll(() => souk.close());
 
 const quotaOf = async (key: string) => (await souk.clientOf(key).get('/api/quota')).json.data;
 

@@ -1,17 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { isWellFormed } from '../../src/accounts/keys.ts';
 import { databaseClock } from '../../src/platform/db/database-clock.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
+import { test } from '../support/souk-test.ts';
 
+test.override('soukOptions', { workers: 0, clock: databaseClock() });
 let souk: Souk;
 let command: SoukCommand;
-beforeAll(async () => {
+test.beforeAll(async ({ souk: opened }) => {
   // The command is a separate process, which uses the system clock.
-  souk = await openSouk({ workers: 0, clock: databaseClock() });
+  souk = opened;
   command = soukCommand({ DATABASE_URL: souk.databaseUrl });
 });
-afterAll(() => souk.close());
 
 const status = async (key: string) => (await souk.clientOf(key).get('/api/quota')).status;
 

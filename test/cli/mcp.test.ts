@@ -3,21 +3,21 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { describe, expect, inject, onTestFinished } from 'vitest';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import { type Agent, agentOf, ERAS, type McpOptions, newClient } from '../support/mcp-client.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
 import { soukCommand } from '../support/souk-command.ts';
+import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
 const COMMAND = join(inject('programs'), 'src/cli.js');
 
 let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk();
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
   souk.upstream.on('product', knowsEveryProduct);
 });
-afterAll(() => souk.close());
 
 /** An agent whose host has started the command, as hosts do. */
 async function agentOver(

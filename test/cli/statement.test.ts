@@ -1,17 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { databaseClock } from '../../src/platform/db/database-clock.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
 import { type SoukCommand, soukCommand } from '../support/souk-command.ts';
+import { test } from '../support/souk-test.ts';
 
+test.override('soukOptions', { clock: databaseClock() });
 let souk: Souk;
 let command: SoukCommand;
-beforeAll(async () => {
-  souk = await openSouk({ clock: databaseClock() });
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
   souk.upstream.on('product', knowsEveryProduct);
   command = soukCommand({ DATABASE_URL: souk.databaseUrl });
 });
-afterAll(() => souk.close());
 
 /** An account with a pack of 100 that has made two product calls, of two units and of one. */
 async function accountWithCalls(): Promise<number> {

@@ -1,12 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { listKeys } from '../../src/accounts/account-keys.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 
+test.override('soukOptions', { workers: 0 });
 let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk({ workers: 0 });
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
 });
-afterAll(() => souk.close());
 
 test('records the last use of a key within 30 seconds, and nothing for unknown keys', async () => {
   const { accountId, key } = await souk.account();

@@ -1,19 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { failedCallsOf, searchFailures } from '../../src/operator/failure-search.ts';
 import { tokenHistory } from '../../src/operator/token-history.ts';
 import { usageByOperation } from '../../src/operator/usage-report.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import { PLENTY } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 import { createVisitor } from '../support/visitor.ts';
 
 const TOKEN = 'only-for-the-operator';
 
+test.override('soukOptions', { gateways: 2, workers: 2, operator: { adminToken: TOKEN } });
 let souk: Souk;
-beforeAll(async () => {
-  souk = await openSouk({ gateways: 2, workers: 2, operator: { adminToken: TOKEN } });
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
 });
-afterAll(() => souk.close());
 
 const product = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
 

@@ -1,5 +1,4 @@
-import { expect, onTestFinished } from 'vitest';
-import { openSouk } from '../support/souk.ts';
+import { expect } from 'vitest';
 import { test } from '../support/souk-test.ts';
 import { createVisitor, type Visitor } from '../support/visitor.ts';
 
@@ -44,9 +43,8 @@ test('a site with an https PUBLIC_URL uses cookies with the __Host- prefix', asy
   await expectHostCookies(createVisitor(client.baseUrl), 'public-url@test.example');
 });
 
-test('a site behind a trusted https proxy uses cookies with the __Host- prefix', async () => {
-  const souk = await openSouk({ workers: 0, gateway: { trustProxy: 'loopback' } });
-  onTestFinished(() => souk.close());
+test('a site behind a trusted https proxy uses cookies with the __Host- prefix', async ({ openAnother }) => {
+  const souk = await openAnother({ workers: 0, gateway: { trustProxy: 'loopback' } });
   const { baseUrl } = souk.clientOf('');
   await expectHostCookies(createVisitor(baseUrl, { 'x-forwarded-proto': 'https' }), 'proxy@test.example');
   const plain = createVisitor(baseUrl);

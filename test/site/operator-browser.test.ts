@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
 import { expectAccessible, expectUsable } from '../support/accessibility.ts';
 import {
@@ -10,13 +10,13 @@ import {
   screenshot,
   type TestBrowser,
 } from '../support/browser.ts';
-import { type Demo, openDemo } from '../support/demo-provider.ts';
 import { csvReport, load, ranked } from '../support/reports.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 
 const TOKEN = 'only-for-the-operator';
 
-let demo: Demo;
+test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url, operator: { adminToken: TOKEN } }));
 let souk: Souk;
 let browser: TestBrowser;
 
@@ -30,16 +30,13 @@ async function signIn(page: Page): Promise<void> {
 }
 
 describeInBrowser('the operator console in a browser', () => {
-  beforeAll(async () => {
-    demo = await openDemo();
-    souk = await openSouk({ upstreamUrl: demo.url, operator: { adminToken: TOKEN } });
+  test.beforeAll(async ({ souk: opened }) => {
+    souk = opened;
     await ensureStandardPlans(souk.database);
     browser = await openBrowser();
   });
   afterAll(async () => {
     await browser.close();
-    await souk.close();
-    await demo.close();
   });
 
   test('a manual purchase: the customer orders, the operator confirms the payment, and the key works', async () => {

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 import { createVisitor, type Visitor } from '../support/visitor.ts';
 
 const TOKEN = 'only-for-the-operator';
@@ -9,11 +10,11 @@ const HOSTILE = '<script>alert("x")</script>';
 let souk: Souk;
 const visitor = () => createVisitor(souk.clientOf('').baseUrl);
 
-beforeAll(async () => {
-  souk = await openSouk({ operator: { adminToken: TOKEN } });
+test.override('soukOptions', { operator: { adminToken: TOKEN } });
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
   await ensureStandardPlans(souk.database);
 });
-afterAll(() => souk.close());
 
 async function operator(): Promise<Visitor> {
   const signedIn = visitor();
@@ -102,8 +103,8 @@ describe('access to the console', () => {
     expect((await (await operator()).get('/account')).path).toMatch(/^\/sign-in/);
   });
 
-  test('returns 429 after ten wrong tokens, also for the right token', async () => {
-    const other = await openSouk({ workers: 0, operator: { adminToken: TOKEN } });
+  test('returns 429 after ten wrong tokens, also for the right token', async ({ openAnother }) => {
+    const other = await openAnother({ workers: 0, operator: { adminToken: TOKEN } });
     const guesser = createVisitor(other.clientOf('').baseUrl);
     await guesser.get('/admin/sign-in');
     const statuses: number[] = [];
@@ -112,7 +113,6 @@ describe('access to the console', () => {
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429]);
     const right = await guesser.post('/admin/sign-in', { token: TOKEN });
     expect([right.status, right.text]).toEqual([429, expect.stringContaining('Too many attempts')]);
-    await other.close();
   });
 
   test('a session ends when ADMIN_TOKEN changes', async () => {
@@ -131,12 +131,11 @@ describe('access to the console', () => {
   });
 });
 
-test('every page of the console returns 404 without ADMIN_TOKEN', async () => {
-  const plain = await openSouk({ workers: 0 });
+test('every page of the console returns 404 without ADMIN_TOKEN', async ({ openAnother }) => {
+  const plain = await openAnother({ workers: 0 });
   const who = createVisitor(plain.clientOf('').baseUrl);
   for (const path of [...PAGES, '/admin/sign-in'])
     expect([path, (await who.get(path)).status]).toEqual([path, 404]);
-  await plain.close();
 });
 
 const ACTIONS = [

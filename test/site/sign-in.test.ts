@@ -1,22 +1,24 @@
 import { request } from 'undici';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect } from 'vitest';
 import { setAccountState } from '../../src/accounts/accounts.ts';
 import { accountPath } from '../../src/site/visitor/sign-in.tsx';
 import { PAGES } from '../support/customer.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 import { createVisitor, type Visitor } from '../support/visitor.ts';
 
 const PASSWORD = 'a long enough password';
+
+test.override('soukOptions', { workers: 0, pages: PAGES });
 
 describe('signing in', () => {
   let souk: Souk;
   let visitor: Visitor;
   let email: string;
   let number = 0;
-  beforeAll(async () => {
-    souk = await openSouk({ workers: 0, pages: PAGES });
+  test.beforeAll(async ({ souk: opened }) => {
+    souk = opened;
   });
-  afterAll(() => souk.close());
   beforeEach(async () => {
     number += 1;
     email = `customer-${number}@test.example`;

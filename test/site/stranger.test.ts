@@ -1,17 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 import { createVisitor, type Visitor } from '../support/visitor.ts';
+
+test.override('soukOptions', { workers: 0, pages: { payments: { way: 'demo', currency: 'usd' } } });
 
 describe('a new customer', () => {
   let souk: Souk;
   let visitor: Visitor;
-  beforeAll(async () => {
-    souk = await openSouk({ workers: 0, pages: { payments: { way: 'demo', currency: 'usd' } } });
+  test.beforeAll(async ({ souk: opened }) => {
+    souk = opened;
     await ensureStandardPlans(souk.database);
     visitor = createVisitor(souk.clientOf('').baseUrl);
   });
-  afterAll(() => souk.close());
 
   test('signs up, buys a plan, sees the key once, and makes a call with it', async () => {
     expect((await visitor.get('/')).text).toContain('Enterprise');

@@ -1,22 +1,19 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { TrialRule } from '../../src/billing/payments/trials.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
 import { PAGES, signedIn } from '../support/customer.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
+import { test as base } from '../support/souk-test.ts';
 import { createVisitor, type Visitor } from '../support/visitor.ts';
 
 const TOKEN = 'only-for-the-operator';
 
-async function withSouk(trials: TrialRule | undefined, run: (souk: Souk) => Promise<void>): Promise<void> {
+const test = base.extend('openWith', ({ openAnother }) => async (trials?: TrialRule) => {
   const pages = { ...PAGES, ...(trials ? { trials } : {}) };
-  const souk = await openSouk({ workers: 0, pages, operator: { adminToken: TOKEN } });
-  try {
-    await ensureStandardPlans(souk.database);
-    await run(souk);
-  } finally {
-    await souk.close();
-  }
-}
+  const souk = await openAnother({ workers: 0, pages, operator: { adminToken: TOKEN } });
+  await ensureStandardPlans(souk.database);
+  return souk;
+});
 
 /** Sends the order of the trial, whether the page offers it or not. */
 async function order(visitor: Visitor) {
@@ -40,17 +37,19 @@ async function subscriptions(souk: Souk, accountId: number): Promise<number> {
 }
 
 describe('TRIALS', () => {
-  test('open: every account may take the trial, once', () =>
-    withSouk('open', async (souk) => {
-      const { visitor, accountId } = await signedIn(souk, { plan: null });
-      expect((await visitor.get('/account/plans')).text).toContain('Choose Trial');
-      expect((await order(visitor)).status).toBe(200);
-      expect((await order(visitor)).status).toBe(409);
-      expect(await subscriptions(souk, accountId)).toBe(1);
-    }));
+  test('open: every account may take the trial, once', async ({ openWith }) => {
+    const souk = await openWith('open');
+    const { visitor, accountId } = await signedIn(souk, { plan: null });
+    expect((await visitor.get('/account/plans')).text).toContain('Choose Trial');
+    expect((await order(visitor)).status).toBe(200);
+    expect((await order(visitor)).status).toBe(409);
+    expect(await subscriptions(souk, accountId)).toBe(1);
+  });
 
-  test.each(['manual', undefined] as const)('%s: only the operator grants the trial', (rule) =>
-    withSouk(rule, async (souk) => {
+  test.for(['manual', undefined] as const)(
+    '%s: only the operator grants the trial',
+    async (rule, { openWith }) => {
+      const souk = await openWith(rule);
       const { visitor, accountId } = await signedIn(souk, { plan: null });
       const plans = await visitor.get('/account/plans');
       expect(plans.text).toContain('The operator of this service grants trials.');
@@ -65,20 +64,22 @@ describe('TRIALS', () => {
       const gift = { plan: 'trial', wallet: 'general', quantity: '1', months: '1', starts: '' };
       await operator.post(`/admin/accounts/${accountId}/subscription`, gift);
       expect(await subscriptions(souk, accountId)).toBe(1);
-    }),
+    },
   );
 
-  test('confirmed: an account may take the trial after the operator has confirmed its e-mail address', () =>
-    withSouk('confirmed', async (souk) => {
-      const { visitor, accountId } = await signedIn(souk, { plan: null });
-      expect((await visitor.get('/account/plans')).text).toContain('requires a confirmed e-mail address');
-      expect((await order(visitor)).status).toBe(403);
+  test('confirmed: an account may take the trial after the operator has confirmed its e-mail address', async ({
+    openWith,
+  }) => {
+    const souk = await openWith('confirmed');
+    const { visitor, accountId } = await signedIn(souk, { plan: null });
+    expect((await visitor.get('/account/plans')).text).toContain('requires a confirmed e-mail address');
+    expect((await order(visitor)).status).toBe(403);
 
-      const operator = await operatorOf(souk);
-      expect((await operator.get(`/admin/accounts/${accountId}`)).text).toContain('Not confirmed');
-      const page = await operator.post(`/admin/accounts/${accountId}/confirm-email`, {});
-      expect(page.text).not.toContain('Not confirmed');
-      expect((await order(visitor)).status).toBe(200);
-      expect(await subscriptions(souk, accountId)).toBe(1);
-    }));
+    const operator = await operatorOf(souk);
+    expect((await operator.get(`/admin/accounts/${accountId}`)).text).toContain('Not confirmed');
+    const page = await operator.post(`/admin/accounts/${accountId}/confirm-email`, {});
+    expect(page.text).not.toContain('Not confirmed');
+    expect((await order(visitor)).status).toBe(200);
+    expect(await subscriptions(souk, accountId)).toBe(1);
+  });
 });

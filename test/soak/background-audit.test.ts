@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect } from 'vitest';
 import { knowsEveryProduct } from '../support/answers.ts';
 import { asinsFrom, startBatch } from '../support/batches.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
@@ -15,7 +15,8 @@ import { auditResults } from '../support/soak/batch-results.ts';
 import type { WantedBatch } from '../support/soak/batches.ts';
 import type { SoakMessage } from '../support/soak/receiver.ts';
 import type { SetTick } from '../support/soak/schedules.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import type { Souk } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 import { type WebhookCustomer, webhookCustomer } from '../support/webhooks.ts';
 
 let souk: Souk;
@@ -25,8 +26,8 @@ let wanted: WantedBatch;
 let tick: SetTick;
 let messages: SoakMessage[];
 
-beforeAll(async () => {
-  souk = await openSouk();
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
   receiver = await openReceiver();
   customer = await webhookCustomer(souk);
   souk.upstream.on('product', knowsEveryProduct);
@@ -57,7 +58,6 @@ beforeAll(async () => {
   await souk.database.query('update schedules set paused = true, next_due_at = null');
 });
 afterAll(async () => {
-  await souk.close();
   await receiver.close();
 });
 

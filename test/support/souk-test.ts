@@ -39,6 +39,12 @@ export const test = base
     onCleanup(() => souk.close());
     return souk;
   })
+  /** Opens further services, for a test that compares several or needs other options: `await openAnother({ workers: 0 })`. */
+  .extend('openAnother', ({}, { onCleanup }) => async (options?: SoukOptions) => {
+    const souk = await openSouk(options);
+    onCleanup(() => souk.close());
+    return souk;
+  })
   /** A connection to the Redis of `souk`. */
   .extend('redis', { scope: 'file' }, ({ souk }, { onCleanup }) => {
     const redis = new Redis(souk.redisUrl);

@@ -57,6 +57,7 @@ export interface Souk {
   /** @param clock of the machine it runs on; default: that of the service. */
   addGateway(clock?: DatabaseClock): Promise<void>;
   addWorker(pools?: readonly WorkerPoolName[], clock?: DatabaseClock): Promise<SoukWorker>;
+  /** Does nothing the second time. */
   close(): Promise<void>;
 }
 
@@ -214,14 +215,20 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
       return souk.clientOf((await souk.account(account)).key, gateway);
     },
 
-    async close() {
-      await Promise.all(gateways.map((gateway) => gateway.close()));
-      await Promise.all(workers.map((worker) => worker.close()));
-      await upstream.close();
-      await pool.end();
-      await database.drop();
+    close: () => {
+      closed ??= close();
+      return closed;
     },
   };
+
+  let closed: Promise<void> | undefined;
+  async function close(): Promise<void> {
+    await Promise.all(gateways.map((gateway) => gateway.close()));
+    await Promise.all(workers.map((worker) => worker.close()));
+    await upstream.close();
+    await pool.end();
+    await database.drop();
+  }
 
   for (let i = 0; i < (options.gateways ?? 1); i += 1) await souk.addGateway();
   for (let i = 0; i < (options.workers ?? 1); i += 1) await souk.addWorker();

@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, expect } from 'vitest';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import { type Background, openBackground } from '../support/background.ts';
 import { batchOnce, isFinished, startBatch } from '../support/batches.ts';
 import type { Client } from '../support/client.ts';
 import { PLENTY, type Script } from '../support/scripted-upstream.ts';
-import { openSouk, type Souk, type TestAccount } from '../support/souk.ts';
+import type { Souk, TestAccount } from '../support/souk.ts';
+import { test } from '../support/souk-test.ts';
 import { advanceUntil } from '../support/time.ts';
 import { unitsUsed } from '../support/units.ts';
 import { openCalls, stopWorkers } from '../support/workers.ts';
@@ -16,17 +17,14 @@ let account: TestAccount;
 let client: Client;
 /** Another account, which sends interactive requests. */
 let other: Client;
-beforeEach(async () => {
-  souk = await openSouk();
+test.beforeEach(async ({ ownSouk }) => {
+  souk = ownSouk;
   background = await openBackground(souk);
   account = await souk.account();
   client = souk.clientOf(account.key);
   other = await souk.client();
 });
-afterEach(async () => {
-  await background.close();
-  await souk.close();
-});
+afterEach(() => background.close());
 
 const pathOf = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
 const asksFor = (asin: string) => souk.upstream.calls.filter(({ params }) => params.asin === asin);

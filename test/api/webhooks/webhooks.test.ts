@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { newKey } from '../../../src/accounts/keys.ts';
 import { verified } from '../../support/receiver.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { enqueueEvent, sendDue, webhookCustomer } from '../../support/webhooks.ts';
@@ -136,8 +136,8 @@ describe('a test delivery', () => {
   });
 });
 
-test('to a private address is refused where they are not allowed', async ({ receiver }) => {
-  const strict = await openSouk({ workers: 0, allowPrivateWebhooks: false });
+test('to a private address is refused where they are not allowed', async ({ receiver, openAnother }) => {
+  const strict = await openAnother({ workers: 0, allowPrivateWebhooks: false });
   const { client } = await webhookCustomer(strict);
   for (const url of [receiver.url, 'http://localhost:8080/', 'http://0x7f000001/', 'https://[::1]/']) {
     const reply = await client.post('/api/webhooks/test', { url });
@@ -148,7 +148,6 @@ test('to a private address is refused where they are not allowed', async ({ rece
   }
   const fine = await client.post('/api/webhooks/test', { url: 'https://hooks.example.com/' });
   expect(fine.status).toBe(202);
-  await strict.close();
 });
 
 describe('the log', () => {

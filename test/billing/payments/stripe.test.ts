@@ -1,17 +1,28 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+// biome-ignore-all lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures are used.
+import { describe, expect } from 'vitest';
 import { ensureStandardPlans } from '../../../src/billing/standard-plans.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test as base } from '../../support/souk-test.ts';
 import { openStripeStandIn, STRIPE_WEBHOOK_SECRET, type StripeStandIn } from '../../support/stripe.ts';
 import { createVisitor, type Visitor } from '../../support/visitor.ts';
 
-describe('paying with Stripe', () => {
-  let stripe: StripeStandIn;
-  let souk: Souk;
-  let visitor: Visitor;
-  beforeAll(async () => {
-    stripe = await openStripeStandIn();
+const test = base
+  .extend('stripe', { scope: 'file' }, async ({}, { onCleanup }): Promise<StripeStandIn> => {
+    const stripe = await openStripeStandIn();
+    onCleanup(() => stripe.close());
+    return stripe;
+  })
+  .override('soukOptions', ({ stripe }) => {
     const way = { secretKey: 'sk_test_stand_in', webhookSecret: STRIPE_WEBHOOK_SECRET, baseUrl: stripe.url };
-    souk = await openSouk({ workers: 0, pages: { payments: { way, currency: 'eur' }, trials: 'open' } });
+    return { workers: 0, pages: { payments: { way, currency: 'eur' }, trials: 'open' } };
+  });
+
+describe('paying with Stripe', () => {
+  let souk: Souk;
+  let stripe: StripeStandIn;
+  let visitor: Visitor;
+  test.beforeAll(async ({ souk: opened, stripe: standIn }) => {
+    [souk, stripe] = [opened, standIn];
     await ensureStandardPlans(souk.database);
     visitor = createVisitor(souk.clientOf('').baseUrl);
     await visitor.get('/sign-up');
@@ -20,10 +31,6 @@ describe('paying with Stripe', () => {
       name: 'A',
       password: 'a long enough password',
     });
-  });
-  afterAll(async () => {
-    await souk.close();
-    await stripe.close();
   });
 
   async function checkOut(fields: Record<string, string>) {

@@ -5,7 +5,7 @@ import { beforeEach, expect, onTestFinished, vi } from 'vitest';
 import { openTracing, type Tracing } from '../../../src/platform/telemetry/tracing.ts';
 import { type CollectedSpan, type Collector, openCollector } from '../../support/collector.ts';
 import { createSignals } from '../../support/signals.ts';
-import { openSouk, UPSTREAM_KEY } from '../../support/souk.ts';
+import { UPSTREAM_KEY } from '../../support/souk.ts';
 import { test as base } from '../../support/souk-test.ts';
 
 /** The file that lists the loaded packages. */
@@ -168,12 +168,12 @@ test('sends no customer input and no key to the collector', async ({ client, col
     expect(sent).not.toContain(secret);
 });
 
-test('reports an unreachable collector and serves requests', async () => {
+test('reports an unreachable collector and serves requests', async ({ openAnother }) => {
   // Otherwise the exporter retries for ten seconds.
   vi.stubEnv('OTEL_EXPORTER_OTLP_TIMEOUT', '500');
   onTestFinished(() => void vi.unstubAllEnvs());
   const away = await openTracing('http://127.0.0.1:9', 'souk-test', (trouble) => void troubles.push(trouble));
-  const traced = await openSouk({ ...(away ? { tracing: away } : {}), workers: 0 });
+  const traced = await openAnother({ ...(away ? { tracing: away } : {}), workers: 0 });
   expect((await traced.clientOf('').raw('/healthz')).status).toBe(200);
   await traced.close();
   await away?.close();

@@ -1,20 +1,21 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { knowsEveryProduct } from '../../support/answers.ts';
 import { asinsFrom, batchOnce, finished } from '../../support/batches.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
 import { gate } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 
 const NEW = '/account/batches/new';
 
+test.override('soukOptions', { pages: PAGES });
 let souk: Souk;
 let customer: Customer;
-beforeAll(async () => {
-  souk = await openSouk({ pages: PAGES });
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
   souk.upstream.on('product', knowsEveryProduct);
   customer = await signedIn(souk);
 });
-afterAll(() => souk.close());
 
 async function sendForm(fields: Record<string, string>) {
   const { html } = await customer.visitor.get(NEW);

@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { grantPack } from '../../../src/billing/grants.ts';
 import { expectAccessible, expectUsable } from '../../support/accessibility.ts';
 import {
@@ -11,13 +11,13 @@ import {
   type TestBrowser,
 } from '../../support/browser.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
-import { type Demo, openDemo } from '../../support/demo-provider.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 
 const DAY_MS = 86_400_000;
 const MOST_BYTES = 100 * 1024;
 
-let demo: Demo;
+test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url, pages: PAGES }));
 let souk: Souk;
 let customer: Customer;
 /** Addresses of pages with data, by the name of their screenshot. */
@@ -35,9 +35,8 @@ const addresses: Record<string, string> = {
   'try-finder': '/account/try?operation=market.productfinder',
 };
 
-beforeAll(async () => {
-  demo = await openDemo();
-  souk = await openSouk({ upstreamUrl: demo.url, pages: PAGES });
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
   customer = await signedIn(souk, { plan: { dailyLimit: 20 } });
   const { client, accountId } = customer;
   const now = souk.clock.now();
@@ -75,10 +74,6 @@ beforeAll(async () => {
   await client.post('/api/webhooks/secret', {});
   const delivery = await client.post('/api/webhooks/test', { url: 'https://receiver.example/hook' });
   addresses.delivery = `/account/webhooks/deliveries/${delivery.json.data.deliveryId}`;
-});
-afterAll(async () => {
-  await souk.close();
-  await demo.close();
 });
 
 /** Spreads copies of what was called over the last months, with more of it towards the end. */

@@ -1,18 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect } from 'vitest';
 import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { stopWorkers } from '../../support/workers.ts';
 
+test.override('soukOptions', { pages: PAGES });
 let souk: Souk;
 let customer: Customer;
-beforeAll(async () => {
-  souk = await openSouk({ pages: PAGES });
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
 });
-afterAll(() => souk.close());
 beforeEach(async () => {
   customer = await signedIn(souk);
   souk.upstream.on('product', knowsEveryProduct);

@@ -1,21 +1,21 @@
 import { parse } from 'papaparse';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { grantPack } from '../../../src/billing/grants.ts';
 import { ledgerLines, packUnitsAfter } from '../../../src/billing/ledger-lines.ts';
 import { walletBalances } from '../../../src/billing/statement.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
-import { type Demo, openDemo } from '../../support/demo-provider.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 
 const DAY_MS = 86_400_000;
 
+test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url, pages: PAGES }));
+
 describe('the ledger of an account with packs and a subscription', () => {
-  let demo: Demo;
   let souk: Souk;
   let customer: Customer;
-  beforeAll(async () => {
-    demo = await openDemo();
-    souk = await openSouk({ upstreamUrl: demo.url, pages: PAGES });
+  test.beforeAll(async ({ souk: opened }) => {
+    souk = opened;
     customer = await signedIn(souk, { plan: { dailyLimit: 3 } });
     const now = souk.clock.now();
     const { accountId } = customer;
@@ -32,10 +32,6 @@ describe('the ledger of an account with packs and a subscription', () => {
     await customer.client.get('/api/market/deal?selection=%7B%22domainId%22%3A1%7D');
     // Upstream has no data for it, so its units are released.
     await customer.client.get('/api/market/variations?domain=1&asin=ZX00000000');
-  });
-  afterAll(async () => {
-    await souk.close();
-    await demo.close();
   });
 
   const left = async () => {

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { knowsEveryProduct } from '../../support/answers.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 
 const NEW = '/account/schedules/new';
 
@@ -14,14 +15,14 @@ const WEEKLY = {
   items: 'B0WEEKLY01\nB0WEEKLY02',
 };
 
+test.override('soukOptions', { pages: PAGES });
 let souk: Souk;
 let customer: Customer;
-beforeAll(async () => {
-  souk = await openSouk({ pages: PAGES });
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
   souk.upstream.on('product', knowsEveryProduct);
   customer = await signedIn(souk);
 });
-afterAll(() => souk.close());
 
 async function sendForm(fields: Record<string, string>, as = customer) {
   await as.visitor.get(NEW);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Operation } from '../../../src/operations/define.ts';
 import { OPERATIONS } from '../../../src/operations/index.ts';
 import { readFields, tryFields } from '../../../src/site/customer/try/try-fields.ts';
@@ -8,20 +8,21 @@ import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
 import { sampleOf } from '../../support/operation-samples.ts';
 import { gate } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 const PAGE = '/account/try';
 
+test.override('soukOptions', { pages: PAGES });
 let souk: Souk;
 let customer: Customer;
-beforeAll(async () => {
-  souk = await openSouk({ pages: PAGES });
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
   souk.upstream.on('product', knowsEveryProduct);
   souk.upstream.on('graphimage', drawsPictures);
   customer = await signedIn(souk);
 });
-afterAll(() => souk.close());
 
 async function sendForm(fields: Record<string, string>) {
   await customer.visitor.get(PAGE);

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { OTHERS, usageSeries } from '../../../src/site/customer/usage/usage-series.ts';
 import { drawsPictures, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 
 const NOW = Date.parse('2026-03-02T12:00:00Z');
 
@@ -28,15 +29,15 @@ test('has every day of the period, and one series for the operations with the fe
     expect(Object.values(bySeries).reduce((sum, value) => sum + value, 0)).toBe(units);
 });
 
+test.override('soukOptions', { pages: PAGES });
 let souk: Souk;
 let customer: Customer;
-beforeAll(async () => {
-  souk = await openSouk({ pages: PAGES });
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
   souk.upstream.on('product', knowsEveryProduct);
   souk.upstream.on('graphimage', drawsPictures);
   customer = await signedIn(souk);
 });
-afterAll(() => souk.close());
 
 test('tells an account without calls that it has no usage', async () => {
   expect((await customer.visitor.get('/account/usage')).text).toContain('No calls in the last 30 days.');

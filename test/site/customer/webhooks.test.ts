@@ -1,21 +1,22 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { type Customer, PAGES, signedIn } from '../../support/customer.ts';
 import { openReceiver, type Receiver } from '../../support/receiver.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { enqueueEvent, sendDue } from '../../support/webhooks.ts';
 
 const PAGE = '/account/webhooks';
 
+test.override('soukOptions', { workers: 0, pages: PAGES });
 let souk: Souk;
 let receiver: Receiver;
 let customer: Customer;
-beforeAll(async () => {
-  souk = await openSouk({ workers: 0, pages: PAGES });
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
   receiver = await openReceiver();
   customer = await signedIn(souk);
 });
 afterAll(async () => {
-  await souk.close();
   await receiver.close();
 });
 

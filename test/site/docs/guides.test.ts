@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
 import { QUEUED } from '../../../src/operations/index.ts';
 import { GUIDES, guideText, renderGuide } from '../../../src/site/docs/guides.ts';
 import { type Client, createClient } from '../../support/client.ts';
-import { type Demo, openDemo } from '../../support/demo-provider.ts';
 import { csvReport, load, ranked } from '../../support/reports.ts';
 import { curlRequests, shellExamples } from '../../support/shell-examples.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 
 const paths = Object.keys(openApiDocument().paths);
 
@@ -25,6 +25,8 @@ function isDocumented(address: string): boolean {
     );
   });
 }
+
+test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url }));
 
 describe.each(GUIDES)('guide $slug', (guide) => {
   const text = guideText(guide);
@@ -67,18 +69,12 @@ test('the price table has every operation that costs units', () => {
 });
 
 describe('examples', () => {
-  let demo: Demo;
   let souk: Souk;
   let client: Client;
-  beforeAll(async () => {
-    demo = await openDemo();
-    souk = await openSouk({ upstreamUrl: demo.url });
+  test.beforeAll(async ({ souk: opened }) => {
+    souk = opened;
     client = await souk.client();
     await load(souk.database, 'us', csvReport('2026-04-11', ranked('kettle', 'teapot')));
-  });
-  afterAll(async () => {
-    await souk.close();
-    await demo.close();
   });
 
   const withExamples = GUIDES.filter((guide) => shellExamples(guideText(guide)).length > 0);

@@ -1,22 +1,24 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
 import { readTokens } from '../../../src/upstream/token-bucket.ts';
 import { newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
-import { type Demo, openDemo } from '../../support/demo-provider.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Demo } from '../../support/demo-provider.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 const LATENCY_MS = 5_000;
 
-let demo: Demo;
+test.override('demoSettings', { DEMO_LATENCY_MS: String(LATENCY_MS), DEMO_TOKENS_PER_MINUTE: '50' });
+test.override('soukOptions', ({ demo }) => ({ upstreamUrl: demo.url }));
 let souk: Souk;
+let demo: Demo;
 let client: Client;
 let redis: Redis;
-beforeAll(async () => {
-  demo = await openDemo({ DEMO_LATENCY_MS: String(LATENCY_MS), DEMO_TOKENS_PER_MINUTE: '50' });
-  souk = await openSouk({ upstreamUrl: demo.url });
+test.beforeAll(async ({ souk: opened, demo: openedDemo }) => {
+  [souk, demo] = [opened, openedDemo];
   client = await souk.client();
   redis = new Redis(souk.redisUrl);
   const first = client.get(`/api/market/product?domain=1&asins=${newAsin()}`);
@@ -25,8 +27,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   redis.disconnect();
-  await souk.close();
-  await demo.close();
 });
 
 /** A call of as many products as a request upstream can have, for a token each. */

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { hasDeals, knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import { gate, type Script } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
 import { advanceUntil } from '../../support/time.ts';
 import { unitsUsed } from '../../support/units.ts';
@@ -140,21 +140,17 @@ test('returns data that come with an error', async ({ souk, client }) => {
   expect([reply.status, reply.json.data.count]).toEqual([200, 1]);
 });
 
-test('returns 502 and charges nothing if upstream cannot be reached', async () => {
-  const nowhere = await openSouk({ upstreamUrl: 'http://127.0.0.1:9' });
-  try {
-    const someone = await nowhere.client();
-    let hasEnded = false;
-    const waiting = someone.get('/api/market/product?domain=1&asins=B00NOWHERE').finally(() => {
-      hasEnded = true;
-    });
-    await advanceUntil(nowhere.clock, () => hasEnded, 50);
-    const reply = await waiting;
-    expect([reply.status, reply.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
-    expect(await unitsUsed(someone)).toBe(0);
-  } finally {
-    await nowhere.close();
-  }
+test('returns 502 and charges nothing if upstream cannot be reached', async ({ openAnother }) => {
+  const nowhere = await openAnother({ upstreamUrl: 'http://127.0.0.1:9' });
+  const someone = await nowhere.client();
+  let hasEnded = false;
+  const waiting = someone.get('/api/market/product?domain=1&asins=B00NOWHERE').finally(() => {
+    hasEnded = true;
+  });
+  await advanceUntil(nowhere.clock, () => hasEnded, 50);
+  const reply = await waiting;
+  expect([reply.status, reply.json.code]).toEqual([502, 'UPSTREAM_ERROR']);
+  expect(await unitsUsed(someone)).toBe(0);
 });
 
 describe("a site's list of deals", () => {

@@ -1,20 +1,20 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { knowsEveryProduct, newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import { PLENTY, type UpstreamAnswer } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk } from '../../support/souk.ts';
+import type { Souk } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import { advanceUntil } from '../../support/time.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 let souk: Souk;
 let client: Client;
 let askedAt: number[];
-beforeEach(async () => {
-  souk = await openSouk();
+test.beforeEach(async ({ ownSouk }) => {
+  souk = ownSouk;
   client = await souk.client();
   askedAt = [];
 });
-afterEach(() => souk.close());
 
 const pathOf = (asin: string) => `/api/market/product?domain=1&asins=${asin}`;
 

@@ -1,11 +1,12 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import { openDatabase } from '../../../src/platform/db/pool.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { CLAIM_MS } from '../../../src/webhooks/claims.ts';
 import { RETRY_DELAYS_MS } from '../../../src/webhooks/retry-schedule.ts';
 import { openReceiver, type Receiver, verified } from '../../support/receiver.ts';
 import { gate } from '../../support/scripted-upstream.ts';
-import { openSouk, type Souk, showLogOnFailure } from '../../support/souk.ts';
+import { type Souk, showLogOnFailure } from '../../support/souk.ts';
+import { test } from '../../support/souk-test.ts';
 import {
   enqueueEvent,
   sendDue,
@@ -17,13 +18,13 @@ import {
 
 const HOUR_MS = 3_600_000;
 
+test.override('soukOptions', { workers: 0 });
 let souk: Souk;
 let customer: WebhookCustomer;
 let receiver: Receiver;
-beforeAll(async () => {
-  souk = await openSouk({ workers: 0 });
+test.beforeAll(async ({ souk: opened }) => {
+  souk = opened;
 });
-afterAll(() => souk.close());
 beforeEach(async () => {
   showLogOnFailure(souk);
   customer = await webhookCustomer(souk);
