@@ -28,8 +28,12 @@ export function operationsTable(): string {
 /** Returns a table of the names for the field `operation` of batches and schedules. */
 export function batchTable(): string {
   return table(
-    ['`operation`', 'Address'],
-    queued.map(({ name, routes }) => [`\`${name}\``, `\`${routes[0].path}\``]),
+    ['`operation`', 'Address', '`format=csv`'],
+    queued.map(({ name, routes, table: columns }) => [
+      `\`${name}\``,
+      `\`${routes[0].path}\``,
+      columns ? 'yes' : '',
+    ]),
   );
 }
 

@@ -21,6 +21,7 @@ import { leaveBodiesUnread } from '../api/plugins/unread-bodies.ts';
 import { type QueueBoardDeps, registerQueueBoard } from '../api/queue-board.ts';
 import type { StripePayments } from '../billing/payments/stripe.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
+import { sendNotFoundPage } from '../site/kit/error-page.tsx';
 import type { SiteDeps } from '../site/pages.ts';
 import { registerWeb } from '../site/web.ts';
 
@@ -67,7 +68,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   requestMetrics.observe(app);
   refusalPace.apply(app);
   if (tracing) traceRequests(app, tracing);
-  registerErrorReplies(app, errors);
+  registerErrorReplies(app, errors, sendNotFoundPage);
   registerApi(app, deps.api);
   if (queueBoard) registerQueueBoard(app, queueBoard, queueBoard.token);
   if (stripe) registerStripeWebhook(app, stripe);

@@ -43,7 +43,7 @@ test('the operations table has name, aliases, tool, pools with timeouts, and pri
 test('the batch table has the name of every operation that batches accept', () => {
   const rows = batchTable().split('\n').slice(2);
   expect(rows).toHaveLength(QUEUED.length);
-  expect(rows).toContainEqual('| `trends.interest-over-time` | `/api/webtrends/interest-over-time` |');
+  expect(rows).toContainEqual('| `trends.interest-over-time` | `/api/webtrends/interest-over-time` |  |');
   expect(rows).toContainEqual('| `aba.wordhistory` | `/api/aba/word/:wordId/history` |');
 });
 

@@ -18,8 +18,11 @@ export function registerEndpoints<Deps>(
 }
 
 function routeOf<Deps>({ method, path, serve, upload, occupies }: Endpoint<Deps>, deps: Deps): RouteOptions {
+  // A HEAD request for a stream would have to read the stream.
+  const isStream = occupies === 'downloads' || occupies === 'streams';
   return {
     method: method.toUpperCase() as HTTPMethods,
+    exposeHeadRoute: method === 'get' && !isStream,
     url: path.replace('{id}', ':id'),
     config: { occupies: upload ? 'uploads' : occupies },
     handler: async (request, reply) => serve(deps, request, reply),

@@ -28,15 +28,18 @@ export function registerQueuedOperations(scope: FastifyInstance, deps: QueuedDep
 /** Registers every route of every local operation. The scope must require an account. */
 export function registerLocalOperations(scope: FastifyInstance, deps: LocalDeps): void {
   for (const operation of LOCAL)
-    for (const route of operation.routes) addRoute(scope, route, serveLocal(deps, operation, route));
+    for (const route of operation.routes)
+      addRoute(scope, route, serveLocal(deps, operation, route), { exposeHeadRoute: route.method === 'GET' });
 }
 
 function addRoute(
   scope: FastifyInstance,
   { method, path: url, invalidJsonKind }: Route,
   handler: Serve,
+  // A HEAD request for a call would cost units and return no answer.
+  { exposeHeadRoute }: { exposeHeadRoute: boolean } = { exposeHeadRoute: false },
 ): void {
-  scope.route({ method, url, handler, config: { invalidJsonKind } });
+  scope.route({ method, url, handler, exposeHeadRoute, config: { invalidJsonKind } });
 }
 
 /** Serves a path that several operations share. The query parameter `type` selects one; default: the first. */

@@ -28,8 +28,15 @@ export interface ErrorReplyDeps {
   events: CallEvents;
 }
 
-/** Replies to every error of a route with a public error, and to unknown addresses with `NOT_FOUND`. */
-export function registerErrorReplies(app: FastifyInstance, { log, events }: ErrorReplyDeps): void {
+/**
+ * Replies to every error of a route with a public error, and to unknown addresses with `NOT_FOUND`.
+ * @param notFoundPage sends the page for an unknown address, if a browser requests it; otherwise returns null.
+ */
+export function registerErrorReplies(
+  app: FastifyInstance,
+  { log, events }: ErrorReplyDeps,
+  notFoundPage: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | null,
+): void {
   app.setErrorHandler(async (error: FastifyError | SoukError | Error, request, reply) => {
     const known = error instanceof SoukError ? error : fromFramework(error, request);
     if (known.kind === 'INTERNAL' || (known.kind === 'BUSY' && known !== error)) {
@@ -49,9 +56,9 @@ export function registerErrorReplies(app: FastifyInstance, { log, events }: Erro
     return sendError(reply, known);
   });
 
-  app.setNotFoundHandler((_request, reply) => {
+  app.setNotFoundHandler((request, reply) => {
     events.emit({ type: 'request.refused', error: 'NOT_FOUND' });
-    return sendError(reply, new SoukError('NOT_FOUND'));
+    return notFoundPage(request, reply) ?? sendError(reply, new SoukError('NOT_FOUND'));
   });
 }
 

@@ -3,7 +3,7 @@ import { unixMs } from '../../platform/db/columns.ts';
 import type { Database } from '../../platform/db/pool.ts';
 
 export const RUN_TRIGGERS = ['tick', 'missed', 'manual'] as const;
-export const RUN_STATES = ['started', 'skipped', 'failed'] as const;
+export const RUN_STATES = ['started', 'finished', 'skipped', 'failed'] as const;
 
 export type RunTrigger = (typeof RUN_TRIGGERS)[number];
 export type RunState = (typeof RUN_STATES)[number];
@@ -14,6 +14,7 @@ export interface Run {
   dueAt: number;
   startedAt: number;
   trigger: RunTrigger;
+  /** A run without an obstacle is stored as started, and has finished when its batch has. */
   state: RunState;
   reason: string | null;
   /** The batch of this run. It is kept for a week after its end. */
@@ -27,8 +28,8 @@ export async function listRuns(
   { before, limit }: { before: string | null; limit: number },
 ): Promise<Run[]> {
   const { rows } = await database.query<Run>(
-    `select ${RUN} from schedule_runs
-     where schedule_id = $1 and ($2::uuid is null or id < $2) order by id desc limit $3`,
+    `${SELECT_RUNS}
+     where r.schedule_id = $1 and ($2::uuid is null or r.id < $2) order by r.id desc limit $3`,
     [scheduleId, before, limit],
   );
   return rows;
@@ -36,12 +37,16 @@ export async function listRuns(
 
 /** Returns a run; null if it does not exist. */
 export async function findRun(client: ClientBase, runId: string): Promise<Run | null> {
-  const { rows } = await client.query<Run>(`select ${RUN} from schedule_runs where id = $1`, [runId]);
+  const { rows } = await client.query<Run>(`${SELECT_RUNS} where r.id = $1`, [runId]);
   return rows[0] ?? null;
 }
 
-const RUN = `id as "runId", ${unixMs('due_at')} as "dueAt", ${unixMs('started_at')} as "startedAt", trigger, state, reason,
-  batch_id as "batchId"`;
+/** The batch of a finished run is deleted before the run. */
+const SELECT_RUNS = `
+  select r.id as "runId", ${unixMs('r.due_at')} as "dueAt", ${unixMs('r.started_at')} as "startedAt", r.trigger,
+    case when r.state = 'started' and (b.id is null or b.finished_at is not null) then 'finished' else r.state end as state,
+    r.reason, r.batch_id as "batchId"
+  from schedule_runs r left join batches b on b.id = r.batch_id`;
 
 /** @returns false if the schedule already has a run for this time. */
 export async function insertRun(client: ClientBase, scheduleId: string, run: Run): Promise<boolean> {

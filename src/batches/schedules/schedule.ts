@@ -129,10 +129,15 @@ export async function setNextDue(
 
 /** Returns the items of a schedule, as they were sent. */
 export async function scheduleItems(client: ClientBase, scheduleId: string): Promise<unknown[]> {
-  const { rows } = await client.query<{ items: Buffer }>('select items from schedules where id = $1', [
+  return parseJson(await scheduleItemsText(client, scheduleId)) as unknown[];
+}
+
+/** Returns the same as JSON text, unparsed: a schedule may have 100,000 items. */
+export async function scheduleItemsText(database: Queryable, scheduleId: string): Promise<string> {
+  const { rows } = await database.query<{ items: Buffer }>('select items from schedules where id = $1', [
     scheduleId,
   ]);
-  return rows[0] ? (parseJson((await gunzip(rows[0].items)).toString('utf8')) as unknown[]) : [];
+  return rows[0] ? (await gunzip(rows[0].items)).toString('utf8') : '[]';
 }
 
 export async function deleteSchedule(

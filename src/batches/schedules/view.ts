@@ -61,7 +61,9 @@ export const runSchema = z
       .describe(
         'tick: started on time; missed: started late, because the service was down; manual: started by a request',
       ),
-    state: z.enum(RUN_STATES),
+    state: z
+      .enum(RUN_STATES)
+      .describe('started: the batch is not finished; finished: it is; skipped or failed: there is no batch'),
     reason: z.string().nullable(),
     batchId: z.uuid().nullable(),
     links: z.object({ batch: z.string().nullable() }),

@@ -14,7 +14,7 @@ export function selectionRoutes(...paths: readonly [string, ...string[]]): reado
 
 function selectionOf({ query: { selection } }: RawRequest): unknown {
   if (selection === undefined || selection === '')
-    throw fault('is required: it must be a JSON object, URL-encoded');
+    throw fault('is required: it must be a JSON object, URL-encoded, with all fields, also the site');
   if (typeof selection !== 'string') throw fault('was given more than once');
   const tooLarge = callerJsonFault(selection);
   if (tooLarge !== null) throw fault(tooLarge);

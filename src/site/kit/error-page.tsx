@@ -3,6 +3,7 @@ import { ERRORS, SoukError } from '../../platform/errors.ts';
 import { isStoreAway } from '../../platform/outage.ts';
 import type { Pages } from '../pages.ts';
 import { Page, VISITOR } from './layout.tsx';
+import { pageHeaders } from './page-headers.ts';
 import { sendPage } from './render.tsx';
 
 /** Sends every error of a page as an error page. */
@@ -26,6 +27,22 @@ export function registerErrorPages(scope: FastifyInstance, { log, events }: Page
     if (error instanceof SoukError && error.retryAfterSeconds !== undefined)
       reply.header('retry-after', error.retryAfterSeconds);
     return sendErrorPage(request, reply, { status, title, text });
+  });
+}
+
+/** Addresses whose clients are programs. */
+const PROGRAM_PATH = /^\/(?:api|mcp|assets|metrics|healthz|readyz)(?:[/?.]|$)/;
+
+/** Sends the page for an unknown address to a browser. @returns null for other clients. */
+export function sendNotFoundPage(request: FastifyRequest, reply: FastifyReply): FastifyReply | null {
+  const { method, url, headers } = request;
+  const isPage = (method === 'GET' || method === 'HEAD') && !PROGRAM_PATH.test(url);
+  if (!isPage || !headers.accept?.includes('text/html')) return null;
+  reply.headers(pageHeaders());
+  return sendErrorPage(request, reply, {
+    status: 404,
+    title: 'Not found',
+    text: 'This page does not exist.',
   });
 }
 

@@ -17,19 +17,24 @@ export const CONTENT_POLICY = [
  * @param formTargets other sites that forms may redirect to, such as a payment provider.
  */
 export function setPageHeaders(scope: FastifyInstance, formTargets: readonly string[] = []): void {
-  const policy = CONTENT_POLICY.replace(
-    "form-action 'self'",
-    ["form-action 'self'", ...formTargets].join(' '),
-  );
+  const headers = pageHeaders(formTargets);
   scope.addHook('onRequest', async (_request, reply) => {
-    reply.headers({
-      'content-security-policy': policy,
-      'x-content-type-options': 'nosniff',
-      'x-frame-options': 'DENY',
-      'referrer-policy': 'same-origin',
-      'cross-origin-opener-policy': 'same-origin',
-      'cross-origin-resource-policy': 'same-origin',
-      'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
-    });
+    reply.headers(headers);
   });
+}
+
+/** Returns the security headers of a page. */
+export function pageHeaders(formTargets: readonly string[] = []): Record<string, string> {
+  return {
+    'content-security-policy': CONTENT_POLICY.replace(
+      "form-action 'self'",
+      ["form-action 'self'", ...formTargets].join(' '),
+    ),
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'same-origin',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
+  };
 }

@@ -15,13 +15,14 @@ export function ToneTag({ of: [tone, text] }: { of: readonly [Tone, string] }): 
 const TONES: Record<string, Tone> = {
   done: 'good',
   delivered: 'good',
-  started: 'good',
+  finished: 'good',
   failed: 'bad',
   expired: 'warn',
   skipped: 'warn',
   waiting: 'warn',
   queued: 'busy',
   running: 'busy',
+  started: 'busy',
   pending: 'busy',
 };
 

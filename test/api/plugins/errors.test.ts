@@ -30,11 +30,11 @@ describe('returns 405 with Allow for', () => {
     ['TRACE', PRODUCT, 'GET, POST'],
     ['POST', '/api/market/lightningdeal', 'GET'],
     ['POST', '/api/market/graphimage', 'GET'],
-    ['POST', '/api/market/charturl', 'GET'],
-    ['PUT', '/api/retail/imageurl', 'GET'],
-    ['DELETE', '/api/quota', 'GET'],
-    ['POST', '/api/token', 'GET'],
-    ['PUT', '/api/jobs/some-job', 'GET, DELETE'],
+    ['POST', '/api/market/charturl', 'GET, HEAD'],
+    ['PUT', '/api/retail/imageurl', 'GET, HEAD'],
+    ['DELETE', '/api/quota', 'GET, HEAD'],
+    ['POST', '/api/token', 'GET, HEAD'],
+    ['PUT', '/api/jobs/some-job', 'GET, HEAD, DELETE'],
   ] as const)('%s %s', async ([method, path, allowed], { souk, client }) => {
     const reply = await client.get(path, { method });
     expect(reply.headers.allow).toBe(allowed);

@@ -50,6 +50,17 @@ test('returns the stored schedule with its next runs, items and maximum price of
   expect(rows).toEqual([{ next_due_at: new Date('2026-03-09T03:45:00.000Z') }]);
 });
 
+test('returns the items as they were sent with items=1', async ({ client }) => {
+  const items = '[{"domainId":1,"includeCategories":[9223372036854775807]},{"domainId":3,"minRating":"45"}]';
+  const body = `{"name":"Deals","cron":"0 * * * *","batch":{"operation":"market.deal","items":${items}}}`;
+  const headers = { 'content-type': 'application/json' };
+  const { json } = await client.post('/api/schedules', body, { headers });
+  const { text } = await client.get(`/api/schedules/${json.data.scheduleId}?items=1`);
+  expect(text).toContain(`"itemList":${items}`);
+  expect(JSON.parse(text).data).toMatchObject({ ...json.data, items: 2 });
+  expect(await scheduleNow(client, json.data)).not.toHaveProperty('itemList');
+});
+
 const batch = good.batch;
 
 test.for<[what: string, fields: Record<string, unknown>, names: string]>([

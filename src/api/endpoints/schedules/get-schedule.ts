@@ -1,8 +1,19 @@
+import { z } from 'zod';
+import { scheduleItemsText } from '../../../batches/schedules/schedule.ts';
 import { scheduleSchema, scheduleView } from '../../../batches/schedules/view.ts';
-import { sendEnvelope } from '../../envelope.ts';
+import { SCHEMA_NAMES } from '../../../operations/answers/schema-names.ts';
+import { boolean } from '../../../operations/params/scalars.ts';
+import { JSON_TYPE, okBody } from '../../../results/envelope.ts';
+import { sendEnvelope, setFacts } from '../../envelope.ts';
 import { enveloped } from '../../openapi/responses.ts';
 import { endpoint } from '../endpoint.ts';
 import { ownSchedule, type ScheduleDeps, scheduleId } from './own-schedule.ts';
+
+const answer = scheduleSchema
+  .extend({
+    itemList: z.array(z.unknown()).optional().describe('The items as they were sent; only with items=1'),
+  })
+  .register(SCHEMA_NAMES, { id: 'ScheduleWithItems' });
 
 export const getSchedule = endpoint({
   tag: 'schedules',
@@ -11,10 +22,18 @@ export const getSchedule = endpoint({
   tool: 'schedules_get',
   summary: 'Returns a schedule and the times of its next runs.',
   id: scheduleId,
-  answers: { 200: enveloped('The schedule', scheduleSchema) },
+  query: z.object({
+    items: boolean().default(false).describe('Include the items as they were sent'),
+  }),
+  answers: { 200: enveloped('The schedule', answer) },
 
-  async handle(deps: ScheduleDeps, { account, id, reply }) {
+  async handle(deps: ScheduleDeps, { account, id, query, reply }) {
     const schedule = await ownSchedule(deps, account, id);
-    return sendEnvelope(reply, 200, scheduleView(schedule, deps.clock.now()));
+    const view = scheduleView(schedule, deps.clock.now());
+    if (!query.items) return sendEnvelope(reply, 200, view);
+    const items = await scheduleItemsText(deps.database, schedule.scheduleId);
+    setFacts(reply);
+    // Replaces the end of data and envelope.
+    return reply.header('content-type', JSON_TYPE).send(`${okBody(view).slice(0, -2)},"itemList":${items}}}`);
   },
 });

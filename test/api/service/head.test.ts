@@ -1,0 +1,36 @@
+import { expect } from 'vitest';
+import { test } from '../../support/souk-test.ts';
+
+test.override('soukOptions', { workers: 0 });
+
+test.for([
+  '/healthz',
+  '/readyz',
+  '/openapi.json',
+  '/docs',
+  '/api/quota',
+  '/api/token',
+  '/api/aba/countries',
+  '/api/market/charturl?domain=1&asin=B000000001',
+  '/api/retail/imageurl?domain=1&image=a.jpg',
+  '/api/jobs',
+  '/api/batches',
+  '/api/schedules',
+])('answers HEAD %s as GET, without a body', async (path, { client }) => {
+  const get = await client.get(path);
+  const head = await client.get(path, { method: 'HEAD' });
+  expect([get.status, head.status, head.body.length]).toEqual([200, 200, 0]);
+  expect(head.headers['content-type']).toBe(get.headers['content-type']);
+});
+
+test.for([
+  '/api/market/bestseller?domain=1&category=1',
+  '/api/jobs/0198c0de-0000-7000-8000-000000000000/events',
+  '/api/batches/0198c0de-0000-7000-8000-000000000000/results',
+])('refuses HEAD %s, which would cost units or read a stream', async (path, { client }) => {
+  expect((await client.get(path, { method: 'HEAD' })).status).toBe(405);
+});
+
+test('refuses HEAD without a key where GET needs one', async ({ client }) => {
+  expect((await client.raw('/api/quota', { method: 'HEAD' })).status).toBe(401);
+});
