@@ -1,7 +1,7 @@
 import type { Fluctuation } from '../operations/brand-analytics/keywords/fluctuation.ts';
-import { keywordQuery } from '../operations/brand-analytics/keywords/tokens.ts';
 import type { Queryable } from '../platform/db/pool.ts';
 import { foundBySql } from './found-by.ts';
+import { keywordFilter } from './keyword-filter.ts';
 import { LABEL_KINDS, type LabelKind } from './label-kinds.ts';
 import { ROW_COLUMNS, type StoredRow } from './rank-row.ts';
 import { rangeAfter } from './rank-windows.ts';
@@ -10,6 +10,8 @@ import type { LoadedWeek } from './weeks.ts';
 
 export interface RankFilter {
   keyword?: string | undefined;
+  /** Whether the words of the keyword match inside longer words. Default: true. */
+  inside?: boolean | undefined;
   fluctuationType?: Fluctuation | undefined;
   brand?: string | undefined;
   category?: string | undefined;
@@ -42,9 +44,9 @@ export async function walkRanks(database: Queryable, week: LoadedWeek, walk: Wal
     const { rows: found } = await database.query<StoredRow>(
       // Terms are joined to the returned rows only, not to all matching ones.
       `select r.*, t.term from (
-          select ${ROW_COLUMNS} from ${week.table} r
-          where r.rank > $1 and r.rank <= $2 and (cardinality($3::integer[]) = 0 or ${FOUND_BY} && $3) ${fits.condition}
-          order by r.rank fetch first ${wanted} rows with ties) r
+          select ${ROW_COLUMNS} from ${week.table} r ${fits.join}
+          where ${fits.rank} > $1 and ${fits.rank} <= $2 and (cardinality($3::integer[]) = 0 or ${FOUND_BY} && $3) ${fits.condition}
+          order by ${fits.rank} fetch first ${wanted} rows with ties) r
         join aba_terms_${week.site} t on t.id = r.id`,
       [from, to, tags, ...fits.values],
     );
@@ -60,6 +62,10 @@ const FOUND_BY = foundBySql('r');
 
 interface Fitting {
   isFiltered: boolean;
+  /** The rank, as an expression that has no index if the index of tags must be used. */
+  rank: string;
+  /** Joins the terms, if the condition needs them. */
+  join: string;
   condition: string;
   values: unknown[];
   /** Checks a term that the index has found. */
@@ -72,9 +78,10 @@ async function fittingOf(
   { site }: LoadedWeek,
   filter: RankFilter,
 ): Promise<Fitting | null> {
-  const { keyword, fluctuationType, clickSumMin = 0, convSumMin = 0 } = filter;
-  const query = keyword === undefined ? null : keywordQuery(keyword.normalize('NFC').toLowerCase(), site);
-  if (query && query.tokens.length === 0) return null;
+  const { keyword, inside = true, fluctuationType, clickSumMin = 0, convSumMin = 0 } = filter;
+  const wanted = keyword?.normalize('NFC').toLowerCase();
+  const query = wanted === undefined ? undefined : await keywordFilter(database, site, wanted, { inside });
+  if (query === null) return null;
   const tags = [
     ...(query?.tokens ?? []),
     ...(fluctuationType ? [fluctuationTag(fluctuationType)] : []),
@@ -84,6 +91,9 @@ async function fittingOf(
   const values: unknown[] = [];
   const value = (one: unknown) => `$${values.push(one) + 3}`;
   let condition = tags.length > 0 ? `and ${FOUND_BY} @> ${value(tags)}::integer[]` : '';
+  for (const choice of query?.choices ?? [])
+    condition += ` and ${FOUND_BY} && (select ${value(choice)}::integer[])`;
+  for (const text of query?.contained ?? []) condition += ` and t.term like '%' || ${value(text)} || '%'`;
   for (const kind of ['brand', 'category'] as const) {
     const name = filter[kind];
     if (name === undefined) continue;
@@ -95,9 +105,15 @@ async function fittingOf(
   if (convSumMin > 0) condition += ` and ${sumSql('conv')} >= ${value(convSumMin * 100)}`;
   return {
     isFiltered: condition !== '',
+    // The planner does not know how slow it is to compare long lists of tags row by row.
+    rank: query?.choices.length ? '(r.rank + 0)' : 'r.rank',
+    // Without `offset 0` the planner may prefer to scan all terms.
+    join: query?.contained.length
+      ? `cross join lateral (select term from aba_terms_${site} where id = r.term_id offset 0) t`
+      : '',
     condition,
     values,
-    matches: (term) => query === null || query.matches(term),
+    matches: (term) => query?.matches(term) ?? true,
   };
 }
 

@@ -1,8 +1,8 @@
 import { type Fluctuation, fluctuationOf } from '../operations/brand-analytics/keywords/fluctuation.ts';
 import type { ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
 import { normaliseTerm } from '../operations/brand-analytics/keywords/term.ts';
-import { keywordQuery } from '../operations/brand-analytics/keywords/tokens.ts';
 import type { Queryable } from '../platform/db/pool.ts';
+import { type KeywordFilter, keywordFilter } from './keyword-filter.ts';
 import { walkRanks } from './rank-walk.ts';
 import type { LoadedWeek } from './weeks.ts';
 import { findInWeek } from './word.ts';
@@ -50,8 +50,8 @@ export async function searchTerms(
   const [newest] = weeks;
   if (!newest) return [];
   const wanted = normaliseTerm(keyword);
-  const query = keywordQuery(wanted, site);
-  const walk = { filter: { keyword: wanted }, after: 0, to: newest.lastRank, count: limit };
+  const query = await keywordFilter(database, site, wanted, { inside: false });
+  const walk = { filter: { keyword: wanted, inside: false }, after: 0, to: newest.lastRank, count: limit };
   const [prefixed, walked] = await Promise.all([
     termsWithPrefix(database, newest, wanted, limit),
     walkRanks(database, newest, walk),
@@ -60,8 +60,8 @@ export async function searchTerms(
   const ranks = new Map(walked.flatMap(({ id, rank }) => (found.has(id) ? [] : [[id, rank]])));
   for (const term of await termsById(database, site, [...ranks.keys()]))
     found.set(term.id, { ...term, rank: ranks.get(term.id) ?? null });
-  if (found.size < limit && query.tokens.length > 0) {
-    const old = await termsWithTokens(database, site, query.tokens);
+  if (found.size < limit && query) {
+    const old = await termsWithTokens(database, site, query);
     for (const term of old)
       if (!found.has(term.id) && query.matches(term.term)) found.set(term.id, { ...term, rank: null });
   }
@@ -136,11 +136,12 @@ async function termsById(database: Queryable, site: ReportSite, wanted: readonly
 async function termsWithTokens(
   database: Queryable,
   site: ReportSite,
-  tokens: readonly number[],
+  { tokens, choices }: KeywordFilter,
 ): Promise<Term[]> {
+  const choice = choices.map((_, i) => `and tokens && $${i + 2}::integer[]`).join(' ');
   const { rows } = await database.query<Term>(
-    `select ${TERM} from aba_terms_${site} where tokens @> $1::integer[] limit ${MOST_OLD}`,
-    [tokens],
+    `select ${TERM} from aba_terms_${site} where tokens @> $1::integer[] ${choice} limit ${MOST_OLD}`,
+    [tokens, ...choices],
   );
   return rows;
 }

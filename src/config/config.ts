@@ -41,7 +41,9 @@ const settings = {
   PORT: port.default(3000).describe('Port of the gateway'),
   DATABASE_URL: address(/^postgres(ql)?:$/, 'postgresql://user:password@host:5432/souk')
     .optional()
-    .describe('PostgreSQL 14 or later. Default under `npm start`: an embedded PostgreSQL'),
+    .describe(
+      'PostgreSQL 14 or later with its extension `pg_trgm`. Default under `npm start`: an embedded PostgreSQL',
+    ),
   REDIS_URL: address(/^rediss?:$/, 'redis://host:6379')
     .optional()
     .describe(

@@ -1,4 +1,4 @@
-/** The name of the demo provider, whatever its address. */
+/** The name of the demo provider at any address. */
 export const DEMO = 'demo';
 
 /**

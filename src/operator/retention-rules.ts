@@ -7,6 +7,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   aba_provider: 'One row',
   aba_ranks: 'REPORT_WEEKS_KEPT weeks of each site, and the one before',
   aba_terms: 'One row for each search term in a report',
+  aba_words: 'One row for each word in a search term',
   aba_weeks: 'REPORT_WEEKS_KEPT weeks of each site, and the one before',
   accounts: 'One row for each account',
   api_keys: 'One row for each key; keys of the pages are deleted with their session',

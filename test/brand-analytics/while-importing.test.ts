@@ -4,7 +4,7 @@ import { type QueuedName, queuedOperation } from '../../src/operations/index.ts'
 import type { Handler, HandlerContext } from '../../workers/handlers/handler.ts';
 import { HANDLERS } from '../../workers/handlers/index.ts';
 import { openTestDatabase } from '../support/database.ts';
-import { csvReport, load, type TestTerm } from '../support/reports.ts';
+import { csvReport, load, REPORTS, type TestTerm } from '../support/reports.ts';
 
 const database = await openTestDatabase();
 
@@ -30,7 +30,7 @@ async function read(name: QueuedName, given: Record<string, unknown>): Promise<u
   const input = operation.params.parse(given);
   const { signal } = new AbortController();
   const context = {
-    ...{ sources: operation.source(input), upstream: { reports: database }, signal },
+    ...{ sources: operation.source(input), upstream: { reports: { database, provider: REPORTS } }, signal },
     useEdition() {},
   };
   const handler = HANDLERS[name] as Handler<QueuedOperation>;

@@ -4,7 +4,7 @@ import type { Providers } from '../../src/operations/providers.ts';
 import type { Client } from '../support/client.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { csvReport, load, ranked } from '../support/reports.ts';
-import { openSouk, type Souk } from '../support/souk.ts';
+import { openSouk, type Souk, showLogOnFailure } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 
 const DEMO: Providers = { products: 'demo', trends: 'demo', reports: 'demo' };
@@ -95,12 +95,16 @@ test('shows nothing of the demo provider after a restart with another one', asyn
   onTestFinished(stores.drop);
 });
 
-test('deletes the reports of the demo within a minute after a restart with another provider', async ({
-  souk,
-}) => {
+test('deletes the reports of the demo after a restart with another provider', async ({ souk }) => {
+  showLogOnFailure(souk);
   await loadDemoReport(souk);
-  souk.clock.advance(60_000);
   const counted = `select (select count(*) from aba_weeks) + (select count(*) from aba_terms) +
     (select count(*) from aba_products) + (select count(*) from aba_ranks) as rows`;
-  await expect.poll(async () => (await souk.database.query(counted)).rows[0].rows).toBe(0);
+  await expect
+    .poll(async () => {
+      // A busy table is tried again a minute later.
+      souk.clock.advance(60_000);
+      return (await souk.database.query(counted)).rows[0].rows;
+    })
+    .toBe(0);
 });

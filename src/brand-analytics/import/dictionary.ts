@@ -50,6 +50,7 @@ export async function identifyTerms(
   );
   const fresh = counted[0]?.fresh ?? 0;
   if (fresh === 0) return { table: present, isRewritten: false };
+  await learnWords(client, site);
   const newTerms = `select ${domain}, i.term_id, s.term, ${STAGED_TOKENS}, ${pg.escapeLiteral(week)}::date
     from aba_staging s join aba_staged_ids i on i.at = s.at and i.is_new`;
   if (fresh > (highest - none) / WORD_ID_STEP)
@@ -64,6 +65,24 @@ export async function identifyTerms(
 }
 
 const COLUMNS = 'site, id, term, tokens, first_seen';
+
+/** Adds the words of the new terms to the words by which keywords are found. */
+async function learnWords(client: pg.ClientBase, site: ReportSite): Promise<void> {
+  const { domain } = REPORT_SITES[site];
+  const words = pg.escapeIdentifier(`aba_words_${site}`);
+  await client.query("set local gin_pending_list_limit = '512MB'");
+  await client.query(
+    `insert into ${words} (site, word, stem)
+      select ${domain}, w, aba_stem(${domain}, w) from (
+        select distinct w from (
+          select distinct unnest(string_to_array(s.term, ' ')) as part
+          from aba_staging s join aba_staged_ids i on i.at = s.at and i.is_new) p, aba_words_of(p.part) w
+        -- Most parts are known words.
+        where not exists (select from ${words} k where k.word = p.part)) d
+      where not exists (select from ${words} k where k.word = w)`,
+  );
+  await client.query('select gin_clean_pending_list($1::regclass)', [`aba_words_${site}_word_idx`]);
+}
 
 /** Filling a table and then creating its indexes takes a third of the time of adding terms to three indexes. */
 async function rewriteDictionary(client: pg.ClientBase, site: ReportSite, newTerms: string): Promise<string> {

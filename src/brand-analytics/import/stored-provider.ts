@@ -6,7 +6,8 @@ import { dropWeek } from './drop-week.ts';
 import { ReportError } from './report-error.ts';
 
 /** Everything that imports write, except the tables of weeks. */
-const TABLES = 'aba_terms, aba_products, aba_labels, aba_weeks, aba_fetches, aba_imports, aba_provider';
+const TABLES =
+  'aba_terms, aba_words, aba_products, aba_labels, aba_weeks, aba_fetches, aba_imports, aba_provider';
 
 /**
  * Makes the tables of brand analytics those of a provider, before a report of it is imported. They hold reports of one

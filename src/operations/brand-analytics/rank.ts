@@ -22,7 +22,7 @@ const params = request(
       .optional()
       .meta({
         description:
-          'Terms with all these words, in any order; Chinese and Japanese text must appear verbatim',
+          'Terms with all these words or parts of words, in any order; Chinese and Japanese text must appear verbatim',
         // plain-english: allow
         examples: ['desk lamp'],
       }),

@@ -105,6 +105,7 @@ test.for([
 describe('filters', () => {
   const has: Record<string, (term: TestTerm, i: number) => boolean> = {
     'keyword=desk%20lamp': (_, i) => i % 7 === 0,
+    'keyword=amp%20esk&brand=LUMIO': (_, i) => i % 77 === 0,
     'keyword=lamps&brand=LUMIO': (_, i) => i % 77 === 0,
     'category=office%20products&brand=acme': (_, i) => i % 7 === 0 && i % 11 !== 0,
     'clickSumMin=77': (_, i) => (i % 100) + 20 >= 77,

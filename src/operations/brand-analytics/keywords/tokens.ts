@@ -24,38 +24,31 @@ export function tokensOf(term: string, site: ReportSite): number[] {
   return [...tokens];
 }
 
-export interface KeywordQuery {
-  /** Matching terms have all these tokens. Empty when the keyword has no letter or digit, which matches no term. */
-  tokens: number[];
-  /** Confirms a candidate: tokens are hashes and may collide, and pairs may come from different parts of the text. */
-  matches(term: string): boolean;
+/** A keyword, in parts that are searched in different ways. Both are empty if it has no letter or digit. */
+export interface KeywordPieces {
+  words: string[];
+  /** Text in scripts without blanks between words. */
+  unbroken: string[];
 }
 
-/** Matches terms that have all words of the keyword, in any order, and all its unbroken text unchanged. */
-export function keywordQuery(keyword: string, site: ReportSite): KeywordQuery {
-  const tokens = new Set<number>();
-  const words: string[] = [];
-  const parts: string[] = [];
-  for (const piece of piecesOf(keyword)) {
-    if (!IS_UNBROKEN.test(piece)) {
-      words.push(stemOf(piece, site));
-      tokens.add(wordToken(piece, site));
-      continue;
-    }
-    parts.push(piece);
-    const characters = Array.from(piece);
-    if (characters.length === 1) tokens.add(token('character', piece));
-    else for (const pair of pairsOf(characters)) tokens.add(token('pair', pair));
-  }
+export function piecesOfKeyword(keyword: string): KeywordPieces {
+  const pieces = [...new Set(piecesOf(keyword))];
   return {
-    tokens: [...tokens],
-    matches(term) {
-      if (!parts.every((part) => term.includes(part))) return false;
-      if (words.length === 0) return true;
-      const found = new Set(piecesOf(term).map((piece) => stemOf(piece, site)));
-      return words.every((word) => found.has(word));
-    },
+    words: pieces.filter((piece) => !IS_UNBROKEN.test(piece)),
+    unbroken: pieces.filter((piece) => IS_UNBROKEN.test(piece)),
   };
+}
+
+/** Returns the tokens of all terms that contain a piece of unbroken text; other terms may have them as well. */
+export function tokensOfUnbroken(piece: string): number[] {
+  const characters = Array.from(piece);
+  if (characters.length === 1) return [token('character', piece)];
+  return pairsOf(characters).map((pair) => token('pair', pair));
+}
+
+/** Returns the words of a term. */
+export function wordsOf(term: string): string[] {
+  return piecesOf(term).filter((piece) => !IS_UNBROKEN.test(piece));
 }
 
 function piecesOf(text: string): readonly string[] {
@@ -70,7 +63,8 @@ function pairsOf(characters: readonly string[]): string[] {
   return characters.slice(1).map((character, i) => `${characters[i]}${character}`);
 }
 
-function stemOf(word: string, site: ReportSite): string {
+/** Returns the English stem of a word on English sites; elsewhere the word. */
+export function stemOf(word: string, site: ReportSite): string {
   return ENGLISH_SITES.has(site) ? stemmer(word) : word;
 }
 
@@ -78,7 +72,8 @@ function stemOf(word: string, site: ReportSite): string {
 const remembered = { english: new Map<string, number>(), other: new Map<string, number>() };
 const MOST_REMEMBERED = 50_000;
 
-function wordToken(word: string, site: ReportSite): number {
+/** Returns the token of a word, which it shares with its English inflections on English sites. */
+export function wordToken(word: string, site: ReportSite): number {
   const known = ENGLISH_SITES.has(site) ? remembered.english : remembered.other;
   const found = known.get(word);
   if (found !== undefined) return found;
