@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { COPIED, PROGRAMS, SOURCES, STAMP } from './dist.mjs';
 import { ensureInstalled, root } from './install.mjs';
 
-/** Packages with native code, that read files of their own, or that import CommonJS on demand. They stay in node_modules. */
+/** Packages that have native code, read files of their own, or import CommonJS on demand. They stay in node_modules. */
 const NOT_BUNDLED = [
   'sharp',
   '@node-rs/argon2',
@@ -16,7 +16,7 @@ const NOT_BUNDLED = [
   'pg-native',
 ];
 
-/** What CommonJS packages expect to have. */
+/** Globals that CommonJS packages expect. */
 const COMMON_JS = `import { createRequire as createCommonRequire } from 'node:module';
 const require = createCommonRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;`;
 
@@ -31,7 +31,7 @@ export async function build(target, files = []) {
     outbase: root,
     tsconfig: join(root, 'tsconfig.json'),
     bundle: true,
-    // What several programs share is loaded from one file, and what a program imports on demand from another.
+    // Code that several programs share is in one file, and code that a program imports on demand in another.
     splitting: true,
     chunkNames: 'chunks/[name]-[hash]',
     external: NOT_BUNDLED,

@@ -1,9 +1,9 @@
-// What `npm run build` compiles, and a check whether dist/ is up to date.
+// The programs that `npm run build` compiles, and a check whether dist/ is up to date.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './install.mjs';
 
-/** Everything that runs as a process or thread of its own. */
+/** The programs that run as a process or thread of their own. */
 export const PROGRAMS = [
   'src/main.ts',
   'src/start.ts',

@@ -34,6 +34,7 @@ const WORDS = [
   [/\b(news|book)s? of (a |the )?(job|call|batch|operation)s?\b/i, 'completion message; usage statistics'],
   [/\bdesk\b(?!( |%20)lamp)/i, 'operator console'],
   [/\bdoors?\b/i, 'rate-limited endpoint'],
+  [/^(<{7}|>{7}) /, 'resolve the conflict'],
 ];
 
 /** Returns the uses of these words, as `file:line: "word": advice`. */

@@ -27,9 +27,9 @@ export interface ObtainRequest {
   sources: readonly Source[];
   /** Only data up to this age is accepted. 0 always fetches from upstream. */
   maxAgeMs: number;
-  /** Whether the provider has updated cached data too long ago. The call fetches it again, and accepts what it receives. */
+  /** Returns whether the provider updated cached data too long ago. The call fetches it again, and accepts what it receives. */
   isOutdated?(value: unknown): boolean;
-  /** How long the data is kept, unless a source says so itself. Default: one hour. */
+  /** How long the data is kept, unless a source has a time of its own. Default: one hour. */
   lifetimeMs?: number;
   /** When the call started, Unix milliseconds. */
   startedAt: number;
@@ -65,7 +65,7 @@ const NOTHING_LIFETIME_MS = 60_000;
 /** Concurrent fetches of one call. */
 const FETCHES_AT_ONCE = 4;
 
-/** How often a call divides a request that the provider rejected, into two requests each time. One source of a hundred is found with seven. */
+/** How often a call divides a request that the provider rejected, into two requests each time. Seven divisions find one source among a hundred. */
 const MOST_DIVISIONS = 20;
 
 /** Errors that a source can have while others have data. */

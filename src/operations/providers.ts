@@ -16,7 +16,7 @@ export interface Providers {
 
 export const PROVIDER_KINDS = ['products', 'trends', 'reports'] as const satisfies (keyof Providers)[];
 
-/** What operations ask for, by the group in their names. Other groups have no provider. */
+/** The kind of data that operations request, by the group in their names. Other groups have no provider. */
 const KIND_OF_GROUP: Readonly<Record<string, keyof Providers>> = {
   market: 'products',
   trends: 'trends',

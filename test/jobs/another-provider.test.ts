@@ -10,7 +10,7 @@ import { test } from '../support/souk-test.ts';
 const DEMO: Providers = { products: 'demo', trends: 'demo', reports: 'demo' };
 const WEEK = '2026-02-28';
 
-/** What a customer asks, with both providers. */
+/** The requests of a customer, which are sent with both providers. */
 const QUESTIONS = {
   product: (client: Client) => client.get('/api/market/product?country=us&asins=B08N5WRWNX&update=100'),
   category: (client: Client) => client.get('/api/market/category?country=us&category=0'),

@@ -17,7 +17,7 @@ const WINDOW_MS = 5_000;
 
 const DELAY_MS = 1_000;
 
-/** The refusal of a large body counts as so many: it takes a connection and up to 128 KiB of the body. */
+/** The refusal of a large body counts as this many refusals, because it takes a connection and up to 128 KiB of the body. */
 const UNREAD_BODY_COUNTS = 20;
 
 /** Limits of memory. Beyond MAX_CLIENTS, counts are forgotten. While MAX_DELAYED refusals wait, the oldest is sent for each further one. */

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What follows the end of the request; null once it has ended. */
+    /** Callbacks for the end of the request; null once it has ended. */
     endings: (() => void)[] | null;
   }
 }

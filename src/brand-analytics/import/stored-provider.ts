@@ -5,13 +5,13 @@ import { inTransaction } from '../../platform/db/transaction.ts';
 import { dropWeek } from './drop-week.ts';
 import { ReportError } from './report-error.ts';
 
-/** Everything that imports write, except the tables of weeks. */
+/** The tables that imports write, except those of weeks. */
 const TABLES =
   'aba_terms, aba_words, aba_products, aba_labels, aba_weeks, aba_fetches, aba_imports, aba_provider';
 
 /**
- * Makes the tables of brand analytics those of a provider, before a report of it is imported. They hold reports of one
- * provider at a time, because imports compare weeks, and share terms and titles. Reports of the demo give way.
+ * Assigns the tables of brand analytics to a provider, before a report of it is imported. They hold reports of one
+ * provider at a time, because imports compare weeks, and share terms and titles. Reports of the demo are deleted.
  * @throws ReportError if they hold reports of another provider.
  */
 export async function claimReports(database: Database, provider: string): Promise<void> {

@@ -24,7 +24,7 @@ import { type Context, type Given, onDatabase } from '../reporting.ts';
 
 const READ_CHUNK_BYTES = 1_048_576;
 
-/** Reports are compared with those before, so a real report among generated ones is not told from them. */
+/** Reports are compared with those before, so a real report could not be distinguished from generated ones. */
 const WITH_DEMO =
   'This installation uses the demo provider. The report is deleted together with the reports of the demo.';
 

@@ -10,7 +10,7 @@ test.override('soukOptions', { workers: 0 });
 
 const MIB = 1_048_576;
 
-/** What Node.js reads before it stops: its buffer, and what arrives meanwhile. */
+/** The bytes that Node.js reads before it stops: its buffer, and bytes that arrive meanwhile. */
 const MOST_READ_BYTES = 3 * 65_536;
 
 /** Returns the next connection to the gateway, as the gateway sees it. */
@@ -37,7 +37,7 @@ test.for([
     const ended = once(socket, 'end');
     const received = await connection;
     expect([401, 413]).toContain((await response).status);
-    // The client has the answer and the end of it, before the connection is reset.
+    // The client receives the complete answer before the connection is reset.
     await ended;
     expect(received.destroyed).toBe(false);
     await souk.clock.until('unread body');

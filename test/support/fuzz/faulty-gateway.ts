@@ -2,7 +2,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream';
 
-/** How a gateway breaks its promises, by the address of the request. */
+/** The faults of a gateway, by the address of the request. */
 export interface InjectedFaults {
   /** Answered with 500. */
   throws: RegExp;
@@ -15,7 +15,7 @@ export interface InjectedFaults {
 
 const REFUSAL = JSON.stringify({ code: 'VALIDATION_FAILED', msg: 'Injected.', data: null });
 
-/** Opens a proxy that passes requests on to a gateway, and breaks some of its promises. */
+/** Opens a proxy that passes requests on to a gateway, and adds faults to some answers. */
 export async function openFaultyGateway(
   gateway: string,
   { throws, sleeps, sleepMs, charges }: InjectedFaults,
