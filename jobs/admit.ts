@@ -12,7 +12,7 @@ interface AdmitDeps {
   events: CallEvents;
 }
 
-/** How often an admission finds another identical call with a partial answer. */
+/** The most times that an admission is repeated because it finds another identical call with a partial answer. */
 const MOST_CONTINUATIONS = 5;
 
 /**

@@ -38,8 +38,8 @@ export async function reconcile(deps: ReconcileDeps): Promise<void> {
 }
 
 /**
- * Reconciles periodically until the process stops. All processes do, gateways too, and one of them at a time. The two
- * tasks have their own timers and leases, since only the second one needs Redis.
+ * Reconciles periodically until the process stops. Gateways and workers take part, and one process at a time does the
+ * work. The two tasks have their own timers and leases, because only the second one needs Redis.
  */
 export function startReconciling(deps: ReconcileDeps): () => Promise<void> {
   const tasks = { release: releaseAndExpire, requeue };

@@ -138,7 +138,7 @@ test('folds old months of the ledger into one line for each source and kind, and
   expect(rows[0]?.least).toBeGreaterThanOrEqual(0);
 });
 
-test('keeps the newest weekly reports of a site up to the setting, and the one before them', async () => {
+test('keeps as many of the newest weekly reports of a site as the setting states, and the one before them', async () => {
   for (const week of ['2026-03-07', '2026-03-14', '2026-03-21'])
     await load(database, 'us', csvReport(week, [{ term: 'tent', rank: 1 }]));
   await load(database, 'uk', csvReport('2026-03-07', [{ term: 'tent', rank: 1 }]));

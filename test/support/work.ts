@@ -5,7 +5,7 @@ import { GCProfiler, getHeapStatistics } from 'node:v8';
 export interface Work {
   /** How often blocks of JavaScript were entered. */
   blocks: number;
-  /** Bytes that were allocated: what built-in functions copy shows here. */
+  /** Bytes that were allocated. They show how much built-in functions copy. */
   bytes: number;
   /** Elements and characters of what built-in functions read. */
   reads: number;

@@ -35,7 +35,7 @@ export function cancellable(database: Database, signal: AbortSignal): Queryable 
 
 const pools = new WeakMap<Queryable, Database>();
 
-/** Returns the pool that a cancellable pool uses: the key of caches of database content. */
+/** Returns the pool behind a cancellable pool. Caches of database content use it as their key. */
 export function poolBehind(database: Queryable): Queryable {
   return pools.get(database) ?? database;
 }

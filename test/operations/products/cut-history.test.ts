@@ -35,7 +35,7 @@ describe('a product cut to a window', () => {
     );
   });
 
-  test.each(HISTORIES)('has its %s cut in points of %i values', (field, width) => {
+  test.each(HISTORIES)('has its %s cut, whose points have %i values', (field, width) => {
     const rows = [100, 200, 300, 400, 500].map((time) => [time, ...Array(width - 1).fill(time + 1)]);
     const kept = rows.slice(1, 4).flat();
     expect(cutHistory({ asin: ASIN, [field]: rows.flat() }, window)[field]).toEqual(kept);

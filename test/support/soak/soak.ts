@@ -15,7 +15,7 @@ export interface SoakOptions {
   seconds: number;
   /** Folder of the compiled programs. */
   programs: string;
-  /** The longest time between a killed process that is coming back and the next kill. */
+  /** The longest pause between the restart of a killed process and the next kill. */
   pauseMs: number;
   clients: number;
   /** How many accounts of each kind. */

@@ -48,7 +48,7 @@ test('category ids beyond 2^53 keep all digits after compression', async ({ souk
 
 const JSON_TYPE = { headers: { 'content-type': 'application/json' } };
 
-/** A double would make it ...992. */
+/** As a double, the id would end in ...992. */
 const ODD = '9007199254740993';
 
 test.for([

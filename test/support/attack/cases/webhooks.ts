@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { AttackCase } from '../attack-case.ts';
 
-/** The number of requests of the attack, which all are one call. */
+/** The number of requests of the attack. All of them join one call. */
 const JOINED = 2_100;
 
 /** How long the other account may wait for its delivery. */
