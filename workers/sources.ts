@@ -119,7 +119,7 @@ class Obtaining {
   /** Records the error of sources that the answer can lack. @throws the error, if it ends the call. */
   #leaveOut(sources: readonly Source[], error: unknown): void {
     const { failures, signal } = this.#request;
-    // The signal has another reason than a deadline when the process stops.
+    // When the process stops, the reason of the signal is not a deadline.
     const isStopped = signal.aborted && !(signal.reason instanceof SoukError);
     if (!failures || isStopped || !(error instanceof SoukError && SOURCE_ERRORS.has(error.kind))) throw error;
     for (const { key } of sources) if (!this.#answered.has(key)) failures.set(key, error);

@@ -54,8 +54,8 @@ async function cut(text: string): Promise<JsonPiece[]> {
 const read = ({ bytes }: JsonPiece) => JSON.parse(Buffer.from(bytes).toString()) as typeof entries;
 
 test.each([
-  ['as it comes', report],
-  ['with blanks', JSON.stringify(JSON.parse(report), null, 2)],
+  ['without white space', report],
+  ['with white space', JSON.stringify(JSON.parse(report), null, 2)],
 ])('cuts a document %s between terms for chunks of any size', async (_, text) => {
   const pieces = await cut(text);
   expect(pieces.length).toBeGreaterThan(40);

@@ -13,8 +13,8 @@ const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 /** These rules never have a serious impact, and take long. */
 const NEVER_GRAVE = ['region'];
 /**
- * Marks the texts whose contrast is measured, which takes most of the time: three of those that look the same. The contrast
- * of a text depends on these styles of it and of the elements around it.
+ * Marks the texts whose contrast is measured. Measuring takes most of the time, so only three of the texts that look
+ * the same are measured. Texts look the same if these styles of them, and of the elements around them, are equal.
  */
 const MARK_TEXTS = `(() => {
   const looks = new Map();

@@ -13,7 +13,7 @@ const MEASUREMENTS = 3;
 /** The part of the work that may grow with the square of the size. */
 const SQUARE_SHARE = 0.2;
 
-/** Harmless work: a check that begins at some size, and what V8 copies to add up to a thousand fields to an object. */
+/** Work that is not counted: checks that apply only above some size, and the copies that V8 makes to add up to a thousand fields to an object. */
 const HARMLESS: Work = { blocks: 10_000, bytes: 5_000_000, reads: 20_000 };
 
 /** Expects that the work of a task is linear in its size. */

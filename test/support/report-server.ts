@@ -30,7 +30,7 @@ export interface ReportServer {
   ranges: string[];
   /** The reports for the next requests, in order. */
   reports: ScriptedReport[];
-  /** Answers that replace the usual ones of the next calls of a kind. */
+  /** Answers for the next calls of a kind, instead of the usual ones. */
   faults: { call: RegExp; status: number; headers?: Record<string, string>; body?: unknown }[];
   count(call: RegExp): number;
   close(): Promise<void>;

@@ -10,7 +10,7 @@ export interface CurlRequest {
   options: RequestOptions;
 }
 
-/** The examples in a shell's language of a text in Markdown, in their order. */
+/** Returns the shell examples of a Markdown text, in their order. */
 export function shellExamples(markdown: string): string[] {
   return [...markdown.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, script = '']) => script);
 }

@@ -187,7 +187,7 @@ test("fails all followers with the leader's upstream error, without another fetc
 test.each([
   ['timeout', new SoukError('UPSTREAM_TIMEOUT')],
   ['lack of tokens before its deadline', new SoukError('BUSY')],
-  ['own fault', new TypeError('a bug')],
+  ['internal error', new TypeError('a bug')],
 ])("lets a follower take over after the leader's %s", async (_, error) => {
   const a = name();
   const { reached, open } = gate();

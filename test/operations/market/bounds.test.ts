@@ -175,7 +175,7 @@ test('bestSellers refuses a range with sublist, because the provider has no such
   expect(faultsOf(bestSellers, { ...sent, range: 0 })).toEqual({});
 });
 
-test('a deal without a site names only the parameter that the operation accepts', () => {
+test('the error of a deal without a site names only the parameter that the operation accepts', () => {
   const { domainId = '' } = faultsOf(post(deal), {});
   expect(domainId).toMatch(/^is required: it must be one of 1, 2, /);
   expect(domainId).not.toContain('country');
