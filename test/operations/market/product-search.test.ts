@@ -124,6 +124,23 @@ test('answers 502 and charges nothing if a page fails, and asks only for missing
   expect(pagesAsked(upstream)).not.toContain(3);
 });
 
+test('asks for three pages at a time after the first, and releases the units at the deadline', async ({
+  souk,
+  client,
+  upstream,
+}) => {
+  upstream.on('search', ({ params }) =>
+    params.page === '0'
+      ? { json: { products: asinsTo(10).map((asin) => ({ asin })) } }
+      : new Promise<'handled'>(() => {}),
+  );
+  const reply = client.get(address('held'));
+  await upstream.received(4, 'search');
+  expect(pagesAsked(upstream)).toEqual([0, 1, 2, 3]);
+  souk.clock.advance(60_000);
+  expect([(await reply).status, (await reply).headers['x-units-consumed']]).toEqual([504, '0']);
+});
+
 test('counts the tokens of all pages', async ({ souk, client, upstream }) => {
   finds(upstream, 12);
   const { headers } = await client.get(address('tokens'));

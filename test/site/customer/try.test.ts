@@ -211,3 +211,21 @@ test('quotes every value of the curl command', () => {
     .split('\n');
   expect(printed).toContain(JSON.stringify({ term: hostile }));
 });
+
+test('category ids beyond 2^53 keep their digits from the form to the provider', async () => {
+  souk.upstream.on('deal', () => ({ json: { deals: { dr: [] } } }));
+  souk.upstream.on('query', () => ({ json: { asinList: [], totalResults: 0 } }));
+  const id = '9007199254740993';
+  const fields = { 'p.domainId': '1', 'p.includeCategories': `5, ${id}` };
+  await sendForm({ operation: 'market.deal', intent: 'call', ...fields });
+  await sendForm({
+    ...{ operation: 'market.productfinder', intent: 'call' },
+    'p.selection': `{"title":"x","categories_include":[${id}]}`,
+  });
+  await Promise.all([souk.upstream.received(1, 'deal'), souk.upstream.received(1, 'query')]);
+  const sent = souk.upstream.calls.filter(({ path }) => path === 'deal' || path === 'query');
+  expect(sent.map(({ body }) => body)).toEqual([
+    expect.stringContaining(`"includeCategories":[5,${id}]`),
+    expect.stringContaining(`"categories_include":[${id}]`),
+  ]);
+});
