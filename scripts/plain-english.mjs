@@ -1,4 +1,4 @@
-// Part of `npm run check`: finds words that make sentences hard to read, and words that docs/glossary.md has retired.
+// Part of `npm run check`: finds words that make sentences hard to read, words that docs/glossary.md has retired, and marks of unresolved conflicts.
 // A line that needs such a word, a quotation for example, carries the mark `plain-english: allow`, or the line before it does.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

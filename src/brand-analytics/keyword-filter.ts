@@ -11,11 +11,11 @@ import type { Queryable } from '../platform/db/pool.ts';
 
 /** How the terms that match a keyword are found. */
 export interface KeywordFilter {
-  /** Matching terms have all these tokens, */
+  /** Tokens that every matching term has. */
   tokens: number[];
-  /** and a token of each of these lists, */
+  /** Lists of tokens. Every matching term has a token of each list. */
   choices: number[][];
-  /** and contain these texts, which are parts of so many words that reading terms is faster than looking up tokens. */
+  /** Texts that every matching term contains. They are parts of so many words that reading terms is faster than looking up tokens. */
   contained: string[];
   /** Confirms a candidate: tokens are hashes and may collide, and pairs may come from different parts of the text. */
   matches(term: string): boolean;
@@ -24,7 +24,7 @@ export interface KeywordFilter {
 /** Shorter words are not looked for inside other words: parts of two letters are in most terms. */
 const SHORTEST_PART = 3;
 
-/** A part of more words than this is looked for in the terms. */
+/** If more words than this contain a part, the terms are searched for it instead of the words. */
 const MOST_WORDS = 1_000;
 
 /**

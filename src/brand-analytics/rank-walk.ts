@@ -62,7 +62,7 @@ const FOUND_BY = foundBySql('r');
 
 interface Fitting {
   isFiltered: boolean;
-  /** The rank, as an expression that has no index if the index of tags must be used. */
+  /** The rank, or an expression of it that no index covers, so that the planner uses the index of tags. */
   rank: string;
   /** Joins the terms, if the condition needs them. */
   join: string;

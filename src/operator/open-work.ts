@@ -5,7 +5,7 @@ export interface OpenWork {
   openCalls: number;
   /** Those of them that belong to batches. */
   openBatchCalls: number;
-  pendingOrders: number;
+  pendingPurchases: number;
   /** Calls that failed through our fault or the provider's in the last day. */
   failedCalls: number;
 }
@@ -13,7 +13,7 @@ export interface OpenWork {
 export async function readOpenWork(database: Queryable, now: number): Promise<OpenWork> {
   const { rows } = await database.query<OpenWork>(
     `select o.calls as "openCalls", o.batch_calls as "openBatchCalls",
-       (select count(*) from orders where state = 'pending') as "pendingOrders",
+       (select count(*) from orders where state = 'pending') as "pendingPurchases",
        (select count(*) from calls where error is not null and finished_at > $1
          and error ->> 'kind' = any($2)) as "failedCalls"
      from (select count(*) as calls, count(*) filter (where background) as batch_calls

@@ -14,7 +14,7 @@ export interface Run {
   dueAt: number;
   startedAt: number;
   trigger: RunTrigger;
-  /** A run without an obstacle is stored as started, and has finished when its batch has. */
+  /** A run with a batch is stored as `started`. It counts as finished when its batch has finished. */
   state: RunState;
   reason: string | null;
   /** The batch of this run. It is kept for a week after its end. */

@@ -32,7 +32,7 @@ export function registerConsole(scope: FastifyInstance, pages: Pages): void {
       <Page title="Operator console" wide>
         <h1>Operator console</h1>
         <div id="console" data-refresh="10">
-          <PendingPurchases pending={work.pendingOrders} />
+          <PendingPurchases pending={work.pendingPurchases} />
           <div class="grid tiles">
             <section class="card">
               <h2>Upstream tokens</h2>
@@ -81,7 +81,7 @@ function PendingPurchases({ pending }: { pending: number }): VNode | null {
 }
 
 function OpenWorkTiles({ work }: { work: Awaited<ReturnType<typeof readOpenWork>> }): VNode {
-  const { openCalls, openBatchCalls, failedCalls, pendingOrders } = work;
+  const { openCalls, openBatchCalls, failedCalls, pendingPurchases } = work;
   return (
     <>
       <Tile
@@ -98,7 +98,7 @@ function OpenWorkTiles({ work }: { work: Awaited<ReturnType<typeof readOpenWork>
       >
         <a href="/admin/errors">Errors</a>
       </Tile>
-      <Tile title="Purchases" figure={count(pendingOrders)} note="awaiting payment">
+      <Tile title="Purchases" figure={count(pendingPurchases)} note="awaiting payment">
         <a href="/admin/orders">Purchases</a>
       </Tile>
     </>

@@ -33,7 +33,7 @@ export const getSchedule = endpoint({
     if (!query.items) return sendEnvelope(reply, 200, view);
     const items = await scheduleItemsText(deps.database, schedule.scheduleId);
     setFacts(reply);
-    // Replaces the end of data and envelope.
+    // Replaces the closing brackets of the data and the envelope.
     return reply.header('content-type', JSON_TYPE).send(`${okBody(view).slice(0, -2)},"itemList":${items}}}`);
   },
 });

@@ -1,7 +1,7 @@
 -- Up Migration
 
 -- The words of all search terms, so that a keyword finds terms by a part of a word, or by another form of it: the words are
--- looked up here, and the terms by the tokens of the words. Terms have far fewer words than there are terms.
+-- looked up here, and the terms by the tokens of the words. There are far fewer words than terms.
 create extension if not exists pg_trgm;
 
 create table aba_words (
@@ -15,7 +15,7 @@ create index aba_words_parts on aba_words using gin (word gin_trgm_ops);
 create index aba_words_stems on aba_words (stem) where stem is not null;
 
 -- Returns the words of a text that have three characters or more, without text in scripts that have no blanks between
--- words. Ranges of characters, because classes such as [:alnum:] depend on the collation.
+-- words. The pattern has ranges of characters, because classes such as [:alnum:] depend on the collation.
 create function aba_words_of(text) returns setof text language sql immutable as $$
   select w from unnest(
     -- Most texts are one word, and a match takes less time than splitting.
