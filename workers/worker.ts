@@ -3,6 +3,7 @@ import { onControl } from '../jobs/control.ts';
 import { closeQueues, openQueues } from '../jobs/queues.ts';
 import { reconcile, startReconciling } from '../jobs/reconcile.ts';
 import { createSettlements } from '../src/billing/settlement.ts';
+import { createProductLabels } from '../src/brand-analytics/product-labels.ts';
 import { BATCH_POOL, type WorkerPoolName } from '../src/operations/pools.ts';
 import type { Providers } from '../src/operations/providers.ts';
 import { createFailureLog } from '../src/operator/failure-log.ts';
@@ -111,7 +112,8 @@ export async function openWorker(
   const http = tracing ? tracedHttpClient(createHttpClient(), tracing) : createHttpClient();
   const tokens = createTokenBucket(redis, keys.tokens(providers.products), clock);
   const { keepaBaseUrl: baseUrl, keepaKey: key, trendsBaseUrl } = settings;
-  const keepa = createKeepaTransport({ baseUrl, key, http, tokens, clock, log });
+  const productLabels = createProductLabels(database, providers.products, clock, log);
+  const keepa = productLabels.learningFrom(createKeepaTransport({ baseUrl, key, http, tokens, clock, log }));
   const trends = openTrends({ baseUrl: trendsBaseUrl, provider: providers.trends, http, redis, keys, clock });
   const upstream = { keepa, trends, reports: { database: reports, provider: providers.reports } };
   const { execute, control } = createExecutor({
@@ -144,6 +146,7 @@ export async function openWorker(
       await stopReconciling();
       await background?.close();
       await Promise.all(pools.map((pool) => pool.close()));
+      await productLabels.close();
       await stopMaintenance();
       await Promise.all(records.map((record) => record.close()));
       await flights.close();

@@ -12,6 +12,8 @@ export interface LoadedWeek {
   importId: number;
   terms: number;
   lastRank: number;
+  /** Whether a row has a brand or category. */
+  labelled: boolean;
   table: string;
 }
 
@@ -23,7 +25,8 @@ export async function loadedWeeks(
 ): Promise<LoadedWeek[]> {
   const { rows } = await database.query<Omit<LoadedWeek, 'site' | 'table'> & { domain: number }>({
     name: 'aba-weeks',
-    text: `select site as domain, week::text, import_id as "importId", terms, last_rank as "lastRank" from aba_weeks
+    text: `select site as domain, week::text, import_id as "importId", terms, last_rank as "lastRank", labelled
+      from aba_weeks
       where ($1::smallint is null or site = $1) and $2 = (select provider from aba_provider)
       order by week desc, site`,
     values: [site && REPORT_SITES[site].domain, provider],
@@ -36,10 +39,10 @@ export async function loadedWeeks(
 
 /**
  * Returns the edition of the reports that an answer is made from. It changes with each import of one of them.
- * @throws SoukError VALIDATION_FAILED if a week that is needed is not loaded.
+ * @throws SoukError VALIDATION_FAILED if a week that is needed is not loaded, or lacks labels that are needed.
  */
 export function editionOf(weeks: readonly LoadedWeek[], needed: ReportsNeeded): string {
-  const { country, reportDate, needsWeek = false } = needed;
+  const { country, reportDate, needsWeek = false, labels = [] } = needed;
   if (country && weeks.length === 0 && (needsWeek || reportDate !== undefined))
     throw invalidParameters([{ parameter: 'country', problem: `no report is loaded for ${country} yet` }]);
   if (reportDate !== undefined && !weeks.some(({ week }) => week === reportDate)) {
@@ -49,6 +52,14 @@ export function editionOf(weeks: readonly LoadedWeek[], needed: ReportsNeeded): 
       { parameter: 'reportDate', problem: `must be a loaded week, got ${reportDate}; nearest: ${nearest}` },
     ]);
   }
+  const week = weeks.find((one) => reportDate === undefined || one.week === reportDate);
+  if (week && !week.labelled && labels.length > 0)
+    throw invalidParameters(
+      labels.map((parameter) => ({
+        parameter,
+        problem: `cannot be used: the report of ${week.site} for ${week.week} has no brands and categories`,
+      })),
+    );
   return `${country ?? 'all'}-${Math.max(0, ...weeks.map(({ importId }) => importId))}`;
 }
 

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { type Account, findAccount } from '../accounts/accounts.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { providersOf } from '../config/providers.ts';
+import type { Providers } from '../operations/providers.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS } from '../platform/db/pool.ts';
 import { createLogger } from '../platform/log.ts';
 import { ConfigError } from '../platform/settings.ts';
@@ -46,11 +47,11 @@ export async function databaseUrlOf(config: Config): Promise<string> {
   );
 }
 
-/** Returns the provider of the reports in that database. */
-export async function reportProviderOf(config: Config): Promise<string> {
+/** Returns the providers of the service on that database. */
+export async function providersInUse(config: Config): Promise<Providers> {
   const own = config.DATABASE_URL ? {} : await findOwnServices(resolve(config.SOUK_DATA_DIR));
   const { DEMO_DATA } = readConfig({ DEMO_DATA: own.demoData });
-  return providersOf({ ...config, ...(own.demoData && { DEMO_DATA }) }).reports;
+  return providersOf({ ...config, ...(own.demoData && { DEMO_DATA }) });
 }
 
 /** @throws OperatorError if the account does not exist. */

@@ -13,10 +13,19 @@ import type { RetentionSettings } from './retention-settings.ts';
 const EVERY_MS = 60_000;
 
 /** How long the records behind the operator console are kept, in days. */
-const KEPT_DAYS = { failures: 30, token_readings: 7, operation_hours: 400, aba_imports: 400 } as const;
+const KEPT_DAYS = {
+  failures: 30,
+  token_readings: 7,
+  operation_hours: 400,
+  aba_imports: 400,
+  product_labels: 400,
+} as const;
 
 /** The most failures that are kept. Older ones are deleted, even within that number of days. */
 const MAX_FAILURES = 100_000;
+
+/** The most products whose labels are kept. */
+const MAX_PRODUCT_LABELS = 2_000_000;
 
 const DAY_MS = 86_400_000;
 
@@ -54,6 +63,14 @@ export async function maintain(deps: MaintenanceDeps): Promise<void> {
   await database.query('delete from token_readings where minute < $1', before(KEPT_DAYS.token_readings));
   await database.query('delete from operation_hours where hour < $1', before(KEPT_DAYS.operation_hours));
   await database.query('delete from aba_imports where started_at < $1', before(KEPT_DAYS.aba_imports));
+  await database.query('delete from product_labels where learned_at < $1', before(KEPT_DAYS.product_labels));
+  // The count is an estimate, because counting takes long. A tenth is deleted at once, so that this is rare.
+  await database.query(
+    `delete from product_labels where learned_at < (
+       select learned_at from product_labels order by learned_at desc offset $1 limit 1)
+     and (select reltuples from pg_class where oid = 'product_labels'::regclass) > $2`,
+    [MAX_PRODUCT_LABELS * 0.9, MAX_PRODUCT_LABELS],
+  );
   // Ids increase with time, so only the oldest rows are read.
   await database.query(
     `delete from failures where id in (select id from failures where at < $1 order by id limit 10000)

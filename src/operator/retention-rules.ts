@@ -29,6 +29,7 @@ export const RETENTION_RULES: Readonly<Record<string, string>> = {
   password_resets: 'Until they expire',
   passwords: 'One row for each account',
   plans: 'One row for each version of a plan',
+  product_labels: '400 days after the product was last looked up; at most 2,000,000 rows',
   retention_notes: '400 days',
   schedule_contents: 'One row for each item of a schedule',
   schedule_runs: '90 days',

@@ -54,7 +54,10 @@ function document(week = WEEK, terms = 300): Buffer {
 async function fetching(request: Partial<FetchRequest> = {}) {
   const given = { site: 'us', week: WEEK, signal: new AbortController().signal, ...request } as const;
   let isOver = false;
-  const outcome = fetchWeek({ database, provider, providerName: REPORTS, clock }, given).finally(() => {
+  const outcome = fetchWeek(
+    { database, provider, providers: { products: 'products', reports: REPORTS }, clock },
+    given,
+  ).finally(() => {
     isOver = true;
   });
   outcome.catch(() => {});
@@ -178,7 +181,7 @@ test('fails if a report is not done after three hours', async () => {
   let isOver = false;
   const signal = new AbortController().signal;
   const outcome = fetchWeek(
-    { database, provider, providerName: REPORTS, clock },
+    { database, provider, providers: { products: 'products', reports: REPORTS }, clock },
     { site: 'us', week: WEEK, signal },
   );
   outcome.catch(() => {}).finally(() => (isOver = true));

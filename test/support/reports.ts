@@ -48,8 +48,9 @@ export function load(
   content: string | Buffer,
   week?: string,
   provider = REPORTS,
+  labelsFrom?: string,
 ) {
-  return importWeek(database, { file: fileOf(content), site, week, provider, now: NOW });
+  return importWeek(database, { file: fileOf(content), site, week, provider, labelsFrom, now: NOW });
 }
 
 /** Imports a report with the compiled program, whose threads start much faster than those of TypeScript. */

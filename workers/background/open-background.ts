@@ -46,7 +46,7 @@ export async function openBackground(
   const secretBox = createSecretBox(secretKeys);
   const { allowPrivate } = webhooks;
   const deliveries = startDeliveries({ database, clock, log, allowPrivate, secretBox });
-  const fetching = { databaseUrl, providerName: providers.reports, clock, log };
+  const fetching = { databaseUrl, providers, clock, log };
   const fetches = reportFetches && (await openReportFetches(reportFetches, fetching));
   return {
     async close() {

@@ -9,6 +9,7 @@ import { pauseAfter, wantedWeeks } from '../../src/brand-analytics/fetch/schedul
 import { ReportError } from '../../src/brand-analytics/import/report-error.ts';
 import { addDays, lastEndedWeek } from '../../src/operations/brand-analytics/keywords/report-week.ts';
 import type { ReportSite } from '../../src/operations/brand-analytics/keywords/sites.ts';
+import type { Providers } from '../../src/operations/providers.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { openDatabase, STATEMENT_LIMITS } from '../../src/platform/db/pool.ts';
 import type { Logger } from '../../src/platform/log.ts';
@@ -37,10 +38,10 @@ export async function openReportFetches(
   { credentials, sites }: ReportFetchSettings,
   {
     databaseUrl,
-    providerName,
+    providers,
     clock,
     log,
-  }: { databaseUrl: string; providerName: string; clock: Clock; log: Logger },
+  }: { databaseUrl: string; providers: Providers; clock: Clock; log: Logger },
 ): Promise<{ close(): Promise<void> }> {
   // Imported here, so that a worker that fetches no reports does not load the client.
   const { openSellingPartner } = await import('../../src/upstream/selling-partner/selling-partner.ts');
@@ -79,7 +80,7 @@ export async function openReportFetches(
   }
 
   async function attempt({ site, week, attempts }: MissingWeek, signal: AbortSignal): Promise<void> {
-    const reason = await fetchWeek({ database, provider, providerName, clock }, { site, week, signal }).then(
+    const reason = await fetchWeek({ database, provider, providers, clock }, { site, week, signal }).then(
       (outcome) => {
         if (outcome.kind === 'failed') return outcome.reason;
         if (outcome.kind === 'empty') return 'the provider has no data for this week';

@@ -1,4 +1,5 @@
 import type { ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
+import type { Providers } from '../../operations/providers.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { downloadDocument, readFault } from '../../upstream/selling-partner/download.ts';
@@ -32,8 +33,7 @@ export type FetchProgress =
 export interface FetchDeps {
   database: Database;
   provider: ReportProvider;
-  /** See `ImportRequest.provider`. */
-  providerName: string;
+  providers: Pick<Providers, 'products' | 'reports'>;
   clock: Clock;
 }
 
@@ -53,7 +53,7 @@ const GIVE_UP_MS = 3 * 3_600_000;
 export async function fetchWeek(deps: FetchDeps, request: FetchRequest): Promise<FetchOutcome> {
   const { database, provider } = deps;
   const { site, week, signal } = request;
-  await claimReports(database, deps.providerName);
+  await claimReports(database, deps.providers.reports);
   let reportId = await requestedReport(database, site, week);
   if (reportId === null) {
     reportId = await provider.requestReport(site, week, signal);
@@ -95,7 +95,8 @@ async function outcomeOf(
     file,
     site,
     week,
-    provider: deps.providerName,
+    provider: deps.providers.reports,
+    labelsFrom: deps.providers.products,
     now: deps.clock.now(),
     onProgress: ({ rows, stage }) => onProgress?.({ stage, rows, bytes, size }),
   });

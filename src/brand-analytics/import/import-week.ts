@@ -31,6 +31,8 @@ export interface ImportRequest {
   week?: string | undefined;
   /** The provider of the installation. A report of another one is refused; see `claimReports`. */
   provider: string;
+  /** The provider of the products whose labels complete a report of the API. Default: it is not completed. */
+  labelsFrom?: string | undefined;
   /** Unix milliseconds. */
   now: number;
   /**

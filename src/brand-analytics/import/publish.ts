@@ -128,10 +128,10 @@ export async function attachWeek(
     return;
   }
   await client.query(
-    `insert into aba_weeks (site, week, import_id, source, terms, last_rank, imported_at)
-      select $1, $2, $3, $4, count(*), max(rank), $5 from ${quoted(name)}
+    `insert into aba_weeks (site, week, import_id, source, terms, last_rank, imported_at, labelled)
+      select $1, $2, $3, $4, count(*), max(rank), $5, coalesce(bool_or(0 < any(tags[1:6])), false) from ${quoted(name)}
       on conflict (site, week) do update set import_id = excluded.import_id, source = excluded.source,
-        terms = excluded.terms, last_rank = excluded.last_rank, imported_at = excluded.imported_at`,
+        terms = excluded.terms, last_rank = excluded.last_rank, imported_at = excluded.imported_at, labelled = excluded.labelled`,
     [domain, week, importId, imported.source, new Date(imported.now)],
   );
 }

@@ -1,6 +1,8 @@
 import type pg from 'pg';
 import { addDays } from '../../operations/brand-analytics/keywords/report-week.ts';
 import { REPORT_SITES, type ReportSite } from '../../operations/brand-analytics/keywords/sites.ts';
+import { DEMO } from '../../operations/providers.ts';
+import { rowsWithLabels } from './complete-labels.ts';
 import type { Ranking } from './departments.ts';
 import { attachTerms, type Dictionary, identifyTerms, saveTitles, withoutDuplicates } from './dictionary.ts';
 import type { ImportRequest, ImportResult, ReadReport } from './import-week.ts';
@@ -11,6 +13,7 @@ import {
   findWeekTable,
   indexWeek,
   presentRows,
+  type RowSource,
   type WeekTable,
 } from './publish.ts';
 
@@ -36,15 +39,20 @@ const UNIQUE_VIOLATION = '23505';
 export async function saveWeek(
   client: pg.ClientBase,
   titles: pg.ClientBase,
-  { site, now, onProgress }: ImportRequest,
+  { site, provider, labelsFrom, now, onProgress }: ImportRequest,
   { week, source, rows, ranking }: ReadReport,
 ): Promise<ImportResult> {
   for (const setting of ROOM) await client.query(setting);
+  const labelled =
+    source === 'api' && labelsFrom !== undefined && (labelsFrom !== DEMO || provider === DEMO)
+      ? await rowsWithLabels(client, site, labelsFrom)
+      : null;
+  const staged = { ...STAGED_ROWS, ...(labelled && { rows: labelled }) };
   const warnings: string[] = [];
   const onFilled = () => onProgress?.({ rows, stage: 'indexing' });
   // The two connections work at the same time.
   const [{ table, dictionary }] = await Promise.all([
-    buildWeek(client, site, week, chooseDepartment(ranking, warnings), warnings, onFilled),
+    buildWeek(client, site, week, staged, chooseDepartment(ranking, warnings), warnings, onFilled),
     saveTitles(titles, site),
   ]);
   await client.query('drop table aba_staging');
@@ -73,6 +81,7 @@ async function buildWeek(
   client: pg.ClientBase,
   site: ReportSite,
   week: string,
+  staged: RowSource,
   department: number,
   warnings: string[],
   onFilled: () => void,
@@ -80,7 +89,7 @@ async function buildWeek(
   const build = async (): Promise<BuiltWeek> => {
     const dictionary = await identifyTerms(client, site, week, department);
     const table = await createWeekTable(client, site, week);
-    await fillWeek(client, table, STAGED_ROWS, (other) => findWeekTable(client, site, other));
+    await fillWeek(client, table, staged, (other) => findWeekTable(client, site, other));
     onFilled();
     await indexWeek(client, table);
     return { table, dictionary };

@@ -17,7 +17,7 @@ import { systemClock } from '../../platform/clock.ts';
 import { ProviderRefusal } from '../../upstream/selling-partner/provider-refusal.ts';
 import { showImportBar } from '../import-bar.ts';
 import { readInput } from '../input.ts';
-import { reportProviderOf } from '../operator-database.ts';
+import { providersInUse } from '../operator-database.ts';
 import { OperatorError } from '../operator-error.ts';
 import { type Report, table } from '../report.ts';
 import { type Context, type Given, onDatabase } from '../reporting.ts';
@@ -88,7 +88,7 @@ async function load({ database, env, now }: Context, given: Given): Promise<Repo
     },
   );
   const stream = createReadStream(file, { highWaterMark: READ_CHUNK_BYTES });
-  const provider = await reportProviderOf(readConfig(env));
+  const { reports: provider, products: labelsFrom } = await providersInUse(readConfig(env));
   const bar = showImportBar();
   try {
     const result = await importWeek(database, {
@@ -96,6 +96,7 @@ async function load({ database, env, now }: Context, given: Given): Promise<Repo
       site,
       week,
       provider,
+      labelsFrom,
       now,
       onProgress: (progress) => bar.reading({ ...progress, bytes: stream.bytesRead, size }),
     });
@@ -117,7 +118,7 @@ async function fetchReport({ database, env, now }: Context, given: Given): Promi
     throw new OperatorError(`--date ${week} has not ended yet. The newest week ends on ${newest}.`);
   const config = readConfig(env);
   const credentials = credentialsFor(config, [site]);
-  const providerName = await reportProviderOf(config);
+  const providers = await providersInUse(config);
   // Loaded here, because no other command needs the client.
   const { openSellingPartner } = await import('../../upstream/selling-partner/selling-partner.ts');
   const provider = openSellingPartner(credentials, systemClock);
@@ -127,7 +128,7 @@ async function fetchReport({ database, env, now }: Context, given: Given): Promi
   const bar = showImportBar();
   try {
     const outcome = await fetchWeek(
-      { database, provider, providerName, clock: systemClock },
+      { database, provider, providers, clock: systemClock },
       {
         site,
         week,
@@ -138,7 +139,7 @@ async function fetchReport({ database, env, now }: Context, given: Given): Promi
         },
       },
     );
-    if (outcome.kind === 'loaded' && providerName === DEMO) outcome.result.warnings.push(WITH_DEMO);
+    if (outcome.kind === 'loaded' && providers.reports === DEMO) outcome.result.warnings.push(WITH_DEMO);
     return fetchedReport(site, week, outcome, bar.elapsedSeconds());
   } catch (error) {
     if (error instanceof ReportError || error instanceof ProviderRefusal)
@@ -182,7 +183,7 @@ function importText(site: string, result: ImportResult, seconds: number): string
 }
 
 async function weeks({ database, env }: Context): Promise<Report> {
-  const provider = await reportProviderOf(readConfig(env));
+  const provider = (await providersInUse(readConfig(env))).reports;
   const [loaded, awaited] = await Promise.all([
     loadedWeeks(database, provider, null),
     awaitedWeeks(database),

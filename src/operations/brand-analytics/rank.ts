@@ -76,7 +76,12 @@ export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>
   price: { text: '1 per 1,000 rows of limit', quote: ({ limit }) => Math.ceil(limit / 1000) },
   pools: ['keywords'],
   queue: () => 'keywords',
-  reports: ({ country, reportDate }) => ({ country, reportDate, needsWeek: true }),
+  reports: (input) => ({
+    country: input.country,
+    reportDate: input.reportDate,
+    needsWeek: true,
+    labels: (['brand', 'category'] as const).filter((label) => input[label] !== undefined),
+  }),
   source: (input) => oneSource(`aba/rank/${fingerprint(input)}`),
   respond: {
     type: 'json',

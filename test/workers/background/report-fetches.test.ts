@@ -41,7 +41,12 @@ afterEach(async () => {
 async function start(processes = 1): Promise<void> {
   const log = createLogger('info', { write: (line) => void logLines.push(line) });
   const settings = { credentials: server.credentials, sites: ['us'] } as const;
-  const deps = { databaseUrl: created.url, providerName: REPORTS, clock, log };
+  const deps = {
+    databaseUrl: created.url,
+    providers: { products: 'products', trends: 'trends', reports: REPORTS },
+    clock,
+    log,
+  };
   for (let i = 0; i < processes; i += 1) opened.push(await openReportFetches(settings, deps));
 }
 

@@ -8,4 +8,6 @@ export interface ReportsNeeded {
   reportDate?: string | undefined;
   /** At least one week must be loaded. */
   needsWeek?: boolean;
+  /** The filters of the call that need labels in this week, or else in the latest one. */
+  labels?: readonly ('brand' | 'category')[];
 }

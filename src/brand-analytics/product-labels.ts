@@ -1,0 +1,102 @@
+import { siteOfDomain } from '../operations/brand-analytics/keywords/sites.ts';
+import type { Product } from '../operations/products/product.ts';
+import { type Clock, every } from '../platform/clock.ts';
+import type { Database } from '../platform/db/pool.ts';
+import type { Logger } from '../platform/log.ts';
+import { isRecord } from '../upstream/keepa/envelope.ts';
+import type { KeepaTransport } from '../upstream/keepa/transport.ts';
+import { asinToNumber } from './asin-number.ts';
+
+/** Stores brand and category of the products that a worker fetches. */
+export interface ProductLabels {
+  /** Returns a client that passes the products of its answers on. */
+  learningFrom(keepa: KeepaTransport): KeepaTransport;
+  close(): Promise<void>;
+}
+
+interface Labels {
+  site: number;
+  asin: number;
+  brand: string | null;
+  category: string | null;
+}
+
+const WRITE_EVERY_MS = 5_000;
+
+/** Further products are not learned until the next write. */
+const MOST_WAITING = 20_000;
+
+/** A longer text is not a name. */
+const LONGEST_NAME = 200;
+
+/** @param provider the provider of product data. */
+export function createProductLabels(
+  database: Database,
+  provider: string,
+  clock: Clock,
+  log: Logger,
+): ProductLabels {
+  let waiting = new Map<string, Labels>();
+
+  function learn(domain: number, products: readonly unknown[]): void {
+    if (siteOfDomain(domain) === undefined) return;
+    for (const product of products) {
+      const labels = labelsOf(domain, product);
+      if (labels && waiting.size < MOST_WAITING) waiting.set(`${domain}/${labels.asin}`, labels);
+    }
+  }
+
+  async function write(): Promise<void> {
+    if (waiting.size === 0) return;
+    const written = [...waiting.values()];
+    waiting = new Map();
+    const column = <Name extends keyof Labels>(name: Name) => written.map((labels) => labels[name]);
+    await database
+      .query(SAVE, [
+        ...[provider, column('site'), column('asin'), column('brand'), column('category')],
+        new Date(clock.now()),
+      ])
+      .catch((error: unknown) => log.debug({ err: error }, 'failed to write product labels'));
+  }
+
+  const stop = every(clock, WRITE_EVERY_MS, write);
+  return {
+    learningFrom: (keepa) => ({
+      ...keepa,
+      async json(call, context) {
+        const envelope = await keepa.json(call, context);
+        if (Array.isArray(envelope.products)) learn(Number(call.params.domain), envelope.products);
+        return envelope;
+      },
+    }),
+    async close() {
+      await stop();
+      await write();
+    },
+  };
+}
+
+/** Rows that are the same and younger than a week stay as they are. */
+const SAVE = `insert into product_labels as l (provider, site, asin, brand, category, learned_at)
+  select $1, *, $6 from unnest($2::smallint[], $3::bigint[], $4::text[], $5::text[])
+  on conflict (site, asin) do update set provider = excluded.provider, brand = excluded.brand,
+    category = excluded.category, learned_at = excluded.learned_at
+  where (l.provider, l.brand, l.category) is distinct from (excluded.provider, excluded.brand, excluded.category)
+    or l.learned_at < excluded.learned_at - interval '7 days'`;
+
+/** Returns null for a product without brand and category. */
+function labelsOf(site: number, product: unknown): Labels | null {
+  if (!isRecord(product) || typeof product.asin !== 'string' || !/^[A-Z0-9]{10}$/.test(product.asin))
+    return null;
+  const { asin, brand, categoryTree } = product as Product;
+  const root: unknown = Array.isArray(categoryTree) ? categoryTree[0] : null;
+  const labels = { brand: nameOf(brand), category: nameOf(isRecord(root) ? root.name : null) };
+  if (labels.brand === null && labels.category === null) return null;
+  return { site, asin: asinToNumber(asin), ...labels };
+}
+
+function nameOf(value: unknown): string | null {
+  if (typeof value !== 'string') return null;
+  const name = value.replaceAll(/\p{Cc}/gu, '').trim();
+  return name === '' || name.length > LONGEST_NAME ? null : name;
+}
