@@ -8,7 +8,7 @@ import { SELLER_COUNT } from './sellers.ts';
  *     B0 cc ss xx nn      cc: category (leaf), ss: seller, xx: anything, nn: position in the family
  *
  * Each pair is a number in base 36. Families are ranges of positions with the same first eight characters; parents begin
- * with BP instead of B0 and end with the number of the range. ASINs with other beginnings have no family. Two prefixes
+ * with BP instead of B0 and end with the number of the range. The family of B0ZZZZZZ00 has 1,000 members. ASINs with other beginnings have no family. Two prefixes
  * have no product: ZZ is a removed product, ZX an unknown one.
  */
 export interface AsinFacts {
@@ -27,6 +27,15 @@ const PAIR = 36 * 36;
 /** Sizes of families. A more frequent size is listed more often. */
 const FAMILY_SIZES = [1, 1, 1, 1, 1, 1, 1, 1, 1, 4, 4, 4, 4, 4, 9, 9, 9, 9, 36, 400] as const;
 
+/** The family of the ASINs that begin with this has 1,000 members. */
+const LARGE_FAMILY = 'B0ZZZZZZ';
+const LARGE_FAMILY_SIZE = 1000;
+
+function familySize(key: string): number {
+  if (key === LARGE_FAMILY) return LARGE_FAMILY_SIZE;
+  return key.startsWith('B0') ? (FAMILY_SIZES[hash('family', key) % FAMILY_SIZES.length] ?? 1) : 1;
+}
+
 export function factsOf(asin: string): AsinFacts {
   const isParent = asin.startsWith('BP');
   const key = isParent ? `B0${asin.slice(2, 8)}` : asin.slice(0, 8);
@@ -35,7 +44,7 @@ export function factsOf(asin: string): AsinFacts {
   const base = { asin, leaf, seller };
   if (asin.startsWith('ZZ')) return { ...base, kind: 'gone', family: null, familySeed: asin };
   if (asin.startsWith('ZX')) return { ...base, kind: 'unknown', family: null, familySeed: asin };
-  const size = key.startsWith('B0') ? (FAMILY_SIZES[hash('family', key) % FAMILY_SIZES.length] ?? 1) : 1;
+  const size = familySize(key);
   const run = isParent ? pair(asin, 8) : Math.floor(pair(asin, 8) / size);
   if (size === 1) return { ...base, kind: isParent ? 'gone' : 'product', family: null, familySeed: asin };
   const first = run * size;

@@ -216,13 +216,17 @@ export function upstreamOptions(input: ProductInput) {
 
 export type ProductOptions = ReturnType<typeof upstreamOptions>;
 
-/** Returns one source for each ASIN. All operations that need a product with the same options share its fetch. */
+/**
+ * Returns one source for each ASIN. All operations that need a product with the same options share its fetch.
+ * @param kind `member` for a product without the list of its family.
+ */
 export function productSources(
   asins: readonly string[],
   { domain, ...options }: ProductOptions,
+  kind: 'product' | 'member' = 'product',
 ): readonly Source[] {
   const optionsId = fingerprint(options);
-  return asins.map((asin) => ({ key: asin, identity: `product/${domain}/${asin}/${optionsId}` }));
+  return asins.map((asin) => ({ key: asin, identity: `${kind}/${domain}/${asin}/${optionsId}` }));
 }
 
 function historyWindow(input: ProductInput, now: number): HistoryWindow | null {

@@ -53,7 +53,7 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
   },
   pools: ['market'],
   queue: () => 'market',
-  source: ({ domain, asin }) => productSources([asin], memberOptions(domain)),
+  source: ({ domain, asin }) => productSources([asin], familyOptions(domain)),
   respond: {
     type: 'json',
     answer: z.object({
@@ -68,8 +68,8 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
     }),
     present(found, input) {
       const { domain, asin, detailLevel } = input;
-      const asked = found.get(asin) ?? { asin };
-      const { parentAsin, members } = familyOf(asked, found.get(asked.parentAsin ?? ''));
+      const asked = found.get(familyKey(asin)) ?? { asin };
+      const { parentAsin, members } = familyOf(asked, found.get(familyKey(asked.parentAsin ?? '')));
       const page = pageOf(members.length, input);
       const shown = page ? page.cut(members) : members;
       const isWhole = input.page === 0 && shown.length === members.length;
@@ -92,18 +92,21 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
   },
 });
 
+/** Returns the upstream options of the product that lists the family. It costs one token. */
+export function familyOptions(domain: Domain): ProductOptions {
+  const options = { history: false, offers: 0, rating: false, buybox: false, stock: false };
+  return { domain, stats: DEFAULT_STATS_DAYS, ...options };
+}
+
 /**
- * Returns the upstream options for each member. They suffice for every detail level, so that all pages and levels of a
- * family share one fetch an hour. Buy Box and ratings cost extra tokens, but the level `summary` contains both.
+ * Returns the upstream options for each member. Every level has ratings and the Buy Box, which cost up to three tokens beside
+ * the one of the product. The history costs no token and is most of the data; `summary` has none.
  */
-export function memberOptions(domain: Domain): ProductOptions {
-  const options = {
-    stats: DEFAULT_STATS_DAYS,
-    history: true,
-    offers: 0,
-    rating: true,
-    buybox: true,
-    stock: false,
-  };
-  return { domain, ...options };
+export function memberOptions({ domain, detailLevel }: VariationsInput): ProductOptions {
+  return { ...familyOptions(domain), history: detailLevel !== 'summary', rating: true, buybox: true };
+}
+
+/** The key of a product that was fetched for its family. Members have their ASINs as keys. */
+export function familyKey(asin: string): string {
+  return `family/${asin}`;
 }

@@ -28,6 +28,11 @@ export function familyOf(product: Product, parent: Product | undefined): Family 
   return { parentAsin: product.parentAsin ?? product.asin, members };
 }
 
+/** Returns the product without the list of its family. */
+export function withoutFamily({ variations: _, variationCSV: __, ...product }: Product): Product {
+  return product;
+}
+
 /** Returns whether upstream knows the product. */
 export function isKnown(product: Product | undefined): product is Product {
   return product !== undefined && hasData(product);

@@ -111,7 +111,7 @@ test('lite leaves out csv and keeps the latest review counts, and full is unchan
   expect(full).toMatchObject({ reviews: { ratingCount: [1, 10, 2, 20] } });
 });
 
-test('charges each page and detail level separately, and fetches each member once an hour', async ({
+test('charges each page and detail level separately, and fetches each member once an hour with history and once without', async ({
   souk,
   client,
 }) => {
@@ -127,9 +127,32 @@ test('charges each page and detail level separately, and fetches each member onc
     expect((await client.get(address + query)).headers['x-units-consumed']).toBe('5');
   }
   expect(await unitsUsed(client)).toBe(5 * queries.length);
-  const asked = souk.upstream.callsTo('product').flatMap(({ params }) => asinsOf(params));
-  expect(asked.sort()).toEqual([...MEMBERS, PARENT].sort());
+  const asked = souk.upstream.callsTo('product');
+  const of = (history: string, rating: string | undefined) =>
+    asked
+      .filter(({ params }) => params.history === history && params.rating === rating)
+      .flatMap(({ params }) => asinsOf(params));
+  // The family is found with one token for a product, for all levels and pages.
+  expect(of('0', undefined)).toEqual([MEMBERS[0], PARENT]);
+  expect(of('1', '1')).toEqual(MEMBERS);
+  expect(of('0', '1')).toEqual(MEMBERS);
 });
+
+test.for([
+  ['summary', '0'],
+  ['lite', '1'],
+  ['full', '1'],
+] as const)(
+  'requests members at %s with history=%s, and with rating and Buy Box, which the level shows',
+  async ([level, history], { souk, client }) => {
+    await client.get(`/api/market/variations?domain=1&asin=${PARENT}&detailLevel=${level}`);
+    const [, ofMembers] = souk.upstream.callsTo('product');
+    expect(ofMembers?.params).toMatchObject({
+      asin: MEMBERS.join(','),
+      ...{ stats: '90', history, rating: '1', buybox: '1' },
+    });
+  },
+);
 
 test.for([1, 2, 3, 5, 7])('pages of %i together are the whole family', async (perPage, { client }) => {
   const found: string[] = [];
@@ -177,6 +200,8 @@ test('returns a family of 400 members at full detail', async ({ souk, client }) 
   }));
   const { status, json } = await client.get(`/api/market/variations?domain=1&asin=${members[7]}`);
   expect(status).toBe(200);
+  // The answer lists the family, so its members do not.
+  expect(json.data.variations.some((member: object) => 'variations' in member)).toBe(false);
   expect(json.data.variationsCount).toBe(400);
   expect(json.data.variations.map(({ asin }: { asin: string }) => asin).sort()).toEqual(members);
   expect(json.data.variations.every(({ csv }: { csv: unknown }) => Array.isArray(csv))).toBe(true);
