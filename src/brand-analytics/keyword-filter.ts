@@ -28,8 +28,9 @@ const SHORTEST_PART = 3;
 const MOST_WORDS = 1_000;
 
 /**
- * Converts a keyword to a filter. A term matches that has all its words in any order, in any grammatical form that the
- * language of the site reduces to the same stem, and all its unbroken text unchanged.
+ * Converts a keyword to a filter. A term matches if it has all words of the keyword in any order, each in any
+ * grammatical form that the language of the site reduces to the same stem, and all unbroken text of the keyword
+ * unchanged.
  * @param options.inside whether a word of three letters or more also matches inside longer words.
  * @returns null if the keyword has no letter or digit, which matches no term.
  */

@@ -12,7 +12,7 @@ export const LIMITS = {
     'Requests per second that an account may send without paying for them (quotes, lists, job status, refused and joined calls), over all gateways; counted over 5 seconds, so five times as many may arrive at once',
   ),
   OPEN_REQUESTS_PER_ACCOUNT: most(200).describe(
-    'Requests of an account that one gateway answers at the same time; including calls and long polls that wait',
+    'Requests of an account that one gateway answers at the same time, including calls and long polls that wait',
   ),
   OPEN_STREAMS_PER_ACCOUNT: most(20).describe('Event streams of an account that one gateway keeps open'),
   OPEN_UPLOADS_PER_ACCOUNT: most(2).describe(

@@ -21,7 +21,7 @@ type Grants = NonNullable<Parameters<Billing['account']>[0]>;
 
 test.each<[string, Grants, string | null]>([
   [
-    'nothing if a subscription and a pack have no end in sight',
+    'nothing if neither a subscription nor a pack ends soon',
     { subscriptions: [{}], packs: [{ units: 5 }] },
     null,
   ],

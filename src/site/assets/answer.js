@@ -5,7 +5,7 @@
 const MAX_CHARACTERS = 400_000;
 
 showNew();
-// A refreshed part of the page may contain an answer.
+// Answers are also formatted after a part of the page was refreshed, because it may contain one.
 new MutationObserver(showNew).observe(document.getElementById('main'), { childList: true, subtree: true });
 
 function showNew() {

@@ -40,7 +40,7 @@ function contextOf(reply: FastifyReply): PageContext {
     viewer: viewerOf(request),
     path,
     formToken() {
-      // Without the cookie each token has its own secret, and the browser keeps only the last: one token for all forms.
+      // Without the cookie, each token has its own secret, and the browser keeps only the last secret. So all forms of the page get one token.
       token ??= reply.generateCsrf();
       return token;
     },

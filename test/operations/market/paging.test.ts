@@ -14,7 +14,7 @@ interface Shown {
   pagination: unknown;
 }
 
-/** The paged operations, each showing a list of a length under test. */
+/** The operations with pages. Each presents a list of the length that a test chooses. */
 const LISTS: Record<string, (length: number, paging: object) => Shown> = {
   bestSellers(length, paging) {
     const { bestSellersList } = present(
