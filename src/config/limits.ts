@@ -41,7 +41,7 @@ export const LIMITS = {
     'Unknown keys of one address that a gateway looks up without delay in a minute; further ones are looked up together, once a second',
   ),
   REFUSALS_PER_SECOND: most(20).describe(
-    'Refusals (`4xx`) per second that a gateway sends without delay to one account, or to one address without a known key, counted over 5 seconds; further ones are sent a second later; the refusal of a body over 64 KiB counts as 20',
+    'Refusals (`4xx`) per second that a gateway sends without delay to one account, or to one address without a known key, counted over 5 seconds; further ones are sent a second later; the refusal of a body over 64 KiB counts as 20 for its address',
   ),
   UPLOAD_BYTES: most(268_435_456).describe(
     'Bytes of uploads that one gateway receives at the same time; an upload has at most 16,777,216',

@@ -1,22 +1,19 @@
 import type { Clock } from '../../platform/clock.ts';
 
 /** Delays a callback of a client. */
-export type FairDelays = (client: string, callback: () => void) => void;
+export type FairDelays = (client: string, delayMs: number, callback: () => void) => void;
 
 /**
  * Creates delays of which at most `most` wait. For a further one the oldest delay of the client with the most delays ends
  * early, so that a flood shortens its own delays first.
  * @param name of the timers.
  */
-export function createFairDelays(
-  clock: Clock,
-  { delayMs, most, name }: { delayMs: number; most: number; name: string },
-): FairDelays {
+export function createFairDelays(clock: Clock, { most, name }: { most: number; name: string }): FairDelays {
   /** How each delay of a client ends, the oldest first. */
   const waiting = new Map<string, Set<() => void>>();
   let count = 0;
 
-  return (client, callback) => {
+  return (client, delayMs, callback) => {
     if (count >= most) endOldest();
     const own = waiting.get(client) ?? new Set();
     waiting.set(client, own);

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Registry } from 'prom-client';
 import { networkOf } from '../../accounts/networks.ts';
@@ -15,10 +15,10 @@ export interface RefusalPace {
 /** Refusals are counted in windows of this length. */
 const WINDOW_MS = 5_000;
 
-const DELAY_MS = 1_000;
+const SMALL = { counts: 1, delayMs: 1_000 };
 
-/** The refusal of a large body counts as this many refusals, because it takes a connection and up to 128 KiB of the body. */
-const UNREAD_BODY_COUNTS = 20;
+/** The refusal of a large body counts as 20 refusals, because it takes a connection and many bytes of the kernel's buffers. */
+const UNREAD_BODY = { counts: 20, delayMs: 5_000 };
 
 /** Limits of memory. Beyond MAX_CLIENTS, counts are forgotten. While MAX_DELAYED refusals wait, the oldest is sent for each further one. */
 const MAX_CLIENTS = 10_000;
@@ -28,32 +28,36 @@ const MAX_DELAYED = 1_000;
 export function createRefusalPace(registry: Registry, clock: Clock, perSecond: number | null): RefusalPace {
   const delayed = createTally(registry, {
     name: 'souk_refusals_delayed_total',
-    help: 'Answers 4xx that were sent up to a second late, because their client had received too many.',
+    help: 'Answers 4xx that were sent late, because their client had received too many.',
     labels: [],
   })();
   if (perSecond === null) return { apply() {} };
   const windows = new LRUCache<string | number, { endsAt: number; count: number }>({ max: MAX_CLIENTS });
-  const delay = createFairDelays(clock, { delayMs: DELAY_MS, most: MAX_DELAYED, name: 'refusal' });
+  const delay = createFairDelays(clock, { most: MAX_DELAYED, name: 'refusal' });
 
-  const isOverLimit = (request: FastifyRequest): boolean => {
-    const client = request.accountId ?? networkOf(request.ip);
+  /** Counts refusals to a client. */
+  const isOverLimit = (client: string | number, counts: number): boolean => {
     const now = clock.now();
     let window = windows.get(client);
     if (!window || window.endsAt <= now) {
       window = { endsAt: now + WINDOW_MS, count: 0 };
       windows.set(client, window);
     }
-    window.count += isLeftUnread(request.raw) ? UNREAD_BODY_COUNTS : 1;
+    window.count += counts;
     return window.count > (perSecond * WINDOW_MS) / 1_000;
   };
 
   return {
     apply(app) {
       app.addHook('onSend', (request, { statusCode }, _payload, done) => {
-        const isRefusal = statusCode >= 400 && statusCode < 500;
-        if (!isRefusal || !isOverLimit(request)) return done();
+        if (statusCode < 400 || statusCode >= 500) return done();
+        const network = networkOf(request.ip);
+        const isUnread = isLeftUnread(request.raw);
+        const { counts, delayMs } = isUnread ? UNREAD_BODY : SMALL;
+        // Large bodies are counted by network, because one client may have many accounts.
+        if (!isOverLimit(isUnread ? network : (request.accountId ?? network), counts)) return done();
         delayed.value += 1;
-        delay(networkOf(request.ip), done);
+        delay(network, delayMs, done);
       });
     },
   };

@@ -4,12 +4,12 @@ import { TestClock } from '../../support/clock.ts';
 
 function openDelays(most: number) {
   const clock = new TestClock();
-  const delay = createFairDelays(clock, { delayMs: 1_000, most, name: 'delay' });
+  const delay = createFairDelays(clock, { most, name: 'delay' });
   const ended: string[] = [];
   return {
     clock,
     ended,
-    delay: (client: string, name: string) => delay(client, () => void ended.push(name)),
+    delay: (client: string, name: string) => delay(client, 1_000, () => void ended.push(name)),
   };
 }
 

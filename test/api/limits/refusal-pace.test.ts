@@ -46,12 +46,18 @@ test.for<[string, (souk: Souk) => Promise<Reply>]>([
   await sendAll(souk, () => send(souk), { count: 2 * LIMIT, delayed: LIMIT });
 });
 
-test('counts the refusal of a large body as 20', async ({ souk }) => {
+test('counts refusals of large bodies as 20 for the network, not for the account, and delays them by five seconds', async ({
+  souk,
+  client,
+}) => {
   souk.clock.advance(5_000);
-  const headers = { 'x-api-key': newKey(), 'content-length': 100_000 };
-  const { socket, response } = sendRaw(souk.clientOf('').baseUrl, { path: '/api/batches', headers });
+  const headers = { 'x-api-key': client.key, 'content-type': 'application/json', 'content-length': 100_000 };
+  const path = '/api/market/productfinder';
+  const { socket, response } = sendRaw(client.baseUrl, { path, headers });
   await souk.clock.until('refusal');
-  souk.clock.advance(1_000);
-  expect((await response).status).toBe(401);
+  souk.clock.advance(4_999);
+  expect(souk.clock.countOf('refusal')).toBe(1);
+  await sendAll(souk, () => client.get('/api/market/product?domain=99'), { count: LIMIT, delayed: 1 });
+  expect((await response).status).toBe(413);
   socket.destroy();
 });
