@@ -36,9 +36,8 @@ export function productOf(asin: string, request: ProductRequest): Record<string,
   const product = sketch(asin, request.domain);
   const { facts } = product;
   if (facts.kind === 'unknown') return null;
-  if (facts.kind === 'gone')
-    return { asin, domainId: request.domain, productType: 4, title: null, csv: null };
   const { nowMinutes, domain } = request;
+  if (facts.kind === 'gone') return goneProduct(asin, request);
   const csv = csvOf(facts, request);
   const path = pathOfLeaf(facts.leaf);
   const rootRank = csv[3] ?? [];
@@ -114,6 +113,13 @@ export function productOf(asin: string, request: ProductRequest): Record<string,
     ...(request.offers > 0 && facts.kind === 'product' ? offersOf(product, request) : {}),
     ...withStats,
   };
+}
+
+/** The provider returns an ASIN without data as an element without values. */
+function goneProduct(asin: string, { domain, nowMinutes, statsDays }: ProductRequest) {
+  const csv = Array<null>(36).fill(null);
+  const stats = statsDays === null ? {} : { stats: statsOf(csv, nowMinutes, statsDays) };
+  return { asin, domainId: domain, productType: 4, title: null, categories: null, csv, ...stats };
 }
 
 function csvOf(

@@ -182,7 +182,7 @@ test('returns a removed ASIN without data, and omits an unknown one', async ({ d
     ['ZZ00000001', 4],
     ['B0AA11BB22', 0],
   ]);
-  expect(found[0]).toMatchObject({ title: null, csv: null });
+  expect(found[0]).toMatchObject({ title: null, categories: null, csv: Array(36).fill(null) });
   expect(await products(demo, ['ZZ00000001'], { update: -1 })).toEqual([]);
 });
 
