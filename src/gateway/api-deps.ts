@@ -43,7 +43,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
   const jobs = { redis, keys, queues, backlog, completions, answers, providers };
   const accountLimits = settings.accountLimits ?? ACCOUNT_LIMITS;
   const uploadPace = createUploadPace(clock, settings.limits.uploadBytesPerSecond);
-  const uploads = { redis, keys, batchQueue, replies, uploadPace };
+  const uploads = { redis: parts.uploading, keys, batchQueue, replies, uploadPace };
   return {
     authentication: { authentication, wrongKeys },
     limits,

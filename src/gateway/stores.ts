@@ -29,6 +29,8 @@ export interface Stores {
   subscriber: Redis;
   /** For the queues. */
   submitting: Redis;
+  /** For uploads, so that commands of calls do not wait behind their pieces. */
+  uploading: Redis;
   close(): Promise<void>;
 }
 
@@ -56,14 +58,16 @@ export async function openStores(
   const redis = await connectRedis(redisUrl, 'serving', log, serving);
   const subscriber = await connectRedis(redisUrl, 'listening', log);
   const submitting = await connectRedis(redisUrl, 'submitting', log, serving);
+  const uploading = await connectRedis(redisUrl, 'submitting', log, serving);
   return {
     keys: redisKeys(redisNamespace),
     ...databases,
     redis,
     subscriber,
     submitting,
+    uploading,
     async close() {
-      await closeRedis(redis, submitting, subscriber);
+      await closeRedis(redis, submitting, uploading, subscriber);
       await Promise.all(Object.values(databases).map((database) => database.end()));
       await watch.close();
     },
