@@ -1,36 +1,40 @@
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { knowsEveryProduct } from '../support/answers.ts';
 import { asins } from '../support/parameters.ts';
 import { gate } from '../support/scripted-upstream.ts';
 import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
-test('aborts all upstream requests of a call that fails', async ({ souk, upstream }) => {
+test('aborts all upstream requests of a call at its deadline', async ({ souk, upstream }) => {
   const never = gate();
-  // With offers, products are requested in several parts: the first is refused, the others are never answered.
-  upstream.on('product', async ({ params }) => {
-    if (!params.asin?.startsWith('B000000000')) await never.reached;
-    else await upstream.received(3);
-    return { status: 400, json: { error: { type: 'invalidParameter' } } };
+  onTestFinished(never.open);
+  // With offers, products are requested in several parts.
+  upstream.on('product', async () => {
+    await never.reached;
+    return { status: 500 };
   });
   const client = await souk.client();
-  const reply = await client.post('/api/market/product', { domain: 1, asins: asins(60), offers: 20 });
-  expect(reply.json.code).toBe('UPSTREAM_ERROR');
-  await upstream.abandoned(2);
+  const reply = client.post('/api/market/product', { domain: 1, asins: asins(60), offers: 20 });
+  await upstream.received(3);
+  souk.clock.advance(60_000);
+  expect((await reply).json.code).toBe('UPSTREAM_TIMEOUT');
+  await upstream.abandoned(3);
   expect(await unitsUsed(client)).toBe(0);
-  never.open();
 });
 
-test('lets followers take over the fetch of a call that failed', async ({ souk, upstream }) => {
+test('a call with an ASIN that failed for another call returns its other ASINs, to its followers too', async ({
+  souk,
+  upstream,
+}) => {
   const { reached: failed, open: fail } = gate();
-  const never = gate();
+  const other = gate();
   upstream.on('product', async (call, response) => {
     const { params } = call;
     if (params.asin === 'B0FAILS001') {
       await failed;
       return { status: 400, json: { error: { type: 'invalidParameter' } } };
     }
-    if (upstream.calls.length === 2) await never.reached;
+    if (upstream.calls.length === 2) await other.reached;
     return knowsEveryProduct(call, response);
   });
   const [one, two, three] = await Promise.all([0, 1, 2].map(() => souk.client()));
@@ -42,7 +46,13 @@ test('lets followers take over the fetch of a call that failed', async ({ souk, 
   const third = three?.get('/api/market/product?domain=2&asins=B0OTHER001');
   await followed;
   fail();
-  expect([(await first)?.status, (await second)?.status]).toEqual([502, 502]);
+  expect((await first)?.status).toBe(502);
+  other.open();
+  expect((await second)?.json).toMatchObject({
+    data: {
+      products: [{ asin: 'B0OTHER001' }],
+      errors: [{ asin: 'B0FAILS001', errorId: 'UPSTREAM_ERROR' }],
+    },
+  });
   expect((await third)?.json.data.products[0].asin).toBe('B0OTHER001');
-  never.open();
 });
