@@ -11,7 +11,7 @@ test('aborts all upstream requests of a call at its deadline', async ({ souk, up
   // With offers, products are requested in several parts.
   upstream.on('product', async () => {
     await never.reached;
-    return { status: 500 };
+    return { status: 500, json: {} };
   });
   const client = await souk.client();
   const reply = client.post('/api/market/product', { domain: 1, asins: asins(60), offers: 20 });
