@@ -40,7 +40,7 @@ async function start(): Promise<void> {
 
   // Generated reports are loaded only into the embedded database, and not if real ones are fetched, because they do not mix.
   const hasDemoReports = isDemo && !config.DATABASE_URL && !config.ABA_FETCH_COUNTRIES;
-  const reports = hasDemoReports ? await demoReports(dataDir) : null;
+  const reports = hasDemoReports ? await demoReports(dataDir, config.DEMO_REPORT_TERMS) : null;
   const databaseUrl = config.DATABASE_URL ?? (await embeddedPostgres(dataDir));
   const redisUrl = config.REDIS_URL ?? (await embeddedRedis(dataDir));
   await checkPostgres(databaseUrl);
@@ -142,9 +142,9 @@ async function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir
 }
 
 /** Starts generating search-term reports of the newest weeks. */
-async function demoReports(dataDir: string): Promise<DemoReports> {
+async function demoReports(dataDir: string, terms: number): Promise<DemoReports> {
   const ahead = !existsSync(join(dataDir, 'postgres'));
-  const reports = await openDemoReports({ dataDir, now: systemClock.now(), ahead });
+  const reports = await openDemoReports({ dataDir, now: systemClock.now(), ahead, terms });
   undo.push(reports.stop);
   return reports;
 }

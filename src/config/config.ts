@@ -93,6 +93,13 @@ const settings = {
     .describe(
       'Data that the demo provider supplies: `products`, `trends`, `reports`. They are never shown as data of another provider. `npm start` sets it with the demo provider',
     ),
+  DEMO_REPORT_TERMS: z.coerce
+    .number()
+    .int()
+    .min(100)
+    .max(1_000_000)
+    .default(10_000)
+    .describe('Search terms in each weekly report that `npm start` generates with the demo provider'),
   ABA_FETCH_COUNTRIES: z
     .string()
     .transform((value) => value.split(',').map((code) => code.trim()))

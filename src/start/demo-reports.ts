@@ -11,8 +11,6 @@ import { type Database, openDatabase, STATEMENT_LIMITS } from '../platform/db/po
 import { createLogger } from '../platform/log.ts';
 import { type ReportGenerator, type SiteWeek, startReportGenerator } from './report-generator.ts';
 
-const TERMS = 10_000;
-
 /** Weeks of each site on a first start. The first site has enough weeks for all change columns. */
 const WEEKS = { first: 5, others: 2 };
 
@@ -40,11 +38,13 @@ export interface DemoReports {
 /**
  * @param options.ahead whether no week is loaded yet: then all are generated while the database is created.
  * @param options.now Unix milliseconds.
+ * @param options.terms of each week.
  */
 export async function openDemoReports(options: {
   dataDir: string;
   now: number;
   ahead: boolean;
+  terms: number;
 }): Promise<DemoReports> {
   const folder = join(options.dataDir, 'demo-reports');
   const wanted = weeksUntil(lastEndedWeek(options.now));
@@ -55,7 +55,7 @@ export async function openDemoReports(options: {
     // A killed start may have left files.
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder);
-    generator = startReportGenerator(folder, weeks, TERMS);
+    generator = startReportGenerator(folder, weeks, options.terms);
     return generator;
   };
   const ahead = options.ahead ? await generate(wanted) : null;

@@ -19,7 +19,8 @@ export async function createTestDatabase(): Promise<{ url: string; drop(): Promi
       await client.end();
     }
   };
-  await run(`create database ${name} template ${template.pathname.slice(1)}`);
+  // Copying files takes a third of the time of copying through the log.
+  await run(`create database ${name} template ${template.pathname.slice(1)} strategy file_copy`);
   const url = new URL(template);
   url.pathname = `/${name}`;
   // No "force": a connection that a test has left open makes the drop fail, and the test with it.

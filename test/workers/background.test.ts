@@ -106,7 +106,7 @@ test.each([
   await souk.upstream.received(2);
   await expect.poll(async () => (await client.get(`/api/jobs/${callId}`)).json.data.progress).toBe(66);
   souk.upstream.on('product', has(600));
-  await advanceUntil(souk.clock, () => souk.upstream.calls.length === 3, 1_000);
+  await advanceUntil(souk.clock, () => souk.upstream.calls.length === 3, 4_000);
   const job = (await client.get(`/api/jobs/${callId}?wait=30`)).json.data;
   expect(job).toMatchObject({ state: 'done', unitsCharged: 60 });
   const asked = souk.upstream.calls.flatMap(({ params }) => params.asin?.split(',') ?? []);
