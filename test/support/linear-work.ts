@@ -8,7 +8,7 @@ export type TaskOf = (size: number) => () => unknown;
 const SIZES = [1, 2, 4, 8];
 
 /** How often each task is measured at most. */
-const MEASUREMENTS = 3;
+const MEASUREMENTS = 10;
 
 const KINDS = ['blocks', 'bytes', 'reads'] as const;
 

@@ -224,9 +224,8 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
   let closed: Promise<void> | undefined;
   async function close(): Promise<void> {
     await Promise.all(gateways.map((gateway) => gateway.close()));
-    // A failed test may hold back an answer that a worker would wait for.
-    await upstream.close();
     await Promise.all(workers.map((worker) => worker.close()));
+    await upstream.close();
     await pool.end();
     await database.drop();
   }
