@@ -7,7 +7,7 @@ import { createKey } from '../src/accounts/keys.ts';
 import { grantSubscription, upsertPlan } from '../src/billing/grants.ts';
 import { LIMITS } from '../src/config/limits.ts';
 import { migrate } from '../src/platform/db/migrate.ts';
-import { type Database, openDatabase } from '../src/platform/db/pool.ts';
+import { type Database, openDatabase, STATEMENT_LIMITS } from '../src/platform/db/pool.ts';
 import { startPostgres } from '../src/platform/embedded/postgres.ts';
 import { startRedis } from '../src/platform/embedded/redis.ts';
 import { createLogger } from '../src/platform/log.ts';
@@ -39,7 +39,7 @@ export async function openServices(): Promise<Services> {
   const postgres = await startPostgres(join(folder, 'postgres'), { durable: true });
   const redis = await startRedis(join(folder, 'redis'), resolve('.souk/tools'), { durable: true });
   await migrate(postgres.url);
-  const database = openDatabase(postgres.url, createLogger('warn'));
+  const database = openDatabase(postgres.url, createLogger('warn'), { limits: STATEMENT_LIMITS.unlimited });
   const children = new Set<ChildProcess>();
   let accounts = 0;
 
