@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { ErrorKind } from '../../platform/errors.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { isUuid } from '../ids.ts';
-import type { Occupied } from '../limits/open-requests.ts';
+import type { Occupies } from '../limits/limits.ts';
 import type { MediaType, Method, ResponseObject } from '../openapi/shape.ts';
 import { type Account, accountOf } from '../plugins/authentication.ts';
 import { parseAs } from '../request-input.ts';
@@ -46,7 +46,7 @@ export interface EndpointDescription {
   /** Besides the errors that every address below /api/ can return. */
   errors?: readonly ErrorKind[];
   /** The limited resource that a request occupies until it is answered. Default: `waiting`, or `uploads` with `upload`. */
-  occupies?: Occupied;
+  occupies?: Occupies;
   /** Needs no key. */
   isPublic?: boolean;
   /** Omits the endpoint from the document, because it is not for customers. */

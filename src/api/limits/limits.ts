@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Redis } from 'ioredis';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
@@ -12,10 +12,13 @@ import {
 } from './open-requests.ts';
 import { createUploadBudget, type UploadBudget } from './upload-budget.ts';
 
+/** A limited resource, or a function that returns it if it depends on the request. */
+export type Occupies = Occupied | ((request: FastifyRequest) => Occupied);
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The limited resource that a request of the route occupies until it is answered. Default: `waiting`. */
-    occupies?: Occupied | undefined;
+    occupies?: Occupies | undefined;
   }
 }
 
@@ -72,8 +75,9 @@ export function limitFreeRequests(
   { free, open, uploadBudget, downloadStallMs }: RequestLimits,
 ): void {
   scope.addHook('onRequest', async (request, reply) => {
-    const { occupies = 'waiting' } = request.routeOptions.config;
     if (request.accountId === null) return;
+    const { occupies: declared = 'waiting' } = request.routeOptions.config;
+    const occupies = typeof declared === 'function' ? declared(request) : declared;
     await free.count(request.accountId);
     open.open(occupies, request.accountId, request);
     if (occupies === 'uploads') uploadBudget.reserve(request);

@@ -61,6 +61,14 @@ test('returns the items as they were sent with items=1', async ({ client }) => {
   expect(await scheduleNow(client, json.data)).not.toHaveProperty('itemList');
 });
 
+test('counts a request with items=1 as a download, because items may be large', async ({ openAnother }) => {
+  const souk = await openAnother({ limits: { downloads: 0 } });
+  const client = await souk.client();
+  const made = await client.post('/api/schedules', good);
+  const path = `/api/schedules/${made.json.data.scheduleId}`;
+  expect([(await client.get(path)).status, (await client.get(`${path}?items=1`)).status]).toEqual([200, 429]);
+});
+
 const batch = good.batch;
 
 test.for<[what: string, fields: Record<string, unknown>, names: string]>([

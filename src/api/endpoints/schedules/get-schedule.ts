@@ -26,6 +26,8 @@ export const getSchedule = endpoint({
     items: boolean().default(false).describe('Include the items as they were sent'),
   }),
   answers: { 200: enveloped('The schedule', answer) },
+  // Items are up to 16 MB of text.
+  occupies: ({ query }) => ((query as { items?: unknown }).items === undefined ? 'waiting' : 'downloads'),
 
   async handle(deps: ScheduleDeps, { account, id, query, reply }) {
     const schedule = await ownSchedule(deps, account, id);
