@@ -24,8 +24,9 @@ export async function enqueueAgain(
  * Returns whether a lost answer is recreated. For a caller that waited and got its answer, only while an identical
  * call would join this one; for a caller that polls, as long as results are kept.
  */
-export function canBeMadeAgain({ acceptedAt, deadlineAt, pool, background }: Call, now: number): boolean {
+export function canBeMadeAgain(call: Call, now: number): boolean {
+  const { acceptedAt, deadlineAt, pool, background, polled } = call;
   // The deadline of a batch's call is that of its batch, which collects the answer.
-  const polled = !background && deadlineAt - acceptedAt > POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS;
-  return polled || now - acceptedAt < DEDUPLICATION_SECONDS * 1000;
+  const isAsync = !background && deadlineAt - acceptedAt > POOLS[pool].timeoutMs + QUEUE_ALLOWANCE_MS;
+  return polled || isAsync || now - acceptedAt < DEDUPLICATION_SECONDS * 1000;
 }

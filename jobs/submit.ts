@@ -5,7 +5,7 @@ import {
   DEDUPLICATION_SECONDS,
   type MinuteRate,
 } from '../src/billing/admission.ts';
-import { hasJoinableCall } from '../src/billing/calls.ts';
+import { hasJoinableCall, notePolled } from '../src/billing/calls.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
 import type { QueuedOperation } from '../src/operations/define.ts';
 import {
@@ -130,7 +130,10 @@ export function submit(deps: SubmitDeps, request: CallRequest): Promise<Submissi
     if (admission.kind === 'joined') {
       note('joined');
       const { finished, background, answer: answerRef } = admission;
-      if (waiting === 'poller') await answers.keepGiven({ accountId, callId }, answerRef);
+      if (waiting === 'poller') {
+        await retryDuringOutage(clock, () => notePolled(deps.database, { accountId, callId }, input));
+        await answers.keepGiven({ accountId, callId }, answerRef);
+      }
       return { kind: 'joined', accountId, callId, pool, finished, background, answerRef };
     }
     const { rate } = admission;

@@ -24,6 +24,8 @@ export interface Call {
   input: unknown;
   /** True for a call of a batch. */
   background: boolean;
+  /** True if a caller that waited, or that joined the call, has its job instead of the answer. */
+  polled: boolean;
 }
 
 export async function findCall(database: Database, accountId: number, callId: string): Promise<Call | null> {
@@ -33,6 +35,22 @@ export async function findCall(database: Database, accountId: number, callId: st
     values: [accountId, callId],
   });
   return rows[0] ?? null;
+}
+
+/**
+ * Notes that a caller may fetch the result of a call later.
+ * @param input the canonical input, for a call that was stored without it; null if unknown.
+ */
+export async function notePolled(
+  database: Database,
+  { accountId, callId }: { accountId: number; callId: string },
+  input: unknown,
+): Promise<void> {
+  await database.query({
+    name: 'note-polled',
+    text: 'select souk_note_polled($1, $2, $3)',
+    values: [accountId, callId, input === null ? null : JSON.stringify(input)],
+  });
 }
 
 /** Lists the calls of an account, the newest first, without calls of batches. */
@@ -170,4 +188,4 @@ export async function findOpenCalls(
 const CALL = `c.account_id as "accountId", c.id as "callId", c.operation, c.state, c.pool,
   c.units_reserved as "unitsReserved", c.units_charged as "unitsCharged", ${unixMs('c.accepted_at')} as "acceptedAt",
   ${unixMs('c.deadline_at')} as "deadlineAt", ${unixMs('c.started_at')} as "startedAt",
-  ${unixMs('c.finished_at')} as "finishedAt", c.attempts, c.answer, c.error, c.input, c.background`;
+  ${unixMs('c.finished_at')} as "finishedAt", c.attempts, c.answer, c.error, c.input, c.background, c.polled`;

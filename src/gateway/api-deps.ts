@@ -56,6 +56,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
       webhooks,
       freeRequests: limits.free,
       accountLimits,
+      log,
     },
     local: { database, admissions, clock, offPeak, providers, links },
     jobs: { ...money, ...jobs },

@@ -5,9 +5,10 @@ import { findCall } from '../../src/billing/calls.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { closeRedis, connectRedis } from '../../src/platform/redis.ts';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
-import { knowsEveryProduct } from '../support/answers.ts';
+import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
 import { openBackground } from '../support/background.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';
+import type { Client, Reply } from '../support/client.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { PATIENCE } from '../support/time.ts';
@@ -69,9 +70,7 @@ test('produces the lost result of a job when a client polls it', async ({ souk, 
   const first = await client.get(result);
   await loseCaches(souk);
   souk.clock.advance(20 * 60_000);
-  expect((await client.get(result)).status).toBe(202);
-  await expect.poll(async () => (await client.get(result)).status).toBe(200);
-  const again = await client.get(result);
+  const again = await madeAgain(client, headers.location as string);
   expect(again.json.data.products).toEqual(first.json.data.products);
   expect(await unitsUsed(client)).toBe(1);
 });
@@ -90,6 +89,48 @@ test('an asynchronous call that joins a cached answer keeps its result after the
   const result = await client.get(`${headers.location}/result`);
   expect(result.status).toBe(200);
   expect(result.body).toEqual(cached.body);
+});
+
+/** Polls the result of a job, which Redis has lost, until it has been made again. */
+async function madeAgain(client: Client, job: string): Promise<Reply> {
+  expect((await client.get(`${job}/result`)).status).toBe(202);
+  await expect.poll(async () => (await client.get(`${job}/result`)).status).toBe(200);
+  return client.get(`${job}/result`);
+}
+
+test('produces the lost result of a synchronous call that was answered with its job', async ({
+  souk,
+  client,
+  upstream,
+}) => {
+  const release = holdProducts(upstream);
+  const waiting = client.get(productOf('B0ANSWER09'), { headers: { prefer: 'wait=5' } });
+  await upstream.received(1);
+  souk.clock.advance(5_000);
+  const { status, headers } = await waiting;
+  expect(status).toBe(202);
+  const settled = souk.events.next('call.settled');
+  release();
+  await settled;
+  await loseCaches(souk);
+  souk.clock.advance(20 * 60_000);
+  const result = await madeAgain(client, headers.location as string);
+  expect(result.json.data.products).toHaveLength(1);
+  expect(await unitsUsed(client)).toBe(1);
+});
+
+test('produces the lost result of an asynchronous call that joined a cached answer', async ({
+  souk,
+  client,
+}) => {
+  await (await souk.client()).get(productOf('B0ANSWER10'));
+  const cached = await client.get(productOf('B0ANSWER10'));
+  const { headers } = await client.get(`${productOf('B0ANSWER10')}&async=1`);
+  await loseCaches(souk);
+  souk.clock.advance(20 * 60_000);
+  const result = await madeAgain(client, headers.location as string);
+  expect(result.json.data.products).toEqual(cached.json.data.products);
+  expect(await unitsUsed(client)).toBe(1);
 });
 
 const refuses = () => ({ status: 400, json: { error: { type: 'invalidParameter' } } });

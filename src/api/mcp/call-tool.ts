@@ -1,5 +1,5 @@
 import { checkMaxUnits } from '../../../jobs/submit.ts';
-import { findCall } from '../../billing/calls.ts';
+import { findCall, notePolled } from '../../billing/calls.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { SoukError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -208,6 +208,7 @@ function contextOf(
       if (!jobId) return;
       try {
         const call = await findCall(database, accountId, jobId);
+        await notePolled(database, { accountId, callId: jobId }, null);
         await answers.keepGiven({ accountId, callId: jobId }, call?.answer ?? null);
       } catch (error) {
         // The call has succeeded and is charged; if the answer is lost, reading its link runs the call again.

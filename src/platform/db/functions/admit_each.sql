@@ -146,7 +146,7 @@ begin
     perform souk_store_finished(array(
       select row(c.account_id, c.id, c.operation, c.claim_key, c.state, c.pool, c.units_reserved, c.units_charged,
         c.accepted_at, c.deadline_at, c.started_at, c.finished_at, c.attempts, c.answer, c.error, c.input,
-        c.background)::finished_calls
+        c.background, false)::finished_calls
       from unnest(new_calls) as c where c.state = 'settled'));
     insert into ledger (account_id, at, kind, source, source_id, call_id, units)
     select d.account_id, at, d.kind, d.source, d.source_id, d.call_id, d.units from unnest(new_draws) as d;

@@ -40,7 +40,7 @@ begin
 
   for r in
     select q.*, c.id, c.operation, c.claim_key, c.pool, c.units_reserved, c.accepted_at, c.deadline_at, c.input,
-      c.draws, c.background
+      c.draws, c.background, c.polled
     from unnest(account_ids, call_ids, final_units, answers, errors, started, tries)
       with ordinality as q(account_id, call_id, final_units, answer, error, started_at, attempts, idx)
     left join open_calls c on c.account_id = q.account_id and c.id = q.call_id
@@ -61,7 +61,8 @@ begin
     state := case when r.error is null then 'settled' else 'released' end; units_charged := keep;
     return next;
     ended := ended || row(r.account_id, r.call_id, r.operation, r.claim_key, state, r.pool, r.units_reserved, keep,
-      r.accepted_at, r.deadline_at, r.started_at, at, r.attempts, r.answer, r.error, r.input, r.background)::finished_calls;
+      r.accepted_at, r.deadline_at, r.started_at, at, r.attempts, r.answer, r.error, r.input, r.background,
+      r.polled)::finished_calls;
 
     -- Charges the sources in the order in which they were drawn on. The remaining units return to the later ones.
     keep := units_charged;
