@@ -4,6 +4,7 @@ import { batchRows } from './rows/batch.ts';
 import { brandAnalyticsRows } from './rows/brand-analytics.ts';
 import { cachedRows } from './rows/cached.ts';
 import { fairnessRows } from './rows/fairness.ts';
+import { historyRows, longHistoryRows } from './rows/history.ts';
 import { largeListRows } from './rows/large-list.ts';
 import { uncachedRows } from './rows/uncached.ts';
 import { openServices, type Services } from './services.ts';
@@ -16,6 +17,9 @@ const GROUPS: Record<string, (services: Services) => Promise<Row[]>> = {
   fairness: fairnessRows,
   batch: batchRows,
   aba: brandAnalyticsRows,
+  history: historyRows,
+  // Fills a database with ten million calls, so only on request.
+  'long-history': longHistoryRows,
 };
 
 /** `npm run bench [GROUP ...]`: measures each row and its baseline in the same run, and prints a table. */
@@ -27,7 +31,7 @@ if (unknown.length > 0) {
 }
 const rows: Row[] = [];
 for (const [name, measure] of Object.entries(GROUPS)) {
-  if (asked.length > 0 && !asked.includes(name)) continue;
+  if (asked.length === 0 ? name === 'long-history' : !asked.includes(name)) continue;
   // Each group has its own services, so that groups do not affect each other.
   const services = await openServices();
   try {
