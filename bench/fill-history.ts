@@ -4,15 +4,12 @@ const MONTHS = 13;
 const FILLERS = 2;
 
 /**
- * Fills the tables of finished calls, their ledger lines and the usage roll-up, as if `accountIds` had made `calls` calls,
+ * Fills the tables of finished calls, their ledger lines and the usage roll-up, as if all accounts had made `calls` calls,
  * spread evenly over the present month and the twelve before it: seven of ten from the cache, a twentieth failed. Replaces what
  * these tables hold. Each month is loaded into a new table without indexes and attached, so that nothing goes through the
  * write-ahead log of an embedded PostgreSQL. Meters and packs do not change.
  */
-export async function fillHistory(
-  database: Database,
-  { accountIds, calls }: { accountIds: readonly number[]; calls: number },
-): Promise<void> {
+export async function fillHistory(database: Database, calls: number): Promise<void> {
   await database.query('truncate finished_calls, ledger, usage_days, call_claims');
   const { rows } = await database.query<{ month: string }>(
     `select (date_trunc('month', now() at time zone 'UTC') - n * interval '1 month')::text as month
@@ -22,7 +19,7 @@ export async function fillHistory(
   const months = rows.map(({ month }) => month);
   const fill = async () => {
     for (let month = months.pop(); month !== undefined; month = months.pop())
-      await fillMonth(database, month, accountIds, Math.round(calls / MONTHS));
+      await fillMonth(database, month, Math.round(calls / MONTHS));
   };
   await Promise.all(Array.from({ length: FILLERS }, fill));
   await database.query(
@@ -35,12 +32,7 @@ export async function fillHistory(
   await database.query('checkpoint');
 }
 
-async function fillMonth(
-  database: Database,
-  month: string,
-  accountIds: readonly number[],
-  calls: number,
-): Promise<void> {
+async function fillMonth(database: Database, month: string, calls: number): Promise<void> {
   const suffix = month.slice(0, 7).replace('-', '_');
   const [finished, ledger] = [`finished_calls_${suffix}`, `ledger_${suffix}`];
   const client = await database.connect();
@@ -50,7 +42,7 @@ async function fillMonth(
     await client.query(
       `create table ${finished} (like finished_calls including defaults including constraints)`,
     );
-    await client.query(`insert into ${finished} ${CALLS}`, [month, accountIds, calls]);
+    await client.query(`insert into ${finished} ${CALLS}`, [month, calls]);
     await client.query(`create table ${ledger} (like ledger including defaults including constraints)`);
     await client.query(`insert into ${ledger} ${linesOf(finished)}`);
     for (const [parent, name] of [
@@ -65,12 +57,12 @@ async function fillMonth(
   }
 }
 
-/** $1 is the month, $2 the accounts, $3 the number of calls. The last minutes of the month stay empty, so that calls end in it. */
+/** $1 is the month, $2 the number of calls. The last minutes of the month stay empty, so that calls end in it. */
 const CALLS = `(account_id, id, operation, claim_key, state, pool, units_reserved, units_charged, accepted_at, deadline_at,
     started_at, finished_at, attempts, answer, error, input, background)
   select account_id,
     (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || '7' || substr(hash, 1, 3) || '8' || substr(hash, 4, 15))::uuid,
-    (array['market.product', 'market.product', 'market.product', 'market.productfinder', 'aba.rank', 'trends.interest-over-time'])[1 + n % 6],
+    (array['market.product', 'market.product', 'market.product', 'market.productfinder', 'aba.rank', 'trends.interest-over-time'])[1 + get_byte(decode(hash, 'hex'), 0) % 6],
     souk_claim_key(account_id, decode(hash, 'hex')),
     case when n % 20 = 0 then 'released' else 'settled' end::call_state, 'market', 2,
     case when n % 20 = 0 then 0 else 2 end, at, at + interval '90 seconds',
@@ -82,10 +74,10 @@ const CALLS = `(account_id, id, operation, claim_key, state, pool, units_reserve
     n % 9 = 0
   from (
     select n, md5(n::text || $1) as hash, n % 10 < 3 or n % 20 = 0 as is_job,
-      ($2::bigint[])[1 + (random() * (cardinality($2) - 1))::integer] as account_id,
+      accounts.ids[1 + n * 7919::bigint % cardinality(accounts.ids)] as account_id,
       $1::timestamp at time zone 'UTC'
-        + (n - 1) * ($1::timestamp + interval '1 month' - interval '5 minutes' - $1::timestamp) / $3::integer as at
-    from generate_series(1, $3::integer) as n
+        + (n - 1) * ($1::timestamp + interval '1 month' - interval '5 minutes' - $1::timestamp) / $2::integer as at
+    from generate_series(1, $2::integer) as n, (select array_agg(id) as ids from accounts) as accounts
   ) as c`;
 
 const linesOf = (finished: string) => `(account_id, at, kind, source, source_id, call_id, units)

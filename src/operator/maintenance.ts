@@ -3,6 +3,7 @@ import { deleteOldClaims } from '../billing/claims.ts';
 import { deleteDemoReports } from '../brand-analytics/import/stored-provider.ts';
 import type { Providers } from '../operations/providers.ts';
 import { type Clock, every } from '../platform/clock.ts';
+import { withLease } from '../platform/db/lease.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
@@ -11,6 +12,7 @@ import { retain } from './retention.ts';
 import type { RetentionSettings } from './retention-settings.ts';
 
 const EVERY_MS = 60_000;
+const RETAIN_EVERY_MS = 3_600_000;
 
 /** How long the records behind the operator console are kept, in days. */
 const KEPT_DAYS = {
@@ -39,17 +41,31 @@ export interface MaintenanceDeps {
   retention: RetentionSettings;
 }
 
-/** Records the token level, creates partitions and deletes old records, every minute. Any number of processes may run it. */
+/**
+ * Records the token level and deletes old records every minute, and creates and deletes partitions every hour, until the
+ * process stops. Workers take part, and one process at a time does each task.
+ */
 export function startMaintenance(deps: MaintenanceDeps): () => Promise<void> {
-  return every(deps.clock, EVERY_MS, () =>
-    maintain(deps).catch((error: unknown) =>
-      deps.log.warn({ err: error }, 'failed to maintain the operator records'),
-    ),
-  );
+  const { database, clock, log } = deps;
+  return every(clock, EVERY_MS, async () => {
+    for (const [name, { pauseMs, task }] of Object.entries(TASKS))
+      await withLease(database, clock, { name, pauseMs }, () => task(deps)).catch((error: unknown) =>
+        log.warn({ err: error, task: name }, 'failed to maintain the tables'),
+      );
+  });
 }
 
-export async function maintain(deps: MaintenanceDeps): Promise<void> {
-  const { database, redis, keys, providers, clock, log, retention } = deps;
+/** Each pause is shorter than its interval, so that no run is left out when two timers differ by some milliseconds. */
+const TASKS = {
+  maintenance: { pauseMs: EVERY_MS - 5_000, task: keepRecords },
+  retention: {
+    pauseMs: RETAIN_EVERY_MS - 5_000,
+    task: ({ database, clock, log, retention }: MaintenanceDeps) =>
+      retain({ database, log, settings: retention }, clock.now()),
+  },
+};
+
+async function keepRecords({ database, redis, keys, providers, clock }: MaintenanceDeps): Promise<void> {
   const now = clock.now();
   const tokens = await readTokens(redis, keys.tokens(providers.products), now);
   if (tokens)
@@ -78,5 +94,4 @@ export async function maintain(deps: MaintenanceDeps): Promise<void> {
     [...before(KEPT_DAYS.failures), MAX_FAILURES],
   );
   await deleteDemoReports(database, providers.reports);
-  await retain({ database, log, settings: retention }, now);
 }

@@ -1,6 +1,6 @@
 import { dropWeek } from '../brand-analytics/import/drop-week.ts';
 import { siteOfDomain } from '../operations/brand-analytics/keywords/sites.ts';
-import type { Database, Queryable } from '../platform/db/pool.ts';
+import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
 import type { RetentionSettings } from './retention-settings.ts';
 
@@ -19,50 +19,30 @@ export interface RetentionDeps {
 }
 
 /**
- * Creates partitions of the next months, and deletes what is older than the settings allow. One process at a time does it;
- * others return at once. Months are those of PostgreSQL's clock, or of `now` if that is earlier, so that a process whose
- * clock is ahead deletes nothing too early.
+ * Creates partitions of the next months, and deletes what is older than the settings allow. Two processes can do it at once:
+ * the second one finds nothing to do, or fails and tries again a minute later. Months are those of PostgreSQL's clock, or of
+ * `now` if that is earlier, so that a process whose clock is ahead deletes nothing too early.
  */
-export async function retain(deps: RetentionDeps, now: number): Promise<void> {
-  const client = await deps.database.connect();
-  let isBroken = true;
-  try {
-    const { rows } = await client.query<{ isHolder: boolean; now: Date }>(
-      `select pg_try_advisory_lock(hashtext('souk.retention')) as "isHolder", least(now(), $1::timestamptz) as now`,
-      [new Date(now)],
-    );
-    const [row] = rows;
-    if (row?.isHolder) {
-      await retainAll(client, deps, row.now);
-      await client.query("select pg_advisory_unlock(hashtext('souk.retention'))");
-    }
-    isBroken = false;
-  } finally {
-    // Closing a connection releases its lock.
-    client.release(isBroken);
-  }
-}
-
-async function retainAll(
-  client: Queryable,
-  { database, log, settings }: RetentionDeps,
-  now: Date,
-): Promise<void> {
+export async function retain({ database, log, settings }: RetentionDeps, now: number): Promise<void> {
+  const { rows } = await database.query<{ at: Date }>('select least(now(), $1::timestamptz) as at', [
+    new Date(now),
+  ]);
+  const at = rows[0]?.at ?? new Date(now);
   const notes = [
-    ...(await addMonths(client)),
-    ...(await dropCallMonths(client, monthsBefore(now, settings.callMonths))),
+    ...(await addMonths(database)),
+    ...(await dropCallMonths(database, monthsBefore(at, settings.callMonths))),
     ...(settings.ledgerMonths === 0
       ? []
-      : await foldLedger(client, monthsBefore(now, settings.ledgerMonths))),
+      : await foldLedger(database, monthsBefore(at, settings.ledgerMonths))),
     ...(await dropWeeks(database, settings.reportWeeks + 1)),
   ];
-  const daysBefore = (days: number) => [new Date(now.getTime() - days * DAY_MS)];
-  await client.query('delete from usage_days where day < $1::date', daysBefore(USAGE_DAYS));
-  await client.query('delete from password_resets where expires_at < $1', [now]);
-  await client.query('delete from retention_notes where at < $1', daysBefore(NOTES_KEPT_DAYS));
+  const daysBefore = (days: number) => [new Date(at.getTime() - days * DAY_MS)];
+  await database.query('delete from usage_days where day < $1::date', daysBefore(USAGE_DAYS));
+  await database.query('delete from password_resets where expires_at < $1', [at]);
+  await database.query('delete from retention_notes where at < $1', daysBefore(NOTES_KEPT_DAYS));
   for (const note of notes) {
     log.info({ note }, 'maintained the tables');
-    await client.query('insert into retention_notes (at, note) values ($1, $2)', [now, note]);
+    await database.query('insert into retention_notes (at, note) values ($1, $2)', [at, note]);
   }
 }
 
@@ -71,8 +51,8 @@ function monthsBefore(now: Date, months: number): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1));
 }
 
-async function addMonths(client: Queryable): Promise<string[]> {
-  const { rows } = await client.query<{ name: string | null }>(
+async function addMonths(database: Database): Promise<string[]> {
+  const { rows } = await database.query<{ name: string | null }>(
     `select souk_add_month(parent, month) as name
      from unnest(array['finished_calls', 'ledger']) as parent
      cross join generate_series(date_trunc('month', now() at time zone 'UTC'),
@@ -82,21 +62,21 @@ async function addMonths(client: Queryable): Promise<string[]> {
   return rows.flatMap(({ name }) => (name === null ? [] : [`Created ${name}`]));
 }
 
-async function dropCallMonths(client: Queryable, before: Date): Promise<string[]> {
+async function dropCallMonths(database: Database, before: Date): Promise<string[]> {
   const notes: string[] = [];
-  for (const { name } of await oldMonths(client, 'finished_calls', before)) {
-    await client.query(`drop table ${name}`);
+  for (const { name } of await oldMonths(database, 'finished_calls', before)) {
+    await database.query(`drop table if exists ${name}`);
     notes.push(`Deleted ${name}`);
   }
   // Calls whose ids were made by a wrong clock.
-  await client.query('delete from finished_calls_default where finished_at < $1', [before]);
+  await database.query('delete from finished_calls_default where finished_at < $1', [before]);
   return notes;
 }
 
-async function foldLedger(client: Queryable, before: Date): Promise<string[]> {
+async function foldLedger(database: Database, before: Date): Promise<string[]> {
   const notes: string[] = [];
-  for (const { name, month } of await oldMonths(client, 'ledger', before)) {
-    const { rows } = await client.query<{ folded: boolean }>(
+  for (const { name, month } of await oldMonths(database, 'ledger', before)) {
+    const { rows } = await database.query<{ folded: boolean }>(
       'select souk_fold_ledger_month($1, $2) as folded',
       [...[name, month]],
     );
@@ -106,11 +86,11 @@ async function foldLedger(client: Queryable, before: Date): Promise<string[]> {
 }
 
 async function oldMonths(
-  client: Queryable,
+  database: Database,
   parent: 'finished_calls' | 'ledger',
   before: Date,
 ): Promise<{ name: string; month: string }[]> {
-  const { rows } = await client.query<{ name: string; month: string }>(
+  const { rows } = await database.query<{ name: string; month: string }>(
     'select name, month::text from souk_months_before($1, $2)',
     [parent, before],
   );

@@ -84,18 +84,6 @@ describe('months of calls', () => {
     await maintained({}, Date.now() + 10 * 365 * 86_400_000);
     expect(await partitionsOf('finished_calls')).toEqual(before);
   });
-
-  test('are not deleted by a second process at the same time', async () => {
-    const other = await database.connect();
-    await other.query("select pg_advisory_lock(hashtext('souk.retention'))");
-    const before = await partitionsOf('finished_calls');
-    await maintained({ callMonths: 2 });
-    expect(await partitionsOf('finished_calls')).toEqual(before);
-    await other.query("select pg_advisory_unlock(hashtext('souk.retention'))");
-    other.release();
-    await maintained({ callMonths: 2 });
-    expect(await partitionsOf('finished_calls')).not.toContain(partition('finished_calls', -13));
-  });
 });
 
 test('folds old months of the ledger into one line for each source and kind, and keeps every balance', async () => {

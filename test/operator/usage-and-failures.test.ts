@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { failedCallsOf, searchFailures } from '../../src/operator/failure-search.ts';
+import { retentionNotes } from '../../src/operator/table-sizes.ts';
 import { tokenHistory } from '../../src/operator/token-history.ts';
 import { usageByOperation } from '../../src/operator/usage-report.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
@@ -120,4 +121,22 @@ test('records the token balance once a minute, and deletes failures older than 3
   expect(new Set(course.map(({ at }) => Math.floor(at.getTime() / 60_000))).size).toBe(course.length);
   const { rows } = await database.query("select 1 from failures where place = 'old'");
   expect(rows).toEqual([]);
+});
+
+test('one of two workers creates a missing partition, notes it once, and is due again after an hour', async () => {
+  const partition = `ledger_${new Date().toISOString().slice(0, 7).replace('-', '_')}`;
+  await souk.database.query(`drop table ${partition}`);
+  await expect
+    .poll(async () => {
+      souk.clock.advance(60_000);
+      return (await retentionNotes(souk.database, 10)).map(({ note }) => note);
+    })
+    .toEqual([`Created ${partition}`]);
+  const pauseMs = async () => {
+    const { rows } = await souk.database.query<{ ms: number }>(
+      "select extract(epoch from until - at)::integer * 1000 as ms from leases, retention_notes where name = 'retention'",
+    );
+    return rows[0]?.ms;
+  };
+  await expect.poll(pauseMs).toBeGreaterThan(3_500_000);
 });
