@@ -126,6 +126,7 @@ test('records the token balance once a minute, and deletes failures older than 3
 test('one of two workers creates a missing partition, notes it once, and is due again after an hour', async () => {
   const partition = `ledger_${new Date().toISOString().slice(0, 7).replace('-', '_')}`;
   await souk.database.query(`drop table ${partition}`);
+  souk.clock.advance(3_600_000);
   await expect
     .poll(async () => {
       souk.clock.advance(60_000);
