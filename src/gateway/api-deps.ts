@@ -19,7 +19,7 @@ import type { JobEngine } from './job-engine.ts';
 import type { GatewaySettings } from './open-gateway.ts';
 import type { Stores } from './stores.ts';
 
-interface Parts extends Omit<Stores, 'close'>, Omit<JobEngine, 'close'> {
+export interface ApiParts extends Omit<Stores, 'close'>, Omit<JobEngine, 'close'> {
   registry: Registry;
   queueGauges: QueueGauges;
   events: CallEvents;
@@ -29,7 +29,7 @@ interface Parts extends Omit<Stores, 'close'>, Omit<JobEngine, 'close'> {
 }
 
 /** Returns the dependencies of each group of endpoints. */
-export function apiDepsOf(settings: GatewaySettings, parts: Parts): ApiDeps {
+export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
   const { offPeak, providers, links, webhooks, mcp, operator } = settings;
   const { database, money: moneyDatabase, redis, keys, clock, log, events, tracing } = parts;
   const { queues, batchQueue, replies, completions, fairness, backlog, registry, queueGauges } = parts;

@@ -2,16 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { createQueueGauges } from '../../jobs/queue-gauges.ts';
 import { startReconciling } from '../../jobs/reconcile.ts';
-import { createAttempts, SIGN_UPS_PER_HOUR } from '../accounts/attempts.ts';
 import type { RequestLimitSettings } from '../api/limits/limits.ts';
 import type { McpSettings } from '../api/mcp/index.ts';
 import type { WebhookSettings } from '../api/operations/call-webhook.ts';
 import type { LinkSettings } from '../api/operations/local/local-answer.ts';
-import { createRefusalPace } from '../api/plugins/refusal-pace.ts';
-import { REQUEST_LIMITS, type RequestLimits } from '../api/plugins/slow-requests.ts';
+import type { RequestLimits } from '../api/plugins/slow-requests.ts';
 import type { AccountLimits } from '../batches/account-limits.ts';
-import { demoPayments, manualPayments, type PaymentSettings } from '../billing/payments/payment-port.ts';
-import { createStripePayments } from '../billing/payments/stripe.ts';
+import type { PaymentSettings } from '../billing/payments/payment-port.ts';
 import type { TrialRule } from '../billing/payments/trials.ts';
 import { createSettlements } from '../billing/settlement.ts';
 import type { OffPeakWindow } from '../billing/wallets.ts';
@@ -21,8 +18,8 @@ import type { Logger } from '../platform/log.ts';
 import type { CallEventSink } from '../platform/telemetry/call-events.ts';
 import { createTimeLimitMetrics } from '../platform/telemetry/time-limits.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
-import { apiDepsOf } from './api-deps.ts';
 import { buildApp } from './app.ts';
+import { appDepsOf } from './app-deps.ts';
 import { openJobEngine } from './job-engine.ts';
 import { createObservers } from './observers.ts';
 import { openStores, type StoreSettings } from './stores.ts';
@@ -65,8 +62,6 @@ export interface PageSettings {
   trials?: TrialRule;
 }
 
-const DEFAULT_PAGES: PageSettings = { payments: { way: 'manual', currency: 'usd' } };
-
 export interface RunningGateway {
   app: FastifyInstance;
   /** The metrics of this gateway. */
@@ -89,51 +84,23 @@ export async function openGateway(
   tracing: Tracing | null = null,
   onEvent: CallEventSink = () => {},
 ): Promise<RunningGateway> {
-  const { operator = {}, pages = DEFAULT_PAGES, offPeak, providers, trustProxy } = settings;
-  const { adminToken } = operator;
   const registry = new Registry();
   const stores = await openStores(settings, log, createTimeLimitMetrics(registry));
   const stopFollowing = await clock.follow(stores.money, log);
-  const { database, pages: pagesDatabase, redis, keys } = stores;
-  const observers = createObservers(registry, database, clock, log, onEvent);
-  const { events, requestMetrics } = observers;
+  const observers = createObservers(registry, stores.database, clock, log, onEvent);
+  const { events } = observers;
   const engine = await openJobEngine(stores, clock, log, events);
   const { queues, batchQueue, backlog } = engine;
-  const attempts = createAttempts(redis, keys, pages.signUpsPerHour ?? SIGN_UPS_PER_HOUR);
+  const { redis, keys, database } = stores;
   const queueGauges = createQueueGauges(registry, {
-    ...{ redis, keys, queues, batchQueue, backlog, providers, clock, log },
+    ...{ redis, keys, queues, batchQueue, backlog, providers: settings.providers, clock, log },
   });
-  const { way, currency } = pages.payments;
-  const stripe =
-    typeof way === 'object' ? createStripePayments(way, { database, now: clock.now, log }) : null;
-  const app = buildApp({
-    trustProxy,
-    requestLimits: settings.requestLimits ?? REQUEST_LIMITS,
-    errors: { log, events },
-    requestMetrics,
-    refusalPace: createRefusalPace(registry, clock, settings.limits.refusalsPerSecond),
-    tracing,
-    api: apiDepsOf(settings, { ...stores, ...engine, registry, queueGauges, events, tracing, clock, log }),
-    queueBoard:
-      adminToken === undefined
-        ? null
-        : {
-            ...{ queues, batchQueue, database: pagesDatabase, clock, attempts },
-            publicUrl: pages.publicUrl ?? null,
-            token: adminToken,
-          },
-    stripe,
-    site: {
-      ...{ database: pagesDatabase, redis, keys, attempts, clock, log, events, queueGauges },
-      ...{ offPeak, providers, currency, publicUrl: pages.publicUrl, adminToken },
-      trials: pages.trials ?? 'manual',
-      payments: stripe ?? (way === 'demo' ? demoPayments : manualPayments),
-    },
-  });
+  const parts = { ...stores, ...engine, ...observers, registry, queueGauges, tracing, clock, log };
+  const app = buildApp(appDepsOf(settings, parts));
   const stopReconciling = startReconciling({
-    ...{ database: stores.database, redis, keys, queues, events, clock, log },
+    ...{ database, redis, keys, queues, events, clock, log },
     // On connections and in batches of its own, so that requests do not wait for it.
-    settlements: createSettlements(stores.database, clock.now),
+    settlements: createSettlements(database, clock.now),
   });
   return {
     app,

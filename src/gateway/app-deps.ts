@@ -1,0 +1,50 @@
+import { createAttempts, SIGN_UPS_PER_HOUR } from '../accounts/attempts.ts';
+import { createRefusalPace } from '../api/plugins/refusal-pace.ts';
+import { REQUEST_LIMITS } from '../api/plugins/slow-requests.ts';
+import { demoPayments, manualPayments } from '../billing/payments/payment-port.ts';
+import { createStripePayments } from '../billing/payments/stripe.ts';
+import { type ApiParts, apiDepsOf } from './api-deps.ts';
+import type { AppDeps } from './app.ts';
+import type { Observers } from './observers.ts';
+import type { GatewaySettings, PageSettings } from './open-gateway.ts';
+
+type AppParts = ApiParts & Pick<Observers, 'requestMetrics'>;
+
+const DEFAULT_PAGES: PageSettings = { payments: { way: 'manual', currency: 'usd' } };
+
+/** Returns the dependencies of the HTTP side of a gateway. */
+export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
+  const { operator = {}, pages = DEFAULT_PAGES, offPeak, providers } = settings;
+  const { redis, keys, queues, batchQueue, events, queueGauges, clock, log } = parts;
+  const { pages: database, registry, requestMetrics, tracing } = parts;
+  const { publicUrl, trials = 'manual', payments } = pages;
+  const { adminToken } = operator;
+  const attempts = createAttempts(redis, keys, pages.signUpsPerHour ?? SIGN_UPS_PER_HOUR);
+  const stripe =
+    typeof payments.way === 'object'
+      ? createStripePayments(payments.way, { database: parts.database, now: clock.now, log })
+      : null;
+  return {
+    trustProxy: settings.trustProxy,
+    requestLimits: settings.requestLimits ?? REQUEST_LIMITS,
+    errors: { log, events },
+    requestMetrics,
+    refusalPace: createRefusalPace(registry, clock, settings.limits.refusalsPerSecond),
+    tracing,
+    api: apiDepsOf(settings, parts),
+    queueBoard:
+      adminToken === undefined
+        ? null
+        : {
+            ...{ queues, batchQueue, database, clock, attempts },
+            publicUrl: publicUrl ?? null,
+            token: adminToken,
+          },
+    stripe,
+    site: {
+      ...{ database, redis, keys, attempts, clock, log, events, queueGauges },
+      ...{ offPeak, providers, currency: payments.currency, publicUrl, adminToken, trials },
+      payments: stripe ?? (payments.way === 'demo' ? demoPayments : manualPayments),
+    },
+  };
+}
