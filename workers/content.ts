@@ -1,6 +1,7 @@
 import type { QueuedOperation } from '../src/operations/define.ts';
 import type { ErrorKind } from '../src/platform/errors.ts';
 import { stringifyJson } from '../src/platform/json.ts';
+import { stringifyJsonBytes } from '../src/platform/json-bytes.ts';
 import { type AnswerMeta, INLINE_LIMIT_BYTES } from '../src/results/answer.ts';
 import type { Answer } from '../src/results/answer-store.ts';
 import { packAfter } from '../src/results/compression.ts';
@@ -20,8 +21,11 @@ export interface Content {
 
 const NOTHING = Buffer.alloc(0);
 
-/** @param staleSince when stale data were fetched; Unix milliseconds, like `now`. */
-export function present(
+/**
+ * Writes what an operation presents.
+ * @param staleSince when stale data were fetched; Unix milliseconds, like `now`.
+ */
+export async function present(
   operation: QueuedOperation,
   input: unknown,
   found: ReadonlyMap<string, unknown>,
@@ -30,7 +34,7 @@ export function present(
     staleSince,
     failures,
   }: { now: number; staleSince: number | null; failures: ReadonlyMap<string, ErrorKind> },
-): Content {
+): Promise<Content> {
   const { respond, price } = operation;
   const units = price.quote(input);
   if (respond.type === 'png') {
@@ -44,7 +48,7 @@ export function present(
     };
   }
   const presented = respond.present(found, input, { now, failures });
-  const data = stringifyJson({ ...presented.data });
+  const data = await stringifyJsonBytes(presented.data);
   const metadata = metadataText({
     ...presented.metadata,
     ...(staleSince === null ? {} : staleness(staleSince, now)),
@@ -54,7 +58,11 @@ export function present(
     compressible: true,
     units: price.settle ? price.settle(input, presented) : units,
     beginning: (fromCache) => Buffer.from(`{"code":"0000","msg":"success","data":{"fromCache":${fromCache}`),
-    rest: Buffer.from(`${data === '{}' ? '}' : `,${data.slice(1)}`}${metadata}}`),
+    rest: Buffer.concat([
+      Buffer.from(data.length > 2 ? ',' : ''),
+      data.subarray(1),
+      Buffer.from(`${metadata}}`),
+    ]),
     outline: () => outlineOf(presented.data),
   };
 }

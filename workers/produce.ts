@@ -60,7 +60,7 @@ export async function produceAnswer(
 
   const age = ageOf(operation, gathered, clock.now());
   const staleSince = age.stale ? age.fetchedAt : null;
-  const content = presentable(log, () =>
+  const content = await presentable(log, () =>
     present(operation, input, found, { now: clock.now(), staleSince, failures: kindsOf(gathered) }),
   );
   // A call that continues a partial answer reserves only the units that were not paid for that answer.
@@ -127,9 +127,9 @@ async function store(
 }
 
 /** Presenting only reads what upstream sent, so an unexpected error there means malformed data. */
-function presentable(log: Logger, presenting: () => Content): Content {
+async function presentable(log: Logger, presenting: () => Promise<Content>): Promise<Content> {
   try {
-    return presenting();
+    return await presenting();
   } catch (cause) {
     if (cause instanceof SoukError) throw cause;
     const errorId = randomUUID();

@@ -1,7 +1,5 @@
-import { isSafeNumber, parse as parseLossless, stringify as stringifyLossless } from 'lossless-json';
-
-/** Longest integer that is parsed: converting digits takes more than linear time. */
-const LONGEST_INTEGER_DIGITS = 1_000;
+import { randomUUID } from 'node:crypto';
+import { parsing } from './exact-json.ts';
 
 /**
  * Parses JSON and keeps integers beyond 2^53 as bigint, which `stringifyJson` writes as digits again. Upstream sends such
@@ -10,11 +8,11 @@ const LONGEST_INTEGER_DIGITS = 1_000;
  */
 export function parseJson(text: string): unknown {
   if (!hasLargeInteger(text)) return JSON.parse(text);
-  return parseLossless(text, null, (digits) => {
-    if (digits.length > LONGEST_INTEGER_DIGITS)
-      throw new SyntaxError(`A number has more than ${LONGEST_INTEGER_DIGITS} digits`);
-    return /^-?\d+$/.test(digits) && !isSafeNumber(digits) ? BigInt(digits) : Number(digits);
-  });
+  const parser = parsing(Buffer.from(text));
+  for (;;) {
+    const { done, value } = parser.next();
+    if (done) return value;
+  }
 }
 
 /** Returns whether a JSON text may contain an integer that a number cannot represent. */
@@ -24,16 +22,21 @@ export function hasLargeInteger(text: string): boolean {
 
 /** The reverse of `parseJson`. */
 export function stringifyJson(value: unknown): string {
+  if (typeof value === 'bigint') return String(value);
   try {
     return JSON.stringify(value);
   } catch (error) {
     // The native serialiser rejects bigint. Anything else that it rejects is a bug and fails again below.
-    if (!(error instanceof TypeError)) throw error;
-    return stringifyLossless(value) ?? 'null';
+    if (!(error instanceof TypeError) || typeof value !== 'object' || value === null) throw error;
+    if (Array.isArray(value)) return `[${value.map((item) => stringifyJson(item) ?? 'null').join(',')}]`;
+    const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+    return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${stringifyJson(field)}`).join(',')}}`;
   }
 }
 
 /** Formats a JSON text with one field on each line. Integers keep their digits. @throws SyntaxError */
 export function indentJson(text: string): string {
-  return stringifyLossless(parseJson(text), null, 2) ?? text;
+  const mark = randomUUID();
+  const marked = (_: string, value: unknown) => (typeof value === 'bigint' ? `${mark}${value}` : value);
+  return JSON.stringify(parseJson(text), marked, 2).replaceAll(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1');
 }

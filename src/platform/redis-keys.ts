@@ -17,7 +17,7 @@ export interface RedisKeys {
   keepAnswer(callId: string): string;
   /** Bytes of the answers that an account may poll, by the hour in which they were stored. */
   storedBytes(accountId: number): string;
-  /** Raw data of one source. */
+  /** Raw data of one source. The number is the version of its format. */
   source(identity: string): string;
   /** Held by the leader that fetches a source. A forced fetch is a separate flight. */
   flight(identity: string, forced: boolean): string;
@@ -64,7 +64,7 @@ export function redisKeys(namespace: string): RedisKeys {
     body: (owner, version) => `${owner}:body:${version}`,
     keepAnswer: (callId) => `${namespace}:answer:{${callId}}:keep`,
     storedBytes: (accountId) => `${namespace}:stored:{${accountId}}`,
-    source: (identity) => `${namespace}:source:{${identity}}`,
+    source: (identity) => `${namespace}:source:2:{${identity}}`,
     flight: (identity, forced) => `${namespace}:source:{${identity}}:${forced ? 'forced' : 'flight'}`,
     flightsChannel: `${namespace}:flights`,
     jobsChannel: `${namespace}:jobs`,

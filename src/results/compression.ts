@@ -1,9 +1,11 @@
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
+import { appendCrc32 } from './crc32.ts';
 
-const gzip = promisify(zlib.gzip);
 export const gunzip = promisify(zlib.gunzip);
 const deflateRaw = promisify(zlib.deflateRaw);
+const brotli = promisify(zlib.brotliCompress);
+const unbrotli = promisify(zlib.brotliDecompress);
 
 /** Compresses bytes so that the data ends at a byte and further data may follow. */
 export function deflateFlushed(bytes: Buffer): Promise<Buffer> {
@@ -18,10 +20,19 @@ export interface Packed {
   bytes: Buffer;
 }
 
+/** Bytes as this service stores them for itself. */
+export interface Compressed {
+  encoding: 'identity' | 'gzip' | 'br';
+  bytes: Buffer;
+}
+
+/** At this quality, Brotli takes a third of the time of gzip's fastest level, and its output is smaller. */
+const FASTEST = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } };
+
 /** Compresses an internal body off the event loop, if that makes it smaller. */
-export async function pack(body: Buffer): Promise<Packed> {
+export async function compress(body: Buffer): Promise<Compressed> {
   if (body.length < SMALLEST_BYTES) return { encoding: 'identity', bytes: body };
-  return { encoding: 'gzip', bytes: await gzip(body, { level: 1 }) };
+  return { encoding: 'br', bytes: await brotli(body, FASTEST) };
 }
 
 /**
@@ -32,8 +43,34 @@ export async function pack(body: Buffer): Promise<Packed> {
 export async function packAfter(rest: Buffer): Promise<(beginning: Buffer) => Packed> {
   if (rest.length < SMALLEST_BYTES)
     return (beginning) => ({ encoding: 'identity', bytes: Buffer.concat([beginning, rest]) });
-  const deflated = await deflateRaw(rest, { level: 6 });
-  return (beginning) => ({ encoding: 'gzip', bytes: gzipOf(beginning, rest, deflated) });
+  const deflated = await deflateRaw(rest, effortFor(rest));
+  const crc = zlib.crc32(rest);
+  return (beginning) => ({
+    encoding: 'gzip',
+    bytes: gzipOf(beginning, { length: rest.length, crc, deflated }),
+  });
+}
+
+/** Larger bodies are compressed in a third of the time, to about a tenth more. */
+const LARGE_BYTES = 32_768;
+
+/** One byte in so many is read to find out what a body consists of. A prime, so that it follows no pattern. */
+const SAMPLED = 61;
+
+/** A body with this share of digits and commas consists of price histories, in which repetitions are short. */
+const SHARE_OF_HISTORIES = 0.9;
+
+function effortFor(body: Buffer): zlib.ZlibOptions {
+  if (body.length < LARGE_BYTES) return { level: 6 };
+  let samples = 0;
+  let numbers = 0;
+  for (let i = 0; i < body.length; i += SAMPLED) {
+    const byte = body[i] ?? 0;
+    samples += 1;
+    if (byte === 0x2c || (byte >= 0x30 && byte <= 0x39)) numbers += 1;
+  }
+  const isHistory = numbers >= SHARE_OF_HISTORIES * samples;
+  return { level: 1, ...(isHistory ? { strategy: zlib.constants.Z_HUFFMAN_ONLY } : {}) };
 }
 
 /** RFC 1952: magic number, method deflate, no flags, no time, no extra flags, system Unix. */
@@ -42,16 +79,17 @@ const CHECKSUMS_BYTES = 8;
 const STORED_BLOCK_HEAD_BYTES = 5;
 
 /** Builds one gzip stream: the beginning as a stored block (RFC 1951, 3.2.4), then the compressed rest. */
-function gzipOf(beginning: Buffer, rest: Buffer, deflatedRest: Buffer): Buffer {
+function gzipOf(beginning: Buffer, rest: { length: number; crc: number; deflated: Buffer }): Buffer {
   const block = Buffer.alloc(STORED_BLOCK_HEAD_BYTES);
   block.writeUInt16LE(beginning.length, 1);
   block.writeUInt16LE(~beginning.length & 0xffff, 3);
   const checksums = Buffer.alloc(CHECKSUMS_BYTES);
-  checksums.writeUInt32LE(zlib.crc32(rest, zlib.crc32(beginning)), 0);
+  checksums.writeUInt32LE(appendCrc32(zlib.crc32(beginning), rest.crc, rest.length), 0);
   checksums.writeUInt32LE((beginning.length + rest.length) % 2 ** 32, 4);
-  return Buffer.concat([GZIP_HEADER, block, beginning, deflatedRest, checksums]);
+  return Buffer.concat([GZIP_HEADER, block, beginning, rest.deflated, checksums]);
 }
 
-export async function unpack({ encoding, bytes }: Packed): Promise<Buffer> {
+export async function decompress({ encoding, bytes }: Compressed): Promise<Buffer> {
+  if (encoding === 'br') return unbrotli(bytes);
   return encoding === 'gzip' ? gunzip(bytes) : bytes;
 }

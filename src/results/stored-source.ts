@@ -1,5 +1,5 @@
-import { parseJson, stringifyJson } from '../platform/json.ts';
-import { pack, unpack } from './compression.ts';
+import { parseJsonBytes, stringifyJsonBytes } from '../platform/json-bytes.ts';
+import { type Compressed, compress, decompress } from './compression.ts';
 
 /** Raw data of one source, as upstream returned it. */
 export interface StoredSource {
@@ -13,9 +13,8 @@ export interface StoredSource {
 
 const HEAD_BYTES = 13;
 
-const JSON_PLAIN = 0;
-const JSON_GZIP = 1;
 const BYTES = 2;
+const KINDS: Record<Compressed['encoding'], number> = { identity: 0, gzip: 1, br: 3 };
 
 /**
  * Layout: fetch time (8 bytes, a big-endian double, which a Redis script reads), kind (1 byte), tokens (4 bytes, a
@@ -29,8 +28,8 @@ export async function encodeSource({ value, fetchedAt, tokens }: StoredSource): 
     head.writeUInt8(BYTES, 8);
     return Buffer.concat([head, value]);
   }
-  const { encoding, bytes } = await pack(Buffer.from(stringifyJson(value)));
-  head.writeUInt8(encoding === 'gzip' ? JSON_GZIP : JSON_PLAIN, 8);
+  const { encoding, bytes } = await compress(await stringifyJsonBytes(value));
+  head.writeUInt8(KINDS[encoding], 8);
   return Buffer.concat([head, bytes]);
 }
 
@@ -40,6 +39,7 @@ export async function decodeSource(bytes: Buffer): Promise<StoredSource> {
   const tokens = bytes.readFloatBE(9);
   const content = bytes.subarray(HEAD_BYTES);
   if (kind === BYTES) return { value: content, fetchedAt, tokens };
-  const json = await unpack({ encoding: kind === JSON_GZIP ? 'gzip' : 'identity', bytes: content });
-  return { value: parseJson(json.toString('utf8')), fetchedAt, tokens };
+  const encoding = kind === KINDS.br ? 'br' : kind === KINDS.gzip ? 'gzip' : 'identity';
+  const value = await parseJsonBytes(await decompress({ encoding, bytes: content }));
+  return { value, fetchedAt, tokens };
 }

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseJson, stringifyJson } from '../../src/platform/json.ts';
+import { largeIntegers } from '../../src/platform/exact-json.ts';
+import { indentJson, parseJson, stringifyJson } from '../../src/platform/json.ts';
+import { parseJsonBytes, stringifyJsonBytes } from '../../src/platform/json-bytes.ts';
 
 /** Integers that a double cannot hold, up to the ends of 64 bits. */
 const big = fc.oneof(
@@ -91,5 +93,114 @@ describe('integers beyond 2^53 in JSON', () => {
     (text) => {
       expect(() => parseJson(text)).toThrow(SyntaxError);
     },
+  );
+});
+
+const LARGE = 9_223_372_036_854_775_807n;
+
+describe('a search for large integers in bytes', () => {
+  test('finds an integer of at least sixteen digits at any position, and no safe integer, fraction or text', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.oneof(
+            fc.constant({ text: `${LARGE}`, isLarge: true }),
+            fc.constant({ text: `-${LARGE}`, isLarge: true }),
+            fc.constant({ text: '9007199254740992', isLarge: true }),
+            fc
+              .constantFrom('9007199254740991', '0.12345678901234567', '12345678901234567e1', '7', 'null')
+              .map((text) => ({ text, isLarge: false })),
+            fc.string({ maxLength: 40 }).map((text) => ({ text: JSON.stringify(text), isLarge: false })),
+            fc.constant({ text: `"id${LARGE}"`, isLarge: false }),
+          ),
+          { maxLength: 20 },
+        ),
+        (values) => {
+          const text = `[${values.map((value) => value.text).join(',')}]`;
+          expect(largeIntegers(Buffer.from(text))).toHaveLength(
+            values.filter(({ isLarge }) => isLarge).length,
+          );
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('a text of more than half a megabyte', () => {
+  const value = {
+    note: `[${LARGE},{"a":${LARGE}}]`,
+    list: Array.from({ length: 6_000 }, (_, i) => ({
+      id: i % 1_000 === 0 ? LARGE : i,
+      name: 'x'.repeat(90),
+      quoted: ' "\\": [,{',
+    })),
+    deep: { within: { rows: [[1, [LARGE]], 'é'.repeat(200_000), { __proto__: null, last: true }] } },
+    empty: [{}, [], ''],
+  };
+  const text = stringifyJson(value);
+
+  test('is parsed and written in pieces to the same value', async () => {
+    const bytes = Buffer.from(text);
+    const parsed = await parseJsonBytes(bytes);
+    expect(parsed).toEqual(parseJson(text));
+    expect((parsed as typeof value).list[1_000]?.id).toBe(LARGE);
+    expect((await stringifyJsonBytes(parsed)).equals(bytes)).toBe(true);
+  });
+
+  test('may have spaces and fields with the name of a prototype', async () => {
+    const spaced = indentJson(text).replace('"note"', '"__proto__"');
+    const parsed = await parseJsonBytes(Buffer.from(` ${spaced}\n`));
+    expect(Object.keys(parsed as object)[0]).toBe('__proto__');
+    expect(Object.getPrototypeOf(parsed)).toBe(Object.prototype);
+    expect(parsed).toEqual(parseJson(text.replace('"note"', '"__proto__"')));
+  });
+
+  test('that is not JSON is refused, wherever it is damaged', async () => {
+    const damages = [
+      text.slice(0, -1),
+      text.replace('[{"id"', '[,{"id"'),
+      text.replace('},{"id":1,', '}{"id":1,'),
+      text.replace('"deep":', '"deep"'),
+      text.replace('"deep":', 'deep:'),
+      text.replace('[1,[', '[1,,['),
+      `${text},`,
+      `${text.slice(0, -1)}]`,
+    ];
+    for (const damaged of damages)
+      await expect(parseJsonBytes(Buffer.from(damaged)), damaged.slice(-20)).rejects.toThrow(SyntaxError);
+  });
+});
+
+test('bytes with large integers are parsed to the value of their text, or refused like it', async () => {
+  const part = fc.constantFrom(
+    ...['[', ']', '{', '}', ',', ':', '"', ' ', '\\', '1', 'é', `${LARGE}`, '"a":'],
+    ...['[1,2]', '{"b":3}', 'null'],
+  );
+  const other = fc.json().filter((text) => !/\d{16}/.test(text));
+  const valid = fc.letrec((tie) => ({
+    value: fc.oneof(fc.constant(`${LARGE}`), fc.constant(`"[ ${LARGE}"`), other, tie('list'), tie('object')),
+    list: fc
+      .array(tie('value') as fc.Arbitrary<string>, { maxLength: 3 })
+      .map((items) => `[ ${items.join(' , ')} ]`),
+    object: fc
+      .array(tie('value') as fc.Arbitrary<string>, { maxLength: 3 })
+      .map((items) => `{ ${items.map((item, i) => `"${i}\\"" : ${item}`).join(',')} }`),
+  })).value as fc.Arbitrary<string>;
+  const damaged = fc.array(part, { maxLength: 12 }).map((parts) => parts.join(''));
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(valid, damaged), async (text) => {
+      // The native parser decides what is JSON.
+      let isJson = true;
+      try {
+        JSON.parse(text);
+      } catch {
+        isJson = false;
+      }
+      const parsing = parseJsonBytes(Buffer.from(text));
+      if (!isJson) await expect(parsing).rejects.toThrow(SyntaxError);
+      else expect(JSON.parse(stringifyJson(await parsing))).toEqual(JSON.parse(text));
+    }),
+    { numRuns: 1000 },
   );
 });

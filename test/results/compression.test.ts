@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { packAfter } from '../../src/results/compression.ts';
+import { compress, decompress, packAfter } from '../../src/results/compression.ts';
 
 const bytes = (options: { minLength?: number; maxLength: number }) =>
   fc.uint8Array(options).map((array) => Buffer.from(array));
@@ -20,5 +20,24 @@ test('a body that is compressed once can follow each of several compressed heade
       }
     }),
     { numRuns: 60 },
+  );
+});
+
+test('a body of price histories is compressed to about half', async () => {
+  const rest = Buffer.from(
+    Array.from({ length: 20_000 }, (_, i) => 7_000_000 + ((i * 7919) % 65_537)).join(','),
+  );
+  const { bytes: packed } = (await packAfter(rest))(Buffer.from('['));
+  expect(packed.length).toBeLessThan(rest.length * 0.55);
+  expect(gunzipSync(packed).toString()).toBe(`[${rest.toString()}`);
+});
+
+test('an internal body is the same after compressing and decompressing', async () => {
+  await fc.assert(
+    fc.asyncProperty(bytes({ maxLength: 50 }), fc.integer({ min: 1, max: 5_000 }), async (part, times) => {
+      const body = Buffer.concat(Array.from({ length: times }, () => part));
+      expect((await decompress(await compress(body))).equals(body)).toBe(true);
+    }),
+    { numRuns: 30 },
   );
 });

@@ -29,7 +29,7 @@ import { type ErrorKind, type ErrorRecord, SoukError, toRecord } from '../../src
 import { parseJson } from '../../src/platform/json.ts';
 import { isStoreAway } from '../../src/platform/outage.ts';
 import { type Answer, OWN_ANSWER } from '../../src/results/answer-store.ts';
-import { unpack } from '../../src/results/compression.ts';
+import { decompress } from '../../src/results/compression.ts';
 import { feedAgain } from './feed.ts';
 import type { FeedDeps } from './feed-deps.ts';
 
@@ -230,7 +230,7 @@ async function packed(
 
 /** JSON can contain a picture only as text. */
 async function readAnswer({ meta, body }: Answer): Promise<CallAnswer> {
-  const bytes = await unpack({ encoding: meta.encoding, bytes: body });
+  const bytes = await decompress({ encoding: meta.encoding, bytes: body });
   if (meta.contentType.startsWith('image/'))
     return { data: { contentType: meta.contentType, base64: bytes.toString('base64') } };
   return parseJson(bytes.toString('utf8')) as CallAnswer;

@@ -1,4 +1,4 @@
-import { parseJson } from '../../platform/json.ts';
+import { parseJsonBytes } from '../../platform/json-bytes.ts';
 import type { HttpResponse } from '../http-client.ts';
 import type { TokenReading } from '../token-bucket.ts';
 import { type Envelope, isRecord, readEnvelope, tokenReading } from './envelope.ts';
@@ -42,8 +42,8 @@ export class Refusal extends Error {
 }
 
 /** Parses an answer. Errors come with any status, including 200; a body that is not JSON with any status but 200. */
-export function readJson({ status, body }: HttpResponse): Answer<Envelope> {
-  const envelope = parsed(body);
+export async function readJson({ status, body }: HttpResponse): Promise<Answer<Envelope>> {
+  const envelope = await parsed(body);
   const reading = envelope && tokenReading(envelope);
   if (status === 200 && envelope && !isRejected(envelope)) return { result: envelope, reading };
   const { type, message } = envelope?.error ?? {};
@@ -69,10 +69,10 @@ export function requirePayload(
   throw new Refusal(`HTTP 200 without the ${kind} ${field}`, { mayPass: false, reading });
 }
 
-export function readPicture(response: HttpResponse): Answer<Buffer> {
+export async function readPicture(response: HttpResponse): Promise<Answer<Buffer>> {
   const { status, contentType, body } = response;
   if (status === 200 && contentType.startsWith('image/')) return { result: body, reading: null };
-  readJson({ ...response, status: status === 200 ? 400 : status });
+  await readJson({ ...response, status: status === 200 ? 400 : status });
   throw new Refusal(`HTTP ${status} without a picture`, { mayPass: false });
 }
 
@@ -86,17 +86,17 @@ const PAYLOAD_FIELDS = new Set([
   ...['asinList', 'searchInsights', 'lightningDeals'],
 ]);
 
-function parsed(body: Buffer): Envelope | null {
+async function parsed(body: Buffer): Promise<Envelope | null> {
   try {
-    return readEnvelope(parseJson(body.toString('utf8')));
+    return readEnvelope(await parseJsonBytes(body));
   } catch {
     return null;
   }
 }
 
 /** Returns the reading of a 429; without a reading the bucket counts as empty until the next full minute. */
-export function exhausted({ body }: HttpResponse): TokenReading {
-  const envelope = parsed(body);
+export async function exhausted({ body }: HttpResponse): Promise<TokenReading> {
+  const envelope = await parsed(body);
   const reading = envelope && tokenReading(envelope);
   return reading
     ? { ...reading, tokensLeft: Math.min(0, reading.tokensLeft), refillIn: reading.refillIn + 100 }

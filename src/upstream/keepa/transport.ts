@@ -74,7 +74,7 @@ export function createKeepaTransport(deps: {
     call: KeepaCall,
     context: CallContext,
     maxBytes: number,
-    read: (response: HttpResponse) => Answer<T>,
+    read: (response: HttpResponse) => Promise<Answer<T>>,
   ): Promise<T> {
     for (;;) {
       const { deadlineAt, background } = context;
@@ -89,12 +89,12 @@ export function createKeepaTransport(deps: {
         const request = requestOf(call, baseUrl, key);
         const response = await http.send({ ...request, signal: context.signal, maxBytes });
         if (response.status === 429) {
-          outcome = exhausted(response);
+          outcome = await exhausted(response);
           // The next iteration must find the bucket empty.
           await lease.settle(outcome);
           continue;
         }
-        const { result, reading } = read(response);
+        const { result, reading } = await read(response);
         outcome = reading ?? { spent: call.cost };
         spent = reading?.consumed ?? call.cost;
         return result;
@@ -116,7 +116,7 @@ export function createKeepaTransport(deps: {
     call: KeepaCall,
     context: CallContext,
     maxBytes: number,
-    read: (response: HttpResponse) => Answer<T>,
+    read: (response: HttpResponse) => Promise<Answer<T>>,
   ): Promise<T> {
     const { signal } = context;
     const once = () =>
@@ -156,8 +156,8 @@ export function createKeepaTransport(deps: {
 
   return {
     json: (call, context) =>
-      send(call, context, MAX_JSON_BYTES, (response) => {
-        const answer = readJson(response);
+      send(call, context, MAX_JSON_BYTES, async (response) => {
+        const answer = await readJson(response);
         if (call.payload) requirePayload(answer, call.payload);
         return answer;
       }),

@@ -1,0 +1,84 @@
+import { setImmediate } from 'node:timers/promises';
+import { parsing } from './exact-json.ts';
+import { stringifyJson } from './json.ts';
+
+/** How long a large text is parsed or written before other work has its turn. */
+const TURN_MS = 10;
+
+/** Values of a list are written together up to about this size. */
+const PIECE_CHARACTERS = 65_536;
+
+/** Parses bytes like `parseJson`. While it parses a large text, other work has its turns. @throws SyntaxError */
+export async function parseJsonBytes(bytes: Buffer): Promise<unknown> {
+  const parser = parsing(bytes);
+  const turn = createTurn();
+  for (;;) {
+    const { done, value } = parser.next();
+    if (done) return value;
+    if (turn.isOver()) await turn.next();
+  }
+}
+
+/** Writes like `stringifyJson`, as bytes. While it writes a large value, other work has its turns. */
+export async function stringifyJsonBytes(value: unknown): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  const turn = createTurn();
+  let waiting = '';
+  for (const piece of pieces(value, 0)) {
+    waiting += piece;
+    if (waiting.length >= PIECE_CHARACTERS) {
+      chunks.push(Buffer.from(waiting));
+      waiting = '';
+    }
+    if (turn.isOver()) await turn.next();
+  }
+  if (chunks.length === 0) return Buffer.from(waiting);
+  chunks.push(Buffer.from(waiting));
+  return Buffer.concat(chunks);
+}
+
+/** Below this level, values are written in one piece. */
+const DIVIDED_LEVELS = 2;
+
+/** Writes the fields of objects and the values of lists one after the other. */
+function* pieces(value: unknown, level: number): Generator<string> {
+  if (level === DIVIDED_LEVELS || typeof value !== 'object' || value === null || 'toJSON' in value)
+    yield stringifyJson(value);
+  else if (Array.isArray(value)) yield* listPieces(value);
+  else {
+    let separator = '{';
+    for (const [name, field] of Object.entries(value)) {
+      if (field === undefined) continue;
+      yield `${separator}${JSON.stringify(name)}:`;
+      yield* pieces(field, level + 1);
+      separator = ',';
+    }
+    yield separator === '{' ? '{}' : '}';
+  }
+}
+
+/** Writes as many values together as fit into a piece, judging by the piece before. */
+function* listPieces(list: readonly unknown[]): Generator<string> {
+  let together = 1;
+  for (let at = 0; at < list.length; ) {
+    const values = list.slice(at, at + together);
+    const text = stringifyJson(values);
+    yield `${at === 0 ? '[' : ','}${text.slice(1, -1)}`;
+    at += values.length;
+    const fitting = Math.ceil((values.length * PIECE_CHARACTERS) / text.length);
+    together = Math.min(fitting, 4 * values.length);
+  }
+  yield list.length === 0 ? '[]' : ']';
+}
+
+/** Measures how long a task has run since the last time that other work could run. */
+function createTurn() {
+  let startedAt = performance.now();
+  return {
+    isOver: () => performance.now() - startedAt > TURN_MS,
+    async next(): Promise<void> {
+      await setImmediate();
+      startedAt = performance.now();
+    },
+  };
+}
