@@ -3,7 +3,7 @@ import { SoukError } from '../platform/errors.ts';
 import { JSON_TYPE } from '../results/envelope.ts';
 import { BATCH_ENDPOINTS } from './endpoints/batches/index.ts';
 import type { DepsOf } from './endpoints/endpoint.ts';
-import { JOB_ENDPOINTS } from './endpoints/jobs/index.ts';
+import { CALL_ENDPOINTS, JOB_ENDPOINTS } from './endpoints/jobs/index.ts';
 import { registerEndpoints } from './endpoints/register.ts';
 import { SCHEDULE_ENDPOINTS } from './endpoints/schedules/index.ts';
 import { getMetrics } from './endpoints/service/get-metrics.ts';
@@ -68,6 +68,11 @@ export function registerApi(app: FastifyInstance, deps: ApiDeps): void {
         requireKey(scope, deps.authentication);
         limitCalls(scope, deps.limits);
         registerQueuedOperations(scope, deps.queued);
+      });
+      api.register(async (scope) => {
+        requireAccount(scope, deps.authentication);
+        limitCalls(scope, deps.limits);
+        registerEndpoints(scope, CALL_ENDPOINTS, deps.queued);
       });
       api.register(async (scope) => {
         requireOwner(scope);

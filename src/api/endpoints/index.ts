@@ -1,12 +1,13 @@
 import { BATCH_ENDPOINTS } from './batches/index.ts';
 import type { EndpointDescription } from './endpoint.ts';
-import { JOB_ENDPOINTS } from './jobs/index.ts';
+import { CALL_ENDPOINTS, JOB_ENDPOINTS } from './jobs/index.ts';
 import { SCHEDULE_ENDPOINTS } from './schedules/index.ts';
 import { SERVICE_ENDPOINTS } from './service/index.ts';
 import { WEBHOOK_ENDPOINTS } from './webhooks/index.ts';
 
 /** Every documented endpoint, in the order of the OpenAPI document. */
 export const ENDPOINTS: readonly EndpointDescription[] = [
+  ...CALL_ENDPOINTS,
   ...JOB_ENDPOINTS,
   ...BATCH_ENDPOINTS,
   ...SCHEDULE_ENDPOINTS,

@@ -4,10 +4,16 @@ import { parametersOf } from './parameters.ts';
 import { queryParameters } from './requests.ts';
 import type { ParameterObject, Reference } from './shape.ts';
 
-/** Parameters of every call besides those of its operation, by name. */
+/**
+ * Parameters of every call besides those of its operation, by name. Those that change what a 200 is have addresses of their
+ * own, so the document describes them in words only.
+ */
 export const OPTION_PARAMETERS: Record<string, ParameterObject> = {
   ...Object.fromEntries(
-    queryParameters(parametersOf(callOptionsSchema)).map((parameter) => [parameter.name, parameter]),
+    queryParameters(parametersOf(callOptionsSchema.pick({ maxUnits: true }))).map((parameter) => [
+      parameter.name,
+      parameter,
+    ]),
   ),
   webhook: {
     name: 'webhook',
@@ -18,18 +24,7 @@ export const OPTION_PARAMETERS: Record<string, ParameterObject> = {
     schema: { type: 'string', format: 'uri', minLength: 1, maxLength: 2000, pattern: VISIBLE },
     example: 'https://example.com/hook',
   },
-  prefer: {
-    name: 'Prefer',
-    in: 'header',
-    required: false,
-    description:
-      '`respond-async`: return a job immediately; `wait=N`: return a job after N seconds at the latest (RFC 7240)',
-    schema: { type: 'string', maxLength: 200, pattern: '^[ -~]*$' },
-    example: 'respond-async',
-  },
 };
-
-export const LOCAL_OPTIONS = Object.keys(callOptionsSchema.shape);
 
 export const CALL_OPTIONS = Object.keys(OPTION_PARAMETERS);
 

@@ -4,7 +4,7 @@ import { projectFile } from '../../platform/project.ts';
 import { ENDPOINTS } from '../endpoints/index.ts';
 import { OPTION_PARAMETERS } from './call-options.ts';
 import { endpointPaths } from './endpoints.ts';
-import { operationPaths, parameterObjects } from './operations.ts';
+import { operationPaths, parameterObjects, UNFINISHED_RESPONSE } from './operations.ts';
 import { componentResponses, ERROR_METADATA, HEADERS } from './responses.ts';
 import { componentSchemas, withFormats } from './schemas.ts';
 
@@ -15,6 +15,11 @@ otherwise. In a query, booleans are true, false, 1 or 0; the items of a list are
 repeated. Unknown query parameters are ignored.
 
 Prices are in cents (on the Japanese site in whole yen), ratings are stars x 10, and -1 means no data.
+
+A 200 is the answer of a call. \`POST /api/jobs/quote\` returns the price of a call, and \`POST /api/jobs\` makes it a job. The
+addresses of operations accept the same as \`dryRun=1\`, which returns the price with 200, and as \`async=1\`,
+\`Prefer: respond-async\` or \`Prefer: wait=N\` (RFC 7240), which return the job with 202. A call that does not end within the
+time that a request waits returns 202, too: its body has the code \`ACCEPTED\` and the job.
 
 Calls cost units. \`x-units\` is the price of a call; \`x-pool\` and \`x-timeout-seconds\` are the worker pools that can run it and
 their time limits. \`x-tool\` is the name of the equivalent MCP tool.
@@ -49,8 +54,11 @@ export function openApiDocument() {
       version: versionOf(),
       description: DESCRIPTION,
       contact: { name: 'The operator of this service' },
+      license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
-    servers: [{ url: '/', description: 'The production service', 'x-internal': false }],
+    servers: [
+      { url: '/', description: 'The service that serves this document, in production', 'x-internal': false },
+    ],
     tags: [...used].map((name) => ({ name, description: TAGS[name] ?? name })),
     // Any one of the three places suffices.
     security: [{ keyHeader: [] }, { bearer: [] }, { keyParameter: [] }],
@@ -68,7 +76,7 @@ export function openApiDocument() {
       },
       parameters: OPTION_PARAMETERS,
       headers: HEADERS,
-      responses: componentResponses(paths),
+      responses: { ...componentResponses(paths), ...UNFINISHED_RESPONSE },
       schemas: {
         ...componentSchemas(),
         ...parameterObjects(),

@@ -1,17 +1,12 @@
 import type { ErrorKind } from '../../platform/errors.ts';
 import type { BodyDescription, EndpointDescription, IdParameter } from '../endpoints/endpoint.ts';
 import { EXAMPLE_ID } from '../ids.ts';
+import { operationIdOf } from './operation-ids.ts';
 import { parametersOf } from './parameters.ts';
 import { queryParameters } from './requests.ts';
 import { COMMON_ERRORS, errorResponses } from './responses.ts';
 import { bodySchemaOf } from './schemas.ts';
-import {
-  type OperationObject,
-  operationIdOf,
-  type ParameterObject,
-  type Paths,
-  type RequestBodyObject,
-} from './shape.ts';
+import type { OperationObject, ParameterObject, Paths, RequestBodyObject } from './shape.ts';
 
 /** The paths of endpoints, from their declarations. */
 export function endpointPaths(endpoints: readonly EndpointDescription[]): Paths {
@@ -27,7 +22,10 @@ function describe(endpoint: EndpointDescription): OperationObject {
   const { query, uploadQuery, body = endpoint.upload, startsCalls } = endpoint;
   const parameters = [
     ...(id ? [idParameter(id)] : []),
-    ...[query, uploadQuery].flatMap((schema) => (schema ? queryParameters(parametersOf(schema)) : [])),
+    // A quote has an address of its own in the document, because its answer differs.
+    ...[query, uploadQuery]
+      .flatMap((schema) => (schema ? queryParameters(parametersOf(schema)) : []))
+      .filter(({ name }) => name !== 'dryRun'),
   ];
   return {
     operationId: operationIdOf(method, path),

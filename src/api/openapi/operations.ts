@@ -3,22 +3,15 @@ import { OPERATIONS } from '../../operations/index.ts';
 import type { JsonSchema } from '../../operations/params/documentation.ts';
 import { POOLS } from '../../operations/pools.ts';
 import type { ErrorKind } from '../../platform/errors.ts';
+import { stringifyJson } from '../../platform/json.ts';
 import { acceptedSchema } from '../job-view.ts';
-import { quoteSchema } from '../quote-view.ts';
-import { CALL_OPTIONS, LOCAL_OPTIONS, option } from './call-options.ts';
+import { CALL_OPTIONS, option } from './call-options.ts';
+import { operationIdOf } from './operation-ids.ts';
 import { isStrict, parametersOf } from './parameters.ts';
 import { exampleOf, parameterObject, queryParameters } from './requests.ts';
 import { acceptedJob, COMMON_ERRORS, enveloped, errorResponses, headers, QUOTA_ERRORS } from './responses.ts';
 import { dataOf, pascalCase, reference } from './schemas.ts';
-import {
-  type Method,
-  type OperationObject,
-  operationIdOf,
-  type ParameterObject,
-  type Paths,
-  type Reference,
-  type ResponseObject,
-} from './shape.ts';
+import type { Method, OperationObject, ParameterObject, Paths, Reference, ResponseObject } from './shape.ts';
 
 interface Served {
   operation: Operation;
@@ -55,6 +48,7 @@ function describe({ operation, route }: Served, path: string): OperationObject {
     tags: [name.split('.')[0] ?? name],
     summary,
     description: descriptionOf(operation, isAlias ? canonical.path : null),
+    ...(isAlias ? { deprecated: true as const } : {}),
     ...requestOf({ operation, route }, path),
     responses: { ...answersOf(operation), ...errorResponses(errorsOf({ operation, route })) },
     'x-operation': name,
@@ -107,11 +101,7 @@ function shared(served: readonly [Served, ...Served[]], path: string): Operation
   };
   const data = served.map(({ operation }) => reference(dataOf(operation.name)));
   const { 200: _, ...responses } = Object.assign({}, ...all.map(({ described }) => described.responses));
-  const answer = enveloped(
-    'The answer',
-    { anyOf: [...data, reference(quoteSchema)] } as JsonSchema,
-    ...ANSWER_HEADERS,
-  );
+  const answer = enveloped('The answer', { anyOf: data } as JsonSchema, ...ANSWER_HEADERS);
   return {
     ...first.described,
     summary: served.map(({ operation }) => operation.summary).join(' '),
@@ -136,7 +126,9 @@ function sameName(a: ParameterObject | Reference, b: ParameterObject | Reference
 }
 
 function descriptionOf(operation: Operation, canonicalPath: string | null): string {
-  const alias = canonicalPath ? [`Alias of \`${canonicalPath}\`; both share billing and cache.`] : [];
+  const alias = canonicalPath
+    ? [`Alias of \`${canonicalPath}\`: use that. Both share billing and cache.`]
+    : [];
   if (operation.kind === 'local')
     return [operation.summary, ...alias, 'Free; answered immediately.'].join(' ');
   const { price, pools } = operation;
@@ -151,7 +143,7 @@ function requestOf(
   path: string,
 ): Pick<OperationObject, 'parameters' | 'requestBody'> {
   const parameters = parametersOf(operation.params);
-  const options = operation.kind === 'queued' ? CALL_OPTIONS : LOCAL_OPTIONS;
+  const options = operation.kind === 'queued' ? CALL_OPTIONS : [];
   if (route.method === 'GET' && !route.jsonParameter) {
     const pathNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
     return { parameters: [...queryParameters(parameters, pathNames), ...options.map(option)] };
@@ -172,13 +164,17 @@ function requestOf(
     name: route.jsonParameter,
     in: 'query',
     required: true,
-    description: 'Parameters of the operation as URL-encoded JSON',
-    content: { 'application/json': { schema, example } },
+    description: 'Parameters of the operation as URL-encoded JSON; see the body of the POST',
+    schema: { type: 'string', contentMediaType: 'application/json', ...JSON_TEXT },
+    example: stringifyJson(example),
   };
   return { parameters: [json, ...options.map(option)] };
 }
 
-/** Returns the schemas of parameters in bodies, and in JSON within queries, by name. */
+/** Bounds of JSON in a query: addresses are limited to 64 KiB. */
+const JSON_TEXT = { minLength: 2, maxLength: 65_536, pattern: '^\\s*\\{[\\s\\S]*\\}\\s*$' };
+
+/** Returns the schemas of parameters in bodies, by name. */
 export function parameterObjects(): Record<string, JsonSchema> {
   return Object.fromEntries(
     OPERATIONS.filter(({ routes }) => routes.some(({ method }) => method === 'POST')).map((operation) => [
@@ -193,44 +189,44 @@ function parametersNameOf({ name }: Operation): string {
 }
 
 const ANSWER_HEADERS = [
-  ...([
-    'X-Cache',
-    'X-Job-Id',
-    'X-Deduplicated',
-    'RateLimit',
-    'RateLimit-Policy',
-    'Preference-Applied',
-  ] as const),
+  'X-Cache',
+  'X-Job-Id',
+  'X-Deduplicated',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Preference-Applied',
 ] as const;
 
-function answersOf(operation: Operation): Record<string, ResponseObject> {
+/**
+ * A 200 is always the answer. The job of a call that has not ended (202) is the default response, because generated clients
+ * would otherwise type each answer as "the answer or a job".
+ */
+function answersOf(operation: Operation): Record<string, ResponseObject | Reference> {
   const { name } = operation;
-  if (operation.kind === 'local') {
-    return { 200: enveloped('The answer', eitherOr(reference(dataOf(name)))) };
-  }
-  const accepted = acceptedJob(
-    'The call was accepted as a job, because of async or Prefer, or because it did not end in time',
-    acceptedSchema,
-    ...([...ANSWER_HEADERS, 'Location', 'Retry-After'] as const),
-  );
-  if (operation.respond.type === 'json')
-    return {
-      200: enveloped('The answer', eitherOr(reference(dataOf(name))), ...ANSWER_HEADERS),
-      202: accepted,
-    };
-  const dryRun = enveloped('', quoteSchema).content;
-  const picture: ResponseObject = {
-    description: 'The picture; with dryRun, the price of the call',
-    headers: headers(...ANSWER_HEADERS),
-    content: { 'image/png': { schema: { type: 'string', format: 'binary' } }, ...dryRun },
+  if (operation.kind === 'local') return { 200: enveloped('The answer', dataOf(name)) };
+  const { respond } = operation;
+  return {
+    200: respond.type === 'json' ? enveloped('The answer', dataOf(name), ...ANSWER_HEADERS) : PICTURE,
+    default: UNFINISHED,
   };
-  return { 200: picture, 202: accepted };
 }
 
-/** With dryRun, the data is a quote. */
-function eitherOr(data: Reference): JsonSchema {
-  return { anyOf: [{ ...data }, { ...reference(quoteSchema) }] };
-}
+const PICTURE: ResponseObject = {
+  description: 'The picture',
+  headers: headers(...ANSWER_HEADERS),
+  content: { 'image/png': { schema: { type: 'string', format: 'binary' } } },
+};
+
+const UNFINISHED: Reference = { $ref: '#/components/responses/UnfinishedCall' };
+
+/** The response of a call that has not ended, by its name in the document. */
+export const UNFINISHED_RESPONSE: Record<string, ResponseObject> = {
+  UnfinishedCall: acceptedJob(
+    'Status 202: the call has not ended within the time that a request waits, or the request asked for a job. Its code is `ACCEPTED`',
+    acceptedSchema,
+    ...([...ANSWER_HEADERS, 'Location', 'Retry-After'] as const),
+  ),
+};
 
 function errorsOf({ operation, route }: Served): ErrorKind[] {
   const hasSelection = operation.invalidKind || route.invalidJsonKind || route.jsonParameter;

@@ -51,6 +51,15 @@ function read(params: z.ZodType): DocumentedParameter[] {
   });
 }
 
+/** Returns the forms for this place, or else the first, which has the canonical name. */
+export function documentedForms(
+  { forms }: DocumentedParameter,
+  place: 'query' | 'body',
+): readonly ParameterForm[] {
+  const own = forms.filter(({ only }) => only === place);
+  return own.length > 0 ? own : forms.slice(0, 1);
+}
+
 /** Returns whether unknown fields are refused instead of ignored. */
 export function isStrict(params: z.ZodType): boolean {
   return objectOf(params)?._zod.def.catchall?._zod.def.type === 'never';

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../operations/params/documentation.ts';
-import type { DocumentedParameter, ParameterForm } from './parameters.ts';
+import { type DocumentedParameter, documentedForms, type ParameterForm } from './parameters.ts';
 import { withFormats } from './schemas.ts';
 import type { ParameterObject } from './shape.ts';
 
@@ -9,18 +9,17 @@ export function queryParameters(
   pathNames: readonly string[] = [],
 ): ParameterObject[] {
   return parameters.flatMap((parameter) => {
-    const forms = parameter.forms.filter(({ only }) => only !== 'body');
-    return forms.map((form, i) => {
+    const forms = documentedForms(parameter, 'query');
+    return forms.map((form) => {
       const inPath = pathNames.includes(form.name);
       const schema = withFormats(sent(form.schema));
       return {
         name: form.name,
         in: inPath ? ('path' as const) : ('query' as const),
         required: inPath || (parameter.required && forms.length === 1),
-        description: described(parameter, form, forms),
+        description: described(parameter, form),
         schema,
         example: exampleOf(schema),
-        ...(parameter.required && i === 0 ? { 'x-needed': true as const } : {}),
         // Both `a,b` and `a=1&a=2` are accepted; the first is shorter.
         ...(schema.type === 'array' ? { style: 'form' as const, explode: false } : {}),
       };
@@ -33,11 +32,10 @@ export function parameterObject(parameters: readonly DocumentedParameter[], isSt
   const result: JsonSchema = { type: 'object', properties: {} };
   const properties = result.properties ?? {};
   const required: string[] = [];
-  const choices: JsonSchema[] = [];
   const example: Record<string, unknown> = {};
   if (isStrict) result.additionalProperties = false;
   for (const parameter of parameters) {
-    const forms = parameter.forms.filter(({ only }) => only !== 'query');
+    const forms = documentedForms(parameter, 'body');
     const [first] = forms;
     if (parameter.spread) {
       Object.assign(properties, parameter.schema.properties);
@@ -48,26 +46,20 @@ export function parameterObject(parameters: readonly DocumentedParameter[], isSt
       continue;
     }
     for (const form of forms)
-      properties[form.name] = { ...form.schema, description: described(parameter, form, forms) };
+      properties[form.name] = { ...form.schema, description: described(parameter, form) };
     if (!parameter.required || !first) continue;
     example[first.name] = exampleOf(first.schema);
-    if (forms.length === 1) required.push(first.name);
-    else choices.push({ anyOf: forms.map(({ name }) => ({ required: [name] })) });
+    required.push(first.name);
   }
   if (required.length > 0) result.required = required;
-  if (choices.length > 0) result.allOf = choices;
   return { ...withFormats(result), examples: [example] };
 }
 
-function described(
-  { required, name }: DocumentedParameter,
-  { name: formName, description }: ParameterForm,
-  forms: readonly ParameterForm[],
-): string {
-  if (forms.length === 1) return description;
-  const names = forms.map((form) => form.name).join(', ');
-  if (required) return `${description}. One of ${names} is required`;
-  return formName === name || forms.length > 1 ? description : `${description}; alias of ${name}`;
+function described({ name, forms }: DocumentedParameter, form: ParameterForm): string {
+  const others = forms.filter((one) => !one.only && one.name !== name).map((one) => `\`${one.name}\``);
+  return others.length === 0 || form.only
+    ? form.description
+    : `${form.description}. Also accepted as ${others.join(' or ')}`;
 }
 
 /** Removes null from a schema, because a query cannot contain it. */

@@ -161,14 +161,15 @@ function nameOf(kinds: readonly ErrorKind[]): string {
   return kinds.every((kind) => QUOTA_ERRORS.includes(kind)) ? 'QUOTA' : kinds.join('-');
 }
 
-/** Returns the responses that paths refer to, by name. */
+/** Returns the error responses that paths refer to, by name. */
 export function componentResponses(paths: Paths): Record<string, ResponseObject> {
   const references = Object.values(paths).flatMap((item) =>
     Object.values(item).flatMap(({ responses }) => Object.values(responses)),
   );
-  const names = references.flatMap((response) =>
-    '$ref' in response ? response.$ref.slice(RESPONSES.length) : [],
-  );
+  const names = references.flatMap((response) => {
+    const name = '$ref' in response ? response.$ref.slice(RESPONSES.length) : '';
+    return /^[A-Z_-]+$/.test(name) ? name : [];
+  });
   return Object.fromEntries(
     [...new Set(names)].sort().map((name) => {
       const kinds = name === 'QUOTA' ? QUOTA_ERRORS : (name.split('-') as ErrorKind[]);

@@ -75,6 +75,12 @@ function cleaned(schema: JsonSchema): void {
   if (schema.format === 'date-time') schema.maxLength ??= 40;
   // Names of fields are always strings.
   if (isSchema(schema.propertyNames)) delete schema.propertyNames;
+  // The length of a tuple is fixed, so this is for generators and linters that do not know prefixItems.
+  const { prefixItems: [first, ...others] = [] } = schema;
+  if (first !== undefined) {
+    const isUniform = others.every((one) => JSON.stringify(one) === JSON.stringify(first));
+    schema.items = (isUniform ? first : { anyOf: [first, ...others] }) as JsonSchema;
+  }
   if (schema.type !== 'integer') return;
   schema.format ??= isShort(schema) ? 'int32' : 'int64';
   const values = (schema.enum ?? []).filter((value) => typeof value === 'number');

@@ -12,12 +12,9 @@ export interface ParameterObject {
   description: string;
   required?: boolean;
   schema?: JsonSchema;
-  content?: Record<string, MediaType>;
   example?: unknown;
   style?: 'form';
   explode?: boolean;
-  /** A request needs this parameter under one of its names. */
-  'x-needed'?: true;
 }
 
 export interface MediaType {
@@ -49,6 +46,7 @@ export interface OperationObject {
   tags: readonly string[];
   summary: string;
   description: string;
+  deprecated?: true;
   parameters?: readonly (ParameterObject | Reference)[];
   requestBody?: RequestBodyObject;
   responses: Record<string, ResponseObject | Reference>;
@@ -61,13 +59,3 @@ export type Method = 'get' | 'post' | 'patch' | 'delete';
 
 /** Operations by path and method. */
 export type Paths = Record<string, Partial<Record<Method, OperationObject>>>;
-
-/** Returns the name in generated clients, such as `getMarketProduct` or `deleteJobsById`. */
-export function operationIdOf(method: Method, path: string): string {
-  const words = path
-    .replace(/^\/api/, '')
-    .replaceAll('{', 'by-')
-    .split(/[^A-Za-z0-9]+/)
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1));
-  return `${method}${words.join('')}`;
-}

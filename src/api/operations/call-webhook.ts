@@ -16,9 +16,9 @@ export interface WebhookSettings {
 // Built once, because building a schema takes longer than most requests.
 const schemas = { private: webhookUrl(true), public: webhookUrl(false) };
 
-/** Returns the parameter `webhook`: the address that receives the completion of the call, or null. @throws SoukError VALIDATION_FAILED. */
-export function callWebhookOf({ allowPrivate }: WebhookSettings, query: unknown): string | null {
-  const { webhook } = query as Record<string, unknown>;
+/** Returns the field `webhook` of a query or body: the address that receives the completion of the call, or null. @throws SoukError VALIDATION_FAILED. */
+export function callWebhookOf({ allowPrivate }: WebhookSettings, fields: unknown): string | null {
+  const { webhook } = fields as Record<string, unknown>;
   if (webhook === undefined) return null;
   const url = (allowPrivate ? schemas.private : schemas.public).safeParse(webhook);
   if (url.success) return url.data;

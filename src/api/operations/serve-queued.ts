@@ -25,7 +25,7 @@ import { authenticate, wellFormedKey } from '../plugins/authentication.ts';
 import { quoteView } from '../quote-view.ts';
 import { parseInput } from '../request-input.ts';
 import { sendAnswer } from '../send-answer.ts';
-import { callOptionsOf } from './call-options.ts';
+import { type CallOptions, callOptionsOf } from './call-options.ts';
 import { callWebhookOf, type WebhookSettings, watchCall } from './call-webhook.ts';
 import type { Preference } from './preferences.ts';
 
@@ -49,37 +49,56 @@ interface SubmittedCall {
   preference: Preference;
 }
 
+/** A parsed call, and the request that makes it. */
+export interface RequestedCall {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  operation: QueuedOperation;
+  input: unknown;
+  options: CallOptions;
+  /** The address that receives the completion, or null. */
+  webhook: string | null;
+}
+
 /** Serves one route of a queued operation: returns the answer, or the job that will produce it. */
 export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route: Route) {
-  const { clock, database, freeRequests } = deps;
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const keyHash = wellFormedKey(request);
-    const input = parseInput(operation, route, request, clock.now());
+    wellFormedKey(request);
+    const input = parseInput(operation, route, request, deps.clock.now());
     const { timeoutMs } = POOLS[operation.queue(input)];
-    const { preference, dryRun, maxUnits } = callOptionsOf(request, timeoutMs);
+    const options = callOptionsOf(request, timeoutMs);
     const webhook = callWebhookOf(deps.webhooks, request.query);
-    if (webhook !== null) {
-      // A webhook without a signing secret, and one beyond the limit, are refused before units are reserved.
-      const { accountId } = await authenticate(deps, request, keyHash);
-      await requireSecret(database, accountId, 'webhook');
-      await requireWebhookRoom(database, accountId, deps.webhooks.limits ?? WEBHOOK_LIMITS);
-    }
-    const waiting = preference.async ? 'poller' : 'caller';
-    const call: CallRequest = { operation, input, caller: { keyHash }, maxUnits, waiting };
-    if (dryRun) {
-      if (request.accountId !== null) await freeRequests.count(request.accountId);
-      return sendEnvelope(reply, 200, quoteView(operation, await quoteCall(deps, call)));
-    }
-    if (preference.applied) reply.header('preference-applied', preference.applied);
-
-    if (preference.async && request.accountId !== null)
-      await requireStorage(deps, request.accountId, deps.accountLimits);
-    const submission = await submit(deps, call);
-    request.account = { accountId: submission.accountId, keyHash };
-    if (submission.kind === 'joined') freeRequests.countLater(submission.accountId);
-    if (webhook !== null) await watchCall(deps, submission, webhook);
-    return replyTo({ deps, reply, operation, input, preference }, submission);
+    return answerCall(deps, { request, reply, operation, input, options, webhook });
   };
+}
+
+/** Makes a call: returns its price, its answer, or the job that will produce the answer. */
+export async function answerCall(deps: QueuedDeps, requested: RequestedCall): Promise<FastifyReply> {
+  const { request, reply, operation, input, options, webhook } = requested;
+  const { preference, dryRun, maxUnits } = options;
+  const { database, freeRequests } = deps;
+  const keyHash = wellFormedKey(request);
+  if (webhook !== null) {
+    // A webhook without a signing secret, and one beyond the limit, are refused before units are reserved.
+    const { accountId } = await authenticate(deps, request, keyHash);
+    await requireSecret(database, accountId, 'webhook');
+    await requireWebhookRoom(database, accountId, deps.webhooks.limits ?? WEBHOOK_LIMITS);
+  }
+  const waiting = preference.async ? 'poller' : 'caller';
+  const call: CallRequest = { operation, input, caller: { keyHash }, maxUnits, waiting };
+  if (dryRun) {
+    if (request.accountId !== null) await freeRequests.count(request.accountId);
+    return sendEnvelope(reply, 200, quoteView(operation, await quoteCall(deps, call)));
+  }
+  if (preference.applied) reply.header('preference-applied', preference.applied);
+
+  if (preference.async && request.accountId !== null)
+    await requireStorage(deps, request.accountId, deps.accountLimits);
+  const submission = await submit(deps, call);
+  request.account = { accountId: submission.accountId, keyHash };
+  if (submission.kind === 'joined') freeRequests.countLater(submission.accountId);
+  if (webhook !== null) await watchCall(deps, submission, webhook);
+  return replyTo({ deps, reply, operation, input, preference }, submission);
 }
 
 type Cached = Extract<Submission, { kind: 'cached' }>;

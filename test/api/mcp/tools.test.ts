@@ -20,11 +20,11 @@ const SPECIFIED =
 
 const ALL = [...TOOLS.values()];
 
-test('every operation and every endpoint of jobs, batches and schedules, except the event stream, is a tool', () => {
+test('every operation and every endpoint of jobs, batches and schedules is a tool, except quotes and the event stream', () => {
   const operations = OPERATIONS.map(({ tool }) => tool);
   const endpoints = [...JOB_ENDPOINTS, ...BATCH_ENDPOINTS, ...SCHEDULE_ENDPOINTS];
   const without = endpoints.filter(({ tool }) => !tool).map(({ path }) => path);
-  expect(without).toEqual(['/api/jobs/{id}/events']);
+  expect(without).toEqual(['/api/jobs/{id}/events', '/api/batches/quote', '/api/schedules/quote']);
   const named = [...operations, ...endpoints.flatMap(({ tool }) => tool ?? [])];
   expect([...TOOLS.keys()].sort()).toEqual(named.sort());
   expect(new Set(named).size).toBe(named.length);

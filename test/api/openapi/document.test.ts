@@ -98,7 +98,8 @@ test('the list of errors, the document and its responses have the same codes', (
 });
 
 test('an error response has an example and the text of each of its errors', () => {
-  for (const [name, { description, content }] of Object.entries(document.components.responses)) {
+  const { UnfinishedCall: _, ...errors } = document.components.responses;
+  for (const [name, { description, content }] of Object.entries(errors)) {
     const examples = Object.entries(content?.['application/json']?.examples ?? {});
     expect(examples.length, name).toBeGreaterThan(0);
     for (const [kind, { value }] of examples) {
@@ -118,9 +119,8 @@ test('every parameter has a description, a schema and an example', () => {
           : parameter;
       const place = `${path} ${stated?.name}`;
       expect(stated?.description, place).toMatch(/\S/);
-      const [media] = Object.values(stated?.content ?? {});
-      expect(stated?.schema ?? media?.schema, place).toBeDefined();
-      expect(stated?.example ?? media?.example, place).toBeDefined();
+      expect(stated?.schema, place).toBeDefined();
+      expect(stated?.example, place).toBeDefined();
     }
   }
 });
@@ -128,9 +128,7 @@ test('every parameter has a description, a schema and an example', () => {
 test('a date range is an object in a body and two parameters in a query', () => {
   const item = document.paths['/api/market/product'];
   const inQuery = item?.get?.parameters?.flatMap((one) => ('name' in one ? one.name : []));
-  expect(inQuery).toEqual(
-    expect.arrayContaining(['dateRangeStart', 'dateRangeEnd', 'domainId', 'country', 'asin']),
-  );
+  expect(inQuery).toEqual(expect.arrayContaining(['dateRangeStart', 'dateRangeEnd', 'domain', 'asins']));
   expect(inQuery).not.toContain('dateRange');
   const schemas = document.components.schemas as Record<string, JsonSchema>;
   const inBody = Object.keys(schemas.MarketProductParameters?.properties ?? {});
@@ -143,7 +141,44 @@ test('a selection is the body of a POST, and JSON in the query of a GET', () => 
   const schema = { $ref: '#/components/schemas/MarketProductfinderParameters' };
   expect(item?.post?.requestBody?.content['application/json']?.schema).toEqual(schema);
   const [selection] = item?.get?.parameters ?? [];
-  expect(selection).toMatchObject({ name: 'selection', content: { 'application/json': { schema } } });
+  expect(selection).toMatchObject({
+    name: 'selection',
+    required: true,
+    schema: { type: 'string', contentMediaType: 'application/json' },
+  });
+});
+
+test('a parameter with several names is documented once, and required if the operation needs it', () => {
+  const parameters = document.paths['/api/market/product']?.get?.parameters ?? [];
+  expect(parameters.filter((one) => 'name' in one && one.required)).toMatchObject([
+    { name: 'domain', description: expect.stringMatching(/`domainId` or `country`/) },
+    { name: 'asins', description: expect.stringMatching(/`asin`/) },
+  ]);
+  const schemas = document.components.schemas as Record<string, JsonSchema>;
+  expect(schemas.MarketProductParameters?.required).toEqual(['domain', 'asins']);
+});
+
+test('a 200 is the answer; a job is the default response, and a quote has an address of its own', () => {
+  for (const { path, operation } of operations.filter((one) => one.operation['x-operation'])) {
+    expect(JSON.stringify(operation.responses['200']), path).not.toMatch(/Quote|AcceptedJob/);
+    expect(operation.responses, path).not.toHaveProperty('202');
+    const isCharged = operation['x-pool'] !== undefined || operation['x-alias-of'] !== undefined;
+    if (isCharged && operation['x-units'] !== '0') expect(operation.responses).toHaveProperty('default');
+    const names = operation.parameters?.map((one) => ('name' in one ? one.name : one.$ref));
+    expect(names?.join(' '), path).not.toMatch(/dryRun|async|Prefer/);
+  }
+  for (const path of ['/api/jobs/quote', '/api/batches/quote', '/api/schedules/quote'] as const)
+    expect(Object.keys(document.paths[path]?.post?.responses ?? {})).toContain('200');
+  expect(document.paths['/api/batches']?.post?.responses).not.toHaveProperty('200');
+});
+
+test('names of operations are words of their own, and aliases are deprecated', () => {
+  const ids = operations.map(({ operation }) => operation.operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const id of ids) expect(id).toMatch(/^[a-z]+[A-Za-z]*$/);
+  expect(ids).toEqual(expect.arrayContaining(['getProducts', 'findDeals', 'retryBatch', 'getTermHistory']));
+  for (const { path, operation } of operations)
+    expect([path, operation.deprecated]).toEqual([path, operation['x-alias-of'] ? true : undefined]);
 });
 
 test('a path of two operations has the parameters of both', () => {

@@ -49,7 +49,10 @@ const ADDRESSES: Address[] = conformance.operations
     method,
     path,
     names: [operation['x-operation']].flat() as string[],
-    selectionIn: operation.parameters?.flatMap((one) => ('content' in one ? one.name : []))[0] ?? null,
+    selectionIn:
+      operation.parameters?.flatMap((one) =>
+        'schema' in one && one.schema?.contentMediaType === 'application/json' ? one.name : [],
+      )[0] ?? null,
     charged: operation['x-pool'] !== undefined,
     operation,
   }));
@@ -90,12 +93,20 @@ describe('with the demo of the provider', () => {
     }
   });
 
-  test.for(ADDRESSES)('$id answers a dry run as documented', async (address, { demoClient }) => {
-    const reply = await send(demoClient, address, sampleOf(address.names[0] ?? ''), {
-      query: { dryRun: '1' },
-    });
-    expect(reply.json.data.dryRun).toBe(true);
-  });
+  test.for(ADDRESSES)(
+    '$id answers dryRun with the quote of the call',
+    async (address, { demoClient, demoSouk }) => {
+      const [operation = ''] = address.names;
+      const sample = sampleOf(operation);
+      // The document describes the quote at its own address only.
+      const undocumented = demoSouk.clientOf(demoClient.key);
+      const reply = await send(undocumented, address, sample, { query: { dryRun: '1' } });
+      expect([reply.status, reply.json.data.dryRun]).toEqual([200, true]);
+      if (!address.charged) return;
+      const quote = await demoClient.post('/api/jobs/quote', { operation, params: sample });
+      expect(quote.json).toEqual(reply.json);
+    },
+  );
 
   test.for(CHARGED)('$id answers with a job as documented', async (address, { demoClient }) => {
     const options = { headers: { prefer: 'respond-async' } };

@@ -69,8 +69,6 @@ export const ruleset: RulesetDefinition = {
   rules: {
     'oas3-valid-media-example': checkedOnce('oas3-valid-media-example'),
     'oas3-valid-schema-example': checkedOnce('oas3-valid-schema-example'),
-    // It does not know the tuples of OpenAPI 3.1, which have prefixItems.
-    'array-items': 'off',
     // The interface promises the query parameter `key`, as the last of three places.
     'owasp:api2:2023-no-api-keys-in-url': 'off',
     // `domainId` is the number of one of eleven public sites, not the id of a record.

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { batchBodySchema, batchQuerySchema } from '../../../batches/request-schemas.ts';
 import { batchSchema } from '../../../batches/view.ts';
@@ -19,17 +19,10 @@ const quote = z
   })
   .register(SCHEMA_NAMES, { id: 'BatchQuote' });
 
-export const createBatch = endpoint({
+/** What a batch and its quote share. */
+const NEW_BATCH = {
   tag: 'batches',
   method: 'post',
-  path: '/api/batches',
-  tool: 'batches_create',
-  follows: 'batch',
-  startsCalls: true,
-  summary: 'Creates a batch: one operation for many items, run in the background.',
-  description:
-    'Creates a batch: one operation for many items, run in the background. Send one JSON document, or NDJSON with one item per line and the settings in the query.',
-  query: dryRunQuery,
   uploadQuery: batchQuerySchema.partial(),
   upload: {
     description:
@@ -43,20 +36,42 @@ export const createBatch = endpoint({
       },
     },
   },
-  answers: {
-    200: enveloped('With dryRun: the price of the batch', quote),
-    202: enveloped('The batch', batchSchema, 'Location'),
-  },
   errors: ['IDEMPOTENCY_CONFLICT', 'LIMIT_REACHED', 'STORAGE_EXCEEDED', 'QUOTA_MAX_UNITS'],
+} as const;
 
-  async handle(deps: UploadDeps, call) {
-    const { dryRun } = call.query;
-    const upload = isNdjson(call.request) ? 'ndjson' : 'json';
-    // Passes on the settings only: neither the key nor ignored parameters.
-    const query = upload === 'ndjson' ? parseAs(batchQuerySchema, call.request.query) : {};
-    return sendToWorker(deps, call, (ids) => ({ kind: 'batch', ...ids, upload, query, dryRun }));
-  },
+export const createBatch = endpoint({
+  ...NEW_BATCH,
+  path: '/api/batches',
+  tool: 'batches_create',
+  follows: 'batch',
+  startsCalls: true,
+  summary: 'Creates a batch: one operation for many items, run in the background.',
+  description:
+    'Creates a batch: one operation for many items, run in the background. Send one JSON document, or NDJSON with one item per line and the settings in the query.',
+  query: dryRunQuery,
+  answers: { 202: enveloped('The batch', batchSchema, 'Location') },
+  handle: (deps: UploadDeps, call) => sendBatch(deps, call, call.query.dryRun),
 });
+
+export const quoteBatch = endpoint({
+  ...NEW_BATCH,
+  path: '/api/batches/quote',
+  summary: 'Checks a batch and returns its price, without creating it.',
+  answers: { 200: enveloped('The price of the batch', quote) },
+  errors: ['QUOTA_MAX_UNITS'],
+  handle: (deps: UploadDeps, call) => sendBatch(deps, call, true),
+});
+
+function sendBatch(
+  deps: UploadDeps,
+  call: Parameters<typeof sendToWorker>[1],
+  dryRun: boolean,
+): Promise<FastifyReply> {
+  const upload = isNdjson(call.request) ? 'ndjson' : 'json';
+  // Passes on the settings only: neither the key nor ignored parameters.
+  const query = upload === 'ndjson' ? parseAs(batchQuerySchema, call.request.query) : {};
+  return sendToWorker(deps, call, (ids) => ({ kind: 'batch', ...ids, upload, query, dryRun }));
+}
 
 function isNdjson({ headers }: FastifyRequest): boolean {
   return headers['content-type']?.toLowerCase().startsWith('application/x-ndjson') ?? false;

@@ -1,4 +1,4 @@
-import { createSchedule } from './create-schedule.ts';
+import { createSchedule, quoteSchedule } from './create-schedule.ts';
 import { deleteSchedule } from './delete-schedule.ts';
 import { getSchedule } from './get-schedule.ts';
 import { listScheduleRuns } from './list-schedule-runs.ts';
@@ -9,6 +9,7 @@ import { updateSchedule } from './update-schedule.ts';
 /** Schedules, which create batches at regular times. */
 export const SCHEDULE_ENDPOINTS = [
   createSchedule,
+  quoteSchedule,
   listSchedules,
   getSchedule,
   updateSchedule,

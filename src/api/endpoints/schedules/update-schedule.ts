@@ -1,10 +1,9 @@
 import { scheduleChangeSchema } from '../../../batches/schedules/request.ts';
 import { scheduleSchema } from '../../../batches/schedules/view.ts';
 import { enveloped } from '../../openapi/responses.ts';
-import { reference } from '../../openapi/schemas.ts';
 import { dryRunQuery, sendToWorker, type UploadDeps } from '../../uploads.ts';
 import { endpoint } from '../endpoint.ts';
-import { ownSchedule, previewSchema, type ScheduleDeps, scheduleId } from './own-schedule.ts';
+import { ownSchedule, type ScheduleDeps, scheduleId } from './own-schedule.ts';
 
 export const updateSchedule = endpoint({
   tag: 'schedules',
@@ -16,9 +15,7 @@ export const updateSchedule = endpoint({
   query: dryRunQuery,
   upload: { description: 'Fields to update', schema: scheduleChangeSchema, example: { paused: true } },
   answers: {
-    200: enveloped('The schedule', {
-      anyOf: [{ ...reference(scheduleSchema) }, { ...reference(previewSchema) }],
-    }),
+    200: enveloped('The schedule', scheduleSchema),
   },
   errors: ['QUOTA_MAX_UNITS'],
 

@@ -8,6 +8,7 @@ export const getHealth = publicEndpoint({
   path: '/healthz',
   summary: 'Returns 200 while the process is running.',
   answers: { 200: bareAnswer('The process is running', statusSchema('ok')) },
+  errors: ['METHOD_NOT_ALLOWED'],
 
   handle: () => ({ status: 'ok' }),
 });

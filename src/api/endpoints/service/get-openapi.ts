@@ -17,6 +17,7 @@ export const getOpenApi = publicEndpoint({
       headers: { ETag: { $ref: '#/components/headers/ETag' } },
     },
   },
+  errors: ['METHOD_NOT_ALLOWED'],
 
   handle: ({ document }: { document: Version }, request, reply) => sendVersion(request, reply, document),
 });

@@ -43,6 +43,7 @@ export const getReadiness = publicEndpoint({
     200: bareAnswer('The process is ready', statusSchema('ready')),
     503: bareAnswer('A store cannot be reached, or the clock is wrong', notReady),
   },
+  errors: ['METHOD_NOT_ALLOWED'],
 
   async handle({ database, redis, clock }: ReadinessDeps, _request, reply) {
     const answered = await Promise.all([

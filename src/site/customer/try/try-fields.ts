@@ -1,5 +1,6 @@
 import {
   type DocumentedParameter,
+  documentedForms,
   type ParameterForm,
   parametersOf,
 } from '../../../api/openapi/parameters.ts';
@@ -35,14 +36,8 @@ export function tryFields(operation: Operation): readonly TryField[] {
   const route = routeOf(operation);
   const place = route.method === 'GET' && !route.jsonParameter ? 'query' : 'body';
   return parametersOf(operation.params)
-    .flatMap((parameter) => formsIn(parameter, place).map((form) => fieldOf(parameter, form)))
+    .flatMap((parameter) => documentedForms(parameter, place).map((form) => fieldOf(parameter, form)))
     .sort((a, b) => Number(b.required) - Number(a.required));
-}
-
-/** The forms for this place, or else the first, which has the canonical name. */
-function formsIn({ forms }: DocumentedParameter, place: 'query' | 'body'): readonly ParameterForm[] {
-  const own = forms.filter(({ only }) => only === place);
-  return own.length > 0 ? own : forms.slice(0, 1);
 }
 
 function fieldOf({ required, spread }: DocumentedParameter, form: ParameterForm): TryField {
