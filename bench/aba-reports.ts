@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { programArguments } from '../src/platform/project.ts';
 import type { Row } from './row.ts';
 
 /** The parameters of the measured calls. */
@@ -13,7 +14,7 @@ export async function generateReports(
   terms: number,
   weeks: readonly string[],
 ): Promise<void> {
-  const program = ['--import', 'tsx', 'demo/reports/main.ts'];
+  const program = programArguments('demo/reports/main.ts');
   const wanted = weeks.map((week) => `us:${week}`);
   const child = spawn(process.execPath, [...program, folder, String(terms), ...wanted], {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -25,13 +26,10 @@ export async function generateReports(
 export async function importMemory(format: 'csv' | 'json', sizesMb: readonly number[]): Promise<Row[]> {
   const found: { sizeMb: number; rows: number; peakMb: number }[] = [];
   for (const sizeMb of sizesMb) {
-    const child = spawn(
-      process.execPath,
-      ['--import', 'tsx', 'bench/import-memory.ts', String(sizeMb), format],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    );
+    const program = programArguments('bench/import-memory.ts');
+    const child = spawn(process.execPath, [...program, String(sizeMb), format], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     let output = '';
     for await (const text of child.stdout.setEncoding('utf8')) output += text as string;
     found.push({ sizeMb, ...(JSON.parse(output) as { rows: number; peakMb: number }) });

@@ -1,25 +1,27 @@
 import autocannon from 'autocannon';
+import { quantileSorted } from 'd3-array';
+import { Pool } from 'undici';
+import { type Sample, type Side, SOUK } from './rounds.ts';
 
-export interface LoadResult {
-  requestsPerSecond: number;
-  bytesPerSecond: number;
-  p50Ms: number;
-  p99Ms: number;
-  /** Answers with a status other than 2xx, and connection errors. */
-  failures: number;
+/** A request of a load. */
+export interface LoadRequest {
+  path: string;
+  headers?: Record<string, string>;
 }
 
-/** Sends requests from `next` over `connections` connections for a while, after a warm-up. */
-export async function load(
+/** Returns a side that sends requests from `next` over some connections, each as soon as the one before is answered. */
+export function load(
   url: string,
-  next: () => { path: string; headers?: Record<string, string> },
-  options: { connections: number; seconds: number },
-): Promise<LoadResult> {
-  const run = (duration: number) =>
-    autocannon({
+  next: () => LoadRequest,
+  options: { connections: number; perSecond?: number; processes?: readonly string[] },
+): Side {
+  const { connections, perSecond, processes = SOUK } = options;
+  const send = async (seconds: number): Promise<Sample> => {
+    const result = await autocannon({
       url,
-      connections: options.connections,
-      duration,
+      connections,
+      ...(perSecond === undefined ? {} : { overallRate: perSecond }),
+      duration: seconds,
       timeout: 60,
       requests: [
         {
@@ -30,13 +32,63 @@ export async function load(
         },
       ],
     });
-  await run(4);
-  const result = await run(options.seconds);
+    const { requests, throughput, latency, duration } = result;
+    return {
+      calls: requests.total,
+      perSecond: requests.total / duration,
+      bytesPerSecond: throughput.total / duration,
+      p50Ms: latency.p50,
+      p99Ms: latency.p99,
+      failures: result.non2xx + result.errors + result.timeouts,
+    };
+  };
+  return { processes, send };
+}
+
+/** Returns a side that times each request by itself, more finely than `load` does, over a few connections. */
+export function timedLoad(url: string, next: () => LoadRequest, connections: number): Side {
+  const send = async (seconds: number) => {
+    const pool = new Pool(url, { connections });
+    const sample = await timed(connections, seconds, async () => {
+      const { path, headers = {} } = next();
+      const { statusCode, body } = await pool.request({ method: 'GET', path, headers });
+      const { byteLength } = await body.arrayBuffer();
+      return { bytes: byteLength, isExpected: statusCode === 200 };
+    });
+    await pool.close();
+    return sample;
+  };
+  return { processes: SOUK, send };
+}
+
+/** Runs tasks at a fixed concurrency for a while, and times them. */
+export async function timed(
+  concurrency: number,
+  seconds: number,
+  task: () => Promise<{ bytes: number; isExpected: boolean }>,
+): Promise<Sample> {
+  const startedAt = performance.now();
+  const endAt = startedAt + seconds * 1000;
+  const latenciesMs: number[] = [];
+  let bytes = 0;
+  let failures = 0;
+  const client = async () => {
+    for (let beganAt = startedAt; beganAt < endAt; beganAt = performance.now()) {
+      const done = await task();
+      latenciesMs.push(performance.now() - beganAt);
+      bytes += done.bytes;
+      if (!done.isExpected) failures += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, client));
+  const tookSeconds = (performance.now() - startedAt) / 1000;
+  latenciesMs.sort((a, b) => a - b);
   return {
-    requestsPerSecond: result.requests.average,
-    bytesPerSecond: result.throughput.average,
-    p50Ms: result.latency.p50,
-    p99Ms: result.latency.p99,
-    failures: result.non2xx + result.errors + result.timeouts,
+    calls: latenciesMs.length,
+    perSecond: latenciesMs.length / tookSeconds,
+    bytesPerSecond: bytes / tookSeconds,
+    p50Ms: quantileSorted(latenciesMs, 0.5) ?? 0,
+    p99Ms: quantileSorted(latenciesMs, 0.99) ?? 0,
+    failures,
   };
 }

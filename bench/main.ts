@@ -1,43 +1,53 @@
-import { printRows, type Row } from './row.ts';
+import { printRow, type Row } from './row.ts';
 import { admissionRows } from './rows/admission.ts';
 import { batchRows } from './rows/batch.ts';
+import { bodyRows } from './rows/bodies.ts';
 import { brandAnalyticsRows } from './rows/brand-analytics.ts';
 import { cachedRows } from './rows/cached.ts';
 import { fairnessRows } from './rows/fairness.ts';
 import { historyRows, longHistoryRows } from './rows/history.ts';
+import { largeBodyRows } from './rows/large-bodies.ts';
 import { largeListRows } from './rows/large-list.ts';
+import { latencyRows } from './rows/latency.ts';
 import { uncachedRows } from './rows/uncached.ts';
 import { openServices, type Services } from './services.ts';
 
-const GROUPS: Record<string, (services: Services) => Promise<Row[]>> = {
+type Group = (services: Services) => Promise<Row[]>;
+
+/** The groups that run by default. Together they take less than ten minutes. */
+const DEFAULT_GROUPS: Record<string, Group> = {
   cached: cachedRows,
   uncached: uncachedRows,
+  bodies: bodyRows,
+  latency: latencyRows,
+  'large-bodies': largeBodyRows,
   'large-list': largeListRows,
   admission: admissionRows,
   fairness: fairnessRows,
+};
+
+/** The groups that take several minutes each and run by their names. */
+const LONG_GROUPS: Record<string, Group> = {
   batch: batchRows,
   aba: brandAnalyticsRows,
   history: historyRows,
-  // Fills a database with ten million calls, so only on request.
   'long-history': longHistoryRows,
 };
 
-/** `npm run bench [GROUP ...]`: measures each row and its baseline in the same run, and prints a table. */
-const asked = process.argv.slice(2);
-const unknown = asked.filter((name) => !GROUPS[name]);
+/** `npm run bench [GROUP ...]`: measures each row and its baseline in the same run. */
+const groups: Record<string, Group> = { ...DEFAULT_GROUPS, ...LONG_GROUPS };
+const given = process.argv.slice(2);
+const unknown = given.filter((name) => !groups[name]);
 if (unknown.length > 0) {
-  console.error(`No such group: ${unknown.join(', ')}. There are ${Object.keys(GROUPS).join(', ')}.`);
+  console.error(`No such group: ${unknown.join(', ')}. There are ${Object.keys(groups).join(', ')}.`);
   process.exit(1);
 }
-const rows: Row[] = [];
-for (const [name, measure] of Object.entries(GROUPS)) {
-  if (asked.length === 0 ? name === 'long-history' : !asked.includes(name)) continue;
+for (const name of given.length > 0 ? given : Object.keys(DEFAULT_GROUPS)) {
   // Each group has its own services, so that groups do not affect each other.
   const services = await openServices();
   try {
-    rows.push(...(await measure(services)));
+    for (const row of (await groups[name]?.(services)) ?? []) printRow(row);
   } finally {
     await services.close();
   }
 }
-printRows(rows);

@@ -1,13 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { ProbeReport } from './probe-report.ts';
 
 /** Loaded into Souk's processes: measures event loop and memory between the messages `reset` and `report`. */
-export interface ProbeReport {
-  loopDelayP99Ms: number;
-  loopDelayMaxMs: number;
-  /** The highest growth of resident memory since `reset`. */
-  memoryGrowthMb: number;
-}
-
 const SAMPLE_EVERY_MS = 100;
 
 const delay = monitorEventLoopDelay({ resolution: 10 });

@@ -22,6 +22,12 @@ export async function cpuTimeMs(pids: readonly number[]): Promise<number[]> {
   return pids.map((pid) => (sumOf(pid) / TICKS_PER_SECOND) * 1000);
 }
 
+/** Returns the CPU time of named processes, in milliseconds. */
+export async function cpuTimes(processes: ReadonlyMap<string, number>): Promise<Record<string, number>> {
+  const times = await cpuTimeMs([...processes.values()]);
+  return Object.fromEntries([...processes.keys()].map((name, i) => [name, times[i] ?? 0]));
+}
+
 /** Returns the parent of a process. */
 export async function parentOf(pid: number): Promise<number> {
   return (await timesOf(pid))?.parent ?? 0;

@@ -12,24 +12,33 @@ import { startPostgres } from '../src/platform/embedded/postgres.ts';
 import { startRedis } from '../src/platform/embedded/redis.ts';
 import { createLogger } from '../src/platform/log.ts';
 import type { ProcessMessage } from '../src/platform/process.ts';
+import { programArguments } from '../src/platform/project.ts';
 
 /** The services of a benchmark, in separate processes. */
 export interface Services {
   databaseUrl: string;
   redisUrl: string;
   database: Database;
-  /** Starts a process that ends with the benchmark. @returns its ready line. */
-  start(
-    file: string,
-    env?: NodeJS.ProcessEnv,
-    preload?: string,
-  ): Promise<{ ready: string; child: ChildProcess }>;
+  /** The processes, by name. */
+  processes: ReadonlyMap<string, number>;
+  /** Starts a process that ends with the benchmark.  @returns its ready line. */
+  start(file: string, options?: StartOptions): Promise<{ ready: string; child: ChildProcess }>;
   /** Starts a gateway and a worker, both with the probe, for an upstream. */
   startSouk(upstreamUrl: string): Promise<{ url: string; gateway: ChildProcess; worker: ChildProcess }>;
   stop(child: ChildProcess): Promise<void>;
   /** Creates accounts with unlimited subscriptions. @returns their keys. */
   keys(count: number): Promise<string[]>;
   close(): Promise<void>;
+}
+
+const PROBE = 'bench/probe.ts';
+
+export interface StartOptions {
+  env?: NodeJS.ProcessEnv;
+  /** Default: the file. */
+  name?: string;
+  /** A file that the process loads first. */
+  preload?: string;
 }
 
 /** Starts a durable PostgreSQL and Redis, as `npm start` does, in a temporary folder. */
@@ -41,23 +50,28 @@ export async function openServices(): Promise<Services> {
   await migrate(postgres.url);
   const database = openDatabase(postgres.url, createLogger('warn'), { limits: STATEMENT_LIMITS.unlimited });
   const children = new Set<ChildProcess>();
+  const processes = new Map([
+    ['PostgreSQL', postgres.pid],
+    ['Redis', redis.pid],
+  ]);
   let accounts = 0;
 
   const stop = async (child: ChildProcess) => {
     children.delete(child);
+    for (const [name, pid] of processes) if (pid === child.pid) processes.delete(name);
     if (child.exitCode !== null) return;
     const ended = new Promise((done) => child.once('exit', done));
     child.kill('SIGTERM');
     await ended;
   };
 
-  const start: Services['start'] = (file, env = {}, preload) =>
+  const start: Services['start'] = (file, { env = {}, name = file, preload } = {}) =>
     new Promise((resolve, reject) => {
-      const preloads = preload ? ['--import', preload] : [];
+      const preloads = preload ? ['--import', programArguments(preload).at(-1) ?? ''] : [];
       // BENCH_PROFILE=DIR writes a CPU profile of each process to that folder.
       const { BENCH_PROFILE: profileDir } = process.env;
       const profile = profileDir ? ['--cpu-prof', `--cpu-prof-dir=${profileDir}`] : [];
-      const child = spawn(process.execPath, [...profile, '--import', 'tsx', ...preloads, file], {
+      const child = spawn(process.execPath, [...profile, ...preloads, ...programArguments(file)], {
         env: {
           ...process.env,
           NODE_ENV: 'production',
@@ -68,6 +82,7 @@ export async function openServices(): Promise<Services> {
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       });
       children.add(child);
+      if (child.pid !== undefined) processes.set(name, child.pid);
       child.once('message', (message: ProcessMessage) => {
         if ('ready' in message) resolve({ ready: message.ready, child });
         else reject(new Error(message.failed));
@@ -78,6 +93,7 @@ export async function openServices(): Promise<Services> {
     databaseUrl: postgres.url,
     redisUrl: redis.url,
     database,
+    processes,
     start,
     async startSouk(upstreamUrl) {
       const env = {
@@ -88,8 +104,8 @@ export async function openServices(): Promise<Services> {
         // A few accounts send everything.
         ...Object.fromEntries(Object.keys(LIMITS).map((name) => [name, '1000000000'])),
       };
-      const worker = await start('workers/main.ts', env, './bench/probe.ts');
-      const gateway = await start('src/main.ts', env, './bench/probe.ts');
+      const worker = await start('workers/main.ts', { env, name: 'worker', preload: PROBE });
+      const gateway = await start('src/main.ts', { env, name: 'gateway', preload: PROBE });
       return { url: gateway.ready, gateway: gateway.child, worker: worker.child };
     },
     stop,
@@ -128,4 +144,12 @@ export async function openServices(): Promise<Services> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+let lastAsin = 0;
+
+/** Returns an ASIN that was not used before. */
+export function newAsin(): string {
+  lastAsin += 1;
+  return `B${String(lastAsin).padStart(9, '0')}`;
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import type { BatchView } from '../../src/batches/view.ts';
 import type { MeterReport } from '../metered-upstream.ts';
-import type { ProbeReport } from '../probe.ts';
+import { type ProbeReport, reportOf } from '../probe-report.ts';
 import type { Row } from '../row.ts';
 import type { Services } from '../services.ts';
 
@@ -15,7 +15,7 @@ const LOOK_EVERY_MS = 1_000;
 /** Compares the tokens that a batch of 100,000 ASINs uses with the refill, which is all that it may use. */
 export async function batchRows(services: Services): Promise<Row[]> {
   const env = { TOKENS_PER_MINUTE: String(TOKENS_PER_MINUTE) };
-  const upstream = await services.start('bench/metered-upstream.ts', env);
+  const upstream = await services.start('bench/metered-upstream.ts', { env });
   const { url, gateway, worker } = await services.startSouk(upstream.ready);
   const [key = ''] = await services.keys(1);
   const headers = { 'x-api-key': key, 'content-type': 'application/json' };
@@ -39,7 +39,7 @@ export async function batchRows(services: Services): Promise<Row[]> {
   const created = await send('/api/batches');
   const batch = await finished(`${url}${created.data.links.self}`, headers);
   const feeding = await reportsOf(gateway, worker);
-  const { spentByMinute, refused } = await askProcess<MeterReport>(upstream.child);
+  const { spentByMinute, refused } = await reportOf<MeterReport>(upstream.child);
   const spent = spentByMinute.reduce((sum, tokens) => sum + tokens, 0);
 
   for (const process of [gateway, worker]) process.send('reset');
@@ -92,15 +92,9 @@ function described(reports: Reports): string {
 
 async function reportsOf(gateway: ChildProcess, worker: ChildProcess): Promise<Reports> {
   return {
-    gateway: await askProcess<ProbeReport>(gateway),
-    worker: await askProcess<ProbeReport>(worker),
+    gateway: await reportOf(gateway),
+    worker: await reportOf(worker),
   };
-}
-
-async function askProcess<Report>(process: ChildProcess): Promise<Report> {
-  const message = new Promise<{ report: Report }>((resolve) => process.once('message', resolve));
-  process.send('report');
-  return (await message).report;
 }
 
 async function finished(url: string, headers: Record<string, string>): Promise<BatchView> {

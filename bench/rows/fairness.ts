@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
 import type { Row } from '../row.ts';
-import type { Services } from '../services.ts';
+import { newAsin, type Services } from '../services.ts';
 
 /** Calls of the flooding account. */
 const FLOOD = 10_000;
@@ -14,15 +14,15 @@ const WARM_UP = 10;
 
 /** Measures synchronous calls of one account while another has ten thousand asynchronous calls waiting. */
 export async function fairnessRows(services: Services): Promise<Row[]> {
-  const upstream = await services.start('bench/instant-upstream.ts', { LATENCY_MS: String(LATENCY_MS) });
+  const upstream = await services.start('bench/instant-upstream.ts', {
+    env: { LATENCY_MS: String(LATENCY_MS) },
+  });
   const { url } = await services.startSouk(upstream.ready);
   const [flooding = '', other = ''] = await services.keys(2);
   const dispatcher = new Agent({ connections: SENDERS + 1 });
-  let lastAsin = 0;
 
   async function call(key: string, options = ''): Promise<number> {
-    lastAsin += 1;
-    const path = `/api/market/product?domain=1&asins=B${String(lastAsin).padStart(9, '0')}${options}`;
+    const path = `/api/market/product?domain=1&asins=${newAsin()}${options}`;
     const { statusCode, body } = await request(`${url}${path}`, {
       dispatcher,
       headers: { 'x-api-key': key },

@@ -1,79 +1,57 @@
+import { createBareAccounts } from '../bare-account.ts';
 import { openBareQueue } from '../bare-queue.ts';
-import { type LoadResult, load } from '../load.ts';
+import { load, timed } from '../load.ts';
+import { alternate, BARE, throughputRow } from '../rounds.ts';
 import type { Row } from '../row.ts';
-import type { Services } from '../services.ts';
+import { newAsin, type Services } from '../services.ts';
 
-const OPTIONS = { connections: 50, seconds: 8 };
+const CONNECTIONS = 50;
+const ACCOUNTS = 100;
 
 /** Measures an uncached call through queue and worker, with an upstream that answers at once. */
 export async function uncachedRows(services: Services): Promise<Row[]> {
-  const bareWorker = await services.start('bench/bare-worker.ts');
-  const bareServer = await services.start('bench/bare-server.ts');
-  const behindHttp = await load(bareServer.ready, () => ({ path: '/job' }), OPTIONS);
-  await services.stop(bareServer.child);
-  const bare = await loadQueue(services.redisUrl, OPTIONS);
-  await services.stop(bareWorker.child);
-
+  await createBareAccounts(services.database);
   const upstream = await services.start('bench/instant-upstream.ts');
+  await services.start('bench/bare-worker.ts', {
+    name: 'bare worker',
+    env: { UPSTREAM_URL: upstream.ready },
+  });
+  const bare = await services.start('bench/bare-server.ts', { name: 'bare server' });
   const { url } = await services.startSouk(upstream.ready);
-  const keys = await services.keys(100);
+  const keys = await services.keys(ACCOUNTS);
+  const idle = await openBareQueue(services.redisUrl, 'idle');
+  const runIdle = async () => {
+    await idle.runJob();
+    return { bytes: 0, isExpected: true };
+  };
+  const options = { connections: CONNECTIONS };
   let turn = 0;
-  const ours = await load(
-    url,
-    () => {
-      turn += 1;
-      const asin = `B${String(turn).padStart(9, '0')}`;
-      const key = keys[turn % keys.length] ?? '';
-      return { path: `/api/market/product?domain=1&asins=${asin}`, headers: { 'x-api-key': key } };
-    },
-    OPTIONS,
-  );
-  const what = 'uncached call through queue and worker';
-  return [
-    against(`${what} / bare BullMQ add, process, event`, ours, bare),
-    against(`${what} / the same BullMQ behind a bare route`, ours, behindHttp),
-  ];
-}
-
-function against(what: string, ours: LoadResult, baseline: LoadResult): Row {
-  return {
-    what,
-    ours: `${ours.requestsPerSecond.toFixed(0)}/s, p50 ${ours.p50Ms} ms`,
-    baseline: `${baseline.requestsPerSecond.toFixed(0)}/s, p50 ${baseline.p50Ms} ms`,
-    ratio: ours.requestsPerSecond / baseline.requestsPerSecond,
-    aim: 'at least 0.7, p50 at most 1.5 times',
-    failures: ours.failures + baseline.failures,
+  const ours = () => {
+    turn += 1;
+    const headers = { 'x-api-key': keys[turn % ACCOUNTS] ?? '' };
+    return { path: `/api/market/product?domain=1&asins=${newAsin()}`, headers };
   };
-}
-
-/** Adds jobs to the bare queue and waits for their events, with the concurrency of the load. */
-async function loadQueue(
-  redisUrl: string,
-  { connections, seconds }: { connections: number; seconds: number },
-): Promise<LoadResult> {
-  const queue = await openBareQueue(redisUrl);
-  const run = async (durationMs: number) => {
-    const end = performance.now() + durationMs;
-    const latenciesMs: number[] = [];
-    const client = async () => {
-      while (performance.now() < end) {
-        const startedAt = performance.now();
-        await queue.runJob();
-        latenciesMs.push(performance.now() - startedAt);
-      }
-    };
-    await Promise.all(Array.from({ length: connections }, client));
-    return latenciesMs.sort((a, b) => a - b);
-  };
-  await run(2000);
-  const latenciesMs = await run(seconds * 1000);
-  await queue.close();
-  const at = (share: number) => Math.round(latenciesMs[Math.floor(latenciesMs.length * share)] ?? 0);
-  return {
-    requestsPerSecond: latenciesMs.length / seconds,
-    bytesPerSecond: 0,
-    p50Ms: at(0.5),
-    p99Ms: at(0.99),
-    failures: 0,
-  };
+  try {
+    const { sides, busy } = await alternate(services, {
+      ours: load(url, ours, options),
+      fair: load(bare.ready, () => ({ path: `/call?asin=${newAsin()}` }), { ...options, processes: BARE }),
+      queue: { processes: BARE, send: (seconds) => timed(CONNECTIONS, seconds, runIdle) },
+    });
+    const what = `uncached call, ${CONNECTIONS} connections`;
+    return [
+      throughputRow(
+        {
+          what: `${what} / bare route + BullMQ + undici + one UPDATE each way`,
+          aim: 'at least 0.8',
+        },
+        { ours: sides.ours, baseline: sides.fair, busy },
+      ),
+      throughputRow(
+        { what: `${what} / bare BullMQ add, process, event`, aim: 'at least 0.4' },
+        { ours: sides.ours, baseline: sides.queue, busy },
+      ),
+    ];
+  } finally {
+    await idle.close();
+  }
 }
