@@ -1,4 +1,6 @@
 import type { Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../platform/clock.ts';
 import type { Queryable } from '../platform/db/pool.ts';
 import { SoukError } from '../platform/errors.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
@@ -13,6 +15,13 @@ export interface StorageDeps {
 
 /** Stored bytes are counted by hours, so an earlier retry rarely succeeds. */
 const RETRY_SECONDS = 3_600;
+
+/** How long a gateway remembers the stored bytes of an account, and of how many accounts. */
+const REMEMBERED_MS = 10_000;
+const MAX_REMEMBERED = 10_000;
+
+/** @throws SoukError STORAGE_EXCEEDED. */
+export type RequireStorage = (accountId: number) => Promise<void>;
 
 /** Returns the bytes of an account's results: answers that it may poll, in Redis, and results of batches, in PostgreSQL. */
 export async function storedByAccount(
@@ -34,9 +43,22 @@ export async function storedByAccount(
 export async function requireStorage(
   deps: StorageDeps,
   accountId: number,
-  { storedBytes: limit }: AccountLimits,
+  limits: AccountLimits,
 ): Promise<void> {
-  const stored = await storedByAccount(deps, accountId);
+  refuseBeyond(limits, await storedByAccount(deps, accountId));
+}
+
+/** Creates the check of a gateway. It adds up the bytes of an account at most once in ten seconds, however many calls it makes. */
+export function createStorageCheck(deps: StorageDeps, limits: AccountLimits, clock: Clock): RequireStorage {
+  const remembered = new LRUCache<number, number>({
+    max: MAX_REMEMBERED,
+    ...{ ttl: REMEMBERED_MS, ttlResolution: 0, perf: { now: clock.now } },
+    fetchMethod: (accountId) => storedByAccount(deps, accountId),
+  });
+  return async (accountId) => refuseBeyond(limits, await remembered.forceFetch(accountId));
+}
+
+function refuseBeyond({ storedBytes: limit }: AccountLimits, stored: number): void {
   if (stored < limit) return;
   throw new SoukError('STORAGE_EXCEEDED', {
     message: `The account has ${stored} bytes of stored results; at most ${limit} are allowed. Results of jobs expire after a day, those of batches 7 days after the end of the batch.`,

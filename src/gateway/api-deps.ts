@@ -7,6 +7,7 @@ import { createRequestLimits } from '../api/limits/limits.ts';
 import { createUploadPace } from '../api/limits/upload-pace.ts';
 import { ACCOUNT_LIMITS } from '../batches/account-limits.ts';
 import { createBatchNotifier } from '../batches/notify-webhook.ts';
+import { createStorageCheck } from '../batches/storage-limit.ts';
 import { createAdmissions } from '../billing/admission.ts';
 import { createSettlements } from '../billing/settlement.ts';
 import type { ServiceClock } from '../platform/clock.ts';
@@ -55,7 +56,7 @@ export function apiDepsOf(settings: GatewaySettings, parts: ApiParts): ApiDeps {
       authentication,
       webhooks,
       freeRequests: limits.free,
-      accountLimits,
+      requireStorage: createStorageCheck({ database, redis, keys }, accountLimits, clock),
       log,
     },
     local: { database, admissions, clock, offPeak, providers, links },

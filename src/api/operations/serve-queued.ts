@@ -6,8 +6,7 @@ import { quoteCall } from '../../../jobs/quote.ts';
 import { type CallRequest, type Submission, type SubmitDeps, submit } from '../../../jobs/submit.ts';
 import type { CompletionMap } from '../../../jobs/wait.ts';
 import type { Authentication } from '../../accounts/authentication.ts';
-import type { AccountLimits } from '../../batches/account-limits.ts';
-import { requireStorage } from '../../batches/storage-limit.ts';
+import type { RequireStorage } from '../../batches/storage-limit.ts';
 import { findCall, notePolled } from '../../billing/calls.ts';
 import type { QueuedOperation, Route } from '../../operations/define.ts';
 import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS } from '../../operations/pools.ts';
@@ -36,7 +35,7 @@ export interface QueuedDeps extends SubmitDeps {
   authentication: Authentication;
   webhooks: WebhookSettings;
   freeRequests: FreeRequests;
-  accountLimits: AccountLimits;
+  requireStorage: RequireStorage;
   log: Logger;
 }
 
@@ -92,8 +91,7 @@ export async function answerCall(deps: QueuedDeps, requested: RequestedCall): Pr
   }
   if (preference.applied) reply.header('preference-applied', preference.applied);
 
-  if (preference.async && request.accountId !== null)
-    await requireStorage(deps, request.accountId, deps.accountLimits);
+  if (preference.async && request.accountId !== null) await deps.requireStorage(request.accountId);
   const submission = await submit(deps, call);
   request.account = { accountId: submission.accountId, keyHash };
   if (submission.kind === 'joined') freeRequests.countLater(submission.accountId);

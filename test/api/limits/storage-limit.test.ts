@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
-import { storedByAccount } from '../../../src/batches/storage-limit.ts';
+import { createStorageCheck, storedByAccount } from '../../../src/batches/storage-limit.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
+import { addStoredBytes } from '../../../src/results/stored-bytes.ts';
 import { newAsin } from '../../support/answers.ts';
 import { asinsFrom, finished } from '../../support/batches.ts';
 import { test } from '../../support/souk-test.ts';
@@ -25,6 +26,8 @@ test('refuses polled calls and new batches of an account whose stored jobs reach
   const { jobId } = json.data;
   expect((await client.get(`/api/jobs/${jobId}/result?wait=30`)).status).toBe(200);
   const used = await unitsUsed(client);
+  // The gateway remembers the bytes of an account for ten seconds.
+  souk.clock.advance(10_001);
 
   const refused = await client.get(product(), polled);
   expect([refused.status, refused.json.code, refused.headers['retry-after']]).toEqual([
@@ -51,4 +54,21 @@ test('counts the results of batches', async ({ souk, redis, account, client }) =
   expect(rows[0]?.bytes).toBeGreaterThan(0);
   expect(await stored()).toBe(rows[0]?.bytes);
   expect((await client.get(product(), polled)).json.code).toBe('STORAGE_EXCEEDED');
+});
+
+test('a gateway adds up the stored bytes of an account once in ten seconds', async ({
+  souk,
+  redis,
+  account,
+}) => {
+  const keys = redisKeys(souk.redisNamespace);
+  const deps = { database: souk.database, redis, keys };
+  const limits = { openBatches: 1, schedules: 1, storedBytes: 1 };
+  const require = createStorageCheck(deps, limits, souk.clock);
+  await require(account.accountId);
+  await addStoredBytes(redis, keys, account.accountId, 1);
+  souk.clock.advance(10_000);
+  await require(account.accountId);
+  souk.clock.advance(1);
+  await expect(require(account.accountId)).rejects.toMatchObject({ kind: 'STORAGE_EXCEEDED' });
 });
