@@ -1,10 +1,13 @@
-import type { QueuedOperation } from '../src/operations/define.ts';
+import { project } from '../src/operations/answer-fields.ts';
+import type { Presented, QueuedOperation, Table } from '../src/operations/define.ts';
+import { formOf } from '../src/operations/params/answer-form.ts';
 import type { ErrorKind } from '../src/platform/errors.ts';
 import { stringifyJson } from '../src/platform/json.ts';
 import { stringifyJsonBytes } from '../src/platform/json-bytes.ts';
 import { type AnswerMeta, INLINE_LIMIT_BYTES } from '../src/results/answer.ts';
 import type { Answer } from '../src/results/answer-store.ts';
 import { packAfter } from '../src/results/compression.ts';
+import { csvOf } from '../src/results/csv.ts';
 import { outlineOf } from '../src/results/outline.ts';
 
 /** The answer of an operation, ready to be stored. */
@@ -48,7 +51,11 @@ export async function present(
     };
   }
   const presented = respond.present(found, input, { now, failures });
-  const data = await stringifyJsonBytes(presented.data);
+  const { fields, format } = formOf(input);
+  const charged = price.settle ? price.settle(input, presented) : units;
+  if (format === 'csv' && operation.table) return tableContent(operation.table, input, presented, charged);
+  const shown = fields ? project(respond, presented.data, fields) : presented.data;
+  const data = await stringifyJsonBytes(shown);
   const metadata = metadataText({
     ...presented.metadata,
     ...(staleSince === null ? {} : staleness(staleSince, now)),
@@ -56,14 +63,31 @@ export async function present(
   return {
     contentType: 'application/json; charset=utf-8',
     compressible: true,
-    units: price.settle ? price.settle(input, presented) : units,
+    units: charged,
     beginning: (fromCache) => Buffer.from(`{"code":"0000","msg":"success","data":{"fromCache":${fromCache}`),
     rest: Buffer.concat([
       Buffer.from(data.length > 2 ? ',' : ''),
       data.subarray(1),
       Buffer.from(`${metadata}}`),
     ]),
-    outline: () => outlineOf(presented.data),
+    outline: () => outlineOf(shown),
+  };
+}
+
+function tableContent(
+  { columns, rows }: Table<unknown>,
+  input: unknown,
+  { data }: Presented,
+  units: number,
+): Content {
+  const names = columns(input);
+  const lines = rows(data, input).map((row) => names.map((name) => row[name]));
+  return {
+    contentType: 'text/csv; charset=utf-8',
+    compressible: true,
+    units,
+    beginning: () => NOTHING,
+    rest: Buffer.from(csvOf([names, ...lines])),
   };
 }
 

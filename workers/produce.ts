@@ -3,6 +3,7 @@ import { presentationIdOf } from '../jobs/identity.ts';
 import type { Payload } from '../jobs/payload.ts';
 import { CACHE_LIFETIME_MS, inputOn, type QueuedOperation } from '../src/operations/define.ts';
 import { type QueuedName, queuedOperation } from '../src/operations/index.ts';
+import { parseStored, withoutForm } from '../src/operations/params/answer-form.ts';
 import { providerOf } from '../src/operations/providers.ts';
 import { type ErrorKind, SoukError } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
@@ -50,12 +51,12 @@ export async function produceAnswer(
   if (deadline.signal.aborted)
     throw new SoukError('UPSTREAM_TIMEOUT', { message: 'The call waited too long in the queue.' });
   const operation = operationOf(payload);
-  const input = inputOn(operation, operation.params.parse(payload.input), clock.now());
+  const input = inputOn(operation, parseStored(operation, payload.input), clock.now());
 
   const handler = HANDLERS[operation.name as QueuedName] as Handler<QueuedOperation>;
   const { context, gathered } = createHandlerContext(deps, { ...job, operation, input, deadline, again });
   const found = await traced(tracing, { name: `handle ${operation.name}`, kind: 'internal' }, () =>
-    handler(input, context),
+    handler(withoutForm(input), context),
   );
 
   const age = ageOf(operation, gathered, clock.now());

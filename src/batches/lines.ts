@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { stringify } from 'csv-stringify/sync';
-import type { QueuedOperation } from '../operations/define.ts';
+import { type QueuedOperation, tableOf } from '../operations/define.ts';
 import { ERRORS, type ErrorRecord } from '../platform/errors.ts';
 import { fingerprint } from '../platform/fingerprint.ts';
 import { stringifyJson } from '../platform/json.ts';
+import { csvOf } from '../results/csv.ts';
 
 /** The answer to a call of a batch, before it is split into the results of its items. */
 export interface CallAnswer {
@@ -57,29 +57,24 @@ export function failureLines(
     .join('');
 }
 
-/** Returns the results as CSV rows without a header; null if the operation has no table. */
+/** Returns the results as CSV rows without a header; null if they do not form a table. */
 export function resultRows(
   operation: QueuedOperation,
   input: unknown,
   results: readonly ItemResult[],
 ): string | null {
-  const { table } = operation;
-  const columns = table?.columns(input);
-  if (!table || !columns) return null;
+  const table = tableOf(operation, input);
+  if (!table) return null;
+  const columns = table.columns(input);
   const rows = results.flatMap(({ index, data }) =>
-    table.rows(data).map((row) => [index, ...columns.map((column) => row[column])]),
+    table.rows(data, input).map((row) => [index, ...columns.map((column) => row[column])]),
   );
-  return csv(rows);
+  return csvOf(rows);
 }
 
 /** Returns the header of the CSV. */
 export function tableHeader(columns: readonly string[]): string {
-  return csv([['index', ...columns]]);
-}
-
-/** Escapes values so that a spreadsheet does not read a title as a formula. */
-function csv(rows: readonly (readonly unknown[])[]): string {
-  return stringify(rows as unknown[][], { escape_formulas: true, cast: { boolean: String } });
+  return csvOf([['index', ...columns]]);
 }
 
 /** Fields that change even if the content does not. */

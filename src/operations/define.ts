@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 import type { ErrorKind } from '../platform/errors.ts';
+import type { FieldsOf, Records } from './answer-fields.ts';
 import type { ReportsNeeded } from './brand-analytics/keywords/reports-needed.ts';
+import { formOf, withFields, withoutForm } from './params/answer-form.ts';
 import type { PoolName } from './pools.ts';
 import type { Toolset } from './toolsets.ts';
 
@@ -149,7 +151,7 @@ export interface Pack<Input> {
 export interface Table<Input> {
   /** Returns the names of the columns. */
   columns(input: Input): readonly string[];
-  rows(data: Record<string, unknown>): readonly Record<string, unknown>[];
+  rows(data: Record<string, unknown>, input: Input): readonly Record<string, unknown>[];
 }
 
 /** Turns raw data into the answer. `found` lacks the sources for which upstream has no data. */
@@ -157,6 +159,8 @@ export type Responder<Input, Raw> =
   | {
       type: 'json';
       answer: AnswerData;
+      /** The records whose fields a caller can select. Default: the fields of the answer itself. */
+      records?: Records;
       present(found: ReadonlyMap<string, Raw>, input: Input, context: PresentContext): Presented;
     }
   | { type: 'png' };
@@ -166,20 +170,39 @@ export interface LocalOperation<Name extends string = string, Input = unknown>
   extends Described<Name, Input> {
   kind: 'local';
   answer: AnswerData;
+  /** See `Responder`. */
+  records?: Records;
 }
 
 export type Operation = QueuedOperation | LocalOperation;
 
+/** Returns the description of the JSON answer; null for an operation that returns a picture. */
+export function jsonAnswerOf(operation: Operation): FieldsOf | null {
+  if (operation.kind === 'local') return operation;
+  return operation.respond.type === 'json' ? operation.respond : null;
+}
+
 export function defineQueued<const Name extends string, Input, Raw>(
   operation: Omit<QueuedOperation<Name, Input, Raw>, 'kind'>,
 ): QueuedOperation<Name, Input, Raw> {
-  return { kind: 'queued', ...operation };
+  const { params, respond, source } = operation;
+  return {
+    kind: 'queued',
+    ...operation,
+    params: respond.type === 'json' ? withFields(params, respond) : params,
+    source: (input) => source(withoutForm(input)),
+  };
 }
 
 export function defineLocal<const Name extends string, Input>(
   operation: Omit<LocalOperation<Name, Input>, 'kind'>,
 ): LocalOperation<Name, Input> {
-  return { kind: 'local', ...operation };
+  return { kind: 'local', ...operation, params: withFields(operation.params, operation) };
+}
+
+/** Returns the table of an answer; null if its records lack the columns, because the caller has selected fields. */
+export function tableOf({ table }: QueuedOperation, input: unknown): Table<unknown> | null {
+  return table && !formOf(input).fields ? table : null;
 }
 
 /** The source list of an operation with one source. */

@@ -1,4 +1,5 @@
-import type { Operation, Route } from '../../operations/define.ts';
+import { isOpen } from '../../operations/answer-fields.ts';
+import { jsonAnswerOf, type Operation, type Route } from '../../operations/define.ts';
 import { OPERATIONS } from '../../operations/index.ts';
 import type { JsonSchema } from '../../operations/params/documentation.ts';
 import { isStrict, parametersOf } from '../openapi/parameters.ts';
@@ -20,6 +21,7 @@ const OPEN_GROUPS = new Set(['market', 'trends']);
 
 /** Parameters that make an answer smaller, the most effective first. */
 const NARROWING = [
+  'fields',
   'detailLevel',
   'perPage',
   'page',
@@ -75,11 +77,18 @@ function toolOf(operation: Operation, data: JsonSchema | undefined): Tool {
   };
 }
 
-function inputOf({ params, toolDefaults = {} }: Operation): ObjectSchema {
+function inputOf(operation: Operation): ObjectSchema {
+  const { params, toolDefaults = {} } = operation;
   const properties: Record<string, JsonSchema> = {};
   const parameters = parametersOf(params);
   const defaults: Record<string, unknown> = toolDefaults;
   for (const { name, description, schema } of parameters) {
+    if (name === 'fields') {
+      // Every tool accepts it. The instructions of the server explain it once.
+      const answer = jsonAnswerOf(operation);
+      if (answer && isOpen(answer)) properties.fields = { type: 'string' };
+      continue;
+    }
     const preset = defaults[name];
     properties[name] = compactInput({
       ...schema,

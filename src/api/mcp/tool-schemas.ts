@@ -20,7 +20,6 @@ export function compactInput(schema: JsonSchema): JsonSchema {
     if (LEFT_OUT.has(keyword) || isBoundless(keyword, value)) continue;
     if (keyword === 'enum' && isSpelledOut(schema)) continue;
     if (keyword === 'default' && !value) continue;
-    if (keyword === 'minItems' && value === 1) continue;
     if (keyword === 'items' && !isSchema(value)) continue;
     if (keyword === 'properties' && isSchema(value)) result.properties = compactProperties(value);
     else if (keyword === 'items' && isSchema(value)) result.items = compactInput(value);
@@ -62,10 +61,13 @@ const LEFT_OUT = new Set([
   'example',
   'examples',
   'format',
+  'maxItems',
   'maxLength',
   'maxProperties',
+  'minItems',
   'minLength',
   'minProperties',
+  'minimum',
   'pattern',
   'patternProperties',
   'prefixItems',
@@ -73,10 +75,7 @@ const LEFT_OUT = new Set([
 ]);
 
 function isBoundless(keyword: string, value: unknown): boolean {
-  return (
-    (keyword === 'minimum' && (value === Number.MIN_SAFE_INTEGER || value === 0 || value === 1)) ||
-    (keyword === 'maximum' && typeof value === 'number' && value >= 2 ** 31 - 1)
-  );
+  return keyword === 'maximum' && typeof value === 'number' && value >= 2 ** 31 - 1;
 }
 
 /** Returns whether the description lists all values, such as `1 us, 2 uk, ...`. */

@@ -135,7 +135,8 @@ function descriptionOf(operation: Operation, canonicalPath: string | null): stri
   const where = pools
     .map((pool) => `pool \`${pool}\` for at most ${POOLS[pool].timeoutMs / 1000} seconds`)
     .join(', or in the ');
-  return [operation.summary, ...alias, `Units: ${price.text}. Runs in the ${where}.`].join(' ');
+  const table = operation.table ? ['With `format=csv` the answer is a table, text/csv.'] : [];
+  return [operation.summary, ...alias, `Units: ${price.text}. Runs in the ${where}.`, ...table].join(' ');
 }
 
 function requestOf(

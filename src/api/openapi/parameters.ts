@@ -3,6 +3,7 @@ import {
   GROUP_DOCUMENTATION,
   type GroupDocumentation,
   type JsonSchema,
+  PARAMETER_PARTS,
   REQUEST_GROUPS,
 } from '../../operations/params/documentation.ts';
 
@@ -41,6 +42,8 @@ export function parametersOf(params: z.ZodType): readonly DocumentedParameter[] 
 const KNOWN = new WeakMap<z.ZodType, readonly DocumentedParameter[]>();
 
 function read(params: z.ZodType): DocumentedParameter[] {
+  const parts = PARAMETER_PARTS.get(params);
+  if (parts) return parts.flatMap(read);
   const object = objectOf(params);
   if (!object) return [];
   const groups = REQUEST_GROUPS.get(object) ?? {};
@@ -62,7 +65,8 @@ export function documentedForms(
 
 /** Returns whether unknown fields are refused instead of ignored. */
 export function isStrict(params: z.ZodType): boolean {
-  return objectOf(params)?._zod.def.catchall?._zod.def.type === 'never';
+  const [own] = PARAMETER_PARTS.get(params) ?? [params];
+  return objectOf(own)?._zod.def.catchall?._zod.def.type === 'never';
 }
 
 /** Returns the schema of the parameters as an object under their canonical names. */

@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { project } from '../../operations/answer-fields.ts';
 import type { LocalOperation, Route } from '../../operations/define.ts';
 import type { LocalName } from '../../operations/index.ts';
+import { formOf } from '../../operations/params/answer-form.ts';
 import { sendEnvelope } from '../envelope.ts';
 import { accountOf } from '../plugins/authentication.ts';
 import { freeQuoteView } from '../quote-view.ts';
@@ -20,6 +22,7 @@ export function serveLocal(deps: LocalDeps, operation: LocalOperation<LocalName>
     const { dryRun } = callOptionsOf(request, 0);
     if (dryRun) return sendEnvelope(reply, 200, freeQuoteView(operation));
     const { data, message } = await answer(deps, input, accountOf(request));
-    return sendEnvelope(reply, 200, data, { message });
+    const { fields } = formOf(input);
+    return sendEnvelope(reply, 200, fields ? project(operation, data, fields) : data, { message });
   };
 }

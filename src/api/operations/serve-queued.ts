@@ -24,6 +24,7 @@ import { authenticate, wellFormedKey } from '../plugins/authentication.ts';
 import { quoteView } from '../quote-view.ts';
 import { parseInput } from '../request-input.ts';
 import { sendAnswer } from '../send-answer.ts';
+import { inFormat } from './answer-format.ts';
 import { type CallOptions, callOptionsOf } from './call-options.ts';
 import { callWebhookOf, type WebhookSettings, watchCall } from './call-webhook.ts';
 import type { Preference } from './preferences.ts';
@@ -63,7 +64,8 @@ export interface RequestedCall {
 export function serveQueued(deps: QueuedDeps, operation: QueuedOperation, route: Route) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     wellFormedKey(request);
-    const input = parseInput(operation, route, request, deps.clock.now());
+    const parsed = parseInput(operation, route, request, deps.clock.now());
+    const input = inFormat(operation, parsed, request.query);
     const { timeoutMs } = POOLS[operation.queue(input)];
     const options = callOptionsOf(request, timeoutMs);
     const webhook = callWebhookOf(deps.webhooks, request.query);

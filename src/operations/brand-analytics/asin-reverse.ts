@@ -64,8 +64,19 @@ export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Rec
   queue: () => 'keywords',
   reports: ({ country }) => ({ country: country ?? null }),
   source: (input) => oneSource(`aba/reverse/${fingerprint(input)}`),
+  table: {
+    columns: () => [
+      ...['asin', 'wordId', 'keyword', 'country', 'reportDate', 'rank', 'position', 'clickShare'],
+      ...['conversionShare', 'fluctuationType'],
+    ],
+    rows: ({ items }) =>
+      (items as { asin: string; keywords: object[] }[]).flatMap(({ asin, keywords }) =>
+        keywords.map((keyword) => ({ asin, ...keyword })),
+      ),
+  },
   respond: {
     type: 'json',
+    records: { path: 'items', id: 'asin' },
     answer: z.object({
       items: z
         .array(

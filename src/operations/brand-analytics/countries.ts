@@ -20,5 +20,6 @@ export const countries = defineLocal<'aba.countries', Record<string, never>>({
       }),
     ),
   }),
+  records: { path: 'countries' },
   params: z.object({}).transform(() => ({})),
 });

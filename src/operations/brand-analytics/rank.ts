@@ -66,6 +66,14 @@ const params = request(
 
 export type RankInput = z.output<typeof params>;
 
+type Row = z.output<typeof rankRow>;
+
+/** Returns a row with its three products as columns. */
+function flat({ goods, ...row }: Row): Record<string, unknown> {
+  const products = goods.map(({ position, asin }) => [`asin${position}`, asin] as const);
+  return { ...row, ...Object.fromEntries(products) };
+}
+
 export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>({
   name: 'aba.rank',
   summary: 'Lists the search terms of a week by rank, with filters.',
@@ -83,8 +91,16 @@ export const rank = defineQueued<'aba.rank', RankInput, Record<string, unknown>>
     labels: (['brand', 'category'] as const).filter((label) => input[label] !== undefined),
   }),
   source: (input) => oneSource(`aba/rank/${fingerprint(input)}`),
+  table: {
+    columns: () => [
+      ...['wordId', 'keyword', 'rank', 'lastRank', 'rankChange', 'rankChangeRate', 'rank4w', 'rankChange4w'],
+      ...['fluctuationType', 'clickShareSum', 'convShareSum', 'asin1', 'asin2', 'asin3'],
+    ],
+    rows: ({ rows }) => (rows as Row[]).map(flat),
+  },
   respond: {
     type: 'json',
+    records: { path: 'rows' },
     answer: z.object({
       country: reportSiteCode,
       reportDate,

@@ -27,6 +27,10 @@ export const reportDates = defineQueued<'aba.reportdates', ReportDatesInput, Rep
   queue: () => 'keywords',
   reports: ({ country }) => ({ country }),
   source: ({ country }) => oneSource(`aba/dates/${country}`),
+  table: {
+    columns: () => ['date'],
+    rows: ({ dates }) => (dates as string[]).map((date) => ({ date })),
+  },
   respond: {
     type: 'json',
     answer: z.object({

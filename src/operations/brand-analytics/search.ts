@@ -36,8 +36,15 @@ export const keywordSearch = defineQueued<'aba.search', KeywordSearchInput, Reco
   queue: () => 'keywords',
   reports: ({ country }) => ({ country }),
   source: (input) => oneSource(`aba/search/${fingerprint(input)}`),
+  table: {
+    columns: () => [
+      ...['wordId', 'keyword', 'rank', 'reportDate', 'firstSeen', 'lastSeen', 'fluctuationType'],
+    ],
+    rows: ({ items }) => items as Record<string, unknown>[],
+  },
   respond: {
     type: 'json',
+    records: { path: 'items' },
     answer: z.object({
       country: reportSiteCode,
       keyword: z.string(),

@@ -40,8 +40,13 @@ export const wordGoods = defineQueued<'aba.wordgoods', WordGoodsInput, Record<st
   queue: () => 'keywords',
   reports: ({ country, reportDate }) => ({ country, reportDate }),
   source: ({ wordId, reportDate }) => oneSource(`aba/goods/${wordId}/${reportDate}`),
+  table: {
+    columns: () => ['position', 'asin', 'title', 'brand', 'imageUrl', 'clickShare', 'conversionShare'],
+    rows: ({ goods }) => goods as Record<string, unknown>[],
+  },
   respond: {
     type: 'json',
+    records: { path: 'goods' },
     answer: z.object({
       wordId: wordIdAnswer,
       keyword: z.string(),

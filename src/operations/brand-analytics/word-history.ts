@@ -28,8 +28,14 @@ export const wordHistory = defineQueued<'aba.wordhistory', WordHistoryInput, Rec
   queue: () => 'keywords',
   reports: ({ wordId }) => ({ country: siteOfWord(wordId) ?? null }),
   source: ({ wordId, limit }) => oneSource(`aba/history/${wordId}/${limit}`),
+  table: {
+    columns: () => ['wordId', 'keyword', 'reportDate', 'rank', 'rankChange', 'clickShareSum', 'convShareSum'],
+    rows: ({ wordId, keyword, history }) =>
+      (history as Record<string, unknown>[]).map((week) => ({ wordId, keyword, ...week })),
+  },
   respond: {
     type: 'json',
+    records: { path: 'history' },
     answer: z.object({
       wordId: wordIdAnswer,
       keyword: z.string(),

@@ -42,6 +42,7 @@ export const categorySearch = defineQueued<
   },
   respond: {
     type: 'json',
+    records: { path: 'categories' },
     answer: z.object({
       ...site(),
       categories: z.array(z.object({ catId: largeId('Category node id'), name: z.string() })),

@@ -43,8 +43,13 @@ export const category = defineQueued<'market.category', CategoryInput, Record<st
   queue: () => 'market',
   source: ({ domain, category, parents }) =>
     oneSource(`category/${domain}/${category}${parents ? '/parents' : ''}`),
+  table: {
+    columns: () => ['catId', 'name', 'parent', 'productCount', 'highestRank', 'lowestRank'],
+    rows: ({ categories }) => Object.values(categories as Record<string, Category>),
+  },
   respond: {
     type: 'json',
+    records: { path: 'categories' },
     answer: z.object({
       ...site(),
       categories: z.record(z.string(), categoryRecord).describe('Categories by id'),

@@ -26,6 +26,7 @@ export const chartUrl = defineLocal<'market.charturl', ChartUrlInput>({
   toolset: 'visuals',
   routes: [{ method: 'GET', path: '/api/market/charturl' }],
   answer,
+  records: { path: 'items' },
   params: request(
     { domain: DOMAIN_NAMES, asins: ['asin', 'asins'] },
     {

@@ -87,14 +87,36 @@ export const deal = defineQueued<'market.deal', DealInput, Deals>({
   pools: ['market'],
   queue: () => 'market',
   source: (input) => oneSource(`deal/${fingerprint(input)}`),
+  table: {
+    columns: () => [
+      ...['asin', 'title', 'current', 'deltaLast', 'delta', 'deltaPercent', 'avg', 'currentSince'],
+      ...['rootCat', 'creationDate', 'lastUpdate'],
+    ],
+    rows: ({ deals }, input) =>
+      ((deals as Deals).dr as Record<string, unknown>[]).map((one) => dealRow(one, input)),
+  },
   respond: {
     type: 'json',
+    records: { path: 'deals.dr' },
     answer: z.object({ ...site(), deals }),
     present: (found, { domainId }) => ({
       data: { country: SITES[domainId], domainId, deals: found.get('') ?? { dr: [] } },
     }),
   },
 });
+
+/** Returns a deal as a flat row, with the values of the requested price type and time range. */
+function dealRow(
+  one: Record<string, unknown>,
+  { priceTypes, dateRange }: DealInput,
+): Record<string, unknown> {
+  const [type = 0] = priceTypes;
+  const at = (list: unknown, index: number): unknown => (Array.isArray(list) ? list[index] : undefined);
+  const row = { ...one };
+  for (const name of ['current', 'currentSince', 'deltaLast']) row[name] = at(one[name], type);
+  for (const name of ['delta', 'deltaPercent', 'avg']) row[name] = at(at(one[name], dateRange), type);
+  return row;
+}
 
 /** Returns the body of the upstream request, with all category ids as numbers. */
 export function dealSelection({ includeCategories, excludeCategories, ...others }: DealInput) {

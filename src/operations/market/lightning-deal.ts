@@ -87,6 +87,7 @@ export const lightningDeal = defineQueued<'market.lightningdeal', LightningDealI
   },
   respond: {
     type: 'json',
+    records: { path: 'lightningDeals' },
     answer: z.object({ ...site(), lightningDeals: z.array(lightningDealRecord) }),
     present(found, { domain, asin, state }, { now }) {
       const nowMinutes = toKeepaMinutes(now);

@@ -109,6 +109,7 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
   },
   respond: {
     type: 'json',
+    records: { path: 'products', id: 'asin' },
     answer: z.object({
       ...site(),
       count: z.int().min(0).optional(),

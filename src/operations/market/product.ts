@@ -153,6 +153,7 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
   table: { columns: () => SUMMARY_FIELDS, rows: ({ products }) => (products as Product[]).map(summaryRow) },
   respond: {
     type: 'json',
+    records: { path: 'products', id: 'asin' },
     answer: z.object({
       ...site(),
       count: z.int().min(0).describe('Number of products found'),

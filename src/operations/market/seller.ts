@@ -112,8 +112,19 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
       return { ...data, sellers: Object.fromEntries(ofPart.map((id) => [id, known[id]])) };
     },
   },
+  table: {
+    columns: ({ storefront }) =>
+      storefront
+        ? ['sellerId', 'asin', 'lastSeen']
+        : ['sellerId', 'sellerName', 'hasFBA', 'currentRating', 'currentRatingCount', 'ratingsLast30Days'],
+    rows(data, { storefront }) {
+      const sellers = Object.values(data.sellers as Record<string, Seller>);
+      return storefront ? sellers.flatMap(storefrontRows) : sellers;
+    },
+  },
   respond: {
     type: 'json',
+    records: { path: 'sellers' },
     answer: z.object({
       ...site(),
       sellers: z.record(z.string(), sellerRecord).describe('Sellers by id; unknown sellers are absent'),
@@ -131,6 +142,10 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
 export function parseSellerId(item: string): string | Fault {
   const id = item.toUpperCase();
   return /^[A-Z0-9]{10,20}$/.test(id) ? id : new Fault('must be 10 to 20 letters or digits');
+}
+
+function storefrontRows({ sellerId, asinList, asinListLastSeen }: Seller): Record<string, unknown>[] {
+  return (asinList ?? []).map((asin, i) => ({ sellerId, asin, lastSeen: asinListLastSeen?.[i] }));
 }
 
 function shown(record: Seller, input: SellerInput, now: number): Seller {

@@ -11,7 +11,7 @@ import { integer, oneOf } from '../params/scalars.ts';
 import { DETAIL_LEVELS, type DetailLevel } from '../products/detail-level.ts';
 import { familyOf } from '../products/family.ts';
 import type { Product } from '../products/product.ts';
-import { variationRecord } from '../products/variation.ts';
+import { variationRecord, variationRow } from '../products/variation.ts';
 import { DEFAULT_STATS_DAYS, type ProductOptions, productSources } from './product.ts';
 
 export interface VariationsInput {
@@ -54,8 +54,16 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
   pools: ['market'],
   queue: () => 'market',
   source: ({ domain, asin }) => productSources([asin], familyOptions(domain)),
+  table: {
+    columns: () => [
+      ...['asin', 'parentAsin', 'title', 'color', 'size', 'price', 'amazonPrice', 'listPrice', 'buyboxPrice'],
+      ...['bsr', 'rating', 'reviewCount', 'countNew', 'monthlySold', 'lastUpdate'],
+    ],
+    rows: ({ variations }) => (variations as Product[]).map(variationRow),
+  },
   respond: {
     type: 'json',
+    records: { path: 'variations', id: 'asin' },
     answer: z.object({
       ...site(),
       inputAsin: z.string().describe('The ASIN that was sent'),

@@ -18,5 +18,8 @@ export interface GroupDocumentation {
 /** Documentation of the fields of `request`. Separate from zod's global registry, whose ids affect other generators. */
 export const GROUP_DOCUMENTATION = z.registry<GroupDocumentation>();
 
+/** The schemas that together read the parameters of an operation; the first has its own parameters. */
+export const PARAMETER_PARTS = new WeakMap<z.ZodType, readonly [z.ZodType, ...z.ZodType[]]>();
+
 /** The groups of each object that `request` created. */
 export const REQUEST_GROUPS = z.registry<Record<string, readonly string[]>>();

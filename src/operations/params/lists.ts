@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { JsonSchema } from './documentation.ts';
 import { Fault, type Group, grouped } from './request.ts';
 import { got } from './shown-value.ts';
@@ -18,11 +19,20 @@ export interface ListRule {
  * Several values under one or more names, as a JSON list, a repeated query parameter, or separated by commas. The values
  * of all names are combined; duplicates count once.
  */
-export function list(rule: ListRule, description: string) {
+export function list(rule: ListRule, description: string): z.ZodType<string[]>;
+export function list(
+  rule: ListRule,
+  description: string,
+  options: { required: false },
+): z.ZodType<string[] | undefined>;
+export function list(rule: ListRule, description: string, { required } = { required: true }) {
   const { schema: items, max: maxItems } = rule;
   const examples = items.examples ? [[items.examples[0]]] : [];
   const schema: JsonSchema = { type: 'array', items, minItems: 1, maxItems, examples };
-  return grouped<string[]>((given) => resolve(given, rule), { description, required: true, schema });
+  return grouped<string[] | undefined>(
+    (given) => (!required && Object.keys(given).length === 0 ? undefined : resolve(given, rule)),
+    { description, required, schema },
+  );
 }
 
 /** One ASIN, in either case. */

@@ -35,6 +35,12 @@ export function variationRecord(
   return { ...rest, ...described, ...codes(source) };
 }
 
+/** Returns a member of an answer, at any level, as a flat row. */
+export function variationRow(record: Product): Record<string, unknown> {
+  const named = Array.isArray(record.stats?.current) ? namedStats(record) : record.stats;
+  return { ...record, ...named };
+}
+
 /** Returns the product codes of members that have any. */
 function codes(product: Product): Record<string, unknown> {
   const { upcList, eanList, gtinList } = product;

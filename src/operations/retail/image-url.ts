@@ -32,6 +32,7 @@ export const imageUrl = defineLocal<'retail.imageurl', ImageUrlInput>({
   toolset: 'visuals',
   routes: [{ method: 'GET', path: '/api/retail/imageurl' }],
   answer,
+  records: { path: 'items' },
   params: request(
     { domain: DOMAIN_NAMES, images: ['image', 'images'] },
     {

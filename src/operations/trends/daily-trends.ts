@@ -6,7 +6,7 @@ import { geoWithinWorld } from '../params/geo.ts';
 import { language } from '../params/language.ts';
 import { request } from '../params/request.ts';
 import { maxStale, type StaleInput, staleUpTo } from './stale-data.ts';
-import { listSource, shownTrend, type Trend, type TrendList, trendRecord } from './trend.ts';
+import { listSource, shownTrend, TREND_COLUMNS, type Trend, type TrendList, trendRecord } from './trend.ts';
 
 export interface DailyTrendsInput extends StaleInput {
   geo: string;
@@ -51,8 +51,10 @@ export const dailyTrends = defineQueued<'trends.daily-trends', DailyTrendsInput,
   source: ({ geo, hl, trendDate, ...stale }) => [
     { key: '', identity: `trends/daily/${geo}/${hl}/${trendDate}`, ...staleUpTo(stale) },
   ],
+  table: { columns: () => TREND_COLUMNS, rows: ({ trends }) => trends as Record<string, unknown>[] },
   respond: {
     type: 'json',
+    records: { path: 'trends' },
     answer: z.object({
       geo: z.string(),
       hl: z.string(),

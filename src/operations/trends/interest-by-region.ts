@@ -13,6 +13,7 @@ import {
   withWindow,
 } from './keyword-question.ts';
 import { staleUpTo } from './stale-data.ts';
+import { byValue } from './value-rows.ts';
 
 export const RESOLUTIONS = ['COUNTRY', 'REGION', 'CITY', 'DMA'] as const;
 
@@ -72,8 +73,13 @@ export const interestByRegion = defineQueued<
     const identity = `trends/region/${scopeOf(input)}/${resolution}/${keywordsId(input.keyword)}`;
     return [{ key: '', identity, ...staleUpTo(input) }];
   },
+  table: {
+    columns: () => ['geoCode', 'geoName', 'query', 'value', 'hasData'],
+    rows: ({ regions }) => (regions as { values: object[] }[]).flatMap(byValue),
+  },
   respond: {
     type: 'json',
+    records: { path: 'regions' },
     answer: z.object({
       ...echoed(),
       resolution: z.string().nullable().describe('Kind of regions'),

@@ -12,6 +12,7 @@ import {
   withWindow,
 } from './keyword-question.ts';
 import { staleUpTo } from './stale-data.ts';
+import { byValue } from './value-rows.ts';
 
 /** One series for each keyword, in the order of the request. */
 export interface Timeline {
@@ -50,8 +51,13 @@ export const interestOverTime = defineQueued<'trends.interest-over-time', Keywor
       ...staleUpTo(input),
     },
   ],
+  table: {
+    columns: () => ['date', 'query', 'value', 'hasData', 'isPartial'],
+    rows: ({ timelineData }) => (timelineData as { values: object[] }[]).flatMap(byValue),
+  },
   respond: {
     type: 'json',
+    records: { path: 'timelineData' },
     answer: z.object({
       ...echoed(),
       timezone: z.int().describe('Minutes east of UTC'),

@@ -6,7 +6,7 @@ import { request } from '../params/request.ts';
 import { oneOf } from '../params/scalars.ts';
 import { PROPERTIES, type Property, timezone } from './keyword-question.ts';
 import { maxStale, type StaleInput, staleUpTo } from './stale-data.ts';
-import { listSource, shownTrend, type Trend, type TrendList, trendRecord } from './trend.ts';
+import { listSource, shownTrend, TREND_COLUMNS, type Trend, type TrendList, trendRecord } from './trend.ts';
 
 /** The category letters with upstream's topics; null for all topics. */
 const CATEGORIES = {
@@ -69,8 +69,10 @@ export const realTimeTrends = defineQueued<'trends.real-time-trends', RealTimeTr
       ...staleUpTo(stale),
     },
   ],
+  table: { columns: () => TREND_COLUMNS, rows: ({ trends }) => trends as Record<string, unknown>[] },
   respond: {
     type: 'json',
+    records: { path: 'trends' },
     answer: z.object({
       geo: z.string(),
       hl: z.string(),

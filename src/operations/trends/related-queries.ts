@@ -9,7 +9,14 @@ import {
   keywordParams,
   withWindow,
 } from './keyword-question.ts';
-import { type Related, type RelatedQuery, relatedShape, relatedSources, shownRelated } from './related.ts';
+import {
+  type Related,
+  type RelatedQuery,
+  relatedRows,
+  relatedShape,
+  relatedSources,
+  shownRelated,
+} from './related.ts';
 
 export const relatedQueries = defineQueued<'trends.related-queries', KeywordInput, Related<RelatedQuery>>({
   name: 'trends.related-queries',
@@ -24,8 +31,13 @@ export const relatedQueries = defineQueued<'trends.related-queries', KeywordInpu
   freshness: 'maxStale',
   queue: () => 'trends',
   source: (input) => relatedSources('queries', input),
+  table: {
+    columns: () => ['keyword', 'list', 'query', 'value', 'formattedValue', 'isBreakout', 'link'],
+    rows: relatedRows,
+  },
   respond: {
     type: 'json',
+    records: { path: 'results' },
     answer: z.object({ ...echoed(), results: z.array(z.object(relatedShape({ query: z.string() }))) }),
     present: (found, input) => {
       const results = input.keyword.map((keyword) => shownRelated(keyword, found.get(keyword)));

@@ -9,7 +9,14 @@ import {
   keywordParams,
   withWindow,
 } from './keyword-question.ts';
-import { type Related, type RelatedTopic, relatedShape, relatedSources, shownRelated } from './related.ts';
+import {
+  type Related,
+  type RelatedTopic,
+  relatedRows,
+  relatedShape,
+  relatedSources,
+  shownRelated,
+} from './related.ts';
 
 export const relatedTopics = defineQueued<'trends.related-topics', KeywordInput, Related<RelatedTopic>>({
   name: 'trends.related-topics',
@@ -24,8 +31,13 @@ export const relatedTopics = defineQueued<'trends.related-topics', KeywordInput,
   freshness: 'maxStale',
   queue: () => 'trends',
   source: (input) => relatedSources('topics', input),
+  table: {
+    columns: () => ['keyword', 'list', 'topic', 'value', 'formattedValue', 'isBreakout', 'link'],
+    rows: relatedRows,
+  },
   respond: {
     type: 'json',
+    records: { path: 'results' },
     answer: z.object({
       ...echoed(),
       available: z.boolean().describe('Whether upstream provided topics; it often withholds them'),

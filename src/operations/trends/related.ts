@@ -43,6 +43,16 @@ export function shownRelated<Term>(keyword: string, related: Related<Term> | und
   return { keyword, top: related?.top ?? [], rising };
 }
 
+/** Returns the related terms of an answer as flat rows: a topic by its title. */
+export function relatedRows(data: Record<string, unknown>): Record<string, unknown>[] {
+  const results = data.results as ReturnType<typeof shownRelated<Partial<RelatedQuery & RelatedTopic>>>[];
+  return results.flatMap(({ keyword, top, rising }) =>
+    Object.entries({ top, rising }).flatMap(([list, terms]) =>
+      terms.map((term) => ({ keyword, list, ...term, topic: term.topic?.title })),
+    ),
+  );
+}
+
 /** Schema of `shownRelated`. @param term a query or a topic. */
 export function relatedShape(term: z.ZodRawShape) {
   const facts = {

@@ -36,6 +36,11 @@ export interface TrendList {
   trends: Trend[];
 }
 
+/** The columns of a table of trends. */
+export const TREND_COLUMNS = [
+  ...['rank', 'query', 'searchVolume', 'increasePercentage', 'startedAt', 'endedAt', 'active'],
+] as const;
+
 /** Upstream's topics of trends. They differ from the categories of keywords. */
 const TOPICS: Record<number, string> = {
   1: 'Autos and Vehicles',

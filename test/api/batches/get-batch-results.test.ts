@@ -175,8 +175,8 @@ test.for(['summary', 'lite', 'full'])(
 test.for<[string, object, RegExp]>([
   [
     'of an operation without flat results',
-    { operation: 'market.category', items: [{ domain: 1, category: 5 }] },
-    /market\.category do not form a table/,
+    { operation: 'aba.word', items: [{ wordId: 33 }] },
+    /aba\.word do not form a table/,
   ],
 ])('refuses CSV for results %s', async ([_, body, message], { client }) => {
   const batch = await startBatch(client, { ...body, window: 'off_peak' });

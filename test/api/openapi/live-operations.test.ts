@@ -57,6 +57,11 @@ const ADDRESSES: Address[] = conformance.operations
     operation,
   }));
 const CHARGED = ADDRESSES.filter(({ charged }) => charged);
+/** One address of each operation with a table. */
+const TABLES = CHARGED.filter(
+  ({ names, path }) =>
+    queuedOperation(names[0] ?? '')?.table && !/query|deals|bestsellers|search$/.test(path),
+);
 const ASKING_UPSTREAM = CHARGED.filter(({ names }) => asksUpstream(names[0] ?? ''));
 
 /** Sends a sample in the form that an address accepts. */
@@ -107,6 +112,19 @@ describe('with the demo of the provider', () => {
       expect(quote.json).toEqual(reply.json);
     },
   );
+
+  test.for(TABLES)('$id answers with its table', async (address, { demoSouk }) => {
+    const client = await demoSouk.client({ plan: { minuteLimit: 100_000 } });
+    for (const name of address.names) {
+      for (const sample of OPERATION_SAMPLES[name] ?? []) {
+        const reply = await send(client, address, sample, { name, query: { format: 'csv' } });
+        expect([reply.status, reply.headers['content-type']]).toEqual([200, 'text/csv; charset=utf-8']);
+        const input = canonicalOf(name, sample);
+        const columns = queuedOperation(name)?.table?.columns(input) ?? [];
+        expect(reply.text.split('\n')[0]).toBe(columns.join(','));
+      }
+    }
+  });
 
   test.for(CHARGED)('$id answers with a job as documented', async (address, { demoClient }) => {
     const options = { headers: { prefer: 'respond-async' } };
@@ -190,6 +208,10 @@ test('every charged operation answers 503 as documented when no worker runs', as
     expect([address.id, reply.status]).toEqual([address.id, 503]);
   }
 });
+
+function canonicalOf(name: string, sample: Record<string, unknown>): unknown {
+  return queuedOperation(name)?.params.parse(sample);
+}
 
 function asksUpstream(name: string): boolean {
   const operation = queuedOperation(name);

@@ -3,12 +3,25 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type DocumentedParameter, inputSchema, parametersOf } from '../../../src/api/openapi/parameters.ts';
 import { exampleOf } from '../../../src/api/openapi/requests.ts';
+import { knownFields } from '../../../src/operations/answer-fields.ts';
+import { jsonAnswerOf } from '../../../src/operations/define.ts';
 import { OPERATIONS, queuedOperation } from '../../../src/operations/index.ts';
 import { productFinder } from '../../../src/operations/market/product-finder.ts';
 import { boundsOf, valuesBeside, valuesOf } from '../../support/schema-values.ts';
 
 /** As JSON integers. */
 const categoryIds = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
+
+/** The known fields of each answer. */
+function ofFields(): Record<string, fc.Arbitrary<unknown>> {
+  const named = OPERATIONS.flatMap((operation) => {
+    const answer = jsonAnswerOf(operation);
+    if (!answer) return [];
+    const names = [...knownFields(answer)].slice(0, 100);
+    return [[`${operation.name} fields`, fc.subarray(names, { minLength: 1 })] as const];
+  });
+  return Object.fromEntries(named);
+}
 
 /** Good values of parameters whose rules no JSON Schema can express, by operation and name. */
 const BEYOND_SCHEMAS: Record<string, fc.Arbitrary<unknown>> = {
@@ -22,6 +35,7 @@ const BEYOND_SCHEMAS: Record<string, fc.Arbitrary<unknown>> = {
   'market.product dateRange': fc
     .tuple(fc.nat(), fc.nat())
     .map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) })),
+  ...ofFields(),
   ...ofTrends('interest-over-time'),
   ...ofTrends('interest-by-region'),
   ...ofTrends('related-queries'),
@@ -176,7 +190,7 @@ test('the schema for tools has one name for each parameter, and closes the objec
   const schema = inputSchema(queuedOperation('market.product')?.params ?? z.never());
   expect(Object.keys(schema.properties ?? {})).toEqual([
     ...['domain', 'asins', 'stats', 'history', 'update', 'offers', 'rating', 'buybox', 'stock', 'days'],
-    ...['dateRange', 'detailLevel'],
+    ...['dateRange', 'detailLevel', 'fields'],
   ]);
   expect(schema).toMatchObject({
     type: 'object',

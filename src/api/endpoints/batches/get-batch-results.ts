@@ -6,6 +6,7 @@ import type { Batch } from '../../../batches/batch.ts';
 import { failureLines, tableHeader } from '../../../batches/lines.ts';
 import { type CallResults, RESULT_ORDERS, resultsOf, sampleInput } from '../../../batches/results.ts';
 import { joinPieces, storedPiece } from '../../../batches/stored-results.ts';
+import { tableOf } from '../../../operations/define.ts';
 import { queuedOperation } from '../../../operations/index.ts';
 import { integer, oneOf } from '../../../operations/params/scalars.ts';
 import type { Database } from '../../../platform/db/pool.ts';
@@ -127,8 +128,10 @@ async function* csv(columns: readonly string[], calls: AsyncIterable<CallResults
 
 /** @throws SoukError VALIDATION_FAILED if the results do not form a table. */
 async function columnsOf(database: Database, { operation, batchId }: Batch): Promise<readonly string[]> {
-  const table = queuedOperation(operation)?.table;
-  if (table) return table.columns(await sampleInput(database, batchId));
+  const found = queuedOperation(operation);
+  const input = await sampleInput(database, batchId);
+  const table = found && tableOf(found, input);
+  if (table) return table.columns(input);
   const problem = `must be ndjson: the results of ${operation} do not form a table`;
   throw invalidParameters([{ parameter: 'format', problem }]);
 }

@@ -37,7 +37,11 @@ export const getJobResult = endpoint({
   answers: {
     200: {
       ...answer,
-      content: { ...answer.content, 'image/png': { schema: { type: 'string', format: 'binary' } } },
+      content: {
+        ...answer.content,
+        'text/csv': { schema: { type: 'string' } },
+        'image/png': { schema: { type: 'string', format: 'binary' } },
+      },
     },
     202: acceptedJob('The job has not ended', jobSchema, 'X-Job-Id', 'Retry-After'),
   },

@@ -1,0 +1,134 @@
+import { expect } from 'vitest';
+import { asinsFrom, finished, linesOf, resultsOf, startBatch } from '../../support/batches.ts';
+import { connectAgent } from '../../support/mcp-client.ts';
+import { test } from '../../support/souk-test.ts';
+import { unitsUsed } from '../../support/units.ts';
+
+const PRODUCT = '/api/market/product';
+
+test.beforeEach(({ upstream }) => {
+  upstream.on('product', ({ params }) => ({
+    json: {
+      products: (params.asin ?? '').split(',').map((asin) => ({
+        asin,
+        domainId: 1,
+        productType: 0,
+        title: `=Thing "${asin}"`,
+        stats: { current: [100, 200, -1, 300], avg: [7] },
+        description: 'x'.repeat(5_000),
+      })),
+    },
+  }));
+});
+
+test('returns only the selected fields, at the same price, without another fetch', async ({
+  souk,
+  client,
+}) => {
+  const whole = await client.get(`${PRODUCT}?domain=1&asins=B0FIELDS01`);
+  const part = await client.get(`${PRODUCT}?domain=1&asins=B0FIELDS01&fields=title,stats.current`);
+  expect([whole, part].map(({ headers }) => headers['x-units-consumed'])).toEqual(['1', '1']);
+  expect(part.json.data).toEqual({
+    ...whole.json.data,
+    fromCache: expect.any(Boolean),
+    products: [
+      {
+        asin: 'B0FIELDS01',
+        title: '=Thing "B0FIELDS01"',
+        stats: { current: whole.json.data.products[0].stats.current },
+      },
+    ],
+  });
+  expect(part.body.length).toBeLessThan(1_500);
+  const again = await client.post(PRODUCT, {
+    country: 'us',
+    asin: 'B0FIELDS01',
+    fields: ['stats.current', 'title'],
+  });
+  expect(again.headers['x-deduplicated']).toBe('true');
+  expect(await unitsUsed(client)).toBe(2);
+  expect(souk.upstream.callsTo('product')).toHaveLength(1);
+});
+
+test('refuses a field that cannot exist before anything is charged', async ({ client }) => {
+  const { status, json } = await client.get('/api/aba/rank?country=us&fields=rank,titel');
+  expect([status, json.code]).toEqual([400, 'VALIDATION_FAILED']);
+  expect(json.metadata?.errors).toMatchObject([
+    { parameter: 'fields', problem: expect.stringContaining('"titel"') },
+  ]);
+  expect(await unitsUsed(client)).toBe(0);
+});
+
+test('returns only the selected fields of an operation that the gateway answers', async ({ client }) => {
+  const { json } = await client.get('/api/market/charturl?domain=1&asins=B0FIELDS01&fields=asin');
+  expect(json.data).toMatchObject({ count: 1, items: [{ asin: 'B0FIELDS01' }] });
+  expect(json.data.items[0]).not.toHaveProperty('url');
+  expect((await client.get('/api/quota?fields=packs.items')).json.data).toEqual({
+    packs: { items: expect.any(Array) },
+  });
+});
+
+test('selects fields in the items of a batch, which then has no table', async ({ client }) => {
+  const asins = asinsFrom('B0BATCHF', 2);
+  const params = { domain: 1, fields: 'title' };
+  const batch = await startBatch(client, { operation: 'market.product', params, split: { asins } });
+  await finished(client, batch);
+  expect((await resultsOf(client, batch)).map(({ data }) => data.products)).toEqual(
+    asins.map((asin) => [{ asin, title: `=Thing "${asin}"` }]),
+  );
+  const { status, json } = await client.get(`/api/batches/${batch.batchId}/results?format=csv`);
+  expect([status, json.metadata?.errors]).toMatchObject([400, [{ parameter: 'format' }]]);
+});
+
+test('selects fields in a tool call', async ({ client }) => {
+  const agent = await connectAgent(client);
+  const sent = { domain: 1, asins: ['B0AGENTF01'], fields: 'title' };
+  const { data } = await agent.call('market_get_product', sent);
+  expect(data.products).toEqual([{ asin: 'B0AGENTF01', title: '=Thing "B0AGENTF01"' }]);
+});
+
+test('returns the same table for a call, its job and a batch, and escapes formulas', async ({ client }) => {
+  const path = `${PRODUCT}?domain=1&asins=B0TABLE001&format=csv`;
+  const reply = await client.get(path);
+  expect(reply.headers['content-type']).toBe('text/csv; charset=utf-8');
+  expect(reply.headers['x-units-consumed']).toBe('1');
+  const [header, row, ...others] = reply.text.split('\n');
+  expect(header).toMatch(/^asin,parentAsin,title,brand,domainId,price,/);
+  expect(row).toMatch(/^B0TABLE001,,"'=Thing ""B0TABLE001""",,1,200,100,/);
+  expect(others).toEqual(['']);
+  const joined = await client.get(path);
+  expect([joined.headers['x-deduplicated'], joined.text]).toEqual(['true', reply.text]);
+  const job = await client.get(`/api/jobs/${reply.headers['x-job-id']}/result`);
+  expect([job.headers['content-type'], job.text]).toEqual(['text/csv; charset=utf-8', reply.text]);
+  const batch = await startBatch(client, {
+    operation: 'market.product',
+    items: [{ domain: 1, asins: 'B0TABLE001' }],
+  });
+  await finished(client, batch);
+  expect(linesOf(await client.get(`/api/batches/${batch.batchId}/results`))).toHaveLength(1);
+  const table = await client.get(`/api/batches/${batch.batchId}/results?format=csv`);
+  expect(table.text).toBe(`index,${header}\n0,${row}\n`);
+});
+
+test.for<[string, string, string]>([
+  ['/api/aba/word/33', 'csv', 'must be json: the answers of aba.word do not form a table'],
+  [`${PRODUCT}?domain=1&asins=B0TABLE002`, 'xml', 'must be one of json, csv, got "xml"'],
+  [
+    `${PRODUCT}?domain=1&asins=B0TABLE002&fields=title`,
+    'csv',
+    'must be json with fields: the columns of a table are constant',
+  ],
+])('refuses %s in the format %s', async ([path, format, problem], { client }) => {
+  const { status, json } = await client.get(`${path}${path.includes('?') ? '&' : '?'}format=${format}`);
+  expect([status, json.metadata?.errors]).toEqual([400, [{ parameter: 'format', problem }]]);
+});
+
+test('keeps the filter format of the product finder apart from the format of its answer', async ({
+  souk,
+  client,
+}) => {
+  souk.upstream.on('query', () => ({ json: { asinList: ['B0FORMAT01'], totalResults: 1 } }));
+  const found = await client.post('/api/market/productfinder?format=csv', { domain: 1, format: ['Kindle'] });
+  expect(found.text).toBe('asin\nB0FORMAT01\n');
+  expect(JSON.parse(souk.upstream.callsTo('query').at(-1)?.body ?? '')).toMatchObject({ format: ['Kindle'] });
+});
