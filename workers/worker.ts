@@ -23,6 +23,7 @@ import { createTimeLimitMetrics } from '../src/platform/telemetry/time-limits.ts
 import type { Tracing } from '../src/platform/telemetry/tracing.ts';
 import { createAnswerStore } from '../src/results/answer-store.ts';
 import { createHttpClient } from '../src/upstream/http-client.ts';
+import { createProductLookUps, LOOK_UP_WINDOW_MS } from '../src/upstream/keepa/look-ups.ts';
 import { createKeepaTransport, type KeepaTransport } from '../src/upstream/keepa/transport.ts';
 import { createTokenBucket } from '../src/upstream/token-bucket.ts';
 import { openTrends } from '../src/upstream/trends/open-trends.ts';
@@ -41,6 +42,8 @@ export interface WorkerSettings extends BackgroundSettings {
   trendsBaseUrl: string;
   providers: Providers;
   pools: readonly WorkerPoolName[];
+  /** See `createProductLookUps`. Default: `LOOK_UP_WINDOW_MS`. */
+  lookUpWindowMs?: number;
   /** Default: `RETENTION`. */
   retention?: RetentionSettings;
 }
@@ -115,7 +118,8 @@ export async function openWorker(
   const productLabels = createProductLabels(database, providers.products, clock, log);
   const keepa = productLabels.learningFrom(createKeepaTransport({ baseUrl, key, http, tokens, clock, log }));
   const trends = openTrends({ baseUrl: trendsBaseUrl, provider: providers.trends, http, redis, keys, clock });
-  const upstream = { keepa, trends, reports: { database: reports, provider: providers.reports } };
+  const products = createProductLookUps(keepa, clock, settings.lookUpWindowMs ?? LOOK_UP_WINDOW_MS);
+  const upstream = { keepa, products, trends, reports: { database: reports, provider: providers.reports } };
   const { execute, control } = createExecutor({
     ...{ redis, keys, sources, answers, settlements, upstream, providers, events, tracing, clock, log },
   });

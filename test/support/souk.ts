@@ -81,6 +81,8 @@ export interface SoukOptions {
   providers?: Providers;
   /** Default: a new one. */
   redisNamespace?: string;
+  /** Default: 0, so that each look-up of products is a call upstream. */
+  lookUpWindowMs?: number;
   clock?: DatabaseClock;
   offPeak?: OffPeakWindow;
   allowPrivateWebhooks?: boolean;
@@ -176,6 +178,7 @@ export async function openSouk(options: SoukOptions = {}): Promise<Souk> {
         ...stores,
         ...upstreams,
         pools,
+        lookUpWindowMs: options.lookUpWindowMs ?? 0,
         offPeak,
         webhooks,
         accountLimits: { ...ACCOUNT_LIMITS, ...options.accountLimits },

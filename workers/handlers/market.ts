@@ -5,7 +5,7 @@ import { fetchDeals } from '../../src/upstream/keepa/deals.ts';
 import { findProducts } from '../../src/upstream/keepa/finder.ts';
 import { fetchGraphImage } from '../../src/upstream/keepa/graph-image.ts';
 import { fetchLightningDeals } from '../../src/upstream/keepa/lightning-deals.ts';
-import { asinsPerCall, fetchProducts } from '../../src/upstream/keepa/products.ts';
+import { asinsPerCall } from '../../src/upstream/keepa/products.ts';
 import { fetchSellers, fetchTopSellers } from '../../src/upstream/keepa/sellers.ts';
 import { checkedPng } from '../pictures/png.ts';
 import { fetching, type HandlersOf, single } from './handler.ts';
@@ -17,7 +17,7 @@ export const MARKET_HANDLERS: HandlersOf<'market'> = {
     (input, missing, context) => {
       const asins = missing.map(({ key }) => key);
       const options = { ...upstreamOptions(input), update: input.update };
-      return fetchProducts(context.upstream.keepa, asins, options, context);
+      return context.upstream.products.fetch(asins, options, context);
     },
     (input) => asinsPerCall(upstreamOptions(input)),
   ),

@@ -8,7 +8,7 @@ import {
 import { familyOf, isKnown, parentToAsk, withoutFamily } from '../../src/operations/products/family.ts';
 import type { Product } from '../../src/operations/products/product.ts';
 import { SoukError } from '../../src/platform/errors.ts';
-import { asinsPerCall, fetchProducts } from '../../src/upstream/keepa/products.ts';
+import { asinsPerCall } from '../../src/upstream/keepa/products.ts';
 import type { Handler } from './handler.ts';
 
 /**
@@ -17,14 +17,13 @@ import type { Handler } from './handler.ts';
  */
 export const handleVariations: Handler<typeof variations> = async (input, context) => {
   const { domain, asin, page, perPage } = input;
-  const { keepa } = context.upstream;
+  const { products: lookUps } = context.upstream;
   const found = new Map<string, Product>();
 
   async function obtainFamily(one: string): Promise<Product> {
     const options = familyOptions(domain);
     const obtained = await context.obtain<Product>(productSources([one], options), (missing) =>
-      fetchProducts(
-        keepa,
+      lookUps.fetch(
         missing.map(({ key }) => key),
         options,
         context,
@@ -43,8 +42,7 @@ export const handleVariations: Handler<typeof variations> = async (input, contex
     const obtained = await context.obtain<Product>(
       productSources([...new Set(asins)], options, 'member'),
       async (missing) => {
-        const products = await fetchProducts(
-          keepa,
+        const products = await lookUps.fetch(
           missing.map(({ key }) => key),
           options,
           context,

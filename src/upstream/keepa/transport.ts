@@ -24,6 +24,8 @@ export interface CallContext extends Cancellable {
   deadlineAt: number;
   /** No request waits for the answer: the call leaves a reserve of tokens, and fails at once without tokens. */
   readonly background: boolean;
+  /** Called when an attempt has its tokens and is sent. */
+  onSending?(): void;
   /** Called with the tokens that each attempt cost. */
   onSpent?(tokens: number): void;
 }
@@ -86,6 +88,7 @@ export function createKeepaTransport(deps: {
       try {
         signal.throwIfAborted();
         outcome = 'lost';
+        context.onSending?.();
         const request = requestOf(call, baseUrl, key);
         const response = await http.send({ ...request, signal: context.signal, maxBytes });
         if (response.status === 429) {
