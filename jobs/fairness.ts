@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { PoolName } from '../src/operations/pools.ts';
+import { recentlyUsed } from '../src/platform/recently-used.ts';
 
 /**
  * The priority of calls of batches, which is the lowest. The order between batches is decided before they are
@@ -44,7 +44,7 @@ export function createFairness(now: () => number): Fairness {
   /** Number of calls under way, by group. */
   const underWay = new Map<string, number>();
   const calls = new Map<string, { group: string; deadlineAt: number }>();
-  const accounts = new LRUCache<string, number>({ max: KEYS_KNOWN });
+  const accounts = recentlyUsed<string, number>(KEYS_KNOWN);
   let sinceSweep = 0;
 
   const nameOf = ({ pool, waiting }: CallGroup, accountId: number) => `${pool}/${waiting}/${accountId}`;

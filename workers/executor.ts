@@ -1,5 +1,4 @@
 import type { Redis } from 'ioredis';
-import { LRUCache } from 'lru-cache';
 import { type CompletionMessage, completionMessage, publishCompletion } from '../jobs/completion-message.ts';
 import type { Control } from '../jobs/control.ts';
 import { type Attempts, endCall, endFailedCall } from '../jobs/end-call.ts';
@@ -8,6 +7,7 @@ import type { Ended, Settlements } from '../src/billing/settlement.ts';
 import { POOLS, type PoolName } from '../src/operations/pools.ts';
 import { ERRORS, type ErrorRecord, SoukError, toRecord } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
+import { recentlyUsed } from '../src/platform/recently-used.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { traced } from '../src/platform/telemetry/tracing.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
@@ -60,7 +60,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
   const { redis, keys, events, tracing, clock, log } = deps;
   const runs = new Map<string, Run>();
   const pausing = new Map<PoolName, number>();
-  const cancelled = new LRUCache<string, true>({ max: CANCELLED_JOBS_KNOWN });
+  const cancelled = recentlyUsed<string, true>(CANCELLED_JOBS_KNOWN);
 
   function execute(attempt: Attempt): Promise<CompletionMessage> {
     const { pool, number } = attempt;

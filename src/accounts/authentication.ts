@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import { MicroBatcher } from '../platform/db/micro-batcher.ts';
 import type { Database } from '../platform/db/pool.ts';
 import { SoukError } from '../platform/errors.ts';
+import { recentlyUsed } from '../platform/recently-used.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
 
 /** Limits memory use. A key that is evicted is looked up again. */
@@ -45,7 +45,7 @@ export function createAuthentication(
     });
     return rows;
   });
-  const known = new LRUCache<string, number>({ max: MAX_KNOWN_KEYS });
+  const known = recentlyUsed<string, number>(MAX_KNOWN_KEYS);
   return {
     knownAccountOf: (keyHash) => known.get(keyHash.toString('latin1')) ?? null,
     forget: (keyHash) => void known.delete(keyHash.toString('latin1')),

@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import { type Clock, sleep } from '../platform/clock.ts';
 import { SoukError } from '../platform/errors.ts';
+import { recentlyUsed } from '../platform/recently-used.ts';
 import { unknownKey } from './authentication.ts';
 import { networkOf } from './networks.ts';
 
@@ -44,9 +44,9 @@ interface Minute {
 /** @param perMinute the setting UNKNOWN_KEYS_PER_MINUTE; null: no limit. */
 export function createWrongKeys(clock: Clock, perMinute: number | null): WrongKeys {
   const { now } = clock;
-  const minutes = new LRUCache<string, Minute>({ max: MAX_ADDRESSES });
+  const minutes = recentlyUsed<string, Minute>(MAX_ADDRESSES);
   /** Digests of unknown keys, with the time from which they are looked up again. Keys are random, so a key that is created later is not among them. */
-  const unknown = new LRUCache<string, number>({ max: MAX_DIGESTS });
+  const unknown = recentlyUsed<string, number>(MAX_DIGESTS);
   const nextTurn = createTurns(clock);
 
   const isUnknown = (keyHash: Buffer) => (unknown.get(keyHash.toString('latin1')) ?? 0) > now();

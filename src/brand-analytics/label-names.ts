@@ -1,6 +1,7 @@
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
 import { poolBehind } from '../platform/db/cancellable.ts';
 import type { Queryable } from '../platform/db/pool.ts';
+import { recentlyUsed } from '../platform/recently-used.ts';
 import type { StoredRow } from './rank-row.ts';
 
 /** A week has some hundred thousand brands, but requests repeat a few thousand of them. */
@@ -15,7 +16,7 @@ export async function labelNames(
   rows: readonly StoredRow[],
 ): Promise<ReadonlyMap<number, string>> {
   const pool = poolBehind(database);
-  const known = remembered.get(pool) ?? new LRUCache<number, string>({ max: MOST_REMEMBERED });
+  const known = remembered.get(pool) ?? recentlyUsed<number, string>(MOST_REMEMBERED);
   remembered.set(pool, known);
   const names = new Map<number, string>();
   const missing = new Set<number>();

@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import { type Clock, every } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
+import { recentlyUsed } from '../platform/recently-used.ts';
 import type { StoringSink } from '../platform/telemetry/call-events.ts';
 
 /** Writing with each call would double its writes. */
@@ -12,7 +12,7 @@ const MAX_KEYS = 50_000;
 
 /** Stores when keys were last accepted. */
 export function createKeyUse(database: Database, clock: Clock, log: Logger): StoringSink {
-  const usedAt = new LRUCache<string, number>({ max: MAX_KEYS });
+  const usedAt = recentlyUsed<string, number>(MAX_KEYS);
 
   async function write(): Promise<void> {
     if (usedAt.size === 0) return;

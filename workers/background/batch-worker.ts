@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
-import { LRUCache } from 'lru-cache';
 import { openBatchQueue, removeJobSchedulers } from '../../jobs/batch-queue.ts';
 import { decodeCompletion } from '../../jobs/completion-message.ts';
 import { dropOldBatches, endStrandedCalls, expireBatches } from '../../src/batches/ending.ts';
 import { dropOldRuns } from '../../src/batches/schedules/run.ts';
+import { recentlyUsed } from '../../src/platform/recently-used.ts';
 import { startWorkLoop, type WorkLoop } from '../../src/platform/work-loop.ts';
 import { cancelFedCalls } from './cancel-fed.ts';
 import { collectCalls } from './collect.ts';
@@ -35,7 +35,7 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
    * Calls that this process has fed. It collects them as soon as they end, and calls of other processes within a
    * second.
    */
-  const fedHere = new LRUCache<string, true>({ max: FED_CALLS_KNOWN });
+  const fedHere = recentlyUsed<string, true>(FED_CALLS_KNOWN);
   const batches = startBatchLoop({ ...deps, onFed: (callId) => void fedHere.set(callId, true) });
   const schedules = startScheduleLoop(deps);
   const onMessage = (channel: string, message: string) => {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { SoukError } from '../../platform/errors.ts';
+import { recentlyUsed } from '../../platform/recently-used.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 
 /** Requests are counted in windows of this length, so an account may send those of a whole window at once. */
@@ -34,7 +34,7 @@ export function createFreeRequests(redis: Redis, keys: RedisKeys, perSecond: num
     insuranceLimiter: new RateLimiterMemory(limits),
   });
   /** The end of the window of each account that reached its limit, by performance.now(). */
-  const refused = new LRUCache<number, number>({ max: MAX_REFUSED_ACCOUNTS });
+  const refused = recentlyUsed<number, number>(MAX_REFUSED_ACCOUNTS);
 
   const refuseExhausted = (accountId: number) => {
     const waitMs = (refused.get(accountId) ?? 0) - performance.now();

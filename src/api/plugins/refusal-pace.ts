@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import { LRUCache } from 'lru-cache';
 import type { Registry } from 'prom-client';
 import { networkOf } from '../../accounts/networks.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { recentlyUsed } from '../../platform/recently-used.ts';
 import { createTally } from '../../platform/telemetry/tally.ts';
 import { createFairDelays } from '../limits/fair-delays.ts';
 import { isLeftUnread } from './unread-bodies.ts';
@@ -32,7 +32,7 @@ export function createRefusalPace(registry: Registry, clock: Clock, perSecond: n
     labels: [],
   })();
   if (perSecond === null) return { apply() {} };
-  const windows = new LRUCache<string | number, { endsAt: number; count: number }>({ max: MAX_CLIENTS });
+  const windows = recentlyUsed<string | number, { endsAt: number; count: number }>(MAX_CLIENTS);
   const delay = createFairDelays(clock, { most: MAX_DELAYED, name: 'refusal' });
 
   /** Counts refusals to a client. */
