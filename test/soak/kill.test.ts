@@ -1,20 +1,22 @@
 import { randomInt } from 'node:crypto';
 import { expect, inject, test } from 'vitest';
+import { EVEN_MIX } from '../support/soak/clients.ts';
 import { soak } from '../support/soak/soak.ts';
 
 // The short form of `npm run soak`. SOAK_SEED repeats the random decisions of a run.
 const seed = Number(process.env.SOAK_SEED ?? randomInt(2 ** 31));
 
-test(`accounts for every unit and completes every batch, run and delivery when processes are killed under load (seed ${seed})`, {
+test(`accounts for every unit and completes every batch, run and delivery when processes are killed and stopped under load (seed ${seed})`, {
   timeout: 600_000,
 }, async () => {
   const said: string[] = [];
   const report = await soak({
     programs: inject('programs'),
     seed,
-    seconds: 6,
-    pauseMs: 1_200,
+    amount: { seconds: 6, pauseMs: 1_200 },
+    gateways: 2,
     clients: 12,
+    mix: EVEN_MIX,
     rounds: 1,
     drainSeconds: 300,
     say: (line) => said.push(line),

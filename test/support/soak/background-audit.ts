@@ -4,6 +4,9 @@ import type { Fault } from './ledger-audit.ts';
 import type { SoakMessage } from './receiver.ts';
 import type { SetTick } from './schedules.ts';
 
+const DELIVERIES = `deliveries as materialized (
+  select id, account_id, payload::json -> 'data' ->> 'batchId' as batch_id from webhook_deliveries)`;
+
 /** Each query returns the rows that violate a rule. */
 const AUDITS: Record<string, string> = {
   'every batch ends': `
@@ -57,14 +60,15 @@ const AUDITS: Record<string, string> = {
   'every schedule that is due has a run': `
     select id, name, next_due_at from schedules where next_due_at <= now()`,
   'a batch that has ended has a delivery for its webhook': `
+    with ${DELIVERIES}
     select b.id, b.state, b.finished_at from batches b
-    where b.webhook is not null and b.finished_at is not null and not exists (
-      select 1 from webhook_deliveries d
-      where d.account_id = b.account_id and d.payload::json -> 'data' ->> 'batchId' = b.id::text)`,
+    left join deliveries d on d.account_id = b.account_id and d.batch_id = b.id::text
+    where b.webhook is not null and b.finished_at is not null and d.id is null`,
   // The others may have been retried, and end a second time.
   'the end of a run has one delivery': `
-    select b.id, count(d.id) as deliveries from batches b left join webhook_deliveries d
-      on d.account_id = b.account_id and d.payload::json -> 'data' ->> 'batchId' = b.id::text
+    with ${DELIVERIES}
+    select b.id, count(d.id) as deliveries from batches b
+    left join deliveries d on d.account_id = b.account_id and d.batch_id = b.id::text
     where b.schedule_id is not null and b.finished_at is not null group by b.id having count(d.id) <> 1`,
   'every delivery is delivered': `
     select id, account_id, state, attempts, next_attempt_at, last_status, last_error

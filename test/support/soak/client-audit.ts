@@ -1,95 +1,80 @@
 import type { Database } from '../../../src/platform/db/pool.ts';
-import type { Observation } from './clients.ts';
 import type { Fault } from './ledger-audit.ts';
 
-interface CallRow {
-  account_id: number;
-  id: string;
-  charge_id: string;
-  state: 'reserved' | 'settled' | 'released';
-  units_charged: number;
-  accepted_at: Date;
-  /** The call was settled, and then refunded because its answer was lost. */
-  refunded: boolean;
-}
+/** A refund follows an answer: a later request found the answer lost, and received an error. */
+const REFUNDED = `(c.state = 'released' and exists (
+  select 1 from ledger l where l.account_id = c.account_id and l.call_id = c.id and l.kind = 'refund'))`;
 
-/**
- * Compares the answers that clients received with their charges.
- * @param observations all answers that clients received, including results that they fetched later.
- */
-export async function auditClients(
-  database: Database,
-  observations: readonly Observation[],
-): Promise<Fault[]> {
-  const { rows } = await database.query<CallRow>(
-    `select account_id, id, encode(substring(claim_key for 16), 'hex') as charge_id, state, units_charged, accepted_at,
-       exists (select 1 from ledger l where l.account_id = c.account_id and l.call_id = c.id and l.kind = 'refund') as refunded
-     from calls c`,
-  );
-  const calls = new Map(rows.map((row) => [row.id, row]));
-  return [
-    ...observations.flatMap((observation) => faultsOf(observation, calls)),
-    ...chargedWithoutAnswer(rows, observations),
-  ];
-}
+/** The answers that clients received, with their calls. */
+const HEARD = `
+  select o.account_id, o.kind, o.path, o.said, o.units, o.job_id, c.state, c.units_charged
+  from soak_observations o join calls c on c.account_id = o.account_id and c.id = o.job_id`;
 
-function faultsOf(observation: Observation, calls: ReadonlyMap<string, CallRow>): Fault[] {
-  const { accountId, outcome, said, jobId, units, request } = observation;
-  const call = jobId === null ? undefined : calls.get(jobId);
-  const row = {
-    ...{ accountId, path: request.path, said, jobId, units },
-    ...(call ? { state: call.state, charged: call.units_charged, refunded: call.refunded } : {}),
-  };
+/** Each query returns the rows that violate a rule. Errors without a call id are matched by the claim and the time. */
+const AUDITS: Record<string, string> = {
+  'a job whose id a client received exists': `
+    select o.* from soak_observations o
+    where o.job_id is not null and not exists (
+      select 1 from calls c where c.account_id = o.account_id and c.id = o.job_id)`,
+  'an answered call is settled': `
+    ${HEARD} where o.outcome = 'answered' and o.kind <> 'cancel' and c.state <> 'settled' and not ${REFUNDED}`,
+  'an answered call cost the units in its answer': `
+    ${HEARD} where o.outcome = 'answered' and o.kind <> 'cancel' and o.said <> '200 joined'
+      and c.units_charged <> o.units and not ${REFUNDED}`,
+  'a joined call costs nothing': `
+    select * from soak_observations where said = '200 joined' and units <> 0`,
+  'an error states 0 units': `
+    select * from soak_observations where outcome = 'failed' and units <> 0`,
+  'a failed call is not charged': `
+    ${HEARD} where o.outcome = 'failed' and (c.state <> 'released' or c.units_charged <> 0)`,
+  'a call of which every client received an error is not charged': `
+    select c.account_id, c.id as job_id, c.units_charged, min(o.path) as path, string_agg(o.said, ', ') as said
+    from calls c join soak_observations o on o.account_id = c.account_id and o.kind = 'call'
+      and o.charge_id = encode(substring(c.claim_key for 16), 'hex')
+      and c.accepted_at between o.sent_at and o.ended_at
+    where c.state = 'settled' and c.units_charged > 0 and not exists (
+      select 1 from soak_observations a
+      where a.account_id = c.account_id and a.job_id = c.id and a.outcome <> 'failed')
+    group by c.account_id, c.id, c.units_charged
+    having bool_or(o.outcome = 'failed') and not bool_or(o.outcome = 'unheard')`,
+  'every request is answered in time': `
+    select * from soak_observations where said in ('UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT')`,
+  'every accepted job has a result': `
+    select * from soak_observations
+    where kind = 'result' and outcome not in ('answered', 'failed') or kind = 'poll' and said like '404%'`,
+};
+
+/** The most rows of a rule that are reported. */
+const MOST = 1_000;
+
+/** Compares the answers that clients received, with results that they fetched later, with the calls and their charges. */
+export async function auditClients(database: Database): Promise<Fault[]> {
   const faults: Fault[] = [];
-  const expect = (promise: string, holds: boolean) => {
-    if (!holds) faults.push({ promise, row });
-  };
-  if (jobId !== null) expect('a job whose id a client received exists', call?.account_id === accountId);
-  if (outcome === 'answered') {
-    // A refund follows an answer: a later request found the answer lost, and received an error.
-    const isRefunded = call?.refunded === true && call.state === 'released';
-    expect('an answered call is settled', isRefunded || call?.state === 'settled');
-    if (said !== '200 joined')
-      expect('an answered call cost the units in its answer', isRefunded || call?.units_charged === units);
-    else expect('a joined call costs nothing', units === 0);
-  }
-  if (outcome === 'failed') {
-    expect('an error states 0 units', units === 0);
-    if (call) expect('a failed call is not charged', call.state === 'released' && call.units_charged === 0);
+  for (const [promise, query] of Object.entries(AUDITS)) {
+    const { rows } = await database.query<Record<string, unknown>>(`${query} limit ${MOST}`);
+    for (const row of rows) faults.push({ promise, row });
   }
   return faults;
 }
 
-/**
- * Finds calls that are charged although every client that requested them received an error. Errors without a call id
- * are matched by the claim and the time.
- */
-function chargedWithoutAnswer(calls: readonly CallRow[], observations: readonly Observation[]): Fault[] {
-  const answered = new Set(
-    observations.filter(({ outcome }) => outcome !== 'failed').map(({ jobId }) => jobId),
+/** Adds the answers that the clients of a call received to the row of a fault, in order. */
+export async function addHistory(database: Database, row: Record<string, unknown>): Promise<void> {
+  const id = row.job_id ?? row.id ?? row.second;
+  if (typeof id !== 'string') return;
+  const { rows } = await database.query<{ line: string }>(
+    `select concat(to_char(sent_at, 'HH24:MI:SS.MS'), ' to ', to_char(ended_at, 'HH24:MI:SS.MS'), ': ', kind, ' ', said) as line
+     from soak_observations where job_id::text = $1 order by ended_at`,
+    [id],
   );
-  const byClaim = new Map<string, Observation[]>();
-  for (const observation of observations) {
-    const claim = `${observation.accountId} ${observation.request.chargeId}`;
-    byClaim.set(claim, [...(byClaim.get(claim) ?? []), observation]);
-  }
-  return calls
-    .filter(
-      ({ state, units_charged: charged, id }) => state === 'settled' && charged > 0 && !answered.has(id),
-    )
-    .flatMap((call) => {
-      const askedFor = (byClaim.get(`${call.account_id} ${call.charge_id}`) ?? []).filter(
-        ({ sentAt, endedAt }) =>
-          sentAt <= call.accepted_at.getTime() && endedAt >= call.accepted_at.getTime(),
-      );
-      const failed = askedFor.filter(({ outcome }) => outcome === 'failed');
-      if (failed.length === 0 || askedFor.some(({ outcome }) => outcome === 'unheard')) return [];
-      const said = failed.map((one) => one.said).join(', ');
-      return [
-        {
-          promise: 'a call of which every client received an error is not charged',
-          row: { ...call, said, path: failed[0]?.request.path },
-        },
-      ];
-    });
+  const call = await database.query('select to_jsonb(c) as call from calls c where id::text = $1', [id]);
+  if (rows.length > 0) row.history = rows.map(({ line }) => line);
+  if (call.rows[0]) row.call = call.rows[0].call;
+}
+
+/** The number of answers of each kind. */
+export async function tally(database: Database): Promise<Record<string, number>> {
+  const { rows } = await database.query<{ name: string; count: string }>(
+    `select concat(kind, ' ', outcome, ': ', said) as name, count(*) as count from soak_observations group by 1 order by 1`,
+  );
+  return Object.fromEntries(rows.map(({ name, count }) => [name, Number(count)]));
 }

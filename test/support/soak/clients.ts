@@ -1,69 +1,88 @@
-import { ERRORS } from '../../../src/platform/errors.ts';
-import { createClient, type Reply } from '../client.ts';
 import type { SoakAccount } from './accounts.ts';
 import type { Dice } from './dice.ts';
-import { randomRequest, type SoakRequest } from './requests.ts';
+import type { Observation, ObservationLog } from './observations.ts';
+import { popularRequest, randomRequest, type SoakRequest } from './requests.ts';
+import { send } from './send.ts';
 
-/** The answer that a client received for one call. */
-export interface Observation {
-  accountId: number;
-  request: SoakRequest;
-  sentAt: number;
-  endedAt: number;
-  /**
-   * answered: with the data. accepted: with a job. refused: before any unit was reserved. failed: with an error after
-   * units were reserved. unheard: the connection broke, or the client disconnected.
-   */
-  outcome: 'answered' | 'accepted' | 'refused' | 'failed' | 'unheard';
-  /** HTTP status and code, or the reason why there was no answer. */
-  said: string;
-  jobId: string | null;
-  units: number;
+/** How often clients send each kind of request, from 0 to 1. The rest are random calls of random accounts. */
+export interface Mix {
+  /** Follows up on a job: polls its result, or cancels it. */
+  followUp: number;
+  /** Repeats one of the client's last calls. */
+  repeated: number;
+  /** Sends a call that the cache can answer. */
+  popular: number;
+  /** Of the accounts: one without limits. */
+  unlimited: number;
+  /** Of the calls: with `Prefer: respond-async`, and with `Prefer: wait=1`. */
+  async: number;
+  wait: number;
+  /** Of the clients: disconnects before the answer. */
+  leaves: number;
 }
 
+export const EVEN_MIX: Mix = {
+  ...{ followUp: 0.1, repeated: 0.3, popular: 0, unlimited: 0 },
+  ...{ async: 0.2, wait: 0.1, leaves: 0.05 },
+};
+
+/** For many calls: the calls that workers run are few. */
+export const MOSTLY_CACHED_MIX: Mix = {
+  ...{ followUp: 0.03, repeated: 0.4, popular: 0.56, unlimited: 0.85 },
+  ...{ async: 0.03, wait: 0.02, leaves: 0.01 },
+};
+
 export interface SoakLoad {
-  observations: Observation[];
+  /** The number of requests that were sent to a process. */
+  readonly sent: number;
   /** Sends no more calls; resolves when all that were sent have been answered. */
   stop(): Promise<void>;
 }
 
-/** Pause between the calls of one client; a refused connection would otherwise be tried thousands of times. */
-const PAUSE_MS = 15;
+interface Known {
+  account: SoakAccount;
+  request: SoakRequest;
+}
 
-/** How many of its last calls a client may repeat. */
-const REPEATABLE = 20;
+/** Pauses after an answer, and after a refusal or a broken connection, which would otherwise be tried thousands of times. */
+const PAUSE_MS = 1;
+const PAUSE_AFTER_TROUBLE_MS = 100;
 
-/** The time limit of an answer. The limits of the service are shorter. */
-const PATIENCE_MS = 90_000;
+/** How many of its last calls a client may repeat, and how many of its jobs it may follow up. */
+const REMEMBERED = 20;
 
-/** Runs `count` clients that send calls through either gateway, with the key of any account. */
-export function startClients(options: {
+/** A client keeps its connection to a gateway, and seldom changes to another. */
+const CHANGES_GATEWAY = 0.01;
+
+interface LoadOptions {
   gateways: readonly string[];
   accounts: readonly SoakAccount[];
   count: number;
+  mix: Mix;
   dice: Dice;
-}): SoakLoad {
-  const { gateways, accounts, count, dice } = options;
-  const observations: Observation[] = [];
+  log: ObservationLog;
+}
+
+/** Runs `count` clients that send calls through any gateway, with the key of any account. */
+export function startClients(options: LoadOptions): SoakLoad {
   let stopped = false;
+  let sent = 0;
 
   async function run(own: Dice): Promise<void> {
-    const recent: { account: SoakAccount; request: SoakRequest }[] = [];
+    const client = createSoakClient(options, own);
     while (!stopped) {
-      const isRepeated = recent.length > 0 && own.fraction() < 0.3;
-      const call = isRepeated
-        ? own.pick(recent)
-        : { account: own.pick(accounts), request: randomRequest(own) };
-      recent.push(call);
-      if (recent.length > REPEATABLE) recent.shift();
-      observations.push(await send(own.pick(gateways), call.account, call.request, own));
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      const outcome = await client.next();
+      if (outcome !== null) sent += 1;
+      const isFine = outcome === 'answered' || outcome === 'accepted';
+      await pause(isFine ? PAUSE_MS : PAUSE_AFTER_TROUBLE_MS);
     }
   }
 
-  const running = Promise.all(Array.from({ length: count }, () => run(dice.fork())));
+  const running = Promise.all(Array.from({ length: options.count }, () => run(options.dice.fork())));
   return {
-    observations,
+    get sent() {
+      return sent;
+    },
     async stop() {
       stopped = true;
       await running;
@@ -71,46 +90,76 @@ export function startClients(options: {
   };
 }
 
-async function send(
-  gateway: string,
-  { accountId, key }: SoakAccount,
-  request: SoakRequest,
-  dice: Dice,
-): Promise<Observation> {
-  const manner = dice.fraction();
-  const prefer = manner < 0.2 ? 'respond-async' : manner < 0.3 ? 'wait=1' : null;
-  const leavesAfterMs = manner > 0.95 ? dice.integer(5, 400) : PATIENCE_MS;
-  const sentAt = Date.now();
-  const about = { accountId, request, sentAt };
-  try {
-    const reply = await createClient(gateway, key).get(request.path, {
-      headers: prefer ? { prefer } : {},
-      signal: AbortSignal.timeout(leavesAfterMs),
-    });
-    return { ...about, endedAt: Date.now(), ...heard(reply) };
-  } catch (error) {
-    const { code, name } = error as NodeJS.ErrnoException;
-    return {
-      ...about,
+/** One client. `next` sends a request; it returns null if no process listens at the address. */
+function createSoakClient({ gateways, accounts, mix, log }: LoadOptions, dice: Dice) {
+  const unlimited = accounts.filter(({ name }) => name.startsWith('unlimited'));
+  const recent: Known[] = [];
+  const jobs: (Known & { jobId: string })[] = [];
+  let gateway = dice.pick(gateways);
+
+  async function exchange(
+    kind: Observation['kind'],
+    { account, request }: Known,
+    path: string,
+    options: Parameters<typeof send>[2],
+  ): Promise<Observation | null> {
+    const sentAt = Date.now();
+    const answer = await send(`${gateway}${path}`, account, options);
+    if (answer === null) return null;
+    const { accountId } = account;
+    const seen = {
+      kind,
+      accountId,
+      path,
+      chargeId: request.chargeId,
+      sentAt,
       endedAt: Date.now(),
-      outcome: 'unheard',
-      said: code ?? name,
-      jobId: null,
-      units: 0,
+      ...answer,
     };
+    log.note(seen);
+    return seen;
   }
+
+  async function call(): Promise<Observation['outcome'] | null> {
+    const known = choose();
+    recent.push(known);
+    if (recent.length > REMEMBERED) recent.shift();
+    const manner = dice.fraction();
+    const prefer = manner < mix.async ? 'respond-async' : manner < mix.async + mix.wait ? 'wait=1' : null;
+    const leavesAfterMs = dice.fraction() < mix.leaves ? dice.integer(5, 400) : null;
+    const seen = await exchange('call', known, known.request.path, { prefer, leavesAfterMs });
+    if (seen?.outcome === 'accepted' && seen.jobId) jobs.push({ ...known, jobId: seen.jobId });
+    if (jobs.length > REMEMBERED) jobs.shift();
+    return seen?.outcome ?? null;
+  }
+
+  function choose(): Known {
+    const choice = dice.fraction();
+    if (choice < mix.repeated && recent.length > 0) return dice.pick(recent);
+    const account = dice.pick(dice.fraction() < mix.unlimited ? unlimited : accounts);
+    const isPopular = choice < mix.repeated + mix.popular;
+    return { account, request: isPopular ? popularRequest(dice) : randomRequest(dice) };
+  }
+
+  async function followUp(): Promise<Observation['outcome'] | null> {
+    const job = dice.pick(jobs);
+    const mood = dice.fraction();
+    if (mood < 0.2)
+      return (await exchange('cancel', job, `/api/jobs/${job.jobId}`, { method: 'DELETE' }))?.outcome ?? null;
+    const wait = mood < 0.5 ? '?wait=2' : '';
+    return (await exchange('poll', job, `/api/jobs/${job.jobId}/result${wait}`, {}))?.outcome ?? null;
+  }
+
+  return {
+    async next(): Promise<Observation['outcome'] | null> {
+      if (dice.fraction() < CHANGES_GATEWAY) gateway = dice.pick(gateways);
+      const outcome = jobs.length > 0 && dice.fraction() < mix.followUp ? await followUp() : await call();
+      if (outcome === null || outcome === 'unheard') gateway = dice.pick(gateways);
+      return outcome;
+    },
+  };
 }
 
-/** Returns the facts about a call in its answer. */
-export function heard(reply: Reply): Pick<Observation, 'outcome' | 'said' | 'jobId' | 'units'> {
-  const { status, headers } = reply;
-  const jobId = headers['x-job-id'] ?? null;
-  const units = Number(headers['x-units-consumed']);
-  const said = headers['x-deduplicated'] === 'true' ? `${status} joined` : String(status);
-  if (status === 200) return { outcome: 'answered', said, jobId, units };
-  if (status === 202) return { outcome: 'accepted', said, jobId, units };
-  const { code } = reply.json;
-  const known = Object.values(ERRORS).find((error) => error.code === code);
-  const outcome = known?.units === 'none' ? 'refused' : 'failed';
-  return { outcome, said: `${status} ${code}`, jobId, units };
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -18,6 +18,9 @@ export interface Program {
 
 const RESTARTS = 20;
 
+/** A process that does not stop within this time is killed. */
+const STOP_LIMIT_MS = 30_000;
+
 /** @param onSurprise receives every unexpected end, with the last output of the process. */
 export async function startProgram(options: {
   name: string;
@@ -50,7 +53,9 @@ export async function startProgram(options: {
     if (current.exitCode !== null || current.signalCode !== null) return;
     const ended = new Promise((resolve) => current.once('exit', resolve));
     current.kill(signal);
+    const insist = setTimeout(() => current.kill('SIGKILL'), STOP_LIMIT_MS);
     await ended;
+    clearTimeout(insist);
   }
 
   const ready = await launch();

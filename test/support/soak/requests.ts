@@ -30,6 +30,17 @@ export function randomRequest(dice: Dice): SoakRequest {
   });
 }
 
+/** The highest age, in hours, that a popular call accepts. Any answer in the cache is younger. */
+const AGES = { least: 1_000, most: 9_999 };
+
+/** Returns a call that the cache can answer. Calls of different ages are different calls, so most of them are charged. */
+export function popularRequest(dice: Dice): SoakRequest {
+  const update = String(dice.integer(AGES.least, AGES.most));
+  return dice.fraction() < 0.5
+    ? requestOf('market.product', { asins: dice.pick(ASINS), detailLevel: 'summary', update })
+    : requestOf('market.productsearch', { term: dice.pick(TERMS), asinsOnly: '1', update });
+}
+
 function requestOf(name: string, details: Record<string, string>): SoakRequest {
   const operation = queuedOperation(name);
   if (!operation) throw new Error(`There is no operation ${name}.`);

@@ -3,33 +3,30 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { LIMITS } from '../../../src/config/limits.ts';
 import { migrate } from '../../../src/platform/db/migrate.ts';
-import { type Database, openDatabase } from '../../../src/platform/db/pool.ts';
+import { type Database, openDatabase, STATEMENT_LIMITS } from '../../../src/platform/db/pool.ts';
+import { run } from '../../../src/platform/embedded/commands.ts';
 import { startPostgres } from '../../../src/platform/embedded/postgres.ts';
 import { startRedis } from '../../../src/platform/embedded/redis.ts';
 import { freePort } from '../../../src/platform/embedded/server-process.ts';
 import { createLogger } from '../../../src/platform/log.ts';
 import { type Program, startProgram } from './program.ts';
 
-/** Processes to kill. `forgetful redis` restarts without its data. */
-export const VICTIMS = [
-  'gateway 1',
-  'gateway 2',
-  'worker 1',
-  'worker 2',
-  'redis',
-  'forgetful redis',
-  'postgres',
-] as const;
-
-export type Victim = (typeof VICTIMS)[number];
+/** `gateway 1`, `worker 2`, `redis` or `postgres`. */
+export type Server = string;
 
 /** The whole service in separate processes, each of which can be killed and restarted at its address. */
 export interface SoakServices {
   database: Database;
   /** Addresses of the gateways. */
   gateways: readonly string[];
-  kill(victim: Victim): Promise<void>;
-  restart(victim: Victim): Promise<void>;
+  /** Ends all processes of a server (SIGKILL). */
+  kill(server: Server): Promise<void>;
+  /** @param forgetting deletes the data of Redis first. */
+  restart(server: Server, forgetting: boolean): Promise<void>;
+  /** Stops all processes of a server (SIGSTOP): connections stay open, and nothing is answered. @returns what continues them. */
+  freeze(server: Server): Promise<() => void>;
+  /** The process ids of gateways and workers. */
+  pids(): Record<Server, number>;
   /** Processes that ended without being killed. */
   surprises: readonly string[];
   /** Folder of the logs; removed by `close`. */
@@ -54,7 +51,8 @@ const PROVIDER = {
   DEMO_MALFORMED_RATE: '0.02',
 };
 
-export async function openSoakServices(programs: string): Promise<SoakServices> {
+/** @param gatewayCount there are two workers. */
+export async function openSoakServices(programs: string, gatewayCount: number): Promise<SoakServices> {
   const folder = await mkdtemp(join(tmpdir(), 'souk-soak-'));
   await chmod(folder, 0o755);
   const surprises: string[] = [];
@@ -76,8 +74,16 @@ export async function openSoakServices(programs: string): Promise<SoakServices> 
       () => stores.postgres.stop(),
       () => stores.redis.stop(),
     );
+    const storeOf = (server: Server): Store | undefined => stores[server as 'postgres' | 'redis'];
     await migrate(stores.postgres.url);
-    const database = openDatabase(stores.postgres.url, createLogger('silent'));
+    // The audits sort and join whole tables.
+    const database = openDatabase(
+      `${stores.postgres.url}?options=-c%20work_mem%3D64MB`,
+      createLogger('silent'),
+      {
+        limits: STATEMENT_LIMITS.unlimited,
+      },
+    );
     undo.push(() => database.end());
 
     const start = async (name: string, file: string, env: Record<string, string>) => {
@@ -96,51 +102,49 @@ export async function openSoakServices(programs: string): Promise<SoakServices> 
       LOG_LEVEL: 'warn',
       // A few accounts send everything.
       ...Object.fromEntries(Object.keys(LIMITS).map((name) => [name, '1000000000'])),
+      STORE_ANSWER_LIMIT_MS: '3000',
       // The off-peak window is open during the run.
       OFF_PEAK_WINDOW: '00:00-23:59',
       OFF_PEAK_TIMEZONE: 'UTC',
       // Webhooks go to a receiver on this machine.
       WEBHOOK_ALLOW_PRIVATE: 'true',
     };
-    const [port1, port2] = [await freePort(), await freePort()];
+    const running: Record<Server, Program> = {};
     // Workers start first, because a gateway without workers refuses calls.
-    const [worker1, worker2] = await Promise.all([
-      start('worker 1', 'workers/main.js', env),
-      start('worker 2', 'workers/main.js', env),
-    ]);
-    const [gateway1, gateway2] = await Promise.all([
-      start('gateway 1', 'src/main.js', { ...env, PORT: String(port1) }),
-      start('gateway 2', 'src/main.js', { ...env, PORT: String(port2) }),
-    ]);
-    const running: Record<string, Program> = {
-      'worker 1': worker1,
-      'worker 2': worker2,
-      'gateway 1': gateway1,
-      'gateway 2': gateway2,
-    };
+    const workers = [1, 2].map(async (nth) => {
+      running[`worker ${nth}`] = await start(`worker ${nth}`, 'workers/main.js', env);
+    });
+    await Promise.all(workers);
+    const gateways = Array.from({ length: gatewayCount }, async (_, i) => {
+      const [name, port] = [`gateway ${i + 1}`, String(await freePort())];
+      const gateway = await start(name, 'src/main.js', { ...env, PORT: port });
+      running[name] = gateway;
+      return gateway.ready;
+    });
 
     return {
       database,
-      gateways: [gateway1.ready, gateway2.ready],
+      gateways: await Promise.all(gateways),
       surprises,
       folder,
-      async kill(victim) {
-        const store = victim === 'postgres' ? stores.postgres : /redis/.test(victim) ? stores.redis : null;
-        if (!store) return running[victim]?.kill();
+      async kill(server) {
+        const store = storeOf(server);
+        if (!store) return running[server]?.kill();
         process.kill(store.pid, 'SIGKILL');
         await store.ended;
       },
-      async restart(victim) {
-        if (victim === 'postgres') {
+      async restart(server, forgetting) {
+        if (server === 'postgres') {
           stores.postgres = await patiently(() => startPostgresAt(stores.postgres.url));
-        } else if (victim === 'redis' || victim === 'forgetful redis') {
-          const dataDir = join(folder, 'redis', 'data');
-          if (victim === 'forgetful redis') await rm(dataDir, { recursive: true, force: true });
+        } else if (server === 'redis') {
+          if (forgetting) await rm(join(folder, 'redis', 'data'), { recursive: true, force: true });
           stores.redis = await patiently(() => startRedisAt(stores.redis.url));
         } else {
-          await running[victim]?.restart();
+          await running[server]?.restart();
         }
       },
+      freeze: (server) => freeze(storeOf(server)?.pid ?? running[server]?.pid() ?? 0),
+      pids: () => Object.fromEntries(Object.entries(running).map(([name, program]) => [name, program.pid()])),
       close,
     };
   } catch (error) {
@@ -159,4 +163,34 @@ async function patiently<T>(start: () => Promise<T>): Promise<T> {
       await new Promise((done) => setTimeout(done, 250));
     }
   }
+}
+
+/** Stops a process and its children. @returns what continues them. */
+async function freeze(parent: number): Promise<() => void> {
+  const frozen: number[] = [];
+  const signal = (pid: number, name: 'SIGSTOP' | 'SIGCONT') => {
+    try {
+      process.kill(pid, name);
+      return true;
+    } catch {
+      // The process has ended meanwhile.
+      return false;
+    }
+  };
+  const stop = (pid: number) => signal(pid, 'SIGSTOP') && frozen.push(pid);
+  // The parent first, so that it starts no more of them.
+  stop(parent);
+  for (const pid of await childrenOf(parent)) stop(pid);
+  return () => {
+    for (const pid of frozen.reverse()) signal(pid, 'SIGCONT');
+  };
+}
+
+async function childrenOf(parent: number): Promise<number[]> {
+  const { stdout } = await run('ps', ['-A', '-o', 'ppid=,pid=']);
+  const pairs = stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number));
+  return pairs.flatMap(([ppid, pid = 0]) => (ppid === parent ? [pid] : []));
 }

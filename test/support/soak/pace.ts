@@ -1,0 +1,47 @@
+import type { SoakLoad } from './clients.ts';
+import type { Dice } from './dice.ts';
+import type { Pace } from './strikes.ts';
+
+/** How much a run does. */
+export type Amount =
+  | { seconds: number /** The longest pause between two strikes. */; pauseMs: number }
+  | {
+      calls: number;
+      strikes: number /** The run ends after this time, also with fewer calls. */;
+      limitSeconds: number;
+    };
+
+const LOOK_EVERY_MS = 20;
+
+/** Strikes after random pauses, or evenly over the calls. */
+export function paceOf(amount: Amount, load: SoakLoad, dice: Dice): Pace {
+  const startedAt = Date.now();
+  if ('seconds' in amount) {
+    const { seconds, pauseMs } = amount;
+    return {
+      longestDownMs: 1_000,
+      longestStopMs: pauseMs / 2,
+      async next() {
+        await pause(dice.integer(200, pauseMs));
+        return Date.now() < startedAt + seconds * 1000;
+      },
+    };
+  }
+  const { calls, strikes, limitSeconds } = amount;
+  const isOver = () => load.sent >= calls || Date.now() > startedAt + limitSeconds * 1000;
+  return {
+    longestDownMs: 1_000,
+    longestStopMs: 6_000,
+    async next(struck) {
+      const due = ((struck + 1) * calls) / (strikes + 1);
+      while (load.sent < due && !isOver()) await pause(LOOK_EVERY_MS);
+      // Strikes that are late because processes took long to start are made after the last call.
+      while (struck >= strikes && !isOver()) await pause(LOOK_EVERY_MS);
+      return struck < strikes && Date.now() <= startedAt + limitSeconds * 1000;
+    },
+  };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

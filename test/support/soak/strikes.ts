@@ -1,0 +1,118 @@
+import type { Dice } from './dice.ts';
+import type { Server, SoakServices } from './services.ts';
+
+/** kill: SIGKILL, and a restart. forget: the same, and Redis loses its data. stop: SIGSTOP, and SIGCONT some time later. */
+export interface Strike {
+  action: 'kill' | 'forget' | 'stop';
+  server: Server;
+}
+
+/** When to strike. */
+export interface Pace {
+  /** Resolves with true when it is time for the next strike, with false when the run is over. */
+  next(struck: number): Promise<boolean>;
+  /** The longest time between a kill and the restart, and that for which a process is stopped. */
+  longestDownMs: number;
+  longestStopMs: number;
+}
+
+/** Each process is killed and stopped once in a round. The last gateway of several is never killed, so that its memory is that of the whole run. */
+export function roundOf(gateways: number): Strike[] {
+  const kills = ['gateway 1', 'gateway 2', 'worker 1', 'worker 2', 'redis', 'postgres'];
+  const stops = Array.from({ length: gateways }, (_, i) => `gateway ${i + 1}`);
+  return [
+    ...kills.map((server) => ({ action: 'kill', server }) as const),
+    { action: 'forget', server: 'redis' },
+    ...[...stops, 'worker 1', 'worker 2', 'redis', 'postgres'].map(
+      (server) => ({ action: 'stop', server }) as const,
+    ),
+  ];
+}
+
+/**
+ * Strikes one process after the other, sometimes two at once, until the run is over and each has been struck.
+ * @returns the number of strikes of each kind.
+ */
+export async function strike(
+  services: SoakServices,
+  { round, pace, dice, say }: { round: readonly Strike[]; pace: Pace; dice: Dice; say(line: string): void },
+): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  let waiting: Strike[] = [];
+  let struck = 0;
+  // Processes take seconds to start. Others may be struck meanwhile.
+  const returning = new Map<Server, Promise<void>>();
+  while ((await pace.next(struck)) || struck < round.length) {
+    if (waiting.length === 0) waiting = dice.shuffle(round);
+    // Two strikes at the same server cannot be made together.
+    const chosen = waiting.splice(0, dice.fraction() < 0.3 ? 2 : 1).filter(isFirstOfItsServer);
+    const [downMs, stopMs] = [dice.integer(50, pace.longestDownMs), stopTime(dice, pace.longestStopMs)];
+    say(chosen.map(({ action, server }) => `${action} ${server}`).join(' and '));
+    await Promise.all(chosen.map(({ server }) => returning.get(server)));
+    struck += chosen.length;
+    for (const { action, server } of chosen) {
+      const name = `${action} ${server}`;
+      counts[name] = (counts[name] ?? 0) + 1;
+    }
+    const back = strikeAll(services, chosen, (action) => (action === 'stop' ? stopMs : downMs));
+    for (const [server, done] of back) returning.set(server, done);
+    // An unavailable store stops the service; an unavailable process does not.
+    await Promise.all([...back].map(([server, done]) => isStore(server) && done));
+  }
+  await Promise.all(returning.values());
+  return counts;
+}
+
+/** Strikes several servers. @returns when each of them is back. */
+function strikeAll(
+  services: SoakServices,
+  strikes: readonly Strike[],
+  timeOf: (action: Strike['action']) => number,
+): Map<Server, Promise<void>> {
+  const back = new Map<Server, Promise<void>>();
+  // Stores restart first, because the other processes need them.
+  for (const { action, server } of [...strikes].sort(storesFirst)) {
+    const stores = Promise.all([...back].map(([other, done]) => isStore(other) && done));
+    back.set(server, strikeOne(services, { action, server }, timeOf(action), stores));
+  }
+  return back;
+}
+
+async function strikeOne(
+  services: SoakServices,
+  { action, server }: Strike,
+  forMs: number,
+  stores: Promise<unknown>,
+): Promise<void> {
+  if (action === 'stop') {
+    const thaw = await services.freeze(server);
+    await pause(forMs);
+    thaw();
+    return;
+  }
+  await services.kill(server);
+  await pause(forMs);
+  await stores;
+  await services.restart(server, action === 'forget');
+}
+
+/** Mostly shorter than a second: longer stops would leave no time for anything else. */
+function stopTime(dice: Dice, longestMs: number): number {
+  return Math.round(longestMs * dice.fraction() ** 3) + 50;
+}
+
+function isFirstOfItsServer({ server }: Strike, i: number, strikes: readonly Strike[]): boolean {
+  return strikes.findIndex((other) => other.server === server) === i;
+}
+
+function storesFirst(a: Strike, b: Strike): number {
+  return Number(isStore(b.server)) - Number(isStore(a.server));
+}
+
+function isStore(server: Server): boolean {
+  return server === 'redis' || server === 'postgres';
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
