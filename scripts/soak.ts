@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { EVEN_MIX, MOSTLY_CACHED_MIX } from '../test/support/soak/clients.ts';
 import { soak } from '../test/support/soak/soak.ts';
+import { LONG_ROUND, ROUND } from '../test/support/soak/strikes.ts';
 import { build } from './build.mjs';
 
 const USAGE = `Usage: npm run soak -- [SEED] [SECONDS]
@@ -22,31 +23,37 @@ function settings() {
       minutes: { type: 'string', default: '90' },
     },
   });
-  const [seedText = values.seed ?? String(randomInt(2 ** 31)), secondsText = '120'] = positionals;
-  const [seed, seconds, limitSeconds] = [seedText, secondsText, values.minutes].map(Number) as [
-    number,
-    number,
-    number,
-  ];
-  const calls = Number(values.calls ?? 1);
-  const strikes = Number(values.kills ?? Math.ceil(calls / 1000));
-  if (![seed, calls, strikes].every(Number.isSafeInteger) || !(seconds > 0) || !(limitSeconds > 0))
-    throw new Error();
-  if (values.calls === undefined) {
-    // The pause is usually enough time for all processes to be running and busy again.
-    const amount = { seconds, pauseMs: 12_000 };
-    return { ...{ seed, amount, gateways: 2, clients: 24, mix: EVEN_MIX }, again: `${seed} ${seconds}` };
-  }
-  const amount = { calls, strikes, limitSeconds: limitSeconds * 60 };
-  const again = `--calls ${calls} --kills ${strikes} --seed ${seed}`;
-  return { ...{ seed, amount, gateways: 3, clients: 64, mix: MOSTLY_CACHED_MIX }, again };
+  const seed = positive(values.seed ?? positionals[0] ?? String(randomInt(1, 2 ** 31)));
+  if (values.calls === undefined) return forTime(seed, positive(positionals[1] ?? '120'));
+  const calls = positive(values.calls);
+  const strikes = positive(values.kills ?? String(Math.ceil(calls / 1_000)));
+  return forCalls(seed, { calls, strikes, limitSeconds: positive(values.minutes) * 60 });
+}
+
+function forTime(seed: number, seconds: number) {
+  // The pause is usually enough time for all processes to be running and busy again.
+  const amount = { seconds, pauseMs: 12_000 };
+  const load = { gateways: 2, clients: 24, mix: EVEN_MIX };
+  return { seed, amount, ...load, plan: { round: ROUND, pairs: 0.3 }, again: `${seed} ${seconds}` };
+}
+
+function forCalls(seed: number, amount: { calls: number; strikes: number; limitSeconds: number }) {
+  const load = { gateways: 3, clients: 64, mix: MOSTLY_CACHED_MIX };
+  const again = `--calls ${amount.calls} --kills ${amount.strikes} --seed ${seed}`;
+  return { seed, amount, ...load, plan: { round: LONG_ROUND, pairs: 0.3 }, again };
+}
+
+function positive(text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || number <= 0) throw new Error(`${text} is not a positive integer`);
+  return number;
 }
 
 function settingsOrExit() {
   try {
     return settings();
-  } catch {
-    console.error(USAGE);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n${USAGE}`);
     process.exit(1);
   }
 }

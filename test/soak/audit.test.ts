@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BilledAccount, type Billing, openBilling } from '../support/billing.ts';
+import { auditClients } from '../support/soak/client-audit.ts';
 import { auditLedger } from '../support/soak/ledger-audit.ts';
+import { OBSERVATIONS } from '../support/soak/observations.ts';
 
 let billing: Billing;
 let account: BilledAccount;
@@ -45,6 +47,16 @@ test.each([
     'a claim is charged once within five minutes',
   ],
   [
+    'a call that continues a partial answer and reserves its price again',
+    `insert into finished_calls (account_id, id, operation, claim_key, state, pool, units_reserved, units_charged,
+       accepted_at, deadline_at, attempts, background)
+     select account_id, gen_random_uuid(), operation, claim_key, state, pool, units_reserved, units_charged,
+       accepted_at + interval '1 second', deadline_at, attempts, background
+     from finished_calls where state = 'settled' limit 1;
+     update finished_calls set answer = 'partial:12' where state = 'settled'`,
+    'a call that continues a partial answer reserves at most the rest',
+  ],
+  [
     'a charge that differs from its ledger lines',
     `update finished_calls set units_charged = units_charged - 1 where state = 'settled'`,
     'the ledger lines of a call add up to its charge',
@@ -80,14 +92,77 @@ test.each([
     'no minute limit of a subscription is ever exceeded',
   ],
 ])('%s is found', async (_what, tampering, promise) => {
+  expect(await foundAfter(tampering, auditLedger)).toContain(promise);
+});
+
+/** SQL that notes an answer for the settled call of 12 units, or for the released call. */
+const observed = (state: string, outcome: string, said: string, units: number, more = '') => `
+  insert into soak_observations
+  select 'call', account_id, '/path', encode(substring(claim_key for 16), 'hex'), accepted_at, accepted_at, '${outcome}', '${said}',
+    ${more || 'id'}, ${units}
+  from finished_calls where state = '${state}' and units_charged in (0, 12)`;
+
+test('correct answers have no faults', async () => {
+  const answers = [
+    observed('settled', 'answered', '200', 12),
+    observed('settled', 'answered', '200 joined', 0),
+    observed('released', 'failed', '502 UPSTREAM_ERROR', 0),
+  ];
+  expect(await foundAfter(answers.join(';'), auditClients)).toEqual([]);
+});
+
+test.each([
+  [
+    'an unknown job',
+    observed('settled', 'answered', '200', 12, 'gen_random_uuid()'),
+    'a job whose id a client received exists',
+  ],
+  ['an answer of a released call', observed('released', 'answered', '200', 0), 'an answered call is settled'],
+  [
+    'an answer with another charge',
+    observed('settled', 'answered', '200', 11),
+    'an answered call cost the units in its answer',
+  ],
+  [
+    'a joined call with units',
+    observed('settled', 'answered', '200 joined', 12),
+    'a joined call costs nothing',
+  ],
+  ['an error with units', observed('released', 'failed', '502 UPSTREAM_ERROR', 5), 'an error states 0 units'],
+  [
+    'an error of a charged call',
+    observed('settled', 'failed', '502 UPSTREAM_ERROR', 0),
+    'a failed call is not charged',
+  ],
+  [
+    'an error without a job id for a charged call',
+    observed('settled', 'failed', '503 BUSY', 0, 'null'),
+    'a call of which every client received an error is not charged',
+  ],
+  [
+    'a request without an answer',
+    observed('settled', 'unheard', 'UND_ERR_HEADERS_TIMEOUT', 0, 'null'),
+    'every request is answered in time',
+  ],
+  [
+    'an accepted job without a result',
+    `${observed('settled', 'refused', '404 JOB_NOT_FOUND', 0)}; update soak_observations set kind = 'result'`,
+    'every accepted job has a result',
+  ],
+])('%s is found', async (_what, tampering, promise) => {
+  expect(await foundAfter(tampering, auditClients)).toContain(promise);
+});
+
+/** Returns the promises that are broken after a change, which is taken back. */
+async function foundAfter(tampering: string, audit: typeof auditLedger): Promise<string[]> {
   const client = await billing.database.connect();
   try {
     await client.query('begin');
+    await client.query(OBSERVATIONS);
     await client.query(tampering);
-    const found = await auditLedger(client);
-    expect(found.map((fault) => fault.promise)).toContain(promise);
+    return (await audit(client)).map((fault) => fault.promise);
   } finally {
     await client.query('rollback');
     client.release();
   }
-});
+}

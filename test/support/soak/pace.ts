@@ -2,14 +2,22 @@ import type { SoakLoad } from './clients.ts';
 import type { Dice } from './dice.ts';
 import type { Pace } from './strikes.ts';
 
-/** How much a run does. */
-export type Amount =
-  | { seconds: number /** The longest pause between two strikes. */; pauseMs: number }
-  | {
-      calls: number;
-      strikes: number /** The run ends after this time, also with fewer calls. */;
-      limitSeconds: number;
-    };
+/** A run for a time. */
+interface Duration {
+  seconds: number;
+  /** The longest pause between two strikes. */
+  pauseMs: number;
+}
+
+/** A run for a number of calls, over which the strikes are spread. */
+interface Quantity {
+  calls: number;
+  strikes: number;
+  /** The run ends after this time, also with fewer calls. */
+  limitSeconds: number;
+}
+
+export type Amount = Duration | Quantity;
 
 const LOOK_EVERY_MS = 20;
 

@@ -11,7 +11,7 @@ import { createMonitor, type Monitor } from './monitor.ts';
 import { openObservationLog } from './observations.ts';
 import { type Amount, paceOf } from './pace.ts';
 import { openSoakServices } from './services.ts';
-import { roundOf, strike } from './strikes.ts';
+import { type StrikePlan, strike } from './strikes.ts';
 
 export interface SoakOptions {
   /** Determines the requests and the strikes. Their timing also depends on the machine. */
@@ -20,6 +20,7 @@ export interface SoakOptions {
   /** Folder of the compiled programs. */
   programs: string;
   gateways: number;
+  plan: StrikePlan;
   clients: number;
   mix: Mix;
   /** How many accounts of each kind. */
@@ -71,8 +72,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
 
     const strikeDice = dice.fork();
     const pace = paceOf(amount, load, strikeDice);
-    const round = roundOf(gateways.length);
-    const strikes = await strike(services, { round, pace, dice: strikeDice, say });
+    const strikes = await strike(services, { ...options.plan, pace, dice: strikeDice, say });
     const answered = load.stop();
     const backgroundDone = background.stop(drainSeconds);
     const drainMs = await drain(database, drainSeconds);

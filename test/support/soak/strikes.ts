@@ -16,17 +16,32 @@ export interface Pace {
   longestStopMs: number;
 }
 
-/** Each process is killed and stopped once in a round. The last gateway of several is never killed, so that its memory is that of the whole run. */
-export function roundOf(gateways: number): Strike[] {
-  const kills = ['gateway 1', 'gateway 2', 'worker 1', 'worker 2', 'redis', 'postgres'];
-  const stops = Array.from({ length: gateways }, (_, i) => `gateway ${i + 1}`);
-  return [
-    ...kills.map((server) => ({ action: 'kill', server }) as const),
-    { action: 'forget', server: 'redis' },
-    ...[...stops, 'worker 1', 'worker 2', 'redis', 'postgres'].map(
-      (server) => ({ action: 'stop', server }) as const,
-    ),
-  ];
+const KILLS: readonly Strike[] = [
+  ...['gateway 1', 'gateway 2', 'worker 1', 'worker 2', 'redis', 'postgres'].map(
+    (server) => ({ action: 'kill', server }) as const,
+  ),
+  { action: 'forget', server: 'redis' },
+];
+
+const STOPS: readonly Strike[] = ['gateway 1', 'worker 1', 'redis', 'postgres'].map((server) => ({
+  action: 'stop',
+  server,
+}));
+
+/** Each kind of process is killed and stopped once in a round. */
+export const ROUND: readonly Strike[] = [...KILLS, ...STOPS];
+
+/** A round for three gateways. The last one is never killed, so that its memory is that of the whole run. */
+export const LONG_ROUND: readonly Strike[] = [
+  ...ROUND,
+  ...['gateway 2', 'gateway 3', 'worker 2'].map((server) => ({ action: 'stop', server }) as const),
+];
+
+/** Which servers are struck. */
+export interface StrikePlan {
+  round: readonly Strike[];
+  /** How often two servers are struck at once, from 0 to 1. */
+  pairs: number;
 }
 
 /**
@@ -35,7 +50,7 @@ export function roundOf(gateways: number): Strike[] {
  */
 export async function strike(
   services: SoakServices,
-  { round, pace, dice, say }: { round: readonly Strike[]; pace: Pace; dice: Dice; say(line: string): void },
+  { round, pairs, pace, dice, say }: StrikePlan & { pace: Pace; dice: Dice; say(line: string): void },
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   let waiting: Strike[] = [];
@@ -45,7 +60,7 @@ export async function strike(
   while ((await pace.next(struck)) || struck < round.length) {
     if (waiting.length === 0) waiting = dice.shuffle(round);
     // Two strikes at the same server cannot be made together.
-    const chosen = waiting.splice(0, dice.fraction() < 0.3 ? 2 : 1).filter(isFirstOfItsServer);
+    const chosen = waiting.splice(0, dice.fraction() < pairs ? 2 : 1).filter(isFirstOfItsServer);
     const [downMs, stopMs] = [dice.integer(50, pace.longestDownMs), stopTime(dice, pace.longestStopMs)];
     say(chosen.map(({ action, server }) => `${action} ${server}`).join(' and '));
     await Promise.all(chosen.map(({ server }) => returning.get(server)));
