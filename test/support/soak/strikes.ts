@@ -63,7 +63,7 @@ export async function strike(
     const chosen = waiting.splice(0, dice.fraction() < pairs ? 2 : 1).filter(isFirstOfItsServer);
     const [downMs, stopMs] = [dice.integer(50, pace.longestDownMs), stopTime(dice, pace.longestStopMs)];
     say(chosen.map(({ action, server }) => `${action} ${server}`).join(' and '));
-    await Promise.all(chosen.map(({ server }) => returning.get(server)));
+    await Promise.all(chosen.map(({ server }) => returning.get(server) ?? Promise.resolve()));
     struck += chosen.length;
     for (const { action, server } of chosen) {
       const name = `${action} ${server}`;
@@ -72,7 +72,7 @@ export async function strike(
     const back = strikeAll(services, chosen, (action) => (action === 'stop' ? stopMs : downMs));
     for (const [server, done] of back) returning.set(server, done);
     // An unavailable store stops the service; an unavailable process does not.
-    await Promise.all([...back].map(([server, done]) => isStore(server) && done));
+    await storesOf(back);
   }
   await Promise.all(returning.values());
   return counts;
@@ -87,7 +87,7 @@ function strikeAll(
   const back = new Map<Server, Promise<void>>();
   // Stores restart first, because the other processes need them.
   for (const { action, server } of [...strikes].sort(storesFirst)) {
-    const stores = Promise.all([...back].map(([other, done]) => isStore(other) && done));
+    const stores = storesOf(back);
     back.set(server, strikeOne(services, { action, server }, timeOf(action), stores));
   }
   return back;
@@ -114,6 +114,11 @@ async function strikeOne(
 /** Mostly shorter than a second: longer stops would leave no time for anything else. */
 function stopTime(dice: Dice, longestMs: number): number {
   return Math.round(longestMs * dice.fraction() ** 3) + 50;
+}
+
+/** Resolves when the stores among some servers are back. */
+function storesOf(back: ReadonlyMap<Server, Promise<void>>): Promise<void[]> {
+  return Promise.all([...back].filter(([server]) => isStore(server)).map(([, done]) => done));
 }
 
 function isFirstOfItsServer({ server }: Strike, i: number, strikes: readonly Strike[]): boolean {
