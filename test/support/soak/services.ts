@@ -2,13 +2,13 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { LIMITS } from '../../../src/config/limits.ts';
-import { migrate } from '../../../src/platform/db/migrate.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS } from '../../../src/platform/db/pool.ts';
 import { run } from '../../../src/platform/embedded/commands.ts';
 import { startPostgres } from '../../../src/platform/embedded/postgres.ts';
 import { startRedis } from '../../../src/platform/embedded/redis.ts';
 import { freePort } from '../../../src/platform/embedded/server-process.ts';
 import { createLogger } from '../../../src/platform/log.ts';
+import { copyMigratedPostgres } from '../postgres-template.ts';
 import { type Program, startProgram } from './program.ts';
 
 /** `gateway 1`, `worker 2`, `redis` or `postgres`. */
@@ -62,6 +62,7 @@ export async function openSoakServices(programs: string, gatewayCount: number): 
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
+    await copyMigratedPostgres(join(folder, 'postgres'));
     const startPostgresAt = (url?: string) =>
       startPostgres(join(folder, 'postgres'), { durable: true, ...(url ? { url } : {}) });
     const startRedisAt = (url?: string) =>
@@ -75,7 +76,6 @@ export async function openSoakServices(programs: string, gatewayCount: number): 
       () => stores.redis.stop(),
     );
     const storeOf = (server: Server): Store | undefined => stores[server as 'postgres' | 'redis'];
-    await migrate(stores.postgres.url);
     // The audits sort and join whole tables.
     const database = openDatabase(
       `${stores.postgres.url}?options=-c%20work_mem%3D64MB`,

@@ -117,8 +117,8 @@ function stopTime(dice: Dice, longestMs: number): number {
 }
 
 /** Resolves when the stores among some servers are back. */
-function storesOf(back: ReadonlyMap<Server, Promise<void>>): Promise<void[]> {
-  return Promise.all([...back].filter(([server]) => isStore(server)).map(([, done]) => done));
+async function storesOf(back: ReadonlyMap<Server, Promise<void>>): Promise<void> {
+  await Promise.all([...back].filter(([server]) => isStore(server)).map(([, done]) => done));
 }
 
 function isFirstOfItsServer({ server }: Strike, i: number, strikes: readonly Strike[]): boolean {
