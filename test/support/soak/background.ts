@@ -94,7 +94,7 @@ export async function startBackground(
   };
 }
 
-const END_PAUSES_EVERY_MS = 3_000;
+const END_PAUSES_EVERY_MS = 1_000;
 
 /** The time to the deadline for batches of accounts without units. */
-const QUOTA_PATIENCE_MS = 4_000;
+const QUOTA_PATIENCE_MS = 2_000;
