@@ -44,6 +44,7 @@ export function appDepsOf(settings: GatewaySettings, parts: AppParts): AppDeps {
     site: {
       ...{ database, redis, keys, attempts, clock, log, events, queueGauges },
       ...{ offPeak, providers, currency: payments.currency, publicUrl, adminToken, trials },
+      imageCdnUrl: settings.links.imageCdnUrl,
       payments: stripe ?? (payments.way === 'demo' ? demoPayments : manualPayments),
     },
   };

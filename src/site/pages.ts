@@ -30,6 +30,8 @@ export interface SiteDeps {
   currency: string;
   /** The setting PUBLIC_URL. */
   publicUrl: string | undefined;
+  /** The setting IMAGE_CDN_URL: the host of product pictures. */
+  imageCdnUrl: string;
   /** The setting ADMIN_TOKEN; without it /admin does not exist. */
   adminToken: string | undefined;
 }

@@ -9,6 +9,7 @@ import { registerBatchList } from './customer/batches/batch-list.tsx';
 import { registerBatchPage } from './customer/batches/batch-page.tsx';
 import { registerNewBatch } from './customer/batches/new-batch.tsx';
 import { registerCheckout } from './customer/checkout.tsx';
+import { registerExplore } from './customer/explore/register-explore.ts';
 import { registerJobList } from './customer/jobs/job-list.tsx';
 import { registerJobPage } from './customer/jobs/job-page.tsx';
 import { registerKeys } from './customer/keys.tsx';
@@ -42,6 +43,7 @@ const PUBLIC_PAGES = [registerHome, registerSignUp, registerSignIn, registerRese
 /** Pages that require a signed-in customer. */
 const ACCOUNT_PAGES = [
   registerOverview,
+  registerExplore,
   registerPlans,
   registerCheckout,
   registerPurchasePage,

@@ -20,6 +20,8 @@ export interface PageProps {
   path?: string;
   /** Names of scripts in `src/site/assets/`, loaded after the page. */
   scripts?: readonly string[];
+  /** Names of scripts that are no modules, loaded before the others. */
+  libraries?: readonly string[];
   /** Names of further style sheets there. */
   styles?: readonly string[];
   /** Uses the full width, for charts and tables. */
@@ -35,6 +37,7 @@ const VISITOR_LINKS = [
 
 const CUSTOMER_LINKS = [
   ['/account', 'Overview'],
+  ['/explore', 'Explore'],
   ['/account/try', 'Try it'],
   ['/account/plans', 'Plans'],
   ['/account/keys', 'Keys'],
@@ -63,7 +66,7 @@ const OPERATOR_LINKS = [
 export function Page(props: PageProps): VNode {
   const page = useContext(CurrentPage);
   const { title, viewer = page.viewer, path = page.path } = props;
-  const { scripts = [], styles = [], wide = false, children } = props;
+  const { scripts = [], libraries = [], styles = [], wide = false, children } = props;
   return (
     <html lang="en">
       <head>
@@ -74,6 +77,9 @@ export function Page(props: PageProps): VNode {
         <link rel="icon" href={assetUrl('souk.svg')} type="image/svg+xml" />
         {['souk.css', ...styles, ...(isOperator(viewer) ? ['operator.css'] : [])].map((name) => (
           <link key={name} rel="stylesheet" href={assetUrl(name)} />
+        ))}
+        {libraries.map((name) => (
+          <script key={name} src={assetUrl(name)} defer />
         ))}
         {['souk.js', ...scripts].map((name) => (
           <script key={name} src={assetUrl(name)} type="module" />

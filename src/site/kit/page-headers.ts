@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** Allows scripts, styles, pictures and requests of this address only; nothing inline, no frames. */
 export const CONTENT_POLICY = [
@@ -36,5 +36,13 @@ export function pageHeaders(formTargets: readonly string[] = []): Record<string,
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
     'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
+  };
+}
+
+/** Makes a hook that also allows the pictures of another site. It runs after the one that sets the page's headers. */
+export function allowPictures(origin: string) {
+  return async (_request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const policy = String(reply.getHeader('content-security-policy'));
+    reply.header('content-security-policy', policy.replace("img-src 'self'", `img-src 'self' ${origin}`));
   };
 }

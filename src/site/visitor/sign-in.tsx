@@ -64,7 +64,7 @@ function wrongPassword(): FormRefused {
 
 /** The path that a customer is sent to after signing in: a path of this site, never an address of another site. */
 export function accountPath(to: unknown): string {
-  return pathWithin(to, ['account', 'docs']) ?? '/account';
+  return pathWithin(to, ['account', 'docs', 'explore']) ?? '/account';
 }
 
 function showForm(reply: FastifyReply, form: FormState, status?: number): FastifyReply {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ScheduleView } from '../../../batches/schedules/view.ts';
-import { type FormState, type FormValues, NO_INPUT, onSubmit } from '../../kit/form-request.ts';
+import { type FormState, type FormValues, onSubmit, readValues } from '../../kit/form-request.ts';
 import { Page } from '../../kit/layout.tsx';
 import { sendPage } from '../../kit/render.tsx';
 import { counted } from '../../kit/words.tsx';
@@ -18,7 +18,10 @@ type ScheduleInput = Parameters<typeof scheduleBody>[0];
 
 /** Registers the forms that create and change schedules, and show their next runs and price before saving. */
 export function registerEditSchedule(scope: FastifyInstance, { clock }: Pages): void {
-  scope.get(NEW, async (_request, reply) => sendForm(reply, null, NO_INPUT));
+  // The pages with data link here with the fields of what they show.
+  scope.get(NEW, async ({ query }, reply) =>
+    sendForm(reply, null, { values: readValues(query), faults: {} }),
+  );
   scope.get(EDIT, async (request, reply) => {
     const present = await presentSchedule(request);
     return sendForm(reply, present, { values: present ? valuesOf(present) : {}, faults: {} });

@@ -1,0 +1,67 @@
+import type { VNode } from 'preact';
+import { fromKeepaMinutes } from '../../../../operations/products/keepa-time.ts';
+import type { Offer, Product } from '../../../../operations/products/product.ts';
+import { type Column, Table } from '../../../kit/table.tsx';
+import { valueText } from '../../../kit/time-chart.tsx';
+import { Dash, Time } from '../../../kit/words.tsx';
+import { priceFormat, priceOf } from './history.ts';
+import type { ProductData } from './product-facts.tsx';
+
+interface OfferRow {
+  sellerId: string;
+  condition: string;
+  price: number | null;
+  shipping: number | null;
+  fulfilment: string;
+  isLive: boolean;
+  lastSeen: string | null;
+}
+
+const CONDITIONS = [
+  ...['Unknown', 'New', 'Used, like new', 'Used, very good', 'Used, good', 'Used, acceptable', 'Refurbished'],
+  ...[
+    'Collectible, like new',
+    'Collectible, very good',
+    'Collectible, good',
+    'Collectible, acceptable',
+    'Rental',
+  ],
+];
+
+/** The offers of a product: live ones in the order of the site's page, then those seen last. */
+export function OffersTable({ data }: { data: ProductData }): VNode {
+  const format = priceFormat(data.products[0]?.domainId ?? 1);
+  const columns: Column<OfferRow>[] = [
+    ['Seller', ({ sellerId }) => <code>{sellerId}</code>, 'row'],
+    ['Condition', ({ condition }) => condition],
+    ['Price', ({ price }) => (price === null ? <Dash /> : valueText(price, format)), 'number'],
+    ['Shipping', ({ shipping }) => (shipping === 0 ? 'free' : valueText(shipping, format)), 'number'],
+    ['Fulfilment', ({ fulfilment }) => fulfilment],
+    [
+      'Last seen',
+      ({ isLive, lastSeen }) => (isLive ? <span class="tag good">live</span> : <Time at={lastSeen} />),
+    ],
+  ];
+  return <Table name="Offers" columns={columns} rows={offerRows(data)} empty="The product has no offers." />;
+}
+
+export function offerRows({ products: [product] }: ProductData): OfferRow[] {
+  if (!product) return [];
+  const { offers, liveOffersOrder } = product;
+  const live = new Set(liveOffersOrder ?? []);
+  return (offers ?? []).map((offer, i) => rowOf(offer, live.has(i), product));
+}
+
+function rowOf(offer: Offer, isLive: boolean, { domainId = 1 }: Product): OfferRow {
+  const { offerCSV, sellerId, condition, lastSeen, isFBA } = offer;
+  const [price, shipping] = Array.isArray(offerCSV) ? (offerCSV as number[]).slice(-2) : [];
+  return {
+    sellerId: typeof sellerId === 'string' ? sellerId : '',
+    condition: CONDITIONS[Number(condition ?? 0)] ?? 'Unknown',
+    price: priceOf(price, domainId),
+    shipping: priceOf(shipping, domainId),
+    fulfilment: isFBA === true ? 'by the site' : 'by the seller',
+    isLive,
+    lastSeen: lastSeen === undefined ? null : new Date(fromKeepaMinutes(lastSeen)).toISOString(),
+  };
+}

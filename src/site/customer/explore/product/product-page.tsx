@@ -1,0 +1,91 @@
+import { REPORT_SITES } from '../../../../operations/brand-analytics/keywords/sites.ts';
+import { SITES } from '../../../../operations/params/domain.ts';
+import { Choice, Field } from '../../../kit/form.tsx';
+import { resultPath } from '../../answer-viewer.tsx';
+import type { ExplorePage } from '../explore-page.tsx';
+import { type View, viewOf } from '../view.ts';
+import { OffersTable, offerRows } from './offers.tsx';
+import { historyRows, type ProductData, ProductFacts } from './product-facts.tsx';
+import { type KeywordsData, KeywordsTable, keywordRows } from './product-keywords.tsx';
+import { VARIATIONS_SHOWN, type VariationsData, VariationsGrid, variationRows } from './variations.tsx';
+
+/** The page of a product. */
+export const productPage: ExplorePage = {
+  path: '/explore/product',
+  title: 'Product',
+  lead: 'Prices, ranks, offers, variations and search terms of a product. Each part shows its price before it is fetched.',
+  fields: (
+    <>
+      <Choice name="domain" label="Site" options={Object.entries(SITES)} preset="1" />
+      <Field name="asin" label="ASIN" required placeholder="B0C3CDEF01" maxLength={20} />
+    </>
+  ),
+  fieldNames: ['domain', 'asin'],
+  fieldOf: { asins: 'asin' },
+  button: 'Show the price',
+  intro: 'Enter the ASIN of a product, such as B0C3CDEF01.',
+  views: ({ domain = '1', asin }) => (asin === undefined ? null : viewsOf(domain, asin)),
+};
+
+function viewsOf(domain: string, asin: string): View[] {
+  const site = { domain: /^\d+$/.test(domain) ? Number(domain) : domain };
+  const country = SITES[site.domain as keyof typeof SITES];
+  return [
+    viewOf<ProductData>({
+      name: 'product',
+      title: 'Prices and rank',
+      button: 'Show the product',
+      operation: 'market.product',
+      parameters: { ...site, asins: [asin], detailLevel: 'full', stats: 90, rating: true, buybox: true },
+      show: (data, context) => <ProductFacts data={data} context={context} />,
+      rows: historyRows,
+    }),
+    viewOf<ProductData>({
+      name: 'offers',
+      title: 'Offers',
+      button: 'Show the offers',
+      operation: 'market.product',
+      parameters: { ...site, asins: [asin], offers: 20, history: false },
+      show: (data) => <OffersTable data={data} />,
+      rows: (data) => offerRows(data).map((row) => ({ ...row })),
+    }),
+    viewOf<VariationsData>({
+      name: 'variations',
+      title: 'Variations',
+      button: 'Show the variations',
+      operation: 'market.variations',
+      parameters: { ...site, asin, detailLevel: 'summary', perPage: VARIATIONS_SHOWN },
+      show: (data, context) => <VariationsGrid data={data} context={context} />,
+      rows: variationRows,
+    }),
+    ...(country !== undefined && country in REPORT_SITES ? [keywordsView(asin, country)] : []),
+    {
+      name: 'chart',
+      title: "The provider's chart",
+      button: 'Show the picture',
+      operation: 'market.graphimage',
+      parameters: { ...site, asin, range: 365, width: 1000, height: 500, salesrank: true },
+      show: (_data, { jobId }) => (
+        <img
+          class="picture"
+          src={resultPath(jobId)}
+          alt="Chart of the prices of the last year"
+          width={1000}
+          height={500}
+        />
+      ),
+    },
+  ];
+}
+
+function keywordsView(asin: string, country: string): View {
+  return viewOf<KeywordsData>({
+    name: 'terms',
+    title: 'Search terms',
+    button: 'Show the search terms',
+    operation: 'aba.asinreverse',
+    parameters: { asins: [asin], country, limit: 100 },
+    show: (data) => <KeywordsTable data={data} />,
+    rows: (data) => keywordRows(data).map((row) => ({ ...row })),
+  });
+}

@@ -1,0 +1,171 @@
+import type { VNode } from 'preact';
+import type { JobView } from '../../../api/job-view.ts';
+import type { QuoteView } from '../../../api/quote-view.ts';
+import { HiddenFields, PostForm } from '../../kit/form.tsx';
+import type { FormValues } from '../../kit/form-request.ts';
+import { addressOf } from '../../kit/paging.tsx';
+import { counted } from '../../kit/words.tsx';
+import { resultPath } from '../answer-viewer.tsx';
+import type { ApiAnswer } from '../customer-api.ts';
+import { curlLine } from '../try/try-request.ts';
+import type { View } from './view.ts';
+import { requestOf, type ViewState } from './view-state.ts';
+
+/** Where a card is shown. */
+export interface CardPlace {
+  path: string;
+  query: FormValues;
+  imageCdnUrl: string;
+  /** Address of this installation, for curl commands. */
+  baseUrl: string;
+}
+
+/** A view on its page: its price and a button, its progress, its error or its data. */
+export function ViewCard(props: { view: View; state: ViewState; place: CardPlace }): VNode {
+  const { view, state, place } = props;
+  const isOpen = state.kind === 'running';
+  return (
+    <section
+      class="card view"
+      id={view.name}
+      aria-labelledby={`${view.name}-title`}
+      aria-busy={isOpen}
+      data-refresh={isOpen ? '1' : undefined}
+    >
+      <h2 id={`${view.name}-title`}>{view.title}</h2>
+      {contentOf(view, state, place)}
+    </section>
+  );
+}
+
+function contentOf(view: View, state: ViewState, place: CardPlace): VNode {
+  switch (state.kind) {
+    case 'priced':
+      return <Priced view={view} quote={state.quote} failed={state.failed} place={place} />;
+    case 'refused':
+      return <Refused answer={state.answer} />;
+    case 'running':
+      return <Running job={state.job} />;
+    case 'tooLarge':
+      return (
+        <p>
+          The answer is too large for this page.{' '}
+          <a href={resultPath(state.job.jobId)} download>
+            Download it
+          </a>
+          .
+        </p>
+      );
+    case 'done':
+      return (
+        <>
+          {view.show(state.data, { ...place, jobId: state.job.jobId })}
+          <Elsewhere view={view} job={state.job} place={place} />
+        </>
+      );
+  }
+}
+
+function Priced(props: { view: View; quote: QuoteView; failed: JobView | null; place: CardPlace }): VNode {
+  const { view, quote, failed, place } = props;
+  const { units, admitted, deduplicated, rejectMessage, rejectReason } = quote;
+  const price = deduplicated ? 'free, called within the last five minutes' : counted(units, 'unit');
+  return (
+    <>
+      {failed?.error && (
+        <div class="notice bad" role="alert">
+          <p>
+            The call failed: {failed.error.msg} <code>{failed.error.code}</code> Nothing was charged.
+          </p>
+        </div>
+      )}
+      {admitted ? (
+        <PostForm action={place.path} class="inline">
+          <HiddenFields fields={{ ...place.query, view: view.name }} />
+          <button type="submit" class="primary">
+            {failed ? 'Try again' : view.button} ({price})
+          </button>
+        </PostForm>
+      ) : (
+        <div class="notice warn">
+          <p>
+            This call costs {counted(units, 'unit')} and would be refused: {rejectMessage}{' '}
+            <code>{rejectReason}</code>
+          </p>
+          <p>
+            <a href="/account/plans">Plans and packs</a>
+          </p>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Refused({ answer: { envelope } }: { answer: ApiAnswer }): VNode {
+  return (
+    <div class="notice bad" role="alert">
+      <p>
+        {envelope.msg} <code>{envelope.code}</code> Nothing was charged.
+      </p>
+    </div>
+  );
+}
+
+function Running({ job: { progress, etaMs } }: { job: JobView }): VNode {
+  return (
+    <div class="loading">
+      <p>
+        Loading
+        {etaMs !== null && etaMs > 1000 && `, about ${counted(Math.ceil(etaMs / 1000), 'second')} left`}
+      </p>
+      <progress max={100} value={progress === 0 ? undefined : progress} aria-label="Progress of the call" />
+      <noscript>Reload the page to see the data.</noscript>
+    </div>
+  );
+}
+
+/** What the call cost, and how to get the same data in other ways. */
+function Elsewhere({ view, job, place }: { view: View; job: JobView; place: CardPlace }): VNode {
+  const { path, query, baseUrl } = place;
+  const { jobId, unitsCharged } = job;
+  const id = `${view.name}-curl`;
+  return (
+    <footer class="elsewhere">
+      <p class="row">
+        <span class="muted">{counted(unitsCharged, 'unit')} charged</span>
+        {view.rows && (
+          <a class="button small" href={addressOf(path, { ...query, csv: view.name })} download>
+            As CSV
+          </a>
+        )}
+        <a class="button small" href={resultPath(jobId)} download>
+          Download the answer
+        </a>
+        <a class="button small" href={scheduleAddress(view)}>
+          As a schedule
+        </a>
+      </p>
+      <details>
+        <summary>As curl</summary>
+        <pre class="wrap">
+          <code id={id}>{curlLine(requestOf(view), baseUrl)}</code>
+        </pre>
+        <button type="button" class="small" data-copy={id} hidden>
+          Copy
+        </button>
+      </details>
+    </footer>
+  );
+}
+
+/** The form of a new schedule that repeats the call. */
+function scheduleAddress({ title, operation, parameters }: View): string {
+  const items = JSON.stringify(parameters);
+  return addressOf('/account/schedules/new', {
+    name: title,
+    operation,
+    layout: 'ndjson',
+    items,
+    params: ' ',
+  });
+}

@@ -1,0 +1,78 @@
+import type { FastifyRequest } from 'fastify';
+import type { JobView } from '../../../api/job-view.ts';
+import type { QuoteView } from '../../../api/quote-view.ts';
+import { readAtMost } from '../../../api/self-client.ts';
+import { queuedOperation } from '../../../operations/index.ts';
+import { type ApiAnswer, callApi, dataOf, envelopeOf, streamApi } from '../customer-api.ts';
+import { type TryRequest, tryRequest, withOption } from '../try/try-request.ts';
+import type { View } from './view.ts';
+
+/** What a page knows about one of its views. */
+export type ViewState =
+  | { kind: 'priced'; quote: QuoteView; failed: JobView | null }
+  | { kind: 'refused'; answer: ApiAnswer }
+  | { kind: 'running'; job: JobView }
+  | { kind: 'done'; job: JobView; data: unknown }
+  | { kind: 'tooLarge'; job: JobView };
+
+/** Larger answers are only downloaded. */
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/** A call that takes longer is shown as a running job. */
+const WAIT_SECONDS = 3;
+
+/** The request of a view. */
+export function requestOf({ operation: name, parameters }: View): TryRequest {
+  const operation = queuedOperation(name);
+  if (!operation) throw new Error(`no operation ${name}`);
+  return tryRequest(operation, parameters);
+}
+
+/** The state of a view: of the job that the address names, or its price. */
+export async function stateOf(
+  request: FastifyRequest,
+  view: View,
+  jobId: string | undefined,
+): Promise<ViewState> {
+  const job = jobId ? await jobOf(request, view, jobId) : null;
+  if (job?.state === 'done') return readResult(request, view, job);
+  if (job && job.finishedAt === null) return { kind: 'running', job };
+  const { method, url, body } = withOption(requestOf(view), 'dryRun=1');
+  const answer = await callApi(request, method, url, body);
+  if (answer.status >= 400) return { kind: 'refused', answer };
+  return { kind: 'priced', quote: dataOf<QuoteView>(answer), failed: job };
+}
+
+/** The job, or null if it does not exist or is one of another operation. */
+async function jobOf(request: FastifyRequest, view: View, id: string): Promise<JobView | null> {
+  const answer = await callApi(request, 'GET', `/api/jobs/${encodeURIComponent(id)}`);
+  if (answer.status >= 400) return null;
+  const job = dataOf<JobView>(answer);
+  return job.operation === view.operation ? job : null;
+}
+
+async function readResult(request: FastifyRequest, view: View, job: JobView): Promise<ViewState> {
+  if (queuedOperation(view.operation)?.respond.type === 'png') return { kind: 'done', job, data: null };
+  const answer = await streamApi(request, { method: 'GET', url: `/api/jobs/${job.jobId}/result` });
+  const { bytes, isWhole } = await readAtMost(answer, MOST_BYTES);
+  if (!isWhole) return { kind: 'tooLarge', job };
+  const { status } = answer;
+  // The answer was lost and is being made again.
+  if (status === 202) return { kind: 'running', job };
+  const envelope = JSON.parse(bytes.toString()) as ApiAnswer['envelope'];
+  return status >= 400
+    ? { kind: 'refused', answer: { status, envelope } }
+    : { kind: 'done', job, data: envelope.data };
+}
+
+/** Makes the call of a view. @returns the job with its answer or its error, or the refusal of a call without a job. */
+export async function makeCall(
+  request: FastifyRequest,
+  view: View,
+): Promise<{ jobId: string } | { answer: ApiAnswer }> {
+  const answer = await streamApi(request, requestOf(view), { prefer: `wait=${WAIT_SECONDS}` });
+  const jobId = answer.header('x-job-id');
+  if (jobId === undefined) return { answer: { status: answer.status, envelope: await envelopeOf(answer) } };
+  answer.body.destroy();
+  return { jobId };
+}

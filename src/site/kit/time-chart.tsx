@@ -1,0 +1,151 @@
+import type { VNode } from 'preact';
+import { type Column, Table } from './table.tsx';
+
+/** A series of values over time, in the order of time. */
+export interface ChartSeries {
+  name: string;
+  /** Series of one scale share an axis. A scale `rank` has its lowest value at the top. */
+  scale: 'price' | 'rank' | 'stars' | 'count' | 'percent' | 'index';
+  format?: Intl.NumberFormatOptions;
+  /** Unix milliseconds and a value; null: no data from this time on. */
+  points: readonly (readonly [at: number, value: number | null])[];
+  /** Whether the chart shows the series at first. */
+  shown: boolean;
+}
+
+interface TimeChartProps {
+  /** For screen readers. */
+  name: string;
+  series: readonly ChartSeries[];
+  /** Whether a value holds until the next one, as a price does. Otherwise lines connect the values. */
+  isStepped?: boolean;
+  /** Lengths of time to choose from, in days. `All` is always among them. */
+  ranges: readonly (readonly [days: number, name: string])[];
+  /** The rows of the table: the values at the end of each month, or one row for each time. */
+  rows: 'months' | 'times';
+}
+
+/** Names of the files that a page with charts loads. */
+export const CHART_FILES = {
+  styles: ['uPlot.min.css', 'time-chart.css'],
+  libraries: ['uPlot.iife.min.js'],
+  scripts: ['time-chart.js'],
+} as const;
+
+const MINUTE_MS = 60_000;
+
+/** The number of colours that the style sheet has for lines; further series repeat them with dashes. */
+const COLOURS = 6;
+
+/** A chart that `time-chart.js` draws, with its controls and a table of the values. */
+export function TimeChart({ name, series, isStepped = false, ranges, rows }: TimeChartProps): VNode {
+  const data = { isStepped, hasTimes: rows === 'months', series: series.map(compact) };
+  return (
+    <>
+      <figure class="time-chart" aria-label={name} data-chart={JSON.stringify(data)}>
+        <div class="time-chart-bar">
+          <fieldset class="segments" aria-label="Period">
+            {ranges.map(([days, text]) => (
+              <button key={days} type="button" data-days={days} aria-pressed="false" disabled>
+                {text}
+              </button>
+            ))}
+            <button type="button" data-days="" aria-pressed="true" disabled>
+              All
+            </button>
+          </fieldset>
+          <span class="time-chart-at" aria-hidden="true" />
+        </div>
+        <div
+          class="time-chart-plot"
+          role="slider"
+          tabIndex={0}
+          aria-label={`${name}: time`}
+          aria-valuemin={0}
+          aria-valuemax={100}
+          aria-valuenow={100}
+          aria-valuetext="Latest values"
+        >
+          <noscript>The chart needs JavaScript. The table below has its values.</noscript>
+        </div>
+        <ul class="time-chart-series">
+          {series.map(({ name, shown, points, format }, i) => (
+            <li key={name}>
+              <label>
+                <input type="checkbox" checked={shown} disabled data-series={i} />
+                <span class={`line line-${(i % COLOURS) + 1}${i < COLOURS ? '' : ' dashed'}`} /> {name}{' '}
+                <output>{valueText(points.at(-1)?.[1] ?? null, format)}</output>
+              </label>
+            </li>
+          ))}
+        </ul>
+        <p class="hint">
+          Drag across the chart to zoom in, double-click to zoom out. With the keyboard: arrows move through
+          time, + and - zoom.
+        </p>
+      </figure>
+      <details>
+        <summary>Show as a table</summary>
+        <ChartTable name={name} series={series} rows={rows} />
+      </details>
+    </>
+  );
+}
+
+export function valueText(value: number | null, format: Intl.NumberFormatOptions = {}): string {
+  return value === null ? '-' : new Intl.NumberFormat('en', format).format(value);
+}
+
+/** The series as the script reads it: times in minutes, each as the difference from the one before. */
+function compact({ scale, format = {}, points }: ChartSeries) {
+  let before = 0;
+  const times = points.map(([at]) => {
+    const minute = Math.round(at / MINUTE_MS);
+    const difference = minute - before;
+    before = minute;
+    return difference;
+  });
+  return { scale, format, times, values: points.map(([, value]) => value) };
+}
+
+function ChartTable({ name, series, rows }: Pick<TimeChartProps, 'name' | 'series' | 'rows'>): VNode {
+  const times = rowsOf(series, rows);
+  const columns: Column<(typeof times)[number]>[] = [
+    [rows === 'months' ? 'Month' : 'Date', ({ label }) => label, 'row'],
+    ...series.map(
+      ({ name, format }, i): Column<(typeof times)[number]> => [
+        name,
+        ({ values }) => valueText(values[i] ?? null, format),
+        'number',
+      ],
+    ),
+  ];
+  return <Table name={`${name}, as a table`} columns={columns} rows={times} />;
+}
+
+interface Row {
+  label: string;
+  /** In the order of the series. */
+  values: (number | null)[];
+}
+
+/** The values of all series at each time or at the end of each month, newest first. */
+export function rowsOf(series: readonly ChartSeries[], rows: TimeChartProps['rows']): Row[] {
+  const digits = rows === 'months' ? 7 : 10;
+  const labelOf = (at: number) => new Date(at).toISOString().slice(0, digits);
+  const labels = [...new Set(series.flatMap(({ points }) => points.map(([at]) => labelOf(at))))].sort();
+  const columns = series.map(({ points }) => {
+    const byLabel = new Map(points.map(([at, value]) => [labelOf(at), value]));
+    let held: number | null = null;
+    return labels.map((label) => {
+      const value = byLabel.get(label);
+      // A value holds for the months without a change; a time has only its own.
+      if (rows === 'months' && value === undefined) return held;
+      held = value ?? null;
+      return held;
+    });
+  });
+  return labels
+    .map((label, row) => ({ label, values: columns.map((column) => column[row] ?? null) }))
+    .reverse();
+}

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, expect } from 'vitest';
+import { expectUsable } from '../../../support/accessibility.ts';
+import { picture } from '../../../support/answers.ts';
+import {
+  describeInBrowser,
+  faultsOf,
+  openBrowser,
+  type Page,
+  screenshot,
+  type TestBrowser,
+} from '../../../support/browser.ts';
+import { type Customer, PAGES, signedIn } from '../../../support/customer.ts';
+import type { Demo } from '../../../support/demo-provider.ts';
+import { csvReport, load } from '../../../support/reports.ts';
+import { gate, type Script } from '../../../support/scripted-upstream.ts';
+import type { Souk } from '../../../support/souk.ts';
+import { test } from '../../../support/souk-test.ts';
+import { unitsUsed } from '../../../support/units.ts';
+
+const PICTURES = 'https://images.test';
+const ASIN = 'B0C3CDEF01';
+
+test.override('soukOptions', { pages: PAGES });
+let souk: Souk;
+let customer: Customer;
+let demo: Demo;
+
+/** Upstream answers as the demo provider does. */
+const asDemo: Script = async ({ method, path, params, body }) => {
+  const address = `/${path}?${new URLSearchParams(params)}`;
+  const post = { method: 'POST' as const, headers: { 'content-type': 'application/json' }, body };
+  const { status, headers, bytes } = await demo.raw(address, method === 'POST' ? post : {});
+  return { status, raw: bytes, contentType: String(headers['content-type']) };
+};
+
+test.beforeAll(async ({ souk: opened, demo: openedDemo }) => {
+  souk = opened;
+  demo = openedDemo;
+  for (const path of ['product', 'graphimage']) souk.upstream.on(path, asDemo);
+  customer = await signedIn(souk);
+  await load(
+    souk.database,
+    'us',
+    csvReport('2026-01-17', [{ term: 'tent', rank: 12, products: [[ASIN, 'A tent', '21.4', '9.8']] }]),
+  );
+});
+
+describeInBrowser('the pages for looking at data', () => {
+  let browser: TestBrowser;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser.close());
+
+  async function openPage({ client, cookie } = customer): Promise<Page> {
+    const page = await browser.page({ baseURL: client.baseUrl });
+    const body = await picture(300, 300);
+    await page.route(`${PICTURES}/**`, (route) => route.fulfill({ body, contentType: 'image/png' }));
+    await page.context().addCookies([{ ...cookie, url: client.baseUrl }]);
+    return page;
+  }
+
+  test('a product: each part shows its price, is charged once, and stays at its address', async () => {
+    const page = await openPage();
+    await page.goto('/explore');
+    await page.getByText('Enter the ASIN of a product').waitFor();
+    await expectUsable(page, 'explore-product-empty');
+    await page.getByLabel('ASIN').fill(ASIN);
+    await page.getByRole('button', { name: 'Show the price' }).click();
+    const before = await unitsUsed(customer.client);
+    await page.getByRole('button', { name: 'Show the product (1 unit)' }).click();
+    await page.locator('.time-chart[data-drawn-ms]').waitFor();
+    expect(await unitsUsed(customer.client)).toBe(before + 1);
+    for (const name of ['offers', 'variations', 'search terms', 'picture'])
+      await page.getByRole('button', { name: `Show the ${name}` }).click();
+    await page.locator('img.picture').waitFor();
+    const after = await unitsUsed(customer.client);
+    await page.reload();
+    await page.locator('.time-chart[data-drawn-ms]').waitFor();
+    expect(await unitsUsed(customer.client)).toBe(after);
+    await expectUsable(page, 'explore-product', [PICTURES]);
+    await page.context().close();
+  });
+
+  test('a chart: series, periods, zoom and the keyboard', async () => {
+    const page = await openPage();
+    await page.goto(`/explore/product?domain=1&asin=${ASIN}`);
+    await page.getByRole('button', { name: 'Show the product' }).click();
+    const plot = page.locator('.time-chart-plot');
+    const text = () => plot.getAttribute('aria-valuetext');
+    await page.locator('.time-chart[data-drawn-ms]').waitFor();
+    const latest = await text();
+    expect(latest).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d UTC, .*Sales rank/);
+    await page.getByRole('checkbox', { name: 'Sales rank' }).uncheck();
+    await plot.press('ArrowLeft');
+    expect(await text()).not.toContain('Sales rank');
+    await plot.press('Home');
+    expect(await plot.getAttribute('aria-valuenow')).toBe('0');
+    await page.getByRole('button', { name: 'Month', exact: true }).click();
+    expect(await page.locator('[data-days="30"]').getAttribute('aria-pressed')).toBe('true');
+    await plot.press('Home');
+    expect(Number(await plot.getAttribute('aria-valuenow'))).toBeGreaterThan(90);
+    await page.getByText('Show as a table').click();
+    await page.getByRole('columnheader', { name: 'Sales rank' }).waitFor();
+    expect(faultsOf(page).errors).toEqual([]);
+    await page.context().close();
+  });
+
+  test('a call that runs is shown as loading, and its data when it has ended', async () => {
+    const { reached, open } = gate();
+    souk.upstream.on('product', async (...call) => {
+      await reached;
+      return asDemo(...call);
+    });
+    const page = await openPage();
+    const calls = souk.upstream.callsTo('product').length;
+    await page.goto('/explore/product?domain=1&asin=B0C3CDEF02');
+    const clicked = page.getByRole('button', { name: 'Show the product' }).click();
+    await souk.upstream.received(calls + 1, 'product');
+    souk.clock.advance(5_000);
+    await clicked;
+    await page.getByText('Loading').waitFor();
+    await screenshot(page, 'explore-product-loading');
+    open();
+    await page.locator('.time-chart[data-drawn-ms]').waitFor();
+    souk.upstream.on('product', asDemo);
+    await page.context().close();
+  });
+
+  test('a call that fails shows its error, costs nothing and can be tried again', async () => {
+    souk.upstream.on('product', () => ({ status: 400, json: { error: { message: 'no' } } }));
+    const page = await openPage();
+    const before = await unitsUsed(customer.client);
+    await page.goto('/explore/product?domain=1&asin=B0C3CDEF03');
+    await page.getByRole('button', { name: 'Show the product' }).click();
+    await page.getByText('Nothing was charged.').waitFor();
+    expect(await unitsUsed(customer.client)).toBe(before);
+    await expectUsable(page, 'explore-product-failed');
+    souk.upstream.on('product', asDemo);
+    await page.getByRole('button', { name: 'Try again (1 unit)' }).click();
+    await page.locator('.time-chart[data-drawn-ms]').waitFor();
+    await page.context().close();
+  });
+
+  test('a call that would be refused has no button, and an invalid ASIN has its error in the form', async () => {
+    const page = await openPage(await signedIn(souk, { plan: null }));
+    await page.goto(`/explore/product?domain=1&asin=${ASIN}`);
+    await page.getByText('QUOTA_NO_SUBSCRIPTION').waitFor();
+    expect(await page.getByRole('button', { name: 'Show the product' }).count()).toBe(0);
+    await expectUsable(page, 'explore-product-refused');
+    await page.goto('/explore/product?domain=1&asin=short');
+    await page.locator('#field-asin-fault').waitFor();
+    await page.context().close();
+  });
+});
+
+test('a visitor signs in first and returns to the page', async ({ souk: { clientOf } }) => {
+  const answer = await clientOf('').get('/explore/product?asin=B0C3CDEF01');
+  expect([answer.status, answer.headers.location]).toEqual([
+    303,
+    '/sign-in?to=%2Fexplore%2Fproduct%3Fasin%3DB0C3CDEF01',
+  ]);
+});
+
+test('only these pages load pictures of the image host', async () => {
+  const policyOf = async (path: string) =>
+    (await customer.visitor.get(path)).headers['content-security-policy'];
+  expect(await policyOf('/explore/product')).toContain(`img-src 'self' ${PICTURES} data:`);
+  expect(await policyOf('/account')).not.toContain(PICTURES);
+});
+
+test('the schedule form starts with the call, and a CSV file has the history', async () => {
+  const address = `/explore/product?domain=1&asin=${ASIN}`;
+  await customer.visitor.get(address);
+  const page = await customer.visitor.post('/explore/product', { domain: '1', asin: ASIN, view: 'product' });
+  const [, link = ''] = /href="(\/account\/schedules\/new[^"]+)"/.exec(page.html) ?? [];
+  const form = await customer.visitor.get(link.replaceAll('&amp;', '&'));
+  expect(form.text).toContain(`"asins":["${ASIN}"]`);
+  const [, csv = ''] = /href="([^"]+csv=product)"/.exec(page.html) ?? [];
+  const file = await customer.visitor.get(csv.replaceAll('&amp;', '&'));
+  expect(file.headers['content-type']).toBe('text/csv; charset=utf-8');
+  expect(file.html).toMatch(/^asin,series,time,value\nB0C3CDEF01,New,20\d\d-/);
+});
