@@ -3,6 +3,8 @@
 /** Minutes. */
 const DAY = 1440;
 const SHORTEST = DAY / 4;
+/** Series with more values have no dots. */
+const MOST_DOTS = 30;
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 const NAMES = {
   price: 'Price',
@@ -30,9 +32,11 @@ function read({ series, ...chart }) {
     return { ...rest, times: times.map((difference) => (at += difference)) };
   });
   const ends = all.filter(({ times }) => times.length > 0).map(({ times }) => [times[0], times.at(-1)]);
-  const from = Math.min(...ends.map(([first]) => first));
-  const to = Math.max(...ends.map(([, last]) => last), from + 1);
-  return { ...chart, series: all, from, to };
+  const first = Math.min(...ends.map(([one]) => one));
+  const last = Math.max(...ends.map(([, one]) => one));
+  // A single time is shown in the middle of a week.
+  const room = first === last ? 3.5 * DAY : 0;
+  return { ...chart, series: all, from: first - room, to: last + room };
 }
 
 function draw(figure, chart) {
@@ -154,19 +158,19 @@ function optionsFor(figure, plot, chart, isShown, { point, select }) {
         stroke: () => color(`--series-${(i % 6) + 1}`),
         width: one.scale === 'rank' ? 1 : 2,
         ...(i < 6 ? {} : { dash: [6, 4] }),
-        points: { show: false },
+        points: { show: !chart.isStepped && one.times.length <= MOST_DOTS, size: 6 },
         ...(chart.isStepped ? { paths: window.uPlot.paths.stepped({ align: 1, alignGaps: 1 }) } : {}),
       })),
     ],
-    scales: Object.fromEntries(
-      scales.map((scale) => [
-        scale,
-        {
-          ...(scale === 'rank' ? { dir: -1 } : {}),
-          range: (_u, min, max) => rangeOf(scale, min, max),
-        },
-      ]),
-    ),
+    scales: {
+      x: { min: chart.from * 60, max: chart.to * 60 },
+      ...Object.fromEntries(
+        scales.map((scale) => [
+          scale,
+          { ...(scale === 'rank' ? { dir: -1 } : {}), range: (_u, min, max) => rangeOf(scale, min, max) },
+        ]),
+      ),
+    },
     axes: [
       { ...axis, grid: { stroke: () => color('--line'), width: 1 }, space: 70 },
       ...scales.map((scale, i) => ({

@@ -7,6 +7,15 @@ export type Column<Row> = readonly [
   set?: 'number' | 'number muted' | 'long' | 'row',
 ];
 
+/** How a table is sorted. */
+export interface Sorting {
+  /** The heading of the column; undefined: in another order. */
+  by: string | undefined;
+  isDescending: boolean;
+  /** The address of the table sorted by a column, or in the other direction; null for a column without an order. */
+  addressBy(heading: string): string | null;
+}
+
 /** A table. On a narrow screen it scrolls sideways, so it can have the keyboard focus. */
 export function Table<Row>(props: {
   /** Name for screen readers. */
@@ -15,8 +24,9 @@ export function Table<Row>(props: {
   rows: readonly Row[];
   /** Shown if there are no rows. */
   empty?: ComponentChildren;
+  sort?: Sorting;
 }): VNode {
-  const { name, columns, rows, empty = 'None.' } = props;
+  const { name, columns, rows, empty = 'None.', sort } = props;
   if (rows.length === 0)
     return typeof empty === 'string' ? (
       <p class="empty card">{empty}</p>
@@ -30,8 +40,15 @@ export function Table<Row>(props: {
         <thead>
           <tr>
             {columns.map(([heading, , set]) => (
-              <th key={heading} scope="col" class={set?.startsWith('number') ? 'number' : undefined}>
-                {heading}
+              <th
+                key={heading}
+                scope="col"
+                class={set?.startsWith('number') ? 'number' : undefined}
+                aria-sort={
+                  sort?.by === heading ? (sort.isDescending ? 'descending' : 'ascending') : undefined
+                }
+              >
+                <Heading heading={heading} sort={sort} />
               </th>
             ))}
           </tr>
@@ -55,5 +72,16 @@ export function Table<Row>(props: {
         </tbody>
       </table>
     </section>
+  );
+}
+
+function Heading({ heading, sort }: { heading: string; sort: Sorting | undefined }): VNode {
+  const address = sort?.addressBy(heading);
+  if (!address) return <>{heading}</>;
+  return (
+    <a href={address}>
+      {heading}
+      {sort?.by === heading && <span aria-hidden="true">{sort.isDescending ? ' ↓' : ' ↑'}</span>}
+    </a>
   );
 }

@@ -8,6 +8,7 @@ import { sendPage } from '../../kit/render.tsx';
 import { CHART_FILES } from '../../kit/time-chart.tsx';
 import { baseUrlOf, type Pages } from '../../pages.ts';
 import { refusedForm } from '../customer-api.ts';
+import { findView, type ShownView, statesOf } from './page-states.ts';
 import { rowsCsv } from './rows-csv.ts';
 import type { View } from './view.ts';
 import { type CardPlace, ViewCard } from './view-card.tsx';
@@ -32,7 +33,18 @@ export interface ExplorePage {
 }
 
 /** The pages, in the order of their navigation. */
-const PAGES = [['/explore/product', 'Product']] as const;
+const PAGES = [
+  ['/explore/product', 'Product'],
+  ['/explore/search', 'Search'],
+  ['/explore/finder', 'Finder'],
+  ['/explore/categories', 'Best sellers'],
+  ['/explore/deals', 'Deals'],
+  ['/explore/seller', 'Seller'],
+  ['/explore/keyword', 'Keyword'],
+  ['/explore/ranks', 'Weekly ranks'],
+  ['/explore/trends', 'Trends'],
+  ['/explore/today', 'Trending today'],
+] as const;
 
 /** Registers a page. Its address has the values of the form, and the job of each view whose call was made. */
 export function registerExplorePage(scope: FastifyInstance, pages: Pages, page: ExplorePage): void {
@@ -40,54 +52,45 @@ export function registerExplorePage(scope: FastifyInstance, pages: Pages, page: 
     const query = presentOf(readValues(request.query));
     const views = page.views(query);
     if (views === null) return sendExplore(reply, page, { query, cards: null, faults: {} });
-    const csv = views.find(({ name, rows }) => rows !== undefined && name === query.csv);
-    if (csv) return sendCsv(request, reply, csv, query[csv.name]);
-    return showViews(reply, views, query);
+    const csv = await findView(request, views, query, query.csv);
+    if (csv?.rows) return sendCsv(request, reply, csv, query[csv.name]);
+    return showViews(reply, query, await statesOf(request, views, query));
   });
 
   scope.post(page.path, async (request, reply) => {
     const { view: name, _csrf, ...query } = presentOf(readValues(request.body));
     const views = page.views(query) ?? [];
-    const view = views.find((one) => one.name === name);
+    const view = await findView(request, views, query, name);
     if (!view) return reply.redirect(addressOf(page.path, query), 303);
     const made = await makeCall(request, view);
-    if ('jobId' in made)
-      return reply.redirect(
-        `${addressOf(page.path, { ...query, [view.name]: made.jobId })}#${view.name}`,
-        303,
-      );
-    return showViews(reply, views, query, { view, state: { kind: 'refused', answer: made.answer } });
+    if ('jobId' in made) {
+      const address = addressOf(page.path, { ...query, [view.name]: made.jobId });
+      return reply.redirect(`${address}#${view.name}`, 303);
+    }
+    const state = { kind: 'refused', answer: made.answer } as const;
+    return showViews(reply, query, await statesOf(request, views, query, { view, state }));
   });
 
-  /** @param known the state of a view that is known already. */
-  async function showViews(
-    reply: FastifyReply,
-    views: readonly View[],
-    query: FormValues,
-    known?: { view: View; state: ViewState },
-  ): Promise<FastifyReply> {
-    const { request } = reply;
-    const [first, ...others] = views;
-    if (!first) throw new Error('a page needs a view');
-    const state = (view: View) =>
-      known?.view === view ? known.state : stateOf(request, view, query[view.name]);
-    const main = await state(first);
-    const faults = main.kind === 'refused' ? faultsOf(page, main) : {};
+  function showViews(reply: FastifyReply, query: FormValues, shown: readonly ShownView[]): FastifyReply {
+    const main = shown[0]?.state;
+    const faults = main?.kind === 'refused' ? faultsOf(page, main) : {};
     const place: CardPlace = {
       ...{ path: page.path, query, imageCdnUrl: pages.imageCdnUrl },
-      baseUrl: baseUrlOf(pages, request),
+      baseUrl: baseUrlOf(pages, reply.request),
     };
-    // The other views wait for the first one, whose refusal is that of the form.
-    const rest = main.kind === 'done' ? await Promise.all(others.map(state)) : [];
-    const states = [main, ...rest];
     const isFormRefused = Object.keys(faults).some((field) => field !== '');
-    const cards = isFormRefused
-      ? null
-      : states.map((state, i) => {
-          const view = views[i];
-          return view && <ViewCard key={view.name} view={view} state={state} place={place} />;
-        });
-    const status = main.kind === 'refused' ? main.answer.status : 200;
+    // The parts that follow from the data of a running call appear with it.
+    const isPending = shown.some(
+      ({ view, state }, i) => state.kind === 'running' && (i === 0 || view.next !== undefined),
+    );
+    const cards = isFormRefused ? null : (
+      <div id="views" data-refresh={isPending ? '1' : undefined}>
+        {shown.map(({ view, state }) => (
+          <ViewCard key={view.name} view={view} state={state} place={place} isRefreshed={!isPending} />
+        ))}
+      </div>
+    );
+    const status = main?.kind === 'refused' ? main.answer.status : 200;
     return sendExplore(reply, page, { query, cards, faults }, status);
   }
 }
@@ -144,7 +147,7 @@ function sendExplore(
       scripts={CHART_FILES.scripts}
       wide
     >
-      <nav class="segments" aria-label="Explore">
+      <nav class="segments views" aria-label="Explore">
         {PAGES.map(([href, name]) => (
           <a key={href} href={href} aria-current={href === path ? 'page' : undefined}>
             {name}

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import type { JobView } from '../../../api/job-view.ts';
 import type { QuoteView } from '../../../api/quote-view.ts';
+import { stringifyJson } from '../../../platform/json.ts';
 import { HiddenFields, PostForm } from '../../kit/form.tsx';
 import type { FormValues } from '../../kit/form-request.ts';
 import { addressOf } from '../../kit/paging.tsx';
@@ -21,8 +22,14 @@ export interface CardPlace {
 }
 
 /** A view on its page: its price and a button, its progress, its error or its data. */
-export function ViewCard(props: { view: View; state: ViewState; place: CardPlace }): VNode {
-  const { view, state, place } = props;
+export function ViewCard(props: {
+  view: View;
+  state: ViewState;
+  place: CardPlace;
+  /** Whether the card is refreshed on its own while its call runs. */
+  isRefreshed: boolean;
+}): VNode {
+  const { view, state, place, isRefreshed } = props;
   const isOpen = state.kind === 'running';
   return (
     <section
@@ -30,7 +37,7 @@ export function ViewCard(props: { view: View; state: ViewState; place: CardPlace
       id={view.name}
       aria-labelledby={`${view.name}-title`}
       aria-busy={isOpen}
-      data-refresh={isOpen ? '1' : undefined}
+      data-refresh={isOpen && isRefreshed ? '1' : undefined}
     >
       <h2 id={`${view.name}-title`}>{view.title}</h2>
       {contentOf(view, state, place)}
@@ -160,7 +167,7 @@ function Elsewhere({ view, job, place }: { view: View; job: JobView; place: Card
 
 /** The form of a new schedule that repeats the call. */
 function scheduleAddress({ title, operation, parameters }: View): string {
-  const items = JSON.stringify(parameters);
+  const items = stringifyJson(parameters);
   return addressOf('/account/schedules/new', {
     name: title,
     operation,

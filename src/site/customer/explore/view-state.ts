@@ -3,6 +3,7 @@ import type { JobView } from '../../../api/job-view.ts';
 import type { QuoteView } from '../../../api/quote-view.ts';
 import { readAtMost } from '../../../api/self-client.ts';
 import { queuedOperation } from '../../../operations/index.ts';
+import { parseJson } from '../../../platform/json.ts';
 import { type ApiAnswer, callApi, dataOf, envelopeOf, streamApi } from '../customer-api.ts';
 import { type TryRequest, tryRequest, withOption } from '../try/try-request.ts';
 import type { View } from './view.ts';
@@ -59,7 +60,7 @@ async function readResult(request: FastifyRequest, view: View, job: JobView): Pr
   const { status } = answer;
   // The answer was lost and is being made again.
   if (status === 202) return { kind: 'running', job };
-  const envelope = JSON.parse(bytes.toString()) as ApiAnswer['envelope'];
+  const envelope = parseJson(bytes.toString()) as ApiAnswer['envelope'];
   return status >= 400
     ? { kind: 'refused', answer: { status, envelope } }
     : { kind: 'done', job, data: envelope.data };

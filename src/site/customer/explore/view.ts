@@ -15,9 +15,13 @@ export interface View {
   show(data: unknown, context: ShowContext): VNode;
   /** The data as rows of a CSV file. */
   rows?: (data: unknown) => readonly Record<string, unknown>[];
+  /** Further views, for which the page needs the data of this one. */
+  next?: (data: unknown, query: FormValues) => readonly View[];
 }
 
 export interface ShowContext {
+  /** Path of the page. */
+  path: string;
   /** Values of the address, with the jobs of views. */
   query: FormValues;
   /** The host of product pictures. */
@@ -28,9 +32,10 @@ export interface ShowContext {
 
 /** A view whose data has a known type. Answers are not validated again: the API has made them. */
 export function viewOf<Data>(
-  view: Omit<View, 'show' | 'rows'> & {
+  view: Omit<View, 'show' | 'rows' | 'next'> & {
     show(data: Data, context: ShowContext): VNode;
     rows?: (data: Data) => readonly Record<string, unknown>[];
+    next?: (data: Data, query: FormValues) => readonly View[];
   },
 ): View {
   return view as View;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { expectUsable } from '../../../support/accessibility.ts';
 import { picture } from '../../../support/answers.ts';
 import {
@@ -21,28 +21,44 @@ const PICTURES = 'https://images.test';
 const ASIN = 'B0C3CDEF01';
 
 test.override('soukOptions', { pages: PAGES });
+const DEMO_PATHS = [
+  ...['product', 'graphimage', 'search', 'query', 'category', 'bestsellers', 'deal', 'seller'],
+  ...['trends/explore', 'trends/api/explore', '_/TrendsUi/data/batchexecute', 'trending/rss'],
+  ...['multiline', 'comparedgeo', 'relatedsearches'].map((kind) => `trends/api/widgetdata/${kind}`),
+];
 let souk: Souk;
 let customer: Customer;
 let demo: Demo;
+let wordId: number;
 
 /** Upstream answers as the demo provider does. */
-const asDemo: Script = async ({ method, path, params, body }) => {
+const asDemo: Script = async ({ method, path, params, body, cookie }) => {
   const address = `/${path}?${new URLSearchParams(params)}`;
-  const post = { method: 'POST' as const, headers: { 'content-type': 'application/json' }, body };
-  const { status, headers, bytes } = await demo.raw(address, method === 'POST' ? post : {});
-  return { status, raw: bytes, contentType: String(headers['content-type']) };
+  const type = body.startsWith('{') ? 'application/json' : 'application/x-www-form-urlencoded';
+  const post = { method: 'POST' as const, headers: { cookie, 'content-type': type }, body };
+  const { status, headers, bytes } = await demo.raw(
+    address,
+    method === 'POST' ? post : { headers: { cookie } },
+  );
+  const { 'set-cookie': cookies } = headers;
+  return {
+    ...{ status, raw: bytes, contentType: String(headers['content-type']) },
+    headers: cookies ? { 'set-cookie': [cookies].flat().join() } : {},
+  };
 };
 
 test.beforeAll(async ({ souk: opened, demo: openedDemo }) => {
   souk = opened;
   demo = openedDemo;
-  for (const path of ['product', 'graphimage']) souk.upstream.on(path, asDemo);
+  for (const path of DEMO_PATHS) souk.upstream.on(path, asDemo);
   customer = await signedIn(souk);
   await load(
     souk.database,
     'us',
     csvReport('2026-01-17', [{ term: 'tent', rank: 12, products: [[ASIN, 'A tent', '21.4', '9.8']] }]),
   );
+  const terms = await customer.client.get('/api/aba/search?country=us&keyword=tent');
+  wordId = terms.json.data.items[0].wordId;
 });
 
 describeInBrowser('the pages for looking at data', () => {
@@ -106,6 +122,44 @@ describeInBrowser('the pages for looking at data', () => {
     await page.context().close();
   });
 
+  test.for([
+    ['search?domain=1&term=pump', 'Search (5 units)', 'Rating'],
+    ['finder?domain=1&rankMax=20000', 'Find products (1 unit)', '30 products (30 units)'],
+    ['categories?domain=1&category=200000', 'Show the category (1 unit)', 'Show the best sellers (10 units)'],
+    ['deals?domain=1&priceType=1&dateRange=1', 'Show the deals (5 units)', 'In percent'],
+    ['seller?domain=1&seller=AKT8ZJ45IBZW2X', 'Show the seller (10 units)', 'products (30 units)'],
+    ['keyword?country=us&keyword=tent', 'Search terms (1 unit)', 'Last rank'],
+    ['keyword?country=us&keyword=tent&word=WORD', 'Show the history (1 unit)', 'Show the products (1 unit)'],
+    ['ranks?country=us', 'Show the ranks (1 unit)', 'Week that ended on'],
+    ['trends?keyword=kettle,teapot&geo=US', 'Show the interest (1 unit)', 'Show the regions (1 unit)'],
+    ['today?geo=US', 'Show the searches (1 unit)', 'Growth'],
+  ])('/explore/%s', async ([address, button, then]) => {
+    const page = await openPage();
+    // Calls to the trends site are paced.
+    const ticking = setInterval(() => souk.clock.advance(100), 50);
+    onTestFinished(() => clearInterval(ticking));
+    await page.goto(`/explore/${address?.replace('WORD', String(wordId))}`);
+    await page.getByRole('button', { name: button ?? '' }).click();
+    await page
+      .getByText(then ?? '')
+      .first()
+      .waitFor();
+    const buttons = page.locator('.view form button');
+    // The other parts of the page one after the other, since each answer has an address of its own.
+    while ((await buttons.count()) > 0) {
+      const before = page.url();
+      await buttons.first().click();
+      await page.waitForURL((url) => url.href !== before);
+      await page.locator('.view:not([aria-busy=true])').first().waitFor();
+    }
+    await expectUsable(
+      page,
+      `explore-${address?.split('?')[0]}${address?.includes('word=') ? '-word' : ''}`,
+      [PICTURES],
+    );
+    await page.context().close();
+  });
+
   test('a call that runs is shown as loading, and its data when it has ended', async () => {
     const { reached, open } = gate();
     souk.upstream.on('product', async (...call) => {
@@ -123,6 +177,7 @@ describeInBrowser('the pages for looking at data', () => {
     await screenshot(page, 'explore-product-loading');
     open();
     await page.locator('.time-chart[data-drawn-ms]').waitFor();
+    await page.getByRole('button', { name: 'Show the offers' }).waitFor();
     souk.upstream.on('product', asDemo);
     await page.context().close();
   });

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { fromKeepaMinutes } from '../../../../operations/products/keepa-time.ts';
 import type { Offer, Product } from '../../../../operations/products/product.ts';
+import { addressOf } from '../../../kit/paging.tsx';
 import { type Column, Table } from '../../../kit/table.tsx';
 import { valueText } from '../../../kit/time-chart.tsx';
 import { Dash, Time } from '../../../kit/words.tsx';
@@ -30,9 +31,10 @@ const CONDITIONS = [
 
 /** The offers of a product: live ones in the order of the site's page, then those seen last. */
 export function OffersTable({ data }: { data: ProductData }): VNode {
-  const format = priceFormat(data.products[0]?.domainId ?? 1);
+  const domain = data.products[0]?.domainId ?? 1;
+  const format = priceFormat(domain);
   const columns: Column<OfferRow>[] = [
-    ['Seller', ({ sellerId }) => <code>{sellerId}</code>, 'row'],
+    ['Seller', ({ sellerId }) => <a href={sellerAddress(domain, sellerId)}>{sellerId}</a>, 'row'],
     ['Condition', ({ condition }) => condition],
     ['Price', ({ price }) => (price === null ? <Dash /> : valueText(price, format)), 'number'],
     ['Shipping', ({ shipping }) => (shipping === 0 ? 'free' : valueText(shipping, format)), 'number'],
@@ -43,6 +45,10 @@ export function OffersTable({ data }: { data: ProductData }): VNode {
     ],
   ];
   return <Table name="Offers" columns={columns} rows={offerRows(data)} empty="The product has no offers." />;
+}
+
+function sellerAddress(domain: number, seller: string): string {
+  return addressOf('/explore/seller', { domain: String(domain), seller });
 }
 
 export function offerRows({ products: [product] }: ProductData): OfferRow[] {

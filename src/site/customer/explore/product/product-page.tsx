@@ -1,8 +1,9 @@
 import { REPORT_SITES } from '../../../../operations/brand-analytics/keywords/sites.ts';
 import { SITES } from '../../../../operations/params/domain.ts';
-import { Choice, Field } from '../../../kit/form.tsx';
+import { Field } from '../../../kit/form.tsx';
 import { resultPath } from '../../answer-viewer.tsx';
 import type { ExplorePage } from '../explore-page.tsx';
+import { SiteChoice, siteOf } from '../site-choice.tsx';
 import { type View, viewOf } from '../view.ts';
 import { OffersTable, offerRows } from './offers.tsx';
 import { historyRows, type ProductData, ProductFacts } from './product-facts.tsx';
@@ -16,7 +17,7 @@ export const productPage: ExplorePage = {
   lead: 'Prices, ranks, offers, variations and search terms of a product. Each part shows its price before it is fetched.',
   fields: (
     <>
-      <Choice name="domain" label="Site" options={Object.entries(SITES)} preset="1" />
+      <SiteChoice />
       <Field name="asin" label="ASIN" required placeholder="B0C3CDEF01" maxLength={20} />
     </>
   ),
@@ -24,12 +25,12 @@ export const productPage: ExplorePage = {
   fieldOf: { asins: 'asin' },
   button: 'Show the price',
   intro: 'Enter the ASIN of a product, such as B0C3CDEF01.',
-  views: ({ domain = '1', asin }) => (asin === undefined ? null : viewsOf(domain, asin)),
+  views: (values) => (values.asin === undefined ? null : viewsOf(siteOf(values), values.asin)),
 };
 
-function viewsOf(domain: string, asin: string): View[] {
-  const site = { domain: /^\d+$/.test(domain) ? Number(domain) : domain };
-  const country = SITES[site.domain as keyof typeof SITES];
+function viewsOf(domain: number | string, asin: string): View[] {
+  const site = { domain };
+  const country = SITES[domain as keyof typeof SITES];
   return [
     viewOf<ProductData>({
       name: 'product',

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import { keywordSeries } from '../../../../src/site/customer/explore/keyword/keyword-history.tsx';
+import { categoriesPage } from '../../../../src/site/customer/explore/search/categories-page.tsx';
+import { dealRows } from '../../../../src/site/customer/explore/search/deals.tsx';
+import { pageIn } from '../../../../src/site/customer/explore/search/pager.tsx';
+import { productRow, sortedBy } from '../../../../src/site/customer/explore/search/product-row.ts';
+import { finderPage } from '../../../../src/site/customer/explore/search/search-pages.tsx';
+import { interestSeries } from '../../../../src/site/customer/explore/trends/interest.tsx';
+
+describe('a list', () => {
+  const rows = Array.from({ length: 65 }, (_, i) => i);
+
+  test('is shown thirty at a time', () => {
+    expect(pageIn(rows, { page: '1' })).toEqual({ rows: rows.slice(30, 60), page: 1, total: 65 });
+    expect(pageIn(rows, {}).rows).toEqual(rows.slice(0, 30));
+  });
+
+  test.each([['9'], ['-1'], ['x']])('has a page for the number %s in the address', (page) => {
+    expect([0, 2]).toContain(pageIn(rows, { page }).page);
+  });
+
+  test('has rows without a value last, in both directions', () => {
+    const prices = [{ price: null }, { price: 2 }, { price: 10 }];
+    const sorted = (isDescending: boolean) =>
+      sortedBy(prices, 'price', isDescending).map(({ price }) => price);
+    expect([sorted(false), sorted(true)]).toEqual([
+      [2, 10, null],
+      [10, 2, null],
+    ]);
+  });
+});
+
+test('a product of a list has null where the provider has -1', () => {
+  const product = { asin: 'B0C3CDEF01', title: 'A', price: 1999, bsr: -1, rating: 45, reviewCount: 3 };
+  expect(productRow(product, 1)).toEqual({
+    ...{ asin: 'B0C3CDEF01', title: 'A', brand: null, image: null },
+    ...{ price: 19.99, rank: null, rating: 4.5, reviews: 3, sold: null },
+  });
+});
+
+test('a deal has the name of its picture, and the fall of the chosen price in the chosen period', () => {
+  const deal = {
+    asin: 'B0C3CDEF01',
+    image: [65, 46, 106, 112, 103],
+    current: [-1, 900],
+    delta: [[], [0, 100]],
+    deltaPercent: [[], [0, 10]],
+  };
+  expect(dealRows({ domainId: 1, deals: { dr: [deal] } }, 1, '1')).toEqual([
+    { asin: 'B0C3CDEF01', title: null, image: 'A.jpg', price: 9, fall: 1, percent: 10 },
+  ]);
+});
+
+test('the finder sends prices in cents and ratings in tenths, and text that is no number as it is', () => {
+  const [view] = finderPage.views({ priceMin: '9.99', ratingMin: '4.5', rankMax: 'x' }) ?? [];
+  expect(view?.parameters).toEqual({
+    ...{ domain: 1, current_NEW_gte: 999, current_RATING_gte: 45, current_SALES_lte: 'x' },
+  });
+  expect(finderPage.views({ domain: '1' })).toBeNull();
+});
+
+test('a category id keeps all its digits, and the roots have no best sellers', () => {
+  const views = (category: string) => categoriesPage.views({ category })?.map(({ parameters }) => parameters);
+  expect(views('9007199254740993')?.[1]).toEqual({ domain: 1, category: '9007199254740993' });
+  expect(views('0')).toEqual([{ domain: 1, category: '0' }]);
+});
+
+test('a series of interest has a gap in a period without data', () => {
+  const values = (value: number, hasData: boolean) => [{ query: 'kettle', value, hasData }];
+  const timelineData = [
+    { timestamp: 60, date: '', values: values(70, true) },
+    { timestamp: 120, date: '', values: values(0, false) },
+  ];
+  expect(interestSeries({ timelineData })[0]?.points).toEqual([
+    [60_000, 70],
+    [120_000, null],
+  ]);
+});
+
+test('a week without a rank is a gap in the history of a keyword', () => {
+  const week = { clickShareSum: null, convShareSum: null };
+  const history = [
+    { reportDate: '2026-01-10', rank: 5, ...week },
+    { reportDate: '2026-01-17', rank: null, ...week },
+  ];
+  expect(keywordSeries(history)[0]?.points.map(([, rank]) => rank)).toEqual([5, null]);
+});
