@@ -20,7 +20,7 @@ export interface PageProps {
   path?: string;
   /** Names of scripts in `src/site/assets/`, loaded after the page. */
   scripts?: readonly string[];
-  /** Names of scripts that are no modules, loaded before the others. */
+  /** Names of classic scripts, loaded before the modules. */
   libraries?: readonly string[];
   /** Names of further style sheets there. */
   styles?: readonly string[];

@@ -51,7 +51,7 @@ test('a deal has the name of its picture, and the fall of the chosen price in th
   ]);
 });
 
-test('the finder sends prices in cents and ratings in tenths, and text that is no number as it is', () => {
+test('the finder sends prices in cents and ratings in tenths, and text without a number as it is', () => {
   const [view] = finderPage.views({ priceMin: '9.99', ratingMin: '4.5', rankMax: 'x' }) ?? [];
   expect(view?.parameters).toEqual({
     ...{ domain: 1, current_NEW_gte: 999, current_RATING_gte: 45, current_SALES_lte: 'x' },
