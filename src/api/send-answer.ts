@@ -23,7 +23,8 @@ export async function sendAnswer(
   return reply.send(inflate);
 }
 
-function acceptsGzip({ request }: FastifyReply): boolean {
+/** Returns whether the client prefers gzip. */
+export function acceptsGzip({ request }: FastifyReply): boolean {
   const accepted = request.headers['accept-encoding'];
   if (accepted === undefined) return false;
   return new Negotiator(request.raw).encoding(['gzip', 'identity']) === 'gzip';

@@ -58,6 +58,7 @@ export async function conformanceFixtures(): Promise<Served<null>> {
     listTools: () =>
       Object.keys(results).map((name) => ({
         name,
+        title: name,
         description: `Fixture ${name}`,
         inputSchema: (name === 'json_schema_2020_12_tool'
           ? DIALECT
@@ -76,6 +77,8 @@ export async function conformanceFixtures(): Promise<Served<null>> {
         { uri: 'test://static-binary', name: 'Static binary', mimeType: 'image/png' },
       ];
     },
+    prompts: [],
+    promptText: () => null,
     resourceTemplates: [
       { uriTemplate: 'test://template/{id}/data', name: 'Template', description: 'Data of an id' },
     ],

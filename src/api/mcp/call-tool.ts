@@ -11,6 +11,7 @@ import { callOptionsSchema } from '../operations/call-options.ts';
 import { parseAs } from '../request-input.ts';
 import { type GatewayAnswer, type Requester, readAtMost } from '../self-client.ts';
 import { type FollowDeps, followBatch, followJob } from './follow.ts';
+import { partOf } from './parts.ts';
 import type { CallContext, ToolResult } from './protocol.ts';
 import { resourceOf } from './resources.ts';
 import { type CallSummary, type ResultContext, refusalResult, resultOf, structured } from './results.ts';
@@ -76,7 +77,7 @@ async function priced(
   return dryRun ? structured({ dryRun: true, operation: name, units, admitted: true }) : null;
 }
 
-const NOTHING_CALLED = { narrowing: [], call: { unitsConsumed: 0 }, resource: null };
+const NOTHING_CALLED = { narrowing: [], call: { unitsConsumed: 0 }, resource: null, part: null };
 
 async function called(
   deps: ToolCallDeps,
@@ -88,6 +89,7 @@ async function called(
   const { send } = deps;
   // Invalid arguments are refused before any progress is reported.
   let request = tool.requestOf(args);
+  const part = tool.hasParts ? partOf(args) : null;
   const following = onProgress && {
     ...deps,
     caller,
@@ -128,6 +130,7 @@ async function called(
       narrowing: tool.narrowing,
       call,
       resource: resourceOf(request.url, call.jobId),
+      part,
     }),
   );
 }
@@ -193,7 +196,7 @@ function summaryOf({ header }: GatewayAnswer): CallSummary {
 function contextOf(
   { database, answers, log, budgetTokens }: ToolCallDeps,
   { accountId }: ToolCaller,
-  about: Pick<ResultContext, 'narrowing' | 'call' | 'resource'>,
+  about: Pick<ResultContext, 'narrowing' | 'call' | 'resource' | 'part'>,
 ): ResultContext {
   const { jobId } = about.call;
   return {

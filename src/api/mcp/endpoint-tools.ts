@@ -5,7 +5,8 @@ import { ENDPOINTS } from '../endpoints/index.ts';
 import { parametersOf } from '../openapi/parameters.ts';
 import { bodySchemaOf, componentSchemas } from '../openapi/schemas.ts';
 import { OPTIONS } from './operation-tools.ts';
-import type { Arguments, Tool, ToolRequest } from './tool.ts';
+import { partSchema } from './parts.ts';
+import { type Arguments, type Tool, type ToolRequest, titleOf } from './tool.ts';
 import { pathWith, queryOf, refuseUnknown, split, textOf } from './tool-requests.ts';
 import { compactInput, compactOutput } from './tool-schemas.ts';
 
@@ -28,7 +29,14 @@ function toolOf(endpoint: EndpointDescription, schemas: Record<string, JsonSchem
   const toolset = TOOLSETS.find((one) => one === tag);
   if (!name || !toolset) return null;
   const parts = partsOf(endpoint);
-  const properties = { ...parts.id, ...parts.body, ...parts.query, ...optionsOf(parts) };
+  const hasParts = name === 'jobs_get_result';
+  const properties = {
+    ...parts.id,
+    ...parts.body,
+    ...parts.query,
+    ...(hasParts ? compactInput(bodySchemaOf(partSchema)).properties : {}),
+    ...optionsOf(parts),
+  } as Record<string, JsonSchema>;
   const shown = Object.keys(properties);
   const known = new Set(shown);
   const reads = method === 'get';
@@ -36,6 +44,7 @@ function toolOf(endpoint: EndpointDescription, schemas: Record<string, JsonSchem
     toolset,
     listed: {
       name,
+      title: titleOf(name),
       description: `${summary} Units: ${endpoint.startsCalls ? 'those of the calls it starts' : '0'}.`,
       inputSchema: {
         type: 'object',
@@ -46,13 +55,13 @@ function toolOf(endpoint: EndpointDescription, schemas: Record<string, JsonSchem
       outputSchema: compactOutput(...dataOf(endpoint, schemas)),
       annotations: {
         readOnlyHint: reads,
-        idempotentHint: reads || method !== 'post',
         openWorldHint: false,
-        ...(reads ? {} : { destructiveHint: method === 'delete' }),
+        ...(reads ? {} : { idempotentHint: method !== 'post', destructiveHint: method === 'delete' }),
       },
     },
     isJob: false,
     follows,
+    ...(hasParts ? { hasParts } : {}),
     narrowing: ['limit', 'cursor', 'state'].filter((parameter) => known.has(parameter)),
     requestOf(args) {
       refuseUnknown(args, known, shown);

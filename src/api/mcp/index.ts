@@ -10,6 +10,7 @@ import { type AuthenticationDeps, accountOf, keyOf, requireAccount } from '../pl
 import { requestsTo, type SendRequest } from '../self-client.ts';
 import { callTool, PATIENCE_SECONDS, type ToolCallDeps, type ToolCaller } from './call-tool.ts';
 import { mountProtocol } from './mount.ts';
+import { PROMPTS, promptText } from './prompts.ts';
 import type { Served } from './protocol.ts';
 import { listResources, RESOURCE_TEMPLATES, readResource } from './resources.ts';
 import { budgetBytes } from './results.ts';
@@ -70,6 +71,8 @@ function toolsOf(send: SendRequest, deps: McpDeps): Served<Caller> {
       return callTool({ ...deps, send, budgetTokens: resultTokens }, caller, tool, args, context);
     },
     listResources: (caller) => listResources(send, caller, (jobIds) => areKept(deps, jobIds)),
+    prompts: PROMPTS,
+    promptText,
     resourceTemplates: RESOURCE_TEMPLATES,
     readResource: (caller, uri) => readResource(send, caller, uri, budgetBytes(resultTokens)),
   };
@@ -84,7 +87,7 @@ const INSTRUCTIONS = `Data about a retail marketplace. Calls cost units: each to
 Every tool accepts maxUnits (refuse the call if it would cost more) and dryRun (return the price without making the call).
 fields selects the fields of each record: "asin,title,stats.current".
 An identical call within five minutes is free. Prices are in cents (whole yen on site 5), ratings are stars x 10, -1 means no data.
-A call that takes longer than ${PATIENCE_SECONDS} seconds returns a jobId for jobs_get_result. An answer that is too large is returned as an outline with a link.`;
+A call that takes longer than ${PATIENCE_SECONDS} seconds returns a jobId for jobs_get_result. An answer that is too large is returned as an outline; jobs_get_result returns its parts by path, offset and fields.`;
 
 /** Returns the toolsets that a request selects. @throws SoukError VALIDATION_FAILED. */
 function toolsetsOf(request: FastifyRequest): readonly Toolset[] | null {

@@ -4,7 +4,7 @@ import { OPERATIONS } from '../../operations/index.ts';
 import type { JsonSchema } from '../../operations/params/documentation.ts';
 import { isStrict, parametersOf } from '../openapi/parameters.ts';
 import { componentSchemas, pascalCase } from '../openapi/schemas.ts';
-import type { Arguments, ObjectSchema, Tool, ToolRequest } from './tool.ts';
+import { type Arguments, type ObjectSchema, type Tool, type ToolRequest, titleOf } from './tool.ts';
 import { pathWith, queryOf, refuseUnknown, split, textOf } from './tool-requests.ts';
 import { compactInput, compactOutput } from './tool-schemas.ts';
 
@@ -56,12 +56,12 @@ function toolOf(operation: Operation, data: JsonSchema | undefined): Tool {
     toolset,
     listed: {
       name: tool,
+      title: titleOf(tool),
       description: `${operation.summary} Units: ${operation.kind === 'queued' ? operation.price.text : '0'}.`,
       inputSchema: inputOf(operation),
       ...(isPicture ? {} : { outputSchema: compactOutput(...(data ? [data] : [])) }),
       annotations: {
         readOnlyHint: true,
-        idempotentHint: true,
         openWorldHint: operation.kind === 'queued' && OPEN_GROUPS.has(group),
       },
     },

@@ -23,6 +23,9 @@ export interface Served<Caller> {
   listTools(caller: Caller): readonly ListedTool[];
   /** @returns null if the caller has no such tool. */
   callTool(caller: Caller, name: string, args: Arguments, context: CallContext): Promise<ToolResult | null>;
+  prompts: readonly ListedPrompt[];
+  /** Returns the text of a prompt, or the argument that it lacks; null if it does not exist. */
+  promptText(name: string, values: Record<string, string>): { text: string } | { missing: string } | null;
   listResources(caller: Caller): Promise<readonly ListedResource[]>;
   resourceTemplates: readonly ResourceTemplate[];
   /** @returns an empty list if the resource does not exist. @throws Error whose message is public. */
@@ -61,6 +64,13 @@ export interface ListedResource {
   mimeType?: string;
   /** Bytes. */
   size?: number;
+}
+
+export interface ListedPrompt {
+  name: string;
+  title: string;
+  description: string;
+  arguments: readonly { name: string; description: string; required: boolean }[];
 }
 
 export interface ResourceTemplate {
@@ -130,16 +140,36 @@ function serverFor<Caller>(served: Served<Caller>, caller: Caller): Server {
   const { info, instructions } = served;
   const kept = { ttlMs: LIST_LIFETIME_MS, cacheScope: 'private' } as const;
   const server = new StrictServer(info, {
-    capabilities: { tools: { listChanged: false }, resources: { listChanged: false, subscribe: false } },
+    capabilities: {
+      tools: { listChanged: false },
+      resources: { listChanged: false, subscribe: false },
+      prompts: { listChanged: false },
+    },
     instructions,
-    cacheHints: { 'tools/list': kept, 'resources/templates/list': kept, 'server/discover': kept },
+    cacheHints: {
+      'tools/list': kept,
+      'prompts/list': kept,
+      'resources/templates/list': kept,
+      'server/discover': kept,
+    },
   });
   server.setRequestHandler('tools/list', () => ({ tools: served.listTools(caller) as never }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const { name, arguments: args = {} } = params;
     const result = await served.callTool(caller, name, args, callContext(context));
     if (result) return { ...result };
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}.`);
+    throw invalidParams(`Unknown tool: ${name.slice(0, 100)}.`);
+  });
+  server.setRequestHandler('prompts/list', () => ({
+    prompts: served.prompts.map(({ name, title, description, arguments: args }) => ({
+      ...{ name, title, description, arguments: [...args] },
+    })),
+  }));
+  server.setRequestHandler('prompts/get', ({ params: { name, arguments: values = {} } }) => {
+    const found = served.promptText(name, values);
+    if (!found) throw invalidParams(`Unknown prompt: ${name.slice(0, 100)}.`);
+    if ('missing' in found) throw invalidParams(`The argument ${found.missing} is required.`);
+    return { messages: [{ role: 'user' as const, content: { type: 'text' as const, text: found.text } }] };
   });
   server.setRequestHandler('resources/list', async () => ({
     resources: [...(await served.listResources(caller))],
@@ -148,11 +178,20 @@ function serverFor<Caller>(served: Served<Caller>, caller: Caller): Server {
     resourceTemplates: [...served.resourceTemplates],
   }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
-    const contents = await served.readResource(caller, uri);
+    const contents = await served.readResource(caller, uri).catch((error: unknown) => {
+      throw error instanceof InvalidResource ? invalidParams(error.message) : error;
+    });
     if (contents.length === 0) throw new ResourceNotFoundError(uri.slice(0, 200));
     return { contents: [...contents] };
   });
   return server;
+}
+
+/** A resource that cannot be read as requested. Its message is public. */
+export class InvalidResource extends Error {}
+
+function invalidParams(message: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }
 
 function callContext({ mcpReq }: ServerContext): CallContext {

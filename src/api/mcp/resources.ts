@@ -1,6 +1,11 @@
 import type { JobView } from '../job-view.ts';
 import { type GatewayAnswer, type Requester, readAtMost, type SendRequest } from '../self-client.ts';
-import type { ListedResource, ResourceContents, ResourceTemplate } from './protocol.ts';
+import {
+  InvalidResource,
+  type ListedResource,
+  type ResourceContents,
+  type ResourceTemplate,
+} from './protocol.ts';
 
 /** Resources of the Model Context Protocol: results of jobs and batches, in slices. */
 
@@ -68,10 +73,10 @@ export async function readResource(
 ): Promise<ResourceContents[]> {
   const [, path, from = '0'] = URI.exec(uri) ?? [];
   if (path === undefined) return [];
-  if (Number(from) > LARGEST_OFFSET) throw new Error(`offset must be at most ${LARGEST_OFFSET}.`);
+  if (Number(from) > LARGEST_OFFSET) throw new InvalidResource(`offset must be at most ${LARGEST_OFFSET}.`);
   const answer = await send(caller, { method: 'GET', url: `/api/${path}` });
   if (answer.status === 404) return [];
-  if (answer.status === 202) throw new Error('The job has not ended; jobs_get returns its status.');
+  if (answer.status === 202) throw new InvalidResource('The job has not ended; jobs_get returns its status.');
   if (answer.status !== 200) throw new Error(JSON.parse(await textOf(answer)).msg);
   const mimeType = answer.header('content-type')?.split(';')[0] ?? 'application/json';
   const isText = !mimeType.startsWith('image/');

@@ -4,6 +4,7 @@ import { INLINE_LIMIT_BYTES } from '../../results/answer.ts';
 import { errorBody } from '../../results/envelope.ts';
 import { outlineOf, shortened } from '../../results/outline.ts';
 import { type GatewayAnswer, readAtMost } from '../self-client.ts';
+import { DIVISIBLE_BYTES, type Part, takePart } from './parts.ts';
 import type { ContentBlock, ToolResult } from './protocol.ts';
 
 /** Approximate bytes of JSON per token. */
@@ -27,6 +28,8 @@ export interface ResultContext {
   call: CallSummary;
   /** The resource that has the complete answer. */
   resource: string | null;
+  /** The part of the answer to return; null: the whole answer. */
+  part: Part | null;
   /** Returns the outline that was stored with an answer that is too large for a gateway to parse. */
   findOutline(): Promise<string | null>;
   /** Keeps the answer for the lifetime of jobs, because the agent may follow the link to it. */
@@ -43,6 +46,7 @@ export async function resultOf(answer: GatewayAnswer, context: ResultContext): P
   if (answer.status >= 400) return errorResult(await errorIn(answer), answer);
   const type = answer.header('content-type') ?? '';
   if (type.startsWith('image/')) return pictureResult(answer, type, context);
+  if (context.part && type.startsWith('application/json')) return partResult(answer, context.part, context);
   const limit = type.startsWith('application/json') ? INLINE_LIMIT_BYTES : budgetBytes(context.budgetTokens);
   // An answer that is known to be too large is not read in full.
   const isTooLarge = answer.size !== null && answer.size > limit;
@@ -66,6 +70,16 @@ async function dataResult(bytes: Buffer, context: ResultContext): Promise<ToolRe
   return structured({ ...data, ...(metadata ? { _metadata: metadata } : {}), _call: context.call });
 }
 
+/** Returns a part of an answer. An answer that is too large to be parsed here is returned as an outline. */
+async function partResult(answer: GatewayAnswer, part: Part, context: ResultContext): Promise<ToolResult> {
+  const { bytes, isWhole } = await readAtMost(answer, DIVISIBLE_BYTES);
+  if (!isWhole) return largeResult(answer, bytes, context);
+  const { data } = parseJson(bytes.toString('utf8')) as { data: unknown };
+  // The result has some fields besides the part.
+  const limitBytes = budgetBytes(context.budgetTokens) - 500;
+  return structured({ ...takePart(data, part, limitBytes), _call: context.call });
+}
+
 async function largeResult(
   { size }: GatewayAnswer,
   beginning: Buffer,
@@ -83,7 +97,9 @@ async function outlined(outline: unknown, bytes: number | null, context: ResultC
   const tokens = bytes === null ? null : Math.ceil(bytes / BYTES_PER_TOKEN);
   const less =
     narrowing.length > 0 ? `Request less with ${narrowing.join(', ')}` : 'Request fewer items at once';
-  const whole = resource ? `, or read ${resource} in slices` : '';
+  const jobId = /^souk:\/\/jobs\/([^/]+)/.exec(resource ?? '')?.[1];
+  const parts = jobId ? `, or get parts: jobs_get_result with id ${jobId}, path, offset and fields` : '';
+  const whole = resource ? `${parts}, or read ${resource} in slices` : '';
   const value = {
     outline,
     size: { bytes, tokens },

@@ -22,14 +22,21 @@ export function compactInput(schema: JsonSchema): JsonSchema {
     if (keyword === 'default' && !value) continue;
     if (keyword === 'items' && !isSchema(value)) continue;
     if (keyword === 'properties' && isSchema(value)) result.properties = compactProperties(value);
-    else if (keyword === 'items' && isSchema(value)) result.items = compactInput(value);
+    else if (keyword === 'items' && isSchema(value)) result.items = entryOf(value);
     else if (keyword === 'anyOf' && others)
       result.anyOf = others.map((option) => (isSchema(option) ? compactInput(option) : option));
     else result[keyword] = value;
   }
+  const [first] = schema.prefixItems ?? [];
+  if (isSchema(first)) result.items = { type: first.type } as JsonSchema;
   if (schema.patternProperties) return byName(schema);
   if (isSchema(result.additionalProperties)) delete result.additionalProperties;
   return result;
+}
+
+/** Returns the schema of a list's entries. Entries without a schema are parameters of an operation. */
+function entryOf(schema: JsonSchema): JsonSchema {
+  return Object.keys(schema).length === 0 ? { type: 'object' } : compactInput(schema);
 }
 
 const BOUND = /_(?:gte|lte)$/;
@@ -85,7 +92,7 @@ function isSpelledOut({ enum: values = [], description = '' }: JsonSchema): bool
 
 /**
  * Returns the schema of an answer, one level deep. No field is required: the answer may be a price, a job that has not
- * ended, or an outline. A field that several kinds of data define differently may have any type.
+ * ended, or an outline. Fields that may have several types are left out.
  */
 export function compactOutput(...data: readonly JsonSchema[]): ObjectSchema {
   const kinds = [INSTEAD_OF_DATA, ...data.map(({ properties = {} }) => properties)];
@@ -95,8 +102,10 @@ export function compactOutput(...data: readonly JsonSchema[]): ObjectSchema {
       const shapes = [...kinds.flatMap((kind) => kind[name] ?? []), schema].map((one) =>
         JSON.stringify(isSchema(one) ? shape(one) : {}),
       );
-      return [name, new Set(shapes).size === 1 ? JSON.parse(shapes[0] ?? '{}') : {}];
-    });
+      return [name, new Set(shapes).size === 1 ? JSON.parse(shapes[0] ?? '{}') : {}] as const;
+    })
+    // A field that may have several types needs no entry, because further fields are allowed.
+    .filter(([, one]) => typeof (one as JsonSchema).type === 'string');
   if (properties.length === 0) return { type: 'object' };
   return { type: 'object', properties: Object.fromEntries(properties) as Record<string, JsonSchema> };
 }

@@ -9,6 +9,8 @@ export interface Tool {
   isJob: boolean;
   /** The resource whose progress it reports, if its caller requests progress. */
   follows: 'job' | 'batch' | null;
+  /** Whether it accepts the arguments of a part (`parts.ts`). */
+  hasParts?: true;
   /** Parameters that make the answer smaller. */
   narrowing: readonly string[];
   /** @throws SoukError VALIDATION_FAILED naming every unknown argument. */
@@ -28,6 +30,8 @@ export type Arguments = Readonly<Record<string, unknown>>;
 /** A tool as `tools/list` shows it. */
 export interface ListedTool {
   name: string;
+  /** Its name for people. */
+  title: string;
   description: string;
   inputSchema: ObjectSchema;
   outputSchema?: ObjectSchema;
@@ -38,9 +42,16 @@ export type ObjectSchema = JsonSchema & { type: 'object' };
 
 export interface ToolAnnotations {
   readOnlyHint: boolean;
-  idempotentHint: boolean;
   openWorldHint: boolean;
+  /** For tools that change something, like the next. */
+  idempotentHint?: boolean;
   destructiveHint?: boolean;
+}
+
+/** Returns the name for people: `Get product` of `market_get_product`. */
+export function titleOf(name: string, group = /^(?:web_trends|market|retail|aba)_/): string {
+  const words = name.replace(group, '').replaceAll('_', ' ');
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
 export interface ToolRequest {

@@ -75,9 +75,10 @@ function cleaned(schema: JsonSchema): void {
   if (schema.format === 'date-time') schema.maxLength ??= 40;
   // Names of fields are always strings.
   if (isSchema(schema.propertyNames)) delete schema.propertyNames;
-  // The length of a tuple is fixed, so this is for generators and linters that do not know prefixItems.
+  // Many generators and linters do not know prefixItems; minItems and maxItems keep the length of a tuple.
   const { prefixItems: [first, ...others] = [] } = schema;
   if (first !== undefined) {
+    delete schema.prefixItems;
     const isUniform = others.every((one) => JSON.stringify(one) === JSON.stringify(first));
     schema.items = (isUniform ? first : { anyOf: [first, ...others] }) as JsonSchema;
   }

@@ -81,6 +81,30 @@ test('returns an outline and a link to the whole answer if the answer exceeds th
   expect(resources.map((resource) => resource.uri)).toContain(uri);
 });
 
+test('returns parts of a large answer by path, offset and fields', async ({ souk }) => {
+  const agent = await connectAgent(await souk.client(), { toolsets: 'all' });
+  const { data } = await agent.call('market_get_lightning_deals', { domain: 1 });
+  const id = data._call.jobId;
+  const part = (args: object) => agent.call('jobs_get_result', { id, ...args });
+  const asins: string[] = [];
+  let calls = 0;
+  for (let offset: number | null = 0; offset !== null; calls += 1) {
+    const { data: page } = await part({ path: 'lightningDeals', fields: ['asin'], offset });
+    expect(page).toMatchObject({ total: deals.length, offset, _call: { unitsConsumed: 0 } });
+    expect(JSON.stringify(page).length).toBeLessThan(40_000);
+    asins.push(...page.items.map(({ asin }: { asin: string }) => asin));
+    offset = page.next;
+  }
+  expect(asins).toEqual(deals.map(({ asin }) => asin));
+  expect(calls).toBeLessThan(4);
+  expect((await part({ path: 'lightningDeals.7.asin' })).data.value).toBe(deals[7]?.asin);
+  expect((await part({ fields: ['country'] })).data.value).toEqual({ country: 'us' });
+  const wrong = await part({ path: 'lightningDeals.7.moon' });
+  expect(wrong).toMatchObject({ isError: true, data: { error: { code: 'VALIDATION_FAILED' } } });
+  expect(wrong.data.error.message).toMatch(/lightningDeals\.7 has no moon; it has asin, dealState, title/);
+  expect((await part({ offset: -1 })).data.error.code).toBe('VALIDATION_FAILED');
+});
+
 test('returns the same outline for cached answers and results of jobs', async ({ souk, redis }) => {
   const first = await connectAgent(await souk.client(), { toolsets: 'all' });
   const { data: cached } = await first.call('market_get_lightning_deals', { domain: 1 });
@@ -198,4 +222,5 @@ test('refuses an offset beyond the end without reading the answer', async ({ sou
   const { data } = await agent.call('market_get_product', { domain: 1, asins: [newAsin()] });
   const uri = `souk://jobs/${data._call.jobId}/result?offset=99999999999`;
   await expect(agent.client.readResource({ uri })).rejects.toThrow(/offset must be at most/);
+  await expect(agent.client.readResource({ uri })).rejects.toMatchObject({ code: -32_602 });
 });

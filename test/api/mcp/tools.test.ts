@@ -6,6 +6,7 @@ import { JOB_ENDPOINTS } from '../../../src/api/endpoints/jobs/index.ts';
 import { SCHEDULE_ENDPOINTS } from '../../../src/api/endpoints/schedules/index.ts';
 import { isIn, listedTools, TOOLS } from '../../../src/api/mcp/tools.ts';
 import { OPERATIONS } from '../../../src/operations/index.ts';
+import type { JsonSchema } from '../../../src/operations/params/documentation.ts';
 import { DEFAULT_TOOLSETS, readToolsets, TOOLSETS } from '../../../src/operations/toolsets.ts';
 
 const guide = readFileSync(new URL('../../../docs/guides/tools-for-agents.md', import.meta.url), 'utf8');
@@ -65,6 +66,11 @@ describe.each(ALL.map((tool) => [tool.listed.name, tool] as const))('%s', (_name
     for (const name of inputSchema.required ?? []) expect(inputSchema.properties).toHaveProperty(name);
   });
 
+  test('has one type for each property, so that strict listings have no warnings', () => {
+    expect(untyped(inputSchema, 'input')).toEqual([]);
+    expect(untyped(outputSchema ?? { type: 'object' }, 'output')).toEqual([]);
+  });
+
   test('allows a price, a job or an outline as its answer', () => {
     const _call = { unitsConsumed: 0, jobId: 'x' };
     for (const other of [
@@ -93,9 +99,10 @@ describe.each(ALL.map((tool) => [tool.listed.name, tool] as const))('%s', (_name
     expect(description).toMatch(/Units: \S/);
     expect(annotations).toMatchObject({
       readOnlyHint: expect.any(Boolean),
-      idempotentHint: expect.any(Boolean),
       openWorldHint: expect.any(Boolean),
     });
+    expect(annotations.idempotentHint).toEqual(annotations.readOnlyHint ? undefined : expect.any(Boolean));
+    expect(tool.listed.title).toMatch(/^[A-Z][a-z]/);
     expect(annotations.destructiveHint).toBe(
       annotations.readOnlyHint ? undefined : /_(?:cancel|delete)$/.test(tool.listed.name),
     );
@@ -137,3 +144,17 @@ describe('toolsets', () => {
     ]);
   });
 });
+
+/** Returns the places within a schema that have no type, several types, or lists without entries. */
+function untyped(schema: JsonSchema, place: string): string[] {
+  const { type, anyOf, items, properties = {} } = schema;
+  const choices = (anyOf ?? []) as JsonSchema[];
+  const isStated = typeof type === 'string' || choices.length > 0 || schema.enum !== undefined;
+  const isOpenList = type === 'array' && place.startsWith('input') && items === undefined;
+  return [
+    ...(isStated && !isOpenList ? [] : [place]),
+    ...Object.entries(properties).flatMap(([name, one]) => untyped(one as JsonSchema, `${place}.${name}`)),
+    ...(items ? untyped(items as JsonSchema, `${place}[]`) : []),
+    ...choices.flatMap((one) => untyped(one, `${place}|`)),
+  ];
+}
