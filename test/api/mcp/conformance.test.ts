@@ -17,6 +17,7 @@ const OF_ANY_SERVER = [
   'ping',
   'tools-list',
   'resources-list',
+  'prompts-list',
   'dns-rebinding-protection',
 ];
 
@@ -37,13 +38,13 @@ const WITH_FIXTURES = [
 
 const NO_LOGGING = 'The protocol deprecates logging. Errors are in results.';
 const NO_ASKING_BACK = 'No tool asks the client.';
-const NO_PROMPTS = 'There are no prompts.';
+const NO_PROMPTS = 'The prompts of the suite have texts and pictures that only its own server has.';
 const NO_SUBSCRIPTIONS = 'Resources are results, which never change.';
 
 const NOT_APPLICABLE: Record<string, string> = {
   'logging-set-level': NO_LOGGING,
   'tools-call-with-logging': NO_LOGGING,
-  'completion-complete': 'There are no prompts, and ids are in answers.',
+  'completion-complete': 'Arguments of prompts are free text, and ids are in answers.',
   'tools-call-sampling': NO_ASKING_BACK,
   'tools-call-elicitation': NO_ASKING_BACK,
   'elicitation-sep1034-defaults': NO_ASKING_BACK,
@@ -52,7 +53,6 @@ const NOT_APPLICABLE: Record<string, string> = {
   'server-sse-polling': 'Streams are not resumed: there are no sessions, and a job outlives every stream.',
   'resources-subscribe': NO_SUBSCRIPTIONS,
   'resources-unsubscribe': NO_SUBSCRIPTIONS,
-  'prompts-list': NO_PROMPTS,
   'prompts-get-simple': NO_PROMPTS,
   'prompts-get-with-args': NO_PROMPTS,
   'prompts-get-embedded-resource': NO_PROMPTS,
@@ -123,7 +123,7 @@ describe('a gateway passes', () => {
   });
 
   test('answers "Method not found" to scenarios that do not apply', () => {
-    for (const scenario of ['prompts-list', 'logging-set-level', 'resources-subscribe'])
+    for (const scenario of ['logging-set-level', 'resources-subscribe'])
       expect(JSON.stringify(checks.get(scenario))).toContain('Method not found');
   });
 });

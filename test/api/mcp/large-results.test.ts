@@ -58,7 +58,9 @@ test('returns an outline and a link to the whole answer if the answer exceeds th
   expect(data).toMatchObject({
     outline: { country: 'us', domainId: 1 },
     resource: uri,
-    hint: expect.stringMatching(/larger than 10000 tokens.*Request less with asin.*read souk:/),
+    hint: expect.stringMatching(
+      /larger than 10000 tokens.*Request less with .*asin, or get parts: jobs_get_result.*read souk:/,
+    ),
     _call: { unitsConsumed: 500, cache: 'MISS' },
   });
   expect(data.outline.lightningDeals.at(-1)).toBe(`... 2997 more of ${deals.length}`);
