@@ -9,6 +9,7 @@ import {
   type StoredAnswer,
   VERSION_LENGTH,
 } from './answer.ts';
+import { createHotAnswers } from './hot-answers.ts';
 import { addStoredBytes, POLL_LIFETIME_MS } from './stored-bytes.ts';
 
 export { POLL_LIFETIME_MS };
@@ -54,7 +55,7 @@ export interface AnsweredCall {
 }
 
 export interface AnswerStore {
-  /** Returns the newest shared answer. A large body is left out; see `loadSharedBody`. */
+  /** Returns the newest shared answer, or one that was the newest less than a second ago. A large body is left out; see `loadSharedBody`. */
   findShared(presentationId: string): Promise<StoredAnswer | null>;
   /** Returns the answer of a call, or null if it has expired. */
   load(callId: string, ref: AnswerRef): Promise<Answer | null>;
@@ -93,6 +94,8 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
     return bytes ? decodeAnswer(bytes) : null;
   }
 
+  const hot = createHotAnswers((presentationId) => findAt(keys.sharedAnswer(presentationId)));
+
   async function complete(key: string, found: StoredAnswer | null): Promise<Answer | null> {
     if (!found) return null;
     const body = found.body ?? (await bodies.fetch(keys.body(key, found.meta.version)));
@@ -113,7 +116,7 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
   }
 
   const store: AnswerStore = {
-    findShared: (presentationId) => findAt(keys.sharedAnswer(presentationId)),
+    findShared: (presentationId) => hot.find(presentationId),
 
     async load(callId, ref) {
       if (isOwn(ref)) return complete(keys.callAnswer(callId), await findAt(keys.callAnswer(callId)));
@@ -149,6 +152,7 @@ export function createAnswerStore(redis: Redis, keys: RedisKeys): AnswerStore {
       const body = keys.body(key, answer.meta.version);
       const lifetimeMs = Math.ceil(freshForMs) + JOIN_MARGIN_MS;
       await scripts.putShared(key, body, entry, large, lifetimeMs, JOIN_MARGIN_MS);
+      hot.forget(presentationId);
     },
 
     async keep({ accountId, callId }) {
