@@ -41,17 +41,12 @@ async function start(): Promise<void> {
   // Generated reports are loaded only into the embedded database, and not if real ones are fetched, because they do not mix.
   const hasDemoReports = isDemo && !config.DATABASE_URL && !config.ABA_FETCH_COUNTRIES;
   const reports = hasDemoReports ? await demoReports(dataDir, config.DEMO_REPORT_TERMS) : null;
-  const databaseUrl = config.DATABASE_URL ?? (await embeddedPostgres(dataDir));
-  const redisUrl = config.REDIS_URL ?? (await embeddedRedis(dataDir));
-  await checkPostgres(databaseUrl);
-  await checkRedis(redisUrl);
-  await migrate(databaseUrl);
+  const [databaseUrl, redisUrl, keepa] = await together([
+    postgres(config, dataDir),
+    redis(config, dataDir),
+    provider(config, dataDir, isDemo),
+  ]);
   const firstReports = reports ? loadReports(reports, databaseUrl) : null;
-
-  const keepa = isDemo
-    ? await demoProvider(dataDir)
-    : { url: config.KEEPA_BASE_URL, key: config.KEEPA_API_KEY ?? '' };
-  await checkKeepa(keepa.url, keepa.key);
 
   // With the demo provider the operator console is always on; with a real provider the operator decides.
   const adminToken = isDemo && !config.ADMIN_TOKEN ? await ensureAdminToken(dataDir) : null;
@@ -65,12 +60,14 @@ async function start(): Promise<void> {
     KEEPA_BASE_URL: keepa.url,
     KEEPA_API_KEY: keepa.key,
   };
-  // The worker starts first, because a gateway refuses calls while no worker is registered.
-  await child('worker', 'workers/main.ts', env, dataDir);
-  await child('gateway', 'src/main.ts', env, dataDir);
+  // On a signal the gateway stops before the worker that its requests wait for.
+  const [key] = await together([
+    prepareAccounts(databaseUrl, dataDir, isDemo),
+    child('worker', 'workers/main.ts', env, dataDir),
+    child('gateway', 'src/main.ts', env, dataDir),
+  ]);
 
   await firstReports;
-  const key = await prepareAccounts(databaseUrl, dataDir, isDemo);
   undo.push(
     await writeOwnServices(dataDir, {
       ...(config.DATABASE_URL ? {} : { databaseUrl }),
@@ -91,6 +88,34 @@ function usesDemoProvider({ KEEPA_API_KEY }: Config): boolean {
 
 function isSet(name: string): boolean {
   return Boolean(process.env[name]?.trim());
+}
+
+/** Waits for all tasks even if one fails, so that everything that was started is known and can be stopped. */
+async function together<const Tasks extends readonly Promise<unknown>[]>(tasks: Tasks) {
+  await Promise.allSettled(tasks);
+  return Promise.all(tasks);
+}
+
+/** Returns the address of a database with the present schema. */
+async function postgres({ DATABASE_URL }: Config, dataDir: string): Promise<string> {
+  const url = DATABASE_URL ?? (await embeddedPostgres(dataDir));
+  await checkPostgres(url);
+  await migrate(url);
+  return url;
+}
+
+async function redis({ REDIS_URL }: Config, dataDir: string): Promise<string> {
+  const url = REDIS_URL ?? (await embeddedRedis(dataDir));
+  await checkRedis(url);
+  return url;
+}
+
+async function provider(config: Config, dataDir: string, isDemo: boolean) {
+  const keepa = isDemo
+    ? await demoProvider(dataDir)
+    : { url: config.KEEPA_BASE_URL, key: config.KEEPA_API_KEY ?? '' };
+  await checkKeepa(keepa.url, keepa.key);
+  return keepa;
 }
 
 async function embeddedPostgres(dataDir: string): Promise<string> {
@@ -132,8 +157,8 @@ function demoSettings(providerUrl: string, hasReports: boolean): NodeJS.ProcessE
   };
 }
 
-async function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir: string): Promise<string> {
-  const started = await startChild({
+function child(name: string, file: string, env: NodeJS.ProcessEnv, dataDir: string): Promise<string> {
+  const started = startChild({
     ...{ name, file, env, say, onLaunch },
     logFile: join(dataDir, `${name}.log`),
   });

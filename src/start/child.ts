@@ -4,8 +4,9 @@ import type { ProcessMessage } from '../platform/process.ts';
 import { programArguments } from '../platform/project.ts';
 
 export interface Child {
-  /** The line that it reported when it was ready. */
-  ready: string;
+  /** The line that it reports when it is ready. Rejects with the message of a process that fails to start. */
+  ready: Promise<string>;
+  /** Stops the process, whether it is ready or not. */
   stop(): Promise<void>;
 }
 
@@ -15,10 +16,9 @@ const SOON_MS = 10_000;
 
 /**
  * Runs one of Souk's processes (see runProcess) in its own session, so that Ctrl-C reaches only this process. It stops
- * when this process ends, because its channel closes. If it ends by itself, it is started again.
- * @throws the message of a process that fails to start.
+ * when this process ends, because its channel closes. If it ends by itself after it was ready, it is started again.
  */
-export async function startChild(options: {
+export function startChild(options: {
   name: string;
   /** Its TypeScript file. */
   file: string;
@@ -26,13 +26,13 @@ export async function startChild(options: {
   logFile: string;
   say(line: string): void;
   onLaunch(pid: number): void;
-}): Promise<Child> {
+}): Child {
   const { name, say } = options;
   let stopping = false;
   let restart: NodeJS.Timeout | undefined;
   let current = launch(options);
-  const ready = await readiness(current, options);
-  supervise();
+  const ready = readiness(current, options);
+  ready.then(supervise, () => {});
 
   function supervise(): void {
     const startedAt = Date.now();
