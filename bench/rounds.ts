@@ -45,9 +45,8 @@ export interface Comparison<Name extends string> {
 }
 
 /** Lengths of a comparison. */
-const DEFAULTS = { rounds: 5, seconds: 3, warmUpSeconds: 4 };
+const DEFAULTS = { rounds: 5, seconds: 3, warmUpSeconds: 4, warmCalls: 1_000 };
 
-const WARM_CALLS = 1_000;
 const MOST_WARM_UPS = 5;
 
 /** Measures the sides of a comparison alternately, so that a change of the machine's load affects all of them. */
@@ -56,12 +55,12 @@ export async function alternate<Name extends string>(
   sides: Record<Name, Side>,
   lengths: Partial<typeof DEFAULTS> = {},
 ): Promise<Comparison<Name>> {
-  const { rounds, seconds, warmUpSeconds } = { ...DEFAULTS, ...lengths };
+  const { rounds, seconds, warmUpSeconds, warmCalls } = { ...DEFAULTS, ...lengths };
   const all = Object.entries<Side>(sides).map(([name, side]) => {
     const usedMs = Object.fromEntries(side.processes.map((process) => [process, 0]));
     return { name, side, samples: [] as Sample[], usedMs };
   });
-  for (const { side } of all) await warmUp(side, warmUpSeconds);
+  for (const { side } of all) await warmUp(side, warmUpSeconds, warmCalls);
   const machine = await watchMachine(processes);
   for (let round = 0; round < rounds; round += 1) {
     for (const { side, samples, usedMs } of all) {
@@ -78,8 +77,8 @@ export async function alternate<Name extends string>(
 }
 
 /** Processes compile code that they have run often, so on a busy machine the warm-up takes longer. */
-async function warmUp({ send }: Side, seconds: number): Promise<void> {
-  for (let [calls, periods] = [0, 0]; calls < WARM_CALLS && periods < MOST_WARM_UPS; periods += 1)
+async function warmUp({ send }: Side, seconds: number, least: number): Promise<void> {
+  for (let [calls, periods] = [0, 0]; calls < least && periods < MOST_WARM_UPS; periods += 1)
     calls += (await send(seconds)).calls;
 }
 

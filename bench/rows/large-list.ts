@@ -7,6 +7,8 @@ import type { Row } from '../row.ts';
 import type { Services } from '../services.ts';
 
 const CLIENTS = 50;
+/** One answer to each client takes several seconds. */
+const LENGTHS = { seconds: 10, warmUpSeconds: 10, warmCalls: CLIENTS };
 const OPTIONS = { connections: CLIENTS };
 const PATH = '/api/market/lightningdeal?domain=1';
 
@@ -32,10 +34,14 @@ export async function largeListRows(services: Services): Promise<Row[]> {
     return { path: PATH, headers: withKey(keys[turn % CLIENTS]) };
   };
   gateway.send('reset');
-  const { sides, busy } = await alternate(services, {
-    ours: load(url, ours, OPTIONS),
-    baseline: load(bare.ready, () => ({ path: '/held' }), { ...OPTIONS, processes: BARE }),
-  });
+  const { sides, busy } = await alternate(
+    services,
+    {
+      ours: load(url, ours, OPTIONS),
+      baseline: load(bare.ready, () => ({ path: '/held' }), { ...OPTIONS, processes: BARE }),
+    },
+    LENGTHS,
+  );
   const { loopDelayP99Ms, memoryGrowthMb } = await reportOf(gateway);
   const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
   const row = throughputRow(

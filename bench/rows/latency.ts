@@ -22,10 +22,14 @@ export async function latencyRows(services: Services): Promise<Row[]> {
 
   const rows: Row[] = [];
   for (const connections of [1, 4]) {
-    const measured = await alternate(services, {
-      ours: timedLoad(url, ours, connections),
-      upstream: timedLoad(upstream.ready, direct, connections),
-    });
+    const measured = await alternate(
+      services,
+      {
+        ours: timedLoad(url, ours, connections),
+        upstream: timedLoad(upstream.ready, direct, connections),
+      },
+      { warmCalls: 200 },
+    );
     rows.push(addedRow(`${connections} connection${connections > 1 ? 's' : ''}`, measured));
   }
   const { perSecond } = await load(url, ours, { connections: CONNECTIONS }).send(WARM_UP_SECONDS);
