@@ -1,7 +1,7 @@
-import type { Redis } from 'ioredis';
 import { POOL_NAMES, POOLS, type PoolName } from '../src/operations/pools.ts';
 import { type Clock, every } from '../src/platform/clock.ts';
 import type { Logger } from '../src/platform/log.ts';
+import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { CompletionMessage } from './completion-message.ts';
 import { countMoreUrgent, type Queues } from './queues.ts';

@@ -1,9 +1,9 @@
-import type { Redis } from 'ioredis';
 import type { Call } from '../src/billing/calls.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
 import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS } from '../src/operations/pools.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import { SoukError, toRecord } from '../src/platform/errors.ts';
+import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { retryDuringOutage } from '../src/platform/retry-during-outage.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';

@@ -1,7 +1,9 @@
-import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { POOL_NAMES, type PoolName } from '../src/operations/pools.ts';
-import type { ErrorRecord } from '../src/platform/errors.ts';
+import { type ErrorRecord, errorRecordSchema } from '../src/platform/errors.ts';
+import type { Logger } from '../src/platform/log.ts';
+import { listen } from '../src/platform/messages.ts';
+import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 
 /** Says that a call has ended, for processes that wait for it. PostgreSQL has the authoritative state. */
@@ -42,10 +44,19 @@ const schema = z.object({
   pool: z.enum(POOL_NAMES),
   state: z.enum(['settled', 'released']),
   unitsCharged: z.number(),
-  error: z.custom<ErrorRecord | null>(),
+  error: errorRecordSchema.nullable(),
   durationMs: z.number().nullable(),
 });
 
-export function decodeCompletion(text: string): CompletionMessage {
-  return schema.parse(JSON.parse(text));
+/**
+ * Receives the ends of the calls of all accounts.
+ * @param from.subscriber a Redis connection for subscriptions only.
+ * @returns a function that ends it.
+ */
+export function onCompletion(
+  from: { subscriber: Redis; log: Logger },
+  keys: RedisKeys,
+  listener: (message: CompletionMessage) => void,
+): Promise<() => void> {
+  return listen(from, keys.jobsChannel, schema, listener);
 }

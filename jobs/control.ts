@@ -1,5 +1,7 @@
-import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import type { Logger } from '../src/platform/log.ts';
+import { listen } from '../src/platform/messages.ts';
+import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 
 /** A command to the worker that runs a job: cancel it, or promote it because a request now waits for it. */
@@ -29,17 +31,11 @@ export async function publishControl(
   );
 }
 
-/** @param subscriber a Redis connection for subscriptions only. */
+/** @param from.subscriber a Redis connection for subscriptions only. */
 export async function onControl(
-  subscriber: Redis,
+  from: { subscriber: Redis; log: Logger },
   keys: RedisKeys,
   listener: (control: Control) => void,
 ): Promise<void> {
-  subscriber.on('message', (channel, message) => {
-    if (channel !== keys.controlChannel) return;
-    // An action that only later versions know is ignored.
-    const { data: control } = schema.safeParse(JSON.parse(message));
-    if (control) listener(control);
-  });
-  await subscriber.subscribe(keys.controlChannel);
+  await listen(from, keys.controlChannel, schema, listener);
 }

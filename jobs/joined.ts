@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis';
 import type { PoolName } from '../src/operations/pools.ts';
+import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { publishControl } from './control.ts';
 import type { Queues } from './queues.ts';

@@ -1,11 +1,15 @@
 import { z } from 'zod';
+import { queuedOperation } from '../src/operations/index.ts';
+
+/** Raised when workers of the previous version cannot run the jobs any more. */
+const VERSION = 1;
 
 /**
  * A job in its queue: everything that a worker needs to run and end a call, without secrets. The BullMQ job id is
  * the call id.
  */
 export const payloadSchema = z.object({
-  version: z.literal(1),
+  version: z.literal(VERSION),
   callId: z.uuid(),
   accountId: z.int().positive(),
   operation: z.string(),
@@ -22,9 +26,24 @@ export const payloadSchema = z.object({
 
 export type Payload = z.output<typeof payloadSchema>;
 
+/** Returns whether this version can run a job, whose payload may come from another version of the service. */
+export function isRunnable({ version, operation }: Partial<Payload>): boolean {
+  return version === VERSION && operation !== undefined && queuedOperation(operation) !== undefined;
+}
+
 /** Returns the payload of a call's job, with only the fields that a worker needs. */
 export function payloadOf(call: Omit<Payload, 'version' | 'traceparent'>, traceparent?: string): Payload {
   const { callId, accountId, operation, input, unitsReserved, deadlineAt, background } = call;
   const span = traceparent === undefined ? {} : { traceparent };
-  return { version: 1, callId, accountId, operation, input, unitsReserved, deadlineAt, background, ...span };
+  return {
+    version: VERSION,
+    callId,
+    accountId,
+    operation,
+    input,
+    unitsReserved,
+    deadlineAt,
+    background,
+    ...span,
+  };
 }

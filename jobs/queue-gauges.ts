@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis';
 import { Gauge, type Registry } from 'prom-client';
 import {
   POOL_NAMES,
@@ -9,6 +8,7 @@ import {
 import type { Providers } from '../src/operations/providers.ts';
 import type { Clock } from '../src/platform/clock.ts';
 import type { Logger } from '../src/platform/log.ts';
+import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { readTokens } from '../src/upstream/token-bucket.ts';
 import { type Backlog, countAlive } from './backlog.ts';

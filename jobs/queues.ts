@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { POOL_NAMES, type PoolName } from '../src/operations/pools.ts';
 import type { Logger } from '../src/platform/log.ts';
+import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { BACKGROUND_PRIORITY } from './fairness.ts';
 import type { Payload } from './payload.ts';

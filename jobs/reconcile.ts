@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis';
 import { expirePacks, releaseOverdue } from '../src/billing/reconciler.ts';
 import type { Settlements } from '../src/billing/settlement.ts';
 import { every, type ServiceClock } from '../src/platform/clock.ts';
@@ -6,6 +5,7 @@ import { isClockRight } from '../src/platform/db/database-clock.ts';
 import { type Renew, withLease } from '../src/platform/db/lease.ts';
 import type { Database } from '../src/platform/db/pool.ts';
 import type { Logger } from '../src/platform/log.ts';
+import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import { completionMessage, publishCompletion } from './completion-message.ts';

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis';
 import type { Clock } from '../src/platform/clock.ts';
+import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 
 /** A worker's reply to an upload; the gateway sends the body as it is. */

@@ -1,7 +1,7 @@
-import type { Redis } from 'ioredis';
 import { findOpenCalls, listWaitingCalls, type WaitingCall } from '../src/billing/calls.ts';
 import { POOL_NAMES } from '../src/operations/pools.ts';
 import type { Database } from '../src/platform/db/pool.ts';
+import type { Redis } from '../src/platform/redis.ts';
 import { payloadOf } from './payload.ts';
 import { addJobs, type Queues } from './queues.ts';
 

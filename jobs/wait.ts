@@ -1,12 +1,12 @@
-import type { Redis } from 'ioredis';
 import { findCalls } from '../src/billing/calls.ts';
 import { type Clock, every } from '../src/platform/clock.ts';
 import { MicroBatcher } from '../src/platform/db/micro-batcher.ts';
 import type { Database } from '../src/platform/db/pool.ts';
 import type { Logger } from '../src/platform/log.ts';
+import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
-import { type CompletionMessage, completionMessage, decodeCompletion } from './completion-message.ts';
+import { type CompletionMessage, completionMessage, onCompletion } from './completion-message.ts';
 
 /** A call to wait for. */
 export interface Awaited {
@@ -69,15 +69,12 @@ export async function openCompletionMap(deps: {
     await Promise.all(calls.map(lookUp));
   }
 
-  subscriber.on('message', (channel, message) => {
-    if (channel !== keys.jobsChannel) return;
-    const completion = decodeCompletion(message);
+  // Messages are lost while the connection is down.
+  subscriber.on('ready', () => void lookUpAll());
+  await onCompletion(deps, keys, (completion) => {
     resolveWaiters(completion);
     for (const listener of listeners) listener(completion);
   });
-  // Messages are lost while the connection is down.
-  subscriber.on('ready', () => void lookUpAll());
-  await subscriber.subscribe(keys.jobsChannel);
   let closed = false;
   const stopChecking = every(clock, CHECK_EVERY_MS, lookUpAll);
 

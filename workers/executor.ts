@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis';
 import { type CompletionMessage, completionMessage, publishCompletion } from '../jobs/completion-message.ts';
 import type { Control } from '../jobs/control.ts';
 import { type Attempts, endCall, endFailedCall } from '../jobs/end-call.ts';
@@ -8,6 +7,7 @@ import { POOLS, type PoolName } from '../src/operations/pools.ts';
 import { ERRORS, type ErrorRecord, SoukError, toRecord } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { recentlyUsed } from '../src/platform/recently-used.ts';
+import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { traced } from '../src/platform/telemetry/tracing.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';

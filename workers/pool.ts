@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { DelayedError, type Job, Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
+import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
 import { reportAlive, reportGone, WORKER_LIFETIME_MS } from '../jobs/backlog.ts';
-import type { Payload } from '../jobs/payload.ts';
+import { isRunnable, type Payload } from '../jobs/payload.ts';
 import { POOLS, type PoolName } from '../src/operations/pools.ts';
 import { type Clock, every, sleep } from '../src/platform/clock.ts';
 import type { Logger } from '../src/platform/log.ts';
+import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { TokensAwaited } from '../src/upstream/token-bucket.ts';
 import type { Executor } from './executor.ts';
@@ -26,6 +26,9 @@ const GRACE_MS = 10_000;
 const HOLD_MS = 10_000;
 const ABANDONED_CHECK_MS = 5_000;
 
+/** How long a job that this process cannot run waits for another worker. */
+const HANDED_BACK_MS = 1_000;
+
 export async function openPoolWorker(deps: {
   pool: PoolName;
   redis: Redis;
@@ -41,6 +44,7 @@ export async function openPoolWorker(deps: {
 
   // BullMQ passes the signal only to a function that declares three parameters.
   const process = async (job: Job<Payload>, token: string | undefined, signal: AbortSignal | undefined) => {
+    if (!isRunnable(job.data)) return handBack(job, token);
     const { callId, state, unitsCharged } = await execute({
       pool,
       data: job.data,
@@ -63,6 +67,14 @@ export async function openPoolWorker(deps: {
     // If a request promoted the job before it was delayed, it is promoted here.
     if (await redis.exists(keys.joined(job.data.callId))) await job.promote();
     throw new DelayedError();
+  };
+  let isLogged = false;
+  /** Returns a job of a later version to the queue, for a worker of that version. Its call is released at its deadline. */
+  const handBack = (job: Job<Payload>, token: string | undefined): Promise<never> => {
+    if (!isLogged) log.warn({ pool, callId: job.id }, 'handed back a job that this version cannot run');
+    isLogged = true;
+    if (clock.now() > job.data.deadlineAt) throw new UnrecoverableError('no worker could run this job');
+    return later(job, token, HANDED_BACK_MS);
   };
   const worker = new Worker<Payload>(pool, process, {
     connection: pulling,

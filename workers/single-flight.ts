@@ -1,8 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import { z } from 'zod';
 import { type Clock, every } from '../src/platform/clock.ts';
-import { type ErrorRecord, fromRecord, type SoukError, toRecord } from '../src/platform/errors.ts';
+import {
+  type ErrorRecord,
+  errorRecordSchema,
+  fromRecord,
+  type SoukError,
+  toRecord,
+} from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
+import { listen } from '../src/platform/messages.ts';
+import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { decodeSource, encodeSource, type StoredSource } from '../src/results/stored-source.ts';
 
@@ -14,6 +22,9 @@ export interface Flight {
   identity: string;
   forced: boolean;
 }
+
+/** Says that a flight has ended, for processes whose calls follow it. */
+const messageSchema = z.object({ flight: z.string(), error: errorRecordSchema.nullable() });
 
 /**
  * Lets one call at a time, of all calls in all worker processes, fetch a source. That call leads. The others
@@ -74,18 +85,15 @@ export async function openSingleFlight(deps: {
   clock: Clock;
   log: Logger;
 }): Promise<SingleFlight> {
-  const { redis, subscriber, keys, clock, log } = deps;
+  const { redis, keys, clock, log } = deps;
   const scripts = registerScripts(redis);
   const leaderId = randomUUID();
   /** Keys of the flights that this process leads. */
   const leading = new Set<string>();
   const followers = createFollowers(clock);
-  subscriber.on('message', (channel, message) => {
-    if (channel !== keys.flightsChannel) return;
-    const { flight, error } = JSON.parse(message) as { flight: string; error: ErrorRecord | null };
-    followers.notify(flight, error);
-  });
-  await subscriber.subscribe(keys.flightsChannel);
+  await listen(deps, keys.flightsChannel, messageSchema, ({ flight, error }) =>
+    followers.notify(flight, error),
+  );
 
   const stopRenewing = every(clock, RENEW_EVERY_MS, async () => {
     const renewals = [...leading].map((flight) => scripts.renew(flight, leaderId, LEASE_MS));

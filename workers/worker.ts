@@ -123,7 +123,7 @@ export async function openWorker(
   const { execute, control } = createExecutor({
     ...{ redis, keys, sources, answers, settlements, upstream, providers, events, tracing, clock, log },
   });
-  await onControl(subscriber, keys, control);
+  await onControl({ subscriber, log }, keys, control);
 
   const pools = await Promise.all(
     settings.pools

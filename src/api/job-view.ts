@@ -1,10 +1,10 @@
-import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { Backlog } from '../../jobs/backlog.ts';
 import { countAhead, type Queues } from '../../jobs/queues.ts';
 import type { Call } from '../billing/calls.ts';
 import { SCHEMA_NAMES } from '../operations/answers/schema-names.ts';
 import { ERRORS } from '../platform/errors.ts';
+import type { Redis } from '../platform/redis.ts';
 
 /** The header Retry-After for a job that has not ended, in seconds. */
 export const PENDING_RETRY_SECONDS = 1;

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import type { Redis } from 'ioredis';
 import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import type { BatchJob, BatchQueue } from '../../jobs/batch-queue.ts';
 import { dropUpload, putUpload, type Replies } from '../../jobs/replies.ts';
 import { boolean } from '../operations/params/scalars.ts';
 import { SoukError } from '../platform/errors.ts';
+import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import { JSON_TYPE } from '../results/envelope.ts';
 import type { EndpointCall } from './endpoints/endpoint.ts';

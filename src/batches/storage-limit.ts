@@ -1,8 +1,8 @@
-import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.ts';
 import type { Queryable } from '../platform/db/pool.ts';
 import { SoukError } from '../platform/errors.ts';
+import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import { storedBytes } from '../results/stored-bytes.ts';
 import type { AccountLimits } from './account-limits.ts';

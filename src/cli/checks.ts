@@ -4,7 +4,7 @@ import { type Config, readConfig } from '../config/config.ts';
 import { openDatabase } from '../platform/db/pool.ts';
 import { createLogger } from '../platform/log.ts';
 import { projectFile } from '../platform/project.ts';
-import { closeRedis, connectRedis } from '../platform/redis.ts';
+import { closeRedis, connectRedis, mastersOf } from '../platform/redis.ts';
 import { checkKeepa, checkPostgres, checkRedis } from '../start/check-services.ts';
 import { findOwnServices, type OwnServices } from '../start/own-services.ts';
 import { databaseUrlOf } from './operator-database.ts';
@@ -23,16 +23,15 @@ export interface Check {
   message: string;
 }
 
+type Result = Omit<Check, 'name' | 'state'> & { state?: Check['state'] };
+
 const MIGRATIONS = projectFile('src/platform/db/migrations/');
 
 /** Checks everything the service needs, in order. Skips checks that depend on a failed one. */
 export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
   const checks: Check[] = [];
   /** Runs a check and records its outcome. @returns whether it passed. */
-  const check = async (
-    name: Check['name'],
-    run: () => Promise<Omit<Check, 'name' | 'state'> & { state?: Check['state'] }>,
-  ): Promise<boolean> => {
+  const check = async (name: Check['name'], run: () => Promise<Result>): Promise<boolean> => {
     try {
       checks.push({ name, state: 'ok', ...(await run()) });
     } catch (error) {
@@ -68,9 +67,9 @@ export async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
     return { message: `reachable${settings.REDIS_URL ? '' : ', run by npm start'}` };
   });
   if (hasRedis && redisUrl) {
-    const info = await redisInfo(redisUrl);
-    await check('Redis memory', async () => memory(info));
-    await check('Redis persistence', async () => persistence(info));
+    const infos = await redisInfos(redisUrl);
+    await check('Redis memory', async () => worstOf(infos.map(memory)));
+    await check('Redis persistence', async () => worstOf(infos.map(persistence)));
   }
 
   await check('data provider', () => provider(settings, own));
@@ -96,16 +95,22 @@ async function migrations(databaseUrl: string): Promise<{ message: string }> {
   }
 }
 
-async function redisInfo(url: string): Promise<string> {
+/** The state of each server that holds keys. */
+async function redisInfos(url: string): Promise<string[]> {
   const redis = await connectRedis(url, 'serving', createLogger('silent'));
   try {
-    return await redis.info();
+    return await Promise.all(mastersOf(redis).map((server) => server.info()));
   } finally {
     await closeRedis(redis);
   }
 }
 
-function memory(info: string): { message: string } {
+/** The first result with a warning, or else any. */
+function worstOf(results: readonly Result[]): Result {
+  return results.find(({ state }) => state) ?? results[0] ?? { message: 'no server' };
+}
+
+function memory(info: string): Result {
   const [, policy = 'unknown'] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
   if (policy === 'noeviction') return { message: 'maxmemory-policy is noeviction' };
   throw new Error(
@@ -114,7 +119,7 @@ function memory(info: string): { message: string } {
 }
 
 /** Losing Redis repeats work but costs no units, so this is a warning. */
-function persistence(info: string): { state?: 'warning'; message: string } {
+function persistence(info: string): Result {
   if (/^aof_enabled:1/m.test(info)) return { message: 'append-only file is on' };
   return {
     state: 'warning',

@@ -5,6 +5,7 @@ import { REPORT_SITE_CODES } from '../operations/brand-analytics/keywords/sites.
 import { WORKER_POOL_NAMES } from '../operations/pools.ts';
 import { PROVIDER_KINDS } from '../operations/providers.ts';
 import { readToolsets, TOOLSET_NAMES } from '../operations/toolsets.ts';
+import { parseRedisAddress, type RedisAddressError } from '../platform/redis-address.ts';
 import { ConfigError, parseSettings } from '../platform/settings.ts';
 import { isTimeZone } from '../platform/time-zone.ts';
 import { CUSTOMERS } from './customers.ts';
@@ -19,6 +20,13 @@ const address = (scheme: RegExp, example: string) =>
       (value) => URL.canParse(value) && scheme.test(new URL(value).protocol),
       `must be an address such as ${example}`,
     );
+const redisAddress = z.string().superRefine((value, context) => {
+  try {
+    parseRedisAddress(value);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as RedisAddressError).message });
+  }
+});
 const operatorToken = z
   .string()
   .regex(/^[\x21-\x7e]{16,}$/, 'must be at least 16 letters, digits or signs, without spaces')
@@ -44,10 +52,10 @@ const settings = {
     .describe(
       'PostgreSQL 14 or later with its extension `pg_trgm`. Default under `npm start`: an embedded PostgreSQL',
     ),
-  REDIS_URL: address(/^rediss?:$/, 'redis://host:6379')
+  REDIS_URL: redisAddress
     .optional()
     .describe(
-      'Redis 6.2 or later with `maxmemory-policy noeviction`. Default under `npm start`: an embedded Redis',
+      'Redis 6.2 or later with `maxmemory-policy noeviction`: one server, Sentinel or Redis Cluster, see [Redis](redis.md). Default under `npm start`: an embedded Redis',
     ),
   REDIS_NAMESPACE: z
     .string()

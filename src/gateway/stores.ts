@@ -1,8 +1,8 @@
-import type { Redis } from 'ioredis';
 import { watchForHangs } from '../platform/db/hang-watch.ts';
 import { type Database, openDatabase, STATEMENT_LIMITS, type StatementLimits } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
 import { STORE_ANSWER_LIMIT_MS } from '../platform/outage.ts';
+import type { Redis } from '../platform/redis.ts';
 import { closeRedis, connectRedis } from '../platform/redis.ts';
 import { type RedisKeys, redisKeys } from '../platform/redis-keys.ts';
 import type { createTimeLimitMetrics } from '../platform/telemetry/time-limits.ts';

@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis';
 import { deleteOldClaims } from '../billing/claims.ts';
 import { deleteDemoReports } from '../brand-analytics/import/stored-provider.ts';
 import type { Providers } from '../operations/providers.ts';
@@ -6,6 +5,7 @@ import { type Clock, every } from '../platform/clock.ts';
 import { withLease } from '../platform/db/lease.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
+import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import { readTokens } from '../upstream/token-bucket.ts';
 import { retain } from './retention.ts';

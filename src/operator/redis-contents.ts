@@ -1,4 +1,6 @@
-import type { Redis } from 'ioredis';
+import { sum } from 'd3-array';
+import type { Redis as Server } from 'ioredis';
+import { mastersOf, type Redis } from '../platform/redis.ts';
 
 /** What Redis holds of one kind, estimated from a sample of its keys. */
 export interface RedisKind {
@@ -34,40 +36,53 @@ const KINDS: Readonly<Record<string, string>> = {
 
 /** Returns the memory of Redis, and what its keys of this installation take by kind, the largest first. */
 export async function redisContents(redis: Redis, namespace: string): Promise<RedisContents> {
-  const [info, total] = await Promise.all([redis.info('memory'), redis.dbsize()]);
-  const sample = await sampleKeys(redis);
-  const sizes = await sizesOf(redis, sample);
-  const scale = sample.length === 0 ? 0 : total / sample.length;
+  const servers = await Promise.all(mastersOf(redis).map((server) => serverContents(server, namespace)));
   const kinds = new Map<string, RedisKind>();
-  sample.forEach((key, i) => {
-    const kind = kindOf(key, namespace);
-    if (kind === null) return;
-    const sum = kinds.get(kind) ?? { kind, keys: 0, bytes: 0 };
-    kinds.set(kind, { kind, keys: sum.keys + scale, bytes: sum.bytes + (sizes[i] ?? 0) * scale });
-  });
-  const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+  for (const { kind, keys, bytes } of servers.flatMap((server) => server.kinds)) {
+    const known = kinds.get(kind) ?? { kind, keys: 0, bytes: 0 };
+    kinds.set(kind, { kind, keys: known.keys + keys, bytes: known.bytes + bytes });
+  }
   return {
-    usedBytes: figure('used_memory'),
-    limitBytes: figure('maxmemory'),
+    usedBytes: sum(servers, ({ usedBytes }) => usedBytes),
+    // Without a limit on each server there is none.
+    limitBytes: servers.every(({ limitBytes }) => limitBytes > 0)
+      ? sum(servers, ({ limitBytes }) => limitBytes)
+      : 0,
     kinds: [...kinds.values()]
       .map(({ kind, keys, bytes }) => ({ kind, keys: Math.round(keys), bytes: Math.round(bytes) }))
       .sort((a, b) => b.bytes - a.bytes),
   };
 }
 
-async function sampleKeys(redis: Redis): Promise<string[]> {
+async function serverContents(server: Server, namespace: string): Promise<RedisContents> {
+  const [info, total] = await Promise.all([server.info('memory'), server.dbsize()]);
+  const sample = await sampleKeys(server);
+  const sizes = await sizesOf(server, sample);
+  const scale = sample.length === 0 ? 0 : total / sample.length;
+  const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+  return {
+    usedBytes: figure('used_memory'),
+    limitBytes: figure('maxmemory'),
+    kinds: sample.flatMap((key, i) => {
+      const kind = kindOf(key, namespace);
+      return kind === null ? [] : [{ kind, keys: scale, bytes: (sizes[i] ?? 0) * scale }];
+    }),
+  };
+}
+
+async function sampleKeys(server: Server): Promise<string[]> {
   const found = new Set<string>();
   let cursor = '0';
   do {
-    const [next, keys] = await redis.scan(cursor, 'COUNT', SAMPLE);
+    const [next, keys] = await server.scan(cursor, 'COUNT', SAMPLE);
     for (const key of keys) found.add(key);
     cursor = next;
   } while (cursor !== '0' && found.size < SAMPLE);
   return [...found];
 }
 
-async function sizesOf(redis: Redis, keys: readonly string[]): Promise<number[]> {
-  const pipeline = redis.pipeline();
+async function sizesOf(server: Server, keys: readonly string[]): Promise<number[]> {
+  const pipeline = server.pipeline();
   for (const key of keys) pipeline.memory('USAGE', key, 'SAMPLES', 5);
   const results = (await pipeline.exec()) ?? [];
   return results.map(([, bytes]) => Number(bytes ?? 0));

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /**
  * The closed list of public errors. `units` tells what happens to the units of the call: `none` if no units were reserved
  * yet, or `released`.
@@ -226,6 +228,10 @@ interface ErrorDefinition {
 
 export type ErrorKind = keyof typeof ERRORS;
 
+function isErrorKind(name: string): name is ErrorKind {
+  return Object.hasOwn(ERRORS, name);
+}
+
 /** The calls that an account may make per minute, and those left in this minute. */
 export interface CallRate {
   limit: number;
@@ -269,6 +275,14 @@ export interface ErrorRecord {
   retryAfterSeconds?: number;
 }
 
+/** Reads a record of any version of the service: an error that this one does not know is an internal one. */
+export const errorRecordSchema: z.ZodType<ErrorRecord> = z.object({
+  kind: z.string().transform((kind) => (isErrorKind(kind) ? kind : 'INTERNAL')),
+  message: z.string(),
+  metadata: z.record(z.string(), z.unknown()).exactOptional(),
+  retryAfterSeconds: z.number().exactOptional(),
+});
+
 export function toRecord(error: SoukError): ErrorRecord {
   return {
     kind: error.kind,
@@ -279,7 +293,7 @@ export function toRecord(error: SoukError): ErrorRecord {
 }
 
 export function fromRecord({ kind, ...details }: ErrorRecord): SoukError {
-  return new SoukError(kind, details);
+  return new SoukError(isErrorKind(kind) ? kind : 'INTERNAL', details);
 }
 
 /** A problem with one parameter, as a public text. */

@@ -1,7 +1,11 @@
-import { Redis } from 'ioredis';
+import { Cluster, Redis as SingleRedis } from 'ioredis';
 import type { Logger } from './log.ts';
 import { STORE_ANSWER_LIMIT_MS } from './outage.ts';
+import { parseRedisAddress, type RedisAddress } from './redis-address.ts';
 import { reportingErrors } from './reporting-errors.ts';
+
+/** A connection to one server, or to all nodes of a Redis Cluster. */
+export type Redis = SingleRedis | Cluster;
 
 /** The purpose of a connection. It determines the behaviour while Redis is away, and how commands are sent. */
 export type RedisPurpose =
@@ -38,25 +42,12 @@ export interface RedisOptions {
 
 /** Connects to Redis, logs connection errors and reconnects. Rejects when Redis is unreachable at the start. */
 export async function connectRedis(
-  url: string,
+  address: string,
   purpose: RedisPurpose,
   log: Logger,
   { onError = () => {}, onCommandError, answerLimitMs = STORE_ANSWER_LIMIT_MS }: RedisOptions = {},
 ): Promise<Redis> {
-  const redis = new Redis(url, {
-    lazyConnect: true,
-    connectionName: `souk-${purpose}`,
-    connectTimeout: 5_000,
-    retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
-    enableAutoPipelining: PIPELINED.has(purpose),
-    ...(FAILING_AT_ONCE.has(purpose)
-      ? {
-          enableOfflineQueue: false,
-          maxRetriesPerRequest: 1,
-          socketTimeout: answerLimitMs,
-        }
-      : { maxRetriesPerRequest: null }),
-  });
+  const redis = clientOf(parseRedisAddress(address), purpose, answerLimitMs);
   redis.on('error', (error) => {
     log.warn({ err: error, purpose }, 'Redis connection error');
     onError(error);
@@ -64,12 +55,69 @@ export async function connectRedis(
   if (onCommandError) redis.sendCommand = reportingErrors(redis.sendCommand.bind(redis), onCommandError);
   try {
     await redis.connect();
-    if (FAILING_AT_ONCE.has(purpose)) redis.options.commandTimeout = answerLimitMs;
+    // A first connection may take longer than a command.
+    if (FAILING_AT_ONCE.has(purpose) && !(redis instanceof Cluster))
+      redis.options.commandTimeout = answerLimitMs;
   } catch (error) {
     redis.disconnect();
     throw error;
   }
   return redis;
+}
+
+/** Not connected yet. */
+function clientOf(address: RedisAddress, purpose: RedisPurpose, answerLimitMs: number): Redis {
+  const failsAtOnce = FAILING_AT_ONCE.has(purpose);
+  const { form, nodes, db, masterName, username, password, tls } = address;
+  const connection = {
+    connectionName: `souk-${purpose}`,
+    connectTimeout: 5_000,
+    ...(username && { username }),
+    ...(password && { password }),
+    ...(tls && { tls }),
+    ...(failsAtOnce
+      ? { maxRetriesPerRequest: 1, socketTimeout: answerLimitMs }
+      : { maxRetriesPerRequest: null }),
+  };
+  const client = {
+    lazyConnect: true,
+    enableAutoPipelining: PIPELINED.has(purpose),
+    ...(failsAtOnce && { enableOfflineQueue: false }),
+  };
+  if (form === 'cluster')
+    return new Cluster([...nodes], {
+      ...client,
+      clusterRetryStrategy: retryDelayMs,
+      // Certificates name hosts, not addresses.
+      ...(tls && { dnsLookup: (host, done) => done(null, host) }),
+      redisOptions: { ...connection, ...(failsAtOnce && { commandTimeout: answerLimitMs }) },
+    });
+  return new SingleRedis({
+    ...client,
+    ...connection,
+    db,
+    retryStrategy: retryDelayMs,
+    ...(form === 'sentinel'
+      ? {
+          sentinels: [...nodes],
+          ...(masterName && { name: masterName }),
+          ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
+          sentinelRetryStrategy: retryDelayMs,
+          failoverDetector: true,
+        }
+      : nodes[0]),
+    // After a fail-over the old server is a replica: the command is sent again, to the new master.
+    reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
+  });
+}
+
+function retryDelayMs(attempt: number): number {
+  return Math.min(attempt * 100, 2_000);
+}
+
+/** The servers that hold keys: one, or the masters of a cluster. */
+export function mastersOf(redis: Redis): SingleRedis[] {
+  return redis instanceof Cluster ? redis.nodes('master') : [redis];
 }
 
 /** Closes connections, after sending queued commands if Redis is reachable. */

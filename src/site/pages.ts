@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify';
-import type { Redis } from 'ioredis';
 import type { QueueGauges } from '../../jobs/queue-gauges.ts';
 import type { Attempts } from '../accounts/attempts.ts';
 import type { PaymentProvider } from '../billing/payments/payment-port.ts';
@@ -9,6 +8,7 @@ import type { Providers } from '../operations/providers.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Logger } from '../platform/log.ts';
+import type { Redis } from '../platform/redis.ts';
 import type { RedisKeys } from '../platform/redis-keys.ts';
 import type { CallEvents } from '../platform/telemetry/call-events.ts';
 

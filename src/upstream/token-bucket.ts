@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { type Clock, sleep } from '../platform/clock.ts';
 import { SoukError } from '../platform/errors.ts';
+import type { Redis } from '../platform/redis.ts';
 
 /** The state of the operator's tokens, from an answer of the provider. */
 export interface TokenReading {

@@ -1,9 +1,9 @@
-import type { Redis } from 'ioredis';
 import { openBatchQueue, removeJobSchedulers } from '../../jobs/batch-queue.ts';
-import { decodeCompletion } from '../../jobs/completion-message.ts';
+import { onCompletion } from '../../jobs/completion-message.ts';
 import { dropOldBatches, endStrandedCalls, expireBatches } from '../../src/batches/ending.ts';
 import { dropOldRuns } from '../../src/batches/schedules/run.ts';
 import { recentlyUsed } from '../../src/platform/recently-used.ts';
+import type { Redis } from '../../src/platform/redis.ts';
 import { startWorkLoop, type WorkLoop } from '../../src/platform/work-loop.ts';
 import { cancelFedCalls } from './cancel-fed.ts';
 import { collectCalls } from './collect.ts';
@@ -38,15 +38,17 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
   const fedHere = recentlyUsed<string, true>(FED_CALLS_KNOWN);
   const batches = startBatchLoop({ ...deps, onFed: (callId) => void fedHere.set(callId, true) });
   const schedules = startScheduleLoop(deps);
-  const onMessage = (channel: string, message: string) => {
+  const onMessage = (channel: string) => {
     if (channel === keys.batchesChannel) batches.wake();
-    if (channel === keys.jobsChannel && fedHere.delete(decodeCompletion(message).callId)) batches.wake();
   };
   const queue = openBatchQueue(pulling, keys, log);
   await removeJobSchedulers(queue);
   await queue.close();
   subscriber.on('message', onMessage);
-  await subscriber.subscribe(keys.batchesChannel, keys.jobsChannel);
+  await subscriber.subscribe(keys.batchesChannel);
+  const stopListening = await onCompletion(deps, keys, ({ callId }) => {
+    if (fedHere.delete(callId)) batches.wake();
+  });
   const uploads = await openUploadWorker(deps);
   batches.wake();
   schedules.wake();
@@ -54,6 +56,7 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<BatchWorke
   return {
     async close() {
       subscriber.off('message', onMessage);
+      stopListening();
       await Promise.all([batches.close(), schedules.close()]);
       await uploads.close();
     },

@@ -1,9 +1,9 @@
-import type { Redis } from 'ioredis';
 import type { SubmitDeps } from '../../jobs/submit.ts';
 import type { OnFinished } from '../../src/batches/ending.ts';
 import type { MinuteRate } from '../../src/billing/admission.ts';
 import type { OffPeakWindow } from '../../src/billing/wallets.ts';
 import type { Logger } from '../../src/platform/log.ts';
+import type { Redis } from '../../src/platform/redis.ts';
 import type { RedisKeys } from '../../src/platform/redis-keys.ts';
 
 export interface FeedDeps extends SubmitDeps {

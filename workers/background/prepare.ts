@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextImmediate } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
 import type { BatchJob } from '../../jobs/batch-queue.ts';
 import { dropUpload, getUpload, type Reply, sendReply } from '../../jobs/replies.ts';
 import {
@@ -31,6 +30,7 @@ import type { Database } from '../../src/platform/db/pool.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
 import { ERRORS, SoukError } from '../../src/platform/errors.ts';
 import type { Logger } from '../../src/platform/log.ts';
+import type { Redis } from '../../src/platform/redis.ts';
 import type { RedisKeys } from '../../src/platform/redis-keys.ts';
 import { errorBody, okBody } from '../../src/results/envelope.ts';
 import { requireSecret } from '../../src/webhooks/secrets.ts';

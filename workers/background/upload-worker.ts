@@ -1,7 +1,7 @@
 import { Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { type BatchJob, readBatchJob } from '../../jobs/batch-queue.ts';
 import { BATCH_POOL } from '../../src/operations/pools.ts';
+import type { Redis } from '../../src/platform/redis.ts';
 import { answerFailure, type PrepareDeps, prepareBatch } from './prepare.ts';
 import { prepareSchedule, runNow } from './prepare-schedule.ts';
 

@@ -1,7 +1,7 @@
-import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { SoukError } from '../../platform/errors.ts';
 import { recentlyUsed } from '../../platform/recently-used.ts';
+import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 
 /** Requests are counted in windows of this length, so an account may send those of a whole window at once. */

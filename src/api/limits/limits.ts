@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Redis } from 'ioredis';
 import { ERRORS, SoukError } from '../../platform/errors.ts';
+import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { UPLOAD_LIMIT_BYTES } from '../uploads.ts';
 import { createFreeRequests, type FreeRequests } from './free-requests.ts';

@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Redis } from 'ioredis';
 import { noteJoined, promote } from '../../../jobs/joined.ts';
 import { enqueueAgain } from '../../../jobs/lost-answer.ts';
 import { quoteCall } from '../../../jobs/quote.ts';
@@ -12,6 +11,7 @@ import type { QueuedOperation, Route } from '../../operations/define.ts';
 import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS } from '../../operations/pools.ts';
 import { type CallRate, fromRecord } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import { retryDuringOutage } from '../../platform/retry-during-outage.ts';
 import { OWN_ANSWER } from '../../results/answer-store.ts';

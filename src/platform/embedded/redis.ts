@@ -19,11 +19,12 @@ export interface EmbeddedRedis {
  * Starts a private Redis with its data in `folder`.
  * @param options.durable true keeps an append-only file, so that queued jobs and cached answers survive a restart.
  * @param options.url of an earlier start, to listen on the same address again.
+ * @param options.settings further settings of the server.
  */
 export async function startRedis(
   folder: string,
   toolsDir: string,
-  options: { durable: boolean; url?: string },
+  options: { durable: boolean; url?: string; settings?: Record<string, string | number> },
 ): Promise<EmbeddedRedis> {
   const { command, env } = await redisBinary(toolsDir);
   await mkdir(folder, { recursive: true, mode: 0o755 });
@@ -43,6 +44,7 @@ export async function startRedis(
     appendonly: options.durable ? 'yes' : 'no',
     appendfsync: 'everysec',
     'maxmemory-policy': 'noeviction',
+    ...options.settings,
   };
   const server = await spawnServer({
     command,

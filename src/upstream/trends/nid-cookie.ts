@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { Redis } from '../../platform/redis.ts';
 import type { HttpResponse } from '../http-client.ts';
 import type { Cookies } from './rate-limited-endpoint.ts';
 

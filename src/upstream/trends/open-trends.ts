@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis';
 import type { Clock } from '../../platform/clock.ts';
+import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
 import type { HttpClient } from '../http-client.ts';
 import { createExploreClient } from './explore-client.ts';

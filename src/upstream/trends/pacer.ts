@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis';
 import { type Clock, sleep } from '../../platform/clock.ts';
+import type { Redis } from '../../platform/redis.ts';
 import { beforeSending, type Cancellable } from '../cancellation.ts';
 import { TokensAwaited } from '../token-bucket.ts';
 import { Refusal } from './refusal.ts';

@@ -1,9 +1,9 @@
-import type { Redis } from 'ioredis';
 import { type Batch, findBatch } from '../../../batches/batch.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/pool.ts';
 import { SoukError } from '../../../platform/errors.ts';
 import type { Logger } from '../../../platform/log.ts';
+import type { Redis } from '../../../platform/redis.ts';
 import type { RedisKeys } from '../../../platform/redis-keys.ts';
 import type { Account } from '../../plugins/authentication.ts';
 

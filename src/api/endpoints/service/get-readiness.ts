@@ -1,8 +1,8 @@
-import type { Redis } from 'ioredis';
 import type { JsonSchema } from '../../../operations/params/documentation.ts';
 import type { Clock, ServiceClock } from '../../../platform/clock.ts';
 import { clockFault, isClockRight } from '../../../platform/db/database-clock.ts';
 import type { Database } from '../../../platform/db/pool.ts';
+import type { Redis } from '../../../platform/redis.ts';
 import { publicEndpoint } from '../endpoint.ts';
 import { bareAnswer, statusSchema } from './get-health.ts';
 

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Redis } from 'ioredis';
+import { type EmbeddedRedis, startRedis } from '../../src/platform/embedded/redis.ts';
+import { freePort } from '../../src/platform/embedded/server-process.ts';
+
+const SLOTS = 16_384;
+const MASTERS = 3;
+const SLOTS_EACH = Math.ceil(SLOTS / MASTERS);
+
+export interface ClusterNode {
+  server: EmbeddedRedis;
+  /** A connection to this node only. */
+  redis: Redis;
+  id: string;
+  /** The port on which the nodes talk to each other. */
+  busPort: number;
+}
+
+/** A Redis Cluster on 127.0.0.1. */
+export interface TestRedisCluster {
+  /** The value of REDIS_URL. */
+  url: string;
+  /** Each has a third of the slots. */
+  masters: ClusterNode[];
+  /** One for each master; empty without `replicas`. */
+  replicas: ClusterNode[];
+  /** Moves all keys with this hash tag from their master to the next one, as an operator adds a node. */
+  moveSlot(hashTag: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @param options.replicas true gives each master a replica, which takes over two seconds after its master has died. */
+export async function startRedisCluster({ replicas = false } = {}): Promise<TestRedisCluster> {
+  const folder = await mkdtemp(join(tmpdir(), 'souk-redis-cluster-'));
+  await chmod(folder, 0o755);
+  const password = randomBytes(12).toString('hex');
+  const count = replicas ? 2 * MASTERS : MASTERS;
+  const nodes = await Promise.all(
+    Array.from({ length: count }, (_, i) => startNode(join(folder, `${i}`), password)),
+  );
+  const [first] = nodes;
+  if (!first) throw new Error('A cluster has at least one node.');
+  const [masters, others] = [nodes.slice(0, MASTERS), nodes.slice(MASTERS)];
+  await Promise.all(
+    masters.map(({ redis }, i) =>
+      redis.cluster('ADDSLOTSRANGE', i * SLOTS_EACH, Math.min((i + 1) * SLOTS_EACH, SLOTS) - 1),
+    ),
+  );
+  for (const { server, busPort } of nodes.slice(1))
+    await first.redis.call('CLUSTER', 'MEET', '127.0.0.1', new URL(server.url).port, busPort);
+  await untilAll(nodes, (info) => info.includes(`cluster_known_nodes:${count}`));
+  for (const [i, { redis }] of others.entries()) await redis.cluster('REPLICATE', masters[i]?.id ?? '');
+  await untilAll(nodes, (info) => info.includes('cluster_state:ok'));
+  return {
+    url: `redis+cluster://:${password}@${masters.map(({ server }) => new URL(server.url).host).join(',')}`,
+    masters,
+    replicas: others,
+    moveSlot: (hashTag) => moveSlot(masters, hashTag, password),
+    async close() {
+      for (const { redis } of nodes) redis.disconnect();
+      await Promise.all(nodes.map(({ server }) => server.stop()));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startNode(folder: string, password: string): Promise<ClusterNode> {
+  const [port, busPort] = [await freePort(), await freePort()];
+  const server = await startRedis(folder, resolve('.souk/tools'), {
+    durable: false,
+    url: `redis://:${password}@127.0.0.1:${port}`,
+    settings: {
+      'cluster-enabled': 'yes',
+      'cluster-port': busPort,
+      'cluster-node-timeout': 2_000,
+      // A replica with older data than this may not become master; the test has little data.
+      'cluster-replica-validity-factor': 0,
+      masterauth: password,
+    },
+  });
+  const redis = new Redis(server.url, { maxRetriesPerRequest: null });
+  // A test stops nodes.
+  redis.on('error', () => {});
+  return { server, redis, id: String(await redis.cluster('MYID')), busPort };
+}
+
+/** Waits until the information of each node about its cluster passes a test. */
+async function untilAll(nodes: readonly ClusterNode[], passes: (info: string) => boolean): Promise<void> {
+  const giveUpAt = Date.now() + 60_000;
+  for (const { redis } of nodes) {
+    while (!passes(await redis.cluster('INFO'))) {
+      if (Date.now() > giveUpAt) throw new Error('The nodes did not form a cluster within a minute.');
+      await new Promise((done) => setTimeout(done, 50));
+    }
+  }
+}
+
+async function moveSlot(masters: readonly ClusterNode[], hashTag: string, password: string): Promise<void> {
+  const slot = await masters[0]?.redis.cluster('KEYSLOT', hashTag);
+  if (slot === undefined) throw new Error('A cluster has at least one master.');
+  const owner = masters.findIndex((_, i) => slot < (i + 1) * SLOTS_EACH);
+  const [from, to] = [masters[owner], masters[(owner + 1) % masters.length]];
+  if (!from || !to) throw new Error(`No master has slot ${slot}.`);
+  await to.redis.cluster('SETSLOT', slot, 'IMPORTING', from.id);
+  await from.redis.cluster('SETSLOT', slot, 'MIGRATING', to.id);
+  for (;;) {
+    const keys = await from.redis.cluster('GETKEYSINSLOT', slot, 100);
+    if (keys.length === 0) break;
+    const { port } = new URL(to.server.url);
+    await from.redis.call('MIGRATE', '127.0.0.1', port, '', 0, 5_000, 'AUTH', password, 'KEYS', ...keys);
+  }
+  for (const node of [to, from, ...masters]) await node.redis.cluster('SETSLOT', slot, 'NODE', to.id);
+}
