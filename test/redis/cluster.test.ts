@@ -96,11 +96,10 @@ test('a due schedule runs once', async ({ souk, client }) => {
   expect(await ended(souk, client, { batchId: run?.batchId ?? '' })).toMatchObject({ state: 'done' });
 });
 
-test('the contents of Redis are the sum of its nodes', async ({ souk, cluster }) => {
+test('the contents of Redis are the sum of its nodes', async ({ souk, cluster, onTestFinished }) => {
   const redis = await connectRedis(cluster.url, 'serving', createLogger('silent'), { answerLimitMs: 30_000 });
-  const { usedBytes, kinds } = await redisContents(redis, souk.redisNamespace).finally(() =>
-    closeRedis(redis),
-  );
+  onTestFinished(() => closeRedis(redis));
+  const { usedBytes, kinds } = await redisContents(redis, souk.redisNamespace);
   const infos = await Promise.all(cluster.masters.map((node) => node.redis.info('memory')));
   const used = infos.map((info) => Number(/^used_memory:(\d+)/m.exec(info)?.[1]));
   expect(usedBytes).toBeGreaterThan(Math.max(...used));
