@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { POOL_NAMES, type PoolName } from '../src/operations/pools.ts';
-import { type ErrorRecord, errorRecordSchema } from '../src/platform/errors.ts';
+import { type ErrorRecord, errorRecordSchema } from '../src/platform/error-record.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { listen } from '../src/platform/messages.ts';
 import type { Redis } from '../src/platform/redis.ts';

@@ -1,5 +1,5 @@
 import type { Ended, Settlements } from '../src/billing/settlement.ts';
-import type { ErrorRecord } from '../src/platform/errors.ts';
+import type { ErrorRecord } from '../src/platform/error-record.ts';
 import type { CallEvents } from '../src/platform/telemetry/call-events.ts';
 import { type AnswerStore, OWN_ANSWER } from '../src/results/answer-store.ts';
 

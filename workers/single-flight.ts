@@ -1,13 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { type Clock, every } from '../src/platform/clock.ts';
-import {
-  type ErrorRecord,
-  errorRecordSchema,
-  fromRecord,
-  type SoukError,
-  toRecord,
-} from '../src/platform/errors.ts';
+import { type ErrorRecord, errorRecordSchema, fromRecord, toRecord } from '../src/platform/error-record.ts';
+import type { SoukError } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/log.ts';
 import { listen } from '../src/platform/messages.ts';
 import type { Redis } from '../src/platform/redis.ts';

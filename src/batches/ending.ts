@@ -1,7 +1,8 @@
 import type { ClientBase } from 'pg';
 import type { Database } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
-import { type ErrorRecord, SoukError, toRecord } from '../platform/errors.ts';
+import { type ErrorRecord, toRecord } from '../platform/error-record.ts';
+import { SoukError } from '../platform/errors.ts';
 import { type BatchState, RESULTS_LIFETIME_MS } from './batch.ts';
 import type { FedCall } from './feeding.ts';
 

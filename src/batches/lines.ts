@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type QueuedOperation, tableOf } from '../operations/define.ts';
-import { ERRORS, type ErrorRecord } from '../platform/errors.ts';
+import type { ErrorRecord } from '../platform/error-record.ts';
+import { ERRORS } from '../platform/errors.ts';
 import { fingerprint } from '../platform/fingerprint.ts';
 import { stringifyJson } from '../platform/json.ts';
 import { csvOf } from '../results/csv.ts';

@@ -1,5 +1,5 @@
 import type { Database } from '../platform/db/pool.ts';
-import type { ErrorRecord } from '../platform/errors.ts';
+import type { ErrorRecord } from '../platform/error-record.ts';
 import { parseJson } from '../platform/json.ts';
 
 export const RESULT_ORDERS = ['item', 'finished'] as const;

@@ -1,7 +1,7 @@
 import type { PoolName } from '../operations/pools.ts';
 import { unixMs } from '../platform/db/columns.ts';
 import type { Database } from '../platform/db/pool.ts';
-import type { ErrorRecord } from '../platform/errors.ts';
+import type { ErrorRecord } from '../platform/error-record.ts';
 
 /** An admitted call, as stored by admission. Times are Unix milliseconds. */
 export interface Call {

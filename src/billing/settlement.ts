@@ -1,6 +1,6 @@
 import { LOCKED, LockLane } from '../platform/db/lock-lane.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
-import type { ErrorRecord } from '../platform/errors.ts';
+import type { ErrorRecord } from '../platform/error-record.ts';
 
 /** How a call ended: `units` settles it, `error` releases it. Exactly one of them is set. */
 export interface Ending {

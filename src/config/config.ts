@@ -5,38 +5,20 @@ import { REPORT_SITE_CODES } from '../operations/brand-analytics/keywords/sites.
 import { WORKER_POOL_NAMES } from '../operations/pools.ts';
 import { PROVIDER_KINDS } from '../operations/providers.ts';
 import { readToolsets, TOOLSET_NAMES } from '../operations/toolsets.ts';
-import { parseRedisAddress, type RedisAddressError } from '../platform/redis-address.ts';
 import { ConfigError, parseSettings } from '../platform/settings.ts';
 import { isTimeZone } from '../platform/time-zone.ts';
+import { postgresAddress, redisAddress, webAddress } from './addresses.ts';
 import { CUSTOMERS } from './customers.ts';
 import { LIMITS } from './limits.ts';
 import { RETENTION_SETTINGS } from './retention.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
-const address = (scheme: RegExp, example: string) =>
-  z
-    .string()
-    .refine(
-      (value) => URL.canParse(value) && scheme.test(new URL(value).protocol),
-      `must be an address such as ${example}`,
-    );
-const redisAddress = z.string().superRefine((value, context) => {
-  try {
-    parseRedisAddress(value);
-  } catch (error) {
-    context.addIssue({ code: 'custom', message: (error as RedisAddressError).message });
-  }
-});
 const operatorToken = z
   .string()
   .regex(/^[\x21-\x7e]{16,}$/, 'must be at least 16 letters, digits or signs, without spaces')
   .optional();
 const refreshToken = (sites: string) =>
   z.string().optional().describe(`Refresh token of the seller account that may read the reports of ${sites}`);
-const webAddress = address(/^https?:$/, 'https://example.com').transform((value) =>
-  value.replace(/\/+$/, ''),
-);
-
 /**
  * All settings, with meanings and defaults. `npm run generate` writes them into docs/operating/configuration.md.
  * An empty value counts as absent, as in docker-compose files.
@@ -47,7 +29,7 @@ const settings = {
     .default('127.0.0.1')
     .describe('Address on which the gateway, and the metrics server of a worker, listen'),
   PORT: port.default(3000).describe('Port of the gateway'),
-  DATABASE_URL: address(/^postgres(ql)?:$/, 'postgresql://user:password@host:5432/souk')
+  DATABASE_URL: postgresAddress
     .optional()
     .describe(
       'PostgreSQL 14 or later with its extension `pg_trgm`. Default under `npm start`: an embedded PostgreSQL',

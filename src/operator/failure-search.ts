@@ -1,5 +1,5 @@
 import type { Queryable } from '../platform/db/pool.ts';
-import type { ErrorRecord } from '../platform/errors.ts';
+import type { ErrorRecord } from '../platform/error-record.ts';
 
 /** A failure of the failure log. */
 export interface LoggedFailure {

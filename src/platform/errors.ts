@@ -1,5 +1,3 @@
-import { z } from 'zod';
-
 /**
  * The closed list of public errors. `units` tells what happens to the units of the call: `none` if no units were reserved
  * yet, or `released`.
@@ -228,7 +226,7 @@ interface ErrorDefinition {
 
 export type ErrorKind = keyof typeof ERRORS;
 
-function isErrorKind(name: string): name is ErrorKind {
+export function isErrorKind(name: string): name is ErrorKind {
   return Object.hasOwn(ERRORS, name);
 }
 
@@ -265,35 +263,6 @@ export class SoukError extends Error {
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.rate = details.rate;
   }
-}
-
-/** The form in which a worker sends an error to waiting requests, and in which it is stored with the call. */
-export interface ErrorRecord {
-  kind: ErrorKind;
-  message: string;
-  metadata?: Record<string, unknown>;
-  retryAfterSeconds?: number;
-}
-
-/** Reads a record of any version of the service: an error that this one does not know is an internal one. */
-export const errorRecordSchema: z.ZodType<ErrorRecord> = z.object({
-  kind: z.string().transform((kind) => (isErrorKind(kind) ? kind : 'INTERNAL')),
-  message: z.string(),
-  metadata: z.record(z.string(), z.unknown()).exactOptional(),
-  retryAfterSeconds: z.number().exactOptional(),
-});
-
-export function toRecord(error: SoukError): ErrorRecord {
-  return {
-    kind: error.kind,
-    message: error.message,
-    ...(error.metadata ? { metadata: error.metadata } : {}),
-    ...(error.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
-  };
-}
-
-export function fromRecord({ kind, ...details }: ErrorRecord): SoukError {
-  return new SoukError(isErrorKind(kind) ? kind : 'INTERNAL', details);
 }
 
 /** A problem with one parameter, as a public text. */

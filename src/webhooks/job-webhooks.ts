@@ -1,6 +1,7 @@
 import type { Database } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
-import { ERRORS, type ErrorRecord } from '../platform/errors.ts';
+import type { ErrorRecord } from '../platform/error-record.ts';
+import { ERRORS } from '../platform/errors.ts';
 import { enqueueAll } from './deliveries.ts';
 import { tooManyOfCall } from './webhook-limits.ts';
 

@@ -5,7 +5,8 @@ import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { endCall } from '../../src/batches/ending.ts';
 import { countFed, type FedCall, pendingBatches, takeCalls } from '../../src/batches/feeding.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
-import { SoukError, toRecord } from '../../src/platform/errors.ts';
+import { toRecord } from '../../src/platform/error-record.ts';
+import { SoukError } from '../../src/platform/errors.ts';
 import { test } from '../support/souk-test.ts';
 
 const NOW = Date.UTC(2026, 2, 10);

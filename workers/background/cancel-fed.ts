@@ -4,7 +4,8 @@ import { callsToCancel, type FedCall } from '../../src/batches/feeding.ts';
 import { findCall } from '../../src/billing/calls.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
-import { SoukError, toRecord } from '../../src/platform/errors.ts';
+import { toRecord } from '../../src/platform/error-record.ts';
+import { SoukError } from '../../src/platform/errors.ts';
 
 export interface CancelFedDeps extends CancelDeps {
   database: Database;

@@ -4,7 +4,8 @@ import { type FedCall, type PendingBatch, pauseFeeding, returnToFeed } from '../
 import { type Item, packItems } from '../../src/batches/pack.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { inTransaction } from '../../src/platform/db/transaction.ts';
-import { ERRORS, type SoukError, toRecord } from '../../src/platform/errors.ts';
+import { toRecord } from '../../src/platform/error-record.ts';
+import { ERRORS, type SoukError } from '../../src/platform/errors.ts';
 import { stringifyJson } from '../../src/platform/json.ts';
 import { type FeedDeps, type Outcome, QUEUE_AWAY_MS } from './feed-deps.ts';
 
