@@ -58,11 +58,15 @@ export async function dailyUse(
   const { rows } = await database.query<DailyUse>(
     `select to_char(day, 'YYYY-MM-DD') as day, operation, sum(calls)::bigint as calls, sum(units)::bigint as units
      from (
-       select account_id, day, operation, calls, units from usage_days
+       -- Each day is a look-up in the index.
+       select u.day, u.operation, u.calls, u.units
+       from generate_series(0, $3::date - $2::date) as n
+       join usage_days u on u.day = $2::date + n and u.account_id = $1
        union all
-       select account_id, (accepted_at at time zone 'UTC')::date, operation, 1, 0 from open_calls
+       select o.day, operation, 1, 0
+       from open_calls cross join lateral (select (accepted_at at time zone 'UTC')::date as day) as o
+       where account_id = $1 and o.day between $2::date and $3::date
      ) as used
-     where account_id = $1 and day between $2::date and $3::date
      group by 1, 2 order by 1, 2`,
     [accountId, dayOf(period.from), dayOf(period.to - 1)],
   );
