@@ -16,6 +16,11 @@ export async function fillHistory(database: Database, calls: number): Promise<vo
      from generate_series(0, $1 - 1) as n`,
     [MONTHS],
   );
+  // Before the transactions that fill the months, because dropping a partition locks the whole table until the end.
+  const tables = rows.flatMap(({ month }) =>
+    ['finished_calls', 'ledger'].map((parent) => partition(parent, month)),
+  );
+  await database.query(`drop table if exists ${tables.join(', ')}`);
   const months = rows.map(({ month }) => month);
   const fill = async () => {
     for (let month = months.pop(); month !== undefined; month = months.pop())
@@ -33,12 +38,10 @@ export async function fillHistory(database: Database, calls: number): Promise<vo
 }
 
 async function fillMonth(database: Database, month: string, calls: number): Promise<void> {
-  const suffix = month.slice(0, 7).replace('-', '_');
-  const [finished, ledger] = [`finished_calls_${suffix}`, `ledger_${suffix}`];
+  const [finished, ledger] = [partition('finished_calls', month), partition('ledger', month)];
   const client = await database.connect();
   try {
     await client.query('begin');
-    await client.query(`drop table if exists ${finished}, ${ledger}`);
     await client.query(
       `create table ${finished} (like finished_calls including defaults including constraints)`,
     );
@@ -94,3 +97,5 @@ const attach = (parent: string, name: string, month: string) =>
   `do $$ begin execute format('alter table ${parent} attach partition ${name} for values from (%L) to (%L)',
      souk_month_bound('${parent}', '${month}'), souk_month_bound('${parent}', timestamp '${month}' + interval '1 month'));
    end $$`;
+
+const partition = (parent: string, month: string) => `${parent}_${month.slice(0, 7).replace('-', '_')}`;
