@@ -89,6 +89,10 @@ function inputOf(operation: Operation): ObjectSchema {
       if (answer && isOpen(answer)) properties.fields = { type: 'string' };
       continue;
     }
+    if (name === 'decode') {
+      properties.decode = { type: 'boolean' };
+      continue;
+    }
     const preset = defaults[name];
     properties[name] = compactInput({
       ...schema,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DETAIL_LEVELS } from '../products/detail-level.ts';
+import { history, statistics } from './history.ts';
 import { amount, indexTime, price, series, stars, words } from './measures.ts';
 import { SCHEMA_NAMES } from './schema-names.ts';
 
@@ -22,6 +23,8 @@ const shown = {
   title: words('Title').nullish(),
   monthlySold: amount('Units sold in the past month').nullish(),
   lastUpdate: indexTime('When the provider last updated the product').nullish(),
+  history: history.optional(),
+  statistics: statistics.optional(),
 };
 
 /** A product. Fields without a description are passed on as the provider sends them. */

@@ -3,11 +3,13 @@ import { fingerprint } from '../../platform/fingerprint.ts';
 import { product, responseShape } from '../answers/product.ts';
 import { site } from '../answers/site.ts';
 import { defineQueued, type Source } from '../define.ts';
+import { decode } from '../params/decode.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { request } from '../params/request.ts';
 import { boolean, integer, oneOf, text } from '../params/scalars.ts';
 import { statsPeriod } from '../params/stats-period.ts';
 import { cutHistory } from '../products/cut-history.ts';
+import { decodeProduct } from '../products/decode-product.ts';
 import {
   atDetailLevel,
   DETAIL_HINTS,
@@ -33,6 +35,7 @@ export interface ProductSearchInput {
   rating: boolean;
   historyDays?: number | undefined;
   detailLevel: DetailLevel;
+  decode?: boolean | undefined;
 }
 
 /** One page of the provider's results: products, or only their ASINs. */
@@ -74,6 +77,7 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
       detailLevel: oneOf(DETAIL_LEVELS)
         .default('lite')
         .describe('Fields: summary has core values, lite omits large histories, full has all'),
+      decode: decode(),
     },
   )
     .refine(({ detailLevel, asinsOnly, history }) => detailLevel !== 'summary' || asinsOnly || !history, {
@@ -174,5 +178,6 @@ function searchResults(pages: readonly SearchPage[]): Map<string, Product> {
 function shown(product: Product, input: ProductSearchInput, now: number): Record<string, unknown> {
   const { detailLevel, history, historyDays, rating } = input;
   const cut = historyDays === undefined ? product : cutHistory(product, lastDays(historyDays, now));
-  return atDetailLevel(cut, detailLevel, { csv: history, rating, buybox: false });
+  const atLevel = atDetailLevel(cut, detailLevel, { csv: history, rating, buybox: false });
+  return input.decode ? decodeProduct(atLevel as Product, input.domain) : atLevel;
 }

@@ -3,12 +3,14 @@ import { fingerprint } from '../../platform/fingerprint.ts';
 import { product as productRecord, responseShape } from '../answers/product.ts';
 import { site } from '../answers/site.ts';
 import { defineQueued, type Source } from '../define.ts';
+import { decode } from '../params/decode.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { DATE_RANGE_NAMES, dateRange, windowOf } from '../params/history.ts';
 import { ASIN_SCHEMA, list, parseAsin } from '../params/lists.ts';
 import { request } from '../params/request.ts';
 import { boolean, integer, oneOf } from '../params/scalars.ts';
 import { cutHistory } from '../products/cut-history.ts';
+import { decodeProduct } from '../products/decode-product.ts';
 import {
   atDetailLevel,
   DETAIL_HINTS,
@@ -36,6 +38,7 @@ export interface ProductInput {
   days?: number | undefined;
   dateRange?: { start: number; end: number } | undefined;
   detailLevel: DetailLevel;
+  decode?: boolean | undefined;
 }
 
 /** Default period of statistics. They are free upstream and hold the current prices, so they are always fetched. */
@@ -107,6 +110,7 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
       detailLevel: oneOf(DETAIL_LEVELS)
         .default('lite')
         .describe('Fields: summary has core values, lite omits large histories, full has all'),
+      decode: decode(),
     },
   )
     .refine(({ detailLevel, days }) => detailLevel !== 'summary' || days === undefined, {
@@ -239,9 +243,10 @@ function shown(product: Product, input: ProductInput, window: HistoryWindow | nu
   const cut = window ? cutHistory(product, window) : product;
   const { detailLevel, offers, rating, stock } = input;
   const wanted = offers > 0 ? limitOffers(cut, offers) : stock ? withoutOffers(cut) : cut;
-  return atDetailLevel(wanted, detailLevel, {
-    csv: window !== null,
+  const atLevel = atDetailLevel(wanted, detailLevel, {
+    csv: window !== null || (input.decode ?? false),
     rating,
     buybox: input.buybox || offers > 0,
   });
+  return input.decode ? decodeProduct(atLevel as Product, input.domain) : atLevel;
 }

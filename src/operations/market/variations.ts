@@ -4,10 +4,12 @@ import { variation } from '../answers/product.ts';
 import { site } from '../answers/site.ts';
 import { defineQueued } from '../define.ts';
 import { requiredAsin } from '../params/asin.ts';
+import { decode } from '../params/decode.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { pageOf } from '../params/paging.ts';
 import { request } from '../params/request.ts';
 import { integer, oneOf } from '../params/scalars.ts';
+import { decodeProduct } from '../products/decode-product.ts';
 import { DETAIL_LEVELS, type DetailLevel } from '../products/detail-level.ts';
 import { familyOf } from '../products/family.ts';
 import type { Product } from '../products/product.ts';
@@ -21,6 +23,7 @@ export interface VariationsInput {
   detailLevel: DetailLevel;
   page: number;
   perPage: number;
+  decode?: boolean | undefined;
 }
 
 export const variations = defineQueued<'market.variations', VariationsInput, Product>({
@@ -44,6 +47,7 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
         .describe('Fields: summary has core values, lite omits price histories, full has all'),
       page: integer({ min: 0 }).default(0).describe('Page, from 0'),
       perPage: integer({ min: 1, max: 4000 }).default(1000).describe('Variations per page'),
+      decode: decode(),
     },
   ),
   price: {
@@ -89,9 +93,10 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
           parentAsin,
           isStandalone: parentAsin === null,
           variationsCount: members.length,
-          variations: shown.map((member) =>
-            variationRecord(member, found.get(member.asin), parentAsin, detailLevel),
-          ),
+          variations: shown.map((member) => {
+            const record = variationRecord(member, found.get(member.asin), parentAsin, detailLevel);
+            return input.decode ? decodeProduct(record as Product, domain) : record;
+          }),
           ...(isWhole ? {} : { _pagination: page?.pagination }),
           responseShape: { detailLevel },
         },

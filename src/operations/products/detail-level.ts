@@ -1,3 +1,4 @@
+import { decodedRow } from './decode-product.ts';
 import { membersOf } from './family.ts';
 import type { Product } from './product.ts';
 import { SERIES } from './series.ts';
@@ -54,6 +55,8 @@ export function atDetailLevel(
 
 /** Returns a product of an answer, at any level, as a row of the fields of `summary`. */
 export function summaryRow(shown: Product): Record<string, unknown> {
+  const decoded = decodedRow(shown);
+  if (decoded) return { ...decoded, image: shown.image ?? firstImage(shown) };
   return shown.stats ? summary(shown, { csv: false, rating: false, buybox: false }) : shown;
 }
 
@@ -72,9 +75,13 @@ function summary(product: Product, { rating, buybox }: Requested): Record<string
     domainId: product.domainId,
     ...stats,
     monthlySold: product.monthlySold ?? -1,
-    image: product.images?.[0]?.l ?? product.imagesCSV?.split(',', 1)[0] ?? null,
+    image: firstImage(product),
     lastUpdate: product.lastUpdate ?? -1,
   };
+}
+
+function firstImage({ images, imagesCSV }: Product): string | null {
+  return images?.[0]?.l ?? imagesCSV?.split(',', 1)[0] ?? null;
 }
 
 /** Returns the current values of a product by name. Prices keep its units; -1 means no data. Requires its stats. */

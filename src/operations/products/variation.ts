@@ -1,3 +1,4 @@
+import { decodedRow } from './decode-product.ts';
 import { type DetailLevel, namedStats } from './detail-level.ts';
 import type { Member } from './family.ts';
 import type { Product } from './product.ts';
@@ -37,6 +38,8 @@ export function variationRecord(
 
 /** Returns a member of an answer, at any level, as a flat row. */
 export function variationRow(record: Product): Record<string, unknown> {
+  const decoded = decodedRow(record);
+  if (decoded) return decoded;
   const named = Array.isArray(record.stats?.current) ? namedStats(record) : record.stats;
   return { ...record, ...named };
 }
