@@ -190,7 +190,7 @@ test('the schema for tools has one name for each parameter, and closes the objec
   const schema = inputSchema(queuedOperation('market.product')?.params ?? z.never());
   expect(Object.keys(schema.properties ?? {})).toEqual([
     ...['domain', 'asins', 'stats', 'history', 'update', 'offers', 'rating', 'buybox', 'stock', 'days'],
-    ...['dateRange', 'detailLevel', 'fields'],
+    ...['dateRange', 'detailLevel', 'decode', 'fields'],
   ]);
   expect(schema).toMatchObject({
     type: 'object',
