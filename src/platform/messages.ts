@@ -30,7 +30,7 @@ export async function listen<Message>(
   return () => void subscriber.off('message', onMessage);
 }
 
-/** undefined for a text that is no JSON. */
+/** Returns undefined for a text that is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
