@@ -1,28 +1,11 @@
 import type { ClientBase } from 'pg';
 import { expect } from 'vitest';
 import { expirePacks, RECONCILE_GRACE_MS, releaseOverdue } from '../../src/billing/reconciler.ts';
-import { type Database, serverTime } from '../../src/platform/db/pool.ts';
+import { serverTime } from '../../src/platform/db/pool.ts';
 import { isStoreAway } from '../../src/platform/outage.ts';
 import type { BilledAccount } from '../support/billing.ts';
+import { whileLocked } from '../support/locked-account.ts';
 import { test } from '../support/souk-test.ts';
-
-/** Runs something while another transaction holds the row of an account. */
-async function whileLocked<T>(
-  database: Database,
-  { accountId }: { accountId: number },
-  task: (unlock: () => Promise<void>) => Promise<T>,
-): Promise<T> {
-  const client = await database.connect();
-  const unlock = async () => void (await client.query('rollback'));
-  await client.query('begin');
-  await client.query('select 1 from accounts where id = $1 for update', [accountId]);
-  try {
-    return await task(unlock);
-  } finally {
-    await unlock();
-    client.release();
-  }
-}
 
 const PATH = '/api/market/product?domain=1&asins=B0LOCKED01';
 

@@ -9,6 +9,7 @@ import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
 import { openBackground } from '../support/background.ts';
 import { expectBalancesOfLedger } from '../support/balances.ts';
 import type { Client, Reply } from '../support/client.ts';
+import { whileLocked } from '../support/locked-account.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { PATIENCE } from '../support/time.ts';
@@ -117,6 +118,34 @@ test('produces the lost result of a synchronous call that was answered with its 
   const result = await madeAgain(client, headers.location as string);
   expect(result.json.data.products).toHaveLength(1);
   expect(await unitsUsed(client)).toBe(1);
+});
+
+test('produces the lost result of a call whose account was locked when its request received the job', async ({
+  souk,
+  account,
+  client,
+  upstream,
+}) => {
+  const release = holdProducts(upstream);
+  const waiting = client.get(productOf('B0ANSWER11'), { headers: { prefer: 'wait=5' } });
+  await upstream.received(1);
+  const reply = await whileLocked(souk.database, account, async () => {
+    souk.clock.advance(5_000);
+    return waiting;
+  });
+  expect(reply.status).toBe(202);
+  const callId = reply.headers['x-job-id'] as string;
+  await souk.clock.until('polled note');
+  souk.clock.advance(500);
+  await expect
+    .poll(async () => (await findCall(souk.database, account.accountId, callId))?.polled)
+    .toBe(true);
+  const settled = souk.events.next('call.settled');
+  release();
+  await settled;
+  await loseCaches(souk);
+  souk.clock.advance(20 * 60_000);
+  await madeAgain(client, reply.headers.location as string);
 });
 
 test('produces the lost result of an asynchronous call that joined a cached answer', async ({

@@ -1,12 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { noteJoined, promote } from '../../../jobs/joined.ts';
 import { enqueueAgain } from '../../../jobs/lost-answer.ts';
+import { keepForPolling } from '../../../jobs/polled.ts';
 import { quoteCall } from '../../../jobs/quote.ts';
 import { type CallRequest, type Submission, type SubmitDeps, submit } from '../../../jobs/submit.ts';
 import type { CompletionMap } from '../../../jobs/wait.ts';
 import type { Authentication } from '../../accounts/authentication.ts';
 import type { RequireStorage } from '../../batches/storage-limit.ts';
-import { findCall, notePolled } from '../../billing/calls.ts';
+import { findCall } from '../../billing/calls.ts';
 import type { QueuedOperation, Route } from '../../operations/define.ts';
 import { ASYNC_QUEUE_ALLOWANCE_MS, POOLS } from '../../operations/pools.ts';
 import { fromRecord } from '../../platform/error-record.ts';
@@ -14,7 +15,6 @@ import type { CallRate } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Redis } from '../../platform/redis.ts';
 import type { RedisKeys } from '../../platform/redis-keys.ts';
-import { retryDuringOutage } from '../../platform/retry-during-outage.ts';
 import { OWN_ANSWER } from '../../results/answer-store.ts';
 import { requireSecret } from '../../webhooks/secrets.ts';
 import { requireWebhookRoom, WEBHOOK_LIMITS } from '../../webhooks/webhook-limits.ts';
@@ -184,24 +184,12 @@ async function replyWhenEnded(
   // During an outage of Redis the answer of a charged call cannot be read; its job returns it later.
   const answer = completion && (await answers.load(callId, OWN_ANSWER).catch(() => null));
   if (!answer) {
-    await keepForPolling(call, { accountId, callId });
+    await keepForPolling(call.deps, { accountId, callId }, call.input);
     return replyWithJob(call, pending, callId);
   }
   const unitsConsumed = pending.deduplicated ? 0 : completion.unitsCharged;
   const cache = answer.meta.fromCache ? 'HIT' : 'MISS';
   return sendAnswer(call.reply, answer, { ...pending, unitsConsumed, cache });
-}
-
-/** Makes the result of a call readable as long as that of an asynchronous one, also if Redis loses its data. */
-async function keepForPolling(
-  { deps, input }: SubmittedCall,
-  call: { accountId: number; callId: string },
-): Promise<void> {
-  const { answers, clock, database, log } = deps;
-  const steps = [retryDuringOutage(clock, () => notePolled(database, call, input)), answers.keep(call)];
-  for (const step of await Promise.allSettled(steps))
-    if (step.status === 'rejected')
-      log.warn({ err: step.reason, callId: call.callId }, 'failed to keep an answer');
 }
 
 function replyWithJob({ reply, operation }: SubmittedCall, facts: CallFacts, callId: string): FastifyReply {
