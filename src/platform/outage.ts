@@ -33,10 +33,12 @@ export function outageOf(error: unknown): 'away' | 'slow' | null {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (error instanceof pg.DatabaseError) return SLOW.test(code) ? 'slow' : AWAY.test(code) ? 'away' : null;
   if (error instanceof StoreHangs || TIMED_OUT.test(error.message)) return 'slow';
-  // Errors of a connection that breaks during a query, and of Redis commands during an outage, have no code.
+  // Errors of a connection that breaks during a query, and of Redis commands during an outage or a fail-over, have no code.
   const isAway =
     /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENOTFOUND)/.test(code) ||
-    /\bconnect(ion)?\b|isn't writeable|max retries per request|^LOADING\b|^READONLY\b/i.test(error.message);
+    /\bconnect(ion)?\b|isn't writeable|max retries per request|^(LOADING|READONLY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN)\b|cluster redirections|startup nodes|refresh slots/i.test(
+      error.message,
+    );
   return isAway ? 'away' : null;
 }
 

@@ -35,7 +35,8 @@ export async function expectLinearWork(meter: WorkMeter, taskOf: TaskOf): Promis
 /** Returns what grows with the square of the size, with its counts. */
 function tooMuch(works: readonly Work[]): string[] {
   return KINDS.flatMap((kind) => {
-    const counts = works.map((work) => Math.max(0, work[kind]));
+    // A larger input may take less work, when it is refused earlier.
+    const counts = works.map((_, i) => Math.max(0, ...works.slice(0, i + 1).map((work) => work[kind])));
     const isLinear = counts.every(
       (largest, i) =>
         i < 2 || squarePart(counts.slice(i - 2, i + 1)) <= SQUARE_SHARE * largest + HARMLESS[kind],
