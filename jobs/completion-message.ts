@@ -5,6 +5,8 @@ import type { Logger } from '../src/platform/log.ts';
 import { listen } from '../src/platform/messages.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
+import { decodeAnswer, encodeAnswer } from '../src/results/answer.ts';
+import type { Answer } from '../src/results/answer-store.ts';
 
 /** Says that a call has ended, for processes that wait for it. PostgreSQL has the authoritative state. */
 export interface CompletionMessage {
@@ -15,7 +17,12 @@ export interface CompletionMessage {
   error: ErrorRecord | null;
   /** Run time, without waiting in the queue or for tokens; null if the job did not complete. */
   durationMs: number | null;
+  /** A small answer as stored, in base64, so that a gateway need not load it. */
+  answer?: string | undefined;
 }
+
+/** The largest body in a message. Every gateway receives every message. */
+const LARGEST_ANSWER_BYTES = 2_048;
 
 /** A released call has an error, a settled one has none. */
 export function completionMessage(
@@ -30,6 +37,19 @@ export function completionMessage(
   return { callId, pool, state: error ? 'released' : 'settled', unitsCharged, error, durationMs };
 }
 
+/** Adds the answer of a call to its message, if it is small. */
+export function withAnswer(message: CompletionMessage, { meta, body }: Answer): CompletionMessage {
+  if (body.length > LARGEST_ANSWER_BYTES) return message;
+  return { ...message, answer: encodeAnswer({ meta, body }).toString('base64') };
+}
+
+/** Returns the answer in a message, if there is one. */
+export function answerIn({ answer }: CompletionMessage): Answer | null {
+  if (answer === undefined) return null;
+  const { meta, body } = decodeAnswer(Buffer.from(answer, 'base64'));
+  return body && { meta, body };
+}
+
 /** Publishes the end of a call to every gateway. */
 export async function publishCompletion(
   redis: Redis,
@@ -39,13 +59,14 @@ export async function publishCompletion(
   await redis.publish(keys.jobsChannel, JSON.stringify(message));
 }
 
-const schema = z.object({
+export const completionSchema = z.object({
   callId: z.string(),
   pool: z.enum(POOL_NAMES),
   state: z.enum(['settled', 'released']),
   unitsCharged: z.number(),
   error: errorRecordSchema.nullable(),
   durationMs: z.number().nullable(),
+  answer: z.string().optional(),
 });
 
 /**
@@ -58,5 +79,5 @@ export function onCompletion(
   keys: RedisKeys,
   listener: (message: CompletionMessage) => void,
 ): Promise<() => void> {
-  return listen(from, keys.jobsChannel, schema, listener);
+  return listen(from, keys.jobsChannel, completionSchema, listener);
 }

@@ -1,4 +1,9 @@
-import { type CompletionMessage, completionMessage, publishCompletion } from '../jobs/completion-message.ts';
+import {
+  type CompletionMessage,
+  completionMessage,
+  publishCompletion,
+  withAnswer,
+} from '../jobs/completion-message.ts';
 import type { Control } from '../jobs/control.ts';
 import { type Attempts, endCall, endFailedCall } from '../jobs/end-call.ts';
 import { type Payload, payloadSchema } from '../jobs/payload.ts';
@@ -79,7 +84,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
 
   async function runJob(payload: Payload, attempt: Attempt): Promise<CompletionMessage> {
     const { pool, number, waitedMs, signal, onProgress } = attempt;
-    const { callId, accountId, operation } = payload;
+    const { callId, accountId, operation, background } = payload;
     const job = { pool, callId, accountId, operation };
     const jobLog = log.child({ callId, operation });
     const startedAt = clock.now();
@@ -103,7 +108,11 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     } finally {
       runs.delete(callId);
     }
-    return complete(deps, job, result, { startedAt, attempts: number, pausedMs: run.pausedMs });
+    return complete(deps, { ...job, background }, result, {
+      startedAt,
+      attempts: number,
+      pausedMs: run.pausedMs,
+    });
   }
 
   /**
@@ -177,7 +186,7 @@ async function produceInTurn(
 /** Settles or releases the call of a job and publishes its end. */
 async function complete(
   deps: ExecutorDeps,
-  job: JobIds,
+  { background, ...job }: JobIds & { background: boolean },
   result: Produced | SoukError,
   { startedAt, attempts, pausedMs }: { startedAt: number; attempts: number; pausedMs: number },
 ): Promise<CompletionMessage> {
@@ -191,8 +200,10 @@ async function complete(
   events.emit({ type: 'job.ended', ...job, state, error: error ? error.kind : null, durationMs });
   // If the call was released meanwhile (cancelled or overdue), its completion message has already been published.
   if (ended && !ended.endedNow && ended.state === 'released') return completion;
+  const isAwaited = !background && ended?.state === 'settled' && !(result instanceof SoukError);
+  const message = isAwaited ? withAnswer(completion, result.answer) : completion;
   // The job does not wait for this: a gateway that misses the message looks the call up.
-  publishCompletion(redis, keys, completion).catch((error: unknown) => {
+  publishCompletion(redis, keys, message).catch((error: unknown) => {
     log.warn({ err: error, callId }, 'failed to publish job completion');
   });
   return completion;

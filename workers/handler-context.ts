@@ -39,6 +39,8 @@ export interface Gathered {
   /** The edition of the reports that were read. */
   edition: string | null;
   tokensSpent: number;
+  /** The storing of fetched sources, which the end of the call waits for. */
+  storing: Promise<void>[];
   /** The errors of sources that the answer lacks because they could not be fetched, by key. */
   failures: Map<string, SoukError>;
 }
@@ -54,6 +56,7 @@ export function createHandlerContext(
     complete: true,
     edition: null,
     tokensSpent: 0,
+    storing: [],
     failures: new Map(),
   };
   const context: HandlerContext = {
@@ -116,6 +119,11 @@ async function obtain<Raw>(
     cancelled: run.cancelled,
     failures: operation.partial ? gathered.failures : null,
     atOnce: wanted.atOnce ?? Math.max(1, count),
+    onStoring(storing) {
+      // Prevents an unhandled rejection if it fails before the end of the call awaits it.
+      storing.catch(() => {});
+      gathered.storing.push(storing);
+    },
     async fetch(missing) {
       const values = await wanted.fetch(missing);
       fetched += missing.length;

@@ -10,6 +10,7 @@ import type { Logger } from '../src/platform/log.ts';
 import { type Tracing, traced } from '../src/platform/telemetry/tracing.ts';
 import { newVersion } from '../src/results/answer.ts';
 import {
+  type Answer,
   type AnswerRef,
   type AnswerStore,
   OWN_ANSWER,
@@ -32,6 +33,7 @@ export interface Produced {
   /** The units to charge. */
   units: number;
   ref: AnswerRef;
+  answer: Answer;
   /** The errors of sources that the answer lacks. */
   failures: ReadonlySet<SoukError>;
 }
@@ -46,7 +48,7 @@ export async function produceAnswer(
   deadline: Deadline,
   again: boolean,
 ): Promise<Produced> {
-  const { payload, log } = job;
+  const { payload } = job;
   const { clock, tracing } = deps;
   if (deadline.signal.aborted)
     throw new SoukError('UPSTREAM_TIMEOUT', { message: 'The call waited too long in the queue.' });
@@ -55,10 +57,32 @@ export async function produceAnswer(
 
   const handler = HANDLERS[operation.name as QueuedName] as Handler<QueuedOperation>;
   const { context, gathered } = createHandlerContext(deps, { ...job, operation, input, deadline, again });
-  const found = await traced(tracing, { name: `handle ${operation.name}`, kind: 'internal' }, () =>
-    handler(withoutForm(input), context),
-  );
+  try {
+    const found = await traced(tracing, { name: `handle ${operation.name}`, kind: 'internal' }, () =>
+      handler(withoutForm(input), context),
+    );
+    return await storeAnswer(deps, job, { operation, input, found, gathered });
+  } finally {
+    // An error of the call comes first.
+    await Promise.allSettled(gathered.storing);
+  }
+}
 
+/** What a handler found for an input. */
+interface Found {
+  operation: QueuedOperation;
+  input: unknown;
+  found: ReadonlyMap<string, unknown>;
+  gathered: Gathered;
+}
+
+/** Presents and stores an answer while its sources are being stored. */
+async function storeAnswer(
+  deps: ProduceDeps,
+  { payload, log }: RunningJob,
+  { operation, input, found, gathered }: Found,
+): Promise<Produced> {
+  const { clock } = deps;
   const age = ageOf(operation, gathered, clock.now());
   const staleSince = age.stale ? age.fetchedAt : null;
   const content = await presentable(log, () =>
@@ -69,10 +93,13 @@ export async function produceAnswer(
   const units = Math.max(0, Math.min(content.units - paidBefore, payload.unitsReserved));
   const provider = providerOf(deps.providers, operation);
   const presentationId = presentationIdOf(provider, operation, input, gathered.edition);
-  await store(deps, payload, presentationId, { content, gathered, ...age });
+  const [answer] = await Promise.all([
+    store(deps, payload, presentationId, { content, gathered, ...age }),
+    ...gathered.storing,
+  ]);
   const { failures } = gathered;
   const ref = failures.size > 0 ? partialAnswerRef(paidBefore + units) : OWN_ANSWER;
-  return { units, ref, failures: new Set(failures.values()) };
+  return { units, ref, answer, failures: new Set(failures.values()) };
 }
 
 function kindsOf({ failures }: Gathered): Map<string, ErrorKind> {
@@ -100,13 +127,13 @@ function ageOf({ updatedAt }: QueuedOperation, { obtained }: Gathered, now: numb
   };
 }
 
-/** Stores the answer for its call, and for later calls with the same input. */
+/** Stores the answer for its call, and for later calls with the same input. @returns the answer of the call. */
 async function store(
   { answers, clock }: ProduceDeps,
   { accountId, callId, background }: Payload,
   presentationId: string,
   answer: Age & { content: Content; gathered: Gathered },
-): Promise<void> {
+): Promise<Answer> {
   const { content, gathered, fromCache, stale, ...times } = answer;
   const { fetchedAt } = times;
   const { units } = content;
@@ -125,6 +152,7 @@ async function store(
     answers.putOwn({ accountId, callId }, own),
     isShared && answers.putShared(presentationId, shared, freshForMs),
   ]);
+  return own;
 }
 
 /** Presenting only reads what upstream sent, so an unexpected error there means malformed data. */

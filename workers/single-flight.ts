@@ -33,7 +33,7 @@ export interface SingleFlight {
   take(flight: Flight, newerThan: number): Promise<StoredSource | 'leads' | 'follows'>;
   /** Returns the stored source, of any age. */
   stored(identity: string): Promise<StoredSource | null>;
-  /** Stores what was fetched, if anything, and notifies the followers; those that wait now get `error`. */
+  /** Stores what was fetched, if anything, and notifies the followers, if there are any; those that wait now get `error`. */
   finish(
     flight: Flight,
     outcome: { fetched: StoredSource; lifetimeMs: number } | { error?: SoukError },
@@ -55,6 +55,9 @@ const LEASE_MS = 15_000;
 
 const RENEW_EVERY_MS = 5_000;
 
+/** Present while a flight may have followers. */
+const followed = (flight: string) => `${flight}:followed`;
+
 /** A follower checks again after this time, in case the completion message was lost. */
 const LOOK_AGAIN_MS = 2_000;
 
@@ -62,12 +65,13 @@ const TAKE = `
   local head = redis.call('GETRANGE', KEYS[1], 0, 7)
   if #head == 8 and struct.unpack('>d', head) > tonumber(ARGV[3]) then return redis.call('GET', KEYS[1]) end
   if redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2], 'NX') then return 1 end
+  redis.call('SET', KEYS[3], 1, 'PX', ARGV[2])
   return 0`;
 
 const FINISH = `
   if #ARGV[4] > 0 then redis.call('SET', KEYS[1], ARGV[4], 'PX', ARGV[5]) end
   if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
-  redis.call('PUBLISH', ARGV[2], ARGV[3])`;
+  if redis.call('DEL', KEYS[3]) == 1 then redis.call('PUBLISH', ARGV[2], ARGV[3]) end`;
 
 const RENEW = `
   if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`;
@@ -98,7 +102,9 @@ export async function openSingleFlight(deps: {
   return {
     async take({ identity, forced }, newerThan) {
       const flight = keys.flight(identity, forced);
-      const taken = await scripts.take(keys.source(identity), flight, leaderId, LEASE_MS, newerThan);
+      const taken = await scripts.take(
+        ...[keys.source(identity), flight, followed(flight), leaderId, LEASE_MS, newerThan],
+      );
       if (Buffer.isBuffer(taken)) return decodeSource(taken);
       if (taken === 0) return 'follows';
       leading.add(flight);
@@ -121,13 +127,8 @@ export async function openSingleFlight(deps: {
       const error = 'error' in outcome && outcome.error ? toRecord(outcome.error) : null;
       const message = JSON.stringify({ flight, error });
       await scripts.finish(
-        keys.source(identity),
-        flight,
-        leaderId,
-        keys.flightsChannel,
-        message,
-        stored,
-        lifetimeMs,
+        ...[keys.source(identity), flight, followed(flight), leaderId, keys.flightsChannel],
+        ...[message, stored, lifetimeMs],
       );
     },
 
@@ -181,8 +182,8 @@ function createFollowers(clock: Clock) {
 type Script = (...args: (string | number | Buffer)[]) => Promise<unknown>;
 
 function registerScripts(redis: Redis): { take: Script; finish: Script; renew: Script } {
-  redis.defineCommand('soukTakeFlight', { numberOfKeys: 2, lua: TAKE });
-  redis.defineCommand('soukFinishFlight', { numberOfKeys: 2, lua: FINISH });
+  redis.defineCommand('soukTakeFlight', { numberOfKeys: 3, lua: TAKE });
+  redis.defineCommand('soukFinishFlight', { numberOfKeys: 3, lua: FINISH });
   redis.defineCommand('soukRenewFlight', { numberOfKeys: 1, lua: RENEW });
   const commands = redis as unknown as Record<
     'soukTakeFlightBuffer' | 'soukFinishFlight' | 'soukRenewFlight',

@@ -40,6 +40,8 @@ export interface ObtainRequest {
   again: boolean;
   /** Fetches several sources from upstream, by key; sources without data are absent from the result. */
   fetch(missing: readonly Source[]): Promise<ReadonlyMap<string, unknown>>;
+  /** Receives the storing of what was fetched, so that the call goes on meanwhile. Without it, the call waits. */
+  onStoring?(storing: Promise<void>): void;
   /** Returns the mean cost of the sources that were fetched so far. */
   tokensEach(): number;
   /** The highest number of sources for one `fetch`. Its results are stored even if another `fetch` fails. */
@@ -230,8 +232,8 @@ class Obtaining {
     this.#hasFetched = true;
     const fetchedAt = this.#clock.now();
     const tokens = this.#request.tokensEach();
-    const { operation, callId } = this.#request;
-    await Promise.all(
+    const { operation, callId, onStoring } = this.#request;
+    const storing = Promise.all(
       sources.map(async (source) => {
         const stored = { value: fetched.get(source.key) ?? null, fetchedAt, tokens };
         this.#keep(source, stored, false);
@@ -239,7 +241,9 @@ class Obtaining {
         const lifetimeMs = stored.value === null ? NOTHING_LIFETIME_MS : this.#lifetimeMs(source);
         await this.#flights.finish(this.#flightOf(source), { fetched: stored, lifetimeMs });
       }),
-    );
+    ).then(() => {});
+    if (!onStoring) return storing;
+    onStoring(storing);
   }
 
   async #follow(source: Source): Promise<void> {

@@ -2,30 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, sleep } from '../platform/clock.ts';
 import { SoukError } from '../platform/errors.ts';
 import type { Redis } from '../platform/redis.ts';
-
-/** The state of the operator's tokens, from an answer of the provider. */
-export interface TokenReading {
-  tokensLeft: number;
-  /** Tokens a minute. */
-  refillRate: number;
-  /** Milliseconds until the next refill. */
-  refillIn: number;
-  /** Time on the provider's clock, Unix milliseconds; the latest reading wins. null: an estimate, which any reading replaces. */
-  timestamp: number | null;
-  /** Tokens that the call cost, if the answer contains them. */
-  consumed?: number | undefined;
-}
-
-/**
- * How a call to the provider ended: with a reading, with the tokens spent if its answer had no reading, or `lost` if the call
- * was sent and has no answer, because it was aborted for example. The provider may take the tokens of a lost call.
- */
-export type TokenOutcome = TokenReading | { spent: number } | 'lost';
-
-/** Tokens taken for a call in progress. */
-export interface TokenLease {
-  settle(outcome: TokenOutcome): Promise<void>;
-}
+import {
+  ADVANCE,
+  PLENTY_ADVANCES,
+  SharedLease,
+  type SharedLeaseDeps,
+  type TokenLease,
+} from './token-lease.ts';
 
 /**
  * The operator's tokens at one provider, shared by all workers through Redis. A call takes its expected cost before it
@@ -79,6 +62,10 @@ const CAPACITY_MINUTES = 60;
  * leases as "id:cost" by expiry; a third key holds the sum of their costs. The fourth, another sorted set, holds lost calls
  * in the same form: until they expire, a reading may not contain their tokens yet.
  *
+ * While many tokens are left, an interactive call takes an advance for the next calls of its process, in the same lease.
+ * Settling a part of a lease keeps the rest in it. The tokens of a lease are taken until they are settled, so an advance
+ * can only make the balance too low.
+ *
  * Tokens of a lost call, and of a dead worker's lease, are spent: they come back with a reading only. While the balance is an
  * estimate, one call at a time is sent even without tokens, because its reading, or the provider's 429, replaces the
  * estimate. Before the first reading a few concurrent calls are allowed: with only one, a slow
@@ -108,6 +95,12 @@ const COMMON = `
     redis.call('DECRBY', KEYS[3], costOf(member))
     return true
   end
+  local function hold(member, expiry)
+    redis.call('ZADD', KEYS[2], expiry, member)
+    redis.call('INCRBY', KEYS[3], costOf(member))
+    redis.call('PEXPIRE', KEYS[2], ${STATE_MS})
+    redis.call('PEXPIRE', KEYS[3], ${STATE_MS})
+  end
   local function lose(member)
     spend(costOf(member))
     if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'estimated', 1) end
@@ -115,6 +108,7 @@ const COMMON = `
 
 const TAKE = `${COMMON}
   local id, cost, background = ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1'
+  local advance = 0
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now)) do
     release(member)
     lose(member)
@@ -138,22 +132,22 @@ const TAKE = `${COMMON}
       if not estimated then return wait end
       if underWay > 0 then return math.min(wait, ${LOOK_AGAIN_MS}) end
     end
+    if not background and free - cost >= reserve + ${ADVANCE * PLENTY_ADVANCES} then advance = ${ADVANCE} end
   end
-  redis.call('ZADD', KEYS[2], now + ${LEASE_MS}, id .. ':' .. cost)
-  redis.call('INCRBY', KEYS[3], cost)
-  redis.call('PEXPIRE', KEYS[2], ${STATE_MS})
-  redis.call('PEXPIRE', KEYS[3], ${STATE_MS})
-  return 0`;
+  hold(id .. ':' .. (cost + advance), now + ${LEASE_MS})
+  return -advance`;
 
 const SETTLE = `${COMMON}
-  local member = ARGV[2]
+  -- The lease; what stays of it; and the lost call, if the outcome is 'lost'.
+  local member, rest, lost = ARGV[2], ARGV[7], ARGV[8]
   local expiry = redis.call('ZSCORE', KEYS[2], member)
   -- An expired lease counts as spent already.
   local isOpen = release(member)
+  if isOpen and rest ~= '' then hold(rest, expiry) end
   if ARGV[3] == 'lost' then
     if not isOpen then return end
-    lose(member)
-    redis.call('ZADD', KEYS[4], expiry, member)
+    lose(lost)
+    redis.call('ZADD', KEYS[4], expiry, lost)
     redis.call('PEXPIRE', KEYS[4], ${STATE_MS})
     return
   end
@@ -165,11 +159,11 @@ const SETTLE = `${COMMON}
   local read = tonumber(ARGV[6]) or stamp
   if read < stamp then return end
   redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
-  local lost = 0
-  for _, other in ipairs(redis.call('ZRANGE', KEYS[4], 0, -1)) do lost = lost + costOf(other) end
-  redis.call('HSET', KEYS[1], 'left', tonumber(ARGV[3]) - lost, 'rate', ARGV[4], 'refillAt', now + tonumber(ARGV[5]),
+  local unsure = 0
+  for _, other in ipairs(redis.call('ZRANGE', KEYS[4], 0, -1)) do unsure = unsure + costOf(other) end
+  redis.call('HSET', KEYS[1], 'left', tonumber(ARGV[3]) - unsure, 'rate', ARGV[4], 'refillAt', now + tonumber(ARGV[5]),
     'stamp', read)
-  if lost == 0 then redis.call('HDEL', KEYS[1], 'estimated') else redis.call('HSET', KEYS[1], 'estimated', 1) end
+  if unsure == 0 then redis.call('HDEL', KEYS[1], 'estimated') else redis.call('HSET', KEYS[1], 'estimated', 1) end
   redis.call('PEXPIRE', KEYS[1], ${STATE_MS})`;
 
 /** @param key of the bucket, with a hash tag; the leases are stored beside it. */
@@ -183,14 +177,33 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
   const keys = [key, `${key}:under-way`, `${key}:taken`, `${key}:lost`] as const;
   let lastId = 0;
   const processId = randomUUID();
+  /** The lease with tokens for the next calls. */
+  let current: SharedLease | null = null;
+  const deps: SharedLeaseDeps = {
+    clock,
+    async settle(...values) {
+      await scripts.soukSettleTokens(...keys, clock.now(), ...values);
+    },
+    onScarce: () => current?.endAdvance(),
+  };
 
   return {
     async take(cost, { signal, deadlineAt, background }) {
+      const inAdvance = background ? undefined : current?.begin(cost);
+      if (inAdvance) return inAdvance;
       lastId += 1;
       const id = `${processId}-${lastId}`;
       for (;;) {
+        // A negative time is the number of tokens in advance.
         const waitMs = await scripts.soukTakeTokens(...keys, clock.now(), id, cost, background ? 1 : 0);
-        if (waitMs === 0) break;
+        if (waitMs <= 0) {
+          const lease = new SharedLease(deps, id, cost - waitMs);
+          if (waitMs < 0) {
+            current?.endAdvance();
+            current = lease;
+          }
+          return lease.first(cost);
+        }
         if (background) throw new TokensAwaited(waitMs);
         if (clock.now() + waitMs > deadlineAt) {
           throw new SoukError('BUSY', {
@@ -200,19 +213,8 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
         }
         await sleep(clock, waitMs, signal, 'token refill');
       }
-      return {
-        async settle(outcome) {
-          await scripts.soukSettleTokens(...keys, clock.now(), `${id}:${cost}`, ...valuesOf(outcome));
-        },
-      };
     },
   };
-}
-
-function valuesOf(outcome: TokenOutcome): (string | number)[] {
-  if (outcome === 'lost') return ['lost', '', '', ''];
-  if ('spent' in outcome) return [outcome.spent, '', '', ''];
-  return [outcome.tokensLeft, outcome.refillRate, outcome.refillIn, outcome.timestamp ?? ''];
 }
 
 /** Returns the current tokens, if known. */

@@ -231,6 +231,31 @@ test('lets a follower take over when the lease of a dead leader has expired', as
   dead.open();
 });
 
+test('publishes the end of a fetch only if another call follows it', async () => {
+  const [alone, shared] = [name(), name()];
+  const listener = redis.duplicate();
+  connections.push(listener);
+  const heard: string[] = [];
+  listener.on('message', (_channel, message: string) =>
+    heard.push((JSON.parse(message) as { flight: string }).flight),
+  );
+  await listener.subscribe(keys.flightsChannel);
+  await obtain(here, [alone], () => 'thing');
+  const { reached, open } = gate();
+  const leading = obtain(here, [shared], async () => {
+    await reached;
+    return 'thing';
+  });
+  await expect.poll(() => redis.exists(keys.flight(`test/${shared}`, false))).toBe(1);
+  let follower: Promise<unknown> = Promise.resolve();
+  await following(() => {
+    follower = obtain(there, [shared], unexpected);
+  });
+  open();
+  await Promise.all([leading, follower]);
+  await expect.poll(() => heard).toEqual([keys.flight(`test/${shared}`, false)]);
+});
+
 test('renews the lease of a living leader', async () => {
   const a = name();
   const { reached, open } = gate();

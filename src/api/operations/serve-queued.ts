@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { answerIn } from '../../../jobs/completion-message.ts';
 import { noteJoined, promote } from '../../../jobs/joined.ts';
 import { enqueueAgain } from '../../../jobs/lost-answer.ts';
 import { keepForPolling } from '../../../jobs/polled.ts';
@@ -182,7 +183,8 @@ async function replyWhenEnded(
     throw fromRecord(completion.error);
   }
   // During an outage of Redis the answer of a charged call cannot be read; its job returns it later.
-  const answer = completion && (await answers.load(callId, OWN_ANSWER).catch(() => null));
+  const answer =
+    completion && (answerIn(completion) ?? (await answers.load(callId, OWN_ANSWER).catch(() => null)));
   if (!answer) {
     await keepForPolling(call.deps, { accountId, callId }, call.input);
     return replyWithJob(call, pending, callId);

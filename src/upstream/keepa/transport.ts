@@ -6,7 +6,8 @@ import { type Logger, maskSecrets } from '../../platform/log.ts';
 import { beforeSending, type Cancellable } from '../cancellation.ts';
 import { BodyTooLargeError, type HttpClient, type HttpRequest, type HttpResponse } from '../http-client.ts';
 import { RequestRejected } from '../request-rejected.ts';
-import { type TokenBucket, type TokenOutcome, TokensAwaited } from '../token-bucket.ts';
+import { type TokenBucket, TokensAwaited } from '../token-bucket.ts';
+import type { TokenOutcome } from '../token-lease.ts';
 import {
   type Answer,
   exhausted,
