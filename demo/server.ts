@@ -10,6 +10,7 @@ import { product } from './endpoints/product.ts';
 import { query } from './endpoints/query.ts';
 import { search } from './endpoints/search.ts';
 import { seller, topseller } from './endpoints/seller.ts';
+import { pictureRoutes } from './pictures/routes.ts';
 import { type Endpoint, invalidParameter, type Params, ProviderError } from './protocol.ts';
 import { createReplies } from './replies.ts';
 import type { DemoSettings } from './settings.ts';
@@ -44,6 +45,7 @@ export function buildDemoProvider(settings: DemoSettings, clock: Clock): Fastify
     });
   }
   app.register(trendsRoutes, { settings, clock });
+  app.register(pictureRoutes);
   app.setNotFoundHandler((request, reply) =>
     sendError(request, reply, new ProviderError(404, 'unknownPath', 'This path does not exist.')),
   );

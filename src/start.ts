@@ -146,12 +146,13 @@ async function demoProvider(dataDir: string): Promise<{ url: string; key: string
   return { url, key: 'demo-demo-demo-demo' };
 }
 
-/** Settings that use the demo for search trends and payments and open the trial to all, unless they are configured. */
+/** Settings that use the demo for search trends, pictures and payments and open the trial to all, unless they are configured. */
 function demoSettings(providerUrl: string, hasReports: boolean): NodeJS.ProcessEnv {
   const hasTrends = !isSet('TRENDS_BASE_URL');
   return {
     DEMO_DATA: ['products', ...(hasTrends ? ['trends'] : []), ...(hasReports ? ['reports'] : [])].join(','),
     ...(hasTrends ? { TRENDS_BASE_URL: providerUrl } : {}),
+    ...(isSet('IMAGE_CDN_URL') ? {} : { IMAGE_CDN_URL: providerUrl }),
     ...(isSet('TRIALS') ? {} : { TRIALS: 'open' }),
     ...(isSet('PAYMENTS') || isSet('STRIPE_SECRET_KEY') ? {} : { PAYMENTS: 'demo' }),
   };

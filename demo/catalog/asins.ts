@@ -8,8 +8,8 @@ import { SELLER_COUNT } from './sellers.ts';
  *     B0 cc ss xx nn      cc: category (leaf), ss: seller, xx: anything, nn: position in the family
  *
  * Each pair is a number in base 36. Families are ranges of positions with the same first eight characters; parents begin
- * with BP instead of B0 and end with the number of the range. The family of B0ZZZZZZ00 has 1,000 members. ASINs with other beginnings have no family. Two prefixes
- * have no product: ZZ is a removed product, ZX an unknown one.
+ * with BP instead of B0 and end with the number of the range. The family of B0ZZZZZZ00 has 1,000 members. ASINs with other
+ * beginnings have no family. Two prefixes have no product: ZZ is a removed product, ZX an unknown one.
  */
 export interface AsinFacts {
   asin: string;
@@ -20,12 +20,14 @@ export interface AsinFacts {
   family: { parent: string; readonly members: string[] } | null;
   /** Seed of the values that all members of a family share. */
   familySeed: string;
+  /** Number of the product among the members of its family. */
+  place: number;
 }
 
 const PAIR = 36 * 36;
 
 /** Sizes of families. A more frequent size is listed more often. */
-const FAMILY_SIZES = [1, 1, 1, 1, 1, 1, 1, 1, 1, 4, 4, 4, 4, 4, 9, 9, 9, 9, 36, 400] as const;
+const FAMILY_SIZES = [1, 1, 1, 1, 1, 1, 1, 1, 2, 4, 4, 4, 5, 6, 6, 8, 8, 9, 10, 12] as const;
 
 /** The family of the ASINs that begin with this has 1,000 members. */
 const LARGE_FAMILY = 'B0ZZZZZZ';
@@ -41,7 +43,7 @@ export function factsOf(asin: string): AsinFacts {
   const key = isParent ? `B0${asin.slice(2, 8)}` : asin.slice(0, 8);
   const leaf = pair(key, 2) % LEAF_COUNT;
   const seller = pair(key, 4) % SELLER_COUNT;
-  const base = { asin, leaf, seller };
+  const base = { asin, leaf, seller, place: 0 };
   if (asin.startsWith('ZZ')) return { ...base, kind: 'gone', family: null, familySeed: asin };
   if (asin.startsWith('ZX')) return { ...base, kind: 'unknown', family: null, familySeed: asin };
   const size = familySize(key);
@@ -52,6 +54,7 @@ export function factsOf(asin: string): AsinFacts {
   return {
     ...base,
     kind: isParent ? 'parent' : 'product',
+    place: isParent ? 0 : pair(asin, 8) - first,
     family: {
       parent: `BP${key.slice(2)}${base36(run)}`,
       // Created on demand, because families may be large and are rarely needed.

@@ -34,6 +34,10 @@ export function offersOf(product: ProductSketch, request: ProductRequest): Recor
       isWarehouseDeal: false,
       isAmazon: seller.index === 0,
       isPrimeExcl: false,
+      isAddonItem: false,
+      isScam: false,
+      couponHistory: [lastSeen - 90 * DAY, 0],
+      ...{ coupon: 0, primeExclCSV: null, offerDuplicates: null, lastStockUpdate: 0 },
       shipsFromChina: false,
       minOrderQty: 1,
       offerCSV: [
@@ -59,8 +63,6 @@ export function offersOf(product: ProductSketch, request: ProductRequest): Recor
     offers,
     liveOffersOrder: Array.from({ length: liveCount }, (_, i) => i),
     offersSuccessful: true,
-    isRedirectASIN: false,
-    isSNS: false,
     ...(request.stock ? { lastStockUpdate: nowMinutes } : {}),
   };
 }

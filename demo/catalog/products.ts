@@ -1,12 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import type { AsinFacts } from './asins.ts';
-import { pathOfLeaf } from './categories.ts';
+import { buyBoxStats, usedBuyBoxHistory } from './buy-box.ts';
+import { type CategoryNode, leafAt, pathOfLeaf } from './categories.ts';
+import { aPlusOf, descriptionOf, saleOf, videosOf } from './details.ts';
 import { offersOf } from './offers.ts';
 import { fraction, hash } from './random.ts';
 import { sellerAt } from './sellers.ts';
 import { categoryRank, pointsOf, seriesOf, trackingSince } from './series.ts';
 import { sketch } from './sketch.ts';
-import { statsOf } from './stats.ts';
+import { statsOf, WITH_SHIPPING } from './stats.ts';
 
 const DAY = 1440;
 
@@ -24,10 +26,11 @@ export interface ProductRequest {
   stock: boolean;
   videos: boolean;
   aplus: boolean;
+  historicalVariations: boolean;
 }
 
 /** Series that upstream fills only with buybox or offers, or with rating. */
-const BUY_BOX_SERIES = new Set([18]);
+const BUY_BOX_SERIES = new Set([18, 32]);
 const OFFER_SERIES = new Set([7, 10]);
 const RATING_SERIES = new Set([16, 17]);
 
@@ -41,78 +44,53 @@ export function productOf(asin: string, request: ProductRequest): Record<string,
   const csv = csvOf(facts, request);
   const path = pathOfLeaf(facts.leaf);
   const rootRank = csv[3] ?? [];
-  const seller = sellerAt(facts.seller);
-  const withStats = request.statsDays === null ? {} : { stats: fullStats(csv, request, seller.sellerId) };
+  const [root] = path;
+  const withStats = request.statsDays === null ? {} : { stats: fullStats(csv, request, facts) };
   const cut = (series: number[], width: number) => lastDays(series, width, request);
+  const ifHistory = <T>(make: () => T) => (request.history ? make() : null);
+  const hasBuyBox = request.buybox || request.offers > 0;
   return {
     asin,
     domainId: domain,
     productType: facts.kind === 'parent' ? 5 : 0,
-    type: path[2]?.name.toUpperCase().replaceAll(' ', '_'),
-    title: product.title,
-    brand: product.brand,
-    manufacturer: product.brand,
-    productGroup: path[0]?.name,
-    model: `${product.brand.slice(0, 3).toUpperCase()}-${hash('model', asin) % 10_000}`,
-    color: facts.kind === 'parent' ? null : product.color,
-    size: facts.kind === 'parent' ? null : product.size,
+    ...descriptionOf(product),
     parentAsin: facts.kind === 'parent' ? null : (facts.family?.parent ?? null),
     variations: facts.family && variationsOf(facts.family, domain),
-    rootCategory: path[0]?.catId,
-    categories: [path[2]?.catId],
+    ...(request.historicalVariations ? { historicalVariations: [] } : {}),
+    rootCategory: root?.catId,
+    categories: [path.at(-1)?.catId],
     categoryTree: path.map(({ catId, name }) => ({ catId, name })),
-    salesRankReference: path[0]?.catId,
-    salesRanks: request.history ? ranksByCategory(path, rootRank, cut) : null,
-    images: [
-      {
-        l: product.imageName,
-        lH: 1500,
-        lW: 1500,
-        m: product.imageName.replace('L.', 'M.'),
-        mH: 500,
-        mW: 500,
-      },
-    ],
-    features: [`Made for every day by ${product.brand}.`, `${product.color}, ${product.size}.`],
-    description: `<p>The ${product.title} by ${product.brand}.</p>`,
-    eanList: [`40${String(hash('ean', asin)).padStart(11, '0').slice(0, 11)}`],
-    upcList: null,
-    packageHeight: 20 + (hash('height', asin) % 300),
-    packageLength: 50 + (hash('length', asin) % 500),
-    packageWidth: 30 + (hash('width', asin) % 400),
-    packageWeight: 50 + (hash('weight', asin) % 5000),
-    packageQuantity: 1,
-    numberOfItems: 1,
-    isAdultProduct: false,
-    hasReviews: true,
-    availabilityAmazon: product.current(0, nowMinutes) > 0 ? 0 : -1,
-    fbaFees: { lastUpdate: nowMinutes - (nowMinutes % DAY), pickAndPackFee: 250 + (hash('fee', asin) % 600) },
-    referralFeePercentage: 15,
-    coupon: null,
-    promotions: null,
+    salesRankReference: root?.catId,
+    salesRankReferenceHistory: ifHistory(() => [trackingSince(facts), root?.catId ?? 0]),
+    salesRanks: ifHistory(() => ranksByCategory(path, rootRank, cut)),
+    images: imagesOf(product.imageName),
+    ...saleOf(product, request),
     monthlySold: monthlySold(product.current(3, nowMinutes)),
-    monthlySoldHistory: request.history ? cut(monthlySoldHistory(facts, rootRank), 2) : null,
+    monthlySoldHistory: ifHistory(() => cut(monthlySoldHistory(facts, rootRank), 2)),
     buyBoxSellerIdHistory:
-      request.history && (request.buybox || request.offers > 0)
-        ? cutTexts(buyBoxSellers(facts, csv[18]), request)
-        : null,
+      request.history && hasBuyBox ? cutTexts(buyBoxSellers(facts, csv[18]), request) : null,
+    buyBoxUsedHistory: request.history && hasBuyBox ? usedBuyBoxHistory(csv[32]) : null,
+    buyBoxEligibleOfferCounts: hasBuyBox ? [2, 1, 0, 0, 0, 0, 0, 0] : null,
     trackingSince: trackingSince(facts),
     listedSince: trackingSince(facts) - 20 * DAY,
     lastUpdate: nowMinutes - (hash('updated', asin) % 60),
     lastPriceChange: csv[1]?.at(-2) ?? 0,
     lastRatingUpdate: nowMinutes - (nowMinutes % DAY),
-    csv: request.history
-      ? csv.map((series, index) => series && cut(series, index === 7 || index === 18 ? 3 : 2))
-      : null,
+    csv: ifHistory(() => csv.map((series, index) => series && cut(series, WITH_SHIPPING.has(index) ? 3 : 2))),
     ...(request.rating
       ? { reviews: { lastUpdate: nowMinutes, ratingCount: csv[17], reviewCount: csv[17] } }
       : {}),
-    ...(request.videos ? { videos: [] } : {}),
-    ...(request.aplus ? { aPlus: [] } : {}),
+    ...(request.videos ? { videos: videosOf(product) } : {}),
+    ...(request.aplus ? { aPlus: aPlusOf(product, leafAt(facts.leaf)) } : {}),
     // The parent of a family cannot be bought.
     ...(request.offers > 0 && facts.kind === 'product' ? offersOf(product, request) : {}),
     ...withStats,
   };
+}
+
+/** A product has one picture, in two sizes. */
+function imagesOf(name: string) {
+  return [{ l: name, lH: 1500, lW: 1500, m: name.replace('L.', 'M.'), mH: 500, mW: 500 }];
 }
 
 /** The provider returns an ASIN without data as an element without values. */
@@ -137,25 +115,17 @@ function csvOf(
   });
 }
 
-function fullStats(
-  csv: (number[] | null)[],
-  { nowMinutes, statsDays, buybox, offers }: ProductRequest,
-  sellerId: string,
-) {
-  const stats = statsOf(csv, nowMinutes, statsDays ?? 90);
-  const [price, shipping] = csv[18]?.slice(-2) ?? [];
-  if (price === undefined || !(buybox || offers > 0)) return stats;
+function fullStats(csv: (number[] | null)[], request: ProductRequest, facts: AsinFacts) {
+  const { nowMinutes, statsDays, offers } = request;
   return {
-    ...stats,
-    buyBoxPrice: price,
-    buyBoxShipping: shipping,
-    buyBoxSellerId: price < 0 ? '-1' : sellerId,
-    buyBoxIsFBA: true,
+    ...statsOf(csv, nowMinutes, statsDays ?? 90),
+    ...buyBoxStats(facts, csv, request),
+    ...(offers > 0 ? { lastOffersUpdate: nowMinutes } : {}),
   };
 }
 
 function ranksByCategory(
-  path: ReturnType<typeof pathOfLeaf>,
+  path: readonly CategoryNode[],
   rootRank: readonly number[],
   cut: (series: number[], width: number) => number[],
 ) {
@@ -183,11 +153,7 @@ function variationsOf({ parent, members }: { parent: string; members: string[] }
 }
 
 function variationOf(asin: string, domain: number) {
-  const { color, size, imageName } = sketch(asin, domain);
-  const attributes = [
-    { dimension: 'Color', value: color },
-    { dimension: 'Size', value: size },
-  ];
+  const { attributes, imageName } = sketch(asin, domain);
   return { asin, image: imageName, attributes };
 }
 

@@ -41,13 +41,16 @@ const SECOND = [
 /** The marketplace's own seller id, which exists on every site. */
 const MARKETPLACE = 'ATVPDKIKX0DER';
 
+/** The seller of returned goods, the example of many documents. */
+const RETURNS = 'A2L77EE7U53NWQ';
+
 export function sellerAt(index: number): DemoSeller {
   return {
     index,
     sellerId: idOf(index),
     sellerName:
-      index === 0
-        ? 'Marketplace'
+      index <= 1
+        ? (['Marketplace', 'Marketplace Returns'][index] ?? '')
         : `${pick(FIRST, 'first', index)} ${pick(SECOND, 'second', index)} ${index}`,
     productCount: 20 + (hash('products', index) % 3000),
     ratingCount: Math.floor(10 * 10_000 ** fraction('ratings', index)),
@@ -70,6 +73,7 @@ export function sellersByRatings(): DemoSeller[] {
 
 function idOf(index: number): string {
   if (index === 0) return MARKETPLACE;
+  if (index === 1) return RETURNS;
   const digits = [hash('id-a', index), hash('id-b', index)].map((part) =>
     part.toString(36).padStart(7, '0').slice(-6),
   );

@@ -1,4 +1,5 @@
 import type { AsinFacts } from './asins.ts';
+import { leafAt } from './categories.ts';
 import { fraction, hash } from './random.ts';
 
 const DAY = 1440;
@@ -20,7 +21,9 @@ export function seriesOf(facts: AsinFacts, domain: number): Map<number, DemoSeri
   const { asin, familySeed } = facts;
   const seed = `${domain}/${asin}`;
   const scale = domain === 5 ? 1.5 : 1;
-  const basePrice = 500 * 40 ** fraction('price', familySeed) * (0.9 + 0.2 * fraction('price', asin)) * scale;
+  const [lowest, highest] = leafAt(facts.leaf).prices;
+  const familyPrice = 100 * lowest * (highest / lowest) ** fraction('price', familySeed);
+  const basePrice = familyPrice * (0.95 + 0.1 * fraction('price', asin)) * scale;
   const soldByMarketplace = fraction('amazon', familySeed) < 0.5;
   const rating = 32 + (hash('rating', familySeed) % 17);
   const phase = hash('phase', seed) % 26;
@@ -45,7 +48,7 @@ export function seriesOf(facts: AsinFacts, domain: number): Map<number, DemoSeri
   });
   const weeklyWithShipping = (value: (step: number) => number): DemoSeries => ({
     stepMinutes: 7 * DAY,
-    valueAt: (step) => [value(step), shipping(step)],
+    valueAt: (step) => (value(step) < 0 ? [-1, -1] : [value(step), shipping(step)]),
   });
   const monthly = (value: (step: number) => number): DemoSeries => ({
     stepMinutes: 30 * DAY,
@@ -67,6 +70,12 @@ export function seriesOf(facts: AsinFacts, domain: number): Map<number, DemoSeri
     [16, monthly((step) => rating + (hash('rating', seed, step) % 2))],
     [17, monthly((step) => Math.max(0, step - firstMonth + 1) * reviewsAMonth)],
     [18, weeklyWithShipping(cheapest)],
+    [
+      32,
+      weeklyWithShipping((step) =>
+        fraction('used', seed, step) < 0.3 ? -1 : Math.round(cheapest(step) * 0.75),
+      ),
+    ],
     [34, monthly((step) => 1 + (hash('fba', seed, step) % 7))],
     [35, monthly((step) => 1 + (hash('fbm', seed, step) % 7))],
   ];

@@ -1,19 +1,15 @@
 import { type AsinFacts, factsOf } from './asins.ts';
-import { nounOfLeaf, pathOfLeaf } from './categories.ts';
+import { leafAt, pathOfLeaf } from './categories.ts';
+import { pictureName } from './picture-names.ts';
 import { hash, pick } from './random.ts';
 import { type DemoSeries, isLowestEver, meanOver, seriesOf, valueAt, valueBefore } from './series.ts';
 
 const DAY = 1440;
 
 /** The product values that all lists need. */
-export interface ProductSketch {
+export interface ProductSketch extends Label {
   asin: string;
   facts: AsinFacts;
-  title: string;
-  brand: string;
-  imageName: string;
-  color: string;
-  size: string;
   /** Root first. */
   categoryIds: number[];
   /** Returns the value of a csv series at a time; -1 means no value. */
@@ -26,43 +22,57 @@ export interface ProductSketch {
   isLowest(index: number, atMinutes: number): boolean;
 }
 
-const BRANDS = [
-  'Acme',
-  'Globex',
-  'Initech',
-  'Umbra',
-  'Nordwell',
-  'Kestrel',
-  'Halden',
-  'Sunrise',
-  'Ferrum',
-  'Lumio',
-  'Pinecrest',
-  'Vantor',
-] as const;
 const ADJECTIVES = [
-  'Premium',
-  'Compact',
-  'Portable',
-  'Classic',
-  'Professional',
-  'Lightweight',
-  'Heavy Duty',
-  'Everyday',
-  'Deluxe',
-  'Eco',
-] as const;
-const COLORS = ['Black', 'White', 'Blue', 'Red', 'Green', 'Grey', 'Beige', 'Pink', 'Silver'] as const;
-const SIZES = ['Small', 'Medium', 'Large', 'X-Large', '2 Pack', '3 Pack', '6 Pack'] as const;
+  ...['Premium', 'Compact', 'Portable', 'Classic', 'Professional', 'Lightweight', 'Heavy Duty', 'Everyday'],
+  ...['Deluxe', 'Eco'],
+] as unknown as readonly [string, ...string[]];
 
-/** Returns the texts of a product, which are the same on all sites. */
-export function labelOf(facts: AsinFacts): { title: string; brand: string; color: string; size: string } {
-  const { asin, familySeed, leaf, kind } = facts;
-  const brand = pick(BRANDS, 'brand', familySeed);
-  const color = pick(COLORS, 'color', asin);
-  const size = pick(SIZES, 'size', asin);
-  const base = `${brand} ${pick(ADJECTIVES, 'adjective', familySeed)} ${nounOfLeaf(leaf)}`;
-  return { title: kind === 'parent' ? base : `${base}, ${color}, ${size}`, brand, color, size };
+/** The parts of the titles of films, series and books. */
+const QUALITIES = ['Silent', 'Golden', 'Last', 'Crooked', 'Hidden', 'Paper', 'Midnight', 'Borrowed'] as const;
+const SUBJECTS = [
+  'Harbor',
+  'Orchard',
+  'Winter',
+  'Lighthouse',
+  'River',
+  'Garden',
+  'Letter',
+  'Island',
+] as const;
+
+/** The texts of a product, which are the same on all sites. */
+export interface Label {
+  title: string;
+  brand: string;
+  /** How the product differs from the other members of its family, such as `Color: Black` and `Size: Large`. */
+  attributes: { dimension: string; value: string }[];
+  /** File name of the picture. */
+  imageName: string;
+}
+
+export function labelOf(facts: AsinFacts): Label {
+  const { asin, familySeed, leaf, kind, place } = facts;
+  const { brands, looks, sizes, noun } = leafAt(leaf);
+  const brand = pick(brands, 'brand', familySeed);
+  const firstLook = hash('look', familySeed);
+  const look = (firstLook + place) % looks.values.length;
+  // Neighbours differ in the look, and each group of them in the size.
+  const group = Math.floor(place / Math.min(3, looks.values.length));
+  const size = sizes[(hash('size', familySeed) + group) % sizes.length] ?? '';
+  const attributes = [
+    { dimension: looks.dimension, value: looks.values[look] ?? '' },
+    { dimension: 'Size', value: size },
+  ];
+  const base =
+    looks.dimension === 'Format'
+      ? `The ${pick(QUALITIES, 'quality', familySeed)} ${pick(SUBJECTS, 'subject', familySeed)}: ${noun} by ${brand}`
+      : `${brand} ${pick(ADJECTIVES, 'adjective', familySeed)} ${noun}`;
+  return {
+    title: kind === 'parent' ? base : [base, ...attributes.map(({ value }) => value)].join(', '),
+    brand,
+    attributes,
+    imageName: pictureName({ leaf, look, seed: hash('image', familySeed), variant: hash('image', asin) }),
+  };
 }
 
 export function sketch(asin: string, domain: number): ProductSketch {
@@ -73,15 +83,10 @@ export function sketch(asin: string, domain: number): ProductSketch {
     all ??= seriesOf(facts, domain);
     return all.get(index);
   };
-  const { title, brand, color, size } = labelOf(facts);
   return {
     asin,
     facts,
-    brand,
-    color,
-    size,
-    title,
-    imageName: `${hash('image', asin).toString(36).toUpperCase().padStart(7, '0')}L.jpg`,
+    ...labelOf(facts),
     categoryIds: pathOfLeaf(facts.leaf).map(({ catId }) => catId),
     current: (index, atMinutes) => {
       const found = seriesAt(index);

@@ -1,8 +1,8 @@
 const DAY = 1440;
 const COUNT = 36;
 
-/** Series with [time, price, shipping]; statistics contain the sum of price and shipping. */
-const WITH_SHIPPING = new Set([7, 18]);
+/** The series with [time, price, shipping]; statistics contain the sum of price and shipping. */
+export const WITH_SHIPPING: ReadonlySet<number> = new Set([7, 18, 32]);
 
 type Point = [time: number, value: number];
 
@@ -27,6 +27,8 @@ export function statsOf(
     const points = since(span)(series[3] ?? []);
     return points.filter(([, rank], i) => i > 0 && rank < (points[i - 1]?.[1] ?? 0) * 0.9).length;
   };
+  const outOfStockCount = (span: number) =>
+    since(span)(series[0] ?? []).filter(([, price]) => price < 0).length;
   const current = each((points) => points.at(-1)?.[1] ?? -1, -1);
   return {
     current,
@@ -55,12 +57,12 @@ export function statsOf(
     retrievedOfferCount: -2,
     offerCountFBA: -2,
     offerCountFBM: -2,
+    lastOffersUpdate: nowMinutes - DAY,
     lightningDealInfo: null,
-    stockAmazon: -2,
-    stockBuyBox: -2,
-    tradeInPrice: -2,
-    buyBoxPrice: -2,
-    buyBoxShipping: -2,
+    ...{ outOfStockCountAmazon30: outOfStockCount(30), outOfStockCountAmazon90: outOfStockCount(90) },
+    deltaPercent90_monthlySold: -2,
+    ...{ stockAmazon: -2, stockBuyBox: -2, stockPerCondition3rdFBA: null, stockPerConditionFBM: null },
+    ...{ isAddonItem: null, tradeInPrice: -2, sellerIdsLowestFBA: null, sellerIdsLowestFBM: null },
   };
 }
 

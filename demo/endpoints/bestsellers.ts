@@ -23,7 +23,7 @@ export const bestsellers: Endpoint = ({ params, nowMinutes }) => {
   const category = required(params.category);
   const range = integerOf(params.range, { min: 0, max: 180 }) ?? 0;
   if (!RANGES.has(range) || domain === 12) throw outOfRange();
-  if (isOn(params.sublist) && params.range !== undefined) throw invalidParameter();
+  if (isOn(params.sublist) && range > 0) throw invalidParameter();
   // Requests name product groups; here each root category has one.
   const group = rootCategories().find(({ name }) => name === category);
   const categoryId = group ? 0 : (integerOf(category, { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0);

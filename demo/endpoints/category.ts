@@ -1,4 +1,10 @@
-import { type CategoryNode, categoryNode, leavesBelow, rootCategories } from '../catalog/categories.ts';
+import {
+  type CategoryNode,
+  categoryNode,
+  leafAt,
+  leavesBelow,
+  rootCategories,
+} from '../catalog/categories.ts';
 import { fraction, hash } from '../catalog/random.ts';
 import { domainOf, type Endpoint, integerOf, invalidParameter, isOn, required } from '../protocol.ts';
 
@@ -22,6 +28,7 @@ export function categoryRecord(
   domain: number,
 ): Record<string, unknown> {
   const leaves = leavesBelow(catId).length;
+  const buyBox = 1000 + (hash('buybox', domain, catId) % 6000);
   return {
     domainId: domain,
     catId,
@@ -30,15 +37,24 @@ export function categoryRecord(
     parent,
     children,
     isBrowseNode: true,
+    matched: false,
+    websiteDisplayGroup:
+      parent === 0 ? `${name.toLowerCase().replaceAll(/[^a-z]+/g, '_')}_display_on_website` : null,
     highestRank: 400_000,
     lowestRank: 1,
     productCount: leaves * (20_000 + (hash('count', domain, catId) % 40_000)),
-    avgBuyBox: 1000 + (hash('buybox', domain, catId) % 6000),
+    ...{ avgBuyBox: buyBox, avgBuyBox90: buyBox + 40, avgBuyBox365: buyBox + 90 },
+    avgBuyBoxDeviation: Math.round(buyBox / 20),
+    ...{ avgDeltaPercent30BuyBox: 0.6, avgDeltaPercent90BuyBox: 1.1 },
+    ...{ avgDeltaPercent30Amazon: 0.4, avgDeltaPercent90Amazon: 0.9 },
+    ...{ hasCouponPercent: 20, avgOfferCountNew: 7.5, avgOfferCountUsed: 2.5 },
+    ...{ sellerCount: 40 + 30 * leaves, brandCount: leafAt(leavesBelow(catId)[0] ?? 0).brands.length },
+    relatedCategories: categoryNode(parent)?.children.filter((id) => id !== catId) ?? [],
     avgRating: 38 + (hash('rating', catId) % 9),
     avgReviewCount: hash('reviews', catId) % 4000,
     isFBAPercent: Math.round(1000 * fraction('fba', domain, catId)) / 10,
     soldByAmazonPercent: Math.round(500 * fraction('amazon', domain, catId)) / 10,
-    topBrands: ['Acme', 'Globex', 'Umbra'],
+    topBrands: leafAt(leavesBelow(catId)[0] ?? 0).brands.slice(0, 3),
   };
 }
 

@@ -19,10 +19,9 @@ const BLANK_CATEGORY = '9223372036854775807';
 
 export const deal: Endpoint = (request) => {
   const selection = selectionOf(request);
-  const domain = domainOf({ domain: String(selection.domainId) });
-  const [priceType, ...others] = Array.isArray(selection.priceTypes)
-    ? (selection.priceTypes as number[])
-    : [];
+  const domain = domainOf({ domain: String(selection.domainId ?? request.params.domain) });
+  // Some clients send a number instead of a list, or none.
+  const [priceType, ...others] = [selection.priceTypes ?? 0].flat() as number[];
   if (priceType === undefined || others.length > 0 || !PRICE_TYPES.has(priceType)) throw invalidParameter();
   const page = wholeNumber(selection.page ?? 0, 0, 1_000);
   const dateRange = wholeNumber(selection.dateRange ?? 1, 0, 3);
@@ -195,6 +194,7 @@ function dealRecord(product: ProductSketch, now: number): Record<string, unknown
   const drops = (from: readonly number[]) => row((i) => difference(from[i] ?? -1, current[i] ?? -1));
   return {
     asin,
+    parentAsin: product.facts.family?.parent ?? null,
     title,
     rootCat: categoryIds[0],
     categories: [categoryIds[2]],
@@ -213,5 +213,8 @@ function dealRecord(product: ProductSketch, now: number): Record<string, unknown
     lightningEnd: 0,
     warehouseCondition: 0,
     warehouseConditionComment: null,
+    backInStock: row(() => false),
+    dateIntervalIndex: 0,
+    ...Object.fromEntries([30, 90, 180, 365].map((days) => [`salesRankDrops${days}`, days >> 1])),
   };
 }

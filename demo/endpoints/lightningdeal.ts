@@ -72,10 +72,7 @@ function dealOf(asin: string, domain: number, now: number) {
     endTime,
     percentClaimed: startTime > now ? 0 : claimed,
     percentOff,
-    variation: [
-      { dimension: 'Color', value: product.color },
-      { dimension: 'Size', value: product.size },
-    ],
+    variation: product.attributes,
   };
 }
 

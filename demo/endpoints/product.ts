@@ -42,6 +42,7 @@ export function productRequest(params: Params, nowMinutes: number): ProductReque
     stock: isOn(params.stock),
     videos: isOn(params.videos),
     aplus: isOn(params.aplus),
+    historicalVariations: isOn(params['historical-variations']),
   };
 }
 

@@ -1,5 +1,5 @@
 import { asinOfLeaf } from '../catalog/asins.ts';
-import { allCategories, LEAF_COUNT, pathOfLeaf } from '../catalog/categories.ts';
+import { allCategories, allLeaves, type Leaf, leafAt } from '../catalog/categories.ts';
 import { productOf } from '../catalog/products.ts';
 import { sketch } from '../catalog/sketch.ts';
 import {
@@ -44,39 +44,53 @@ function products({ params, nowMinutes }: EndpointRequest): EndpointAnswer {
 function categories({ params }: EndpointRequest): EndpointAnswer {
   const domain = domainOf(params);
   const words = wordsOf(required(params.term));
-  const found = allCategories().filter(({ name }) =>
-    words.every((word) => name.toLowerCase().includes(word)),
-  );
-  const records = found.slice(0, 50).map((node) => [node.catId, categoryRecord(node, domain)]);
+  const found = allCategories().filter((node) => hasAll(node.name, words));
+  const records = found
+    .slice(0, 50)
+    .map((node) => [node.catId, { ...categoryRecord(node, domain), matched: true }]);
   return { payload: { categories: Object.fromEntries(records) }, tokens: 1 };
 }
 
+/** Returns the products whose titles and categories contain all words, in turn from each leaf. */
 function matchingAsins(words: readonly string[], domain: number): string[] {
   const found: string[] = [];
-  for (const leaf of leavesAbout(words)) {
-    for (let n = 0; n < TITLES_A_LEAF && found.length < LIMIT; n += 1) {
+  const leaves = leavesAbout(words);
+  for (let n = 0; n < TITLES_A_LEAF; n += 1) {
+    for (const leaf of leaves) {
       const asin = asinOfLeaf(leaf, n);
-      const title = sketch(asin, domain).title.toLowerCase();
-      if (words.every((word) => title.includes(word))) found.push(asin);
+      if (!hasAll(`${sketch(asin, domain).title} ${aboutLeaf(leafAt(leaf))}`, words)) continue;
+      if (found.push(asin) === LIMIT) return found;
     }
   }
   return found;
 }
 
-/** Returns the leaves whose category names contain a word of the term; all leaves if none does, as for a brand. */
+/** Returns the leaves that are most about the term; all leaves if none is, as for a brand. */
 function leavesAbout(words: readonly string[]): number[] {
-  const all = Array.from({ length: LEAF_COUNT }, (_, leaf) => leaf);
-  const named = all.filter((leaf) => {
-    const about = pathOfLeaf(leaf)
-      .map(({ name }) => name.toLowerCase())
-      .join(' ');
-    return words.some((word) => about.includes(word));
-  });
-  return named.length > 0 ? named : all;
+  // A leaf's own words count more than the names of its categories.
+  const scores = allLeaves().map((leaf) =>
+    words.reduce(
+      (sum, word) =>
+        sum + (hasAll(leaf.words.join(' '), [word]) ? 2 : Number(hasAll(aboutLeaf(leaf), [word]))),
+      0,
+    ),
+  );
+  const best = Math.max(...scores);
+  return scores.flatMap((score, leaf) => (score === best ? leaf : []));
 }
 
+function aboutLeaf({ path, words }: Leaf): string {
+  return [...path.map(({ name }) => name), ...words].join(' ');
+}
+
+function hasAll(text: string, words: readonly string[]): boolean {
+  const lower = text.toLowerCase();
+  return words.every((word) => lower.includes(word));
+}
+
+/** Splits a term into words without the plural's s. */
 function wordsOf(term: string): string[] {
   const words = term.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) throw invalidParameter();
-  return words;
+  return words.map((word) => (/[^s]s$/.test(word) && word.length > 3 ? word.slice(0, -1) : word));
 }

@@ -1,7 +1,8 @@
 import { asinOfSeller, factsOf } from '../catalog/asins.ts';
 import { pathOfLeaf } from '../catalog/categories.ts';
 import { hash } from '../catalog/random.ts';
-import { type DemoSeller, sellerById, sellersByRatings } from '../catalog/sellers.ts';
+import { type DemoSeller, SELLER_COUNT, sellerAt, sellerById, sellersByRatings } from '../catalog/sellers.ts';
+import { labelOf } from '../catalog/sketch.ts';
 import { domainOf, type Endpoint, invalidParameter, isOn, outOfRange, required } from '../protocol.ts';
 
 const DAY = 1440;
@@ -54,6 +55,20 @@ function sellerRecord(
       months.flatMap((time) => [time, ratingPercent - (hash('percent', index, time) % 3)]),
       months.flatMap((time, i) => [time, share((i + 1) / 24)]),
     ],
+    ...{
+      isScammer: false,
+      avgBuyBoxCompetitors: 2.4,
+      buyBoxNewOwnershipRate: 61,
+      buyBoxUsedOwnershipRate: 12,
+    },
+    competitors: [1, 2, 3].map((i) => ({
+      sellerId: sellerAt((index + 37 * i) % SELLER_COUNT).sellerId,
+      percent: Math.round(30 / i),
+    })),
+    recentFeedback: [{ date: nowMinutes - DAY, rating: 50, feedback: 'Arrived on time.', isStriked: false }],
+    ...{ address: null, customerServicesAddress: null, businessName: null, businessType: null, email: null },
+    ...{ tradeNumber: null, vatID: null, phoneNumber: null, shareCapital: null, representative: null },
+    totalStorefrontAsinsCSV: null,
     totalStorefrontAsins: [nowMinutes - (nowMinutes % DAY), productCount],
     ...(storefront ? storefrontOf(found, nowMinutes) : {}),
   };
@@ -78,11 +93,18 @@ function storefrontOf({ index, productCount }: DemoSeller, nowMinutes: number): 
         avg30SalesRank: 1000 + (hash(catId, index) % 90_000),
         productCountWithAmazonOffer: Math.floor(count / 3),
       })),
-    sellerBrandStatistics: ['acme', 'globex'].map((brand) => ({
+    sellerBrandStatistics: brandsOf(asinList).map((brand) => ({
       brand,
       productCount: Math.ceil(asinList.length / 12),
       avg30SalesRank: 5000,
       productCountWithAmazonOffer: 0,
     })),
   };
+}
+
+function brandsOf(asins: readonly string[]): string[] {
+  return [...new Set(asins.slice(0, 10).map((asin) => labelOf(factsOf(asin)).brand.toLowerCase()))].slice(
+    0,
+    3,
+  );
 }

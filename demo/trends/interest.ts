@@ -1,15 +1,48 @@
+import { LRUCache } from 'lru-cache';
+import { allLeaves, type Leaf, type Season } from '../catalog/categories.ts';
 import { fraction, hash } from '../catalog/random.ts';
 
 const YEAR_SECONDS = 31_557_600;
 const WEEK_SECONDS = 604_800;
 
+/** The share of the year at which a season's demand is highest, and how much it swings. */
+const SEASONS: Record<Season, { peak: number; swing: number } | null> = {
+  even: null,
+  summer: { peak: 0.52, swing: 0.5 },
+  winter: { peak: 0.02, swing: 0.35 },
+  gifts: { peak: 0.94, swing: 0.45 },
+};
+
+const leavesByKeyword = new LRUCache<string, { leaf: Leaf | null }>({ max: 500 });
+
+/** Returns the category that a keyword is about: the one with the longest word in it. */
+export function leafAbout(keyword: string): Leaf | null {
+  const text = keyword.toLowerCase();
+  const known = leavesByKeyword.get(text);
+  if (known) return known.leaf;
+  let longest = '';
+  let found: Leaf | null = null;
+  for (const leaf of allLeaves()) {
+    for (const word of leaf.words) {
+      if (word.length <= longest.length || !` ${text} `.includes(` ${word} `)) continue;
+      longest = word;
+      found = leaf;
+    }
+  }
+  leavesByKeyword.set(text, { leaf: found });
+  return found;
+}
+
 /** Returns the search interest in a keyword at a time, 0 or more, on one scale for all keywords. */
 export function interestAt(keyword: string, geo: string, unixSeconds: number): number {
   const word = keyword.toLowerCase();
   const level = 5 * 40 ** fraction('level', word) * (0.7 + 0.6 * fraction('level', word, geo));
-  const swing = 0.35 * fraction('swing', word);
-  const phase = (hash('phase', word) % 365) / 365;
-  const season = 1 + swing * Math.sin(2 * Math.PI * (unixSeconds / YEAR_SECONDS + phase));
+  const known = SEASONS[leafAbout(word)?.season ?? 'even'];
+  const { peak, swing } = known ?? {
+    peak: (hash('phase', word) % 365) / 365,
+    swing: 0.35 * fraction('swing', word),
+  };
+  const season = 1 + swing * Math.cos(2 * Math.PI * (unixSeconds / YEAR_SECONDS - peak));
   const growth = 1.08 ** (((fraction('growth', word) - 0.4) * (unixSeconds - 1_600_000_000)) / YEAR_SECONDS);
   const week = Math.floor(unixSeconds / WEEK_SECONDS);
   const surge = fraction('surge', word, week) < 0.02 ? 1.8 : 1;

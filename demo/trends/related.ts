@@ -1,4 +1,5 @@
 import { fraction, hash } from '../catalog/random.ts';
+import { leafAbout } from './interest.ts';
 
 const AROUND = [
   ...['near me', 'best', 'recipe', 'price', 'reviews', 'for sale', 'how to', 'cheap', 'online', 'delivery'],
@@ -18,6 +19,9 @@ const NEWS = [
 ];
 const KINDS = ['Topic', 'Product', 'Company', 'Dish', 'Film', 'Website', 'Service'];
 
+/** The words of AROUND that stand before the keyword. */
+const BEFORE = new Set(['best', 'how to', 'cheap', 'homemade', 'small']);
+
 /** Growth above this is written as a word. */
 const BREAKOUT_PERCENT = 5000;
 
@@ -36,9 +40,18 @@ export function related(scope: Scope, keywordType: 'QUERY' | 'ENTITY'): object[]
     const link = linkOf(text, scope);
     return isTopics ? { topic: topicOf(text), link } : { query: text, link };
   };
-  const top = ordered(AROUND, scope).map((word, i) => {
+  // A keyword about products has the words around it that the search terms of the reports have.
+  const leaf = leafAbout(keyword);
+  const around = leaf
+    ? [...leaf.before.slice(0, 8), ...leaf.after.slice(0, 8), ...leaf.brands.slice(0, 3)]
+    : AROUND;
+  const textOf = (word: string) =>
+    BEFORE.has(word) || leaf?.before.includes(word) || leaf?.brands.includes(word)
+      ? `${word.toLowerCase()} ${keyword}`
+      : `${keyword} ${word}`;
+  const top = ordered(around, scope).map((word, i) => {
     const value = i === 0 ? 100 : Math.max(1, Math.round(95 / (i + fraction('top', keyword, word))));
-    return { ...term(textOf(keyword, word)), value, formattedValue: String(value), hasData: true };
+    return { ...term(textOf(word)), value, formattedValue: String(value), hasData: true };
   });
   const rising = ordered(NEWS, scope)
     .map((word) => ({
@@ -47,7 +60,7 @@ export function related(scope: Scope, keywordType: 'QUERY' | 'ENTITY'): object[]
     }))
     .sort((a, b) => b.value - a.value)
     .map(({ word, value }) => ({
-      ...term(textOf(keyword, word)),
+      ...term(textOf(word)),
       value,
       formattedValue: value > BREAKOUT_PERCENT ? 'Breakout' : `+${value.toLocaleString('en')}%`,
     }));
@@ -57,12 +70,6 @@ export function related(scope: Scope, keywordType: 'QUERY' | 'ENTITY'): object[]
 function ordered(words: readonly string[], { keyword, geo, time }: Scope): string[] {
   const weight = (word: string) => hash(keyword.toLowerCase(), geo, time.slice(0, 7), word);
   return words.filter((word) => weight(word) % 5 > 0).sort((a, b) => weight(b) - weight(a));
-}
-
-function textOf(keyword: string, word: string): string {
-  return ['best', 'how to', 'cheap', 'homemade', 'small'].includes(word)
-    ? `${word} ${keyword}`
-    : `${keyword} ${word}`;
 }
 
 function topicOf(text: string) {

@@ -53,7 +53,14 @@ const TEAMS = [
   'Foxes',
   'Pilots',
 ] as const;
-const THINGS = ['phone', 'console', 'headset', 'electric bike', 'air fryer', 'smart ring', 'camera'] as const;
+const THINGS = [
+  'phone case',
+  'headphones',
+  'action camera',
+  'tablet',
+  'electric kettle',
+  'smart watch',
+] as const;
 const PLACES = ['harbour', 'valley', 'coast', 'airport', 'stadium', 'bridge', 'island'] as const;
 const PAPERS = [
   'The Morning Ledger',

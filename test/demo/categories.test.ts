@@ -151,6 +151,12 @@ describe('best sellers', () => {
     expect(json).not.toHaveProperty('bestSellersList');
   });
 
+  test('accept every option at once with their default values, as clients send them', async ({ demo }) => {
+    const options = { category: 302_020, range: 0, variations: 1, sublist: 1 };
+    expect((await list(demo, options)).asinList.length).toBeGreaterThan(300);
+    expect((await demo.get('bestsellers', { domain: 1, ...options, range: 30 })).status).toBe(400);
+  });
+
   test('do not change for an hour', async ({ demo }) => {
     const first = await list(demo, { category: 302_020 });
     demo.clock.advance(59 * 60_000);

@@ -59,6 +59,16 @@ test('returns the same for GET with a selection and POST with a body', async ({ 
   expect((await demo.post('deal', {}, selection)).json.deals).toEqual(got.json.deals);
 });
 
+test.for([
+  ['no price type', { domainId: 1 }, {}],
+  ['a price type that is not in a list', { domainId: 1, priceTypes: 0 }, {}],
+  ['the site in the address', {}, { domain: 1 }],
+] as const)('accepts %s', async ([_, selection, params], { demo }) => {
+  const usual = await demo.post('deal', {}, { domainId: 1, priceTypes: [0] });
+  const got = await demo.get('deal', { ...params, selection: JSON.stringify(selection) });
+  expect(got.json.deals).toEqual(usual.json.deals);
+});
+
 test('returns pages of 150 without gaps, up to the last deal', async ({ demo }) => {
   const seen = new Set<string>();
   for (let page = 0; ; page += 1) {

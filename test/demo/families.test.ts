@@ -48,20 +48,35 @@ test('names the same parent and members for every member of a family', async ({ 
   expect(sizes.size).toBeGreaterThan(2);
 });
 
-test('a variation has the colour, size and picture of its product', async ({ demo }) => {
+test('a variation differs from the others, and has the look, size and picture of its product', async ({
+  demo,
+}) => {
   const { variations } = await anyFamily(demo);
-  const asins = variations.map(({ asin }) => asin).slice(0, 20);
-  const members = await products(demo, asins);
+  expect(new Set(variations.map(({ attributes }) => JSON.stringify(attributes))).size).toBe(
+    variations.length,
+  );
+  const members = await products(
+    demo,
+    variations.map(({ asin }) => asin),
+  );
   for (const [i, member] of members.entries()) {
-    expect(variations[i]).toEqual({
-      asin: member.asin,
-      image: member.images[0].l,
-      attributes: [
-        { dimension: 'Color', value: member.color },
-        { dimension: 'Size', value: member.size },
-      ],
-    });
+    const { asin, image, attributes } = variations[i] ?? {};
+    expect([asin, image]).toEqual([member.asin, member.images[0].l]);
+    for (const { dimension, value } of attributes ?? []) {
+      expect(member[dimension.toLowerCase()]).toBe(value);
+      expect(member.title).toContain(value);
+    }
   }
+});
+
+test('families have 2 to 12 members, and one has 1,000', async ({ demo }) => {
+  const asins = Array.from({ length: 100 }, (_, i) => `B0AB${String(i).padStart(2, '0')}CD05`);
+  const sizes = (await products(demo, asins)).map(
+    ({ variations }: { variations: Variation[] | null }) => variations?.length ?? 1,
+  );
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(12);
+  expect(new Set(sizes).size).toBeGreaterThan(4);
+  expect((await products(demo, ['B0ZZZZZZ00']))[0].variations).toHaveLength(1000);
 });
 
 test('a parent has a rank and its variations, but neither prices nor offers', async ({ demo }) => {

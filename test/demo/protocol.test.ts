@@ -122,7 +122,7 @@ describe('refuses and charges nothing:', () => {
     ['deal', { selection: '{"domainId":1' }, 400],
     ['deal', { selection: '[]' }, 400],
     ['deal', { selection: '{"priceTypes":[0]}' }, 400],
-    ['deal', { selection: '{"domainId":1}' }, 400],
+    ['deal', { selection: '{"domainId":1,"priceTypes":[]}' }, 400],
     ['deal', { selection: '{"domainId":1,"priceTypes":[0,1]}' }, 400],
     ['deal', { selection: '{"domainId":1,"priceTypes":[4]}' }, 400],
     ['deal', { selection: '{"domainId":1,"priceTypes":[0],"page":-1}' }, 405],

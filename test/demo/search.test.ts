@@ -1,4 +1,9 @@
 import { expect } from 'vitest';
+import { allLeaves, leafAt } from '../../demo/catalog/categories.ts';
+import { readPictureName } from '../../demo/catalog/picture-names.ts';
+import { hasDrawing } from '../../demo/pictures/drawing.ts';
+import { termAt } from '../../demo/reports/vocabulary.ts';
+import { leafAbout } from '../../demo/trends/interest.ts';
 import type { Demo } from '../support/demo-provider.ts';
 import { test } from '../support/souk-test.ts';
 
@@ -40,4 +45,45 @@ test('returns the same products as /product, with its options', async ({ demo })
   const [plain] = (await search(demo, { term: 'kite', page: 0, history: 0, offers: 20 })).products;
   expect(plain.csv).toBeNull();
   expect(plain).not.toHaveProperty('offers');
+});
+
+test.for([
+  ['kettle', 'Electric Kettle', 'kettle'],
+  ['headphones', 'Headphones', 'headphones'],
+  ['earbuds', 'Headphones', 'headphones'],
+  ['movies', 'Movies', 'disc'],
+  ['running shoes', 'Running Shoes', 'shoe'],
+])(
+  '"%s" finds products of the category %s, with a picture of one',
+  async ([term, name, drawing], { demo }) => {
+    const { products } = await search(demo, { term: term ?? '', page: 0, history: 0 });
+    expect(products).toHaveLength(10);
+    for (const { categoryTree, images } of products) {
+      expect(categoryTree.map((node: { name: string }) => node.name)).toContain(name);
+      const picture = await demo.raw(`/images/I/${images[0].l}`);
+      expect([picture.status, picture.headers['content-type']]).toEqual([200, 'image/svg+xml']);
+      const shown = readPictureName(images[0].l);
+      expect(leafAt(shown?.leaf ?? -1).picture).toBe(drawing);
+    }
+  },
+);
+
+test.for(['kettle', 'headphones', 'movie', 'shoe'])(
+  '"%s" is in a category, a search term and a trend that agree',
+  async (word, { demo }) => {
+    const { categories } = (await demo.get('search', { domain: 1, type: 'category', term: word })).json;
+    const names = Object.values<{ name: string }>(categories).map(({ name }) => name.toLowerCase());
+    expect(names.some((name) => name.includes(word))).toBe(true);
+    const terms = Array.from({ length: 400 }, (_, n) => termAt('us', n)).filter(({ term }) =>
+      term.includes(word),
+    );
+    expect(terms.length).toBeGreaterThan(0);
+    for (const { term, leaf } of terms) expect(leafAbout(term)).toBe(leafAt(leaf));
+  },
+);
+
+test('every category has a drawing, and other names have no picture', async ({ demo }) => {
+  expect(allLeaves().filter(({ picture }) => !hasDrawing(picture))).toEqual([]);
+  for (const name of ['51abcDEFgh1L.jpg', '4ZZ0AAABBL.svg', '..%2Fx'])
+    expect((await demo.raw(`/images/I/${name}`)).status).toBe(404);
 });

@@ -54,6 +54,12 @@ test('omits unknown sellers, and returns an empty map if none is known', async (
   expect(await sellers(demo, ['A00000000000'])).toEqual({});
 });
 
+test('knows the seller that the documents have as an example', async ({ demo }) => {
+  const example = 'A2L77EE7U53NWQ';
+  const found = (await sellers(demo, [example], { storefront: 1 }))[example];
+  expect(found.asinList.length).toBeGreaterThan(10);
+});
+
 test('a seller has its storefront only if it is requested', async ({ demo }) => {
   const [id = ''] = await topSellers(demo);
   expect((await sellers(demo, [id]))[id]).not.toHaveProperty('asinList');
