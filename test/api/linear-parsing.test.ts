@@ -11,7 +11,7 @@ import { OPERATIONS } from '../../src/operations/index.ts';
 import { callerJsonFault } from '../../src/platform/caller-json.ts';
 import { SoukError } from '../../src/platform/errors.ts';
 import { parseJson, stringifyJson } from '../../src/platform/json.ts';
-import { expectLinearWork, type TaskOf } from '../support/linear-work.ts';
+import { expectLinearWork, expectLinearWorkOfEach, type TaskOf } from '../support/linear-work.ts';
 import { OPERATION_SAMPLES } from '../support/operation-samples.ts';
 import { openWorkMeter, type Work, type WorkMeter } from '../support/work.ts';
 
@@ -157,6 +157,14 @@ function asQuery(text: string): Record<string, unknown> {
   return parseQuery(new URLSearchParams(written).toString(), '&', '=', { maxKeys: 0 });
 }
 
+/** Divides parsers into groups that are measured together, with their names. */
+function chunks(parsers: readonly Parser[], size: number): [names: string, parsers: Parser[]][] {
+  return Array.from({ length: Math.ceil(parsers.length / size) }, (_, i) => {
+    const chunk = parsers.slice(i * size, (i + 1) * size);
+    return [chunk.map(({ name }) => name).join(', '), chunk];
+  });
+}
+
 function inputsOf(shapes: readonly string[], { names, good }: Parser, size: number): string[] {
   return shapes.map((shape) => {
     const text = SHAPES[shape]?.(names, good, size) ?? '';
@@ -165,14 +173,20 @@ function inputsOf(shapes: readonly string[], { names, good }: Parser, size: numb
   });
 }
 
+/** Parsing inputs of these shapes, of a size. */
+function parsing(shapes: readonly string[], parser: Parser): TaskOf {
+  return (size) => {
+    const tasks = inputsOf(shapes, parser, size).map(parser.parse);
+    return () => tasks.map(refusable);
+  };
+}
+
 const FINDER = PARSERS.find(({ name }) => name === 'POST /api/market/productfinder') as Parser;
 
 for (const [group, shapes] of Object.entries(GROUPS)) {
-  test.for(PARSERS)(`parsing ${group} takes linear work for $name`, async (parser) => {
-    await expectLinear((size) => {
-      const tasks = inputsOf(shapes, parser, size).map(parser.parse);
-      return () => tasks.map(refusable);
-    });
+  test.for(chunks(PARSERS, 4))(`parsing ${group} takes linear work for %s`, async ([, parsers]) => {
+    const tasks = parsers.map((parser) => ({ name: parser.name, taskOf: parsing(shapes, parser) }));
+    await expectLinearWorkOfEach(meter, tasks);
   });
 
   test(`scanning and parsing a JSON body of ${group} takes linear work`, async () => {
@@ -237,6 +251,14 @@ test.for<[work: keyof Work, name: string, taskOf: TaskOf]>([
     },
   ],
   ['reads', 'converting digits', (size) => () => BigInt('9'.repeat(FIELDS * size))],
-])('the measurement detects %s that grow with the square, for %s', async ([work, , taskOf]) => {
-  await expect(expectLinear(taskOf)).rejects.toThrow(`square part of ${work}`);
-});
+])(
+  'the measurement detects %s that grow with the square, for %s among parsers',
+  async ([work, name, taskOf]) => {
+    const parsers = PARSERS.slice(0, 3).map((parser) => ({
+      name: parser.name,
+      taskOf: parsing(GROUPS['many fields'], parser),
+    }));
+    const found = expectLinearWorkOfEach(meter, [{ name, taskOf }, ...parsers]);
+    await expect(found).rejects.toThrow(`square part of ${work}`);
+  },
+);

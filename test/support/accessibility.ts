@@ -10,6 +10,12 @@ const GRAVE = ['serious', 'critical'];
 const FINISH_TRANSITIONS = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() =>
   document.getAnimations().forEach((one) => one instanceof CSSTransition && one.finish()))`;
 const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
+/** Rules that may find something else at another width: a part scrolls then, or is hidden. */
+const LAYOUT_RULES = [
+  ...['scrollable-region-focusable', 'target-size', 'button-name', 'link-name', 'summary-name'],
+  ...['aria-hidden-focus', 'label', 'select-name'],
+];
+const RULES = { colors: COLOR_RULES, layout: LAYOUT_RULES };
 /** These rules never have a serious impact, and take long. */
 const NEVER_GRAVE = ['region'];
 /**
@@ -37,8 +43,8 @@ export interface AccessibilityOptions {
   except?: readonly string[];
   /** Ids of axe's rules that are not checked; give the reason beside them. */
   withoutRules?: readonly string[];
-  /** 'only': for a page that was checked in other colors before. 'none': for one that was checked at another width. */
-  colors?: 'only' | 'none';
+  /** 'colors': for a page that was checked in other colors before. 'layout': for one that was checked at another width. Default: all. */
+  rules?: 'all' | 'colors' | 'layout';
 }
 
 /**
@@ -66,17 +72,17 @@ export async function expectUsable(
 
 /** Fails with what axe finds on the page as it is now, where its impact is serious or critical. */
 export async function expectAccessible(page: Page, options: AccessibilityOptions = {}): Promise<void> {
-  const { except = [], withoutRules = [], colors } = options;
-  const disabled = [...NEVER_GRAVE, ...withoutRules, ...(colors === 'none' ? COLOR_RULES : [])];
+  const { except = [], withoutRules = [], rules = 'all' } = options;
+  const disabled = [...NEVER_GRAVE, ...withoutRules];
   // The debugger evaluates it, so that the page's policy does not apply.
   if (await page.evaluate("typeof axe === 'undefined'")) {
     await page.evaluate(axe.source);
     await page.evaluate("axe.configure({ rules: [{ id: 'color-contrast', selector: '[data-contrast]' }] })");
   }
-  if (colors !== 'none') await page.evaluate(MARK_TEXTS);
+  if (rules !== 'layout') await page.evaluate(MARK_TEXTS);
   const settings = {
     rules: Object.fromEntries(disabled.map((id) => [id, { enabled: false }])),
-    ...(colors === 'only' ? { runOnly: { type: 'rule', values: COLOR_RULES } } : {}),
+    ...(rules === 'all' ? {} : { runOnly: { type: 'rule', values: RULES[rules] } }),
     resultTypes: ['violations'],
   };
   const context = { exclude: except.map((one) => [one]) };

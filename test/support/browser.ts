@@ -14,11 +14,11 @@ if ('missing' in found) process.stderr.write(`Skipping what needs a browser: ${f
 /** `describe` for tests that need a browser; without one they are skipped, with a note that says why. */
 export const describeInBrowser = describe.skipIf('missing' in found);
 
-/** The appearances in which a page is checked. Colors do not depend on the width. */
+/** The appearances in which a page is checked, and the rules that may find something else there than in the first one. */
 export const LOOKS = [
-  { look: 'light', width: 1280, colorScheme: 'light' },
-  { look: 'dark', width: 1280, colorScheme: 'dark', colors: 'only' },
-  { look: 'narrow', width: 390, colorScheme: 'light', colors: 'none' },
+  { look: 'light', width: 1280, colorScheme: 'light', rules: 'all' },
+  { look: 'dark', width: 1280, colorScheme: 'dark', rules: 'colors' },
+  { look: 'narrow', width: 390, colorScheme: 'light', rules: 'layout' },
 ] as const;
 
 export interface PageOptions {

@@ -23,13 +23,34 @@ const HARMLESS: Work = { blocks: 10_000, bytes: 5_000_000, reads: 20_000 };
  * the process only adds to it.
  */
 export async function expectLinearWork(meter: WorkMeter, taskOf: TaskOf): Promise<void> {
+  expect(await squareWork(meter, taskOf)).toBe('');
+}
+
+/**
+ * Expects it of several tasks, which are measured together: a measurement takes more time than most tasks. If together they do
+ * too much, each is measured by itself, and those are named that do.
+ */
+export async function expectLinearWorkOfEach(
+  meter: WorkMeter,
+  tasks: readonly { name: string; taskOf: TaskOf }[],
+): Promise<void> {
+  const all = (size: number) => {
+    const prepared = tasks.map(({ taskOf }) => taskOf(size));
+    return () => Promise.all(prepared.map((run) => run()));
+  };
+  if ((await squareWork(meter, all)) === '') return;
+  for (const { name, taskOf } of tasks) expect(await squareWork(meter, taskOf), name).toBe('');
+}
+
+/** Returns what grows with the square of the size, or an empty text. */
+async function squareWork(meter: WorkMeter, taskOf: TaskOf): Promise<string> {
   const tasks = SIZES.map(taskOf);
   // The first run compiles.
   await tasks.at(-1)?.();
   let works = await meter.measure([...tasks]);
   for (let i = 1; i < MEASUREMENTS && tooMuch(works).length > 0; i += 1)
     works = least(works, await meter.measure([...tasks]));
-  expect(tooMuch(works).join('; ')).toBe('');
+  return tooMuch(works).join('; ');
 }
 
 /** Returns what grows with the square of the size, with its counts. */
