@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { asYaml, kubernetesFiles } from './kubernetes.ts';
 import { errorSections, errorsTable } from './tables/errors.ts';
 import {
   batchTable,
@@ -11,7 +12,7 @@ import {
 } from './tables/operations.ts';
 import { settingsTable } from './tables/settings.ts';
 
-/** `npm run generate`: writes the parts of the documents that are generated from contracts, errors and settings. */
+/** `npm run generate`: writes the parts of the documents that are generated from contracts, errors and settings, and the manifests for Kubernetes. */
 export const PARTS: Record<string, () => string> = {
   operations: operationsTable,
   'batch operations': batchTable,
@@ -57,4 +58,6 @@ if (process.argv[1]?.endsWith('generate.ts')) {
     const generated = withParts(text);
     if (generated !== text) writeFileSync(path, generated);
   }
+  for (const [name, manifests] of Object.entries(kubernetesFiles()))
+    writeFileSync(join('deploy/kubernetes', name), asYaml(manifests));
 }
