@@ -1,0 +1,157 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { isDeepStrictEqual, promisify } from 'node:util';
+import { build as bundle } from 'esbuild';
+import { openApiDocument } from '../src/api/openapi/document.ts';
+import { openOwnServers } from '../test/support/own-servers.ts';
+import { openTarget } from '../test/support/target.ts';
+import { build } from './build.mjs';
+import { CLIENTS, EXPECTED, type GeneratedClient, RUNTIMES } from './contracts/clients.ts';
+
+/**
+ * `npm run contracts [NAME ...]`: generates clients from the OpenAPI document with the generators of others, compiles them, and
+ * makes three calls with each to a service of its own. Further linters read the document, and the Inspector lists the tools.
+ * Fails for an error and for a warning. npx fetches the tools, so that they are no dependencies of the project.
+ */
+
+const run = promisify(execFile);
+
+interface Service {
+  url: string;
+  key: string;
+}
+
+/** Throws an error that names a fault. */
+type Contract = (folder: string, service: Service) => Promise<void>;
+
+const CONTRACTS: Record<string, Contract> = {
+  ...Object.fromEntries(
+    CLIENTS.map((client): [string, Contract] => [
+      client.name,
+      (folder, service) => tryClient(client, folder, service),
+    ]),
+  ),
+  redocly: lintWithRedocly,
+  inspector: listWithInspector,
+};
+
+const MODULES = resolve('node_modules');
+
+const TSCONFIG = {
+  compilerOptions: {
+    ...{ target: 'es2023', lib: ['es2023', 'dom', 'dom.iterable'], types: [], strict: true, noEmit: true },
+    ...{ module: 'preserve', moduleResolution: 'bundler', allowImportingTsExtensions: true },
+    ...{ skipLibCheck: true },
+  },
+  include: ['program.ts'],
+};
+
+await runContracts(process.argv.slice(2));
+
+async function runContracts(names: readonly string[]): Promise<void> {
+  const unknown = names.filter((name) => !(name in CONTRACTS));
+  if (unknown.length > 0) {
+    console.error(`No such tool: ${unknown.join(', ')}. The tools are: ${Object.keys(CONTRACTS).join(', ')}`);
+    process.exit(1);
+  }
+  const chosen = Object.entries(CONTRACTS).filter(([name]) => names.length === 0 || names.includes(name));
+  const root = mkdtempSync(join(tmpdir(), 'souk-contracts-'));
+  const programs = resolve('dist');
+  await build(programs);
+  const servers = await openOwnServers();
+  let failed = 0;
+  try {
+    const target = await openTarget({ programs, ...servers });
+    try {
+      const { key } = await target.account('contracts');
+      writeFileSync(join(root, 'package.json'), '{"type":"module"}');
+      await tool('npm', ['install', '--no-save', '--no-audit', '--no-fund', ...RUNTIMES], root);
+      for (const [name, contract] of chosen)
+        if (!(await isKept(contract, name, join(root, name), { url: target.gateway, key }))) failed += 1;
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await servers.close();
+    rmSync(root, { recursive: true, force: true });
+  }
+  console.log(`${chosen.length - failed} passed, ${failed} failed`);
+  process.exitCode = failed === 0 ? 0 : 1;
+}
+
+async function isKept(contract: Contract, name: string, folder: string, service: Service): Promise<boolean> {
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'openapi.json'), JSON.stringify(openApiDocument()));
+  try {
+    await contract(folder, service);
+    console.log(`ok     ${name}`);
+    return true;
+  } catch (error) {
+    console.log(`FAILED ${name}\n${(error as Error).message}`);
+    return false;
+  }
+}
+
+async function tryClient(client: GeneratedClient, folder: string, { url, key }: Service): Promise<void> {
+  const output = await npx(client.packages, client.command, client.args, folder);
+  const warnings = output.split('\n').filter((line) => /warn|deprecat|error/i.test(line));
+  if (warnings.length > 0) throw new Error(warnings.join('\n'));
+  writeFileSync(join(folder, 'program.ts'), client.program);
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(TSCONFIG));
+  await tool(process.execPath, [join(MODULES, 'typescript', 'bin', 'tsc'), '--project', '.'], folder);
+  const program = join(folder, 'program.mjs');
+  const entryPoints = [join(folder, 'program.ts')];
+  await bundle({ entryPoints, outfile: program, bundle: true, format: 'esm', target: 'node20' });
+  const printed = await tool(process.execPath, [program], folder, { SOUK_URL: url, SOUK_KEY: key });
+  if (!isDeepStrictEqual(JSON.parse(printed), EXPECTED)) throw new Error(`printed ${printed}`);
+}
+
+async function lintWithRedocly(folder: string): Promise<void> {
+  const args = ['lint', 'openapi.json', '--extends', 'recommended', '--format', 'json'];
+  const env = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const output = await npx(['@redocly/cli@2.77.0'], 'redocly', args, folder, env);
+  if (!/"totals":\s*\{\s*"errors":\s*0,\s*"warnings":\s*0,/.test(output)) throw new Error(output);
+}
+
+async function listWithInspector(folder: string, { url, key }: Service): Promise<void> {
+  const args = ['--cli', `${url}/mcp?toolsets=all`, '--transport', 'http', '--header', `X-API-Key: ${key}`];
+  const output = await npx(
+    ['@modelcontextprotocol/inspector@2.12.0'],
+    'mcp-inspector',
+    [...args, '--method', 'tools/list', '--strict'],
+    folder,
+  );
+  if (/warn/i.test(output)) throw new Error(output);
+}
+
+/** Runs a command of packages that npx fetches. @returns what it printed. */
+function npx(
+  packages: readonly string[],
+  command: string,
+  args: readonly string[],
+  folder: string,
+  env: Record<string, string> = {},
+): Promise<string> {
+  const fetched = packages.flatMap((one) => ['--package', one]);
+  return tool('npx', ['--yes', ...fetched, command, ...args], folder, env);
+}
+
+/** Install scripts of the packages are not run. @returns what the program printed to both of its outputs. */
+async function tool(
+  file: string,
+  args: readonly string[],
+  cwd: string,
+  env: Record<string, string> = {},
+): Promise<string> {
+  const npm = { npm_config_ignore_scripts: 'true', npm_config_loglevel: 'error' };
+  try {
+    const options = { cwd, env: { ...process.env, ...npm, CI: '1', ...env }, maxBuffer: 2 ** 28 };
+    const { stdout, stderr } = await run(file, args, options);
+    return `${stdout}${stderr}`;
+  } catch (error) {
+    const { message, stdout = '', stderr = '' } = error as Error & { stdout?: string; stderr?: string };
+    throw new Error(`${message}\n${stdout}${stderr}`);
+  }
+}
