@@ -54,7 +54,6 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     requestTimeout: timeouts.requestTimeout,
     keepAliveTimeout: 72_000,
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true },
-    exposeHeadRoutes: false,
     return503OnClosing: false,
     ...malformedRequests(errors),
   });

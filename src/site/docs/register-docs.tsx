@@ -22,9 +22,7 @@ export function registerDocs(app: FastifyInstance): void {
     setPageHeaders(scope);
     refusingOtherMethods(scope, (pages) => {
       for (const [path, version] of PAGES) {
-        pages.get(path, { exposeHeadRoute: true }, async (request, reply) =>
-          sendVersion(request, reply, version),
-        );
+        pages.get(path, async (request, reply) => sendVersion(request, reply, version));
       }
     });
   });

@@ -68,8 +68,7 @@ interface AssetRoute {
 
 /** Serves styles, scripts and pictures. Browsers may cache them for ever, as changed content has another address. */
 export function registerAssets(app: FastifyInstance): void {
-  const options = { exposeHeadRoute: true };
-  app.get<AssetRoute>('/assets/:digest/:name', options, async (request, reply) => {
+  app.get<AssetRoute>('/assets/:digest/:name', async (request, reply) => {
     const asset = ASSETS.get(request.params.name);
     if (!asset) throw new SoukError('NOT_FOUND');
     const accepted = request.headers['accept-encoding'] ?? '';

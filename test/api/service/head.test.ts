@@ -8,6 +8,9 @@ test.for([
   '/readyz',
   '/openapi.json',
   '/docs',
+  '/docs/api',
+  '/',
+  '/sign-in',
   '/api/quota',
   '/api/token',
   '/api/aba/countries',
@@ -30,6 +33,20 @@ test.for([
 ])('refuses HEAD %s, which would cost units or read a stream', async (path, { client }) => {
   expect((await client.get(path, { method: 'HEAD' })).status).toBe(405);
 });
+
+test.for(['/openapi.json', '/docs', '/docs/api', '/'])(
+  'compresses %s for a client that accepts gzip',
+  async (path, { client }) => {
+    const plain = await client.get(path);
+    const gzip = await client.get(path, { headers: { 'accept-encoding': 'gzip' } });
+    expect([plain.headers['content-encoding'], gzip.headers['content-encoding']]).toEqual([
+      undefined,
+      'gzip',
+    ]);
+    expect(gzip.body.length).toBeLessThan(plain.body.length / 2);
+    expect(gzip.headers.vary).toMatch(/accept-encoding/i);
+  },
+);
 
 test('refuses HEAD without a key where GET needs one', async ({ client }) => {
   expect((await client.raw('/api/quota', { method: 'HEAD' })).status).toBe(401);
