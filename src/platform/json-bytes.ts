@@ -9,11 +9,15 @@ const TURN_MS = 10;
 const PIECE_CHARACTERS = 65_536;
 
 /** Parses bytes like `parseJson`. While it parses a large text, other work has its turns. @throws SyntaxError */
-export async function parseJsonBytes(bytes: Buffer): Promise<unknown> {
-  const parser = parsing(bytes);
+export function parseJsonBytes(bytes: Buffer): Promise<unknown> {
+  return inTurns(parsing(bytes));
+}
+
+/** Runs a task that yields after each piece of its work. Other work has its turns meanwhile. @returns what it returns. */
+export async function inTurns<Result>(task: Generator<void, Result>): Promise<Result> {
   const turn = createTurn();
   for (;;) {
-    const { done, value } = parser.next();
+    const { done, value } = task.next();
     if (done) return value;
     if (turn.isOver()) await turn.next();
   }

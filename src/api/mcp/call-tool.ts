@@ -10,6 +10,7 @@ import { LONGEST_POLL_SECONDS } from '../endpoints/jobs/own-job.ts';
 import { callOptionsSchema } from '../operations/call-options.ts';
 import { parseAs } from '../request-input.ts';
 import { type GatewayAnswer, type Requester, readAtMost } from '../self-client.ts';
+import { seriesLimitsOf } from './compact-series.ts';
 import { type FollowDeps, followBatch, followJob } from './follow.ts';
 import { partOf } from './parts.ts';
 import type { CallContext, ToolResult } from './protocol.ts';
@@ -77,7 +78,13 @@ async function priced(
   return dryRun ? structured({ dryRun: true, operation: name, units, admitted: true }) : null;
 }
 
-const NOTHING_CALLED = { narrowing: [], call: { unitsConsumed: 0 }, resource: null, part: null };
+const NOTHING_CALLED = {
+  narrowing: [],
+  call: { unitsConsumed: 0 },
+  resource: null,
+  part: null,
+  series: null,
+};
 
 async function called(
   deps: ToolCallDeps,
@@ -90,6 +97,7 @@ async function called(
   // Invalid arguments are refused before any progress is reported.
   let request = tool.requestOf(args);
   const part = tool.hasParts ? partOf(args) : null;
+  const series = tool.hasSeries(args) ? seriesLimitsOf(args) : null;
   const following = onProgress && {
     ...deps,
     caller,
@@ -131,6 +139,7 @@ async function called(
       call,
       resource: resourceOf(request.url, call.jobId),
       part,
+      series,
     }),
   );
 }
@@ -196,7 +205,7 @@ function summaryOf({ header }: GatewayAnswer): CallSummary {
 function contextOf(
   { database, answers, log, budgetTokens }: ToolCallDeps,
   { accountId }: ToolCaller,
-  about: Pick<ResultContext, 'narrowing' | 'call' | 'resource' | 'part'>,
+  about: Pick<ResultContext, 'narrowing' | 'call' | 'resource' | 'part' | 'series'>,
 ): ResultContext {
   const { jobId } = about.call;
   return {

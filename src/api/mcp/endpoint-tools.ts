@@ -4,6 +4,7 @@ import type { EndpointDescription } from '../endpoints/endpoint.ts';
 import { ENDPOINTS } from '../endpoints/index.ts';
 import { parametersOf } from '../openapi/parameters.ts';
 import { bodySchemaOf, componentSchemas } from '../openapi/schemas.ts';
+import { SERIES_ARGUMENTS } from './compact-series.ts';
 import { OPTIONS } from './operation-tools.ts';
 import { partSchema } from './parts.ts';
 import { type Arguments, type Tool, type ToolRequest, titleOf } from './tool.ts';
@@ -34,7 +35,7 @@ function toolOf(endpoint: EndpointDescription, schemas: Record<string, JsonSchem
     ...parts.id,
     ...parts.body,
     ...parts.query,
-    ...(hasParts ? compactInput(bodySchemaOf(partSchema)).properties : {}),
+    ...(hasParts ? { ...compactInput(bodySchemaOf(partSchema)).properties, ...SERIES_ARGUMENTS } : {}),
     ...optionsOf(parts),
   } as Record<string, JsonSchema>;
   const shown = Object.keys(properties);
@@ -61,6 +62,8 @@ function toolOf(endpoint: EndpointDescription, schemas: Record<string, JsonSchem
     },
     isJob: false,
     follows,
+    // A stored answer that is not decoded has no such histories.
+    hasSeries: () => hasParts,
     ...(hasParts ? { hasParts } : {}),
     narrowing: ['limit', 'cursor', 'state'].filter((parameter) => known.has(parameter)),
     requestOf(args) {

@@ -85,7 +85,7 @@ async function areKept({ redis, keys }: McpDeps, jobIds: readonly string[]): Pro
 
 const INSTRUCTIONS = `Data about a retail marketplace. Calls cost units: each tool states its price, and market_get_quota returns the units left.
 Every tool accepts maxUnits (refuse the call if it would cost more) and dryRun (return the price without making the call).
-fields selects the fields of each record: "asin,title,stats.current". decode names histories and statistics, in the site's currency and stars.
+fields selects the fields of each record: "asin,title,stats.current". decode names histories and statistics, in the site's currency and stars. from, to (dates) and points (the most per history) decode too; a history is [["2026-11-01", 19.99], ...], changes only.
 An identical call within five minutes is free. Prices are in cents (whole yen on site 5), ratings are stars x 10, -1 means no data.
 A call that takes longer than ${PATIENCE_SECONDS} seconds returns a jobId for jobs_get_result. An answer that is too large is returned as an outline; jobs_get_result returns its parts by path, offset and fields.`;
 

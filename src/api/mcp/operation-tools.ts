@@ -4,6 +4,7 @@ import { OPERATIONS } from '../../operations/index.ts';
 import type { JsonSchema } from '../../operations/params/documentation.ts';
 import { isStrict, parametersOf } from '../openapi/parameters.ts';
 import { componentSchemas, pascalCase } from '../openapi/schemas.ts';
+import { SERIES_ARGUMENTS } from './compact-series.ts';
 import { type Arguments, type ObjectSchema, type Tool, type ToolRequest, titleOf } from './tool.ts';
 import { pathWith, queryOf, refuseUnknown, split, textOf } from './tool-requests.ts';
 import { compactInput, compactOutput } from './tool-schemas.ts';
@@ -15,6 +16,9 @@ export const OPTIONS: Record<string, JsonSchema> = {
 };
 
 const OPTION_NAMES = new Set(Object.keys(OPTIONS));
+
+/** Arguments that change how a tool shows its answer. They are not sent to the address. */
+const SERIES_NAMES = new Set(Object.keys(SERIES_ARGUMENTS));
 
 /** Groups whose data comes from upstream, not from our own database. */
 const OPEN_GROUPS = new Set(['market', 'trends']);
@@ -30,6 +34,7 @@ const NARROWING = [
   'history',
   'days',
   'csvDays',
+  'points',
   'asin',
 ];
 
@@ -44,12 +49,14 @@ function toolOf(operation: Operation, data: JsonSchema | undefined): Tool {
   const group = name.split('.')[0] ?? name;
   const parameters = parametersOf(operation.params);
   const names = parameters.map((parameter) => parameter.name);
+  const isDecodable = names.includes('decode');
   const known = new Set([
     ...names,
     ...parameters.flatMap(({ forms }) => forms.map((form) => form.name)),
     ...OPTION_NAMES,
+    ...(isDecodable ? SERIES_NAMES : []),
   ]);
-  const shown = [...names, ...OPTION_NAMES];
+  const shown = [...names, ...OPTION_NAMES, ...(isDecodable ? SERIES_NAMES : [])];
   const route = routeOf(operation);
   const isPicture = operation.kind === 'queued' && operation.respond.type === 'png';
   return {
@@ -67,11 +74,17 @@ function toolOf(operation: Operation, data: JsonSchema | undefined): Tool {
     },
     isJob: operation.kind === 'queued',
     follows: operation.kind === 'queued' ? 'job' : null,
-    narrowing: NARROWING.filter((name) => names.includes(name)),
+    hasSeries: (args) => isDecodable && (Boolean(args.decode) || isLimited(args)),
+    narrowing: NARROWING.filter((name) => shown.includes(name)),
     requestOf(args) {
       // A strict operation refuses unknown fields itself.
       if (!isStrict(operation.params)) refuseUnknown(args, known, shown);
-      return requestOf(route, { ...toolDefaults, ...withoutNulls(args) });
+      if (!isDecodable || !isLimited(args))
+        return requestOf(route, { ...toolDefaults, ...withoutNulls(args) });
+      // The level that tools have by default has no histories.
+      const { detailLevel: _, ...defaults }: Arguments = toolDefaults;
+      const [, sent] = split(withoutNulls(args), SERIES_NAMES);
+      return requestOf(route, { ...defaults, decode: true, ...sent });
     },
     pricedBy: 'address',
   };
@@ -90,7 +103,7 @@ function inputOf(operation: Operation): ObjectSchema {
       continue;
     }
     if (name === 'decode') {
-      properties.decode = { type: 'boolean' };
+      Object.assign(properties, { decode: { type: 'boolean' }, ...SERIES_ARGUMENTS });
       continue;
     }
     const preset = defaults[name];
@@ -120,6 +133,11 @@ function requestOf({ method, path }: Route, args: Arguments): ToolRequest {
   const names = new Set([...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name));
   const [, others] = split(parameters, names);
   return { method, url: `${pathWith(path, parameters)}${queryOf({ ...others, ...options })}` };
+}
+
+/** Returns whether a call requests some points of histories. */
+function isLimited(args: Arguments): boolean {
+  return [...SERIES_NAMES].some((name) => args[name] !== undefined && args[name] !== null);
 }
 
 /** Some models send null for every parameter that they do not use. */

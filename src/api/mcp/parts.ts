@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { integer, text } from '../../operations/params/scalars.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { parseJson, stringifyJson } from '../../platform/json.ts';
+import { inTurns, stringifyJsonBytes } from '../../platform/json-bytes.ts';
 import { outlineOf } from '../../results/outline.ts';
 import { parseAs } from '../request-input.ts';
+import { compactSeries, type SeriesLimits } from './compact-series.ts';
 import type { Arguments } from './tool.ts';
 
 /** Parts of stored answers, for agents whose program cannot read resources. */
@@ -29,9 +31,6 @@ const partSchema = z.object({
 
 export type Part = z.output<typeof partSchema>;
 
-/** Arguments of a tool that returns parts. */
-export const PART_ARGUMENTS = Object.keys(partSchema.shape);
-
 export { partSchema };
 
 /** Returns the part that a call requests; null if it requests the whole answer. @throws SoukError VALIDATION_FAILED. */
@@ -43,18 +42,23 @@ export function partOf({ path, offset, fields }: Arguments): Part | null {
 
 /**
  * Returns a part of an answer that fits a size: entries of a list from an offset, or one value. A value that is still too
- * large is returned as an outline.
+ * large is returned as an outline. While it reads a large value, other work has its turns.
  * @throws SoukError VALIDATION_FAILED for a path that does not exist.
  */
-export function takePart(data: unknown, part: Part, limitBytes: number): Record<string, unknown> {
-  const { path, offset, fields } = part;
-  const value = valueAt(data, path);
+export async function takePart(
+  data: unknown,
+  { path, offset, fields, series }: Part & { series: SeriesLimits },
+  limitBytes: number,
+): Promise<Record<string, unknown>> {
+  const found = valueAt(data, path);
+  const shown = (value: unknown) => inTurns(compactSeries(picked(value, fields), series));
+  const value = Array.isArray(found) ? found : await shown(found);
   const about = path === '' ? {} : { path };
-  if (!Array.isArray(value)) return { ...about, ...fitting(picked(value, fields), limitBytes) };
+  if (!Array.isArray(value)) return { ...about, ...(await fitting(value, limitBytes)) };
   const items: unknown[] = [];
   let bytes = 0;
   for (const entry of value.slice(offset)) {
-    const item = picked(entry, fields);
+    const item = await shown(entry);
     bytes += stringifyJson(item).length + 1;
     if (bytes > limitBytes) break;
     items.push(item);
@@ -63,17 +67,12 @@ export function takePart(data: unknown, part: Part, limitBytes: number): Record<
   const counts = { total: value.length, offset, next: end < value.length ? end : null };
   if (items.length > 0 || offset >= value.length) return { ...about, ...counts, items };
   const at = [...(path === '' ? [] : [path]), String(offset)].join('.');
-  return {
-    ...about,
-    ...counts,
-    next: offset + 1,
-    ...fitting(picked(value[offset], fields), 0),
-    hint: deeper(at),
-  };
+  const outline = parseJson(outlineOf(await shown(value[offset])));
+  return { ...about, ...counts, next: offset + 1, outline, hint: deeper(at) };
 }
 
-function fitting(value: unknown, limitBytes: number): Record<string, unknown> {
-  if (stringifyJson(value).length <= limitBytes) return { value };
+async function fitting(value: unknown, limitBytes: number): Promise<Record<string, unknown>> {
+  if ((await stringifyJsonBytes(value)).length <= limitBytes) return { value };
   return { outline: parseJson(outlineOf(value)), hint: deeper('the outline') };
 }
 

@@ -1,9 +1,11 @@
 import { ERRORS, type ParameterFault, type SoukError } from '../../platform/errors.ts';
 import { hasLargeInteger, parseJson, stringifyJson } from '../../platform/json.ts';
+import { inTurns, parseJsonBytes, stringifyJsonBytes } from '../../platform/json-bytes.ts';
 import { INLINE_LIMIT_BYTES } from '../../results/answer.ts';
 import { errorBody } from '../../results/envelope.ts';
 import { outlineOf, shortened } from '../../results/outline.ts';
 import { type GatewayAnswer, readAtMost } from '../self-client.ts';
+import { compactSeries, type SeriesLimits } from './compact-series.ts';
 import { DIVISIBLE_BYTES, type Part, takePart } from './parts.ts';
 import type { ContentBlock, ToolResult } from './protocol.ts';
 
@@ -30,6 +32,8 @@ export interface ResultContext {
   resource: string | null;
   /** The part of the answer to return; null: the whole answer. */
   part: Part | null;
+  /** The points of decoded histories to return; null: the answer is not decoded. */
+  series: SeriesLimits | null;
   /** Returns the outline that was stored with an answer that is too large for a gateway to parse. */
   findOutline(): Promise<string | null>;
   /** Keeps the answer for the lifetime of jobs, because the agent may follow the link to it. */
@@ -47,7 +51,9 @@ export async function resultOf(answer: GatewayAnswer, context: ResultContext): P
   const type = answer.header('content-type') ?? '';
   if (type.startsWith('image/')) return pictureResult(answer, type, context);
   if (context.part && type.startsWith('application/json')) return partResult(answer, context.part, context);
-  const limit = type.startsWith('application/json') ? INLINE_LIMIT_BYTES : budgetBytes(context.budgetTokens);
+  const limit = type.startsWith('application/json')
+    ? readableBytes(context)
+    : budgetBytes(context.budgetTokens);
   // An answer that is known to be too large is not read in full.
   const isTooLarge = answer.size !== null && answer.size > limit;
   const { bytes, isWhole } = await readAtMost(answer, isTooLarge ? PREVIEW_BYTES : limit);
@@ -60,13 +66,22 @@ export async function resultOf(answer: GatewayAnswer, context: ResultContext): P
   return structured({ results: lines.map(parseJson), finished, _call: context.call });
 }
 
+/** Histories become much shorter, so that a large answer with some of their points may fit. */
+function readableBytes({ series }: ResultContext): number {
+  return series && Object.values(series).some((limit) => limit !== undefined)
+    ? DIVISIBLE_BYTES
+    : INLINE_LIMIT_BYTES;
+}
+
 async function dataResult(bytes: Buffer, context: ResultContext): Promise<ToolResult> {
-  const { data, metadata } = parseJson(bytes.toString('utf8')) as {
+  const { data: whole, metadata } = (await parseJsonBytes(bytes)) as {
     data: Record<string, unknown>;
     metadata?: unknown;
   };
-  if (bytes.length > budgetBytes(context.budgetTokens))
-    return outlined(parseJson(outlineOf(data)), bytes.length, context);
+  const { series, budgetTokens } = context;
+  const data = series ? ((await inTurns(compactSeries(whole, series))) as typeof whole) : whole;
+  const length = series ? (await stringifyJsonBytes(data)).length : bytes.length;
+  if (length > budgetBytes(budgetTokens)) return outlined(parseJson(outlineOf(data)), bytes.length, context);
   return structured({ ...data, ...(metadata ? { _metadata: metadata } : {}), _call: context.call });
 }
 
@@ -74,10 +89,11 @@ async function dataResult(bytes: Buffer, context: ResultContext): Promise<ToolRe
 async function partResult(answer: GatewayAnswer, part: Part, context: ResultContext): Promise<ToolResult> {
   const { bytes, isWhole } = await readAtMost(answer, DIVISIBLE_BYTES);
   if (!isWhole) return largeResult(answer, bytes, context);
-  const { data } = parseJson(bytes.toString('utf8')) as { data: unknown };
+  const { data } = (await parseJsonBytes(bytes)) as { data: unknown };
   // The result has some fields besides the part.
   const limitBytes = budgetBytes(context.budgetTokens) - 500;
-  return structured({ ...takePart(data, part, limitBytes), _call: context.call });
+  const taken = await takePart(data, { ...part, series: context.series ?? {} }, limitBytes);
+  return structured({ ...taken, _call: context.call });
 }
 
 async function largeResult(

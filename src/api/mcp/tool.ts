@@ -11,6 +11,8 @@ export interface Tool {
   follows: 'job' | 'batch' | null;
   /** Whether it accepts the arguments of a part (`parts.ts`). */
   hasParts?: true;
+  /** Whether a call returns decoded histories, which become compact series (`compact-series.ts`). */
+  hasSeries(args: Arguments): boolean;
   /** Parameters that make the answer smaller. */
   narrowing: readonly string[];
   /** @throws SoukError VALIDATION_FAILED naming every unknown argument. */

@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { compactSeries, type SeriesLimits, seriesLimitsOf } from '../../../src/api/mcp/compact-series.ts';
+import { takePart } from '../../../src/api/mcp/parts.ts';
+import { SoukError } from '../../../src/platform/errors.ts';
+
+/** Runs the generator to its end. */
+function compacted(data: unknown, limits: SeriesLimits): unknown {
+  const task = compactSeries(data, limits);
+  for (;;) {
+    const { done, value } = task.next();
+    if (done) return value;
+  }
+}
+
+const days = (count: number) =>
+  Array.from({ length: count }, (_, i) => new Date(Date.UTC(2026, 0, 1 + i)).toISOString());
+
+describe('a history', () => {
+  const history = { time: days(4), value: [19.99, 19.99, null, 18] };
+
+  test.each([
+    [
+      'without limits has its changes',
+      {},
+      [
+        ['2026-01-01', 19.99],
+        ['2026-01-03', null],
+        ['2026-01-04', 18],
+      ],
+    ],
+    [
+      'starts with the value that applies on its first day',
+      { from: '2026-01-02' },
+      [
+        ['2026-01-01', 19.99],
+        ['2026-01-03', null],
+        ['2026-01-04', 18],
+      ],
+    ],
+    [
+      'starts on the day of a change',
+      { from: '2026-01-04' },
+      [
+        ['2026-01-03', null],
+        ['2026-01-04', 18],
+      ],
+    ],
+    [
+      'ends with the last day of the period',
+      { to: '2026-01-03' },
+      [
+        ['2026-01-01', 19.99],
+        ['2026-01-03', null],
+      ],
+    ],
+    ['has its last value if the period starts later', { from: '2026-02-01' }, [['2026-01-04', 18]]],
+    ['is empty if the period ends before it', { to: '2025-12-31' }, []],
+  ])('%s', (_, limits, points) => {
+    expect(compacted({ products: [{ history: { new: history } }] }, limits)).toEqual({
+      products: [{ history: { new: points } }],
+    });
+  });
+
+  test('of several columns starts with the names of those that have values', () => {
+    const time = days(2);
+    expect(compacted({ time, value: [20, 21], shipping: [5, 0] }, {})).toEqual([
+      ['time', 'value', 'shipping'],
+      ['2026-01-01', 20, 5],
+      ['2026-01-02', 21, 0],
+    ]);
+    expect(compacted({ time, value: [20, 21], shipping: [0, null] }, {})).toEqual([
+      ['2026-01-01', 20],
+      ['2026-01-02', 21],
+    ]);
+  });
+
+  test('keeps its first, last, lowest and highest point within any number of points', () => {
+    const values = fc.array(fc.integer({ min: 0, max: 1_000 }), { minLength: 1, maxLength: 300 });
+    fc.assert(
+      fc.property(values, fc.integer({ min: 4, max: 50 }), (value, points) => {
+        const shown = compacted({ time: days(value.length), value }, { points }) as [string, number][];
+        const shownValues = shown.map(([, one]) => one);
+        expect(shown.length).toBeLessThanOrEqual(points);
+        expect(shownValues[0]).toBe(value[0]);
+        expect(shownValues.at(-1)).toBe(value.at(-1));
+        expect(Math.min(...shownValues)).toBe(Math.min(...value));
+        expect(Math.max(...shownValues)).toBe(Math.max(...value));
+        expect(shown.map(([day]) => day)).toEqual(shown.map(([day]) => day).sort());
+      }),
+    );
+  });
+});
+
+test('values without a list of times stay as they are', () => {
+  const data = {
+    time: 'now',
+    min: { time: '2026-01-01T00:00:00Z', value: 1 },
+    list: [{ time: [1], value: [] }],
+    none: null,
+  };
+  expect(compacted(data, {})).toEqual(data);
+});
+
+test.each([{ from: 'yesterday' }, { to: '2026-02-30' }, { points: 3 }, { points: 'many' }])(
+  'refuses %j by name',
+  (args) => {
+    expect(() => seriesLimitsOf(args)).toThrow(SoukError);
+    expect(() => seriesLimitsOf(args)).toThrow(Object.keys(args)[0]);
+  },
+);
+
+test('a part at the path of a history is a list of points, and a column stays a list of values', async () => {
+  const data = { products: [{ history: { new: { time: days(9), value: [1, 2, 3, 4, 5, 6, 7, 8, 9] } } }] };
+  const part = (path: string, offset = 0) =>
+    takePart(data, { path, offset, fields: [], series: { to: '2026-01-08', points: 4 } }, 1_000);
+  expect(await part('products.0.history.new', 1)).toEqual({
+    path: 'products.0.history.new',
+    ...{ total: 4, offset: 1, next: null },
+    items: [
+      ['2026-01-02', 2],
+      ['2026-01-07', 7],
+      ['2026-01-08', 8],
+    ],
+  });
+  expect(await part('products.0.history.new.value')).toMatchObject({
+    total: 9,
+    items: [1, 2, 3, 4, 5, 6, 7, 8, 9],
+  });
+});
