@@ -24,6 +24,14 @@ export async function usageByOperation(
   return rows;
 }
 
+/** A unit is worth at least a token: an operation that sells fewer units than it spends tokens loses money. */
+const LEAST_UNITS_PER_TOKEN = 1;
+
+/** Returns the operations that earned less than their tokens cost. */
+export function lossesIn(usage: readonly OperationUsage[]): OperationUsage[] {
+  return usage.filter(({ unitsSold, tokensSpent }) => unitsSold < LEAST_UNITS_PER_TOKEN * tokensSpent);
+}
+
 export function totalOf(figures: readonly OperationUsage[]): Omit<OperationUsage, 'operation'> {
   const sum = (field: 'calls' | 'unitsSold' | 'tokensSpent' | 'tokensSaved') =>
     figures.reduce((total, one) => total + one[field], 0);

@@ -85,6 +85,13 @@ export function viewerOf({ session }: FastifyRequest): Viewer {
     : { kind: 'customer', email: session.email, isOperator: session.isOperator };
 }
 
+/** The viewer of a page that does not read sessions, by the cookies of the request. */
+export function returningViewer({ url, headers: { cookie = '' } }: FastifyRequest): Viewer {
+  const has = (name: string) => cookie.split(/;\s*/).some((pair) => pair.startsWith(`${name}=`));
+  if (url.startsWith('/admin') && has(SESSION_COOKIES.operator)) return { kind: 'returning', to: 'operator' };
+  return has(SESSION_COOKIES.customer) ? { kind: 'returning', to: 'customer' } : VISITOR;
+}
+
 /** The session of a page that requires a signed-in customer. */
 export function customerOf(request: FastifyRequest): CustomerSession {
   if (request.session?.kind !== 'customer') throw new Error('the page requires a signed-in customer');

@@ -16,6 +16,14 @@ test.for(['/nowhere', '/docs/nowhere', '/account/nowhere/deeper', '/apis', '/adm
   },
 );
 
+test('a page for an unknown address leads a customer back to the account', async ({ client }) => {
+  const headers = { ...BROWSER.headers, cookie: 'souk_session=any' };
+  const { text } = await client.raw('/nowhere', { headers });
+  expect(text).toContain('href="/account/usage"');
+  expect(text).not.toContain('href="/sign-in"');
+  expect((await client.raw('/nowhere', BROWSER)).text).toContain('href="/sign-in"');
+});
+
 test('answers an unknown address of the API, or a program, with JSON', async ({ client }) => {
   for (const reply of [await client.get('/api/nowhere', BROWSER), await client.raw('/nowhere')]) {
     expect([reply.status, reply.json.code]).toEqual([404, 'NOT_FOUND']);

@@ -50,6 +50,7 @@ const PAGES = [
   ...[
     '',
     '/accounts',
+    '/accounts/new',
     '/orders',
     '/offers',
     '/offers/plan',
@@ -211,6 +212,17 @@ describe('accounts', () => {
       expect(page.html).not.toContain('<script>alert');
       expect(page.text).toContain(HOSTILE);
     }
+  });
+
+  test('are created in the console, once for an e-mail address', async () => {
+    const who = await operator();
+    await who.get('/admin/accounts/new');
+    const page = await who.post('/admin/accounts/new', { email: 'Created@find.example', name: '' });
+    expect(page.path).toBe(`/admin/accounts/${await idOf('created@find.example')}`);
+    expect(page.text).toContain('created@find.example');
+    await who.get('/admin/accounts/new');
+    const again = await who.post('/admin/accounts/new', { email: 'created@find.example', name: 'Again' });
+    expect([again.status, again.text]).toEqual([409, expect.stringContaining('already has an account')]);
   });
 
   test('disabling an account ends its session and refuses its key, until it is enabled', async () => {
@@ -478,6 +490,21 @@ describe('offers', () => {
     for (const text of ['lower-case letters', 'is required', 'such as 29', 'must be a whole number'])
       expect(bad.text).toContain(text);
   });
+});
+
+test('the console warns of operations that sell fewer units than they spend tokens', async () => {
+  await souk.database.query(
+    `insert into operation_hours (hour, operation, calls, units_sold, tokens_spent)
+     values ($1, 'market.bestseller', 2, 30, 100), ($1, 'market.product', 5, 80, 40)`,
+    [new Date(souk.clock.now())],
+  );
+  const who = await operator();
+  for (const path of ['/admin', '/admin/upstream']) {
+    const [, warning = ''] =
+      /Sold below the cost of their tokens:(.{0,120})/.exec((await who.get(path)).text) ?? [];
+    expect(warning).toContain('market.bestseller (0.3 units per token)');
+    expect(warning).not.toContain('market.product');
+  }
 });
 
 test('the storage page shows each table with its size and rule, and what maintenance has done', async () => {

@@ -16,7 +16,11 @@ describe('a new customer', () => {
   });
 
   test('signs up, buys a plan, sees the key once, and makes a call with it', async () => {
-    expect((await visitor.get('/')).text).toContain('Enterprise');
+    const home = await visitor.get('/');
+    for (const text of ['Enterprise', 'Lumio Wireless Headphones', 'market_get_product', 'import requests'])
+      expect(home.text).toContain(text);
+    const chart = JSON.parse(/data-chart="([^"]+)"/.exec(home.html)?.[1]?.replaceAll('&quot;', '"') ?? '{}');
+    expect(chart.series[0].values.length).toBeGreaterThan(20);
     await visitor.get('/sign-up');
     const plans = await visitor.post('/sign-up', {
       email: 'New@Customer.example',

@@ -41,7 +41,19 @@ describe('TRIALS', () => {
     const souk = await openWith('open');
     const { visitor, accountId } = await signedIn(souk, { plan: null });
     expect((await visitor.get('/account/plans')).text).toContain('Choose Trial');
-    expect((await order(visitor)).status).toBe(200);
+    const { html } = await visitor.get('/account');
+    const form = html.slice(html.indexOf('id="welcome"'));
+    const fields = [...form.matchAll(/name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [
+      name,
+      value,
+    ]);
+    const started = await visitor.post('/account/checkout', Object.fromEntries(fields));
+    const key = /km_[A-Za-z0-9]{32}/.exec(started.text)?.[0];
+    for (const example of ['curl -H "X-API-Key: KEY"', "'X-API-Key': 'KEY'", '{"X-API-Key": "KEY"}'])
+      expect(started.text).toContain(example.replace('KEY', key ?? 'no key'));
+    for (const path of ['/account', '/account/plans'])
+      expect((await visitor.get(path)).html).not.toContain('id="welcome"');
+    expect((await souk.clientOf(key ?? '').get('/api/quota')).status).toBe(200);
     expect((await order(visitor)).status).toBe(409);
     expect(await subscriptions(souk, accountId)).toBe(1);
   });

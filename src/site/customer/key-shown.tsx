@@ -1,8 +1,7 @@
 import type { VNode } from 'preact';
+import { FirstCall } from '../kit/first-call.tsx';
 import { PostButton } from '../kit/form.tsx';
 import { Secret } from '../kit/secret.tsx';
-
-const EXAMPLE_PATH = '/api/market/product?country=us&asins=B08N5WRWNX&detailLevel=summary';
 
 /** A new key with a button that copies it. It is shown only once. */
 export function KeyShown({ apiKey }: { apiKey: string }): VNode {
@@ -32,13 +31,10 @@ export function FirstKey({ apiKey, baseUrl }: { apiKey: string; baseUrl: string 
       <h2 id="first-key">Your API key</h2>
       <KeyShown apiKey={apiKey} />
       <p>Your first call, which costs one unit:</p>
-      <pre class="wrap">
-        <code id="first-call">{`curl -H "X-API-Key: ${apiKey}" "${baseUrl}${EXAMPLE_PATH}"`}</code>
-      </pre>
+      <FirstCall apiKey={apiKey} baseUrl={baseUrl} />
       <p>
-        <button type="button" class="small" data-copy="first-call" hidden>
-          Copy the call
-        </button>
+        Then look at a product in the <a href="/explore">explorer</a>, or read how to{' '}
+        <a href="/docs/tools-for-agents">connect an agent</a>.
       </p>
     </section>
   );

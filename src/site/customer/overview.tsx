@@ -9,15 +9,18 @@ import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { apiData } from './customer-api.ts';
 import { ShowFirstKey } from './key-shown.tsx';
+import { trialFor, Welcome } from './trial.tsx';
 
 /** Registers the overview: the quota, and what pays for the next call. */
-export function registerOverview(scope: FastifyInstance, { database }: Pages): void {
+export function registerOverview(scope: FastifyInstance, pages: Pages): void {
   scope.get('/account', async (request, reply) => {
     const { accountId, name } = customerOf(request);
     const [quota, isDue] = await Promise.all([
       apiData<QuotaSnapshot>(request, 'GET', '/api/quota'),
-      isKeyDue(database, accountId),
+      isKeyDue(pages.database, accountId),
     ]);
+    const hasNothing = quota.nextCallRejectReason === 'QUOTA_NO_SUBSCRIPTION';
+    const trial = hasNothing ? await trialFor(pages, accountId) : null;
     return sendPage(
       reply,
       <Page title="Overview">
@@ -28,8 +31,9 @@ export function registerOverview(scope: FastifyInstance, { database }: Pages): v
             <ShowFirstKey />
           </section>
         )}
+        {trial && <Welcome trial={trial} />}
         <div id="quota" data-refresh="15">
-          <NextCall quota={quota} />
+          {!trial && <NextCall quota={quota} />}
           {quota.keyWarning && (
             <div class="notice warn">
               <p>{quota.keyWarning}</p>

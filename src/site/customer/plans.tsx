@@ -11,13 +11,15 @@ import type { Pages } from '../pages.ts';
 import { customerOf } from '../session.ts';
 import { PackCards, PlanCards } from './offer-cards.tsx';
 import { PurchaseTag, purchaseText } from './purchase-facts.tsx';
+import { trialFor, Welcome } from './trial.tsx';
 
 /** Registers the page of plans and packs for sale, and of the account's purchases. */
 export function registerPlans(scope: FastifyInstance, pages: Pages): void {
   const { database, offPeak, currency, payments, trials } = pages;
   scope.get('/account/plans', async (request, reply) => {
     const { accountId } = customerOf(request);
-    const [refusal, plans, packs, purchases] = await Promise.all([
+    const [trial, refusal, plans, packs, purchases] = await Promise.all([
+      trialFor(pages, accountId),
       trialRefusal(database, trials, accountId),
       offeredPlans(database),
       offeredPacks(database),
@@ -32,6 +34,7 @@ export function registerPlans(scope: FastifyInstance, pages: Pages): void {
           only from {offPeak.start} to {offPeak.end} ({offPeak.timezone}); an off-peak plan costs{' '}
           {OFF_PEAK_PRICE_SHARE * 100} % of the full price.
         </p>
+        {trial && <Welcome trial={trial} />}
         {payments.name === 'demo' && <DemoNotice />}
         <h2>Plans</h2>
         <PlanCards plans={plans} currency={currency} trialRefusal={refusal} />

@@ -2,7 +2,8 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { ERRORS, SoukError } from '../../platform/errors.ts';
 import { isStoreAway } from '../../platform/outage.ts';
 import type { Pages } from '../pages.ts';
-import { Page, VISITOR } from './layout.tsx';
+import { returningViewer } from '../session.ts';
+import { homeOf, Page } from './layout.tsx';
 import { pageHeaders } from './page-headers.ts';
 import { sendPage } from './render.tsx';
 
@@ -51,14 +52,15 @@ function sendErrorPage(
   reply: FastifyReply,
   { status, title, text }: { status: number; title: string; text: string },
 ): FastifyReply {
+  const viewer = returningViewer(request);
   return sendPage(
     reply,
-    // The navigation of a visitor has no forms: the error may have occurred before their token was created.
-    <Page title={title} viewer={VISITOR}>
+    // A navigation without forms: the error may have occurred before their token was created.
+    <Page title={title} viewer={viewer}>
       <h1>{title}</h1>
       <p class="lead">{text}</p>
       <p class="row">
-        <a class="button primary" href={request.url.startsWith('/admin') ? '/admin' : '/account'}>
+        <a class="button primary" href={homeOf(viewer)}>
           Back to the overview
         </a>
         <small>Request {request.id}</small>

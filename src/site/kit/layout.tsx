@@ -8,7 +8,9 @@ import { CurrentPage } from './page-context.ts';
 export type Viewer =
   | { kind: 'visitor' }
   | { kind: 'customer'; email: string; isOperator: boolean }
-  | { kind: 'operator' };
+  | { kind: 'operator' }
+  /** A browser with the cookie of a session, on a page that does not read the session. */
+  | { kind: 'returning'; to: 'customer' | 'operator' };
 
 export const VISITOR: Viewer = { kind: 'visitor' };
 
@@ -62,6 +64,8 @@ const OPERATOR_LINKS = [
   ['/admin/queues', 'Queues'],
 ] as const;
 
+const LINKS = { visitor: VISITOR_LINKS, customer: CUSTOMER_LINKS, operator: OPERATOR_LINKS };
+
 /** The frame of every page: head, navigation and `main`. */
 export function Page(props: PageProps): VNode {
   const page = useContext(CurrentPage);
@@ -85,7 +89,7 @@ export function Page(props: PageProps): VNode {
           <script key={name} src={assetUrl(name)} type="module" />
         ))}
       </head>
-      <body class={viewer.kind}>
+      <body class={kindOf(viewer)}>
         <a class="skip" href="#main">
           Skip to content
         </a>
@@ -93,7 +97,7 @@ export function Page(props: PageProps): VNode {
           <a class="brand" href={homeOf(viewer)}>
             <img src={assetUrl('souk.svg')} alt="" width="28" height="28" />
             Souk
-            {viewer.kind === 'operator' && <span class="tag">Operator</span>}
+            {kindOf(viewer) === 'operator' && <span class="tag">Operator</span>}
           </a>
           <Navigation viewer={viewer} path={path} />
           <Session viewer={viewer} />
@@ -116,8 +120,7 @@ export function Page(props: PageProps): VNode {
 }
 
 function Navigation({ viewer, path }: { viewer: Viewer; path: string }): VNode {
-  const links =
-    viewer.kind === 'visitor' ? VISITOR_LINKS : viewer.kind === 'customer' ? CUSTOMER_LINKS : OPERATOR_LINKS;
+  const links = LINKS[kindOf(viewer)];
   const here = links
     .map(([href]) => href)
     .filter((href) => path === href || path.startsWith(`${href === '/' ? ' ' : href}/`))
@@ -147,6 +150,7 @@ function Session({ viewer }: { viewer: Viewer }): VNode {
       </div>
     );
   }
+  if (viewer.kind === 'returning') return <div class="session" />;
   return (
     <div class="session">
       {viewer.kind === 'customer' && !viewer.isOperator && (
@@ -180,6 +184,11 @@ function OperatorBanner({ viewer }: { viewer: Extract<Viewer, { kind: 'customer'
   );
 }
 
-function homeOf(viewer: Viewer): string {
-  return viewer.kind === 'operator' ? '/admin' : viewer.kind === 'customer' ? '/account' : '/';
+/** The address of a viewer's overview. */
+export function homeOf(viewer: Viewer): string {
+  return { visitor: '/', customer: '/account', operator: '/admin' }[kindOf(viewer)];
+}
+
+function kindOf(viewer: Viewer): 'visitor' | 'customer' | 'operator' {
+  return viewer.kind === 'returning' ? viewer.to : viewer.kind;
 }

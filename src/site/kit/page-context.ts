@@ -10,11 +10,13 @@ export interface PageContext {
   formToken(): string;
 }
 
-/** The default is for pages that are rendered once for all readers and have no forms. */
-export const CurrentPage = createContext<PageContext>({
+/** The facts of pages that are rendered once for all readers and have no forms. */
+export const STATIC_PAGE: PageContext = {
   viewer: { kind: 'visitor' },
   path: '',
   formToken() {
     throw new Error('a page that is rendered once for all readers cannot have a form');
   },
-});
+};
+
+export const CurrentPage = createContext(STATIC_PAGE);

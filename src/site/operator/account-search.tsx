@@ -30,7 +30,15 @@ export function registerAccountSearch(scope: FastifyInstance, { database }: Page
     );
     return sendPage(
       reply,
-      <ListPage title="Accounts" styles={[]} filter={filter} path={PATH} list={list} cursor="before">
+      <ListPage
+        title="Accounts"
+        create={['/admin/accounts/new', 'New account']}
+        styles={[]}
+        filter={filter}
+        path={PATH}
+        list={list}
+        cursor="before"
+      >
         <Table
           name="Accounts"
           empty={q ? 'No accounts found.' : 'No accounts yet.'}

@@ -11,6 +11,7 @@ import { Tag } from '../kit/tag.tsx';
 import { amount, count, share } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
 import { FailedCallTable } from './failed-calls.tsx';
+import { LossNotice } from './loss-notice.tsx';
 import { TokenGauge } from './token-gauge.tsx';
 
 const DAY_MS = 86_400_000;
@@ -33,6 +34,7 @@ export function registerConsole(scope: FastifyInstance, pages: Pages): void {
         <h1>Operator console</h1>
         <div id="console" data-refresh="10">
           <PendingPurchases pending={work.pendingPurchases} />
+          <LossNotice usage={usage} />
           <div class="grid tiles">
             <section class="card">
               <h2>Upstream tokens</h2>

@@ -9,6 +9,7 @@ import { registerAccountPage } from './account-page.tsx';
 import { registerAccountSearch } from './account-search.tsx';
 import { registerConsole } from './console.tsx';
 import { registerErrors } from './errors.tsx';
+import { registerNewAccount } from './new-account.tsx';
 import { registerOffers } from './offers.tsx';
 import { registerPurchases } from './purchases.tsx';
 import { registerReports } from './reports.tsx';
@@ -20,6 +21,7 @@ import { registerUpstream } from './upstream.tsx';
 const OPERATOR_PAGES = [
   registerConsole,
   registerAccountSearch,
+  registerNewAccount,
   registerAccountPage,
   registerAccountActions,
   registerPurchases,

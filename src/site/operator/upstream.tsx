@@ -10,6 +10,7 @@ import { sendPage } from '../kit/render.tsx';
 import { Table } from '../kit/table.tsx';
 import { amount, count, share } from '../kit/words.tsx';
 import type { Pages } from '../pages.ts';
+import { LossNotice } from './loss-notice.tsx';
 import { TokenChart } from './token-chart.tsx';
 import { TokenGauge } from './token-gauge.tsx';
 
@@ -55,6 +56,7 @@ export function registerUpstream(scope: FastifyInstance, pages: Pages): void {
         <FilterForm path="/admin/upstream" values={{ days }} button="Show">
           <Choice name="days" label="Period" options={PERIODS} />
         </FilterForm>
+        <LossNotice usage={usage} />
         <SpendTable usage={usage} />
         <p class="hint">
           Sums over all processes by hour, updated every few seconds. A process that dies loses its last five

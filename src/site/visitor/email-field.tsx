@@ -9,6 +9,6 @@ export const emailField = z
   .max(254, 'must have at most 254 characters')
   .pipe(z.email('must be an e-mail address such as ann@example.com'));
 
-export function EmailField({ autocomplete }: { autocomplete: 'username' | 'email' }): VNode {
+export function EmailField({ autocomplete }: { autocomplete: 'username' | 'email' | 'off' }): VNode {
   return <Field name="email" label="E-mail address" type="email" autocomplete={autocomplete} required />;
 }

@@ -1,50 +1,78 @@
 import type { FastifyInstance } from 'fastify';
+import type { VNode } from 'preact';
 import { offeredPacks, offeredPlans } from '../../billing/payments/offers.ts';
 import { PackCards, PlanCards } from '../customer/offer-cards.tsx';
+import { assetUrl } from '../kit/assets.ts';
+import { FirstCall } from '../kit/first-call.tsx';
 import { Page } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
-import type { Pages } from '../pages.ts';
+import { CHART_FILES, TimeChart } from '../kit/time-chart.tsx';
+import { baseUrlOf, type Pages } from '../pages.ts';
+import { AgentConversation } from './agent-conversation.tsx';
+import { SAMPLE_NAME, sampleHistory } from './sample-product.ts';
 
-/** Registers the front page: the offer, its prices, and the steps to the first call. */
-export function registerHome(scope: FastifyInstance, { database, currency, trials }: Pages): void {
+const RANGES = [
+  [30, 'Month'],
+  [90, '3 months'],
+  [365, 'Year'],
+] as const;
+
+const FEATURES = [
+  [
+    'Products and prices',
+    'Price, rank and rating histories, offers, variations, best sellers, deals and storefronts of eleven marketplaces.',
+  ],
+  [
+    'Keyword ranks',
+    'Weekly search-term ranks of nine marketplaces, with the three products that get the clicks.',
+  ],
+  ['Search trends', 'Interest over time and by region, related searches, and what people search for today.'],
+  ['Batches and schedules', 'Up to 100,000 items at once, repeated when you choose, with webhooks and CSV.'],
+] as const;
+
+/** Registers the front page: what the data looks like, how to call it, and the plans. */
+export function registerHome(scope: FastifyInstance, pages: Pages): void {
+  const { database, currency, trials, clock } = pages;
   scope.get('/', async (request, reply) => {
     const [plans, packs] = await Promise.all([offeredPlans(database), offeredPacks(database)]);
     const isSignedIn = request.session !== null;
     const to = (path: string) => (isSignedIn ? path : `/sign-up?to=${encodeURIComponent(path)}`);
+    const hasTrial = trials === 'open' && plans.some(({ priceCents }) => priceCents === 0);
     return sendPage(
       reply,
-      <Page title="Marketplace data">
+      <Page
+        title="Marketplace data"
+        styles={['account.css', ...CHART_FILES.styles, 'home.css']}
+        libraries={CHART_FILES.libraries}
+        scripts={CHART_FILES.scripts}
+      >
         <section class="hero">
           <h1>Marketplace data for sellers, analysts and their agents</h1>
           <p class="lead">
-            Products and their price histories, sellers, best sellers and deals of eleven marketplaces,
-            keyword ranks of nine of them, and search trends, through one HTTP interface. Pay per unit.
-            Identical calls within five minutes are free.
+            Prices, ranks, keywords and search trends through one HTTP interface, as tools for agents, or as
+            pages to look at. Pay per unit, and know the price of each call before you make it.
           </p>
           <p class="row">
             <a class="button primary" href={isSignedIn ? '/account' : '/sign-up'}>
-              {isSignedIn ? 'Go to your account' : 'Create an account'}
+              {isSignedIn ? 'Go to your account' : hasTrial ? 'Start the free trial' : 'Create an account'}
             </a>
             <a class="button" href="/docs">
               Read the documentation
             </a>
           </p>
         </section>
-        <section aria-labelledby="begin">
-          <h2 id="begin">Get started</h2>
-          <ol class="steps">
-            <li>Create an account: an e-mail address and a password.</li>
-            <li>
-              Choose a plan{trials === 'open' ? '. The trial is free' : ', or ask the operator for a trial'}.
-              You receive your API key with the first purchase.
-            </li>
-            <li>
-              Make a call:{' '}
-              <code>curl -H "X-API-Key: YOUR_KEY" ".../api/market/product?country=us&asins=B08N5WRWNX"</code>,
-              or use the page “Try it”.
-            </li>
-          </ol>
-        </section>
+        <SampleProduct now={clock.now()} />
+        <Features />
+        <div class="split">
+          <AgentConversation now={clock.now()} />
+          <section class="card" aria-labelledby="begin">
+            <h2 id="begin">One call away</h2>
+            <p>
+              Create an account, choose a plan, and copy your key into your first call. It costs one unit.
+            </p>
+            <FirstCall apiKey="YOUR_KEY" baseUrl={baseUrlOf(pages, request)} />
+          </section>
+        </div>
         <section aria-labelledby="plans">
           <h2 id="plans">Plans</h2>
           <PlanCards plans={plans} currency={currency} to={to} />
@@ -54,4 +82,33 @@ export function registerHome(scope: FastifyInstance, { database, currency, trial
       </Page>,
     );
   });
+}
+
+/** A product as the explorer shows it. */
+function SampleProduct({ now }: { now: number }): VNode {
+  return (
+    <section class="card sample" aria-labelledby="sample">
+      <div class="row">
+        <img class="product" src={assetUrl('sample-product.svg')} alt="" width={72} height={72} />
+        <div>
+          <h2 id="sample">{SAMPLE_NAME}</h2>
+          <p class="hint">An invented product, shown as the explorer shows real ones. Try the chart.</p>
+        </div>
+      </div>
+      <TimeChart name="Prices and rank" series={sampleHistory(now)} isStepped ranges={RANGES} rows="months" />
+    </section>
+  );
+}
+
+function Features(): VNode {
+  return (
+    <div class="grid features">
+      {FEATURES.map(([title, text]) => (
+        <section key={title}>
+          <h2>{title}</h2>
+          <p>{text}</p>
+        </section>
+      ))}
+    </div>
+  );
 }

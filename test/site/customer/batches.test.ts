@@ -133,6 +133,9 @@ test('retries the failed items of a batch that has ended', async () => {
   expect(again.path).toBe(page.path);
   const batch = await batchOnce(souk, customer.client, { batchId }, ({ finishedAt }) => finishedAt !== null);
   expect(batch.counts).toMatchObject({ done: 1, failed: 0 });
+  const { html } = await customer.visitor.get(page.path);
+  expect(html).toContain('aria-label="First results"');
+  expect(html).toMatch(/<td[^>]*>B0PARENT01<\/td>/);
   expect((await customer.visitor.post(`${page.path}/retry`, {})).status).toBe(409);
 });
 

@@ -22,6 +22,7 @@ let souk: Souk;
 let customer: Customer;
 /** Addresses of pages with data, by the name of their screenshot. */
 const addresses: Record<string, string> = {
+  home: '/',
   usage: '/account/usage?days=90',
   'usage-week': '/account/usage?days=7&measure=calls',
   ledger: '/account/ledger',

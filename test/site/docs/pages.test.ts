@@ -37,6 +37,18 @@ describe.each([...ADDRESSES, REFERENCE])('%s', (address) => {
   });
 });
 
+test('shows the navigation of a customer to a browser with a session, and of a visitor to others', async ({
+  client,
+}) => {
+  const ofCustomer = await client.raw('/docs', { headers: { cookie: 'a=b; souk_session=any' } });
+  expect(ofCustomer.text).toContain('href="/explore"');
+  expect(ofCustomer.text).not.toContain('href="/sign-in"');
+  const ofVisitor = await client.raw('/docs', {
+    headers: { 'if-none-match': ofCustomer.headers.etag ?? '' },
+  });
+  expect([ofVisitor.status, ofVisitor.text]).toEqual([200, expect.stringContaining('href="/sign-in"')]);
+});
+
 test('returns 404 for a guide that does not exist', async ({ client }) => {
   expect(await client.raw('/docs/nowhere')).toMatchObject({ status: 404, json: { code: 'NOT_FOUND' } });
 });

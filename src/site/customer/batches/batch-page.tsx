@@ -12,6 +12,7 @@ import { windowText } from '../batch-items/batch-items-form.ts';
 import { apiData, idIn } from '../customer-api.ts';
 import { sendDownload } from '../download.ts';
 import { BatchProgress } from './batch-list.tsx';
+import { firstResults, ResultTable } from './batch-results.tsx';
 
 const LIST = '/account/batches';
 const PATH = `${LIST}/:id`;
@@ -26,10 +27,12 @@ export function registerBatchPage(scope: FastifyInstance): void {
 
 async function showBatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const batch = await apiData<BatchView>(request, 'GET', `/api/batches/${idIn(request)}`);
+  const results =
+    hasTable(batch) && batch.counts.done > 0 ? await firstResults(request, idIn(request)) : null;
   const { name, operation, finishedAt } = batch;
   return sendPage(
     reply,
-    <Page title={name ?? 'Batch'} styles={['account.css']}>
+    <Page title={name ?? 'Batch'} styles={['account.css']} wide>
       <p>
         <a href={LIST}>All batches</a>
       </p>
@@ -44,6 +47,7 @@ async function showBatch(request: FastifyRequest, reply: FastifyReply): Promise<
         <BatchFacts batch={batch} />
         <Actions batch={batch} />
         <Results batch={batch} />
+        {results && <ResultTable results={results} />}
       </section>
     </Page>,
   );
@@ -135,8 +139,12 @@ function Actions({ batch: { batchId, counts, finishedAt, state } }: { batch: Bat
   );
 }
 
-function Results({ batch: { batchId, operation, resultsUntil } }: { batch: BatchView }): VNode {
-  const hasTable = queuedOperation(operation)?.table !== undefined;
+function hasTable({ operation }: BatchView): boolean {
+  return queuedOperation(operation)?.table !== undefined;
+}
+
+function Results({ batch }: { batch: BatchView }): VNode {
+  const { batchId, resultsUntil } = batch;
   return (
     <>
       <h2>Results</h2>
@@ -144,7 +152,7 @@ function Results({ batch: { batchId, operation, resultsUntil } }: { batch: Batch
         <a class="button" href={`${LIST}/${batchId}/results.ndjson`} download>
           Download NDJSON
         </a>
-        {hasTable && (
+        {hasTable(batch) && (
           <a class="button" href={`${LIST}/${batchId}/results.csv`}>
             Download CSV
           </a>

@@ -28,7 +28,7 @@ export function TryForm(props: {
     ({ name }) => form.values[FIELD_PREFIX + name] || form.faults[FIELD_PREFIX + name],
   );
   return (
-    <PostForm action="/account/try" form={form}>
+    <PostForm action="/account/try#outcome" form={form}>
       <HiddenFields fields={{ operation: operation.name }} />
       <Fields fields={fields.filter(({ required }) => required)} />
       {optional.length > 0 && (

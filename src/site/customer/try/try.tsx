@@ -94,7 +94,7 @@ function sendTry(pages: Pages, reply: FastifyReply, shown: Shown): FastifyReply 
         </p>
         <TryForm operation={operation} fields={fields} form={form} />
       </section>
-      {result}
+      <div id="outcome">{result}</div>
       {call && <ForShell line={curlLine(call, baseUrlOf(pages, reply.request))} />}
       {!call && <PictureForm form={NO_INPUT} />}
     </Page>,
