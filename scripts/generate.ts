@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeClient } from './client/files.ts';
 import { asYaml, kubernetesFiles } from './kubernetes.ts';
 import { errorSections, errorsTable } from './tables/errors.ts';
 import {
@@ -12,7 +13,10 @@ import {
 } from './tables/operations.ts';
 import { settingsTable } from './tables/settings.ts';
 
-/** `npm run generate`: writes the parts of the documents that are generated from contracts, errors and settings, and the manifests for Kubernetes. */
+/**
+ * `npm run generate`: writes the parts of the documents that are generated from contracts, errors and settings, the manifests for
+ * Kubernetes, and the types and methods of the TypeScript client.
+ */
 export const PARTS: Record<string, () => string> = {
   operations: operationsTable,
   'batch operations': batchTable,
@@ -60,4 +64,5 @@ if (process.argv[1]?.endsWith('generate.ts')) {
   }
   for (const [name, manifests] of Object.entries(kubernetesFiles()))
     writeFileSync(join('deploy/kubernetes', name), asYaml(manifests));
+  writeClient();
 }

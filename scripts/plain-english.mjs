@@ -10,6 +10,7 @@ const PLACES = [
   'jobs',
   'workers',
   'demo',
+  'clients',
   'bench',
   'scripts',
   'test',

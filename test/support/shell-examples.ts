@@ -45,6 +45,11 @@ function requestOf(args: string[]): CurlRequest {
       'data-binary': { type: 'string' },
       compressed: { type: 'boolean' },
       include: { type: 'boolean', short: 'i' },
+      'fail-with-body': { type: 'boolean' },
+      retry: { type: 'string' },
+      'retry-connrefused': { type: 'boolean' },
+      'retry-max-time': { type: 'string' },
+      'max-time': { type: 'string' },
       'no-buffer': { type: 'boolean', short: 'N' },
     },
   });

@@ -17,6 +17,11 @@ export const GUIDES: readonly Guide[] = [
     summary: 'Send a request with your key, and read the answer.',
   },
   {
+    slug: 'clients',
+    title: 'Clients',
+    summary: 'Call the service from TypeScript, with curl and from Python, and survive broken connections.',
+  },
+  {
     slug: 'prices-and-wallets',
     title: 'Prices and wallets',
     summary: 'What calls cost, which calls are free, and which units are used first.',

@@ -1,0 +1,2 @@
+/** Builds the package into a folder. */
+export function build(dist?: string): Promise<void>;

@@ -1,0 +1,91 @@
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { SingleBar } from 'cli-progress';
+import Papa from 'papaparse';
+import type { OperationName } from '../generated/operations.ts';
+import { stringifyJson } from '../json.ts';
+import type { Souk } from '../souk.ts';
+
+export interface BatchFile {
+  /** A CSV file with a header: each column is a parameter, each row an item. */
+  input: string;
+  operation: OperationName;
+  /** Parameters of all items. */
+  params: Readonly<Record<string, string>>;
+  /** `.csv`: a table, written at the end. Otherwise one line of JSON for each item, written as they finish. */
+  out: string;
+  maxUnits: number | undefined;
+}
+
+/** What a started batch leaves beside its output, so that the command can continue it. */
+interface Started {
+  batchId: string;
+}
+
+/**
+ * Runs a batch for the rows of a file, with a progress bar. Run again after an interruption, it continues the same batch.
+ * @returns the number of failed items.
+ */
+export async function runBatch(souk: Souk, file: BatchFile, signal: AbortSignal): Promise<number> {
+  const statePath = `${file.out}.souk.json`;
+  const batchId = existsSync(statePath)
+    ? (JSON.parse(readFileSync(statePath, 'utf8')) as Started).batchId
+    : await start(souk, file, statePath);
+  const bar = new SingleBar({
+    format: '[{bar}] {percentage}% | {value} of {total} items',
+    stream: process.stderr,
+  });
+  try {
+    const { counts } = await souk.batches.get(batchId, { signal });
+    bar.start(counts.items, 0);
+    const onProgress = ({ counts: { done, failed, cancelled } }: { counts: typeof counts }) =>
+      bar.update(done + failed + cancelled);
+    if (!file.out.endsWith('.csv'))
+      await writeLines(souk, batchId, file.out, signal, (count) => bar.update(count));
+    const batch = await souk.batches.wait(batchId, { signal, onProgress });
+    if (file.out.endsWith('.csv')) writeFileSync(file.out, await souk.batches.csv(batchId, { signal }));
+    rmSync(statePath);
+    return batch.counts.failed;
+  } finally {
+    bar.stop();
+  }
+}
+
+async function start(souk: Souk, file: BatchFile, statePath: string): Promise<string> {
+  const { operation, params, maxUnits } = file;
+  const { data: rows, errors } = Papa.parse<Record<string, string>>(readFileSync(file.input, 'utf8'), {
+    header: true,
+    skipEmptyLines: true,
+  });
+  const [problem] = errors.filter(({ type }) => type !== 'Delimiter');
+  if (problem) throw new Error(`${file.input}: row ${problem.row ?? 1}: ${problem.message}`);
+  const items = rows.map((row) => ({ ...params, ...row }));
+  const { batchId } = await souk.batches.create({
+    operation,
+    items,
+    ...(maxUnits === undefined ? {} : { maxUnits }),
+  });
+  writeFileSync(statePath, stringifyJson({ batchId } satisfies Started));
+  if (existsSync(file.out)) rmSync(file.out);
+  return batchId;
+}
+
+/** Appends results to a file that may have some of them. */
+async function writeLines(
+  souk: Souk,
+  batchId: string,
+  out: string,
+  signal: AbortSignal,
+  onResult: (count: number) => void,
+) {
+  const complete = existsSync(out) ? readFileSync(out, 'utf8').split('\n').slice(0, -1) : [];
+  const cursor =
+    complete.length > 0 ? (JSON.parse(complete.at(-1) ?? '') as { index: number }).index : undefined;
+  // The last line of an interrupted run may lack its end.
+  writeFileSync(out, complete.map((line) => `${line}\n`).join(''));
+  let count = complete.length;
+  for await (const result of souk.batches.results(batchId, { cursor, signal })) {
+    appendFileSync(out, `${stringifyJson(result)}\n`);
+    count += 1;
+    onResult(count);
+  }
+}

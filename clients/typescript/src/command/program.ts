@@ -1,0 +1,170 @@
+import { createInterface } from 'node:readline/promises';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { Answer } from '../answer.ts';
+import { ADDRESSES } from '../generated/operations.ts';
+import type { Souk } from '../souk.ts';
+import { VERSION } from '../version.ts';
+import { type BatchFile, runBatch } from './batch.ts';
+import { completion, SHELLS, type Shell } from './completion.ts';
+import { clientOf, storeLogin } from './login.ts';
+import { FORMATS, type Format, formatted } from './output.ts';
+
+/** Where the command reads and writes. */
+export interface Terminal {
+  env: NodeJS.ProcessEnv;
+  write(text: string): void;
+  /** Aborted when the user stops the command. */
+  signal: AbortSignal;
+}
+
+/** Groups whose methods are operations, by the names that `call` accepts. */
+const OPERATIONS = Object.keys(ADDRESSES).filter((name) => /^(market|trends|aba|retail)\./.test(name));
+
+/** Creates the command. @throws on errors, so that the caller decides on the exit code. */
+export function createProgram(terminal: Terminal): Command {
+  const { env, write } = terminal;
+  const program = new Command('souk-client').version(VERSION).description('Calls a Souk service.');
+  const output = () => new Option('-o, --output <format>').choices(FORMATS).default('table');
+
+  program
+    .command('login')
+    .description('Checks and stores the address of a service and a key.')
+    .option('--url <address>', 'address of the service')
+    .option('--key <key>', 'key of the account; without it the command asks for it')
+    .action(async ({ url, key }: { url?: string; key?: string }) => {
+      const login = { baseUrl: url ?? (await ask('Address: ')), apiKey: key ?? (await ask('Key: ')) };
+      write(`Stored in ${await storeLogin(env, login)}\n`);
+    });
+
+  program
+    .command('quota')
+    .description('Shows the quota of the account.')
+    .addOption(output())
+    .action(async ({ output: format }: { output: Format }) =>
+      write(formatted(await clientOf(env).account.quota({}, terminal), format)),
+    );
+
+  program
+    .command('call')
+    .description('Makes a call: souk-client call market.product --country us --asins B08N5WRWNX')
+    .argument('<operation>', 'name of an operation')
+    .option('--max-units <units>', 'refuses a call that costs more', wholeNumber)
+    .option('--dry-run', 'shows the price only')
+    .addOption(output())
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async (name: string, options: CallFlags, command: Command) => {
+      const { output: format, ...flags } = options;
+      const method = methodOf(clientOf(env), name);
+      const callOptions = { ...flags, ...(format === 'csv' ? { format } : {}), signal: terminal.signal };
+      write(formatted(await method(paramsOf(command.args.slice(1)), callOptions), format));
+    });
+
+  program
+    .command('batch')
+    .description('Runs an operation for each row of a CSV file. Further options are parameters of all rows.')
+    .argument('<file>', 'CSV file whose header names parameters')
+    .requiredOption('--operation <name>', 'name of an operation')
+    .requiredOption('--out <file>', 'file for the results: .csv, or one line of JSON for each row')
+    .option('--max-units <units>', 'refuses a batch that can cost more', wholeNumber)
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(
+      async (input: string, options: Pick<BatchFile, 'operation' | 'out' | 'maxUnits'>, command: Command) => {
+        const params = paramsOf(command.args.slice(1));
+        const failed = await runBatch(
+          clientOf(env),
+          { input, maxUnits: undefined, ...options, params },
+          terminal.signal,
+        );
+        write(`Wrote ${options.out}${failed > 0 ? `; ${failed} items failed` : ''}\n`);
+      },
+    );
+
+  program
+    .command('jobs')
+    .description('Lists the jobs of the last day, newest first.')
+    .option('--state <state>', 'only jobs in this state')
+    .option('--limit <jobs>', 'number of jobs', wholeNumber, 20)
+    .addOption(output())
+    .action(async ({ output: format, ...query }: { output: Format; state?: never; limit: number }) =>
+      write(formatted((await clientOf(env).jobs.list(query, terminal)).jobs.map(jobRow), format)),
+    );
+
+  program
+    .command('completion')
+    .description('Prints completions for a shell.')
+    .addArgument(program.createArgument('<shell>').choices(SHELLS))
+    .action((shell: Shell) =>
+      write(
+        completion(
+          shell,
+          program.commands.map((one) => one.name()),
+          OPERATIONS,
+        ),
+      ),
+    );
+
+  return program;
+}
+
+interface CallFlags {
+  output: Format;
+  maxUnits?: number;
+  dryRun?: boolean;
+}
+
+type AnyMethod = (params: object, options: object) => Answer<unknown>;
+
+/** Returns the method of an operation, by its name in the client or in batches. */
+function methodOf(souk: Souk, name: string): AnyMethod {
+  const found = OPERATIONS.find((one) => plain(one) === plain(name));
+  if (!found) throw new Error(`operation: must be one of ${OPERATIONS.join(', ')}, got "${name}"`);
+  const [group = '', method = ''] = found.split('.');
+  return (souk as unknown as Record<string, Record<string, AnyMethod>>)[group]?.[method] as AnyMethod;
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll('-', '');
+}
+
+/** Reads `--asins A,B --country us`. The service reads numbers and lists from texts. */
+function paramsOf(words: readonly string[]): Record<string, string> {
+  const params: Record<string, string> = {};
+  const left = [...words];
+  for (;;) {
+    const word = left.shift();
+    if (word === undefined) return params;
+    const [, name, value] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
+    if (!name) throw new Error(`parameters: must be --name value, got "${word}"`);
+    params[name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())] =
+      value ?? left.shift() ?? 'true';
+  }
+}
+
+function jobRow({ jobId, operation, state, progress, unitsCharged, createdAt }: JobFields): JobFields {
+  return { jobId, operation, state, progress, unitsCharged, createdAt };
+}
+
+interface JobFields {
+  jobId: string;
+  operation: string;
+  state: string;
+  progress: number;
+  unitsCharged: number;
+  createdAt: string;
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('must be a whole number');
+  return Number(text);
+}
+
+async function ask(question: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return (await terminal.question(question)).trim();
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,23 @@
+export type { Answer, AnswerMeta, DataWithMeta, ListAnswer } from './answer.ts';
+export type { Batch, Batches, BatchResult, ResultOptions, WaitOptions } from './batches.ts';
+export {
+  AuthenticationError,
+  type ClientErrorCode,
+  ConflictError,
+  ConnectionError,
+  type ErrorFacts,
+  InvalidRequestError,
+  NotFoundError,
+  QuotaError,
+  RateLimitError,
+  ServiceError,
+  SoukError,
+  TimeoutError,
+  WebhookError,
+} from './errors.ts';
+export type { ErrorCode, Methods, OperationData, OperationName, Schemas } from './generated/operations.ts';
+export type { Job, Jobs } from './jobs.ts';
+export type { CallOptions, RequestOptions } from './method-types.ts';
+export { Souk, type SoukOptions } from './souk.ts';
+export { VERSION } from './version.ts';
+export { type ReceivedWebhook, type VerifyOptions, verifyWebhook, type WebhookEvent } from './webhooks.ts';
