@@ -13,6 +13,7 @@ import type { RunningGateway } from '../../src/gateway/open-gateway.ts';
 import { newAsin } from '../support/answers.ts';
 import { asinsFrom, callsOf, learnTokens } from '../support/batches.ts';
 import { openFaultProxy } from '../support/fault-proxy.ts';
+import { productsHourly } from '../support/schedules.ts';
 import { testWithHeldProducts, test as withService } from '../support/souk-test.ts';
 
 /** Tests of the client library against a service, through a proxy that breaks connections. */
@@ -109,20 +110,18 @@ test('waits as long as a 429 or 503 says', async ({ api, proxy, pauses }) => {
 test('repeats a request that is not answered in time, until the attempts are used up', async ({
   api,
   proxy,
+  pauses,
 }) => {
   for (let i = 0; i < 5; i += 1) proxy.next('/api/quota', { kind: 'hang' });
   await expect(api.account.quota({}, { timeoutMs: 20 })).rejects.toThrow(TimeoutError);
-  expect(proxy.requests).toHaveLength(5);
+  expect(pauses).toEqual([250, 500, 1_000, 2_000]);
 });
 
 test('never repeats what would be done twice', async ({ api, proxy }) => {
-  const batch = {
-    operation: 'market.product' as const,
-    params: { country: 'us' },
-    split: { asins: [newAsin()] },
-  };
   proxy.next('/api/schedules', { kind: 'lose' });
-  await expect(api.schedules.create({ cron: '0 9 * * *', batch })).rejects.toThrow(ConnectionError);
+  const created = api.schedules.create(productsHourly([newAsin()]) as never);
+  await expect(created).rejects.toThrow(ConnectionError);
+  expect(proxy.requests).toEqual(['POST /api/schedules']);
   expect((await api.schedules.list()).schedules).toHaveLength(1);
 });
 

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from '../../clients/typescript/build.mjs';
@@ -19,6 +19,6 @@ export async function buildClientPackage(): Promise<ClientPackage> {
   mkdirSync(root, { recursive: true });
   await build(join(root, 'dist'));
   for (const name of ['package.json', 'README.md'])
-    symlinkSync(resolve('clients/typescript', name), join(root, name));
+    cpSync(resolve('clients/typescript', name), join(root, name));
   return { folder, root, close: () => rmSync(folder, { recursive: true, force: true }) };
 }
