@@ -72,11 +72,7 @@ export function createProgram(terminal: Terminal): Command {
     .action(
       async (input: string, options: Pick<BatchFile, 'operation' | 'out' | 'maxUnits'>, command: Command) => {
         const params = paramsOf(command.args.slice(1));
-        const failed = await runBatch(
-          clientOf(env),
-          { input, maxUnits: undefined, ...options, params },
-          terminal.signal,
-        );
+        const failed = await runBatch(clientOf(env), { input, ...options, params }, terminal.signal);
         write(`Wrote ${options.out}${failed > 0 ? `; ${failed} items failed` : ''}\n`);
       },
     );
