@@ -7,9 +7,11 @@ const SAMPLE_EVERY_MS = 100;
 const delay = monitorEventLoopDelay({ resolution: 10 });
 let start = process.memoryUsage.rss();
 let highest = start;
-setInterval(() => {
+let isSampled = false;
+
+const sample = () => {
   highest = Math.max(highest, process.memoryUsage.rss());
-}, SAMPLE_EVERY_MS).unref();
+};
 
 process.on('message', (message) => {
   if (message === 'reset') {
@@ -17,6 +19,9 @@ process.on('message', (message) => {
     highest = start;
     delay.reset();
     delay.enable();
+    // Reading the memory takes time, so a process whose report is not requested is not sampled.
+    if (!isSampled) setInterval(sample, SAMPLE_EVERY_MS).unref();
+    isSampled = true;
   } else if (message === 'report') {
     const report: ProbeReport = {
       loopDelayP99Ms: delay.percentile(99) / 1e6,

@@ -6,10 +6,8 @@ import { SoukError } from '../src/platform/errors.ts';
 export interface Deadline {
   signal: AbortSignal;
   deadlineAt: number;
-  /** Aborts the signal now. */
-  abort(reason: Error): void;
-  /** Ends the timer, and aborts requests of the call that are still under way. */
-  end(): void;
+  /** Ends the timer. @param isComplete false aborts the requests of the call that are still under way. */
+  end(isComplete: boolean): void;
 }
 
 /** Returns a signal that aborts at a time of the clock, or with another signal. */
@@ -28,12 +26,11 @@ export function deadlineSignal(clock: Clock, deadlineAt: number, other: AbortSig
   return {
     signal: controller.signal,
     deadlineAt,
-    abort,
-    end() {
+    end(isComplete) {
       cancel();
       other.removeEventListener('abort', onOther);
       // A call that failed may have other requests under way, which nothing else would end.
-      abort(new Error('the call has ended'));
+      if (!isComplete) abort(new Error('the call has ended'));
     },
   };
 }

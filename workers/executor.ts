@@ -169,13 +169,16 @@ async function produceInTurn(
     const endsAt = Math.min(clock.now() + POOLS[pool].timeoutMs, payload.deadlineAt);
     const deadline = deadlineSignal(clock, endsAt, run.signal);
     let awaited: TokensAwaited;
+    let isComplete = false;
     try {
-      return await produceAnswer(deps, job, deadline, again);
+      const produced = await produceAnswer(deps, job, deadline, again);
+      isComplete = produced.failures.size === 0;
+      return produced;
     } catch (error) {
       if (!(error instanceof TokensAwaited)) throw error;
       awaited = error;
     } finally {
-      deadline.end();
+      deadline.end(isComplete);
     }
     if (clock.now() + awaited.waitMs > payload.deadlineAt)
       throw new SoukError('BUSY', { message: 'The data provider allows no more calls before the deadline.' });

@@ -1,9 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
 import { parsing } from './exact-json.ts';
 import { stringifyJson } from './json.ts';
-
-/** How long a large text is parsed or written before other work has its turn. */
-const TURN_MS = 10;
+import { isTurnOver, nextTurn } from './turn.ts';
 
 /** Values of a list are written together up to about this size. */
 const PIECE_CHARACTERS = 65_536;
@@ -15,26 +12,25 @@ export function parseJsonBytes(bytes: Buffer): Promise<unknown> {
 
 /** Runs a task that yields after each piece of its work. Other work has its turns meanwhile. @returns what it returns. */
 export async function inTurns<Result>(task: Generator<void, Result>): Promise<Result> {
-  const turn = createTurn();
   for (;;) {
+    if (isTurnOver()) await nextTurn();
     const { done, value } = task.next();
     if (done) return value;
-    if (turn.isOver()) await turn.next();
   }
 }
 
 /** Writes like `stringifyJson`, as bytes. While it writes a large value, other work has its turns. */
 export async function stringifyJsonBytes(value: unknown): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  const turn = createTurn();
   let waiting = '';
+  if (isTurnOver()) await nextTurn();
   for (const piece of pieces(value, 0)) {
     waiting += piece;
     if (waiting.length >= PIECE_CHARACTERS) {
       chunks.push(Buffer.from(waiting));
       waiting = '';
     }
-    if (turn.isOver()) await turn.next();
+    if (isTurnOver()) await nextTurn();
   }
   if (chunks.length === 0) return Buffer.from(waiting);
   chunks.push(Buffer.from(waiting));
@@ -73,16 +69,4 @@ function* listPieces(list: readonly unknown[]): Generator<string> {
     together = Math.min(fitting, 4 * values.length);
   }
   yield list.length === 0 ? '[]' : ']';
-}
-
-/** Measures how long a task has run since the last time that other work could run. */
-function createTurn() {
-  let startedAt = performance.now();
-  return {
-    isOver: () => performance.now() - startedAt > TURN_MS,
-    async next(): Promise<void> {
-      await setImmediate();
-      startedAt = performance.now();
-    },
-  };
 }

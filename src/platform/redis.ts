@@ -22,7 +22,8 @@ export type RedisPurpose =
 
 /**
  * Connections that pipeline commands: commands of one event-loop turn share a write, which is most of a command's cost.
- * Queues are excluded, because a pipeline sends every script of its connection again, and BullMQ has fifty.
+ * Queues are excluded, because a pipeline sends every script of its connection again, and BullMQ has fifty; see
+ * `sharingWrites`.
  */
 const PIPELINED: ReadonlySet<RedisPurpose> = new Set(['serving', 'working']);
 
@@ -52,6 +53,7 @@ export async function connectRedis(
     log.warn({ err: error, purpose }, 'Redis connection error');
     onError(error);
   });
+  if (!PIPELINED.has(purpose) && redis instanceof SingleRedis) sharingWrites(redis);
   if (onCommandError) redis.sendCommand = reportingErrors(redis.sendCommand.bind(redis), onCommandError);
   try {
     await redis.connect();
@@ -63,6 +65,24 @@ export async function connectRedis(
     throw error;
   }
   return redis;
+}
+
+/** Lets commands that are sent one by one, but as reactions to the same event, share a write. */
+function sharingWrites(redis: SingleRedis): void {
+  const send = redis.sendCommand.bind(redis);
+  let corked: SingleRedis['stream'] | undefined;
+  redis.sendCommand = (...command) => {
+    const { stream } = redis;
+    if (stream && stream !== corked) {
+      corked = stream;
+      stream.cork();
+      process.nextTick(() => {
+        corked = undefined;
+        stream.uncork();
+      });
+    }
+    return send(...command);
+  };
 }
 
 /** Not connected yet. */

@@ -6,7 +6,13 @@ export interface Cancellable {
   cancelled?: AbortSignal;
 }
 
-/** Returns the signal for everything that waits before a request is sent. */
+/** @throws the reason of a signal that has aborted. */
+export function throwIfAborted({ signal, cancelled }: Cancellable): void {
+  signal.throwIfAborted();
+  cancelled?.throwIfAborted();
+}
+
+/** Creates the signal for a wait before a request is sent. Combining signals takes time, so a call that does not wait has none. */
 export function beforeSending({ signal, cancelled }: Cancellable): AbortSignal {
   return cancelled ? AbortSignal.any([signal, cancelled]) : signal;
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, sleep } from '../platform/clock.ts';
 import { SoukError } from '../platform/errors.ts';
 import type { Redis } from '../platform/redis.ts';
+import { beforeSending, type Cancellable } from './cancellation.ts';
 import {
   ADVANCE,
   PLENTY_ADVANCES,
@@ -20,11 +21,11 @@ export interface TokenBucket {
    * @param background true leaves a reserve for interactive calls at any cost of this call, and throws instead of waiting,
    *   so that the caller's worker slot becomes free.
    * @throws SoukError BUSY if no tokens are expected before `deadlineAt`; TokensAwaited if a background call would have to
-   *   wait; the signal's reason when it aborts.
+   *   wait; a signal's reason when it aborts.
    */
   take(
     cost: number,
-    options: { signal: AbortSignal; deadlineAt: number; background: boolean },
+    options: Cancellable & { deadlineAt: number; readonly background: boolean },
   ): Promise<TokenLease>;
 }
 
@@ -188,7 +189,8 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
   };
 
   return {
-    async take(cost, { signal, deadlineAt, background }) {
+    async take(cost, options) {
+      const { deadlineAt, background } = options;
       const inAdvance = background ? undefined : current?.begin(cost);
       if (inAdvance) return inAdvance;
       lastId += 1;
@@ -211,7 +213,7 @@ export function createTokenBucket(redis: Redis, key: string, clock: Clock): Toke
             retryAfterSeconds: Math.ceil(waitMs / 1000),
           });
         }
-        await sleep(clock, waitMs, signal, 'token refill');
+        await sleep(clock, waitMs, beforeSending(options), 'token refill');
       }
     },
   };

@@ -172,6 +172,22 @@ describe('a text of more than half a megabyte', () => {
   });
 });
 
+test('texts that are parsed and written at the same time leave other work its turns, also if each is short', async () => {
+  const text = Buffer.from(JSON.stringify(Array.from({ length: 10_000 }, (_, i) => 1_000_000_000 + i)));
+  const counting = new AbortController();
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    if (!counting.signal.aborted) setImmediate(count);
+  };
+  setImmediate(count);
+  const roundTrip = async () => (await stringifyJsonBytes(await parseJsonBytes(text))).equals(text);
+  const same = await Promise.all(Array.from({ length: 100 }, roundTrip));
+  counting.abort();
+  expect(same).not.toContain(false);
+  expect(turns).toBeGreaterThan(2);
+});
+
 test('bytes with large integers are parsed to the value of their text, or refused like it', async () => {
   const part = fc.constantFrom(
     ...['[', ']', '{', '}', ',', ':', '"', ' ', '\\', '1', 'é', `${LARGE}`, '"a":'],

@@ -3,7 +3,7 @@ import pRetry, { AbortError } from 'p-retry';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { type Logger, maskSecrets } from '../../platform/log.ts';
-import { beforeSending, type Cancellable } from '../cancellation.ts';
+import { type Cancellable, throwIfAborted } from '../cancellation.ts';
 import { BodyTooLargeError, type HttpClient, type HttpRequest, type HttpResponse } from '../http-client.ts';
 import { RequestRejected } from '../request-rejected.ts';
 import { type TokenBucket, TokensAwaited } from '../token-bucket.ts';
@@ -80,14 +80,12 @@ export function createKeepaTransport(deps: {
     read: (response: HttpResponse) => Promise<Answer<T>>,
   ): Promise<T> {
     for (;;) {
-      const { deadlineAt, background } = context;
-      const signal = beforeSending(context);
-      signal.throwIfAborted();
-      const lease = await tokens.take(call.cost, { signal, deadlineAt, background });
+      throwIfAborted(context);
+      const lease = await tokens.take(call.cost, context);
       let outcome: TokenOutcome = { spent: 0 };
       let spent = 0;
       try {
-        signal.throwIfAborted();
+        throwIfAborted(context);
         outcome = 'lost';
         context.onSending?.();
         const request = requestOf(call, baseUrl, key);
