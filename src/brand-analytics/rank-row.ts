@@ -46,13 +46,20 @@ type Place = (typeof PLACES)[number];
 /** Hundredths of a percent; -1 is blank. */
 export type Shares = Record<`${'click' | 'conv'}${Place}`, number>;
 
+/** Numbers of `asinToNumber`; 0 means none. */
+export type Products = Record<`asin${Place}`, number>;
+
+/** The shares of one of the three most-clicked products, in percent; null if blank in the report. */
+export type SharesOfProduct = Pick<Goods, 'position' | 'asin' | 'clickShare' | 'conversionShare'>;
+
 /**
  * A row of a week's table. Products are numbers of asinToNumber, brands and categories are ids of labels; 0 means
  * none.
  */
 export interface StoredRow
   extends Shares,
-    Record<`asin${Place}` | `brand${Place}` | `category${Place}`, number> {
+    Products,
+    Record<`brand${Place}` | `category${Place}`, number> {
   rank: number;
   id: number;
   last: number;
@@ -114,6 +121,16 @@ function namesOf(labels: ReadonlyMap<number, string>, ...ids: [number, number, n
     if (name !== undefined) names.push(name);
   }
   return names;
+}
+
+/** Returns the shares of the most-clicked products, in their order. */
+export function sharesOf(row: Shares & Products): SharesOfProduct[] {
+  return PLACES.filter((place) => row[`asin${place}`] > 0).map((position) => ({
+    position,
+    asin: asinOfNumber(row[`asin${position}`]),
+    clickShare: percent(row[`click${position}`]),
+    conversionShare: percent(row[`conv${position}`]),
+  }));
 }
 
 /** Converts hundredths of a percent to percent; -1 is blank. */

@@ -1,7 +1,16 @@
 import { changeOf } from '../operations/brand-analytics/keywords/fluctuation.ts';
 import { REPORT_SITES, type ReportSite } from '../operations/brand-analytics/keywords/sites.ts';
 import type { Queryable } from '../platform/db/pool.ts';
-import { clickSumOf, conversionSumOf, ROW_COLUMNS, type Shares, type StoredRow } from './rank-row.ts';
+import {
+  clickSumOf,
+  conversionSumOf,
+  type Products,
+  ROW_COLUMNS,
+  type Shares,
+  type SharesOfProduct,
+  type StoredRow,
+  sharesOf,
+} from './rank-row.ts';
 import type { LoadedWeek } from './weeks.ts';
 
 export interface Word {
@@ -18,9 +27,11 @@ export interface HistoryEntry {
   rankChange: number | null;
   clickShareSum: number | null;
   convShareSum: number | null;
+  /** The most-clicked products, in their order. */
+  goods: SharesOfProduct[];
 }
 
-interface InWeek extends Shares {
+interface InWeek extends Shares, Products {
   week: string;
   rank: number;
   last: number;
@@ -47,23 +58,27 @@ export async function historyOf(
     ({
       week,
       table,
-    }) => `select '${week}' as week, rank, last_rank as last, click1, click2, click3, conv1, conv2, conv3
+    }) => `select '${week}' as week, rank, last_rank as last, asin1, asin2, asin3,
+        click1, click2, click3, conv1, conv2, conv3
       from ${table} where term_id = $1`,
   );
   const { rows } = await database.query<InWeek>(looks.join(' union all '), [wordId]);
   const byWeek = new Map(rows.map((row) => [row.week, row]));
   return [...weeks].reverse().map(({ week: reportDate }) => {
     const row = byWeek.get(reportDate);
-    if (!row) return { reportDate, rank: null, rankChange: null, clickShareSum: null, convShareSum: null };
+    if (!row) return { reportDate, ...NOT_RANKED };
     return {
       reportDate,
       rank: row.rank,
       rankChange: changeOf(row.last, row.rank)?.change ?? null,
       clickShareSum: clickSumOf(row),
       convShareSum: conversionSumOf(row),
+      goods: sharesOf(row),
     };
   });
 }
+
+const NOT_RANKED = { rank: null, rankChange: null, clickShareSum: null, convShareSum: null, goods: [] };
 
 /** Returns a term in one week; null if it was not ranked. */
 export async function findInWeek(

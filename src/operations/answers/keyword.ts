@@ -54,20 +54,29 @@ export const rankRow = z
   })
   .register(SCHEMA_NAMES, { id: 'KeywordRank' });
 
+const week = z.object({
+  reportDate,
+  rank: z
+    .int()
+    .nullable()
+    .describe('null if the term was not ranked in that week; then the other values are null, too'),
+  rankChange: z.int().nullable(),
+  clickShareSum: z.number().nullable(),
+  convShareSum: z.number().nullable(),
+});
+
+const LOADED_WEEKS = 'Loaded weeks, oldest first';
+
 /** The rank history of a search term, with one entry for each loaded week. */
 export const rankHistory = z
+  .array(week.register(SCHEMA_NAMES, { id: 'KeywordHistoryEntry' }))
+  .describe(LOADED_WEEKS);
+
+/** The same with the shares of the three most-clicked products of each week. */
+export const shareHistory = z
   .array(
-    z
-      .object({
-        reportDate,
-        rank: z
-          .int()
-          .nullable()
-          .describe('null if the term was not ranked in that week; then the other values are null, too'),
-        rankChange: z.int().nullable(),
-        clickShareSum: z.number().nullable(),
-        convShareSum: z.number().nullable(),
-      })
-      .register(SCHEMA_NAMES, { id: 'KeywordHistoryEntry' }),
+    week
+      .extend({ goods: z.array(goods.pick({ position: true, asin: true, clickShare: true, conversionShare: true })) })
+      .register(SCHEMA_NAMES, { id: 'KeywordHistoryWeek' }),
   )
-  .describe('Loaded weeks, oldest first');
+  .describe(LOADED_WEEKS);

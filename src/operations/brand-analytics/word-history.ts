@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { rankHistory, reportSiteCode, wordId as wordIdAnswer } from '../answers/keyword.ts';
+import { reportSiteCode, shareHistory, wordId as wordIdAnswer } from '../answers/keyword.ts';
 import { defineQueued, oneSource } from '../define.ts';
 import { request } from '../params/request.ts';
 import { integer } from '../params/scalars.ts';
@@ -40,7 +40,7 @@ export const wordHistory = defineQueued<'aba.wordhistory', WordHistoryInput, Rec
       wordId: wordIdAnswer,
       keyword: z.string(),
       country: reportSiteCode,
-      history: rankHistory,
+      history: shareHistory,
     }),
     present: (found) => ({ data: found.get('') ?? {} }),
   },

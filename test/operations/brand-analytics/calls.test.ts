@@ -176,6 +176,12 @@ test('a keyword has its history, its products and the weeks without it', async (
     title: 'Title of B0FIRST007',
     conversionShare: null,
   });
+  const history = (await get(client, `word/${wordId}/history?limit=2`)).history;
+  expect(history).toMatchObject(detail.history);
+  const { position, asin, clickShare, conversionShare } = detail.goods[0];
+  expect(history[0].goods).toEqual([]);
+  expect(history[1].goods[0]).toEqual({ position, asin, clickShare, conversionShare });
+  expect(history[1].goods).toHaveLength(detail.goods.length);
   expect((await get(client, `word/${wordId}/history?limit=1`)).history).toHaveLength(1);
   expect(await get(client, `word/${wordId}/goods?country=us&reportDate=${WEEK}`)).toMatchObject({
     rank: 8,

@@ -32,7 +32,7 @@ export const handleWord = fromReports(word, async ({ wordId }, { database, weeks
       bestRankDate: best?.reportDate ?? null,
     },
     current: row && lastWeek === weeks[0] ? row : null,
-    history: history.slice(-SHOWN_WEEKS),
+    history: history.slice(-SHOWN_WEEKS).map(({ goods: _, ...week }) => week),
     goods: row?.goods ?? [],
     goodsReportDate: row ? (lastWeek?.week ?? null) : null,
   };
