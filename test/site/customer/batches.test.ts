@@ -155,6 +155,15 @@ test('shows the progress of a running batch, and cancels it', async () => {
   expect((await customer.visitor.get(page.path)).text).toContain('cancelled 1');
 });
 
+test('offers results as CSV only if they form a table', async () => {
+  const form = { intent: 'start', items: 'TABLED0001' };
+  const whole = await sendForm({ ...form, params: 'domain=1' });
+  expect(whole.text).toContain('Download CSV');
+  const selected = await sendForm({ ...form, params: 'domain=1\nfields=title' });
+  expect(selected.text).toContain('Download NDJSON');
+  expect(selected.text).not.toContain('Download CSV');
+});
+
 test('does not list a batch of another customer, and returns 404 for it', async () => {
   const page = await sendForm({
     intent: 'start',

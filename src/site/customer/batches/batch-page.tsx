@@ -9,7 +9,7 @@ import { sendPage } from '../../kit/render.tsx';
 import { StateTag } from '../../kit/tag.tsx';
 import { count, Time } from '../../kit/words.tsx';
 import { windowText } from '../batch-items/batch-items-form.ts';
-import { apiData, idIn } from '../customer-api.ts';
+import { apiData, idIn, streamApi } from '../customer-api.ts';
 import { sendDownload } from '../download.ts';
 import { BatchProgress } from './batch-list.tsx';
 import { firstResults, ResultTable } from './batch-results.tsx';
@@ -27,8 +27,8 @@ export function registerBatchPage(scope: FastifyInstance): void {
 
 async function showBatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const batch = await apiData<BatchView>(request, 'GET', `/api/batches/${idIn(request)}`);
-  const results =
-    hasTable(batch) && batch.counts.done > 0 ? await firstResults(request, idIn(request)) : null;
+  const hasTable = await resultsFormTable(request, batch);
+  const results = hasTable && batch.counts.done > 0 ? await firstResults(request, idIn(request)) : null;
   const { name, operation, finishedAt } = batch;
   return sendPage(
     reply,
@@ -46,11 +46,21 @@ async function showBatch(request: FastifyRequest, reply: FastifyReply): Promise<
         <Progress batch={batch} />
         <BatchFacts batch={batch} />
         <Actions batch={batch} />
-        <Results batch={batch} />
+        <Results batch={batch} hasTable={hasTable} />
         {results && <ResultTable results={results} />}
       </section>
     </Page>,
   );
+}
+
+/** Returns whether the API has the results as CSV. Results with selected fields have no columns. */
+async function resultsFormTable(request: FastifyRequest, batch: BatchView): Promise<boolean> {
+  const { batchId, operation } = batch;
+  if (!queuedOperation(operation)?.table) return false;
+  const url = `/api/batches/${batchId}/results?format=csv`;
+  const answer = await streamApi(request, { method: 'GET', url });
+  answer.body.destroy();
+  return answer.status < 400;
 }
 
 async function sendResults(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -139,11 +149,7 @@ function Actions({ batch: { batchId, counts, finishedAt, state } }: { batch: Bat
   );
 }
 
-function hasTable({ operation }: BatchView): boolean {
-  return queuedOperation(operation)?.table !== undefined;
-}
-
-function Results({ batch }: { batch: BatchView }): VNode {
+function Results({ batch, hasTable }: { batch: BatchView; hasTable: boolean }): VNode {
   const { batchId, resultsUntil } = batch;
   return (
     <>
