@@ -4,6 +4,7 @@ import { batchRows } from './rows/batch.ts';
 import { bodyRows } from './rows/bodies.ts';
 import { brandAnalyticsRows } from './rows/brand-analytics.ts';
 import { cachedRows } from './rows/cached.ts';
+import { chartRows } from './rows/chart.ts';
 import { fairnessRows } from './rows/fairness.ts';
 import { historyRows, longHistoryRows } from './rows/history.ts';
 import { largeBodyRows } from './rows/large-bodies.ts';
@@ -26,9 +27,10 @@ const DEFAULT_GROUPS: Record<string, Group> = {
   fairness: fairnessRows,
 };
 
-/** The groups that take several minutes each and run by their names. */
+/** The groups that need Chromium or take several minutes each. They run by their names. */
 const LONG_GROUPS: Record<string, Group> = {
   batch: batchRows,
+  chart: chartRows,
   aba: brandAnalyticsRows,
   history: historyRows,
   'long-history': longHistoryRows,
