@@ -5,6 +5,8 @@ const DAY = 1440;
 const SHORTEST = DAY / 4;
 /** Series with more values have no dots. */
 const MOST_DOTS = 30;
+/** Pixels. */
+const NARROW = 480;
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 const NAMES = {
   price: 'Price',
@@ -145,6 +147,8 @@ function optionsFor(figure, plot, chart, isShown, { point, select }) {
   const color = (name) => getComputedStyle(figure).getPropertyValue(name).trim();
   const scales = [...new Set(chart.series.map(({ scale }) => scale))];
   const axis = { stroke: () => color('--muted'), ticks: { show: false }, font: '12px system-ui, sans-serif' };
+  // Names of axes would take a third of a narrow chart.
+  const isNamed = plot.clientWidth >= NARROW;
   return {
     ...sizeOf(plot),
     legend: { show: false },
@@ -177,10 +181,8 @@ function optionsFor(figure, plot, chart, isShown, { point, select }) {
         ...axis,
         scale,
         side: i === 0 ? 3 : 1,
-        size: 58,
-        label: NAMES[scale],
-        labelSize: 18,
-        labelFont: '12px system-ui, sans-serif',
+        size: isNamed ? 58 : 44,
+        ...(isNamed ? { label: NAMES[scale], labelSize: 18, labelFont: '12px system-ui, sans-serif' } : {}),
         grid: { show: i === 0, stroke: () => color('--line'), width: 1 },
         values: (_u, ticks) =>
           ticks.map(

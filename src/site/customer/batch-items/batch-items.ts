@@ -50,7 +50,7 @@ export function readBatchItems(
 
 /** The default list parameter: the one the operation requires besides its site. */
 export function listParameterOf(operation: QueuedOperation): string | undefined {
-  if (operation.pack) return operation.pack.field;
+  if (operation.pack) return operation.pack.fields[0];
   const names: readonly string[] = DOMAIN_NAMES;
   return parametersOf(operation.params).find(({ name, required }) => required && !names.includes(name))?.name;
 }

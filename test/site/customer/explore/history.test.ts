@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { decodeProduct } from '../../../../src/operations/products/decode-product.ts';
 import { fromKeepaMinutes } from '../../../../src/operations/products/keepa-time.ts';
-import { currentOf, historyOf } from '../../../../src/site/customer/explore/product/history.ts';
+import type { Product } from '../../../../src/operations/products/product.ts';
+import { currentOf, type DecodedProduct, historyOf } from '../../../../src/site/customer/explore/product/history.ts';
 import { rowsCsv } from '../../../../src/site/customer/explore/rows-csv.ts';
 import { rowsOf } from '../../../../src/site/kit/time-chart.tsx';
 
@@ -10,10 +12,15 @@ function csvWith(series: Record<number, number[]>): (number[] | null)[] {
   return Array.from({ length: 36 }, (_, index) => series[index] ?? null);
 }
 
+/** The product as a call with `decode=1` returns it. */
+function decoded(product: Product): DecodedProduct {
+  return decodeProduct(product, product.domainId ?? 1) as DecodedProduct;
+}
+
 describe('the history of a product', () => {
   test('has prices in the currency of the site, and null where the provider has no data', () => {
     const csv = csvWith({ 0: [T[0], 1999, T[1], -1, T[2], 1499] });
-    const [retailer] = historyOf({ asin: 'B0C3CDEF01', domainId: 2, csv });
+    const [retailer] = historyOf(decoded({ asin: 'B0C3CDEF01', domainId: 2, csv }));
     expect(retailer).toMatchObject({ name: 'Retailer', format: { currency: 'GBP' } });
     expect(retailer?.points).toEqual([
       [fromKeepaMinutes(T[0]), 19.99],
@@ -24,13 +31,13 @@ describe('the history of a product', () => {
 
   test('adds shipping to the Buy Box price, whose points have three numbers', () => {
     const csv = csvWith({ 18: [T[0], 1000, 499, T[1], -1, -1] });
-    const [buyBox] = historyOf({ asin: 'B0C3CDEF01', domainId: 1, csv });
+    const [buyBox] = historyOf(decoded({ asin: 'B0C3CDEF01', domainId: 1, csv }));
     expect(buyBox?.points.map(([, value]) => value)).toEqual([14.99, null]);
   });
 
   test('has whole yen, ratings in stars, and ranks as they are', () => {
     const csv = csvWith({ 1: [T[0], 2980], 3: [T[0], 512], 16: [T[0], 45] });
-    const values = historyOf({ asin: 'B0C3CDEF01', domainId: 5, csv }).map(({ name, points }) => [
+    const values = historyOf(decoded({ asin: 'B0C3CDEF01', domainId: 5, csv })).map(({ name, points }) => [
       name,
       points[0]?.[1],
     ]);
@@ -39,7 +46,7 @@ describe('the history of a product', () => {
 
   test('ends at the last update of the provider with the last value', () => {
     const csv = csvWith({ 3: [T[0], 512] });
-    const [rank] = historyOf({ asin: 'B0C3CDEF01', domainId: 1, csv, lastUpdate: T[2] });
+    const [rank] = historyOf(decoded({ asin: 'B0C3CDEF01', domainId: 1, csv, lastUpdate: T[2] }));
     expect(rank?.points).toEqual([
       [fromKeepaMinutes(T[0]), 512],
       [fromKeepaMinutes(T[2]), 512],
@@ -48,12 +55,12 @@ describe('the history of a product', () => {
 
   test('lacks a series that never had a value', () => {
     const csv = csvWith({ 0: [T[0], -1], 1: [T[0], 1999] });
-    expect(historyOf({ asin: 'B0C3CDEF01', csv }).map(({ name }) => name)).toEqual(['New']);
+    expect(historyOf(decoded({ asin: 'B0C3CDEF01', csv })).map(({ name }) => name)).toEqual(['New']);
   });
 
   test('is empty for a product without histories', () => {
-    expect(historyOf({ asin: 'B0C3CDEF01', csv: null })).toEqual([]);
-    expect(currentOf({ asin: 'B0C3CDEF01', stats: null })).toEqual([]);
+    expect(historyOf(decoded({ asin: 'B0C3CDEF01', csv: null }))).toEqual([]);
+    expect(currentOf(decoded({ asin: 'B0C3CDEF01', stats: null }))).toEqual([]);
   });
 });
 
@@ -61,7 +68,7 @@ test('the current values of a product lack those without data', () => {
   const current = Array<number>(36).fill(-1);
   current[0] = 1999;
   current[16] = 45;
-  const values = currentOf({ asin: 'B0C3CDEF01', domainId: 1, stats: { current } });
+  const values = currentOf(decoded({ asin: 'B0C3CDEF01', domainId: 1, stats: { current } }));
   expect(values.map(({ name, value }) => [name, value])).toEqual([
     ['Retailer', 19.99],
     ['Rating', 4.5],

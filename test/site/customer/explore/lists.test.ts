@@ -77,11 +77,20 @@ test('a series of interest has a gap in a period without data', () => {
   ]);
 });
 
-test('a week without a rank is a gap in the history of a keyword', () => {
+test('a week without a rank, or without the product, is a gap in the history of a keyword', () => {
   const week = { clickShareSum: null, convShareSum: null };
+  const one = { asin: 'B000000001', clickShare: 20, conversionShare: null };
+  const two = { asin: 'B000000002', clickShare: 30, conversionShare: 4 };
   const history = [
-    { reportDate: '2026-01-10', rank: 5, ...week },
-    { reportDate: '2026-01-17', rank: null, ...week },
+    { reportDate: '2026-01-10', rank: 5, ...week, goods: [one] },
+    { reportDate: '2026-01-17', rank: 6, ...week, goods: [two, { ...one, clickShare: 10 }] },
+    { reportDate: '2026-01-24', rank: null, ...week, goods: [] },
   ];
-  expect(keywordSeries(history)[0]?.points.map(([, rank]) => rank)).toEqual([5, null]);
+  const series = keywordSeries(history).map(({ name, points }) => [name, points.map(([, value]) => value)]);
+  expect(Object.fromEntries(series)).toMatchObject({
+    Rank: [5, 6, null],
+    'Clicks, B000000001': [20, 10, null],
+    'Clicks, B000000002': [null, 30, null],
+    'Purchases, B000000002': [null, 4, null],
+  });
 });

@@ -19,6 +19,7 @@ interface Week {
   rank: number | null;
   clickShareSum: number | null;
   convShareSum: number | null;
+  goods: { asin: string; clickShare: number | null; conversionShare: number | null }[];
 }
 
 /** The data of the call for a search term. */
@@ -53,7 +54,7 @@ const RANGES = [
 
 const PERCENT = { maximumFractionDigits: 1 } as const;
 
-/** The ranks of a search term, and the sums of the shares of its three products. */
+/** The ranks of a search term, and the shares of its three products. */
 export function KeywordHistory({ data: { history, keyword } }: { data: HistoryData }): VNode {
   if (history.length === 0) return <p class="empty">No week with this term is loaded.</p>;
   return (
@@ -69,19 +70,48 @@ export function keywordSeries(history: readonly Week[]): ChartSeries[] {
     history.map((week) => [Date.parse(week.reportDate), week[key]] as const);
   return [
     { name: 'Rank', scale: 'rank', points: pointsOf('rank'), shown: true },
+    ...shareSeries(history),
     {
-      ...{ name: 'Clicks of the three, %', scale: 'percent', format: PERCENT },
-      ...{ points: pointsOf('clickShareSum'), shown: true },
+      ...{ name: 'Clicks of the three', scale: 'percent', format: PERCENT },
+      points: pointsOf('clickShareSum'),
+      shown: false,
     },
     {
-      ...{ name: 'Purchases of the three, %', scale: 'percent', format: PERCENT },
-      ...{ points: pointsOf('convShareSum'), shown: true },
+      ...{ name: 'Purchases of the three', scale: 'percent', format: PERCENT },
+      points: pointsOf('convShareSum'),
+      shown: false,
     },
   ];
 }
 
+/** The shares of the three products of the latest week, with gaps in the weeks in which others were clicked more. */
+function shareSeries(history: readonly Week[]): ChartSeries[] {
+  const latest = history.findLast(({ goods }) => goods.length > 0);
+  const series = (asin: string, key: 'clickShare' | 'conversionShare', name: string): ChartSeries => ({
+    ...{ name: `${name}, ${asin}`, scale: 'percent', format: PERCENT, shown: key === 'clickShare' },
+    points: history.map(({ reportDate, goods }) => {
+      const one = goods.find((product) => product.asin === asin);
+      return [Date.parse(reportDate), one?.[key] ?? null] as const;
+    }),
+  });
+  const asins = latest?.goods.map(({ asin }) => asin) ?? [];
+  return [
+    ...asins.map((asin) => series(asin, 'clickShare', 'Clicks')),
+    ...asins.map((asin) => series(asin, 'conversionShare', 'Purchases')),
+  ];
+}
+
 export function historyRows({ history, keyword, country }: HistoryData): Record<string, unknown>[] {
-  return history.map((week) => ({ keyword, country, ...week }));
+  return history.map(({ goods, ...week }) => ({
+    ...{ keyword, country, ...week },
+    ...Object.fromEntries(
+      goods.flatMap(({ asin, clickShare, conversionShare }, i) => [
+        [`product${i + 1}`, asin],
+        [`clickShare${i + 1}`, clickShare],
+        [`conversionShare${i + 1}`, conversionShare],
+      ]),
+    ),
+  }));
 }
 
 /** The term in its latest week, with its three most-clicked products. */

@@ -1,11 +1,25 @@
 import { fromKeepaMinutes } from '../../../../operations/products/keepa-time.ts';
 import type { Product } from '../../../../operations/products/product.ts';
-import { pointWidth } from '../../../../operations/products/series.ts';
 import type { ChartSeries } from '../../../kit/time-chart.tsx';
 
+/** A product of a call with `decode=1`. */
+export interface DecodedProduct extends Product {
+  history?: Record<string, DecodedSeries>;
+  statistics?: { current?: Record<string, number> };
+}
+
+/** Lists of the same length. */
+export interface DecodedSeries {
+  /** ISO 8601. */
+  time: string[];
+  value?: (number | null)[];
+  /** Shipping beside the price in `value`. */
+  shipping?: (number | null)[];
+}
+
 interface Shown {
-  /** Index in `csv` and in the arrays of the statistics. */
-  index: number;
+  /** Name in `history` and `statistics`. */
+  series: string;
   name: string;
   scale: 'price' | 'rank' | 'stars' | 'count';
   /** Whether the chart shows it at first. */
@@ -14,17 +28,17 @@ interface Shown {
 
 /** The series that the page shows, in the order of the chart. */
 const SHOWN: readonly Shown[] = [
-  { index: 0, name: 'Retailer', scale: 'price', shown: true },
-  { index: 1, name: 'New', scale: 'price', shown: true },
-  { index: 18, name: 'Buy Box with shipping', scale: 'price', shown: true },
-  { index: 3, name: 'Sales rank', scale: 'rank', shown: true },
-  { index: 2, name: 'Used', scale: 'price' },
-  { index: 4, name: 'List price', scale: 'price' },
-  { index: 10, name: 'New, fulfilled by the site', scale: 'price' },
-  { index: 7, name: 'New, sent by the seller', scale: 'price' },
-  { index: 16, name: 'Rating', scale: 'stars' },
-  { index: 17, name: 'Reviews', scale: 'count' },
-  { index: 11, name: 'New offers', scale: 'count' },
+  { series: 'amazon', name: 'Retailer', scale: 'price', shown: true },
+  { series: 'new', name: 'New', scale: 'price', shown: true },
+  { series: 'buyBox', name: 'Buy Box with shipping', scale: 'price', shown: true },
+  { series: 'salesRank', name: 'Sales rank', scale: 'rank', shown: true },
+  { series: 'used', name: 'Used', scale: 'price' },
+  { series: 'listPrice', name: 'List price', scale: 'price' },
+  { series: 'newFba', name: 'New, fulfilled by the site', scale: 'price' },
+  { series: 'newFbm', name: 'New, sent by the seller', scale: 'price' },
+  { series: 'rating', name: 'Rating', scale: 'stars' },
+  { series: 'reviewCount', name: 'Reviews', scale: 'count' },
+  { series: 'newOffers', name: 'New offers', scale: 'count' },
 ];
 
 /** Currencies by the provider's domain number. */
@@ -45,14 +59,11 @@ export function priceOf(value: number | null | undefined, domain: number): numbe
   return domain === 5 ? value : value / 100;
 }
 
-/**
- * The histories of a product, in the site's currency, stars and numbers. Times are Unix milliseconds. The last value holds
- * until the provider's last update.
- */
-export function historyOf({ csv, lastUpdate, domainId = 1 }: Product): ChartSeries[] {
+/** The histories of a product. The last value holds until the provider's last update. Times are Unix milliseconds. */
+export function historyOf({ history = {}, lastUpdate, domainId = 1 }: DecodedProduct): ChartSeries[] {
   const end = typeof lastUpdate === 'number' && lastUpdate > 0 ? fromKeepaMinutes(lastUpdate) : null;
-  return SHOWN.flatMap(({ index, name, scale, shown = false }) => {
-    const points = pointsOf(csv?.[index] ?? [], pointWidth(index), (value) => scaled(value, scale, domainId));
+  return SHOWN.flatMap(({ series, name, scale, shown = false }) => {
+    const points = pointsOf(history[series]);
     const last = points.at(-1);
     if (!last || points.every(([, value]) => value === null)) return [];
     if (end !== null && end > last[0]) points.push([end, last[1]]);
@@ -60,36 +71,23 @@ export function historyOf({ csv, lastUpdate, domainId = 1 }: Product): ChartSeri
   });
 }
 
-/** The current values of a product by name, as text; those without data are omitted. */
-export function currentOf(
-  product: Product,
-): { name: string; value: number; format: Intl.NumberFormatOptions }[] {
-  const { stats, domainId = 1 } = product;
-  const current = Array.isArray(stats?.current) ? (stats.current as unknown[]) : [];
-  return SHOWN.flatMap(({ index, name, scale }) => {
-    const raw = current[index];
-    const value = typeof raw === 'number' && raw >= 0 ? scaled(raw, scale, domainId) : null;
-    return value === null ? [] : [{ name, value, format: formatOf(scale, domainId) }];
+/** The current values of a product by name; those without data are omitted. */
+export function currentOf({
+  statistics,
+  domainId = 1,
+}: DecodedProduct): { name: string; value: number; format: Intl.NumberFormatOptions }[] {
+  return SHOWN.flatMap(({ series, name, scale }) => {
+    const value = statistics?.current?.[series];
+    return value === undefined ? [] : [{ name, value, format: formatOf(scale, domainId) }];
   });
 }
 
-/** Reads [time, value] or [time, price, shipping]; a price with shipping is their sum. A negative value means no data. */
-function pointsOf(
-  series: readonly number[],
-  width: 2 | 3,
-  scale: (value: number) => number | null,
-): [number, number | null][] {
-  const points: [number, number | null][] = [];
-  for (let i = 0; i + width <= series.length; i += width) {
-    const value = series[i + 1] ?? -1;
-    const shipping = width === 3 ? Math.max(0, series[i + 2] ?? 0) : 0;
-    points.push([fromKeepaMinutes(series[i] ?? 0), value < 0 ? null : scale(value + shipping)]);
-  }
-  return points;
-}
-
-function scaled(value: number, scale: Shown['scale'], domain: number): number | null {
-  return scale === 'price' ? priceOf(value, domain) : scale === 'stars' ? value / 10 : value;
+/** A price with shipping is their sum. */
+function pointsOf({ time = [], value, shipping }: Partial<DecodedSeries> = {}): [number, number | null][] {
+  return time.map((at, i) => {
+    const amount = value?.[i] ?? null;
+    return [Date.parse(at), amount === null ? null : Math.round((amount + (shipping?.[i] ?? 0)) * 100) / 100];
+  });
 }
 
 function formatOf(scale: Shown['scale'], domain: number): Intl.NumberFormatOptions {

@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import { fromKeepaMinutes } from '../../../../operations/products/keepa-time.ts';
-import type { Offer, Product } from '../../../../operations/products/product.ts';
+import type { Offer } from '../../../../operations/products/product.ts';
 import { addressOf } from '../../../kit/paging.tsx';
 import { type Column, Table } from '../../../kit/table.tsx';
 import { valueText } from '../../../kit/time-chart.tsx';
 import { Dash, Time } from '../../../kit/words.tsx';
-import { priceFormat, priceOf } from './history.ts';
+import { type DecodedSeries, priceFormat } from './history.ts';
 import type { ProductData } from './product-facts.tsx';
 
 interface OfferRow {
@@ -55,17 +55,17 @@ export function offerRows({ products: [product] }: ProductData): OfferRow[] {
   if (!product) return [];
   const { offers, liveOffersOrder } = product;
   const live = new Set(liveOffersOrder ?? []);
-  return (offers ?? []).map((offer, i) => rowOf(offer, live.has(i), product));
+  return (offers ?? []).map((offer, i) => rowOf(offer, live.has(i)));
 }
 
-function rowOf(offer: Offer, isLive: boolean, { domainId = 1 }: Product): OfferRow {
-  const { offerCSV, sellerId, condition, lastSeen, isFBA } = offer;
-  const [price, shipping] = Array.isArray(offerCSV) ? (offerCSV as number[]).slice(-2) : [];
+function rowOf(offer: Offer, isLive: boolean): OfferRow {
+  const { sellerId, condition, lastSeen, isFBA } = offer;
+  const { price } = (offer.history ?? {}) as { price?: DecodedSeries };
   return {
     sellerId: typeof sellerId === 'string' ? sellerId : '',
     condition: CONDITIONS[Number(condition ?? 0)] ?? 'Unknown',
-    price: priceOf(price, domainId),
-    shipping: priceOf(shipping, domainId),
+    price: price?.value?.at(-1) ?? null,
+    shipping: price?.shipping?.at(-1) ?? null,
     fulfilment: isFBA === true ? 'by the site' : 'by the seller',
     isLive,
     lastSeen: lastSeen === undefined ? null : new Date(fromKeepaMinutes(lastSeen)).toISOString(),

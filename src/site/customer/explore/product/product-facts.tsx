@@ -1,15 +1,14 @@
 import type { VNode } from 'preact';
-import type { Product } from '../../../../operations/products/product.ts';
 import { Facts } from '../../../kit/facts.tsx';
 import { type ChartSeries, TimeChart, valueText } from '../../../kit/time-chart.tsx';
 import { count } from '../../../kit/words.tsx';
 import { Picture } from '../picture.tsx';
 import type { ShowContext } from '../view.ts';
-import { currentOf, historyOf } from './history.ts';
+import { currentOf, type DecodedProduct, historyOf } from './history.ts';
 
 /** The data of the product call. */
 export interface ProductData {
-  products: Product[];
+  products: DecodedProduct[];
   errors: { asin: string; errorId: string }[];
 }
 
@@ -77,13 +76,13 @@ export function historyRows({ products: [product] }: ProductData): Record<string
   );
 }
 
-export function pictureOf({ images, imagesCSV }: Product): string | null {
+export function pictureOf({ images, imagesCSV }: DecodedProduct): string | null {
   const [first] = images ?? [];
   return first?.m ?? first?.l ?? imagesCSV?.split(',', 1)[0] ?? null;
 }
 
 /** The names of the categories that contain the product, root first. */
-function categoryOf({ categoryTree }: Product): string {
+function categoryOf({ categoryTree }: DecodedProduct): string {
   const path = Array.isArray(categoryTree) ? (categoryTree as { name: string }[]) : [];
   return path.map(({ name }) => name).join(' › ');
 }
