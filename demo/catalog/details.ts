@@ -1,5 +1,6 @@
 import { asinOfLeaf } from './asins.ts';
 import { LEAF_COUNT, type Leaf, leafAt } from './categories.ts';
+import { codesOf } from './codes.ts';
 import type { ProductRequest } from './products.ts';
 import { fraction, hash, pick } from './random.ts';
 import { trackingSince } from './series.ts';
@@ -21,7 +22,6 @@ export function descriptionOf(product: ProductSketch): Record<string, unknown> {
   const model = `${brand.slice(0, 3).toUpperCase()}-${hash('model', asin) % 10_000}`;
   const material = isMedia ? null : pick(MATERIALS, 'material', facts.familySeed);
   const slug = title.replaceAll(/[^A-Za-z0-9]+/g, '-').slice(0, 60);
-  const ean = `40${String(hash('ean', asin)).padStart(11, '0').slice(0, 11)}`;
   return {
     type: noun.toUpperCase().replaceAll(' ', '_'),
     title,
@@ -40,7 +40,7 @@ export function descriptionOf(product: ProductSketch): Record<string, unknown> {
       pattern: null,
     },
     ...mediaFields(product, isMedia, isBook),
-    ...{ eanList: [ean], upcList: null, gtinList: [`0${ean}`] },
+    ...codesOf(asin),
     features: [
       `${noun} for every day, made by ${brand}.`,
       ...product.attributes.map(({ dimension, value }) => `${dimension}: ${value}.`),

@@ -1,7 +1,5 @@
-import { asinOfLeaf } from '../catalog/asins.ts';
-import { LEAF_COUNT } from '../catalog/categories.ts';
+import { asinOfCode } from '../catalog/codes.ts';
 import { type ProductRequest, productOf } from '../catalog/products.ts';
-import { hash } from '../catalog/random.ts';
 import {
   domainOf,
   type Endpoint,
@@ -17,7 +15,7 @@ const DAYS = { min: 1, max: 100_000 };
 export const product: Endpoint = ({ params, nowMinutes }) => {
   const request = productRequest(params, nowMinutes);
   if (params.asin !== undefined && params.code !== undefined) throw invalidParameter();
-  const asins = params.asin === undefined ? codes(required(params.code)) : splitAsins(params.asin);
+  const asins = params.asin === undefined ? asinsOfCodes(required(params.code)) : splitAsins(params.asin);
   const update = integerOf(params.update, { min: -1, max: 100_000 });
   const products = asins
     .map((asin) => productOf(asin, request))
@@ -61,12 +59,11 @@ function splitAsins(asin: string): string[] {
   return asins;
 }
 
-/** Returns the ASINs of a product code. Every code belongs to some product. */
-function codes(code: string): string[] {
-  return code
-    .split(',')
-    .slice(0, 100)
-    .map((entry) => asinOfLeaf(hash('code', entry) % LEAF_COUNT, hash(entry) % 10_000));
+/** Returns the ASINs of the products with these codes. */
+function asinsOfCodes(codes: string): string[] {
+  const written = codes.split(',');
+  if (written.length > 100) throw invalidParameter();
+  return [...new Set(written.flatMap((code) => asinOfCode(code) ?? []))];
 }
 
 /** Returns the tokens of a call. An offers call costs tokens for each page of ten offers found. */

@@ -74,7 +74,7 @@ function grow(
   // Repeated ids count too: the answer to a call is split in memory.
   if (open.ids.size + added.length > most || open.raws.length >= most) return null;
   if (maxUnits !== Number.POSITIVE_INFINITY) {
-    const input = { ...record, [pack.field]: [...open.ids, ...added] };
+    const input = { ...record, [fieldOf(pack, record)]: [...open.ids, ...added] };
     if (operation.price.quote(input) > maxUnits) return null;
   }
   for (const id of added) open.ids.add(id);
@@ -86,7 +86,7 @@ function close(operation: QueuedOperation, { firstItem, raws, input, ids }: Open
   const { pack } = operation;
   // Parsed again, so that the packed input is as canonical as the input of a request.
   const whole =
-    pack && raws.length > 1 ? operation.params.parse({ ...input, [pack.field]: [...ids] }) : input;
+    pack && raws.length > 1 ? operation.params.parse({ ...input, [fieldOf(pack, input)]: [...ids] }) : input;
   return {
     firstItem,
     items: raws,
@@ -96,11 +96,16 @@ function close(operation: QueuedOperation, { firstItem, raws, input, ids }: Open
   };
 }
 
-function idsOf({ field }: Pack<unknown>, input: Record<string, unknown>): readonly string[] {
-  return input[field] as string[];
+function fieldOf({ fields }: Pack<unknown>, input: Record<string, unknown>): string {
+  return fields.find((field) => input[field] !== undefined) ?? fields[0];
 }
 
-function sharedPart({ field }: Pack<unknown>, input: Record<string, unknown>): string {
+function idsOf(pack: Pack<unknown>, input: Record<string, unknown>): readonly string[] {
+  return input[fieldOf(pack, input)] as string[];
+}
+
+function sharedPart(pack: Pack<unknown>, input: Record<string, unknown>): string {
+  const field = fieldOf(pack, input);
   const { [field]: _, ...shared } = input;
-  return fingerprint(shared);
+  return fingerprint({ field, shared });
 }

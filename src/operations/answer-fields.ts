@@ -5,8 +5,10 @@ import { isRecord } from './params/request.ts';
 export interface Records {
   /** Where `data` has them, as a dotted name: a list, or an object with one record for each key. */
   path: string;
-  /** The field that identifies a record. It is in every answer. */
-  id?: string;
+  /** The fields that identify a record. They are always returned. */
+  ids?: readonly string[];
+  /** The further fields that records of the provider can have. Without it, a field of theirs may have any name. */
+  providerFields?: readonly string[];
 }
 
 /** An answer whose fields a caller can select. */
@@ -24,7 +26,10 @@ export function relativeName({ records }: FieldsOf, name: string): string {
   return records && name.startsWith(`${records.path}.`) ? name.slice(records.path.length + 1) : name;
 }
 
-/** Returns what is wrong with the name of a field, or null. Objects of the provider may have any field. */
+/**
+ * Returns what is wrong with the name of a field, or null. Objects of the provider may have any field, unless the contract
+ * lists the fields of their records.
+ */
 export function fieldProblem(of: FieldsOf, name: string): string | null {
   const { answer, records } = of;
   if (!FIELD_NAME.test(name)) return 'must be a dotted name, such as asin or stats.current';
@@ -33,7 +38,8 @@ export function fieldProblem(of: FieldsOf, name: string): string | null {
   const known = namesOf(schema);
   const [first = ''] = name.split('.');
   const surrounds = records && Object.hasOwn(answer.shape, first) && !known.includes(first);
-  if (!surrounds && hasField(schema, name.split('.'))) return null;
+  const isListed = known.includes(first) || (records?.providerFields?.includes(first) ?? true);
+  if (!surrounds && isListed && hasField(schema, name.split('.'))) return null;
   return `must be ${where}, such as ${known.slice(0, SHOWN_NAMES).join(', ')}`;
 }
 
@@ -41,7 +47,7 @@ const SHOWN_NAMES = 12;
 
 /** Returns whether the records hold fields of the provider, most of which few callers need. */
 export function isOpen(of: FieldsOf): boolean {
-  return fieldProblem(of, 'any') === null;
+  return hasField(selectable(of), ['any']);
 }
 
 /** Returns the names of the known fields of a record, or of the answer. */
@@ -56,7 +62,7 @@ export function project(
   fields: readonly string[],
 ): Record<string, unknown> {
   if (!records) return cut(data, treeOf(fields)) as Record<string, unknown>;
-  const tree = treeOf(records.id === undefined ? fields : [...fields, records.id]);
+  const tree = treeOf([...fields, ...(records.ids ?? [])]);
   const path = records.path.split('.');
   return changeAt(data, path, (found) =>
     Array.isArray(found) || !isRecord(found) ? cut(found, tree) : mapValues(found, (one) => cut(one, tree)),

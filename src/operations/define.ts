@@ -140,8 +140,8 @@ export interface PartialAnswer {
 
 /** Combines several calls into one, and splits its answer. */
 export interface Pack<Input> {
-  /** The field of the canonical input that holds the list of texts. */
-  field: keyof Input & string;
+  /** The fields of the canonical input that can hold the list of texts. An input has one of them. */
+  fields: readonly [keyof Input & string, ...(keyof Input & string)[]];
   /** The longest list of one call; 1 when calls with this input cannot be combined. */
   max(input: Input): number;
   /** Returns the answer to a call for `part` from the data of the combined call. */

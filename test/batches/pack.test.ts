@@ -109,6 +109,18 @@ test('a repeated ASIN costs one unit in each call, and a call has at most 100 it
   ]);
 });
 
+test('items with codes share a call, but not with items with ASINs', () => {
+  const raws = [{ code: '036000291452' }, { codes: ['4006381333931'] }, { asin: 'B0CODES001' }];
+  const calls = packed(
+    product,
+    raws.map((raw) => ({ domain: 1, ...raw })),
+  );
+  expect(calls.map(({ units, input }) => [units, input])).toMatchObject([
+    [2, { codes: ['036000291452', '4006381333931'], asins: undefined }],
+    [1, { asins: ['B0CODES001'] }],
+  ]);
+});
+
 test('an item that does not fit starts the next call', () => {
   const [first = [], second = [], third = []] = [70, 40, 30].map((count, i) => asinsFrom(`B0FIT${i}`, count));
   const calls = packed(

@@ -186,10 +186,13 @@ test('returns a removed ASIN without data, and omits an unknown one', async ({ d
   expect(await products(demo, ['ZZ00000001'], { update: -1 })).toEqual([]);
 });
 
-test('finds a product by its product code', async ({ demo }) => {
-  const { json } = await demo.get('product', { domain: 1, code: '4000000000001,4000000000002' });
-  expect(json.products).toHaveLength(2);
-  for (const found of json.products) product.parse(found);
+test('finds products by their codes, and none by other codes', async ({ demo }) => {
+  const asins = ['B0AA110022', 'B0AA110523'];
+  const [one, two] = await products(demo, asins);
+  expect([one.upcList, two.upcList]).toEqual([[one.eanList[0].slice(1)], null]);
+  const code = [one.upcList[0], two.eanList[0], '9780306406157'].join();
+  const { json } = await demo.get('product', { domain: 1, code });
+  expect(json.products).toEqual([one, two]);
 });
 
 test('has the same product with different prices on each site', async ({ demo }) => {

@@ -6,7 +6,9 @@ import { OPERATIONS, queuedOperation } from '../../src/operations/index.ts';
 import { deal } from '../../src/operations/market/deal.ts';
 import { product } from '../../src/operations/market/product.ts';
 import { productFinder } from '../../src/operations/market/product-finder.ts';
+import { productSearch } from '../../src/operations/market/product-search.ts';
 import { seller } from '../../src/operations/market/seller.ts';
+import { variations } from '../../src/operations/market/variations.ts';
 import { canonical, faultsOf, type TakingParameters } from '../support/parameters.ts';
 
 const PRODUCT = { domain: 1, asins: 'B000000001' };
@@ -45,6 +47,7 @@ describe('fields', () => {
       'rows',
       /^item 1 must be a field of the answer, such as word, .*, got "rows"$/,
     ],
+    [product.name, PRODUCT, 'nonsense.x', /^item 1 must be a field of products, .*, got "nonsense.x"$/],
     [product.name, PRODUCT, 'count', /^item 1 must be a field of products, .*, got "count"$/],
     [product.name, PRODUCT, 'csv.amazon', /^item 1 must be a field of products, .*, got "csv.amazon"$/],
     [product.name, PRODUCT, 'a..b', /^item 1 must be a dotted name/],
@@ -69,8 +72,21 @@ describe('fields', () => {
     expect(Object.keys(faults).sort()).toEqual(['country', 'fields']);
   });
 
-  test('may have any name in the objects of the provider, and any key in a map', () => {
-    expect(fieldsOf(product, { ...PRODUCT, fields: 'someNewField.x,salesRanks.281052' })).toHaveLength(2);
+  test('of a product are those of the model, of the provider and of decoded histories', () => {
+    const fields = 'stats.buyBoxPrice,eanList,fbaFees.pickAndPackFee,history.amazon.value,statistics.avg30.new,bsr,codes';
+    expect(fieldsOf(product, { ...PRODUCT, fields })).toHaveLength(7);
+    for (const [operation, sent] of [
+      [productSearch, { domain: 1, term: 'x' }],
+      [variations, { domain: 1, asin: 'B000000001' }],
+    ] as const) {
+      const untyped = operation as TakingParameters<unknown>;
+      expect(fieldsOf(untyped, { ...sent, fields: 'packageWeight' })).toHaveLength(1);
+      expect(faultsOf(untyped, { ...sent, fields: 'nonsense' })).toHaveProperty('fields');
+    }
+  });
+
+  test('may have any name below an object of the provider, and any key in a map', () => {
+    expect(fieldsOf(product, { ...PRODUCT, fields: 'offers.someNewField,salesRanks.281052' })).toHaveLength(2);
     expect(
       fieldsOf(seller, { domain: 1, seller: 'A2L77EE7U53NWQ', fields: 'sellerName,address' }),
     ).toHaveLength(2);
@@ -109,7 +125,7 @@ describe('a projection', () => {
       { asin: 'B', title: null, stats: null },
     ],
   };
-  const records = { path: 'products', id: 'asin' };
+  const records = { path: 'products', ids: ['asin'] };
 
   test('keeps the selected fields in their order, the id, and everything around the records', () => {
     expect(project({ records }, data, ['stats.current', 'images.l', 'title', 'absent.x'])).toEqual({

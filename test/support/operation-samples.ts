@@ -15,6 +15,7 @@ export const OPERATION_SAMPLES: Record<string, readonly Record<string, unknown>[
     { domain: 1, asins: ['B0C3CDEF01', 'ZX00000000', 'ZZ00000000'], detailLevel: 'summary' },
     { country: 'DE', asins: ['B0C3CDEF02'], detailLevel: 'lite', stats: 30, rating: true, buybox: true },
     { domainId: 1, asins: ['B0C3CDEF03'], detailLevel: 'full', stats: 30, offers: 20, stock: true, days: 30 },
+    { domain: 1, codes: ['0006215059468', '9780306406157'], detailLevel: 'summary' },
   ],
   'market.variations': [
     { domain: 1, asin: 'B0C3CDEF01', detailLevel: 'summary', perPage: 2 },

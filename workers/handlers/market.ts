@@ -5,7 +5,7 @@ import { fetchDeals } from '../../src/upstream/keepa/deals.ts';
 import { findProducts } from '../../src/upstream/keepa/finder.ts';
 import { fetchGraphImage } from '../../src/upstream/keepa/graph-image.ts';
 import { fetchLightningDeals } from '../../src/upstream/keepa/lightning-deals.ts';
-import { asinsPerCall } from '../../src/upstream/keepa/products.ts';
+import { asinsPerCall, fetchProductsByCode } from '../../src/upstream/keepa/products.ts';
 import { fetchSellers, fetchTopSellers } from '../../src/upstream/keepa/sellers.ts';
 import { checkedPng } from '../pictures/png.ts';
 import { fetching, type HandlersOf, single } from './handler.ts';
@@ -15,9 +15,12 @@ import { handleVariations } from './variations.ts';
 export const MARKET_HANDLERS: HandlersOf<'market'> = {
   'market.product': fetching(
     (input, missing, context) => {
-      const asins = missing.map(({ key }) => key);
+      const keys = missing.map(({ key }) => key);
       const options = { ...upstreamOptions(input), update: input.update };
-      return context.upstream.products.fetch(asins, options, context);
+      const { keepa, products } = context.upstream;
+      return input.codes
+        ? fetchProductsByCode(keepa, keys, options, context)
+        : products.fetch(keys, options, context);
     },
     (input) => asinsPerCall(upstreamOptions(input)),
   ),

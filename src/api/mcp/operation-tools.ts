@@ -2,7 +2,7 @@ import { isOpen } from '../../operations/answer-fields.ts';
 import { jsonAnswerOf, type Operation, type Route } from '../../operations/define.ts';
 import { OPERATIONS } from '../../operations/index.ts';
 import type { JsonSchema } from '../../operations/params/documentation.ts';
-import { isStrict, parametersOf } from '../openapi/parameters.ts';
+import { isAlwaysRequired, isStrict, parametersOf } from '../openapi/parameters.ts';
 import { componentSchemas, pascalCase } from '../openapi/schemas.ts';
 import { SERIES_ARGUMENTS } from './compact-series.ts';
 import { type Arguments, type ObjectSchema, type Tool, type ToolRequest, titleOf } from './tool.ts';
@@ -113,7 +113,7 @@ function inputOf(operation: Operation): ObjectSchema {
       ...(preset === undefined ? {} : { default: preset as JsonSchema['default'] }),
     } as JsonSchema);
   }
-  const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name);
+  const required = parameters.filter(isAlwaysRequired).map(({ name }) => name);
   return {
     type: 'object',
     properties: { ...properties, ...OPTIONS },

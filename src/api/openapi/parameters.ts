@@ -13,6 +13,8 @@ export interface DocumentedParameter {
   name: string;
   description: string;
   required: boolean;
+  /** Another parameter, which a request may have instead of this required one. */
+  unless: string | null;
   /** Schema of the canonical value, with bounds, default and examples. */
   schema: JsonSchema;
   /** Names and forms that a request may use. If several are sent, they must agree; lists are combined. */
@@ -63,6 +65,11 @@ export function documentedForms(
   return own.length > 0 ? own : forms.slice(0, 1);
 }
 
+/** Returns whether every request has the parameter. */
+export function isAlwaysRequired({ required, unless }: DocumentedParameter): boolean {
+  return required && unless === null;
+}
+
 /** Returns whether unknown fields are refused instead of ignored. */
 export function isStrict(params: z.ZodType): boolean {
   const [own] = PARAMETER_PARTS.get(params) ?? [params];
@@ -72,7 +79,7 @@ export function isStrict(params: z.ZodType): boolean {
 /** Returns the schema of the parameters as an object under their canonical names. */
 export function inputSchema(params: z.ZodType): JsonSchema {
   const parameters = parametersOf(params);
-  const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name);
+  const required = parameters.filter(isAlwaysRequired).map(({ name }) => name);
   return {
     type: 'object',
     properties: Object.fromEntries(
@@ -91,20 +98,21 @@ function isRefused(field: z.core.$ZodType): boolean {
 function ofField(name: string, field: z.core.$ZodType): DocumentedParameter {
   const { description = '', ...schema } = jsonSchemaOf(field);
   const required = !z.safeParse(field, undefined).success;
-  return { name, description, required, schema, forms: [{ name, description, schema }], spread: false };
+  const forms = [{ name, description, schema }];
+  return { name, description, required, unless: null, schema, forms, spread: false };
 }
 
 function ofGroup(
   name: string,
   field: z.core.$ZodType,
-  { description, required, forms = {}, spread = false }: GroupDocumentation,
+  { description, required, unless, forms = {}, spread = false }: GroupDocumentation,
   names: readonly string[],
 ): DocumentedParameter {
   const { description: _, ...schema } = jsonSchemaOf(field);
   // The canonical name comes first.
   const ordered = [...names].sort((a, b) => Number(b === name) - Number(a === name));
   return {
-    ...{ name, description, required, schema, spread },
+    ...{ name, description, required, unless: unless ?? null, schema, spread },
     forms: ordered.map((form) => ({ name: form, description, schema, ...forms[form] })),
   };
 }

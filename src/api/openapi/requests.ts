@@ -1,5 +1,10 @@
 import type { JsonSchema } from '../../operations/params/documentation.ts';
-import { type DocumentedParameter, documentedForms, type ParameterForm } from './parameters.ts';
+import {
+  type DocumentedParameter,
+  documentedForms,
+  isAlwaysRequired,
+  type ParameterForm,
+} from './parameters.ts';
 import { withFormats } from './schemas.ts';
 import type { ParameterObject } from './shape.ts';
 
@@ -16,7 +21,7 @@ export function queryParameters(
       return {
         name: form.name,
         in: inPath ? ('path' as const) : ('query' as const),
-        required: inPath || (parameter.required && forms.length === 1),
+        required: inPath || (isAlwaysRequired(parameter) && forms.length === 1),
         description: described(parameter, form),
         schema,
         example: exampleOf(schema),
@@ -49,7 +54,7 @@ export function parameterObject(parameters: readonly DocumentedParameter[], isSt
       properties[form.name] = { ...form.schema, description: described(parameter, form) };
     if (!parameter.required || !first) continue;
     example[first.name] = exampleOf(first.schema);
-    required.push(first.name);
+    if (isAlwaysRequired(parameter)) required.push(first.name);
   }
   if (required.length > 0) result.required = required;
   return { ...withFormats(result), examples: [example] };

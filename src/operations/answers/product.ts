@@ -50,6 +50,10 @@ export const product = z
     variationsCount: z.int().optional().describe('Number of members of the family; only at detailLevel=lite'),
     ...z.object(named).partial().shape,
     image: words('File name of the first image; only at detailLevel=summary').nullish(),
+    codes: z
+      .array(z.string())
+      .optional()
+      .describe('The requested codes that the product has; only with codes'),
   })
   .describe('A product; detailLevel selects its fields')
   .register(SCHEMA_NAMES, { id: 'Product' });

@@ -76,7 +76,7 @@ export const asinReverse = defineQueued<'aba.asinreverse', AsinReverseInput, Rec
   },
   respond: {
     type: 'json',
-    records: { path: 'items', id: 'asin' },
+    records: { path: 'items', ids: ['asin'] },
     answer: z.object({
       items: z
         .array(

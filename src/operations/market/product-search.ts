@@ -21,6 +21,7 @@ import {
 } from '../products/detail-level.ts';
 import { lastDays } from '../products/history-window.ts';
 import type { Product } from '../products/product.ts';
+import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
 import { DEFAULT_STATS_DAYS } from './product.ts';
 
 export interface ProductSearchInput {
@@ -113,7 +114,7 @@ export const productSearch = defineQueued<'market.productsearch', ProductSearchI
   },
   respond: {
     type: 'json',
-    records: { path: 'products', id: 'asin' },
+    records: { path: 'products', ids: ['asin'], providerFields: PROVIDER_PRODUCT_FIELDS },
     answer: z.object({
       ...site(),
       count: z.int().min(0).optional(),

@@ -7,7 +7,8 @@ import { decode } from '../params/decode.ts';
 import { DOMAIN_NAMES, type Domain, domain, SITES } from '../params/domain.ts';
 import { DATE_RANGE_NAMES, dateRange, windowOf } from '../params/history.ts';
 import { ASIN_SCHEMA, list, parseAsin } from '../params/lists.ts';
-import { request } from '../params/request.ts';
+import { PRODUCT_CODE_SCHEMA, parseProductCode } from '../params/product-code.ts';
+import { isRecord, request } from '../params/request.ts';
 import { boolean, integer, oneOf } from '../params/scalars.ts';
 import { cutHistory } from '../products/cut-history.ts';
 import { decodeProduct } from '../products/decode-product.ts';
@@ -23,11 +24,14 @@ import {
 import { type HistoryWindow, lastDays } from '../products/history-window.ts';
 import { limitOffers, withoutOffers } from '../products/offers.ts';
 import { hasData, type Product, productUpdatedAt } from '../products/product.ts';
+import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
 
 export interface ProductInput {
   domain: Domain;
-  /** Upper case, unique, sorted. */
-  asins: string[];
+  /** Upper case, unique, sorted. Absent with `codes`. */
+  asins?: string[] | undefined;
+  /** UPC, EAN and ISBN codes; unique, sorted. Absent with `asins`. */
+  codes?: string[] | undefined;
   stats?: number | undefined;
   history: boolean;
   update?: number | undefined;
@@ -44,21 +48,26 @@ export interface ProductInput {
 /** Default period of statistics. They are free upstream and hold the current prices, so they are always fetched. */
 export const DEFAULT_STATS_DAYS = 90;
 
-/** Maximum ASINs in a call. */
+/** Maximum ASINs or codes in a call. */
 const LARGEST_CALL = 100;
 
 /** The minimum number of offers that upstream collects. */
 const FEWEST_OFFERS = 20;
 
-/** Why an ASIN could not be fetched. It is not charged. */
+/** Why an ASIN or a code could not be fetched. It is not charged. */
 const FETCH_ERRORS = ['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'BUSY', 'CANCELLED'] as const;
 
-const ASIN_ERRORS = ['PRODUCT_NOT_FOUND', 'PRODUCT_UNAVAILABLE', ...FETCH_ERRORS] as const;
+const LOOK_UP_ERRORS = ['PRODUCT_NOT_FOUND', 'PRODUCT_UNAVAILABLE', ...FETCH_ERRORS] as const;
 
-interface AsinError {
-  asin: string;
-  errorId: (typeof ASIN_ERRORS)[number];
+/** An ASIN or a code without a product. */
+interface LookUpError {
+  asin?: string;
+  code?: string;
+  errorId: (typeof LOOK_UP_ERRORS)[number];
 }
+
+/** What upstream has for a source: the product of an ASIN, or the products with a code. */
+export type Found = Product | readonly Product[];
 
 type FetchError = (typeof FETCH_ERRORS)[number];
 
@@ -67,12 +76,12 @@ function isFetchError(errorId: string | undefined): errorId is FetchError {
 }
 
 function fetchErrorsOf(data: Record<string, unknown>): FetchError[] {
-  return (data.errors as AsinError[]).map(({ errorId }) => errorId).filter(isFetchError);
+  return (data.errors as LookUpError[]).map(({ errorId }) => errorId).filter(isFetchError);
 }
 
-export const product = defineQueued<'market.product', ProductInput, Product>({
+export const product = defineQueued<'market.product', ProductInput, Found>({
   name: 'market.product',
-  summary: 'Looks up 1 to 100 products by ASIN.',
+  summary: 'Looks up 1 to 100 products by ASIN, or by UPC, EAN or ISBN.',
   tool: 'market_get_product',
   toolDefaults: { detailLevel: 'summary' },
   toolset: 'products',
@@ -81,12 +90,24 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
     { method: 'POST', path: '/api/market/product' },
   ],
   params: request(
-    { domain: DOMAIN_NAMES, asins: ['asins', 'asin'], dateRange: DATE_RANGE_NAMES },
+    { domain: DOMAIN_NAMES, asins: ['asins', 'asin'], codes: ['codes', 'code'], dateRange: DATE_RANGE_NAMES },
     {
       domain: domain(),
       asins: list(
         { item: 'ASIN', max: LARGEST_CALL, schema: ASIN_SCHEMA, parse: parseAsin, sorted: true },
-        '1-100 ASINs; duplicates count once',
+        '1-100 ASINs; duplicates count once. Required without codes',
+        { unless: 'codes' },
+      ),
+      codes: list(
+        {
+          item: 'code',
+          max: LARGEST_CALL,
+          schema: PRODUCT_CODE_SCHEMA,
+          parse: parseProductCode,
+          sorted: true,
+        },
+        '1-100 UPC, EAN or ISBN codes, instead of asins; a code may have several products',
+        { required: false },
       ),
       stats: integer({ min: 1 }).optional().describe('Include price statistics over this many days'),
       history: boolean()
@@ -113,6 +134,15 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
       decode: decode(),
     },
   )
+    .refine(({ asins, codes }) => asins !== undefined || codes !== undefined, {
+      path: ['asins'],
+      error: `is required: it must be 1 to ${LARGEST_CALL} ASINs, as a list or separated by commas; or send codes`,
+      when: ({ value, issues }) => isRecord(value) && !issues.some(({ path }) => isLookedUp(path?.[0])),
+    })
+    .refine(({ asins, codes }) => asins === undefined || codes === undefined, {
+      path: ['codes'],
+      error: 'must not be sent with asins: send one of them',
+    })
     .refine(({ detailLevel, days }) => detailLevel !== 'summary' || days === undefined, {
       path: ['days'],
       error: SUMMARY_HAS_NO_HISTORY,
@@ -127,66 +157,79 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
       days: input.dateRange ? undefined : days,
     })),
   price: {
-    text: '1 per ASIN',
-    quote: ({ asins }) => asins.length,
-    settle: ({ asins }, { data }) => asins.length - fetchErrorsOf(data).length,
+    text: '1 per ASIN or code',
+    quote: (input) => keysOf(input).length,
+    settle: (input, { data }) => keysOf(input).length - fetchErrorsOf(data).length,
   },
   partial: {
     failureOf(data) {
       const failed = fetchErrorsOf(data);
-      const isAll = data.count === 0 && failed.length === (data.errors as AsinError[]).length;
+      const isAll = data.count === 0 && failed.length === (data.errors as LookUpError[]).length;
       return isAll ? (failed[0] ?? null) : null;
     },
   },
   pools: ['market'],
   queue: () => 'market',
   freshness: 'update',
-  updatedAt: productUpdatedAt,
-  source: (input) => productSources(input.asins, upstreamOptions(input)),
-  pack: {
-    field: 'asins',
-    max: () => LARGEST_CALL,
-    pick(data, { asins }) {
-      const ofPart = new Set(asins);
-      const pick = (records: unknown) =>
-        (records as { asin: string }[]).filter(({ asin }) => ofPart.has(asin));
-      const products = pick(data.products);
-      return { ...data, count: products.length, products, errors: pick(data.errors) };
-    },
+  updatedAt: (found) => oldest([found].flat().map(productUpdatedAt)),
+  source: (input) => {
+    const options = upstreamOptions(input);
+    return input.codes ? codeSources(input.codes, options) : productSources(keysOf(input), options);
   },
-  table: { columns: () => SUMMARY_FIELDS, rows: ({ products }) => (products as Product[]).map(summaryRow) },
+  pack: { fields: ['asins', 'codes'], max: () => LARGEST_CALL, pick: partOf },
+  table: {
+    columns: ({ codes }) => (codes ? [...SUMMARY_FIELDS, 'codes'] : SUMMARY_FIELDS),
+    rows: ({ products }) => (products as Product[]).map(rowOf),
+  },
   respond: {
     type: 'json',
-    records: { path: 'products', id: 'asin' },
+    records: { path: 'products', ids: ['asin', 'codes'], providerFields: PROVIDER_PRODUCT_FIELDS },
     answer: z.object({
       ...site(),
       count: z.int().min(0).describe('Number of products found'),
       products: z.array(productRecord),
       errors: z
-        .array(z.object({ asin: z.string(), errorId: z.enum(ASIN_ERRORS) }))
+        .array(
+          z.object({
+            asin: z.string().optional().describe('In a look-up of ASINs'),
+            code: z.string().optional().describe('In a look-up of codes'),
+            errorId: z.enum(LOOK_UP_ERRORS),
+          }),
+        )
         .describe(
-          'ASINs for which no product was found, and ASINs that could not be fetched, which are not charged',
+          'ASINs or codes for which no product was found, and those that could not be fetched, which are not charged',
         ),
       responseShape,
     }),
     present(found, input, { now, failures }) {
       const window = historyWindow(input, now);
-      const products: Record<string, unknown>[] = [];
-      const errors: AsinError[] = [];
-      for (const asin of input.asins) {
-        const product = found.get(asin);
-        const failure = failures?.get(asin);
-        if (isFetchError(failure)) errors.push({ asin, errorId: failure });
-        else if (!product || !hasData(product)) errors.push({ asin, errorId: noDataError(product) });
-        else products.push(shown(product, input, window));
+      const { detailLevel, codes } = input;
+      const products = new Map<string, Record<string, unknown>>();
+      const errors: LookUpError[] = [];
+      for (const key of keysOf(input)) {
+        const failure = failures?.get(key);
+        const all = [found.get(key) ?? []].flat();
+        const known = isFetchError(failure) ? [] : all.filter(hasData);
+        if (known.length === 0) {
+          const errorId = isFetchError(failure) ? failure : noDataError(all[0]);
+          errors.push(codes ? { code: key, errorId } : { asin: key, errorId });
+        }
+        for (const product of known) {
+          const before = products.get(product.asin);
+          if (before) (before.codes as string[]).push(key);
+          else
+            products.set(product.asin, {
+              ...shown(product, input, window),
+              ...(codes ? { codes: [key] } : {}),
+            });
+        }
       }
-      const { detailLevel } = input;
       return {
         data: {
           country: SITES[input.domain],
           domainId: input.domain,
-          count: products.length,
-          products,
+          count: products.size,
+          products: [...products].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, shown]) => shown),
           errors,
           responseShape: { detailLevel, hint: DETAIL_HINTS[detailLevel] },
         },
@@ -195,8 +238,38 @@ export const product = defineQueued<'market.product', ProductInput, Product>({
   },
 });
 
+/** Returns the ASINs or codes of a call. */
+function keysOf({ asins, codes }: ProductInput): readonly string[] {
+  return codes ?? asins ?? [];
+}
+
+function isLookedUp(parameter: unknown): boolean {
+  return parameter === 'asins' || parameter === 'codes';
+}
+
+function oldest(times: readonly (number | null)[]): number | null {
+  const known = times.filter((time) => time !== null);
+  return known.length > 0 ? Math.min(...known) : null;
+}
+
+/** Returns the answer to a look-up of a part of the ASINs or codes. */
+function partOf(data: Record<string, unknown>, part: ProductInput): Record<string, unknown> {
+  const keys = new Set(keysOf(part));
+  const products = (data.products as { asin: string; codes?: string[] }[]).flatMap((product) => {
+    if (!part.codes) return keys.has(product.asin) ? [product] : [];
+    const codes = product.codes?.filter((code) => keys.has(code)) ?? [];
+    return codes.length > 0 ? [{ ...product, codes }] : [];
+  });
+  const errors = (data.errors as LookUpError[]).filter(({ asin, code }) => keys.has(asin ?? code ?? ''));
+  return { ...data, count: products.length, products, errors };
+}
+
+function rowOf(product: Product & { codes?: string[] }): Record<string, unknown> {
+  return { ...summaryRow(product), codes: product.codes?.join(' ') };
+}
+
 /** The provider returns an unknown ASIN without an element, or as an element of the type 4, which has no data. */
-function noDataError(product: Product | undefined): AsinError['errorId'] {
+function noDataError(product: Product | undefined): LookUpError['errorId'] {
   return product?.productType === 3 ? 'PRODUCT_UNAVAILABLE' : 'PRODUCT_NOT_FOUND';
 }
 
@@ -232,6 +305,12 @@ export function productSources(
 ): readonly Source[] {
   const optionsId = fingerprint(options);
   return asins.map((asin) => ({ key: asin, identity: `${kind}/${domain}/${asin}/${optionsId}` }));
+}
+
+/** Returns one source for each code. Its data are the products with the code. */
+function codeSources(codes: readonly string[], { domain, ...options }: ProductOptions): readonly Source[] {
+  const optionsId = fingerprint(options);
+  return codes.map((code) => ({ key: code, identity: `code/${domain}/${code}/${optionsId}` }));
 }
 
 function historyWindow(input: ProductInput, now: number): HistoryWindow | null {

@@ -104,7 +104,7 @@ export const seller = defineQueued<'market.seller', SellerInput, Seller>({
   source: ({ domain, seller, storefront }) =>
     seller.map((id) => ({ key: id, identity: `seller/${domain}/${id}/${Number(storefront)}` })),
   pack: {
-    field: 'seller',
+    fields: ['seller'],
     max: ({ storefront }) => (storefront ? 1 : LARGEST_CALL),
     pick(data, { seller }) {
       const known = data.sellers as Record<string, unknown>;

@@ -13,6 +13,7 @@ import { decodeProduct } from '../products/decode-product.ts';
 import { DETAIL_LEVELS, type DetailLevel } from '../products/detail-level.ts';
 import { familyOf } from '../products/family.ts';
 import type { Product } from '../products/product.ts';
+import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
 import { variationRecord, variationRow } from '../products/variation.ts';
 import { DEFAULT_STATS_DAYS, type ProductOptions, productSources } from './product.ts';
 
@@ -67,7 +68,7 @@ export const variations = defineQueued<'market.variations', VariationsInput, Pro
   },
   respond: {
     type: 'json',
-    records: { path: 'variations', id: 'asin' },
+    records: { path: 'variations', ids: ['asin'], providerFields: PROVIDER_PRODUCT_FIELDS },
     answer: z.object({
       ...site(),
       inputAsin: z.string().describe('The ASIN that was sent'),

@@ -57,7 +57,7 @@ export function withFields<Input>(params: z.ZodType<Input>, of: FieldsOf): z.Zod
 function fieldsOf(of: FieldsOf) {
   const { records } = of;
   const names = knownFields(of).slice(0, 2);
-  const always = records?.id === undefined ? '' : `; ${records.id} is always returned`;
+  const always = records?.ids ? `; always returned: ${records.ids.join(', ')}` : '';
   const what = records ? `Fields of ${records.path} to return` : 'Fields of the answer to return';
   return list(
     {

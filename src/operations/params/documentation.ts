@@ -7,6 +7,8 @@ export type JsonSchema = z.core.JSONSchema.BaseSchema;
 export interface GroupDocumentation {
   description: string;
   required: boolean;
+  /** Another parameter, which a request may have instead of this required one. */
+  unless?: string;
   /** Schema of the canonical value. It applies to every name that `forms` does not list. */
   schema: JsonSchema;
   /** Names whose value has another form, or that only a query or a body accepts. */

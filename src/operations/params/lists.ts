@@ -23,15 +23,21 @@ export function list(rule: ListRule, description: string): z.ZodType<string[]>;
 export function list(
   rule: ListRule,
   description: string,
-  options: { required: false },
+  options: { required: false } | { unless: string },
 ): z.ZodType<string[] | undefined>;
-export function list(rule: ListRule, description: string, { required } = { required: true }) {
+export function list(
+  rule: ListRule,
+  description: string,
+  options: { required?: boolean; unless?: string } = {},
+) {
+  const { required = true, unless } = options;
+  const isOptional = !required || unless !== undefined;
   const { schema: items, max: maxItems } = rule;
   const examples = items.examples ? [[items.examples[0]]] : [];
   const schema: JsonSchema = { type: 'array', items, minItems: 1, maxItems, examples };
   return grouped<string[] | undefined>(
-    (given) => (!required && Object.keys(given).length === 0 ? undefined : resolve(given, rule)),
-    { description, required, schema },
+    (given) => (isOptional && Object.keys(given).length === 0 ? undefined : resolve(given, rule)),
+    { description, required, schema, ...(unless ? { unless } : {}) },
   );
 }
 

@@ -1,13 +1,10 @@
-import type { ProductOptions } from '../../operations/market/product.ts';
 import type { Product } from '../../operations/products/product.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { SoukError } from '../../platform/errors.ts';
 import { fingerprint } from '../../platform/fingerprint.ts';
 import { RequestRejected } from '../request-rejected.ts';
-import { asinsPerCall, fetchProducts } from './products.ts';
+import { asinsPerCall, type FetchOptions, fetchProducts } from './products.ts';
 import type { CallContext, KeepaTransport } from './transport.ts';
-
-type LookUpOptions = ProductOptions & { update?: number | undefined };
 
 /** Looks up products, for several calls in one request. */
 export interface ProductLookUps {
@@ -17,7 +14,7 @@ export interface ProductLookUps {
    */
   fetch(
     asins: readonly string[],
-    options: LookUpOptions,
+    options: FetchOptions,
     context: CallContext,
   ): Promise<ReadonlyMap<string, Product>>;
 }
@@ -49,7 +46,7 @@ export function createProductLookUps(keepa: KeepaTransport, clock: Clock, window
   const windows = new Map<string, Window>();
 
   /** Opens a window after a request was sent. Look-ups that arrive within it share the next request. */
-  function open(key: string, options: LookUpOptions): void {
+  function open(key: string, options: FetchOptions): void {
     const cancel = clock.after(windowMs, () => window.close(), 'look-up window');
     const window: Window = {
       members: [],
@@ -65,7 +62,7 @@ export function createProductLookUps(keepa: KeepaTransport, clock: Clock, window
     windows.set(key, window);
   }
 
-  async function send(members: readonly Member[], options: LookUpOptions): Promise<void> {
+  async function send(members: readonly Member[], options: FetchOptions): Promise<void> {
     const waiting = members.filter(({ hasEnded }) => !hasEnded);
     if (waiting.length < 2) return sendEach(waiting, options);
     const asins = [...new Set(waiting.flatMap((member) => member.asins))];
@@ -82,7 +79,7 @@ export function createProductLookUps(keepa: KeepaTransport, clock: Clock, window
     }
   }
 
-  async function sendEach(members: readonly Member[], options: LookUpOptions): Promise<void> {
+  async function sendEach(members: readonly Member[], options: FetchOptions): Promise<void> {
     const fetches = members
       .filter(({ hasEnded }) => !hasEnded)
       .map((member) => {
@@ -122,7 +119,7 @@ export function createProductLookUps(keepa: KeepaTransport, clock: Clock, window
 }
 
 /** The provider's answer does not depend on the age that a caller accepts. */
-function keyOf({ update: _, ...options }: LookUpOptions): string {
+function keyOf({ update: _, ...options }: FetchOptions): string {
   return fingerprint(options);
 }
 

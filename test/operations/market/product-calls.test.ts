@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest';
 import { newAsin } from '../../support/answers.ts';
+import { finished, resultsOf, startBatch } from '../../support/batches.ts';
 import type { Reply } from '../../support/client.ts';
+import { connectAgent } from '../../support/mcp-client.ts';
 import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
@@ -97,6 +99,97 @@ describe('an ASIN without data upstream', () => {
       other.headers['x-job-id'],
     ]);
     expect(rows).toEqual([{ answer: 'own' }]);
+  });
+});
+
+describe('a look-up of codes', () => {
+  const [EAN, UPC, OTHER] = ['4006381333931', '036000291452', '73513537'];
+  const records = [
+    { asin: 'B0CODES001', productType: 0, title: 'One', eanList: [EAN], upcList: null },
+    { asin: 'B0CODES002', productType: 0, title: 'Two', eanList: [`0${UPC}`, EAN], upcList: [UPC] },
+  ];
+  const shown = [
+    { asin: 'B0CODES001', title: 'One', codes: [EAN] },
+    { asin: 'B0CODES002', title: 'Two', codes: [UPC, EAN] },
+  ];
+
+  test.beforeEach(({ upstream }) => {
+    upstream.on('product', ({ params }) => {
+      const asked = (params.code ?? '').split(',').map((code) => code.padStart(13, '0'));
+      return {
+        json: {
+          products: records.filter(({ eanList }) =>
+            eanList.some((ean) => asked.includes(ean.padStart(13, '0'))),
+          ),
+        },
+      };
+    });
+  });
+
+  test('returns all products with their codes, lists codes without a product, and costs a unit for each code', async ({
+    client,
+    upstream,
+  }) => {
+    const reply = await client.get(`${PRODUCT}?domain=1&codes=${EAN},${OTHER}&code=${UPC}&fields=title`);
+    expect(reply.headers['x-units-consumed']).toBe('3');
+    expect(reply.json.data).toMatchObject({
+      count: 2,
+      errors: [{ code: OTHER, errorId: 'PRODUCT_NOT_FOUND' }],
+    });
+    expect(reply.json.data.products).toEqual(shown);
+    const table = await client.get(`${PRODUCT}?domain=1&codes=${EAN},${UPC}&detailLevel=summary&format=csv`);
+    expect(table.text.split('\n').map((line) => line.split(',').at(-1))).toEqual([
+      'codes',
+      EAN,
+      `${UPC} ${EAN}`,
+      '',
+    ]);
+    expect(upstream.callsTo('product').map(({ params }) => [params.asin, params.code])).toEqual([
+      [undefined, [UPC, EAN, OTHER].join()],
+      [undefined, [UPC, EAN].join()],
+    ]);
+  });
+
+  test('sends codes one by one if the answer has a product without codes', async ({ client, upstream }) => {
+    upstream.on('product', ({ params: { code = '' } }) => ({
+      json: {
+        products: [
+          ...(code.includes(EAN) ? records.slice(0, 1) : []),
+          ...(code.includes(OTHER) ? [{ asin: 'B0CODES003', productType: 0, title: 'Three' }] : []),
+        ],
+      },
+    }));
+    const { json } = await client.post(PRODUCT, { domain: 2, codes: [EAN, UPC, OTHER], update: 0 });
+    expect(json.data.products).toMatchObject([
+      { asin: 'B0CODES001', codes: [EAN] },
+      { asin: 'B0CODES003', codes: [OTHER] },
+    ]);
+    expect(json.data.errors).toEqual([{ code: UPC, errorId: 'PRODUCT_NOT_FOUND' }]);
+    expect(upstream.callsTo('product').map(({ params }) => params.code)).toEqual([
+      `${UPC},${EAN},${OTHER}`,
+      UPC,
+      OTHER,
+    ]);
+  });
+
+  test('has the same products in a batch and in a tool call', async ({ client, upstream }) => {
+    const params = { domain: 3, fields: 'title' };
+    const batch = await startBatch(client, {
+      operation: 'market.product',
+      params,
+      split: { codes: [EAN, UPC, OTHER] },
+    });
+    await finished(client, batch);
+    expect((await resultsOf(client, batch)).map(({ data }) => [data.products, data.errors])).toEqual([
+      [[shown[0], { ...shown[1], codes: [EAN] }], []],
+      [[{ ...shown[1], codes: [UPC] }], []],
+      [[], [{ code: OTHER, errorId: 'PRODUCT_NOT_FOUND' }]],
+    ]);
+    expect(upstream.callsTo('product')).toHaveLength(1);
+    const agent = await connectAgent(client);
+    const { data } = await agent.call('market_get_product', { ...params, detailLevel: 'lite', codes: [UPC, EAN] });
+    expect(data.products).toEqual(shown);
+    expect(upstream.callsTo('product')).toHaveLength(1);
   });
 });
 

@@ -52,7 +52,7 @@ describe('ASINs of a product look-up', () => {
     ['not sent', {}],
     ['an empty list', { asins: [] }],
   ])('are required: %s', (_, sent) => {
-    expect(fault(sent)).toBe('is required: it must be 1 to 100 ASINs, as a list or separated by commas');
+    expect(fault(sent)).toMatch(/^is required: it must be 1 to 100 ASINs, as a list or separated by commas/);
   });
 
   test.each([{ asins: '' }, { asins: ' , ,' }, { asins: ['', ''] }])('must not be empty: %j', (sent) => {
