@@ -62,7 +62,15 @@ async function document(): Promise<string> {
   const require = createRequire(import.meta.url);
   const library = await readFile(require.resolve('uplot/dist/uPlot.iife.min.js'), 'utf8');
   const script = await readFile(resolve('src/site/assets/time-chart.js'), 'utf8');
-  const chart = renderToString(h(TimeChart, { name: 'History', series: history(), isStepped: true, ranges: [[30, 'Month']], rows: 'times' }));
+  const chart = renderToString(
+    h(TimeChart, {
+      name: 'History',
+      series: history(),
+      isStepped: true,
+      ranges: [[30, 'Month']],
+      rows: 'times',
+    }),
+  );
   return `<style>.time-chart-plot { width: 1100px; height: 400px }</style>
     <main id="main">${chart}</main><div id="bare"></div>
     <script>${library}</script><script>${script}</script><script>${BARE}</script>`;
@@ -87,7 +95,10 @@ function history(): ChartSeries[] {
     ...{ name: `${scale} ${series}`, scale, shown: true },
     points: Array.from({ length: POINTS_EACH }, (_, i) => {
       const at = start + (i * MINUTES_BETWEEN + series * 100) * 60_000;
-      return [at, i % 97 === 0 ? null : 20 + 10 * Math.sin(i / 50 + series) + ((i * 7919) % 100) / 50] as const;
+      return [
+        at,
+        i % 97 === 0 ? null : 20 + 10 * Math.sin(i / 50 + series) + ((i * 7919) % 100) / 50,
+      ] as const;
     }),
   }));
 }

@@ -56,10 +56,7 @@ export type SharesOfProduct = Pick<Goods, 'position' | 'asin' | 'clickShare' | '
  * A row of a week's table. Products are numbers of asinToNumber, brands and categories are ids of labels; 0 means
  * none.
  */
-export interface StoredRow
-  extends Shares,
-    Products,
-    Record<`brand${Place}` | `category${Place}`, number> {
+export interface StoredRow extends Shares, Products, Record<`brand${Place}` | `category${Place}`, number> {
   rank: number;
   id: number;
   last: number;

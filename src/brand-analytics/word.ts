@@ -55,10 +55,7 @@ export async function historyOf(
 ): Promise<HistoryEntry[]> {
   if (weeks.length === 0) return [];
   const looks = weeks.map(
-    ({
-      week,
-      table,
-    }) => `select '${week}' as week, rank, last_rank as last, asin1, asin2, asin3,
+    ({ week, table }) => `select '${week}' as week, rank, last_rank as last, asin1, asin2, asin3,
         click1, click2, click3, conv1, conv2, conv3
       from ${table} where term_id = $1`,
   );

@@ -73,7 +73,8 @@ describe('fields', () => {
   });
 
   test('of a product are those of the model, of the provider and of decoded histories', () => {
-    const fields = 'stats.buyBoxPrice,eanList,fbaFees.pickAndPackFee,history.amazon.value,statistics.avg30.new,bsr,codes';
+    const fields =
+      'stats.buyBoxPrice,eanList,fbaFees.pickAndPackFee,history.amazon.value,statistics.avg30.new,bsr,codes';
     expect(fieldsOf(product, { ...PRODUCT, fields })).toHaveLength(7);
     for (const [operation, sent] of [
       [productSearch, { domain: 1, term: 'x' }],
@@ -86,7 +87,9 @@ describe('fields', () => {
   });
 
   test('may have any name below an object of the provider, and any key in a map', () => {
-    expect(fieldsOf(product, { ...PRODUCT, fields: 'offers.someNewField,salesRanks.281052' })).toHaveLength(2);
+    expect(fieldsOf(product, { ...PRODUCT, fields: 'offers.someNewField,salesRanks.281052' })).toHaveLength(
+      2,
+    );
     expect(
       fieldsOf(seller, { domain: 1, seller: 'A2L77EE7U53NWQ', fields: 'sellerName,address' }),
     ).toHaveLength(2);

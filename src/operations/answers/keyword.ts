@@ -76,7 +76,9 @@ export const rankHistory = z
 export const shareHistory = z
   .array(
     week
-      .extend({ goods: z.array(goods.pick({ position: true, asin: true, clickShare: true, conversionShare: true })) })
+      .extend({
+        goods: z.array(goods.pick({ position: true, asin: true, clickShare: true, conversionShare: true })),
+      })
       .register(SCHEMA_NAMES, { id: 'KeywordHistoryWeek' }),
   )
   .describe(LOADED_WEEKS);

@@ -187,7 +187,11 @@ describe('a look-up of codes', () => {
     ]);
     expect(upstream.callsTo('product')).toHaveLength(1);
     const agent = await connectAgent(client);
-    const { data } = await agent.call('market_get_product', { ...params, detailLevel: 'lite', codes: [UPC, EAN] });
+    const { data } = await agent.call('market_get_product', {
+      ...params,
+      detailLevel: 'lite',
+      codes: [UPC, EAN],
+    });
     expect(data.products).toEqual(shown);
     expect(upstream.callsTo('product')).toHaveLength(1);
   });

@@ -2,7 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { decodeProduct } from '../../../../src/operations/products/decode-product.ts';
 import { fromKeepaMinutes } from '../../../../src/operations/products/keepa-time.ts';
 import type { Product } from '../../../../src/operations/products/product.ts';
-import { currentOf, type DecodedProduct, historyOf } from '../../../../src/site/customer/explore/product/history.ts';
+import {
+  currentOf,
+  type DecodedProduct,
+  historyOf,
+} from '../../../../src/site/customer/explore/product/history.ts';
 import { rowsCsv } from '../../../../src/site/customer/explore/rows-csv.ts';
 import { rowsOf } from '../../../../src/site/kit/time-chart.tsx';
 
