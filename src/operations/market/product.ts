@@ -25,6 +25,15 @@ import { type HistoryWindow, lastDays } from '../products/history-window.ts';
 import { limitOffers, withoutOffers } from '../products/offers.ts';
 import { hasData, type Product, productUpdatedAt } from '../products/product.ts';
 import { PROVIDER_PRODUCT_FIELDS } from '../products/provider-fields.ts';
+import {
+  fetchErrorsOf,
+  isFetchError,
+  keysOf,
+  LOOK_UP_ERRORS,
+  type LookUpError,
+  noDataError,
+  partOf,
+} from './product-look-up.ts';
 
 export interface ProductInput {
   domain: Domain;
@@ -54,30 +63,8 @@ const LARGEST_CALL = 100;
 /** The minimum number of offers that upstream collects. */
 const FEWEST_OFFERS = 20;
 
-/** Why an ASIN or a code could not be fetched. It is not charged. */
-const FETCH_ERRORS = ['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT', 'BUSY', 'CANCELLED'] as const;
-
-const LOOK_UP_ERRORS = ['PRODUCT_NOT_FOUND', 'PRODUCT_UNAVAILABLE', ...FETCH_ERRORS] as const;
-
-/** An ASIN or a code without a product. */
-interface LookUpError {
-  asin?: string;
-  code?: string;
-  errorId: (typeof LOOK_UP_ERRORS)[number];
-}
-
 /** What upstream has for a source: the product of an ASIN, or the products with a code. */
 export type Found = Product | readonly Product[];
-
-type FetchError = (typeof FETCH_ERRORS)[number];
-
-function isFetchError(errorId: string | undefined): errorId is FetchError {
-  return FETCH_ERRORS.some((one) => one === errorId);
-}
-
-function fetchErrorsOf(data: Record<string, unknown>): FetchError[] {
-  return (data.errors as LookUpError[]).map(({ errorId }) => errorId).filter(isFetchError);
-}
 
 export const product = defineQueued<'market.product', ProductInput, Found>({
   name: 'market.product',
@@ -238,11 +225,6 @@ export const product = defineQueued<'market.product', ProductInput, Found>({
   },
 });
 
-/** Returns the ASINs or codes of a call. */
-function keysOf({ asins, codes }: ProductInput): readonly string[] {
-  return codes ?? asins ?? [];
-}
-
 function isLookedUp(parameter: unknown): boolean {
   return parameter === 'asins' || parameter === 'codes';
 }
@@ -252,25 +234,8 @@ function oldest(times: readonly (number | null)[]): number | null {
   return known.length > 0 ? Math.min(...known) : null;
 }
 
-/** Returns the answer to a look-up of a part of the ASINs or codes. */
-function partOf(data: Record<string, unknown>, part: ProductInput): Record<string, unknown> {
-  const keys = new Set(keysOf(part));
-  const products = (data.products as { asin: string; codes?: string[] }[]).flatMap((product) => {
-    if (!part.codes) return keys.has(product.asin) ? [product] : [];
-    const codes = product.codes?.filter((code) => keys.has(code)) ?? [];
-    return codes.length > 0 ? [{ ...product, codes }] : [];
-  });
-  const errors = (data.errors as LookUpError[]).filter(({ asin, code }) => keys.has(asin ?? code ?? ''));
-  return { ...data, count: products.length, products, errors };
-}
-
 function rowOf(product: Product & { codes?: string[] }): Record<string, unknown> {
   return { ...summaryRow(product), codes: product.codes?.join(' ') };
-}
-
-/** The provider returns an unknown ASIN without an element, or as an element of the type 4, which has no data. */
-function noDataError(product: Product | undefined): LookUpError['errorId'] {
-  return product?.productType === 3 ? 'PRODUCT_UNAVAILABLE' : 'PRODUCT_NOT_FOUND';
 }
 
 /**
