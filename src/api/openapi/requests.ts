@@ -22,6 +22,7 @@ export function queryParameters(
         name: form.name,
         in: inPath ? ('path' as const) : ('query' as const),
         required: inPath || (isAlwaysRequired(parameter) && forms.length === 1),
+        ...(parameter.unless ? { 'x-required-unless': parameter.unless } : {}),
         description: described(parameter, form),
         schema,
         example: exampleOf(schema),

@@ -11,6 +11,8 @@ export interface ParameterObject {
   in: 'query' | 'path' | 'header';
   description: string;
   required?: boolean;
+  /** Another parameter that a request can have instead. */
+  'x-required-unless'?: string;
   schema?: JsonSchema;
   example?: unknown;
   style?: 'form';

@@ -35,7 +35,7 @@ function simplified(text) {
     Object.values(item).flatMap((operation) => operation.parameters ?? []),
   );
   for (const parameter of [...parameters, ...Object.values(spec.components.parameters)]) {
-    if (parameter.required || parameter.$ref) continue;
+    if (parameter.required || parameter['x-required-unless'] || parameter.$ref) continue;
     delete parameter.example;
     delete parameter.schema?.examples;
   }
