@@ -158,7 +158,7 @@ function Results({ batch, hasTable }: { batch: BatchView; hasTable: boolean }): 
         <a class="button" href={`${LIST}/${batchId}/results.ndjson`} download>
           Download NDJSON
         </a>
-        {hasTable(batch) && (
+        {hasTable && (
           <a class="button" href={`${LIST}/${batchId}/results.csv`}>
             Download CSV
           </a>
