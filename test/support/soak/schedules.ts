@@ -18,6 +18,9 @@ export interface ScheduleLoad {
 
 const PAUSE_MS = 1_500;
 
+/** How far from now a due time is moved. */
+const AHEAD = '300 milliseconds';
+
 /** How long a due run may take after all processes have been restarted. */
 const PATIENCE_MS = 60_000;
 
@@ -57,7 +60,7 @@ export async function startSchedules(options: {
       // If PostgreSQL is unavailable, an unconfirmed change may have been made, but its tick is not expected.
       const set = await database
         .query<{ dueAt: Date }>(
-          `update schedules set next_due_at = now() + interval '300 milliseconds'
+          `update schedules set next_due_at = now() + interval '${AHEAD}'
            where id = $1 and next_due_at > now() + interval '1 second' returning next_due_at as "dueAt"`,
           [scheduleId],
         )
@@ -74,7 +77,7 @@ export async function startSchedules(options: {
       stopped = true;
       await running;
       const giveUpAt = Date.now() + PATIENCE_MS;
-      while ((await countOverdue(database)) > 0 && Date.now() < giveUpAt) await pause(100);
+      while ((await countDueSoon(database)) > 0 && Date.now() < giveUpAt) await pause(100);
       await database.query(
         'update schedules set paused = true, next_due_at = null where next_due_at > now()',
       );
@@ -82,11 +85,12 @@ export async function startSchedules(options: {
   };
 }
 
-async function countOverdue(database: Database): Promise<number> {
-  const { rows } = await database.query<{ overdue: number }>(
-    'select count(*) as overdue from schedules where next_due_at <= now()',
+/** Counts due times that are past, or that were just moved and are expected to have a run. */
+async function countDueSoon(database: Database): Promise<number> {
+  const { rows } = await database.query<{ due: number }>(
+    `select count(*) as due from schedules where next_due_at <= now() + interval '${AHEAD}'`,
   );
-  return rows[0]?.overdue ?? 0;
+  return rows[0]?.due ?? 0;
 }
 
 function pause(ms: number): Promise<void> {
