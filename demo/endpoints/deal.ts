@@ -19,7 +19,9 @@ const BLANK_CATEGORY = '9223372036854775807';
 
 export const deal: Endpoint = (request) => {
   const selection = selectionOf(request);
-  const domain = domainOf({ domain: String(selection.domainId ?? request.params.domain) });
+  const domain = domainOf({
+    domain: `${(selection.domainId as number | undefined) ?? request.params.domain}`,
+  });
   // Some clients send a number instead of a list, or none.
   const [priceType, ...others] = [selection.priceTypes ?? 0].flat() as number[];
   if (priceType === undefined || others.length > 0 || !PRICE_TYPES.has(priceType)) throw invalidParameter();

@@ -75,11 +75,11 @@ function sites(): Record<string, unknown> {
 
 /** The site is a type of its own; fields by pattern are of any type, because TypeScript cannot express patterns. */
 function requestSchema({ patternProperties, ...schema }: JsonSchema & { patternProperties?: unknown }) {
-  const { domain, ...properties } = schema.properties ?? {};
   const isSite = schema.required?.includes('domain');
+  const fields = Object.entries(schema.properties ?? {}).filter(([name]) => !(isSite && name === 'domain'));
   return {
     ...schema,
-    properties: isSite ? properties : schema.properties,
+    properties: Object.fromEntries(fields),
     required: schema.required?.filter((name) => !(isSite && name === 'domain')),
     ...(patternProperties ? { additionalProperties: true } : {}),
   };

@@ -33,22 +33,23 @@ export async function expectLinearWork(meter: WorkMeter, taskOf: TaskOf): Promis
 export async function expectLinearWorkOfEach(
   meter: WorkMeter,
   tasks: readonly { name: string; taskOf: TaskOf }[],
+  measurements = MEASUREMENTS,
 ): Promise<void> {
   const all = (size: number) => {
     const prepared = tasks.map(({ taskOf }) => taskOf(size));
     return () => Promise.all(prepared.map((run) => run()));
   };
-  if ((await squareWork(meter, all)) === '') return;
-  for (const { name, taskOf } of tasks) expect(await squareWork(meter, taskOf), name).toBe('');
+  if ((await squareWork(meter, all, measurements)) === '') return;
+  for (const { name, taskOf } of tasks) expect(await squareWork(meter, taskOf, measurements), name).toBe('');
 }
 
 /** Returns what grows with the square of the size, or an empty text. */
-async function squareWork(meter: WorkMeter, taskOf: TaskOf): Promise<string> {
+async function squareWork(meter: WorkMeter, taskOf: TaskOf, measurements = MEASUREMENTS): Promise<string> {
   const tasks = SIZES.map(taskOf);
   // The first run compiles.
   await tasks.at(-1)?.();
   let works = await meter.measure([...tasks]);
-  for (let i = 1; i < MEASUREMENTS && tooMuch(works).length > 0; i += 1)
+  for (let i = 1; i < measurements && tooMuch(works).length > 0; i += 1)
     works = least(works, await meter.measure([...tasks]));
   return tooMuch(works).join('; ');
 }

@@ -24,14 +24,15 @@ export function parseProductCode(item: string): string | Fault {
 
 /** Returns the check digit of a UPC, an EAN or an ISBN of 13 digits. @param digits the code without it. */
 export function gtinCheckDigit(digits: string): string {
-  const sum = [...digits]
+  const sum = digits
+    .split('')
     .reverse()
     .reduce((total, digit, i) => total + Number(digit) * (i % 2 === 0 ? 3 : 1), 0);
   return String((10 - (sum % 10)) % 10);
 }
 
 function isbn10CheckDigit(digits: string): string {
-  const sum = [...digits].reduce((total, digit, i) => total + Number(digit) * (10 - i), 0);
+  const sum = digits.split('').reduce((total, digit, i) => total + Number(digit) * (10 - i), 0);
   const check = (11 - (sum % 11)) % 11;
   return check === 10 ? 'X' : String(check);
 }

@@ -41,7 +41,7 @@ function isList(value: unknown): value is Row[] {
 
 function cellOf(value: unknown): string {
   if (value === null || value === undefined) return '';
-  return typeof value === 'object' ? stringifyJson(value) : String(value);
+  return typeof value === 'object' ? stringifyJson(value) : `${value as string | number | bigint | boolean}`;
 }
 
 function cut(text: string): string {

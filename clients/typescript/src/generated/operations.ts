@@ -74,7 +74,7 @@ export type ErrorCode =
 
 export interface Methods {
   market: {
-    /** Looks up 1 to 100 products by ASIN. Units: 1 per ASIN. */
+    /** Looks up 1 to 100 products by ASIN, or by UPC, EAN or ISBN. Units: 1 per ASIN or code. */
     product: Call<Schemas['MarketProductParams'] & Schemas['Site'], Schemas['MarketProductData']>;
     /** Lists the variations of a product, from any member of the family. Units: 5, or 1 if the product has no variations. */
     variations: Call<Schemas['MarketVariationsParams'] & Schemas['Site'], Schemas['MarketVariationsData']>;
