@@ -42,10 +42,15 @@ const AUDITS: Record<string, string> = {
     select call_id, count(*) from batch_calls where call_id is not null and not joined
     group by call_id having count(distinct batch_id) > 1`,
   'every charge of an account with batches only belongs to one of its batches': `
-    select a.id, a.name, k.charged as calls, b.charged as batches
+    select a.id, a.name, k.charged as calls, b.charged as batches, stray.calls as "callsWithoutBatch"
     from accounts a
     cross join lateral (select sum(units_charged) as charged from calls where account_id = a.id) as k
     cross join lateral (select sum(units_charged) as charged from batches where account_id = a.id) as b
+    cross join lateral (
+      select json_agg(json_build_object('call', to_json(c), 'items', (
+        select json_agg(i) from batch_calls i where i.call_id = c.id))) as calls
+      from calls c where c.account_id = a.id and c.units_charged > 0 and not exists (
+        select from batch_calls i where i.call_id = c.id and i.state = 'done' and not i.joined)) as stray
     where a.name like '%-batches' and coalesce(k.charged, 0) <> coalesce(b.charged, 0)`,
   'a tick has at most one run': `
     select schedule_id, due_at, count(*) from schedule_runs where trigger <> 'manual'
