@@ -53,14 +53,18 @@ interface SourceFile {
   packages: string[];
 }
 
+/** The client is a package of its own, which a developer installs without the service. Its generated files may be long. */
+const CLIENT = 'clients/typescript/src';
+
 /** `import ... from 'x'`, `export ... from 'x'`, `import 'x'`, `import('x')`. */
 const SPECIFIER = /(?:^\s*(?:import|export)\b[^'";]*?\bfrom\s*|^\s*import\s*|\bimport\s*\(\s*)'([^']+)'/gm;
 
-const FILES: readonly SourceFile[] = ['src', 'jobs', 'workers', 'demo'].flatMap((folder) =>
+const filesIn = (folder: string): SourceFile[] =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.tsx?$/.test(name))
-    .map((name) => read(join(folder, name))),
-);
+    .map((name) => read(join(folder, name)));
+
+const FILES: readonly SourceFile[] = ['src', 'jobs', 'workers', 'demo'].flatMap(filesIn);
 const BY_PATH = new Map(FILES.map((file) => [file.path, file]));
 
 /** The room with the longest path that contains the file: `workers/main.ts` is a program, the rest of `workers/` is not. */
@@ -180,6 +184,19 @@ describe('rooms', () => {
     );
     expect(wrong.map(({ line }) => line)).toEqual([]);
   });
+});
+
+test('the client imports only its own files, and the service none of them', () => {
+  const own = filesIn(CLIENT);
+  const outside = own.flatMap(({ path, files }) =>
+    files.filter((file) => !file.startsWith(`${CLIENT}/`)).map((file) => `${path} -> ${file}`),
+  );
+  expect(outside).toEqual([]);
+  expect(FILES.filter(({ files }) => files.some((file) => file.startsWith('clients/')))).toEqual([]);
+  const written = own.filter(({ path }) => !path.startsWith(`${CLIENT}/generated/`));
+  expect(written.filter(({ lines }) => lines > LONGEST_FILE).map(({ path }) => path)).toEqual([]);
+  // The rules mean nothing if files are overlooked.
+  expect(written.length).toBeGreaterThan(15);
 });
 
 describe('programs', () => {
