@@ -11,7 +11,7 @@ export default defineConfig({
     isolate: false,
     // A test waits about a quarter of its time for stores, so three keep two cores busy.
     maxWorkers: 3,
-    // With V8's default of 16 MB, young objects are collected so often that it takes a tenth of the processor time.
+    // With V8's default of 16 MB, young objects are collected often, which takes processor time from the tests.
     execArgv: ['--max-semi-space-size=64'],
     sequence: { sequencer: LongestFirst },
     // Keeps compiled modules between runs, so that a run of one file starts in half the time.

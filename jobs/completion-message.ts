@@ -43,11 +43,15 @@ export function withAnswer(message: CompletionMessage, { meta, body }: Answer): 
   return { ...message, answer: encodeAnswer({ meta, body }).toString('base64') };
 }
 
-/** Returns the answer in a message, if there is one. */
+/** Returns the answer in a message, if there is one that this version can read. Otherwise it has to be loaded. */
 export function answerIn({ answer }: CompletionMessage): Answer | null {
   if (answer === undefined) return null;
-  const { meta, body } = decodeAnswer(Buffer.from(answer, 'base64'));
-  return body && { meta, body };
+  try {
+    const { meta, body } = decodeAnswer(Buffer.from(answer, 'base64'));
+    return body && { meta, body };
+  } catch {
+    return null;
+  }
 }
 
 /** Publishes the end of a call to every gateway. */

@@ -25,4 +25,11 @@ describe('a completion message', () => {
     expect(withAnswer(message, answerOf(2_049))).toEqual(message);
     expect(answerIn(message)).toBeNull();
   });
+
+  test.each(['', 'AAAA', Buffer.alloc(64, 0xff).toString('base64')])(
+    'whose answer cannot be read (%j) has none',
+    (answer) => {
+      expect(answerIn({ ...message, answer })).toBeNull();
+    },
+  );
 });

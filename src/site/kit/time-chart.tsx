@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { type Column, Table } from './table.tsx';
+import { formatterOf } from './words.tsx';
 
 /** A series of values over time, in the order of time. */
 export interface ChartSeries {
@@ -93,7 +94,7 @@ export function TimeChart({ name, series, isStepped = false, ranges, rows }: Tim
 }
 
 export function valueText(value: number | null, format: Intl.NumberFormatOptions = {}): string {
-  return value === null ? '-' : new Intl.NumberFormat('en', format).format(value);
+  return value === null ? '-' : formatterOf(format).format(value);
 }
 
 /** The series as the script reads it: times in minutes, each as the difference from the one before. */

@@ -28,9 +28,18 @@ export function share(part: number, whole: number): string {
 
 /** Formats an amount of cents in a currency. */
 export function money(cents: number, currency: string): string {
-  return new Intl.NumberFormat('en', { style: 'currency', currency: currency.toUpperCase() }).format(
-    cents / 100,
-  );
+  return formatterOf({ style: 'currency', currency: currency.toUpperCase() }).format(cents / 100);
+}
+
+/** Making a formatter takes far longer than using it. There are as many as currencies and kinds of values. */
+const formatters = new Map<string, Intl.NumberFormat>();
+
+/** Returns a formatter of numbers, the same for equal options. */
+export function formatterOf(options: Intl.NumberFormatOptions): Intl.NumberFormat {
+  const key = JSON.stringify(options);
+  const formatter = formatters.get(key) ?? new Intl.NumberFormat('en', options);
+  formatters.set(key, formatter);
+  return formatter;
 }
 
 /** Formats a daily window: from 22:00 to 06:00 (Europe/Berlin). */

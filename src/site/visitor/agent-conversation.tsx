@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { money } from '../kit/words.tsx';
+import { count, money } from '../kit/words.tsx';
 import { sampleFacts } from './sample-product.ts';
 
 /** A conversation with an agent that uses Souk as tools, about the product of the front page. */
@@ -18,8 +18,8 @@ export function AgentConversation({ now }: { now: number }): VNode {
         <Turn by="Agent">
           {isCheap ? 'Yes. ' : 'Not yet. '}
           They cost {dollars(price)} now; the lowest price of the last year was {dollars(lowest)}. The sales
-          rank is {rank.toLocaleString('en')}, {isRising ? 'better' : 'worse'} than its average of{' '}
-          {usualRank.toLocaleString('en')} over three months.
+          rank is {count(rank)}, {isRising ? 'better' : 'worse'} than its average of {count(usualRank)} over
+          three months.
         </Turn>
       </ol>
       <p class="hint">

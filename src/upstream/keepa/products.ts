@@ -6,6 +6,9 @@ import type { CallContext, KeepaCall, KeepaTransport } from './transport.ts';
 /** The age that the caller accepts is sent only if it forces a refresh. */
 export type FetchOptions = ProductOptions & { update?: number | undefined };
 
+/** Maximum products of a code. Each costs a token, and the customer pays one unit for the code. */
+export const PRODUCTS_PER_CODE = 5;
+
 /** Maximum ASINs or codes in an upstream request; fewer with offers, which upstream collects live and slowly. */
 const ASINS_PER_CALL = 100;
 const ASINS_PER_OFFERS_CALL = 20;
@@ -80,6 +83,7 @@ function productCall(name: 'asin' | 'code', keys: readonly string[], options: Fe
     params: {
       domain,
       [name]: keys.join(','),
+      ...(name === 'code' ? { 'code-limit': PRODUCTS_PER_CODE } : {}),
       stats,
       history: Number(history),
       ...(offers > 0 ? { offers } : {}),

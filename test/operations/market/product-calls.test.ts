@@ -144,10 +144,12 @@ describe('a look-up of codes', () => {
       `${UPC} ${EAN}`,
       '',
     ]);
-    expect(upstream.callsTo('product').map(({ params }) => [params.asin, params.code])).toEqual([
-      [undefined, [UPC, EAN, OTHER].join()],
-      [undefined, [UPC, EAN].join()],
+    // Each product costs a token, so their number is limited.
+    expect(upstream.callsTo('product').map(({ params }) => [params.code, params['code-limit']])).toEqual([
+      [[UPC, EAN, OTHER].join(), '5'],
+      [[UPC, EAN].join(), '5'],
     ]);
+    expect(upstream.callsTo('product').every(({ params }) => params.asin === undefined)).toBe(true);
   });
 
   test('sends codes one by one if the answer has a product without codes', async ({ client, upstream }) => {

@@ -11,14 +11,18 @@ export interface BatchFile {
   operation: OperationName;
   /** Parameters of all items. */
   params: Readonly<Record<string, string>>;
-  /** `.csv`: a table, written at the end. Otherwise one line of JSON for each item, written as they finish. */
+  /** `.csv`: a table, written at the end. Otherwise one line of JSON for each item in order, written while the batch runs. */
   out: string;
   maxUnits: number | undefined;
 }
 
-/** What a started batch leaves beside its output, so that the command can continue it. */
+/**
+ * What a batch leaves beside its output, so that the command can continue it. The key is written before the batch is created: an
+ * interruption in between does not lead to a second batch, which would be charged again.
+ */
 interface Started {
-  batchId: string;
+  idempotencyKey: string;
+  batchId?: string;
 }
 
 /**
@@ -27,9 +31,10 @@ interface Started {
  */
 export async function runBatch(souk: Souk, file: BatchFile, signal: AbortSignal): Promise<number> {
   const statePath = `${file.out}.souk.json`;
-  const batchId = existsSync(statePath)
-    ? (JSON.parse(readFileSync(statePath, 'utf8')) as Started).batchId
-    : await start(souk, file, statePath);
+  const started: Started = existsSync(statePath)
+    ? (JSON.parse(readFileSync(statePath, 'utf8')) as Started)
+    : { idempotencyKey: crypto.randomUUID() };
+  const batchId = started.batchId ?? (await start(souk, file, started.idempotencyKey, statePath));
   const bar = new SingleBar({
     format: '[{bar}] {percentage}% | {value} of {total} items',
     stream: process.stderr,
@@ -50,7 +55,12 @@ export async function runBatch(souk: Souk, file: BatchFile, signal: AbortSignal)
   }
 }
 
-async function start(souk: Souk, file: BatchFile, statePath: string): Promise<string> {
+async function start(
+  souk: Souk,
+  file: BatchFile,
+  idempotencyKey: string,
+  statePath: string,
+): Promise<string> {
   const { operation, params, maxUnits } = file;
   const { data: rows, errors } = Papa.parse<Record<string, string>>(readFileSync(file.input, 'utf8'), {
     header: true,
@@ -59,13 +69,16 @@ async function start(souk: Souk, file: BatchFile, statePath: string): Promise<st
   const [problem] = errors.filter(({ type }) => type !== 'Delimiter');
   if (problem) throw new Error(`${file.input}: row ${problem.row ?? 1}: ${problem.message}`);
   const items = rows.map((row) => ({ ...params, ...row }));
+  const remember = (started: Started) => writeFileSync(statePath, stringifyJson(started));
+  remember({ idempotencyKey });
   const { batchId } = await souk.batches.create({
     operation,
     items,
+    idempotencyKey,
     ...(maxUnits === undefined ? {} : { maxUnits }),
   });
-  writeFileSync(statePath, stringifyJson({ batchId } satisfies Started));
   if (existsSync(file.out)) rmSync(file.out);
+  remember({ idempotencyKey, batchId });
   return batchId;
 }
 

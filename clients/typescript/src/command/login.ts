@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Souk } from '../souk.ts';
@@ -24,6 +24,8 @@ export async function storeLogin(env: NodeJS.ProcessEnv, login: Login): Promise<
   const path = pathOf(env);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600 });
+  // The mode above is that of a new file.
+  chmodSync(path, 0o600);
   return path;
 }
 
