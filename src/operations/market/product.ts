@@ -93,7 +93,7 @@ export const product = defineQueued<'market.product', ProductInput, Found>({
           parse: parseProductCode,
           sorted: true,
         },
-        '1-100 UPC, EAN or ISBN codes, instead of asins; a code has up to 5 products',
+        '1-100 UPC, EAN or ISBN codes, instead of asins; up to 5 products each',
         { required: false },
       ),
       stats: integer({ min: 1 }).optional().describe('Include price statistics over this many days'),
