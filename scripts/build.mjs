@@ -14,6 +14,7 @@ const NOT_BUNDLED = [
   '@opentelemetry/resources',
   'msgpackr',
   'pg-native',
+  'playwright-core',
 ];
 
 /**
