@@ -232,9 +232,12 @@ async function enqueue(
       retryAfterSeconds: 5,
       cause,
     });
-    const ended = await retryDuringOutage(clock, () => endCall(deps, payload, { error: toRecord(error) }));
-    // The queue may have taken the job although its reply was lost, and the job may have ended already.
-    if (ended?.state !== 'settled') throw error;
+    const release = () => endCall(deps, payload, { error: toRecord(error) });
+    const ended = await retryDuringOutage(clock, release).catch(() => null);
+    // A caller is told of a failure only if its call costs nothing. Otherwise the call has ended, because the queue had taken the
+    // job although its reply was lost, or it is open, and its job is put back.
+    if (ended?.state === 'released') throw error;
+    return;
   }
   events.emit({ type: 'call.queued', operation, accountId, callId, pool });
 }

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import type { Database } from '../platform/db/pool.ts';
+import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { type ErrorRecord, toRecord } from '../platform/error-record.ts';
 import { SoukError } from '../platform/errors.ts';
@@ -85,17 +85,17 @@ export async function returnToPending(
   );
 }
 
-/** Postpones the collection of a locked call until `notBefore`. */
+/** Postpones the collection of a fed call until `notBefore`. */
 export async function postponeCollection(
-  client: ClientBase,
-  { batchId, firstItem }: FedCall,
+  database: Queryable,
+  { batchId, firstItem, callId }: FedCall,
   notBefore: number,
 ): Promise<void> {
-  await client.query('update batch_calls set not_before = $3 where batch_id = $1 and first_item = $2', [
-    batchId,
-    firstItem,
-    new Date(notBefore),
-  ]);
+  await database.query(
+    `update batch_calls set not_before = $4
+     where batch_id = $1 and first_item = $2 and state = 'fed' and call_id = $3`,
+    [batchId, firstItem, callId, new Date(notBefore)],
+  );
 }
 
 /** Cancels a batch: its pending calls end at once. @returns false if it had ended. */

@@ -78,7 +78,7 @@ export async function moveToBack(database: Database, batchId: string, now: numbe
 
 /**
  * Takes the next calls of a batch in the order of its items, and after them those that are tried again. Each gets its call
- * id before it is admitted: if the process dies in between, it is admitted later under the same id, and so only once.
+ * id before it is admitted, and keeps it until it is admitted: an attempt whose reply was lost and a later one are one call.
  */
 export async function takeCalls(
   database: Queryable,
@@ -104,7 +104,7 @@ export async function takeCalls(
         join unnest($4::uuid[]) with ordinality as i (id, nth) on i.nth = c.nth
       )
       update batch_calls b
-      set state = 'fed', call_id = named.id, fed_at = $2, joined = false, attempts = attempts + 1
+      set state = 'fed', call_id = coalesce(b.call_id, named.id), fed_at = $2, joined = false, attempts = attempts + 1
       from named where b.batch_id = $1 and b.first_item = named.first_item
       returning ${fedColumns('b')}`,
     values: [batchId, new Date(now), pools, callIds],
@@ -122,17 +122,15 @@ function parsed<Row extends FedCall>(row: Row): Row {
   return { ...row, items: parseJson(row.items as unknown as string), input: parseJson(row.input as string) };
 }
 
-/** Returns a call that was not admitted to the pending ones. It keeps its place unless `notBefore` postpones it. */
+/** Returns a call that was refused to the pending ones. It keeps its place and its id. */
 export async function returnToFeed(
   database: Database,
   { batchId, firstItem, callId }: FedCall,
-  notBefore: number | null = null,
 ): Promise<void> {
   await database.query(
-    `update batch_calls set state = 'pending', call_id = null, attempts = attempts - 1,
-       not_before = coalesce($4, not_before)
+    `update batch_calls set state = 'pending', attempts = attempts - 1
      where batch_id = $1 and first_item = $2 and state = 'fed' and call_id = $3`,
-    [batchId, firstItem, callId, notBefore && new Date(notBefore)],
+    [batchId, firstItem, callId],
   );
 }
 
@@ -178,6 +176,8 @@ export interface CollectableCall extends FedCall {
   onlyChanges: boolean;
   scheduleId: string | null;
   joined: boolean;
+  /** Whether the batch shows a reason why it waits. */
+  isWaiting: boolean;
 }
 
 /** Returns calls that have ended, and calls taken before `takenBefore` that were never admitted (`unknown`). */
@@ -191,7 +191,7 @@ export async function endedCalls(
     name: 'ended-batch-calls',
     text: `select ${fedColumns('f')}, f.joined, b.account_id as "accountId", b.operation, b.state as "batchState",
         ${unixMs('b.deadline_at')} as "deadlineAt", b.only_changes as "onlyChanges", b.schedule_id as "scheduleId",
-        c.id is not null as known
+        b.waiting_reason is not null as "isWaiting", c.id is not null as known
       from batch_calls f
       join batches b on b.id = f.batch_id
       left join calls c on c.account_id = b.account_id and c.id = f.call_id

@@ -12,6 +12,7 @@ import {
   resultsOf,
   startBatch,
 } from '../support/batches.ts';
+import { whileLocked } from '../support/locked-account.ts';
 import type { ScriptedUpstream } from '../support/scripted-upstream.ts';
 import type { Souk, TestAccount } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
@@ -186,6 +187,42 @@ test('a call that a worker took and did not admit before it died is admitted onc
     [batch.batchId],
   );
   await endsWell(souk, account, batch, asins);
+  expectEachOnce(upstream, asins);
+});
+
+test('a call whose admission ends without a decision keeps its id, and is admitted and charged once', async ({
+  souk,
+  account,
+  client,
+  upstream,
+}) => {
+  const asins = asinsFrom('B0LOCKED', 1);
+  // At midnight UTC the window is closed.
+  souk.clock.advance(DAY_MS - (souk.clock.now() % DAY_MS));
+  const batch = await startBatch(client, { ...callsOf(asins), window: 'off_peak' });
+  await batchOnce(souk, client, batch, isWaiting, 10);
+  const callNow = async () => {
+    const { rows } = await souk.database.query(
+      'select state, call_id as "callId" from batch_calls where batch_id = $1',
+      [batch.batchId],
+    );
+    return rows[0] as { state: string; callId: string };
+  };
+  const refused = await whileLocked(souk.database, account, async () => {
+    await souk.database.query(
+      `update batches set feed_window = 'any', waiting_until = null, waiting_reason = null where id = $1`,
+      [batch.batchId],
+    );
+    const isRefused = () => {
+      souk.clock.advance(1_000);
+      return souk.events.seen('call.refused', { error: 'BUSY' }).length > 0;
+    };
+    await expect.poll(isRefused).toBe(true);
+    return callNow();
+  });
+  expect(refused).toMatchObject({ state: 'fed', callId: expect.any(String) });
+  await endsWell(souk, account, batch, asins);
+  expect(await callNow()).toEqual({ state: 'done', callId: refused.callId });
   expectEachOnce(upstream, asins);
 });
 

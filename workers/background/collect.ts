@@ -62,17 +62,7 @@ export async function collectCalls(deps: FeedDeps): Promise<boolean> {
   const now = clock.now();
   const { ended, unknown } = await endedCalls(database, now - LOST_AFTER_MS, now, MOST_AT_ONCE);
   for (const call of unknown) {
-    const { batchId, accountId, operation, deadlineAt } = call;
-    const batch = {
-      batchId,
-      accountId,
-      operation,
-      deadlineAt,
-      window: 'any',
-      isWaiting: false,
-      minuteReservedUntil: null,
-    } as const;
-    await feedAgain(deps, batch, call);
+    await feedAgain(deps, { ...call, window: 'any', minuteReservedUntil: null }, call);
   }
   const limit = pLimit(COLLECTED_TOGETHER);
   await Promise.all(

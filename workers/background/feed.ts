@@ -11,7 +11,6 @@ import {
   type PendingBatch,
   pauseFeeding,
   pendingBatches,
-  returnToFeed,
   takeCalls,
 } from '../../src/batches/feeding.ts';
 import { offPeakOpening } from '../../src/billing/off-peak.ts';
@@ -20,7 +19,7 @@ import { POOL_NAMES, POOLS, type PoolName } from '../../src/operations/pools.ts'
 import { isClockRight } from '../../src/platform/db/database-clock.ts';
 import { SoukError } from '../../src/platform/errors.ts';
 import { isStoreAway } from '../../src/platform/outage.ts';
-import { type FeedDeps, type Outcome, QUEUE_AWAY_MS } from './feed-deps.ts';
+import type { FeedDeps, Outcome } from './feed-deps.ts';
 import { createFeedingOrder, type FeedingOrder } from './feeding-order.ts';
 import { notNow } from './not-now.ts';
 
@@ -220,7 +219,7 @@ async function feedCall(deps: FeedDeps, batch: PendingBatch, call: FedCall): Pro
 }
 
 async function goOn(deps: FeedDeps, call: FedCall, submission: Submission): Promise<Outcome> {
-  const { database, clock } = deps;
+  const { database } = deps;
   switch (submission.kind) {
     case 'cached':
       return { kind: 'ended', rate: submission.rate };
@@ -232,14 +231,7 @@ async function goOn(deps: FeedDeps, call: FedCall, submission: Submission): Prom
       return { kind: 'under way' };
     case 'started':
       deps.onFed(submission.callId);
-      try {
-        await submission.enqueue();
-      } catch (error) {
-        if (!(error instanceof SoukError)) throw error;
-        // The call was released, and a new one takes its place.
-        await returnToFeed(database, call, clock.now() + QUEUE_AWAY_MS);
-        return { kind: 'refused' };
-      }
+      await submission.enqueue();
       return { kind: 'under way', rate: submission.rate };
   }
 }

@@ -1,5 +1,5 @@
 import { insertCalls } from '../../src/batches/create.ts';
-import { endCall, lockCall } from '../../src/batches/ending.ts';
+import { endCall, lockCall, postponeCollection } from '../../src/batches/ending.ts';
 import { type FedCall, type PendingBatch, pauseFeeding, returnToFeed } from '../../src/batches/feeding.ts';
 import { type Item, packItems } from '../../src/batches/pack.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
@@ -24,14 +24,17 @@ export async function notNow(
   if (error.kind === 'QUOTA_INSUFFICIENT_UNITS' && (await split(deps, batch, call, remaining ?? 0)))
     return { kind: 'again' };
   if (ERRORS[error.kind].status === 400) return refusedForGood(deps, call, error);
-  await returnToFeed(database, call);
   if (error.kind === 'KEY_FORBIDDEN' || error.kind.startsWith('QUOTA_')) {
+    await returnToFeed(database, call);
     const reason = error.kind === 'KEY_FORBIDDEN' ? 'ACCOUNT_UNAVAILABLE' : error.kind;
     const until = resetAt ? Date.parse(resetAt) : clock.now() + UNKNOWN_WAIT_MS;
     await pauseFeeding(database, [batch.batchId], reason, until);
   } else {
     log.warn({ err: error, batchId: batch.batchId }, 'a call of a batch was refused');
-    await pauseFeeding(database, [batch.batchId], error.kind, clock.now() + QUEUE_AWAY_MS);
+    // An attempt before this one may still be committed. Whether the call was admitted is determined when it is collected.
+    const until = clock.now() + QUEUE_AWAY_MS;
+    await postponeCollection(database, call, until);
+    await pauseFeeding(database, [batch.batchId], error.kind, until);
   }
   return { kind: 'refused' };
 }
