@@ -1,11 +1,12 @@
 import { expect } from 'vitest';
 import { createFairness } from '../../jobs/fairness.ts';
-import { type CallRequest, type SubmitDeps, submit } from '../../jobs/submit.ts';
+import { type CallRequest, type Submission, type SubmitDeps, submit } from '../../jobs/submit.ts';
 import type { Admissions } from '../../src/billing/admission.ts';
 import { queuedOperation } from '../../src/operations/index.ts';
 import { retryDuringOutage } from '../../src/platform/retry-during-outage.ts';
 import type { BilledAccount, Billing } from '../support/billing.ts';
 import { TestClock } from '../support/clock.ts';
+import { whileLocked } from '../support/locked-account.ts';
 import { test } from '../support/souk-test.ts';
 import { advanceUntil } from '../support/time.ts';
 
@@ -32,6 +33,18 @@ function requestOf({ keyHash }: BilledAccount): CallRequest {
   if (!operation) throw new Error('there is no such operation');
   const input = operation.params.parse({ domain: '1', asins: 'B0AWAY0001,B0AWAY0002' });
   return { operation, input, caller: { keyHash }, maxUnits: null, waiting: 'caller' };
+}
+
+function started(submission: Submission): Extract<Submission, { kind: 'started' }> {
+  if (submission.kind !== 'started') throw new Error(`the call was ${submission.kind}`);
+  return submission;
+}
+
+async function statesOf({ database }: Billing, { accountId }: BilledAccount): Promise<string[]> {
+  const { rows } = await database.query<{ state: string }>('select state from calls where account_id = $1', [
+    accountId,
+  ]);
+  return rows.map(({ state }) => state);
 }
 
 async function callsOf(
@@ -66,6 +79,24 @@ test.for([
     expect(await callsOf(billing, account)).toEqual([{ id: callId, units_reserved: 2 }]);
   },
 );
+
+test('a caller whose job cannot be queued is refused, and its call is released', async ({ billing }) => {
+  const account = await billing.account({ subscriptions: [{}] });
+  const deps = depsWith(billing, (request) => billing.admissions.admit(request));
+  const submission = await submit(deps, requestOf(account));
+  await expect(started(submission).enqueue()).rejects.toMatchObject({ kind: 'BUSY' });
+  expect(await statesOf(billing, account)).toEqual(['released']);
+});
+
+test('a caller whose job cannot be queued waits for its end if its call cannot be released', async ({
+  billing,
+}) => {
+  const account = await billing.account({ subscriptions: [{}] });
+  const deps = depsWith(billing, (request) => billing.admissions.admit(request));
+  const submission = await submit(deps, requestOf(account));
+  await whileLocked(billing.database, account, () => started(submission).enqueue());
+  expect(await statesOf(billing, account)).toEqual(['reserved']);
+});
 
 test('stops waiting for a database that stays unavailable', async () => {
   const clock = new TestClock();
